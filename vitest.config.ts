@@ -1,0 +1,29 @@
+/** Two projects: `unit` needs no server and runs in `npm run verify`; `system` runs on real PostgreSQL, Temporal and demo ledger. */
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: "unit",
+          include: ["test/**/*.test.ts"],
+          exclude: ["test/**/*.system.test.ts"],
+          pool: "threads",
+        },
+      },
+      {
+        test: {
+          name: "system",
+          include: ["test/**/*.system.test.ts"],
+          globalSetup: ["test/support/global-setup.ts"],
+          pool: "forks",
+          // Two cores: more files at once only make each one's waits longer.
+          maxWorkers: 2,
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+        },
+      },
+    ],
+  },
+});
