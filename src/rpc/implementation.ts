@@ -1,0 +1,30 @@
+/** The shape of a service: one function for each method of its proto, so that a method without one does not compile. */
+import type { DescMethodUnary, DescService, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import type { Call } from "./caller.ts";
+
+/** Answers one method: the parsed, valid request in, the response out. Throws `Refusal` for an expected no. */
+export type MethodImplementation<M extends DescMethodUnary> = (
+  request: MessageShape<M["input"]>,
+  call: Call,
+) => Promise<MessageInitShape<M["output"]>>;
+
+/** Marks a method that the contract has and nothing answers yet: Connect and gRPC say Unimplemented. */
+export const planned = "planned";
+
+/** A function, or the mark `planned`, for each method of a service, by its local name. */
+export type Implementation<S extends DescService> = {
+  [P in keyof S["method"]]: S["method"][P] extends DescMethodUnary
+    ? MethodImplementation<S["method"][P]> | typeof planned
+    : never;
+};
+
+/** A service with what answers it. */
+export interface ServiceBinding<S extends DescService = DescService> {
+  readonly service: S;
+  readonly implementation: Implementation<S>;
+}
+
+/** Binds a service to its implementation, keeping both types together. */
+export function bind<S extends DescService>(service: S, implementation: Implementation<S>): ServiceBinding {
+  return { service, implementation: implementation as unknown as Implementation<DescService> };
+}
