@@ -1,0 +1,52 @@
+/** Local ports: whether one is free, said before anything is started, with the name of the setting that moves it. */
+import { createServer } from "node:net";
+
+/** Everything embedded listens here only: it has default passwords or none. */
+export const localHost = "127.0.0.1";
+
+/** A port that a part wants: `setting` is the environment variable that chooses another. */
+export interface WantedPort {
+  readonly part: string;
+  readonly port: number;
+  readonly setting: string;
+}
+
+/** Reads a port from the environment; throws an Error naming the setting when it is no port (0 to 65535). */
+export function readPort(env: NodeJS.ProcessEnv, setting: string, fallback: number): number {
+  const text = env[setting];
+  if (text === undefined || text === "") return fallback;
+  const port = Number(text);
+  if (!/^\d{1,5}$/.test(text) || port > 65_535)
+    throw new Error(`${setting}=${text} is no port: give a number from 1 to 65535.`);
+  return port;
+}
+
+/** The error of a port that another program holds; says which setting chooses another. */
+export function takenPort({ part, port, setting }: WantedPort): Error {
+  return new Error(`The port ${port}, wanted for ${part}, is taken. Set ${setting} to a free one.`);
+}
+
+/** Throws `takenPort` for the first of these that is taken, or an Error when two parts want the same one. */
+export async function assertPortsFree(wanted: readonly WantedPort[], host: string = localHost): Promise<void> {
+  for (const [index, one] of wanted.entries()) {
+    const other = wanted.slice(0, index).find((earlier) => earlier.port === one.port && one.port !== 0);
+    if (other) {
+      throw new Error(
+        `${one.part} and ${other.part} both want port ${one.port}. Set ${one.setting} or ${other.setting}.`,
+      );
+    }
+    if (!(await isPortFree(one.port, host))) throw takenPort(one);
+  }
+}
+
+/** True when this process could listen on the port now. */
+export function isPortFree(port: number, host: string = localHost): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once("error", (error: NodeJS.ErrnoException) => {
+      if (error.code === "EADDRINUSE" || error.code === "EACCES") resolve(false);
+      else reject(error);
+    });
+    probe.listen({ port, host, exclusive: true }, () => probe.close(() => resolve(true)));
+  });
+}

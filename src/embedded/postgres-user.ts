@@ -1,0 +1,108 @@
+/**
+ * As whom the embedded PostgreSQL runs. PostgreSQL refuses to run as root, so root hands it to the system user `postgres`,
+ * who is made if there is none.
+ */
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+
+/** The system user that PostgreSQL's own packages use; it is only looked at when this process is root. */
+const userName = "postgres";
+
+/** Looks and user creation answer in milliseconds; a hanging directory service must not hang the start. */
+const limitMs = 20_000;
+
+/** Another user to run as, by number. */
+export interface RunAs {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** A program with its arguments and the user to start it as, ready for `spawn`. */
+export interface Command {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly options: Partial<RunAs>;
+}
+
+/** undefined for an ordinary user, who runs PostgreSQL himself; for root the user `postgres`, made when missing. */
+export async function findRunAs(): Promise<RunAs | undefined> {
+  if (process.getuid?.() !== 0) return undefined;
+  const known = await lookUp();
+  if (known) return known;
+  try {
+    await run("useradd", ["--system", "--user-group", "--no-create-home", "--shell", "/usr/sbin/nologin", userName], {
+      timeout: limitMs,
+    });
+  } catch (cause) {
+    // Two starts at once: the other one may have made the user meanwhile.
+    const made = await lookUp();
+    if (made) return made;
+    throw new Error(
+      `PostgreSQL does not run as root, and the user ${userName} could not be made. ` +
+        `Start as an ordinary user, make a system user named ${userName}, or set DATABASE_URL.`,
+      { cause },
+    );
+  }
+  const made = await lookUp();
+  if (!made)
+    throw new Error(
+      `The user ${userName} was made but cannot be found. Start as an ordinary user, or set DATABASE_URL.`,
+    );
+  return made;
+}
+
+async function lookUp(): Promise<RunAs | undefined> {
+  try {
+    const [uid, gid] = await Promise.all([
+      run("id", ["-u", userName], { timeout: limitMs }),
+      run("id", ["-g", userName], { timeout: limitMs }),
+    ]);
+    return { uid: Number(uid.stdout), gid: Number(gid.stdout) };
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The command as that user. Where the user may not reach one of `paths` (a clone below /root, whose folder is closed to others), it keeps root's
+ * right to pass through folders and nothing else of root; no folder outside our own is opened. Throws an Error that says what to do where neither works.
+ */
+export async function commandAs(
+  runAs: RunAs | undefined,
+  file: string,
+  args: readonly string[],
+  paths: readonly string[],
+): Promise<Command> {
+  if (runAs === undefined) return { file, args, options: {} };
+  if (await reaches("/bin/sh", [], paths, runAs)) return { file, args, options: runAs };
+  const keeping = [
+    `--reuid=${runAs.uid}`,
+    `--regid=${runAs.gid}`,
+    "--clear-groups",
+    "--inh-caps=-all,+dac_override",
+    "--ambient-caps=-all,+dac_override",
+    "--bounding-set=-all,+dac_override",
+  ];
+  if (await reaches("setpriv", [...keeping, "/bin/sh"], paths, {})) {
+    return { file: "setpriv", args: [...keeping, file, ...args], options: {} };
+  }
+  throw new Error(
+    `PostgreSQL does not run as root, and the user ${userName} may not reach ${paths.join(" or ")}. ` +
+      "Move this folder to where other users may enter, start as an ordinary user, or set DATABASE_URL.",
+  );
+}
+
+async function reaches(
+  shell: string,
+  before: readonly string[],
+  paths: readonly string[],
+  options: Partial<RunAs>,
+): Promise<boolean> {
+  const test = ["-c", 'for path in "$@"; do test -r "$path" || exit 1; done', "sh", ...paths];
+  return run(shell, [...before, ...test], { ...options, cwd: "/", timeout: limitMs }).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,145 @@
+/**
+ * Brings a database to the newest migration, and says how migrations, schema and database differ.
+ * Several processes may do so at once: one works, the others wait and find nothing left to do.
+ */
+import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { setTimeout as wait } from "node:timers/promises";
+import type { DiagnoseMigrationHistoryOutput } from "@prisma/schema-engine-wasm/schema_engine_bg";
+import pg from "pg";
+import { projectMigrations, readMigrations, wholeSchema, withSchemaEngine } from "./schema-engine.ts";
+
+/** `migrationsFolder` is this project's unless a test brings its own; `log` gets one line for each migration applied. */
+export interface MigrateOptions {
+  readonly migrationsFolder?: string;
+  readonly log?: (line: string) => void;
+}
+
+/** Any fixed number serves, as long as nobody else locks it; Prisma itself takes 72707369. */
+const lockNumber = 8_207_143;
+
+/** How often a waiting process asks for the lock: migrations take well under a second. */
+const lockPollMs = 100;
+
+/** How long a process waits for another one's migrations; a large index takes minutes. */
+const lockLimitMs = 30 * 60_000;
+
+/**
+ * Makes the database if it does not exist and applies what is missing; returns the names of the migrations applied.
+ * Throws an Error with the database's message and the migration's name; what the failed migration did is rolled back, and Prisma's
+ * table marks it as failed until `prisma migrate resolve`.
+ */
+export async function migrate(databaseUrl: string, options: MigrateOptions = {}): Promise<readonly string[]> {
+  await createDatabaseIfMissing(databaseUrl);
+  const migrationsList = await readMigrations(options.migrationsFolder ?? projectMigrations);
+  if (migrationsList.migrationDirectories.length === 0) return [];
+  return withLock(databaseUrl, async () => {
+    const input = { migrationsList, filters: wholeSchema };
+    const { appliedMigrationNames } = await withSchemaEngine({ databaseUrl }, (engine) =>
+      engine.applyMigrations(input),
+    );
+    for (const name of appliedMigrationNames) options.log?.(`applied migration ${name}`);
+    return appliedMigrationNames;
+  });
+}
+
+/** How the database stands against the migrations: edited, failed and unapplied ones. Changes nothing. */
+export async function diagnose(
+  databaseUrl: string,
+  options: MigrateOptions = {},
+): Promise<DiagnoseMigrationHistoryOutput> {
+  const migrationsList = await readMigrations(options.migrationsFolder ?? projectMigrations);
+  const input = { migrationsList, filters: wholeSchema, optInToShadowDatabase: false };
+  return withSchemaEngine({ databaseUrl }, (engine) => engine.diagnoseMigrationHistory(input));
+}
+
+/** What `diff` needs: a server on which it may make and drop scratch databases, and the Prisma schema that migrations should lead to. */
+export interface DiffOptions {
+  readonly serverUrl: string;
+  readonly schemaFile: string;
+  readonly migrationsFolder?: string;
+}
+
+/** The SQL that leads from the migrations to the schema; undefined when they agree. */
+export async function diff(options: DiffOptions): Promise<string | undefined> {
+  const migrations = await readMigrations(options.migrationsFolder ?? projectMigrations);
+  const files = [{ path: options.schemaFile, content: await readFile(options.schemaFile, "utf8") }];
+  return withScratchDatabase(options.serverUrl, (databaseUrl) =>
+    withScratchDatabase(options.serverUrl, async (shadowUrl) => {
+      const result = await withSchemaEngine({ databaseUrl, shadowUrl }, (engine) =>
+        engine.diff({
+          from: { tag: "migrations", ...migrations },
+          to: { tag: "schemaDatamodel", files },
+          script: true,
+          exitCode: true,
+          filters: wholeSchema,
+        }),
+      );
+      return result.exitCode === 2 ? (result.stdout ?? "") : undefined;
+    }),
+  );
+}
+
+/** The same server, another database. */
+export function withDatabase(databaseUrl: string, name: string): string {
+  const url = new URL(databaseUrl);
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+async function createDatabaseIfMissing(databaseUrl: string): Promise<void> {
+  const name = decodeURIComponent(new URL(databaseUrl).pathname.slice(1));
+  const missing = await withClient(databaseUrl, async () => false).catch((error: unknown) => {
+    if (codeOf(error) === "3D000") return true;
+    throw error;
+  });
+  if (!missing) return;
+  await withClient(withDatabase(databaseUrl, "postgres"), async (client) => {
+    try {
+      await client.query(`CREATE DATABASE ${pg.escapeIdentifier(name)}`);
+    } catch (error) {
+      // Another process made it at the same time: PostgreSQL says so in one of two ways.
+      if (codeOf(error) !== "42P04" && codeOf(error) !== "23505") throw error;
+    }
+  });
+}
+
+async function withLock<T>(databaseUrl: string, work: () => Promise<T>): Promise<T> {
+  return withClient(databaseUrl, async (client) => {
+    const end = performance.now() + lockLimitMs;
+    for (;;) {
+      // Asked again and again, not waited for: a waiting query holds a snapshot, which CREATE INDEX CONCURRENTLY would wait for.
+      const { rows } = await client.query<{ locked: boolean }>("SELECT pg_try_advisory_lock($1) AS locked", [
+        lockNumber,
+      ]);
+      if (rows[0]?.locked) return work();
+      if (performance.now() > end) throw new Error("Another process has been migrating this database for too long.");
+      await wait(lockPollMs);
+    }
+  });
+}
+
+async function withScratchDatabase<T>(serverUrl: string, work: (url: string) => Promise<T>): Promise<T> {
+  const name = `scratch_${randomUUID().replaceAll("-", "")}`;
+  const admin = withDatabase(serverUrl, "postgres");
+  await withClient(admin, (client) => client.query(`CREATE DATABASE ${name} TEMPLATE template0`));
+  try {
+    return await work(withDatabase(serverUrl, name));
+  } finally {
+    await withClient(admin, (client) => client.query(`DROP DATABASE ${name} WITH (FORCE)`));
+  }
+}
+
+async function withClient<T>(databaseUrl: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof pg.DatabaseError ? error.code : undefined;
+}
