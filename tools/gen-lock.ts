@@ -1,0 +1,64 @@
+/**
+ * One generator at a time: a lock file that holds its owner's process id, so that a second one waits and one left
+ * behind by a killed process is taken over.
+ */
+import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+
+/** How often a waiting generator looks again, in milliseconds: short beside the seconds that a step takes. */
+const lookAgainMs = 50;
+
+/** Runs `work` while holding the lock at `path`; waits as long as another living process holds it. */
+export async function withLock<T>(path: string, work: () => Promise<T>): Promise<T> {
+  mkdirSync(dirname(path), { recursive: true });
+  const mine = `${path}.${process.pid}`;
+  writeFileSync(mine, String(process.pid));
+  try {
+    while (!taken(mine, path)) {
+      const owner = readOwner(path);
+      if (owner !== null && !isAlive(owner) && readOwner(path) === owner) rmSync(path, { force: true });
+      else await pause(lookAgainMs);
+    }
+    try {
+      return await work();
+    } finally {
+      rmSync(path, { force: true });
+    }
+  } finally {
+    rmSync(mine, { force: true });
+  }
+}
+
+/** A hard link appears with its content at once, so no reader ever sees a lock without its owner. */
+function taken(mine: string, path: string): boolean {
+  try {
+    linkSync(mine, path);
+    return true;
+  } catch (error) {
+    if (isErrno(error, "EEXIST")) return false;
+    throw error;
+  }
+}
+
+function readOwner(path: string): number | null {
+  try {
+    return Number(readFileSync(path, "utf8"));
+  } catch (error) {
+    if (isErrno(error, "ENOENT")) return null;
+    throw error;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return isErrno(error, "EPERM");
+  }
+}
+
+function isErrno(error: unknown, code: string): boolean {
+  return error instanceof Error && "code" in error && error.code === code;
+}

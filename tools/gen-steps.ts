@@ -1,0 +1,97 @@
+/** What is generated, from what, and into what. Each step is skipped while its inputs are unchanged. */
+import { spawnSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+
+/** One thing to generate. Paths are relative to the root of the repository. */
+export interface Step {
+  readonly name: string;
+  /** Files and folders whose content decides whether the step is due. */
+  readonly inputs: readonly string[];
+  /** Paths that must exist for the step to count as done. */
+  readonly outputs: readonly string[];
+  /** The step is left out, and says so, while one of these does not exist. */
+  readonly needs?: readonly string[];
+  run(root: string): Promise<void>;
+}
+
+/** All steps, in the order in which they depend on each other. */
+export const steps: readonly Step[] = [
+  {
+    name: "third-party protos",
+    inputs: [
+      "tools/third-party-protos.ts",
+      "tools/print-proto.ts",
+      "proto/grpc",
+      "node_modules/protobufjs/package.json",
+      "node_modules/grpc-health-check/package.json",
+      "node_modules/@bufbuild/protovalidate/package.json",
+    ],
+    outputs: [".proto-deps/buf/validate/validate.proto"],
+    async run(root) {
+      const { layThirdPartyProtos } = await import("./third-party-protos.ts");
+      layThirdPartyProtos(root);
+    },
+  },
+  {
+    name: "messages",
+    inputs: ["proto", ".proto-deps", "buf.yaml", "buf.gen.yaml", "node_modules/@bufbuild/protoc-gen-es/package.json"],
+    outputs: ["src/gen/proto/billing/v1/subscriptions_pb.ts"],
+    async run(root) {
+      runProgram(root, "buf", ["generate"]);
+    },
+  },
+  {
+    name: "database client",
+    inputs: ["prisma/schema.prisma", "prisma/config.ts", "prisma.config.ts", "node_modules/prisma/package.json"],
+    outputs: ["src/gen/prisma"],
+    needs: ["prisma/schema.prisma"],
+    async run(root) {
+      // `generate` never runs the schema engine, but looks for it and would download it: any program satisfies it.
+      runProgram(root, "prisma", ["generate", "--schema", "prisma/schema.prisma"], {
+        PRISMA_SCHEMA_ENGINE_BINARY: "/bin/true",
+        PRISMA_HIDE_UPDATE_MESSAGE: "1",
+        CHECKPOINT_DISABLE: "1",
+      });
+    },
+  },
+  {
+    name: "OpenAPI document",
+    inputs: ["proto", ".proto-deps", "tools/openapi", "src/gateway/json-shape.ts", "src/domain/refusal.ts"],
+    outputs: ["src/gen/openapi.json"],
+    needs: ["tools/openapi/write.ts"],
+    async run(root) {
+      runProgram(root, "node", ["tools/openapi/write.ts"]);
+    },
+  },
+  {
+    name: "workflow bundle",
+    inputs: ["workflows", "tools/workflow-bundle.ts", "node_modules/@temporalio/worker/package.json"],
+    outputs: ["src/gen/workflow-bundle.js"],
+    needs: ["workflows/index.ts"],
+    async run(root) {
+      const { bundleWorkflows } = await import("./workflow-bundle.ts");
+      const path = join(root, "src/gen/workflow-bundle.js");
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, await bundleWorkflows(root));
+    },
+  },
+];
+
+/** Runs a program of `node_modules/.bin` and throws with all that it printed where it fails. */
+function runProgram(root: string, name: string, args: readonly string[], env: Record<string, string> = {}): void {
+  const bin = join(root, "node_modules/.bin");
+  // In front, so that programs that start with `#!/usr/bin/env node` get the pinned Node, not the machine's.
+  const path = `${bin}${delimiter}${process.env.PATH ?? ""}`;
+  const program = name === "node" ? process.execPath : join(bin, name);
+  const result = spawnSync(program, args, {
+    cwd: root,
+    env: { ...process.env, ...env, PATH: path },
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  if (result.error) throw result.error;
+  if (result.status !== 0) {
+    throw new Error(`${name} ${args.join(" ")} ended with ${result.status}:\n${result.stdout}${result.stderr}`);
+  }
+}

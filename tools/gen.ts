@@ -1,0 +1,60 @@
+/**
+ * Makes all generated code (`npm run gen`): each step of gen-steps.ts runs only where its inputs differ from those of
+ * its last run, which a stamp file under `src/gen/.stamps` keeps. Several at once are safe.
+ */
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { withLock } from "./gen-lock.ts";
+import { type Step, steps } from "./gen-steps.ts";
+
+const root = join(import.meta.dirname, "..");
+const stamps = join(root, "src/gen/.stamps");
+
+if (steps.some(isDue)) await withLock(join(root, "src/gen/.lock"), makeAll);
+
+async function makeAll(): Promise<void> {
+  mkdirSync(stamps, { recursive: true });
+  for (const step of steps) {
+    const missing = (step.needs ?? []).filter((path) => !existsSync(join(root, path)));
+    if (missing.length > 0) {
+      console.log(`gen: ${step.name} left out, there is no ${missing.join(", ")}`);
+      continue;
+    }
+    // Looked at again under the lock: another run may have made it meanwhile.
+    if (!isDue(step)) continue;
+    const started = performance.now();
+    const hash = inputHash(step);
+    rmSync(stampPath(step), { force: true });
+    await step.run(root);
+    writeFileSync(stampPath(step), hash);
+    console.log(`gen: ${step.name} (${((performance.now() - started) / 1000).toFixed(1)} s)`);
+  }
+}
+
+function isDue(step: Step): boolean {
+  if ((step.needs ?? []).some((path) => !existsSync(join(root, path)))) return false;
+  if (step.outputs.some((path) => !existsSync(join(root, path)))) return true;
+  return !existsSync(stampPath(step)) || readFileSync(stampPath(step), "utf8") !== inputHash(step);
+}
+
+function stampPath(step: Step): string {
+  return join(stamps, step.name.replaceAll(" ", "-"));
+}
+
+/** A hash over the paths and contents of the step's inputs, and over the steps themselves. */
+function inputHash(step: Step): string {
+  const hash = createHash("sha256");
+  for (const path of ["tools/gen-steps.ts", ...step.inputs]) addToHash(hash, path);
+  return hash.digest("hex");
+}
+
+function addToHash(hash: ReturnType<typeof createHash>, path: string): void {
+  const full = join(root, path);
+  if (!existsSync(full)) return;
+  if (statSync(full).isDirectory()) {
+    for (const name of readdirSync(full).sort()) addToHash(hash, `${path}/${name}`);
+  } else {
+    hash.update(`${path}\0`).update(readFileSync(full)).update("\0");
+  }
+}
