@@ -1,0 +1,17 @@
+/** The ledgers that an organisation can be connected to: a second one is a folder and a line here. */
+import type { Ledger } from "./port.ts";
+import type { XeroConnection, XeroOptions } from "./xero/connection.ts";
+import { createXeroLedger } from "./xero/create-xero-ledger.ts";
+
+/** Each kind with the function that connects it. The conformance suite runs over this table. */
+export const ledgers = {
+  xero: (connection: XeroConnection, options?: XeroOptions): Ledger => createXeroLedger(connection, options),
+} as const;
+
+/** The kinds of ledger there are. */
+export type LedgerKind = keyof typeof ledgers;
+
+/** True where a stored or typed-in kind is one of ours. */
+export function isLedgerKind(kind: string): kind is LedgerKind {
+  return Object.hasOwn(ledgers, kind);
+}

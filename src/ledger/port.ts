@@ -1,0 +1,253 @@
+/**
+ * What billing asks of an accounting ledger, and every answer that it can give, as plain types without IO.
+ * A ledger never throws for what the other side says: each answer is a union value with `kind`.
+ * Amounts are decimal text, dates `YYYY-MM-DD`, instants ISO 8601 in UTC. Facts: facts-ledger section 5.
+ */
+
+/**
+ * Why a ledger said no, for rules that depend on it; the ledger's own words are beside it.
+ * `validation` is the rest. Facts: facts-ledger section 5.2.
+ */
+export type LedgerRefusalReason =
+  | "has_payment_or_credit"
+  | "wrong_status"
+  | "duplicate_number"
+  | "duplicate_contact"
+  | "contact_inactive"
+  | "account_invalid"
+  | "tax_invalid"
+  | "currency_not_enabled"
+  | "period_locked"
+  | "approval_limit"
+  | "amount_exceeds"
+  | "not_found"
+  | "stale"
+  | "validation";
+
+/**
+ * Every way in which a call can fail. Facts: facts-ledger section 5.2.
+ * - `refused`: the ledger decided no, nothing changed; never repeated by itself. `messages` are the ledger's own words, whole.
+ * - `unauthorised`: nothing happened; all work of this connection stops until an operator has acted.
+ * - `rate_limited`: nothing happened; the whole connection pauses, and no attempt is used up.
+ * - `unavailable`: `not_sent` may be repeated freely; `unknown` may have taken effect, so look up by the reserved number first.
+ *   `cause` is a short text for the log, without secrets.
+ */
+export type LedgerFailure =
+  | { readonly kind: "refused"; readonly reason: LedgerRefusalReason; readonly messages: readonly string[] }
+  | {
+      readonly kind: "unauthorised";
+      readonly why: "expired" | "disconnected" | "insufficient_scope";
+      readonly message: string;
+    }
+  | {
+      readonly kind: "rate_limited";
+      readonly scope: "minute" | "day" | "concurrent" | "app";
+      readonly retryAfterMs: number;
+    }
+  | { readonly kind: "unavailable"; readonly outcome: "not_sent" | "unknown"; readonly cause: string };
+
+/** A ledger's answer: what was asked for, or why not. */
+export type LedgerAnswer<T> = { readonly kind: "ok"; readonly value: T } | LedgerFailure;
+
+/**
+ * What every call carries. `deadlineMs` is how long it may take from now, tokens and replays included.
+ * `operationKeys` are the stable ids of the operation rows that it settles (empty for reads): the same rows and the same
+ * documents give the same idempotency header, so a fast resend is not done twice by the ledger. A caller that knows by a
+ * look-up that nothing was made gives another `variant`, so that a remembered internal error is not answered again.
+ */
+export interface LedgerCall {
+  readonly deadlineMs: number;
+  readonly operationKeys: readonly string[];
+  readonly variant?: string;
+}
+
+/** Invoice statuses in our words; a ledger's adapter maps its own onto them. Spec: Invoice statuses; decisions: section 4. */
+export type LedgerInvoiceStatus = "draft" | "awaiting_approval" | "approved" | "paid" | "voided" | "deleted";
+
+/** The statuses that an invoice can be made with. decisions: section 6. */
+export type LedgerFirstStatus = "draft" | "awaiting_approval" | "approved";
+
+/**
+ * The organisation behind a connection. `timezone` is the ledger's own name of it, which need not be an IANA name.
+ * Lock dates: documents dated on or before them are refused; null where none is set.
+ */
+export interface LedgerOrganisation {
+  readonly id: string;
+  readonly name: string;
+  readonly currency: string;
+  readonly timezone: string | null;
+  readonly demo: boolean;
+  readonly periodLockDate: string | null;
+  readonly yearLockDate: string | null;
+  readonly capabilities: LedgerCapabilities;
+}
+
+/** What this ledger can do at all, so that settings which it cannot keep are never offered. */
+export interface LedgerCapabilities {
+  readonly draft: boolean;
+  readonly awaitingApproval: boolean;
+  readonly email: boolean;
+  readonly allocations: boolean;
+  readonly multicurrency: boolean;
+  readonly webhooks: boolean;
+}
+
+/** The lists from which an operator picks when mapping an organisation onto its ledger. */
+export type LedgerMappingKind = "accounts" | "tax_rates" | "currencies";
+
+/** One choice of a mapping list. `code` is what documents carry; `usableForRevenue` is false where an invoice would be refused. */
+export interface LedgerMappingOption {
+  readonly code: string;
+  readonly name: string;
+  readonly active: boolean;
+  readonly usableForRevenue: boolean;
+}
+
+/**
+ * A contact in the ledger. `code` is our customer code, null where the contact has none. `mergedInto` is the contact that
+ * replaced it. `archived` and `erased` ones can carry no new document. Facts: facts-ledger section 1.2.
+ */
+export interface LedgerContact {
+  readonly id: string;
+  readonly code: string | null;
+  readonly name: string;
+  readonly firstName: string | null;
+  readonly lastName: string | null;
+  readonly email: string | null;
+  readonly status: "active" | "archived" | "erased";
+  readonly mergedInto: string | null;
+  readonly updatedAt: string;
+}
+
+/** A contact to make. `code` is its natural key: a lost answer is found again by it. */
+export interface LedgerContactDraft {
+  readonly code: string;
+  readonly name: string;
+  readonly firstName: string | null;
+  readonly lastName: string | null;
+  readonly email: string | null;
+}
+
+/**
+ * One line to invoice. `amount` is what the line must come to, rounded to the currency's minor unit; where
+ * `quantity` × `unitAmount` is not exactly that, the ledger gets 1 × `amount` and the arithmetic in words.
+ * `taxType` null leaves the account's own default.
+ */
+export interface LedgerLineDraft {
+  readonly description: string;
+  readonly quantity: string;
+  readonly unitAmount: string;
+  readonly amount: string;
+  readonly accountCode: string;
+  readonly taxType: string | null;
+}
+
+/**
+ * An invoice to make. `number` was reserved and saved before the call and is its natural key. `sourceUrl` leads back to us and
+ * proves that a document found later is ours; null sends none. `lineAmounts` says whether amounts contain tax.
+ */
+export interface LedgerInvoiceDraft {
+  readonly number: string;
+  readonly reference: string;
+  readonly contactId: string;
+  readonly currency: string;
+  readonly issueDate: string;
+  readonly dueDate: string;
+  readonly lineAmounts: "exclusive" | "inclusive" | "none";
+  readonly status: LedgerFirstStatus;
+  readonly sourceUrl: string | null;
+  readonly lines: readonly LedgerLineDraft[];
+}
+
+/** A line as the ledger holds it; its id must be given again when lines are replaced, or the ledger drops the line. */
+export interface LedgerLine {
+  readonly ledgerLineId: string;
+  readonly description: string;
+  readonly amount: string;
+}
+
+/** An invoice as the ledger holds it. Amounts have four places; `total` contains tax. `sourceUrl` is ours where we made it. */
+export interface LedgerInvoice {
+  readonly id: string;
+  readonly number: string;
+  readonly reference: string;
+  readonly contactId: string;
+  readonly status: LedgerInvoiceStatus;
+  readonly currency: string;
+  readonly issueDate: string;
+  readonly dueDate: string | null;
+  readonly subtotal: string;
+  readonly tax: string;
+  readonly total: string;
+  readonly amountDue: string;
+  readonly amountPaid: string;
+  readonly amountCredited: string;
+  readonly sent: boolean;
+  readonly sourceUrl: string | null;
+  readonly lines: readonly LedgerLine[];
+  readonly updatedAt: string;
+}
+
+/** How a removal ended. All but `not_found` leave the document out of the books; `invoice` is its last known state. */
+export type LedgerRemoval =
+  | { readonly outcome: "deleted" | "voided" | "already_removed"; readonly invoice: LedgerInvoice }
+  | { readonly outcome: "not_found"; readonly invoice: null };
+
+/** Which contacts to list: those changed at or after `since` (ISO 8601; all without it), from `cursor` of the answer before. */
+export interface LedgerContactQuery {
+  readonly since?: string;
+  readonly cursor?: string;
+}
+
+/** A page of contacts. `cursor` null is the end. One contact may come on two pages, so take them in by id. */
+export interface LedgerContactPage {
+  readonly contacts: readonly LedgerContact[];
+  readonly cursor: string | null;
+}
+
+/**
+ * A ledger, connected to one organisation. Facts: facts-ledger section 5.1.
+ *
+ * Creates take up to 50 drafts with distinct natural keys and answer each, in the order sent, matched by our own number or
+ * code. A failure of the whole call is the answer itself. Removals go one document a call, so that the caller can stop at the
+ * first refusal.
+ */
+export interface Ledger {
+  /** Who is connected, and what it can do. */
+  describe(call: LedgerCall): Promise<LedgerAnswer<LedgerOrganisation>>;
+  /** All choices of one mapping list, inactive ones too. */
+  listMappingOptions(call: LedgerCall, kind: LedgerMappingKind): Promise<LedgerAnswer<readonly LedgerMappingOption[]>>;
+  /** A page of contacts, archived ones too, oldest change first. */
+  listContacts(call: LedgerCall, query: LedgerContactQuery): Promise<LedgerAnswer<LedgerContactPage>>;
+  /** One contact; `refused`, `not_found` where the ledger has none. */
+  getContact(call: LedgerCall, id: string): Promise<LedgerAnswer<LedgerContact>>;
+  /** The contacts that carry these codes, archived ones too; codes without one are left out. */
+  findContacts(
+    call: LedgerCall,
+    query: { readonly codes: readonly string[] },
+  ): Promise<LedgerAnswer<readonly LedgerContact[]>>;
+  /** Makes contacts; a name or code that is taken is `refused`, `duplicate_contact`. */
+  createContacts(
+    call: LedgerCall,
+    drafts: readonly LedgerContactDraft[],
+  ): Promise<LedgerAnswer<readonly LedgerAnswer<LedgerContact>[]>>;
+  /** Makes invoices; a number that is taken is `refused`, `duplicate_number`. */
+  createInvoices(
+    call: LedgerCall,
+    drafts: readonly LedgerInvoiceDraft[],
+  ): Promise<LedgerAnswer<readonly LedgerAnswer<LedgerInvoice>[]>>;
+  /** One invoice; `refused`, `not_found` where the ledger has none. */
+  getInvoice(call: LedgerCall, id: string): Promise<LedgerAnswer<LedgerInvoice>>;
+  /** The sales invoices that carry these numbers, removed ones too; numbers without one are left out. */
+  findInvoices(
+    call: LedgerCall,
+    query: { readonly numbers: readonly string[] },
+  ): Promise<LedgerAnswer<readonly LedgerInvoice[]>>;
+  /**
+   * Takes an invoice out of the books: reads it, then deletes (draft, awaiting approval) or voids (approved) it. Repeating is
+   * safe. `refused`, `has_payment_or_credit` where money was put on it.
+   */
+  removeInvoice(call: LedgerCall, id: string): Promise<LedgerAnswer<LedgerRemoval>>;
+  /** Closes idle connections. The ledger takes no call afterwards. */
+  close(): Promise<void>;
+}

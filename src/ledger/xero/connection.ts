@@ -1,0 +1,44 @@
+/** What the Xero adapter needs to reach one organisation, and the knobs with their reasons. */
+
+/**
+ * A custom connection to one Xero organisation (client credentials). `baseUrl` ends in `/api.xro/2.0`, `identityUrl` in
+ * `/connect/token`. Both are settable, because the demo ledger speaks the same contract. Facts: facts-ledger section 1.10.
+ */
+export interface XeroConnection {
+  readonly tenantId: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly baseUrl: string;
+  readonly identityUrl: string;
+}
+
+/** What is left of Xero's limits after an answer; null where the header is missing. Facts: facts-ledger section 1.7. */
+export interface XeroLimitsLeft {
+  readonly minute: number | null;
+  readonly day: number | null;
+  readonly appMinute: number | null;
+}
+
+/** Settings of the adapter; the defaults below fit Xero. `observeLimits` hears what every answer says of the limits. */
+export interface XeroOptions {
+  readonly connectTimeoutMs?: number;
+  readonly tokenTimeoutMs?: number;
+  readonly maxResponseBytes?: number;
+  readonly connections?: number;
+  readonly scopes?: string;
+  readonly observeLimits?: (left: XeroLimitsLeft) => void;
+}
+
+/** The defaults, each with its reason. */
+export const xeroDefaults = {
+  // A connection that takes longer will not get better within a caller's 15 seconds.
+  connectTimeoutMs: 5_000,
+  // Identity answers within a second or two; a caller still has most of its deadline left after this.
+  tokenTimeoutMs: 8_000,
+  // 1,000 contacts are about 1 MB and 50 invoices of 20 lines about 0.5 MB: eight times the largest honest answer.
+  maxResponseBytes: 8 * 1024 * 1024,
+  // Xero takes five calls at once per organisation (facts-ledger section 1.7).
+  connections: 5,
+  // The granular scopes that contacts, invoices, credit notes and mapping need (facts-ledger section 1.10).
+  scopes: "accounting.contacts accounting.invoices accounting.payments.read accounting.settings.read",
+} as const satisfies XeroOptions;

@@ -1,0 +1,84 @@
+/**
+ * Creates several things in one call and answers each: matched by the natural key that we gave it, never by position alone.
+ * What the answer does not speak of is `unknown`, so that it is looked up instead of made twice.
+ * Facts: facts-ledger sections 1.6 and 5.1 (port rule).
+ */
+import { strict as assert } from "node:assert";
+import { type ExactObject, objectsOf, writeExactJson } from "../exact-json.ts";
+import type { LedgerAnswer, LedgerCall } from "../port.ts";
+import {
+  failureOfReply,
+  isElementRefused,
+  messagesOf,
+  readReply,
+  refusedBecause,
+  refusedElements,
+  unreadable,
+} from "./failure.ts";
+import type { XeroCall, XeroWire } from "./wire.ts";
+
+/** What is made: `member` names the list in Xero's JSON (`Invoices`), the key functions tell which element is whose. */
+export interface CreateEach<Draft, Made> {
+  readonly member: "Contacts" | "Invoices";
+  readonly query?: Readonly<Record<string, string>>;
+  readonly drafts: readonly Draft[];
+  readonly keyOf: (draft: Draft) => string;
+  readonly write: (draft: Draft) => object;
+  readonly elementKeyOf: (element: ExactObject) => string | undefined;
+  readonly read: (element: ExactObject) => Made | undefined;
+}
+
+// About 50 elements a request are recommended (facts-ledger section 1.1); the port promises no more.
+const maxDrafts = 50;
+
+/** One answer for each draft, in the order of the drafts; the outer answer fails where the whole call did. */
+export async function createEach<Draft, Made>(
+  wire: XeroWire,
+  call: XeroCall,
+  create: CreateEach<Draft, Made>,
+): Promise<LedgerAnswer<readonly LedgerAnswer<Made>[]>> {
+  const { member, drafts, keyOf } = create;
+  assert(drafts.length <= maxDrafts, "too many drafts in one call");
+  assert(new Set(drafts.map(keyOf)).size === drafts.length, "two drafts with one natural key");
+  if (drafts.length === 0) return { kind: "ok", value: [] };
+
+  const reply = await wire.send(call, {
+    method: "PUT",
+    path: `/${member}`,
+    query: { ...create.query, summarizeErrors: "false" },
+    body: writeExactJson({ [member]: drafts.map(create.write) }),
+  });
+  if (reply.kind !== "replied") return reply;
+  if (reply.status === 400) {
+    const failure = failureOfReply(reply, true);
+    const elements = refusedElements(reply);
+    if (failure.kind !== "refused" || elements.length === 0) return failure;
+    return { kind: "ok", value: matchEach(create, elements) };
+  }
+  const answer = readReply(reply, true);
+  return answer.kind === "ok" ? { kind: "ok", value: matchEach(create, objectsOf(answer.value[member])) } : answer;
+}
+
+function matchEach<Draft, Made>(
+  create: CreateEach<Draft, Made>,
+  elements: readonly ExactObject[],
+): readonly LedgerAnswer<Made>[] {
+  const byKey = new Map(elements.map((element) => [create.elementKeyOf(element), element]));
+  const [only] = elements;
+  return create.drafts.map((draft) => {
+    const element = byKey.get(create.keyOf(draft));
+    if (element) return readElement(create, element);
+    // A refusal may come without its number; of one draft and one element there is no doubt whose it is.
+    const isAlone = create.drafts.length === 1 && elements.length === 1;
+    if (isAlone && only && isElementRefused(only)) return refusedBecause(messagesOf(only));
+    return unreadable("the answer does not speak of this document", true);
+  });
+}
+
+function readElement<Draft, Made>(create: CreateEach<Draft, Made>, element: ExactObject): LedgerAnswer<Made> {
+  if (isElementRefused(element)) return refusedBecause(messagesOf(element));
+  const made = create.read(element);
+  return made === undefined
+    ? unreadable("the answer about this document cannot be read", true)
+    : { kind: "ok", value: made };
+}

@@ -1,0 +1,28 @@
+/** The Xero adapter put together: the port's operations over one wire. */
+import type { Ledger } from "../port.ts";
+import type { XeroConnection, XeroOptions } from "./connection.ts";
+import { createContacts, findContacts, getContact, listContacts } from "./contacts.ts";
+import { createInvoices, findInvoices, getInvoice, removeInvoice } from "./invoices.ts";
+import { describe, listMappingOptions } from "./settings.ts";
+import { beginCall, createXeroWire } from "./wire.ts";
+
+/**
+ * A ledger on one Xero organisation. Opens nothing until the first call; `close` ends its connections.
+ * Facts: facts-ledger sections 1 and 5.
+ */
+export function createXeroLedger(connection: XeroConnection, options: XeroOptions = {}): Ledger {
+  const wire = createXeroWire(connection, options);
+  return {
+    describe: (call) => describe(wire, beginCall(call)),
+    listMappingOptions: (call, kind) => listMappingOptions(wire, beginCall(call), kind),
+    listContacts: (call, query) => listContacts(wire, beginCall(call), query),
+    getContact: (call, id) => getContact(wire, beginCall(call), id),
+    findContacts: (call, query) => findContacts(wire, beginCall(call), query.codes),
+    createContacts: (call, drafts) => createContacts(wire, beginCall(call), drafts),
+    createInvoices: (call, drafts) => createInvoices(wire, beginCall(call), drafts),
+    getInvoice: (call, id) => getInvoice(wire, beginCall(call), id),
+    findInvoices: (call, query) => findInvoices(wire, beginCall(call), query.numbers),
+    removeInvoice: (call, id) => removeInvoice(wire, beginCall(call), id),
+    close: () => wire.close(),
+  };
+}

@@ -1,0 +1,98 @@
+/**
+ * One HTTP exchange with keep-alive, a deadline, a cap on the answer and no redirects.
+ * Says whether silence came before anything was sent, and never lets a header or body into a cause.
+ */
+import { Agent, type Dispatcher, request } from "undici";
+import type { XeroOptions } from "./connection.ts";
+import { xeroDefaults } from "./connection.ts";
+
+/** An answer as it came. Header names are in lower case; of a repeated header the first value counts. */
+export interface HttpReply {
+  readonly kind: "replied";
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+}
+
+/** No usable answer. `sent` false is certain: the request never left. */
+export interface HttpSilence {
+  readonly kind: "silent";
+  readonly sent: boolean;
+  readonly cause: string;
+}
+
+/** A request in full. */
+export interface HttpRequest {
+  readonly method: "GET" | "PUT" | "POST";
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+}
+
+// Failures before a connection stood: the request cannot have been read by anyone.
+const unsentCodes = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+  "UND_ERR_CLOSED",
+  "UND_ERR_DESTROYED",
+  "CERT_HAS_EXPIRED",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  "ERR_TLS_CERT_ALTNAME_INVALID",
+]);
+
+/** The pool of connections that a ledger's calls share. */
+export function createAgent(options: XeroOptions): Agent {
+  return new Agent({
+    connections: options.connections ?? xeroDefaults.connections,
+    connect: { timeout: options.connectTimeoutMs ?? xeroDefaults.connectTimeoutMs },
+    maxResponseSize: options.maxResponseBytes ?? xeroDefaults.maxResponseBytes,
+    allowH2: false,
+    // One request a connection at a time: behind a slow one, another would share its fate.
+    pipelining: 1,
+  });
+}
+
+/** Sends a request and reads the whole answer before the signal fires. Any status is a reply, redirects too. */
+export async function exchange(
+  agent: Dispatcher,
+  { method, url, headers, body }: HttpRequest,
+  signal: AbortSignal,
+): Promise<HttpReply | HttpSilence> {
+  if (signal.aborted) return { kind: "silent", sent: false, cause: "the deadline had passed" };
+  try {
+    const answer = await request(url, { dispatcher: agent, method, headers, body, signal });
+    const text = await answer.body.text();
+    return { kind: "replied", status: answer.statusCode, headers: firstValues(answer.headers), text };
+  } catch (error) {
+    return silenceOf(error);
+  }
+}
+
+function silenceOf(error: unknown): HttpSilence {
+  const code = codeOf(error);
+  if (code === "TimeoutError") return { kind: "silent", sent: true, cause: "no answer before the deadline" };
+  return { kind: "silent", sent: !unsentCodes.has(code), cause: code };
+}
+
+// A host with several addresses fails with one error that holds the others.
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return "unknown";
+  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
+  const code = "code" in error ? error.code : undefined;
+  return typeof code === "string" ? code : error.name;
+}
+
+function firstValues(headers: Dispatcher.ResponseData["headers"]): Record<string, string> {
+  const values: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    const first = Array.isArray(value) ? value[0] : value;
+    if (first !== undefined) values[name] = first;
+  }
+  return values;
+}

@@ -1,0 +1,149 @@
+/**
+ * Turns what Xero answered into an answer of the port: which status is which failure, and which reason a text stands for.
+ * Facts: facts-ledger sections 1.6 and 5.2.
+ */
+import { type ExactJson, type ExactObject, filledTextOf, objectOf, objectsOf, readExactJson } from "../exact-json.ts";
+import type { LedgerAnswer, LedgerFailure, LedgerRefusalReason } from "../port.ts";
+import type { HttpReply, HttpSilence } from "./exchange.ts";
+
+// Only a text tells the reasons apart, and texts change: the first pattern that fits any message wins, else `validation`.
+// Sources of the texts: facts-ledger sections 1.2 to 1.4.
+const reasonPatterns: readonly (readonly [RegExp, LedgerRefusalReason])[] = [
+  [/payments? or credit notes? allocated/i, "has_payment_or_credit"],
+  [/invoice # must be unique|credit note # must be unique|number must be unique/i, "duplicate_number"],
+  [/contact name .* is already assigned|another contact has this contact number/i, "duplicate_contact"],
+  [/contact .*(archived|GDPR|deleted|cannot be used)/i, "contact_inactive"],
+  [/lock date/i, "period_locked"],
+  [/reached the limit of invoices/i, "approval_limit"],
+  [/not subscribed to currency|currency .* (not enabled|is not valid)/i, "currency_not_enabled"],
+  [/greater than amount outstanding|already been paid off/i, "amount_exceeds"],
+  [/account code|account must be valid/i, "account_invalid"],
+  [/tax ?type|tax rate must be valid/i, "tax_invalid"],
+  [/not of valid status/i, "wrong_status"],
+];
+
+// A key that was used for other content says nothing of whether that content was taken.
+const keyMismatchPattern = /used with a different request/i;
+
+// Without Retry-After: a concurrent slot frees within a call, the others are fixed windows.
+const defaultRetryAfterMs = { concurrent: 1_000, minute: 60_000, app: 60_000, day: 3_600_000 } as const;
+
+/** The reason that a refusal's texts stand for; `validation` where none is known. */
+export function refusalReasonOf(messages: readonly string[]): LedgerRefusalReason {
+  for (const [pattern, reason] of reasonPatterns) {
+    if (messages.some((message) => pattern.test(message))) return reason;
+  }
+  return "validation";
+}
+
+/** A refusal in the ledger's own words; they are never empty, so that an operator always sees something. */
+export function refusedBecause(messages: readonly string[]): LedgerFailure {
+  const told = messages.length > 0 ? messages : ["The ledger refused without a reason."];
+  return { kind: "refused", reason: refusalReasonOf(told), messages: told };
+}
+
+/** All error texts of an element: its own, its contact's, its lines', without repeats. */
+export function messagesOf(element: ExactObject): readonly string[] {
+  const holders = [element, objectOf(element.Contact), ...objectsOf(element.LineItems)];
+  const texts = holders.flatMap((holder) =>
+    objectsOf(holder?.ValidationErrors).map((one) => filledTextOf(one.Message)),
+  );
+  return [...new Set(texts.filter((text) => text !== undefined))];
+}
+
+/** True where Xero answered 200 and still refused this element. Facts: facts-ledger section 1.6. */
+export function isElementRefused(element: ExactObject): boolean {
+  return (
+    element.HasErrors === true ||
+    element.HasValidationErrors === true ||
+    element.StatusAttributeString === "ERROR" ||
+    messagesOf(element).length > 0
+  );
+}
+
+/** The failure of a call that brought no answer. A read changes nothing, so its repeat is always free. */
+export function failureOfSilence(silence: HttpSilence, isWrite: boolean): LedgerFailure {
+  const outcome = silence.sent && isWrite ? "unknown" : "not_sent";
+  return { kind: "unavailable", outcome, cause: silence.cause };
+}
+
+/** A 2xx answer as an object; every other answer, and a 2xx that cannot be read, as its failure. */
+export function readReply(reply: HttpReply, isWrite: boolean): LedgerAnswer<ExactObject> {
+  if (reply.status < 200 || reply.status > 299) return failureOfReply(reply, isWrite);
+  const value = objectOf(readExactJson(reply.text));
+  return value === undefined ? unreadable("the answer is not a JSON object", isWrite) : { kind: "ok", value };
+}
+
+/** An answer that came but cannot be understood: a write may have taken effect. */
+export function unreadable(cause: string, isWrite: boolean): LedgerFailure {
+  return { kind: "unavailable", outcome: isWrite ? "unknown" : "not_sent", cause };
+}
+
+/** The failure that a status other than 2xx stands for. */
+export function failureOfReply(reply: HttpReply, isWrite: boolean): LedgerFailure {
+  const body = objectOf(readExactJson(reply.text));
+  switch (reply.status) {
+    case 400: {
+      const messages = refusalMessages(body);
+      if (messages.some((message) => keyMismatchPattern.test(message))) {
+        return unreadable("the idempotency key was used for another request", isWrite);
+      }
+      return refusedBecause(messages);
+    }
+    case 401:
+      return unauthorised(reply, body);
+    case 403:
+      return { kind: "unauthorised", why: "disconnected", message: detailOf(body) ?? "Forbidden" };
+    case 404:
+      return { kind: "refused", reason: "not_found", messages: [detailOf(body) ?? "Not found in the ledger."] };
+    case 409:
+    case 412:
+      return { kind: "refused", reason: "stale", messages: [detailOf(body) ?? "Changed in the ledger meanwhile."] };
+    case 429:
+      return rateLimited(reply);
+  }
+  const isClientFault = reply.status > 400 && reply.status < 500 && reply.status !== 408;
+  if (isClientFault) return refusedBecause([`The ledger answered ${reply.status}.`, ...refusalMessages(body)]);
+  return unreadable(`the ledger answered ${reply.status}`, isWrite);
+}
+
+/** The elements that a 400 names, empty where it names none. Facts: facts-ledger section 1.6 (`Elements` may be absent). */
+export function refusedElements(reply: HttpReply): readonly ExactObject[] {
+  return objectsOf(objectOf(readExactJson(reply.text))?.Elements);
+}
+
+function refusalMessages(body: ExactObject | undefined): readonly string[] {
+  const elements = objectsOf(body?.Elements).flatMap(messagesOf);
+  if (elements.length > 0) return [...new Set(elements)];
+  const own = body ? [...messagesOf(body), detailOf(body)] : [];
+  return [...new Set(own.filter((text) => text !== undefined))];
+}
+
+function detailOf(body: ExactObject | undefined): string | undefined {
+  const texts: (ExactJson | undefined)[] = [body?.Detail, body?.detail, body?.Message, body?.Title, body?.title];
+  return texts.map(filledTextOf).find((text) => text !== undefined);
+}
+
+function unauthorised(reply: HttpReply, body: ExactObject | undefined): LedgerFailure {
+  // Xero spells it both ways.
+  const isScope = /insuffici?ent_scope/i.test(reply.headers["www-authenticate"] ?? "");
+  return {
+    kind: "unauthorised",
+    why: isScope ? "insufficient_scope" : "expired",
+    message: detailOf(body) ?? "Unauthorized",
+  };
+}
+
+function rateLimited(reply: HttpReply): LedgerFailure {
+  const scope = limitScopeOf(reply.headers["x-rate-limit-problem"] ?? "");
+  const seconds = Number(reply.headers["retry-after"]);
+  const retryAfterMs = Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : defaultRetryAfterMs[scope];
+  return { kind: "rate_limited", scope, retryAfterMs };
+}
+
+function limitScopeOf(problem: string): "minute" | "day" | "concurrent" | "app" {
+  const text = problem.toLowerCase();
+  if (text.startsWith("app")) return "app";
+  if (text.includes("day")) return "day";
+  return text.includes("concurrent") ? "concurrent" : "minute";
+}

@@ -1,0 +1,132 @@
+/** Sales invoices in Xero: create, get, find by our number, remove. Facts: facts-ledger section 1.3. */
+import { type ExactObject, filledTextOf, objectsOf, writeExactJson } from "../exact-json.ts";
+import type { LedgerAnswer, LedgerInvoice, LedgerInvoiceDraft, LedgerRemoval } from "../port.ts";
+import { createEach } from "./create-each.ts";
+import { isElementRefused, messagesOf, refusedBecause, unreadable } from "./failure.ts";
+import { readInvoice } from "./read-shapes.ts";
+import { shortGroups, whereAny } from "./where.ts";
+import type { XeroCall, XeroWire } from "./wire.ts";
+import { writeLine } from "./write-line.ts";
+
+const firstStatuses = { draft: "DRAFT", awaiting_approval: "SUBMITTED", approved: "AUTHORISED" } as const;
+const lineAmountTypes = { exclusive: "Exclusive", inclusive: "Inclusive", none: "NoTax" } as const;
+
+// Without it Xero rounds unit amounts to two places.
+const unitPlaces = { unitdp: "4" } as const;
+
+/** Makes invoices, each under the number that we reserved. */
+export function createInvoices(
+  wire: XeroWire,
+  call: XeroCall,
+  drafts: readonly LedgerInvoiceDraft[],
+): Promise<LedgerAnswer<readonly LedgerAnswer<LedgerInvoice>[]>> {
+  return createEach(wire, call, {
+    member: "Invoices",
+    query: unitPlaces,
+    drafts,
+    keyOf: (draft) => draft.number,
+    write: writeInvoice,
+    elementKeyOf: (element) => filledTextOf(element.InvoiceNumber),
+    read: readInvoice,
+  });
+}
+
+/** One invoice with its lines; `not_found` where there is none. */
+export async function getInvoice(wire: XeroWire, call: XeroCall, id: string): Promise<LedgerAnswer<LedgerInvoice>> {
+  const path = `/Invoices/${encodeURIComponent(id)}`;
+  return readOne(await wire.ask(call, { method: "GET", path, query: unitPlaces }), false);
+}
+
+/** The sales invoices with these numbers. */
+export async function findInvoices(
+  wire: XeroWire,
+  call: XeroCall,
+  numbers: readonly string[],
+): Promise<LedgerAnswer<readonly LedgerInvoice[]>> {
+  const found: LedgerInvoice[] = [];
+  const wanted = new Set(numbers);
+  for (const group of shortGroups("InvoiceNumber", numbers)) {
+    // The filter by list cannot name a number that has a comma.
+    const filter = group.some((number) => number.includes(","))
+      ? { where: whereAny("InvoiceNumber", group) }
+      : { InvoiceNumbers: group.join(",") };
+    // Only a paged list has lines.
+    const query = { ...filter, ...unitPlaces, page: "1", pageSize: "1000" };
+    const answer = await wire.ask(call, { method: "GET", path: "/Invoices", query });
+    if (answer.kind !== "ok") return answer;
+    // A supplier's bill may carry the same number as one of our invoices.
+    const elements = objectsOf(answer.value.Invoices).filter((element) => isWanted(element, wanted));
+    const invoices = elements.map(readInvoice).filter((invoice) => invoice !== undefined);
+    if (invoices.length < elements.length) return unreadable("an invoice of the list cannot be read", false);
+    found.push(...invoices);
+  }
+  return { kind: "ok", value: found };
+}
+
+/**
+ * Reads the invoice, then deletes a draft or one awaiting approval, or voids an approved one. What is gone already counts as
+ * done. Money on it is refused without asking the ledger to void it.
+ */
+export async function removeInvoice(wire: XeroWire, call: XeroCall, id: string): Promise<LedgerAnswer<LedgerRemoval>> {
+  const current = await getInvoice(wire, call, id);
+  if (current.kind === "refused" && current.reason === "not_found") {
+    return { kind: "ok", value: { outcome: "not_found", invoice: null } };
+  }
+  if (current.kind !== "ok") return current;
+  const invoice = current.value;
+  if (invoice.status === "deleted" || invoice.status === "voided") {
+    return { kind: "ok", value: { outcome: "already_removed", invoice } };
+  }
+  if (hasMoney(invoice)) {
+    const message = `Invoice ${invoice.number} has payments or credit notes allocated to it.`;
+    return { kind: "refused", reason: "has_payment_or_credit", messages: [message] };
+  }
+  const outcome = invoice.status === "approved" ? "voided" : "deleted";
+  const removed = await setStatus(wire, call, invoice.id, outcome === "voided" ? "VOIDED" : "DELETED");
+  return removed.kind === "ok" ? { kind: "ok", value: { outcome, invoice: removed.value } } : removed;
+}
+
+async function setStatus(
+  wire: XeroWire,
+  call: XeroCall,
+  id: string,
+  status: "VOIDED" | "DELETED",
+): Promise<LedgerAnswer<LedgerInvoice>> {
+  const body = writeExactJson({ Invoices: [{ InvoiceID: id, Status: status }] });
+  const path = `/Invoices/${encodeURIComponent(id)}`;
+  return readOne(await wire.ask(call, { method: "POST", path, query: unitPlaces, body }), true);
+}
+
+function readOne(answer: LedgerAnswer<ExactObject>, isWrite: boolean): LedgerAnswer<LedgerInvoice> {
+  if (answer.kind !== "ok") return answer;
+  const [element] = objectsOf(answer.value.Invoices);
+  if (element && isWrite && isElementRefused(element)) return refusedBecause(messagesOf(element));
+  const invoice = element && readInvoice(element);
+  return invoice ? { kind: "ok", value: invoice } : unreadable("the invoice cannot be read", isWrite);
+}
+
+// An invoice of nothing is `paid` in Xero as soon as it is approved; it carries no money, and Xero decides about it.
+function hasMoney(invoice: LedgerInvoice): boolean {
+  return Number(invoice.amountPaid) !== 0 || Number(invoice.amountCredited) !== 0;
+}
+
+function isWanted(element: ExactObject, wanted: ReadonlySet<string>): boolean {
+  return element.Type === "ACCREC" && wanted.has(filledTextOf(element.InvoiceNumber) ?? "");
+}
+
+function writeInvoice(draft: LedgerInvoiceDraft): object {
+  return {
+    Type: "ACCREC",
+    InvoiceNumber: draft.number,
+    ...(draft.reference === "" ? {} : { Reference: draft.reference }),
+    // Any other member of the contact would change the contact.
+    Contact: { ContactID: draft.contactId },
+    CurrencyCode: draft.currency,
+    Date: draft.issueDate,
+    DueDate: draft.dueDate,
+    LineAmountTypes: lineAmountTypes[draft.lineAmounts],
+    Status: firstStatuses[draft.status],
+    ...(draft.sourceUrl === null ? {} : { Url: draft.sourceUrl }),
+    LineItems: draft.lines.map(writeLine),
+  };
+}

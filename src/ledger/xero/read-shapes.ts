@@ -1,0 +1,123 @@
+/**
+ * Reads Xero's contacts and invoices into the port's values. Nothing is taken on trust: an element without id, with an
+ * unknown status or an amount that is no number gives undefined, and the caller treats the answer as unreadable.
+ * Facts: facts-ledger sections 1.1 to 1.3; facts-performance section 5.2 (API10).
+ */
+import { decimalTextOf, isDecimalText, scaledOf } from "../decimal-text.ts";
+import { type ExactJson, type ExactObject, filledTextOf, objectOf, objectsOf, textOf } from "../exact-json.ts";
+import type { LedgerContact, LedgerInvoice, LedgerInvoiceStatus, LedgerLine } from "../port.ts";
+
+/** Xero's invoice statuses in our words. */
+export const invoiceStatuses: Readonly<Record<string, LedgerInvoiceStatus>> = {
+  DRAFT: "draft",
+  SUBMITTED: "awaiting_approval",
+  AUTHORISED: "approved",
+  PAID: "paid",
+  VOIDED: "voided",
+  DELETED: "deleted",
+};
+
+const contactStatuses: Readonly<Record<string, LedgerContact["status"]>> = {
+  ACTIVE: "active",
+  ARCHIVED: "archived",
+  GDPRREQUEST: "erased",
+};
+
+// What Xero echoes for an element that it did not make.
+const emptyId = "00000000-0000-0000-0000-000000000000";
+
+// All amounts of the port have four places.
+const amountPlaces = 4;
+
+/** A contact, or undefined where the element is not a whole one. */
+export function readContact(element: ExactObject): LedgerContact | undefined {
+  const id = idOf(element.ContactID);
+  const name = filledTextOf(element.Name);
+  const status = contactStatuses[filledTextOf(element.ContactStatus) ?? "ACTIVE"];
+  const updatedAt = instantOf(element.UpdatedDateUTC);
+  if (id === undefined || name === undefined || status === undefined || updatedAt === undefined) return undefined;
+  return {
+    id,
+    code: filledTextOf(element.ContactNumber) ?? null,
+    name,
+    firstName: filledTextOf(element.FirstName) ?? null,
+    lastName: filledTextOf(element.LastName) ?? null,
+    email: filledTextOf(element.EmailAddress) ?? null,
+    status,
+    mergedInto: idOf(element.MergedToContactID) ?? null,
+    updatedAt,
+  };
+}
+
+/** A sales invoice, or undefined where the element is not a whole one. */
+export function readInvoice(element: ExactObject): LedgerInvoice | undefined {
+  const id = idOf(element.InvoiceID);
+  const number = filledTextOf(element.InvoiceNumber);
+  const contactId = idOf(objectOf(element.Contact)?.ContactID);
+  const status = invoiceStatuses[filledTextOf(element.Status) ?? ""];
+  const currency = filledTextOf(element.CurrencyCode);
+  const issueDate = dateOf(element.DateString, element.Date);
+  const updatedAt = instantOf(element.UpdatedDateUTC);
+  const amounts = readAmounts(element);
+  if (id === undefined || number === undefined || contactId === undefined || status === undefined) return undefined;
+  if (currency === undefined || issueDate === undefined || updatedAt === undefined || !amounts) return undefined;
+  return {
+    id,
+    number,
+    reference: textOf(element.Reference) ?? "",
+    contactId,
+    status,
+    currency,
+    issueDate,
+    dueDate: dateOf(element.DueDateString, element.DueDate) ?? null,
+    ...amounts,
+    sent: element.SentToContact === true,
+    sourceUrl: filledTextOf(element.Url) ?? null,
+    lines: objectsOf(element.LineItems).map(readLine),
+    updatedAt,
+  };
+}
+
+/** `/Date(1540000000000+0000)/` as an ISO instant in UTC; undefined where it is something else. */
+export function instantOf(value: ExactJson | undefined): string | undefined {
+  const milliseconds = /^\/Date\((-?\d{1,15})(?:[+-]\d{4})?\)\/$/.exec(filledTextOf(value) ?? "")?.[1];
+  return milliseconds === undefined ? undefined : new Date(Number(milliseconds)).toISOString();
+}
+
+/** A civil date: the plain form (`2026-04-24T00:00:00`) where there is one, else the day of `/Date(ms)/` in UTC. */
+export function dateOf(plain: ExactJson | undefined, milliseconds: ExactJson | undefined): string | undefined {
+  const day = /^(\d{4}-\d{2}-\d{2})(?:T|$)/.exec(filledTextOf(plain) ?? "")?.[1];
+  return day ?? instantOf(milliseconds)?.slice(0, 10);
+}
+
+function readAmounts(element: ExactObject) {
+  const subtotal = amountOf(element.SubTotal);
+  const tax = amountOf(element.TotalTax);
+  const total = amountOf(element.Total);
+  const amountDue = amountOf(element.AmountDue);
+  if (subtotal === undefined || tax === undefined || total === undefined || amountDue === undefined) return undefined;
+  // The answer to a create leaves out what cannot be there yet.
+  const amountPaid = amountOf(element.AmountPaid) ?? "0.0000";
+  const amountCredited = amountOf(element.AmountCredited) ?? "0.0000";
+  return { subtotal, tax, total, amountDue, amountPaid, amountCredited };
+}
+
+function readLine(element: ExactObject): LedgerLine {
+  return {
+    ledgerLineId: idOf(element.LineItemID) ?? "",
+    description: textOf(element.Description) ?? "",
+    amount: amountOf(element.LineAmount) ?? "0.0000",
+  };
+}
+
+function amountOf(value: ExactJson | undefined): string | undefined {
+  const text = filledTextOf(value);
+  return text !== undefined && isDecimalText(text)
+    ? decimalTextOf(scaledOf(text, amountPlaces), amountPlaces)
+    : undefined;
+}
+
+function idOf(value: ExactJson | undefined): string | undefined {
+  const id = filledTextOf(value);
+  return id === emptyId ? undefined : id;
+}

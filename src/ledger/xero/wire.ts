@@ -1,0 +1,144 @@
+/** One call to Xero's accounting API: headers, token, one replay with a fresh token after 401, deadline. */
+import type { Agent } from "undici";
+import type { ExactObject } from "../exact-json.ts";
+import type { LedgerAnswer, LedgerCall, LedgerFailure } from "../port.ts";
+import type { XeroConnection, XeroOptions } from "./connection.ts";
+import { createAgent, exchange, type HttpReply } from "./exchange.ts";
+import { failureOfSilence, readReply } from "./failure.ts";
+import { idempotencyKeyOf } from "./idempotency-key.ts";
+import { createTokenSource, type TokenSource } from "./tokens.ts";
+
+/** A call of the port on its way: its deadline runs since `beginCall`, over however many requests it takes. */
+export interface XeroCall {
+  readonly signal: AbortSignal;
+  readonly operationKeys: readonly string[];
+  readonly variant: string | null;
+}
+
+/** Starts the clock of a call. */
+export function beginCall(call: LedgerCall): XeroCall {
+  const deadlineMs = Math.ceil(call.deadlineMs);
+  return {
+    signal: deadlineMs > 0 ? AbortSignal.timeout(deadlineMs) : AbortSignal.abort(),
+    operationKeys: call.operationKeys,
+    variant: call.variant,
+  };
+}
+
+/**
+ * A request to the API. `path` starts with a slash below the base. Only a PUT, which always creates, carries an idempotency
+ * key: on an update it could replay an old answer (facts-ledger section 1.8).
+ */
+export interface XeroRequest {
+  readonly method: "GET" | "PUT" | "POST";
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** The way to one organisation. */
+export interface XeroWire {
+  /** The reply, whatever its status (401 only after a replay with a fresh token), or why there is none. */
+  send(call: XeroCall, request: XeroRequest): Promise<HttpReply | LedgerFailure>;
+  /** The reply read as a JSON object; every status but 2xx is a failure. */
+  ask(call: XeroCall, request: XeroRequest): Promise<LedgerAnswer<ExactObject>>;
+  close(): Promise<void>;
+}
+
+interface WireParts {
+  readonly agent: Agent;
+  readonly tokens: TokenSource;
+  readonly connection: XeroConnection;
+  readonly options: XeroOptions;
+}
+
+/** A wire with its own pool of connections. */
+export function createXeroWire(connection: XeroConnection, options: XeroOptions): XeroWire {
+  const agent = createAgent(options);
+  const parts = { agent, tokens: createTokenSource(agent, connection, options), connection, options };
+  return {
+    send: (call, request) => send(parts, call, request),
+    ask: async (call, request) => {
+      const reply = await send(parts, call, request);
+      return reply.kind === "replied" ? readReply(reply, request.method !== "GET") : reply;
+    },
+    close: () => agent.close(),
+  };
+}
+
+async function send(parts: WireParts, call: XeroCall, request: XeroRequest): Promise<HttpReply | LedgerFailure> {
+  const first = await attempt(parts, call, request, null);
+  if (first.answer.kind !== "replied" || first.answer.status !== 401) return first.answer;
+  // 401 means that nothing happened, so one replay with a fresh token is safe for a write too.
+  const second = await attempt(parts, call, request, first.token);
+  return second.answer;
+}
+
+interface Attempt {
+  readonly answer: HttpReply | LedgerFailure;
+  readonly token: string | null;
+}
+
+async function attempt(
+  parts: WireParts,
+  call: XeroCall,
+  request: XeroRequest,
+  rejected: string | null,
+): Promise<Attempt> {
+  const token = await parts.tokens.token(rejected, call.signal);
+  if (token.kind !== "ok") return { answer: token, token: null };
+  const reply = await exchange(
+    parts.agent,
+    {
+      method: request.method,
+      url: urlOf(parts.connection, request),
+      headers: headersOf(parts.connection, call, request, token.value),
+      body: request.body ?? null,
+    },
+    call.signal,
+  );
+  if (reply.kind === "silent") return { answer: failureOfSilence(reply, request.method !== "GET"), token: token.value };
+  parts.options.observeLimits?.({
+    minute: countOf(reply.headers["x-minlimit-remaining"]),
+    day: countOf(reply.headers["x-daylimit-remaining"]),
+    appMinute: countOf(reply.headers["x-appminlimit-remaining"]),
+  });
+  return { answer: reply, token: token.value };
+}
+
+function urlOf(connection: XeroConnection, request: XeroRequest): string {
+  const query = new URLSearchParams(request.query).toString();
+  return `${connection.baseUrl}${request.path}${query === "" ? "" : `?${query}`}`;
+}
+
+function headersOf(
+  connection: XeroConnection,
+  call: XeroCall,
+  request: XeroRequest,
+  token: string,
+): Record<string, string> {
+  const headers: Record<string, string> = {
+    ...request.headers,
+    authorization: `Bearer ${token}`,
+    "xero-tenant-id": connection.tenantId,
+    // Without it Xero answers in XML.
+    accept: "application/json",
+  };
+  if (request.body !== undefined) headers["content-type"] = "application/json";
+  if (request.method === "PUT" && call.operationKeys.length > 0) {
+    headers["idempotency-key"] = idempotencyKeyOf({
+      tenantId: connection.tenantId,
+      clientId: connection.clientId,
+      path: request.path,
+      operationKeys: call.operationKeys,
+      variant: call.variant,
+      body: request.body ?? "",
+    });
+  }
+  return headers;
+}
+
+function countOf(header: string | undefined): number | null {
+  return header !== undefined && /^\d{1,9}$/.test(header) ? Number(header) : null;
+}

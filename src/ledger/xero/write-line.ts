@@ -1,0 +1,52 @@
+/**
+ * How a line goes to Xero: only products that are exact, because Xero's rounding of Quantity × UnitAmount is undocumented.
+ * Facts: facts-ledger section 1.3 (field rules).
+ */
+import { decimalTextOf, scaledOf, shortDecimalText } from "../decimal-text.ts";
+import { type NumberToken, numberToken } from "../exact-json.ts";
+import type { LedgerLineDraft } from "../port.ts";
+
+/** A line in Xero's names. LineAmount is never among them: Xero multiplies itself. */
+export interface XeroLine {
+  readonly Description: string;
+  readonly Quantity: NumberToken;
+  readonly UnitAmount: NumberToken;
+  readonly AccountCode: string;
+  readonly TaxType?: string;
+}
+
+// Quantities, unit amounts and amounts have at most four places; `unitdp=4` lets Xero keep them.
+const places = 4;
+
+// Xero's longest description, in characters.
+const maxDescription = 4_000;
+
+/**
+ * Quantity and unit amount where their product is exactly the amount, else 1 × amount with the arithmetic in the
+ * description (`Seats (2.5 × 10.333 = 25.83)`).
+ */
+export function writeLine(line: LedgerLineDraft): XeroLine {
+  const isExact =
+    scaledOf(line.quantity, places) * scaledOf(line.unitAmount, places) === scaledOf(line.amount, 2 * places);
+  const sum = `${short(line.quantity)} × ${short(line.unitAmount)} = ${short(line.amount)}`;
+  return {
+    Description: isExact ? line.description.slice(0, maxDescription) : describe(line.description, sum),
+    Quantity: numberToken(isExact ? plain(line.quantity) : "1"),
+    UnitAmount: numberToken(plain(isExact ? line.unitAmount : line.amount)),
+    AccountCode: line.accountCode,
+    ...(line.taxType === null ? {} : { TaxType: line.taxType }),
+  };
+}
+
+function describe(description: string, sum: string): string {
+  const tail = ` (${sum})`;
+  return description.slice(0, maxDescription - tail.length) + tail;
+}
+
+function short(text: string): string {
+  return shortDecimalText(text, places);
+}
+
+function plain(text: string): string {
+  return decimalTextOf(scaledOf(text, places), places);
+}
