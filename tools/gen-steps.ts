@@ -1,7 +1,7 @@
 /** What is generated, from what, and into what. Each step is skipped while its inputs are unchanged. */
-import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
-import { delimiter, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
+import { runProgram } from "./run-program.ts";
 
 /** One thing to generate. Paths are relative to the root of the repository. */
 export interface Step {
@@ -61,7 +61,8 @@ export const steps: readonly Step[] = [
     outputs: ["src/gen/openapi.json"],
     needs: ["tools/openapi/write.ts"],
     async run(root) {
-      runProgram(root, "node", ["tools/openapi/write.ts"]);
+      const { writeOpenApi } = await import("./openapi/write.ts");
+      writeOpenApi(root, join(root, "src/gen/openapi.json"));
     },
   },
   {
@@ -77,21 +78,3 @@ export const steps: readonly Step[] = [
     },
   },
 ];
-
-/** Runs a program of `node_modules/.bin` and throws with all that it printed where it fails. */
-function runProgram(root: string, name: string, args: readonly string[], env: Record<string, string> = {}): void {
-  const bin = join(root, "node_modules/.bin");
-  // In front, so that programs that start with `#!/usr/bin/env node` get the pinned Node, not the machine's.
-  const path = `${bin}${delimiter}${process.env.PATH ?? ""}`;
-  const program = name === "node" ? process.execPath : join(bin, name);
-  const result = spawnSync(program, args, {
-    cwd: root,
-    env: { ...process.env, ...env, PATH: path },
-    encoding: "utf8",
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  if (result.error) throw result.error;
-  if (result.status !== 0) {
-    throw new Error(`${name} ${args.join(" ")} ended with ${result.status}:\n${result.stdout}${result.stderr}`);
-  }
-}

@@ -1,0 +1,45 @@
+/** Runs the programs that build steps need, from `node_modules/.bin` and on the pinned Node. */
+import { spawnSync } from "node:child_process";
+import { delimiter, join } from "node:path";
+
+/** How a program ended. */
+export interface ProgramResult {
+  readonly status: number;
+  /** What it printed to its standard output, as bytes: some programs print binary data. */
+  readonly stdout: Buffer;
+  readonly stderr: string;
+}
+
+/** The most that a program may print, in bytes: an archive or a descriptor set of the contract has less than 1 MB. */
+const maxOutputBytes = 64 * 1024 * 1024;
+
+/** Runs a program of `node_modules/.bin`, or of the machine where that has none, and returns how it ended. */
+export function tryProgram(
+  root: string,
+  name: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): ProgramResult {
+  // In front, so that programs that start with `#!/usr/bin/env node` get the pinned Node, not the machine's.
+  const path = `${join(root, "node_modules/.bin")}${delimiter}${process.env.PATH ?? ""}`;
+  const result = spawnSync(name, args, {
+    cwd: root,
+    env: { ...process.env, ...env, PATH: path },
+    stdio: ["ignore", "pipe", "pipe"],
+    maxBuffer: maxOutputBytes,
+  });
+  if (result.error) throw result.error;
+  return { status: result.status ?? 1, stdout: result.stdout, stderr: result.stderr.toString("utf8") };
+}
+
+/** The same, but throws with all that the program printed where it fails; returns its standard output. */
+export function runProgram(
+  root: string,
+  name: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Buffer {
+  const { status, stdout, stderr } = tryProgram(root, name, args, env);
+  if (status !== 0) throw new Error(`${name} ${args.join(" ")} ended with ${status}:\n${stdout}${stderr}`);
+  return stdout;
+}
