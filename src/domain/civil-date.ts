@@ -1,0 +1,194 @@
+/**
+ * Civil dates: days of the calendar without time or zone, and the two bridges to instants that need a zone. Nothing here
+ * reads the clock or the process's own zone. decisions §5.
+ */
+import { strict as assert } from "node:assert";
+import { timezoneNames } from "./timezone-names.ts";
+
+/** A real day `YYYY-MM-DD` of the Gregorian calendar, years 0001 to 9999; as text, earlier sorts before later. */
+export type CivilDate = string & { readonly kind: "CivilDate" };
+
+/** Year, month (1 to 12) and day of the month. */
+export interface CalendarDay {
+  readonly year: number;
+  readonly month: number;
+  readonly day: number;
+}
+
+const msPerDay = 86_400_000;
+const dateText = /^(\d{4})-(\d{2})-(\d{2})$/;
+
+/** The date, or null where the text is not `YYYY-MM-DD` or not a real day (`2026-02-29`, year `0000`). */
+export function parseCivilDate(text: string): CivilDate | null {
+  const match = dateText.exec(text);
+  if (!match) return null;
+  const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])];
+  if (year < 1 || month < 1 || month > 12 || day < 1 || day > daysInMonth(year, month)) return null;
+  return text as CivilDate;
+}
+
+/** The date of a trusted text (database column, literal); asserts that it is one. */
+export function civilDate(text: string): CivilDate {
+  const date = parseCivilDate(text);
+  assert(date !== null, `not a date: ${JSON.stringify(text)}`);
+  return date;
+}
+
+/** The date of its parts; asserts a real day of the years 1 to 9999. */
+export function civilDateOf({ year, month, day }: CalendarDay): CivilDate {
+  return civilDate(`${pad(year, 4)}-${pad(month, 2)}-${pad(day, 2)}`);
+}
+
+/** Year, month and day of a date. */
+export function calendarDay(date: CivilDate): CalendarDay {
+  return { year: Number(date.slice(0, 4)), month: Number(date.slice(5, 7)), day: Number(date.slice(8, 10)) };
+}
+
+/** How many days the month (1 to 12) has, 28 to 31. */
+export function daysInMonth(year: number, month: number): number {
+  if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
+  return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
+}
+
+/**
+ * The day `day` of the month that lies `months` after the date's month, or that month's last day where it is shorter.
+ * `day` defaults to the date's own. Not additive: add from the anchor, never from a clamped date. decisions §5.
+ */
+export function addMonths(date: CivilDate, months: number, day: number = calendarDay(date).day): CivilDate {
+  const from = calendarDay(date);
+  const monthsSinceYearZero = from.year * 12 + (from.month - 1) + months;
+  const year = Math.floor(monthsSinceYearZero / 12);
+  const month = (monthsSinceYearZero % 12) + 1;
+  return civilDateOf({ year, month, day: Math.min(day, daysInMonth(year, month)) });
+}
+
+/** The date `days` days later (earlier where negative). */
+export function addDays(date: CivilDate, days: number): CivilDate {
+  return civilDateOfDayNumber(dayNumber(date) + days);
+}
+
+/** Days from `from` (included) to `to` (excluded); negative where `to` is the earlier. */
+export function daysBetween(from: CivilDate, to: CivilDate): number {
+  return dayNumber(to) - dayNumber(from);
+}
+
+/** Negative where left is earlier, 0 where equal, positive where later. */
+export function compareDates(left: CivilDate, right: CivilDate): -1 | 0 | 1 {
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+/** The later of the two. */
+export function laterDate(left: CivilDate, right: CivilDate): CivilDate {
+  return left > right ? left : right;
+}
+
+/** The earlier of the two. */
+export function earlierDate(left: CivilDate, right: CivilDate): CivilDate {
+  return left < right ? left : right;
+}
+
+/**
+ * Whether the text is a name of the IANA time zone database, in its spelling: `Europe/Paris`, `Asia/Kolkata`, `UTC`.
+ * Offsets (`+05:00`), abbreviations (`IST`) and other spellings (`europe/paris`) are not. decisions §3.
+ */
+export function isTimezone(text: string): boolean {
+  return realTimezones.has(text) && formatterOf(text) !== null;
+}
+
+/** The date that the instant falls on in the zone; asserts a zone that `isTimezone` accepts. */
+export function todayIn(timezone: string, instant: Date): CivilDate {
+  return civilDateOfDayNumber(Math.floor(wallClock(timezone, instant.getTime()) / msPerDay));
+}
+
+/**
+ * The first instant that falls on the date in the zone: its midnight, or where the clocks skip that, the moment after the
+ * gap. Where a zone skipped the whole day, the moment it moved to the next.
+ */
+export function startOfDay(timezone: string, date: CivilDate): Date {
+  const midnight = dayNumber(date) * msPerDay;
+  // No zone is more than 15 hours from UTC nor shifts by more than a day, so the offsets of a day before and after are
+  // those on both sides of any change of clocks at this midnight.
+  const [before, after] = [midnight - 2 * msPerDay, midnight + 2 * msPerDay];
+  const offsets = [offsetAt(timezone, before), offsetAt(timezone, after)];
+  const candidates = offsets.map((offset) => midnight - offset).sort((left, right) => left - right);
+  const valid = candidates.find((instant) => wallClock(timezone, instant) === midnight);
+  return new Date(valid ?? firstAtOrAfter(timezone, midnight, before, after));
+}
+
+/** The first instant of (low, high] whose wall clock shows `wall` or later; the clocks jump over `wall` in between. */
+function firstAtOrAfter(timezone: string, wall: number, low: number, high: number): number {
+  let [tooEarly, reached] = [low, high];
+  while (reached - tooEarly > 1) {
+    const middle = Math.floor((tooEarly + reached) / 2);
+    if (wallClock(timezone, middle) >= wall) reached = middle;
+    else tooEarly = middle;
+  }
+  return reached;
+}
+
+const realTimezones: ReadonlySet<string> = new Set([...Intl.supportedValuesOf("timeZone"), ...timezoneNames]);
+
+/** Making a formatter costs fifty times what using it does. Keys are real names only, so the cache is bounded. */
+const formatters = new Map<string, Intl.DateTimeFormat | null>();
+
+function formatterOf(timezone: string): Intl.DateTimeFormat | null {
+  const cached = formatters.get(timezone);
+  if (cached !== undefined) return cached;
+  const made = makeFormatter(timezone);
+  formatters.set(timezone, made);
+  return made;
+}
+
+function makeFormatter(timeZone: string): Intl.DateTimeFormat | null {
+  const digits = "2-digit";
+  try {
+    return new Intl.DateTimeFormat("en-US-u-ca-gregory-nu-latn", {
+      timeZone,
+      hourCycle: "h23",
+      year: "numeric",
+      month: digits,
+      day: digits,
+      hour: digits,
+      minute: digits,
+      second: digits,
+    });
+  } catch (error) {
+    // The name is real but this engine's zone data lacks it, which is the one thing the constructor throws for.
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}
+
+/** What the zone's clocks show at the instant, as the milliseconds that UTC clocks would show the same at. */
+function wallClock(timezone: string, instantMs: number): number {
+  const formatter = realTimezones.has(timezone) ? formatterOf(timezone) : null;
+  assert(formatter !== null, `not a time zone: ${JSON.stringify(timezone)}`);
+  const shown = new Map(formatter.formatToParts(instantMs).map(({ type, value }) => [type, Number(value)]));
+  const part = (type: Intl.DateTimeFormatPartTypes) => shown.get(type) ?? Number.NaN;
+  const day = Date.UTC(part("year"), part("month") - 1, part("day"));
+  return day + ((part("hour") * 60 + part("minute")) * 60 + part("second")) * 1000 + modulo(instantMs, 1000);
+}
+
+function offsetAt(timezone: string, instantMs: number): number {
+  return wallClock(timezone, instantMs) - instantMs;
+}
+
+function modulo(value: number, divisor: number): number {
+  return ((value % divisor) + divisor) % divisor;
+}
+
+/** Days since 1 January 1970; `Date` in UTC has no zone and no change of clocks. */
+function dayNumber(date: CivilDate): number {
+  const { year, month, day } = calendarDay(date);
+  // `Date.UTC` reads the years 0 to 99 as 1900 to 1999; 400 years later the calendar is the same, 146,097 days on.
+  return Date.UTC(year + 400, month - 1, day) / msPerDay - 146_097;
+}
+
+function civilDateOfDayNumber(days: number): CivilDate {
+  const instant = new Date(days * msPerDay);
+  return civilDateOf({ year: instant.getUTCFullYear(), month: instant.getUTCMonth() + 1, day: instant.getUTCDate() });
+}
+
+function pad(value: number, width: number): string {
+  return String(value).padStart(width, "0");
+}

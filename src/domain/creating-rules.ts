@@ -1,0 +1,162 @@
+/** The refusals of a creation, one function a group, in the order in which decisions §3 judges them. */
+import { addMonths, type CivilDate, calendarDay, isTimezone, todayIn } from "./civil-date.ts";
+import type { ChargeRequest, CreationFacts, CreationRequest } from "./creating.ts";
+import type { Customer } from "./customer.ts";
+import type { OrganisationSettings } from "./organisation.ts";
+import { type Anchor, type Interval, liesOnBillingDay, periodAt } from "./period.ts";
+import type { Charge, Plan } from "./plan.ts";
+import { hasUnits, maximumUnits } from "./pricing/index.ts";
+import { Refusal } from "./refusal.ts";
+
+/** A charge asked for, found in the catalogue. */
+export interface RequestedCharge extends ChargeRequest {
+  readonly charge: Charge;
+}
+
+/** The customer, plan and charges that a request names. */
+export interface Catalogued {
+  readonly customer: Customer;
+  readonly plan: Plan;
+  readonly charges: readonly RequestedCharge[];
+}
+
+/** Where the subscription begins, and the day that it is today in its zone. */
+export interface Start {
+  readonly today: CivilDate;
+  readonly startDate: CivilDate;
+  readonly billingDay: number;
+}
+
+/** The last year of a `YYYY-MM-DD`; a limited number of cycles must end before it. */
+const lastYear = 9999;
+
+/** How far ahead a start date may lie, in months: five years. decisions §3. */
+const furthestStartMonths = 60;
+
+/** The subscription's zone: the one asked for, else the organisation's. Refuses a name that no zone has. decisions §3. */
+export function checkTimezone(organisation: OrganisationSettings, { timezone }: CreationRequest): string {
+  if (timezone !== null && !isTimezone(timezone)) {
+    invalid("timezone", "timezone must be the name of an IANA time zone, such as Europe/Paris.");
+  }
+  return timezone ?? organisation.timezone;
+}
+
+/** Refuses what is unknown, then what is not active, each as customer, plan, charges; then charges in another currency. */
+export function checkCatalogue(facts: CreationFacts, request: CreationRequest): Catalogued {
+  const { customer, plan } = facts;
+  if (!customer) throw new Refusal("customer_not_found", "No customer has this customer_code.", "customer_code");
+  if (!plan) throw new Refusal("plan_not_found", "No plan has this plan_code.", "plan_code");
+  const charges = request.charges.map((asked, index): RequestedCharge => {
+    const charge = facts.charges.get(asked.chargeCode);
+    if (!charge) throw new Refusal("charge_not_found", "No charge has this charge_code.", chargeCodeParam(index));
+    return { ...asked, charge };
+  });
+  if (customer.status !== "active") {
+    throw new Refusal("customer_not_active", "The customer is not active.", "customer_code");
+  }
+  if (plan.status !== "active") {
+    throw new Refusal(
+      "plan_not_active",
+      `The plan is ${plan.status}; new subscriptions take active ones.`,
+      "plan_code",
+    );
+  }
+  for (const [index, { charge }] of charges.entries()) {
+    if (charge.status !== "active") {
+      const message = `The charge is ${charge.status}; new subscriptions take active ones.`;
+      throw new Refusal("charge_not_active", message, chargeCodeParam(index));
+    }
+  }
+  for (const [index, { charge }] of charges.entries()) {
+    if (charge.currency !== plan.currency) {
+      const message = `The charge is in ${charge.currency}, the plan in ${plan.currency}.`;
+      throw new Refusal("currency_mismatch", message, chargeCodeParam(index));
+    }
+  }
+  return { customer, plan, charges };
+}
+
+/** Refuses a price where the plan, then each charge, allows none of the client's. */
+export function checkOverrides(
+  plan: Plan,
+  planPrice: CreationRequest["price"],
+  charges: readonly RequestedCharge[],
+): void {
+  if (planPrice !== null && !plan.allowsPriceOverride) {
+    throw new Refusal("price_override_not_allowed", "The plan allows no price of its own to be given.", "price");
+  }
+  for (const [index, { charge, price }] of charges.entries()) {
+    if (price !== null && !charge.allowsPriceOverride) {
+      const message = "The charge allows no price of its own to be given.";
+      throw new Refusal("price_override_not_allowed", message, `charges.${index}.price`);
+    }
+  }
+}
+
+/**
+ * The total and least units, 0 and 0 on a flat fee. There, `minimum_units` is refused as `units` is, also a 0: the plan has
+ * no units for either to count. Spec: "A flat fee plan has no units"; decisions §§2 and 3.
+ */
+export function decideUnits(plan: Plan, request: CreationRequest): { units: number; minimumUnits: number } {
+  const { units } = request;
+  if (!hasUnits(plan.type)) {
+    if (units !== null) throw new Refusal("plan_has_no_units", "A flat fee plan has no units.", "units");
+    if (request.minimumUnits !== null) {
+      throw new Refusal("plan_has_no_units", "A flat fee plan has no units.", "minimum_units");
+    }
+    return { units: 0, minimumUnits: 0 };
+  }
+  if (units === null) invalid("units", "units is required: the plan has units.");
+  const minimumUnits = request.minimumUnits ?? plan.minimumUnits;
+  if (minimumUnits < plan.minimumUnits) {
+    invalid("minimum_units", `minimum_units must not be below the plan's ${plan.minimumUnits}.`);
+  }
+  if (units < minimumUnits) {
+    throw new Refusal("units_below_minimum", `units must not be below the minimum of ${minimumUnits}.`, "units");
+  }
+  const most = maximumUnits(plan);
+  if (most !== null && units > most) {
+    throw new Refusal("units_above_maximum", `units must not be above the plan's maximum of ${most}.`, "units");
+  }
+  return { units, minimumUnits };
+}
+
+/**
+ * Start date (today where left out) and billing day (the start date's where left out). A start that is off the billing day is
+ * the fault of `start_date` where that was given, else of `billing_day`. decisions §3.
+ */
+export function decideStart(facts: CreationFacts, request: CreationRequest, plan: Plan, timezone: string): Start {
+  const today = todayIn(timezone, facts.now);
+  const startDate = request.startDate ?? today;
+  const billingDay = request.billingDay ?? calendarDay(startDate).day;
+  if (facts.organisation.setupMode && startDate > today) {
+    throw new Refusal("start_date_in_future", "In Setup Mode start_date must not be in the future.", "start_date");
+  }
+  if (!liesOnBillingDay(startDate, billingDay)) {
+    const param = request.startDate === null ? "billing_day" : "start_date";
+    invalid(param, `The subscription starts on ${startDate}, which is not billing day ${billingDay} of its month.`);
+  }
+  if (startDate > addMonths(today, furthestStartMonths)) {
+    invalid("start_date", "start_date must not be more than five years ahead.");
+  }
+  const { end } = periodAt({ start: startDate, billingDay }, plan.interval, 0);
+  if (end <= today) invalid("start_date", `The first period, which ends on ${end}, must not be over.`);
+  return { today, startDate, billingDay };
+}
+
+/** The day that the last of a limited number of cycles ends, from the start; null without a limit. decisions §4. */
+export function decideEndDate(anchor: Anchor, interval: Interval, endAfterCycles: number | null): CivilDate | null {
+  if (endAfterCycles === null) return null;
+  if (calendarDay(anchor.start).year + (endAfterCycles * interval.count) / 12 >= lastYear) {
+    invalid("end_after_cycles", `end_after_cycles must end before the year ${lastYear}.`);
+  }
+  return periodAt(anchor, interval, endAfterCycles - 1).end;
+}
+
+function chargeCodeParam(index: number): string {
+  return `charges.${index}.charge_code`;
+}
+
+function invalid(param: string, message: string): never {
+  throw new Refusal("invalid_parameter", message, param);
+}

@@ -1,0 +1,132 @@
+/**
+ * Create subscription: judges a request against the facts and decides everything that is then written: the subscription,
+ * its periods and the invoices to raise. Spec: POST /v1/subscriptions; decisions §§2 to 5.
+ */
+import type { CivilDate } from "./civil-date.ts";
+import {
+  checkCatalogue,
+  checkOverrides,
+  checkTimezone,
+  decideEndDate,
+  decideStart,
+  decideUnits,
+} from "./creating-rules.ts";
+import type { Customer } from "./customer.ts";
+import { type Decimal, ZERO } from "./decimal.ts";
+import type { InvoiceDraft } from "./invoice.ts";
+import { chargeLine, draftInvoice, planLine } from "./invoice-draft.ts";
+import type { OrganisationSettings } from "./organisation.ts";
+import { invoiceCreateDays, isInvoiceWindow, type Period, periodAt } from "./period.ts";
+import type { Charge, Plan } from "./plan.ts";
+import { hasUnits } from "./pricing/index.ts";
+import { type Subscription, willRenew } from "./subscription.ts";
+
+/** A one-off charge asked for; `quantity` 1 to 999, `price` null for the charge's own. decisions §3. */
+export interface ChargeRequest {
+  readonly chargeCode: string;
+  readonly quantity: number;
+  readonly price: Decimal | null;
+}
+
+/** The request, its shapes and ranges already checked; null is a member left out. decisions §3 "Create subscription". */
+export interface CreationRequest {
+  readonly customerCode: string;
+  readonly planCode: string;
+  readonly units: number | null;
+  readonly discountPercent: Decimal | null;
+  readonly startDate: CivilDate | null;
+  readonly timezone: string | null;
+  readonly billingDay: number | null;
+  readonly price: Decimal | null;
+  readonly minimumUnits: number | null;
+  readonly endAfterCycles: number | null;
+  readonly label: string;
+  readonly invoiceReference: string;
+  readonly charges: readonly ChargeRequest[];
+}
+
+/** What is known when a request is judged: null or absent is unknown, `charges` goes by code, `now` is the organisation's. */
+export interface CreationFacts {
+  readonly organisation: OrganisationSettings;
+  readonly customer: Customer | null;
+  readonly plan: Plan | null;
+  readonly charges: ReadonlyMap<string, Charge>;
+  readonly now: Date;
+}
+
+/** A period to be written, with the units that it is billed for, null where the plan has none. decisions §5. */
+export interface BilledPeriod extends Period {
+  readonly billedUnits: number | null;
+}
+
+/** Everything that a creation writes; only ids and numbers are missing. */
+export interface CreationDecision {
+  readonly customer: Customer;
+  readonly plan: Plan;
+  readonly subscription: Omit<Subscription, "id">;
+  readonly firstPeriod: BilledPeriod;
+  /** The first invoice; null in Setup Mode. */
+  readonly invoice: InvoiceDraft | null;
+  /** The next period and its invoice, both there exactly when the subscription is created inside its invoice window. */
+  readonly renewalPeriod: BilledPeriod | null;
+  readonly renewalInvoice: InvoiceDraft | null;
+}
+
+/**
+ * The decision, or the first refusal in the order of decisions §3: `invalid_parameter` (time zone), `customer_not_found`,
+ * `plan_not_found`, `charge_not_found`, `customer_not_active`, `plan_not_active`, `charge_not_active`, `currency_mismatch`,
+ * `price_override_not_allowed`, `plan_has_no_units`, `invalid_parameter` (units, minimum_units), `units_below_minimum`,
+ * `units_above_maximum`, `start_date_in_future`, `invalid_parameter` (start_date, billing_day, end_after_cycles).
+ */
+export function decideCreation(facts: CreationFacts, request: CreationRequest): CreationDecision {
+  const { organisation, now } = facts;
+  const timezone = checkTimezone(organisation, request);
+  const { customer, plan, charges } = checkCatalogue(facts, request);
+  checkOverrides(plan, request.price, charges);
+  const { units, minimumUnits } = decideUnits(plan, request);
+  const { today, startDate, billingDay } = decideStart(facts, request, plan, timezone);
+  const anchor = { start: startDate, billingDay };
+  const period = periodAt(anchor, plan.interval, 0);
+  const subscription = {
+    customerId: customer.id,
+    customerCode: customer.code,
+    planId: plan.id,
+    status: startDate > today ? "pending" : "active",
+    currency: plan.currency,
+    interval: plan.interval,
+    timezone,
+    startDate,
+    billingDay,
+    renewalDate: period.end,
+    endDate: decideEndDate(anchor, plan.interval, request.endAfterCycles),
+    units,
+    minimumUnits,
+    discountPercent: request.discountPercent ?? ZERO,
+    priceOverride: request.price,
+    cancelAtPeriodEnd: false,
+    endAfterCycles: request.endAfterCycles,
+    label: request.label,
+    invoiceReference: request.invoiceReference,
+    createdAt: now,
+  } as const;
+
+  const billedUnits = hasUnits(plan.type) ? units : null;
+  const chargeLines = charges.map(({ charge, quantity, price }) => chargeLine(charge, quantity, price, organisation));
+  const raise = (type: "first" | "renewal", billed: Period, extraLines: InvoiceDraft["lines"]): InvoiceDraft => {
+    const lines = [planLine(plan, subscription, billed, organisation), ...extraLines];
+    return draftInvoice(subscription, organisation, { type, period: billed, lines, today });
+  };
+  const createDays = invoiceCreateDays(period, plan.interval, organisation.invoiceCreateDays);
+  const renewsNow =
+    !organisation.setupMode && willRenew(subscription) && isInvoiceWindow(period.end, createDays, today);
+  const next = renewsNow ? periodAt(anchor, plan.interval, 1) : null;
+  return {
+    customer,
+    plan,
+    subscription,
+    firstPeriod: { ...period, billedUnits },
+    invoice: organisation.setupMode ? null : raise("first", period, chargeLines),
+    renewalPeriod: next && { ...next, billedUnits },
+    renewalInvoice: next && raise("renewal", next, []),
+  };
+}

@@ -1,0 +1,171 @@
+/**
+ * Exact decimal numbers on bigint, for money and metered quantities. Nothing here rounds but `roundQuotient`, which is
+ * told its direction, so an amount can be rounded once and only once.
+ */
+import { strict as assert } from "node:assert";
+
+/**
+ * The number `unscaled / 10^scale`; `scale` is zero or more. A plain object, so it can be logged, stored and compared
+ * field by field. Two of different scale can be the same number: compare with `compare`.
+ */
+export interface Decimal {
+  readonly unscaled: bigint;
+  readonly scale: number;
+}
+
+/** Which way a quotient that does not come out even is rounded. decisions §5: half away from zero, for every amount. */
+export type Rounding = "half_away_from_zero";
+
+/** The places that every decimal text of the API has. Spec: Resources, conventions. */
+export const textPlaces = 4;
+
+/** The number 0. */
+export const ZERO: Decimal = { unscaled: 0n, scale: 0 };
+
+const decimalText = /^(-?)(\d+)(?:\.(\d+))?$/;
+
+/**
+ * Reads the decimal text of a trusted source (database, ledger, already checked request), with as many places as were
+ * written. A sign is allowed, an exponent is not. What clients may send is narrower and is judged at the edge.
+ */
+export function parseDecimal(text: string): Decimal {
+  const match = decimalText.exec(text);
+  assert(match, `not a decimal: ${JSON.stringify(text)}`);
+  const [, sign = "", whole = "", fraction = ""] = match;
+  return { unscaled: BigInt(`${sign}${whole}${fraction}`), scale: fraction.length };
+}
+
+/** Prints four places (`19.9900`), the form of every decimal in the API; asserts that none is lost. Spec: Resources. */
+export function formatDecimal(value: Decimal): string {
+  const { unscaled } = rescale(value, textPlaces);
+  const digits = magnitude(unscaled)
+    .toString()
+    .padStart(textPlaces + 1, "0");
+  const point = digits.length - textPlaces;
+  return `${unscaled < 0n ? "-" : ""}${digits.slice(0, point)}.${digits.slice(point)}`;
+}
+
+/** Prints the shortest text that is the same number: no trailing zeros, no bare point (`10`, `12.5`). For prose only. */
+export function formatShort(value: Decimal): string {
+  const digits = magnitude(value.unscaled)
+    .toString()
+    .padStart(value.scale + 1, "0");
+  const point = digits.length - value.scale;
+  const fraction = digits.slice(point).replace(/0+$/, "");
+  const sign = value.unscaled < 0n ? "-" : "";
+  return `${sign}${digits.slice(0, point)}${fraction === "" ? "" : `.${fraction}`}`;
+}
+
+/** The decimal of a whole number. A `number` must be a safe integer. */
+export function decimalOf(integer: number | bigint): Decimal {
+  assert(typeof integer === "bigint" || Number.isSafeInteger(integer), `not a whole number: ${integer}`);
+  return { unscaled: BigInt(integer), scale: 0 };
+}
+
+/** left + right, exact. */
+export function add(left: Decimal, right: Decimal): Decimal {
+  const scale = Math.max(left.scale, right.scale);
+  return { unscaled: widen(left, scale) + widen(right, scale), scale };
+}
+
+/** left − right, exact. */
+export function subtract(left: Decimal, right: Decimal): Decimal {
+  return add(left, negate(right));
+}
+
+/** The same number with the other sign; 0 stays 0. */
+export function negate(value: Decimal): Decimal {
+  return { unscaled: -value.unscaled, scale: value.scale };
+}
+
+/** left × right, exact; the places add up. */
+export function multiply(left: Decimal, right: Decimal): Decimal {
+  return { unscaled: left.unscaled * right.unscaled, scale: left.scale + right.scale };
+}
+
+/** The exact sum; 0 of an empty list. */
+export function sum(values: Iterable<Decimal>): Decimal {
+  let total = ZERO;
+  for (const value of values) total = add(total, value);
+  return total;
+}
+
+/** Negative where left < right, 0 where they are the same number, positive where left > right: fit for `sort`. */
+export function compare(left: Decimal, right: Decimal): -1 | 0 | 1 {
+  const scale = Math.max(left.scale, right.scale);
+  const difference = widen(left, scale) - widen(right, scale);
+  return difference < 0n ? -1 : difference > 0n ? 1 : 0;
+}
+
+/** Whether both are the same number, whatever their scales. */
+export function equals(left: Decimal, right: Decimal): boolean {
+  return compare(left, right) === 0;
+}
+
+/** Whether the number is below zero. */
+export function isNegative(value: Decimal): boolean {
+  return value.unscaled < 0n;
+}
+
+/** Whether the number is zero. */
+export function isZero(value: Decimal): boolean {
+  return value.unscaled === 0n;
+}
+
+/** The smaller of the two. */
+export function minimum(left: Decimal, right: Decimal): Decimal {
+  return compare(left, right) <= 0 ? left : right;
+}
+
+/** The larger of the two. */
+export function maximum(left: Decimal, right: Decimal): Decimal {
+  return compare(left, right) >= 0 ? left : right;
+}
+
+/**
+ * numerator ÷ denominator to `places` places: the exact quotient, rounded once in the named direction. The only
+ * division and the only rounding of the service. decisions §5: multiply before dividing, one rounding a line.
+ */
+export function roundQuotient(numerator: Decimal, denominator: Decimal, places: number, rounding: Rounding): Decimal {
+  assert(denominator.unscaled !== 0n, "division by zero");
+  assert(Number.isInteger(places) && places >= 0, `not a number of places: ${places}`);
+  const scale = Math.max(numerator.scale, denominator.scale);
+  const dividend = widen(numerator, scale) * power(places);
+  const divisor = widen(denominator, scale);
+  return { unscaled: divide(dividend, divisor, rounding), scale: places };
+}
+
+/** The number rounded once to `places` places, in the named direction. */
+export function round(value: Decimal, places: number, rounding: Rounding): Decimal {
+  return roundQuotient(value, { unscaled: 1n, scale: 0 }, places, rounding);
+}
+
+function divide(dividend: bigint, divisor: bigint, rounding: Rounding): bigint {
+  const quotient = magnitude(dividend) / magnitude(divisor);
+  const remainder = magnitude(dividend) % magnitude(divisor);
+  const sign = dividend < 0n === divisor < 0n ? 1n : -1n;
+  switch (rounding) {
+    case "half_away_from_zero":
+      return sign * (2n * remainder >= magnitude(divisor) ? quotient + 1n : quotient);
+  }
+}
+
+/** The same number at another scale; asserts that no digit is lost. */
+function rescale(value: Decimal, scale: number): Decimal {
+  if (scale >= value.scale) return { unscaled: widen(value, scale), scale };
+  const factor = power(value.scale - scale);
+  assert(value.unscaled % factor === 0n, `more than ${scale} places: ${value.unscaled}e-${value.scale}`);
+  return { unscaled: value.unscaled / factor, scale };
+}
+
+function widen(value: Decimal, scale: number): bigint {
+  return value.unscaled * power(scale - value.scale);
+}
+
+function power(exponent: number): bigint {
+  return 10n ** BigInt(exponent);
+}
+
+function magnitude(value: bigint): bigint {
+  return value < 0n ? -value : value;
+}

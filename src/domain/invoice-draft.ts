@@ -1,0 +1,105 @@
+/** Drafting invoices: plan and charge lines, their amounts, accounts and dates. Nothing here decides whether to raise one. */
+import { addDays, type CivilDate, laterDate } from "./civil-date.ts";
+import { roundToMinorUnit } from "./currency.ts";
+import { type Decimal, decimalOf, multiply, sum } from "./decimal.ts";
+import type { InvoiceDraft, InvoiceLineDraft, InvoicePeriod, InvoiceType } from "./invoice.ts";
+import type { OrganisationSettings } from "./organisation.ts";
+import type { Period } from "./period.ts";
+import type { Charge, Plan } from "./plan.ts";
+import { describePrice, hasUnits, lineAmount, type PriceTerms } from "./pricing/index.ts";
+
+/** What of the organisation a line or an invoice falls back on. */
+export type InvoiceDefaults = Pick<OrganisationSettings, "dueDays" | "revenueAccount" | "taxType">;
+
+/** What of a subscription goes on its invoices. */
+export interface InvoicedSubscription {
+  readonly startDate: CivilDate;
+  readonly currency: string;
+  readonly invoiceReference: string;
+}
+
+/** What is asked of `draftInvoice`. `period` is that which the invoice bills and belongs to. */
+export interface InvoiceOrder {
+  readonly type: InvoiceType;
+  readonly period: Period;
+  readonly lines: readonly InvoiceLineDraft[];
+  readonly today: CivilDate;
+}
+
+/** The line of a whole period at these terms: value after discount, rounded once; `units` null on a flat fee. decisions §5. */
+export function planLine(
+  plan: Plan,
+  terms: PriceTerms,
+  { start, end }: InvoicePeriod,
+  defaults: InvoiceDefaults,
+): InvoiceLineDraft {
+  return {
+    kind: "plan",
+    name: plan.name,
+    ...describePrice(plan, terms),
+    units: hasUnits(plan.type) ? terms.units : null,
+    quantity: null,
+    amount: lineAmount(plan, terms),
+    period: { start, end },
+    proration: null,
+    chargeId: null,
+    ...accountOf(plan, defaults),
+  };
+}
+
+/** The line of a one-off charge: quantity (as `units`) × price, rounded once; a discount does not touch it. decisions §5. */
+export function chargeLine(
+  charge: Charge,
+  quantity: number,
+  priceOverride: Decimal | null,
+  defaults: InvoiceDefaults,
+): InvoiceLineDraft {
+  const unitPrice = priceOverride ?? charge.price;
+  return {
+    kind: "charge",
+    name: charge.name,
+    description: charge.description ?? "",
+    units: quantity,
+    quantity: null,
+    unitPrice,
+    amount: roundToMinorUnit(multiply(decimalOf(quantity), unitPrice), charge.currency),
+    period: null,
+    proration: null,
+    chargeId: charge.id,
+    ...accountOf(charge, defaults),
+  };
+}
+
+/**
+ * An invoice of the subscription: dated the later of its start date and today, also when it is raised ahead of the period
+ * that it bills; due the organisation's days after. decisions §3 "Invoice".
+ */
+export function draftInvoice(
+  subscription: InvoicedSubscription,
+  defaults: InvoiceDefaults,
+  { type, period, lines, today }: InvoiceOrder,
+): InvoiceDraft {
+  const issueDate = laterDate(subscription.startDate, today);
+  return {
+    type,
+    reference: subscription.invoiceReference,
+    currency: subscription.currency,
+    issueDate,
+    dueDate: addDays(issueDate, defaults.dueDays),
+    period: { start: period.start, end: period.end },
+    periodIndex: period.index,
+    lines,
+    subtotal: sum(lines.map(({ amount }) => amount)),
+  };
+}
+
+/** The plan's or charge's own account and tax type before the organisation's. decisions §6. */
+function accountOf(
+  item: Pick<Plan, "revenueAccount" | "taxType">,
+  defaults: InvoiceDefaults,
+): Pick<InvoiceLineDraft, "revenueAccount" | "taxType"> {
+  return {
+    revenueAccount: item.revenueAccount ?? defaults.revenueAccount,
+    taxType: item.taxType ?? defaults.taxType,
+  };
+}

@@ -1,0 +1,24 @@
+/** The organisation's settings that billing rules read. */
+
+/** The status that an organisation's new invoices are given in the ledger. decisions §6. */
+export type FirstInvoiceStatus = "draft" | "awaiting_approval" | "approved";
+
+/**
+ * An organisation and its settings. `invoiceCreateDays`: how many days ahead renewal invoices are raised; `dueDays`: days
+ * from an invoice's issue to when it is due; `livemode` false for a sandbox. Spec: Organisation; decisions §6.
+ */
+export interface OrganisationSettings {
+  readonly id: string;
+  readonly name: string;
+  readonly timezone: string;
+  readonly defaultCurrency: string;
+  readonly setupMode: boolean;
+  readonly canCreateLedgerContacts: boolean;
+  readonly livemode: boolean;
+  readonly invoiceCreateDays: number;
+  readonly firstInvoiceStatus: FirstInvoiceStatus;
+  readonly dueDays: number;
+  readonly numberPrefix: string;
+  readonly revenueAccount: string | null;
+  readonly taxType: string | null;
+}

@@ -1,0 +1,153 @@
+/** The catalogue: what plans, their tiers and one-off charges are, and which prices of a plan make sense together. */
+import { compare, type Decimal, isNegative, isZero } from "./decimal.ts";
+import type { Interval } from "./period.ts";
+import { maximumUnits, pricingModels } from "./pricing/index.ts";
+import { Refusal } from "./refusal.ts";
+
+/** How a plan turns units into a price. Spec: Plan. */
+export type PlanType = "flat_fee" | "per_unit" | "tiered" | "volume" | "stairstep";
+
+/** The state of a plan or charge. New subscriptions take `active` ones only. Spec: Plan; decisions §2. */
+export type CatalogueStatus = "draft" | "active" | "inactive" | "legacy";
+
+/**
+ * One band of units to price, up to and including `upTo` (null: without end). `unitPrice` is per unit, `flatPrice` once
+ * for the band; which of them a plan type uses is `PricingModel.tierPrices`. decisions §3 "Tier".
+ */
+export interface Tier {
+  readonly upTo: number | null;
+  readonly unitPrice: Decimal | null;
+  readonly flatPrice: Decimal | null;
+}
+
+/** What a plan calls its units: `seat`, `seats`. */
+export interface UnitLabels {
+  readonly singular: string;
+  readonly plural: string;
+}
+
+/**
+ * A plan. `price` is per unit (`per_unit`) or per period (`flat_fee`), 0 where the tiers price; `freeUnits` are taken off
+ * before pricing; `revenueAccount` and `taxType` are the ledger's codes, null for the organisation's. Spec: Plan.
+ */
+export interface Plan {
+  readonly id: string;
+  readonly code: string;
+  readonly name: string;
+  readonly type: PlanType;
+  readonly interval: Interval;
+  readonly currency: string;
+  readonly price: Decimal;
+  readonly minimumUnits: number;
+  readonly freeUnits: number;
+  readonly unitLabels: UnitLabels;
+  readonly allowsPriceOverride: boolean;
+  readonly status: CatalogueStatus;
+  readonly tiers: readonly Tier[];
+  readonly createdAt: Date;
+  readonly revenueAccount: string | null;
+  readonly taxType: string | null;
+}
+
+/** A one-off fee that a new subscription can carry; `price` is for one of it. decisions §3 "Charge". */
+export interface Charge {
+  readonly id: string;
+  readonly code: string;
+  readonly name: string;
+  readonly description: string | null;
+  readonly currency: string;
+  readonly price: Decimal;
+  readonly allowsPriceOverride: boolean;
+  readonly status: CatalogueStatus;
+  readonly createdAt: Date;
+  readonly revenueAccount: string | null;
+  readonly taxType: string | null;
+}
+
+/** The units that a tier prices, both ends included; `upTo` null is without end. */
+export interface TierBounds {
+  readonly from: number;
+  readonly upTo: number | null;
+}
+
+/** The bounds of each tier: from 1, then from the previous `upTo` + 1. decisions §3 "Tier". */
+export function tierBounds(tiers: readonly Pick<Tier, "upTo">[]): readonly TierBounds[] {
+  return tiers.map(({ upTo }, index) => ({ from: (tiers[index - 1]?.upTo ?? 0) + 1, upTo }));
+}
+
+/** The longest interval: a hundred years, so that no period of a new subscription leaves the calendar's four-digit years. */
+export const maximumMonths = 1200;
+
+/** What a plan's prices are made of: all that `checkPlanPrices` looks at. */
+export type PlanPrices = Pick<
+  Plan,
+  "type" | "price" | "minimumUnits" | "freeUnits" | "allowsPriceOverride" | "tiers" | "interval"
+>;
+
+/**
+ * Refuses (`invalid_parameter`, `param` the path: `tiers.1.up_to`) a plan that could not be priced: a table of tiers whose
+ * bounds do not rise or end early, a price missing, misplaced, negative or (stairstep) falling; tiers together with a
+ * price of the plan or an override; units on a flat fee. Called before a plan is written. decisions §3 "Tier".
+ */
+export function checkPlanPrices(plan: PlanPrices): void {
+  const model = pricingModels[plan.type];
+  if (!Number.isInteger(plan.interval.count) || plan.interval.count < 1 || plan.interval.count > maximumMonths) {
+    fault("interval.count", `must be a whole number of months, 1 to ${maximumMonths}`);
+  }
+  if (isNegative(plan.price)) fault("price", "must not be negative");
+  for (const [param, units] of [
+    ["minimum_units", plan.minimumUnits] as const,
+    ["free_units", plan.freeUnits] as const,
+  ]) {
+    if (!Number.isSafeInteger(units) || units < 0) fault(param, "must be a whole number, 0 or more");
+    if (!model.hasUnits && units > 0) fault(param, "must be 0: this plan has no units");
+  }
+  if (model.tierPrices === "none") {
+    if (plan.tiers.length > 0) fault("tiers", "must be empty: this plan has one price");
+    return;
+  }
+  if (!isZero(plan.price)) fault("price", "must be 0: the tiers have the prices");
+  if (plan.allowsPriceOverride) fault("allows_price_override", "must be false: the tiers have the prices");
+  if (plan.tiers.length === 0) fault("tiers", "must have one tier at least");
+  checkTierBounds(plan.tiers);
+  if (model.tierPrices === "unit") checkUnitPrices(plan.tiers);
+  else checkStepPrices(plan.tiers);
+  const most = maximumUnits(plan);
+  if (most !== null && plan.minimumUnits > most) fault("minimum_units", `must not be above the last tier's ${most}`);
+}
+
+function checkTierBounds(tiers: readonly Tier[]): void {
+  for (const [index, { from, upTo }] of tierBounds(tiers).entries()) {
+    const param = `tiers.${index}.up_to`;
+    if (upTo === null) {
+      if (index < tiers.length - 1) fault(param, "must be given: only the last tier is without end");
+    } else if (!Number.isSafeInteger(upTo) || upTo < from) {
+      fault(param, `must be a whole number, ${from} or more: bounds rise`);
+    }
+  }
+}
+
+function checkUnitPrices(tiers: readonly Tier[]): void {
+  for (const [index, { unitPrice, flatPrice }] of tiers.entries()) {
+    if (unitPrice === null) fault(`tiers.${index}.unit_price`, "must be given: this plan prices each unit");
+    else if (isNegative(unitPrice)) fault(`tiers.${index}.unit_price`, "must not be negative");
+    if (flatPrice !== null && isNegative(flatPrice)) fault(`tiers.${index}.flat_price`, "must not be negative");
+  }
+}
+
+function checkStepPrices(tiers: readonly Tier[]): void {
+  let previous: Decimal | null = null;
+  for (const [index, { unitPrice, flatPrice }] of tiers.entries()) {
+    const param = `tiers.${index}.flat_price`;
+    if (unitPrice !== null) fault(`tiers.${index}.unit_price`, "must be null: this plan prices each step as a whole");
+    if (flatPrice === null) fault(param, "must be given: this plan prices each step as a whole");
+    else if (isNegative(flatPrice)) fault(param, "must not be negative");
+    else if (previous !== null && compare(flatPrice, previous) < 0)
+      fault(param, "must not be below the previous tier's");
+    previous = flatPrice;
+  }
+}
+
+function fault(param: string, must: string): never {
+  throw new Refusal("invalid_parameter", `${param} ${must}.`, param);
+}

@@ -1,0 +1,106 @@
+/**
+ * The registry of pricing models and the value of a plan: list or override price, free units off, then the discount, and
+ * one rounding at the very end. decisions §5.
+ */
+import { roundToMinorUnit } from "../currency.ts";
+import { type Decimal, decimalOf, formatDecimal, formatShort, isZero, multiply, subtract, sum } from "../decimal.ts";
+import type { Plan, PlanType } from "../plan.ts";
+import { flatFee } from "./flat-fee.ts";
+import { perUnit } from "./per-unit.ts";
+import type { PricedPart, PricingModel } from "./pricing-model.ts";
+import { stairstep } from "./stairstep.ts";
+import { tiered } from "./tiered.ts";
+import { volume } from "./volume.ts";
+
+/** Every plan type's model. A new type is a file here and a line there. */
+export const pricingModels = {
+  flat_fee: flatFee,
+  per_unit: perUnit,
+  tiered,
+  volume,
+  stairstep,
+} as const satisfies Record<PlanType, PricingModel>;
+
+/** What of a plan decides a price. */
+export type PricedPlan = Pick<Plan, "type" | "price" | "freeUnits" | "tiers">;
+
+/**
+ * What of a subscription decides its price: total units (0 on a flat fee), the price in place of the plan's, and the
+ * discount in percent (0 to 100). A `Subscription` is one.
+ */
+export interface PriceTerms {
+  readonly units: number;
+  readonly priceOverride: Decimal | null;
+  readonly discountPercent: Decimal;
+}
+
+/** A price in words, for an invoice line. */
+export interface PriceDescription {
+  /** The arithmetic: `10 × 5.0000 + 3 × 4.0000, less 10 %`. */
+  readonly description: string;
+  /** The one price before discount, of a unit or of a flat fee; null where several meet or a step is priced as a whole. */
+  readonly unitPrice: Decimal | null;
+}
+
+/** Whether subscriptions to plans of this type have units. Spec: Plan ("a flat fee plan has no units"). */
+export function hasUnits(type: PlanType): boolean {
+  return pricingModels[type].hasUnits;
+}
+
+/** The units that cost something: total less free, 0 at least. Tier bounds are held against these. decisions §5. */
+export function unitsToPrice(units: number, freeUnits: number): number {
+  return Math.max(0, units - freeUnits);
+}
+
+/** The most total units that the plan can price, from its last tier's bound; null where there is no most. decisions §2. */
+export function maximumUnits(plan: Pick<Plan, "tiers" | "freeUnits">): number | null {
+  const bound = plan.tiers.at(-1)?.upTo ?? null;
+  return bound === null ? null : bound + plan.freeUnits;
+}
+
+/** V(units): what one period costs under these terms, discount taken off, exact and not rounded. decisions §5. */
+export function planValue(plan: PricedPlan, terms: PriceTerms): Decimal {
+  return lessDiscount(partsValue(partsOf(plan, terms)), terms.discountPercent);
+}
+
+/** What the plan line of an invoice bills for one whole period: V rounded once to the plan's currency. decisions §5. */
+export function lineAmount(plan: PricedPlan & Pick<Plan, "currency">, terms: PriceTerms): Decimal {
+  return roundToMinorUnit(planValue(plan, terms), plan.currency);
+}
+
+/** How `lineAmount` comes about, for the line's `description` and `unit_price`. decisions §3 "Invoice". */
+export function describePrice(plan: PricedPlan, terms: PriceTerms): PriceDescription {
+  const parts = partsOf(plan, terms);
+  const [first] = parts;
+  const onePrice = first !== undefined && parts.length === 1 && pricingModels[plan.type].tierPrices !== "step";
+  const free = hasUnits(plan.type) ? Math.min(terms.units, plan.freeUnits) : 0;
+  return {
+    description: [
+      parts.length === 0 ? "nothing to price" : parts.map(describePart).join(" + "),
+      isZero(terms.discountPercent) ? "" : `, less ${formatShort(terms.discountPercent)} %`,
+      free === 0 ? "" : ` (${free} of ${terms.units} free)`,
+    ].join(""),
+    unitPrice: onePrice ? first.price : null,
+  };
+}
+
+/** The exact sum of a model's parts. */
+export function partsValue(parts: readonly PricedPart[]): Decimal {
+  return sum(parts.map(({ quantity, price }) => (quantity === null ? price : multiply(quantity, price))));
+}
+
+function partsOf(plan: PricedPlan, terms: PriceTerms): readonly PricedPart[] {
+  const prices = { price: terms.priceOverride ?? plan.price, tiers: plan.tiers };
+  return pricingModels[plan.type].parts(prices, decimalOf(unitsToPrice(terms.units, plan.freeUnits)));
+}
+
+function lessDiscount(value: Decimal, percent: Decimal): Decimal {
+  return multiply(multiply(value, subtract(decimalOf(100), percent)), oneHundredth);
+}
+
+/** A percent: multiplying by it is exact, so a discount needs no division. */
+const oneHundredth: Decimal = { unscaled: 1n, scale: 2 };
+
+function describePart({ quantity, price }: PricedPart): string {
+  return quantity === null ? formatDecimal(price) : `${formatShort(quantity)} × ${formatDecimal(price)}`;
+}

@@ -1,0 +1,17 @@
+/** Stairstep: the step that the quantity reaches has one price for all of it. */
+import { strict as assert } from "node:assert";
+import { isZero } from "../decimal.ts";
+import type { PricingModel } from "./pricing-model.ts";
+import { tierReached } from "./tier-reached.ts";
+
+/** Flat price of the tier reached; nothing for nothing to price. */
+export const stairstep: PricingModel = {
+  hasUnits: true,
+  tierPrices: "step",
+  parts({ tiers }, quantity) {
+    if (isZero(quantity)) return [];
+    const { flatPrice } = tierReached(tiers, quantity);
+    assert(flatPrice !== null, "a step without a price");
+    return [{ quantity: null, price: flatPrice }];
+  },
+};

@@ -1,0 +1,62 @@
+/** What a change of units inside a period costs: the difference in value for the days that are left. Spec: units, rule 1. */
+import { strict as assert } from "node:assert";
+import { type CivilDate, compareDates, daysBetween } from "./civil-date.ts";
+import { minorUnitDigits } from "./currency.ts";
+import { type Decimal, decimalOf, multiply, roundQuotient, subtract } from "./decimal.ts";
+import { daysInPeriod, type Period } from "./period.ts";
+import type { Plan } from "./plan.ts";
+import { type PricedPlan, type PriceTerms, planValue } from "./pricing/index.ts";
+
+/** The figures of a proration, as a line shows them. Days are whole and half-open. decisions §3 "Invoice". */
+export interface ProrationParts {
+  readonly fromUnits: number;
+  readonly toUnits: number;
+  readonly daysRemaining: number;
+  readonly daysInPeriod: number;
+}
+
+/** A prorated amount, rounded once to the minor unit: above 0 a charge, below 0 a credit, 0 no document. decisions §5. */
+export interface Proration extends ProrationParts {
+  readonly amount: Decimal;
+}
+
+/** What of the period and the change decides a proration. `fromUnits` are the period's billed units. decisions §5. */
+export interface ProratedChange {
+  readonly fromUnits: number;
+  readonly toUnits: number;
+  readonly period: Pick<Period, "start" | "end">;
+  readonly effectiveDate: CivilDate;
+}
+
+/**
+ * (V(to) − V(from)) × days remaining ÷ days in the period, with V exact and after discount, rounded once. The days run from
+ * the effective date, a day of the period, to its end. Spec: units, rule 1; decisions §5.
+ */
+export function prorate(
+  plan: PricedPlan & Pick<Plan, "currency">,
+  terms: Omit<PriceTerms, "units">,
+  { fromUnits, toUnits, period, effectiveDate }: ProratedChange,
+): Proration {
+  assert(
+    compareDates(period.start, effectiveDate) <= 0 && compareDates(effectiveDate, period.end) < 0,
+    `${effectiveDate} is outside ${period.start} to ${period.end}`,
+  );
+  const valueAt = (units: number) => planValue(plan, { ...terms, units });
+  const difference = subtract(valueAt(toUnits), valueAt(fromUnits));
+  const days = { daysRemaining: daysBetween(effectiveDate, period.end), daysInPeriod: daysInPeriod(period) };
+  return { amount: shareOfDays(difference, days, plan.currency), fromUnits, toUnits, ...days };
+}
+
+/** value × days remaining ÷ days in the period, rounded once, half away from zero, to the currency's minor unit. */
+export function shareOfDays(
+  value: Decimal,
+  days: Pick<ProrationParts, "daysRemaining" | "daysInPeriod">,
+  currency: string,
+): Decimal {
+  return roundQuotient(
+    multiply(value, decimalOf(days.daysRemaining)),
+    decimalOf(days.daysInPeriod),
+    minorUnitDigits(currency),
+    "half_away_from_zero",
+  );
+}
