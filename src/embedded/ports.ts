@@ -1,5 +1,5 @@
 /** Local ports: whether one is free, said before anything is started, with the name of the setting that moves it. */
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 
 /** Everything embedded listens here only: it has default passwords or none. */
 export const localHost = "127.0.0.1";
@@ -48,5 +48,17 @@ export function isPortFree(port: number, host: string = localHost): Promise<bool
       else reject(error);
     });
     probe.listen({ port, host, exclusive: true }, () => probe.close(() => resolve(true)));
+  });
+}
+
+/** True when something takes connections on the port now; unlike `isPortFree` it never holds the port itself. */
+export function isListening(port: number, host: string = localHost): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host });
+    socket.once("error", () => resolve(false));
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve(true);
+    });
   });
 }

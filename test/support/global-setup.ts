@@ -1,6 +1,7 @@
 /**
  * Starts the servers of the `system` project once for the whole run and stops them at its end: one PostgreSQL with a migrated template
- * database. TEST_DATABASE_URL names a PostgreSQL to use instead (its role must be allowed to create databases).
+ * database, and one Temporal dev server in memory. TEST_DATABASE_URL and TEST_TEMPORAL_ADDRESS name servers to use instead (allowed to make
+ * databases and namespaces).
  */
 import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -9,7 +10,9 @@ import { join } from "node:path";
 import pg from "pg";
 import type { TestProject } from "vitest/node";
 import { startPostgres } from "../../src/embedded/postgres.ts";
+import { startTemporal } from "../../src/embedded/temporal-server.ts";
 import { migrate, withDatabase } from "../../src/store/migrate.ts";
+import { searchAttributes } from "../../src/temporal/search-attributes.ts";
 import { freePort } from "./ports.ts";
 
 declare module "vitest" {
@@ -18,6 +21,8 @@ declare module "vitest" {
     postgresUrl: string;
     /** The migrated, empty database that `freshDatabase` copies. */
     templateDatabase: string;
+    /** The Temporal server on which `temporalForTest` makes a namespace for each file. */
+    temporalAddress: string;
   }
 }
 
@@ -32,12 +37,13 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     for (const stop of stops.splice(0).reverse()) await stop();
   };
   try {
-    const postgresUrl = await providePostgres(folder, stops);
+    const [postgresUrl, temporalAddress] = await bothOrNone([providePostgres(folder, stops), provideTemporal(stops)]);
     const templateDatabase = `template_${randomUUID().replaceAll("-", "")}`;
     await migrate(withDatabase(postgresUrl, templateDatabase));
     stops.push(() => drop(postgresUrl, templateDatabase));
     project.provide("postgresUrl", postgresUrl);
     project.provide("templateDatabase", templateDatabase);
+    project.provide("temporalAddress", temporalAddress);
     return stopAll;
   } catch (error) {
     await stopAll();
@@ -57,6 +63,25 @@ async function providePostgres(folder: string, stops: (() => Promise<void>)[]): 
   });
   stops.push(() => postgres.stop());
   return postgres.url;
+}
+
+async function provideTemporal(stops: (() => Promise<void>)[]): Promise<string> {
+  const given = process.env.TEST_TEMPORAL_ADDRESS;
+  if (given) return given;
+  const temporal = await startTemporal({
+    port: await freePort(),
+    namespace: "tests",
+    searchAttributes,
+    log: (line) => console.log(line),
+  });
+  stops.push(() => temporal.stop());
+  return temporal.address;
+}
+
+/** Waits for both even when one fails, so that a server that comes up late is stopped as well. */
+async function bothOrNone(starts: [Promise<string>, Promise<string>]): Promise<[string, string]> {
+  await Promise.allSettled(starts);
+  return Promise.all(starts);
 }
 
 async function drop(serverUrl: string, name: string): Promise<void> {

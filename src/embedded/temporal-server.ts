@@ -1,0 +1,202 @@
+/**
+ * The embedded Temporal dev server with its Web UI: one server over one file, kept between starts, reachable from this machine only.
+ * A server that a killed predecessor left running over the same file is stopped first.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdir, open, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { Connection } from "@temporalio/client";
+import { ensureSearchAttributes } from "../temporal/search-attributes.ts";
+import { assertPortsFree, isListening, localHost } from "./ports.ts";
+import { commandOf, endProcess, isAlive } from "./process.ts";
+import { findTemporalCli } from "./temporal-cli.ts";
+
+export { findTemporalCli } from "./temporal-cli.ts";
+
+/** What `startTemporal` needs. Without `dataFile` nothing is kept; without `uiPort` there is no Web UI. */
+export interface TemporalSettings {
+  readonly dataFile?: string;
+  readonly port: number;
+  readonly uiPort?: number;
+  readonly namespace: string;
+  readonly searchAttributes: readonly string[];
+  readonly log: (line: string) => void;
+}
+
+/** A running dev server. `exited` resolves when it ends, for whatever reason; `stop` returns once it has. */
+export interface EmbeddedTemporal {
+  readonly address: string;
+  readonly uiUrl: string | undefined;
+  readonly namespace: string;
+  readonly pid: number;
+  readonly exited: Promise<void>;
+  stop(): Promise<void>;
+}
+
+/**
+ * A dev server has one history shard, which reads its queues 20 times a second at most by default: three reads a workflow then cost 150 ms.
+ * With these a workflow of one activity takes 34 ms. For the dev server alone; a production cluster has 512 shards.
+ */
+const dynamicConfig = [
+  "history.transferProcessorMaxPollRPS=2000",
+  "history.timerProcessorMaxPollRPS=2000",
+  "history.visibilityProcessorMaxPollRPS=200",
+];
+
+/** Without a write-ahead log a file database halves the throughput. */
+const pragmas = ["journal_mode=WAL", "synchronous=NORMAL"];
+
+/** It serves after 1 to 2 s; the rest is for a machine under load. */
+const readyLimitMs = 60_000;
+
+/** It drains its own services on SIGTERM within a second or two. */
+const endings = [{ signal: "SIGTERM", limitMs: 10_000 }] as const;
+
+/** The server picks ports for its inner services itself and may lose a race for one. */
+const tries = 3;
+
+/**
+ * Starts the dev server and resolves once it serves the namespace with all search attributes.
+ * Throws an Error naming TEMPORAL_PORT or TEMPORAL_UI_PORT when a port is taken, and one with the server's last words when it does not come up.
+ */
+export async function startTemporal(settings: TemporalSettings): Promise<EmbeddedTemporal> {
+  const cli = await findTemporalCli(settings.log);
+  const dataFile = settings.dataFile === undefined ? undefined : resolve(settings.dataFile);
+  if (dataFile !== undefined) {
+    await mkdir(dirname(dataFile), { recursive: true });
+    await stopPredecessor(dataFile, settings.log);
+  }
+  const wanted = [{ part: "Temporal", port: settings.port, setting: "TEMPORAL_PORT" }];
+  if (settings.uiPort !== undefined) {
+    wanted.push({ part: "the Temporal Web UI", port: settings.uiPort, setting: "TEMPORAL_UI_PORT" });
+  }
+  await assertPortsFree(wanted);
+  const logFile =
+    dataFile === undefined ? join(tmpdir(), `temporal-${process.pid}-${settings.port}.log`) : `${dataFile}.log`;
+  for (let attempt = 1; ; attempt++) {
+    const started = await launch(cli, dataFile, logFile, settings);
+    const problem = await untilReady(started, settings);
+    if (problem === undefined) return running(started, dataFile, logFile, settings);
+    const words = (await readFile(logFile, "utf8").catch(() => "")).trimEnd().split("\n").slice(-10).join("\n");
+    if (!words.includes("address already in use") || attempt === tries) {
+      throw new Error(`The Temporal dev server did not start (${problem}). Its last words:\n${words}`);
+    }
+  }
+}
+
+function argumentsOf(dataFile: string | undefined, settings: TemporalSettings): string[] {
+  const args = [
+    "server",
+    "start-dev",
+    "--ip",
+    localHost,
+    "--port",
+    String(settings.port),
+    "--namespace",
+    settings.namespace,
+  ];
+  if (settings.uiPort === undefined) args.push("--headless");
+  else args.push("--ui-port", String(settings.uiPort), "--ui-disable-news-fetch");
+  if (dataFile !== undefined) args.push("--db-filename", dataFile);
+  // The server takes pragmas for a file only.
+  if (dataFile !== undefined) for (const pragma of pragmas) args.push("--sqlite-pragma", pragma);
+  for (const value of dynamicConfig) args.push("--dynamic-config-value", value);
+  for (const name of settings.searchAttributes) args.push("--search-attribute", `${name}=Keyword`);
+  return [...args, "--log-level", "error"];
+}
+
+interface Started {
+  readonly child: ChildProcess;
+  readonly exited: Promise<string>;
+}
+
+async function launch(
+  cli: string,
+  dataFile: string | undefined,
+  logFile: string,
+  settings: TemporalSettings,
+): Promise<Started> {
+  const output = await open(logFile, "w", 0o600);
+  // Detached: Ctrl-C reaches the whole foreground group, and the server has to outlive the workers that drain.
+  const child = spawn(cli, argumentsOf(dataFile, settings), {
+    detached: true,
+    stdio: ["ignore", output.fd, output.fd],
+  });
+  const exited = new Promise<string>((done) => {
+    child.once("error", (error) => done(error.message));
+    child.once("exit", (code, signal) => done(`ended with ${signal ?? code}`));
+  });
+  await output.close();
+  if (dataFile !== undefined && child.pid !== undefined) await writeFile(pidFileOf(dataFile), `${child.pid}\n`);
+  return { child, exited };
+}
+
+/** undefined once the server serves the namespace, else why it does not. */
+async function untilReady({ child, exited }: Started, settings: TemporalSettings): Promise<string | undefined> {
+  let ended: string | undefined;
+  void exited.then((how) => {
+    ended = how;
+  });
+  const end = performance.now() + readyLimitMs;
+  let last = "no answer";
+  while (ended === undefined && performance.now() < end) {
+    try {
+      // A client that meets a closed port waits a second before it tries again; a bare look does not.
+      if (await isListening(settings.port)) {
+        await prepareNamespace(settings);
+        return undefined;
+      }
+    } catch (error) {
+      last = error instanceof Error ? error.message : String(error);
+    }
+    await wait(50);
+  }
+  if (ended === undefined) child.kill("SIGKILL");
+  return ended ?? last;
+}
+
+async function prepareNamespace({ port, namespace, searchAttributes }: TemporalSettings): Promise<void> {
+  const connection = await Connection.connect({ address: `${localHost}:${port}`, connectTimeout: 2_000 });
+  try {
+    await connection.workflowService.describeNamespace({ namespace });
+    // The flags register them on a new file; an older file may lack one that came later.
+    await ensureSearchAttributes(connection, namespace, searchAttributes);
+  } finally {
+    await connection.close();
+  }
+}
+
+function running(
+  { child, exited }: Started,
+  dataFile: string | undefined,
+  logFile: string,
+  { port, uiPort, namespace }: TemporalSettings,
+): EmbeddedTemporal {
+  const pid = child.pid;
+  if (pid === undefined) throw new Error("the Temporal dev server answers but has no process");
+  return {
+    address: `${localHost}:${port}`,
+    uiUrl: uiPort === undefined ? undefined : `http://${localHost}:${uiPort}`,
+    namespace,
+    pid,
+    exited: exited.then(() => undefined),
+    async stop() {
+      if (await isAlive(pid)) await endProcess(pid, endings);
+      await exited;
+      await rm(dataFile === undefined ? logFile : pidFileOf(dataFile), { force: true });
+    },
+  };
+}
+
+function pidFileOf(dataFile: string): string {
+  return `${dataFile}.pid`;
+}
+
+async function stopPredecessor(dataFile: string, log: (line: string) => void): Promise<void> {
+  const pid = Number(await readFile(pidFileOf(dataFile), "utf8").catch(() => ""));
+  if (!(pid > 0) || !(await commandOf(pid)).includes(`--db-filename ${dataFile} `)) return;
+  log(`Temporal still runs from an earlier start (process ${pid}): stopping it`);
+  await endProcess(pid, endings);
+}
