@@ -1,0 +1,103 @@
+/** The OpenAPI document of the whole contract: every built operation, and the schemas that those need. */
+import type { DescEnum, DescMessage, DescMethod, DescService, JsonObject, Registry } from "@bufbuild/protobuf";
+import { type OperationShape, operationShape, requestFields } from "../../src/gateway/json-shape.ts";
+import { description } from "./comments.ts";
+import { errorExamples, errorSchema, errorSchemaName, operationCodes } from "./errors.ts";
+import { type Direction, enumSchema, type Refer } from "./field-schema.ts";
+import { headerComponents } from "./headers.ts";
+import { introduction, securityDescription } from "./manual.ts";
+import { requestSchema, responseSchema } from "./message-schema.ts";
+import { operationObject, securitySchemeName, tagName } from "./operation.ts";
+
+/** The version of the interface. Spec: Versioning. */
+const interfaceVersion = "1.0.0";
+
+interface BuiltOperation {
+  readonly service: DescService;
+  readonly method: DescMethod;
+  readonly shape: OperationShape;
+}
+
+interface SchemaEntry {
+  readonly typeName: string;
+  readonly direction: Direction | "both";
+  schema: JsonObject;
+}
+
+/** The document for the services of `registry`, whose files must carry their comments. */
+export function openApiDocument(registry: Registry): JsonObject {
+  const operations = builtOperations(registry);
+  const detail = registry.getMessage("billing.v1.ErrorDetail");
+  if (detail === undefined) throw new Error("the contract has no ErrorDetail");
+  const { refer, schemas } = schemaCollection(operations);
+  const paths: Record<string, JsonObject> = {};
+  for (const { method, shape } of operations) {
+    const item = paths[shape.http.path] ?? {};
+    item[shape.http.verb.toLowerCase()] = operationObject(method, shape, refer);
+    paths[shape.http.path] = item;
+  }
+  const error = errorSchema(detail, refer);
+  return {
+    openapi: "3.1.1",
+    info: { title: "Subscription Billing API", version: interfaceVersion, description: introduction },
+    servers: [{ url: "/" }, { url: "/api" }],
+    tags: tags(operations),
+    paths,
+    components: {
+      securitySchemes: { [securitySchemeName]: { type: "http", scheme: "bearer", description: securityDescription } },
+      headers: headerComponents,
+      examples: errorExamples(
+        operations.flatMap(({ shape }) => operationCodes(shape)),
+        detail,
+      ),
+      schemas: { ...schemas(), [errorSchemaName]: error },
+    },
+  };
+}
+
+function builtOperations(registry: Registry): BuiltOperation[] {
+  return [...registry]
+    .filter((type) => type.kind === "service")
+    .flatMap((service) => service.methods.map((method) => ({ service, method, shape: operationShape(method) })))
+    .flatMap(({ shape, ...rest }) => (shape === null || shape.planned ? [] : [{ ...rest, shape }]));
+}
+
+/** One tag for each service that has a built operation. */
+function tags(operations: readonly BuiltOperation[]): JsonObject[] {
+  const byName = new Map(operations.map(({ service, shape }) => [tagName(shape), description(service)]));
+  return [...byName].map(([name, words]) => ({ name, description: words }));
+}
+
+/**
+ * The schemas that are referred to, each made when the first reference asks for it. A message that travels both ways
+ * would need two, which no message does: then the build stops.
+ */
+function schemaCollection(operations: readonly BuiltOperation[]): { refer: Refer; schemas: () => JsonObject } {
+  const found = new Map<string, SchemaEntry>();
+  const bodies = new Map(
+    operations.map(({ method, shape }) => [method.input.typeName, requestFields(method, shape.http).body]),
+  );
+  const refer: Refer = (type, direction) => {
+    const used = type.kind === "enum" ? ("both" as const) : direction;
+    const known = found.get(type.name);
+    if (known === undefined) {
+      const entry: SchemaEntry = { typeName: type.typeName, direction: used, schema: {} };
+      // Entered before it is filled, so that a message may hold itself.
+      found.set(type.name, entry);
+      entry.schema = schemaOf(type, direction);
+    } else if (known.direction !== used || known.typeName !== type.typeName) {
+      throw new Error(`${type.typeName} and ${known.typeName} would both be the schema ${type.name}`);
+    }
+    return { $ref: `#/components/schemas/${type.name}` };
+  };
+  const schemaOf = (type: DescMessage | DescEnum, direction: Direction): JsonObject => {
+    if (type.kind === "enum") return enumSchema(type);
+    if (direction === "response") return responseSchema(type, refer);
+    return requestSchema(type, bodies.get(type.typeName) ?? type.fields, refer);
+  };
+  const schemas = () =>
+    Object.fromEntries(
+      [...found].map(([name, { schema }]) => [name, schema] as const).sort(([a], [b]) => (a < b ? -1 : 1)),
+    );
+  return { refer, schemas };
+}

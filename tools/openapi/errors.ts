@@ -1,0 +1,88 @@
+/** The error answers of an operation: one response for each status, with the codes that it can have. */
+import type { DescMessage, JsonObject } from "@bufbuild/protobuf";
+import { type RefusalCode, refusals } from "../../src/domain/refusal.ts";
+import type { OperationShape } from "../../src/gateway/json-shape.ts";
+import type { Refer } from "./field-schema.ts";
+import { type HeaderName, headerRefs } from "./headers.ts";
+import { responseExample, responseSchema } from "./message-schema.ts";
+import { refusalTexts } from "./refusal-texts.ts";
+
+/** The name of the envelope's schema. */
+export const errorSchemaName = "Error";
+
+/** The envelope `{error: {...}}`; its member is the contract's ErrorDetail, with the words of `type` spelt out. */
+export function errorSchema(detail: DescMessage, refer: Refer): JsonObject {
+  const member = responseSchema(detail, refer);
+  const types = [...new Set(Object.values(refusals).map(({ type }) => type))];
+  const { type, ...others } = member.properties as Record<string, JsonObject>;
+  return {
+    type: "object",
+    description: "What every failed request answers.",
+    properties: { error: { ...member, properties: { type: { ...type, enum: types }, ...others } } },
+    required: ["error"],
+  };
+}
+
+/** The codes that an operation can answer, in the order of the table of refusals. Decisions: section 1. */
+export function operationCodes(shape: OperationShape): RefusalCode[] {
+  const repeats = shape.idempotencyKey !== "ignored";
+  const own = new Set<string>(shape.refusals);
+  const codes = Object.keys(refusals) as RefusalCode[];
+  for (const code of own) if (!(code in refusals)) throw new Error(`${code} is no row of the table of refusals`);
+  const common: Partial<Record<RefusalCode, boolean>> = {
+    invalid_api_key: true,
+    insufficient_scope: shape.scope !== null,
+    unknown_endpoint: true,
+    idempotency_conflict: repeats,
+    request_in_progress: repeats,
+    request_too_large: shape.http.hasBody,
+    invalid_parameter: true,
+    idempotency_key_required: shape.idempotencyKey === "required",
+    rate_limited: true,
+    internal_error: true,
+    temporarily_unavailable: shape.http.hasBody,
+  };
+  return codes.filter((code) => own.has(code) || common[code] === true);
+}
+
+/** The error responses by status. */
+export function errorResponses(shape: OperationShape): JsonObject {
+  const byStatus = Map.groupBy(operationCodes(shape), (code) => refusals[code].status);
+  const statuses = [...byStatus.keys()].sort((left, right) => left - right);
+  return Object.fromEntries(statuses.map((status) => [String(status), errorResponse(byStatus.get(status) ?? [])]));
+}
+
+function errorResponse(codes: readonly RefusalCode[]): JsonObject {
+  return {
+    description: codes.map((code) => `\`${code}\`: ${refusalTexts[code]}`).join("\n\n"),
+    headers: headerRefs(errorHeaders(codes)),
+    content: {
+      "application/json": {
+        schema: { $ref: `#/components/schemas/${errorSchemaName}` },
+        examples: Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }])),
+      },
+    },
+  };
+}
+
+/** The examples that the responses refer to, one for each of `codes`. `detail` is the contract's ErrorDetail. */
+export function errorExamples(codes: readonly RefusalCode[], detail: DescMessage): JsonObject {
+  const { request_id } = responseExample(detail);
+  return Object.fromEntries(
+    [...new Set(codes)].sort().map((code) => {
+      const error = { type: refusals[code].type, code, message: refusalTexts[code], request_id: request_id ?? "" };
+      return [code, { value: { error } }];
+    }),
+  );
+}
+
+/** The rate is counted once the key is known; unknown endpoints and bad keys are not. */
+function errorHeaders(codes: readonly RefusalCode[]): HeaderName[] {
+  const counted = codes.some((code) => code !== "invalid_api_key" && code !== "unknown_endpoint");
+  const waits = codes.some((code) => code === "rate_limited" || code === "request_in_progress");
+  return [
+    "Request-Id",
+    ...(counted ? (["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"] as const) : []),
+    ...(waits ? (["Retry-After"] as const) : []),
+  ];
+}

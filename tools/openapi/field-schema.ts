@@ -1,0 +1,113 @@
+/** The JSON Schema of one field, in a request or in a response. */
+import type { DescEnum, DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { ScalarType } from "@bufbuild/protobuf";
+import {
+  allowsNumber,
+  constant,
+  enumJsonNames,
+  example,
+  isDecimal,
+  isNullable,
+  responseDecimalPattern,
+} from "../../src/gateway/json-shape.ts";
+import { description } from "./comments.ts";
+import { itemKeywords, ruleKeywords } from "./rules.ts";
+
+/** Which way a message travels: requests are closed and have rules, responses are open and complete. */
+export type Direction = "request" | "response";
+
+/** Gives the reference to a message's or an enum's schema, and remembers that the document needs it. */
+export type Refer = (type: DescMessage | DescEnum, direction: Direction) => JsonObject;
+
+/** The schema of a field with its description, example, nullability and limits. */
+export function fieldSchema(field: DescField, direction: Direction, refer: Refer): JsonObject {
+  const shown = example(field);
+  return {
+    ...nullable(field, { ...typeSchema(field, direction, refer), ...limits(field, direction) }),
+    description: description(field),
+    ...(shown === undefined ? {} : { examples: [shown] }),
+  };
+}
+
+function typeSchema(field: DescField, direction: Direction, refer: Refer): JsonObject {
+  switch (field.fieldKind) {
+    case "scalar":
+      return scalarSchema(field, field.scalar, direction);
+    case "enum":
+      return refer(field.enum, direction);
+    case "message":
+      return refer(field.message, direction);
+    case "list":
+      return { type: "array", items: { ...itemSchema(field, direction, refer), ...itemLimits(field, direction) } };
+    case "map":
+      throw new Error(`${field}: maps have no form in JSON here`);
+  }
+}
+
+function itemSchema(field: DescField & { fieldKind: "list" }, direction: Direction, refer: Refer): JsonObject {
+  switch (field.listKind) {
+    case "scalar":
+      return scalarSchema(field, field.scalar, direction);
+    case "enum":
+      return refer(field.enum, direction);
+    case "message":
+      return refer(field.message, direction);
+  }
+}
+
+function scalarSchema(field: DescField, scalar: ScalarType, direction: Direction): JsonObject {
+  switch (scalar) {
+    case ScalarType.BOOL:
+      return { type: "boolean" };
+    case ScalarType.INT32:
+      return { type: "integer", format: "int32" };
+    case ScalarType.STRING:
+      return stringSchema(field, direction);
+    default:
+      throw new Error(`${field}: scalars of kind ${ScalarType[scalar]} have no form in JSON here`);
+  }
+}
+
+function stringSchema(field: DescField, direction: Direction): JsonObject {
+  const only = constant(field);
+  if (only !== null) return { type: "string", const: only };
+  if (isDecimal(field)) {
+    if (direction === "response") return { type: "string", pattern: responseDecimalPattern };
+    return { type: allowsNumber(field) ? ["string", "number"] : "string" };
+  }
+  const format = formatOf(field);
+  return { type: "string", ...(format === null ? {} : { format }) };
+}
+
+/** What the comment promises about the text, as a format. Spec: Conventions, for ids. */
+function formatOf(field: DescField): string | null {
+  const words = description(field);
+  if (words.includes("`YYYY-MM-DD`")) return "date";
+  if (words.includes("ISO 8601")) return "date-time";
+  return field.name === "id" ? "uuid" : null;
+}
+
+/** Responses are not validated, so what rules their fields may carry says nothing about them. */
+function limits(field: DescField, direction: Direction): JsonObject {
+  return direction === "request" ? ruleKeywords(field) : {};
+}
+
+function itemLimits(field: DescField, direction: Direction): JsonObject {
+  return direction === "request" ? itemKeywords(field) : {};
+}
+
+function nullable(field: DescField, schema: JsonObject): JsonObject {
+  if (!isNullable(field)) return schema;
+  if ("$ref" in schema) return { anyOf: [schema, { type: "null" }] };
+  const types: JsonValue[] = Array.isArray(schema.type) ? schema.type : [schema.type ?? "string"];
+  return { ...schema, type: [...types, "null"] };
+}
+
+/** The schema of an enum: its words, each with what its comment says. */
+export function enumSchema(type: DescEnum): JsonObject {
+  const words = enumJsonNames(type);
+  const meanings = type.values
+    .filter(({ number }) => number !== 0)
+    .map((value, index) => `- \`${words[index]}\`: ${description(value)}`);
+  return { type: "string", enum: words, description: `${description(type)}\n\n${meanings.join("\n")}` };
+}

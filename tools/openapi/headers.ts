@@ -1,0 +1,63 @@
+/** The headers of requests and responses. Spec: Idempotency, Limits. */
+import type { JsonObject } from "@bufbuild/protobuf";
+import type { OperationShape } from "../../src/gateway/json-shape.ts";
+
+/** The response headers, as components of the document. */
+export const headerComponents = {
+  "Request-Id": {
+    description: "The request's id; quote it when you report a problem. On every response.",
+    required: true,
+    schema: { type: "string" },
+  },
+  "RateLimit-Limit": {
+    description: "How many requests a minute the key may make.",
+    schema: { type: "integer", minimum: 1 },
+    example: 120,
+  },
+  "RateLimit-Remaining": {
+    description: "How many are left in the current window.",
+    schema: { type: "integer", minimum: 0 },
+    example: 119,
+  },
+  "RateLimit-Reset": {
+    description: "The seconds until the oldest counted request stops counting.",
+    schema: { type: "integer", minimum: 0 },
+    example: 60,
+  },
+  "Retry-After": {
+    description: "The seconds after which to retry. On `rate_limited` and `request_in_progress`.",
+    schema: { type: "integer", minimum: 1 },
+    example: 2,
+  },
+  "Idempotent-Replayed": {
+    description: "`true` where this is the stored response of an earlier request with the same key; absent otherwise.",
+    schema: { type: "string", const: "true" },
+  },
+} as const satisfies Record<string, JsonObject>;
+
+/** The name of a response header. */
+export type HeaderName = keyof typeof headerComponents;
+
+/** The `headers` member of a response: references to the components. */
+export function headerRefs(names: readonly HeaderName[]): JsonObject {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+/** The headers of a success. */
+export function successHeaders({ idempotencyKey }: OperationShape): HeaderName[] {
+  const counted: HeaderName[] = ["Request-Id", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"];
+  return idempotencyKey === "ignored" ? counted : [...counted, "Idempotent-Replayed"];
+}
+
+/** The parameter for the header `Idempotency-Key`. */
+export function idempotencyKeyParameter(required: boolean): JsonObject {
+  return {
+    name: "Idempotency-Key",
+    in: "header",
+    required,
+    description:
+      "Makes a retry safe: a repeat with the same key and request within 24 hours returns the first response and does nothing twice. 1 to 255 printable ASCII characters, no spaces; each API key has its own.",
+    schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[!-~]+$" },
+    example: "order-1881-attempt",
+  };
+}

@@ -1,0 +1,101 @@
+/** The JSON Schema of a message, in a request or in a response, and the example that goes with it. */
+import type { DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { ScalarType } from "@bufbuild/protobuf";
+import {
+  constant,
+  enumJsonNames,
+  example,
+  isInline,
+  isNullable,
+  isOmitEmpty,
+  jsonName,
+} from "../../src/gateway/json-shape.ts";
+import { description } from "./comments.ts";
+import { fieldSchema, type Refer } from "./field-schema.ts";
+import { isRequired } from "./rules.ts";
+
+/** A request body of these fields: closed, with the members that must be sent. */
+export function requestSchema(message: DescMessage, fields: readonly DescField[], refer: Refer): JsonObject {
+  const required = fields.filter(isRequired).map(jsonName);
+  return {
+    type: "object",
+    description: description(message),
+    properties: properties(fields, (field) => fieldSchema(field, "request", refer)),
+    ...(required.length === 0 ? {} : { required }),
+    additionalProperties: false,
+  };
+}
+
+/**
+ * A response: every member is there, but for those that are left out where unset. It is open, since a later version may
+ * add members. An inline field's members stand beside the others.
+ */
+export function responseSchema(message: DescMessage, refer: Refer): JsonObject {
+  const inline = message.fields.filter(isInline);
+  const own = message.fields.filter((field) => !isInline(field));
+  const schema: JsonObject = {
+    type: "object",
+    description: description(message),
+    properties: properties(own, (field) => fieldSchema(field, "response", refer)),
+    required: own.filter((field) => !isOmitEmpty(field)).map(jsonName),
+  };
+  if (inline.length === 0) return schema;
+  const { description: words, ...rest } = schema;
+  return { description: words ?? "", allOf: [...inline.map((field) => refer(messageOf(field), "response")), rest] };
+}
+
+/** The message whose JSON a response is: the inline one where that is all there is. */
+export function shownMessage(response: DescMessage): DescMessage {
+  const [only, ...others] = response.fields;
+  return only !== undefined && others.length === 0 && isInline(only) ? messageOf(only) : response;
+}
+
+/** A response with every member, from the examples of its fields. */
+export function responseExample(message: DescMessage): JsonObject {
+  return Object.assign(
+    {},
+    ...message.fields
+      .filter((field) => !isOmitEmpty(field))
+      .map((field) => (isInline(field) ? responseExample(messageOf(field)) : { [jsonName(field)]: shown(field) })),
+  );
+}
+
+/** A request with every member of which the contract has an example; lists show one element. */
+export function requestExample(fields: readonly DescField[]): JsonObject {
+  const entries = fields.flatMap((field): [string, JsonValue][] => {
+    const given = example(field);
+    if (given !== undefined) return [[jsonName(field), given]];
+    if (field.fieldKind !== "list" || field.listKind !== "message") return [];
+    return [[jsonName(field), [requestExample(field.message.fields)]]];
+  });
+  return Object.fromEntries(entries);
+}
+
+function shown(field: DescField): JsonValue {
+  const given = constant(field) ?? example(field);
+  if (given !== undefined) return given;
+  switch (field.fieldKind) {
+    case "message":
+      return responseExample(field.message);
+    case "list":
+      return field.listKind === "message" ? [responseExample(field.message)] : [];
+    case "enum":
+      return enumJsonNames(field.enum)[0] ?? "";
+    case "scalar":
+      if (isNullable(field)) return null;
+      if (field.scalar === ScalarType.BOOL) return false;
+      if (field.scalar === ScalarType.INT32) return 0;
+      throw new Error(`${field} needs an example`);
+    case "map":
+      throw new Error(`${field}: maps have no form in JSON here`);
+  }
+}
+
+function messageOf(field: DescField): DescMessage {
+  if (field.fieldKind !== "message") throw new Error(`${field} is inline but no message`);
+  return field.message;
+}
+
+function properties(fields: readonly DescField[], schema: (field: DescField) => JsonObject): JsonObject {
+  return Object.fromEntries(fields.map((field) => [jsonName(field), schema(field)]));
+}
