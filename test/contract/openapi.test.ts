@@ -1,0 +1,117 @@
+/** The OpenAPI document is valid by an independent judge, complete, and true to its own examples. */
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { describe, expect, test } from "vitest";
+import { refusals } from "../../src/domain/refusal.ts";
+import { operationShape } from "../../src/gateway/json-shape.ts";
+import { answerFaults, at, closed, document, type Json, resolve, schemaFaults } from "./answer-check.ts";
+import { methods } from "./methods.ts";
+
+interface Operation {
+  readonly verb: string;
+  readonly path: string;
+  readonly object: Json;
+}
+
+const operations: readonly Operation[] = Object.entries(at(document, "paths") ?? {}).flatMap(([path, item]) =>
+  Object.entries(item as Json).map(([verb, object]) => ({ verb, path, object: object as Json })),
+);
+const named = operations.map((operation) => [`${operation.verb.toUpperCase()} ${operation.path}`, operation] as const);
+
+describe("the OpenAPI document", () => {
+  test("is a valid OpenAPI 3.1 document by an independent validator", async () => {
+    const { valid, errors } = await new Validator().validate(structuredClone(document));
+    expect(errors).toBeUndefined();
+    expect(valid).toBe(true);
+    expect(document.openapi).toBe("3.1.1");
+    expect(at(document, "info")?.version).toBe("1.0.0");
+  });
+
+  test("lists exactly the operations that are built", () => {
+    const built = methods
+      .map(operationShape)
+      .filter((shape) => shape !== null)
+      .filter(({ planned }) => !planned)
+      .map(({ http }) => `${http.verb} ${http.path}`);
+    expect(operations.map(({ verb, path }) => `${verb.toUpperCase()} ${path}`).sort()).toEqual(built.sort());
+  });
+
+  test("gives every operation an id of its own", () => {
+    const ids = operations.map(({ object }) => object.operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  test("refers only to what it has", () => {
+    const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, name = ""]) => name);
+    expect(references.length).toBeGreaterThan(0);
+    for (const reference of new Set(references)) expect(() => resolve(reference)).not.toThrow();
+  });
+
+  test("shows a decimal amount as a string with four places everywhere in responses", () => {
+    const amount = at(document, "components", "schemas", "Invoice", "properties", "total") ?? {};
+    expect(schemaFaults(amount, "19.9900")).toEqual([]);
+    for (const wrong of [19.99, "19.99", "19.99000", "1e3", "+1.0000", "019.9900"]) {
+      expect(schemaFaults(amount, wrong)).not.toEqual([]);
+    }
+  });
+});
+
+describe.each(named)("%s", (_name, { verb, path, object }) => {
+  const responses = Object.entries(at(object, "responses") ?? {});
+
+  test("has summary, description, tag and security", () => {
+    expect(object.summary).toMatch(/\w/);
+    expect(object.description).toMatch(/\w/);
+    expect(object.tags).toHaveLength(1);
+    expect(object.security).toHaveLength(1);
+  });
+
+  test("has an example of its success that its own schema accepts, closed to unknown members", () => {
+    for (const [status, response] of responses.filter(([code]) => code < "300")) {
+      const body = at(response as Json, "content", "application/json")?.example;
+      expect(answerFaults(verb, path, { status: Number(status), headers: { "request-id": "r" }, body })).toEqual([]);
+    }
+  });
+
+  test("has examples of its failures that the error schema accepts, each under its own status", () => {
+    const failures = responses.filter(([code]) => code >= "300");
+    expect(failures.map(([code]) => code)).toEqual(expect.arrayContaining(["401", "404", "422", "429", "500"]));
+    for (const [status, response] of failures) {
+      for (const [code, example] of Object.entries(
+        at(response as Json, "content", "application/json", "examples") ?? {},
+      )) {
+        const body = resolve((example as { $ref: string }).$ref).value;
+        expect(answerFaults(verb, path, { status: Number(status), headers: { "request-id": "r" }, body })).toEqual([]);
+        expect(refusals[code as keyof typeof refusals].status).toBe(Number(status));
+        expect(body).toMatchObject({ error: { code, type: refusals[code as keyof typeof refusals].type } });
+      }
+    }
+  });
+
+  test("has a request example that its schema accepts, and refuses an unknown member", () => {
+    const content = at(object, "requestBody", "content", "application/json");
+    if (content === undefined) return expect(verb).toBe("get");
+    const schema = closed(content.schema as Json);
+    expect(schemaFaults(schema, content.example)).toEqual([]);
+    expect(schemaFaults(schema, { ...(content.example as Json), colour: "red" })).toHaveLength(1);
+  });
+
+  test("has field and parameter examples that their own schemas accept", () => {
+    for (const schema of schemasIn(object)) {
+      for (const example of (schema.examples as unknown[] | undefined) ?? []) {
+        expect(schemaFaults(closed(schema), example)).toEqual([]);
+      }
+    }
+  });
+});
+
+/** Every schema below `value`, through references, that carries examples. */
+function schemasIn(value: unknown, seen = new Set<string>()): Json[] {
+  if (typeof value !== "object" || value === null) return [];
+  const object = value as Json;
+  const reference = object.$ref;
+  if (typeof reference === "string" && seen.has(reference)) return [];
+  const target = typeof reference === "string" ? resolve(reference) : null;
+  if (typeof reference === "string") seen.add(reference);
+  const own = Array.isArray(object.examples) ? [object] : [];
+  return [...own, ...[...Object.values(object), target].flatMap((member) => schemasIn(member, seen))];
+}

@@ -1,0 +1,84 @@
+/** The contract has the operations of the specification, with its paths, scopes and idempotency rules. */
+import { join } from "node:path";
+import type { AnyDesc, DescFile } from "@bufbuild/protobuf";
+import { getComments } from "@bufbuild/protoplugin";
+import { describe, expect, test } from "vitest";
+import { operationShape } from "../../src/gateway/json-shape.ts";
+import { contractRegistry } from "../../tools/openapi/write.ts";
+import { at, document } from "./answer-check.ts";
+import { methods } from "./methods.ts";
+
+/** Spec: Endpoints, Summary; the retrieve paths beside it: decisions, section 3. `null`: any valid key. */
+const specified: Readonly<Record<string, string | null>> = {
+  "GET /v1/organisation": null,
+  "GET /v1/customers": "customers:read",
+  "GET /v1/customers/{id}": "customers:read",
+  "POST /v1/customers": "customers:write",
+  "GET /v1/plans": "catalogue:read",
+  "GET /v1/plans/{id}": "catalogue:read",
+  "GET /v1/charges": "catalogue:read",
+  "GET /v1/charges/{id}": "catalogue:read",
+  "GET /v1/subscriptions": "subscriptions:read",
+  "GET /v1/subscriptions/{id}": "subscriptions:read",
+  "POST /v1/subscriptions": "subscriptions:write",
+  "POST /v1/subscriptions/{id}/units": "subscriptions:write",
+  "POST /v1/subscriptions/{id}/end": "subscriptions:write",
+  "POST /v1/subscriptions/{id}/restore": "subscriptions:write",
+  "GET /v1/invoices": "invoices:read",
+  "GET /v1/invoices/{id}": "invoices:read",
+  "GET /v1/credit_notes": "credit_notes:read",
+  "GET /v1/credit_notes/{id}": "credit_notes:read",
+  "POST /v1/usage_events": "usage:write",
+};
+
+const shapes = methods.map((method) => ({ method, shape: operationShape(method) }));
+
+describe("the contract", () => {
+  test("has exactly the specification's operations, each with its scope", () => {
+    const actual = shapes.map(({ shape }) => [`${shape?.http.verb} ${shape?.http.path}`, shape?.scope]);
+    expect(Object.fromEntries(actual)).toEqual(specified);
+  });
+
+  test("shows the scope of every built operation in the OpenAPI document", () => {
+    const built = shapes.flatMap(({ shape }) => (shape === null || shape.planned ? [] : [shape]));
+    expect(built.length).toBeGreaterThan(0);
+    for (const { http, scope } of built) {
+      const operation = at(document, "paths", http.path, http.verb.toLowerCase());
+      expect(operation?.security).toEqual([{ apiKey: scope === null ? [] : [scope] }]);
+      expect(operation?.description).toContain(scope === null ? "Any valid key" : `\`${scope}\``);
+    }
+  });
+
+  test("takes an idempotency key on every POST, needs it to create a subscription, and ignores it on reads", () => {
+    for (const { shape } of shapes) {
+      const required = shape?.http.verb === "POST" && shape.http.path === "/v1/subscriptions";
+      const expected = required ? "required" : shape?.http.verb === "POST" ? "optional" : "ignored";
+      expect([shape?.http.path, shape?.idempotencyKey]).toEqual([shape?.http.path, expected]);
+    }
+  });
+
+  test("answers 201 to creations, 200 to all else, and 207 to a batch of usage with rejected events", () => {
+    const created = shapes.filter(({ shape }) => shape?.successStatus === 201).map(({ shape }) => shape?.http.path);
+    const partial = shapes.filter(({ shape }) => shape?.partialStatus !== null).map(({ shape }) => shape?.http.path);
+    expect(created).toEqual(["/v1/customers", "/v1/subscriptions"]);
+    expect(partial).toEqual(["/v1/usage_events"]);
+    expect(shapes.every(({ shape }) => shape?.successStatus === 200 || shape?.successStatus === 201)).toBe(true);
+  });
+
+  test("takes an absent body as an empty one only when it restores", () => {
+    const optional = shapes.filter(({ shape }) => shape?.bodyOptional).map(({ method }) => method.name);
+    expect(optional).toEqual(["RestoreSubscription"]);
+  });
+
+  test("has a comment on every service, method, message, field, enum and enum value", () => {
+    const registry = contractRegistry(join(import.meta.dirname, "../.."));
+    const own = [...registry].filter(({ typeName }) => typeName.startsWith("billing."));
+    const elements = own.flatMap((type): Exclude<AnyDesc, DescFile>[] => {
+      if (type.kind === "message") return [type, ...type.fields];
+      if (type.kind === "enum") return [type, ...type.values];
+      return type.kind === "service" ? [type, ...type.methods] : [type];
+    });
+    expect(elements.length).toBeGreaterThan(100);
+    expect(elements.filter((element) => !getComments(element).leading?.trim()).map(String)).toEqual([]);
+  });
+});

@@ -1,0 +1,76 @@
+/** The table of refusals says what the specification and the decisions say, and nothing else. */
+import { describe, expect, test } from "vitest";
+import { refusals } from "../../src/domain/refusal.ts";
+import { operationShape } from "../../src/gateway/json-shape.ts";
+import { refusalTexts } from "../../tools/openapi/refusal-texts.ts";
+import { methods } from "./methods.ts";
+
+type Row = readonly [status: number, type: string, codes: readonly string[]];
+
+/** Spec: Errors. */
+const specified: readonly Row[] = [
+  [401, "authentication_error", ["invalid_api_key"]],
+  [403, "permission_error", ["insufficient_scope"]],
+  [404, "not_found", ["unknown_endpoint"]],
+  [404, "not_found", ["subscription_not_found", "plan_not_found", "customer_not_found", "credit_note_not_found"]],
+  [409, "conflict", ["idempotency_conflict", "request_in_progress", "invalid_state", "ledger_accounts_not_mapped"]],
+  [422, "invalid_request_error", ["invalid_parameter", "idempotency_key_required"]],
+  [422, "invalid_request_error", ["setup_mode_on", "subscription_not_changeable", "plan_has_no_units"]],
+  [422, "invalid_request_error", ["units_below_minimum", "units_unchanged", "effective_date_required"]],
+  [422, "invalid_request_error", ["effective_date_out_of_period", "proration_required"]],
+  [429, "rate_limit_error", ["rate_limited"]],
+  [500, "api_error", ["internal_error"]],
+];
+
+/** Decisions: sections 1 and 2. */
+const decided: readonly Row[] = [
+  [404, "not_found", ["invoice_not_found", "charge_not_found"]],
+  [409, "conflict", ["customer_code_taken", "ledger_contact_name_taken"]],
+  [413, "invalid_request_error", ["request_too_large"]],
+  [422, "invalid_request_error", ["customer_not_active", "plan_not_active", "charge_not_active", "currency_mismatch"]],
+  [422, "invalid_request_error", ["price_override_not_allowed", "start_date_in_future", "units_above_maximum"]],
+  [422, "invalid_request_error", ["proration_unavailable", "proration_not_applicable"]],
+  [422, "invalid_request_error", ["proration_behaviour_not_allowed", "document_required", "document_not_allowed"]],
+  [422, "invalid_request_error", ["renewal_invoice_not_amendable", "first_invoice_not_amendable"]],
+  [422, "invalid_request_error", ["invoice_option_not_allowed"]],
+  [502, "api_error", ["ledger_unavailable", "temporarily_unavailable"]],
+];
+
+describe("the table of refusals", () => {
+  test("has every code of the specification and the decisions with its status and type, and no other", () => {
+    const expected = [...specified, ...decided].flatMap(([status, type, codes]) =>
+      codes.map((code) => [code, { status, type }] as const),
+    );
+    const actual = Object.entries(refusals).map(([code, { status, type }]) => [code, { status, type }] as const);
+    expect(Object.fromEntries(actual)).toEqual(Object.fromEntries(expected));
+    expect(actual).toHaveLength(expected.length);
+  });
+
+  test("has the Connect code of each status that the decisions name", () => {
+    const connect: Readonly<Record<number, readonly string[]>> = {
+      401: ["unauthenticated"],
+      403: ["permission_denied"],
+      404: ["not_found", "unimplemented"],
+      409: ["aborted", "failed_precondition"],
+      413: ["invalid_argument"],
+      422: ["invalid_argument"],
+      429: ["resource_exhausted"],
+      500: ["internal"],
+      502: ["unavailable"],
+    };
+    for (const [code, row] of Object.entries(refusals))
+      expect([code, connect[row.status]]).toEqual([code, expect.arrayContaining([row.connect])]);
+    expect(refusals.invalid_state.connect).toBe("failed_precondition");
+    expect(refusals.ledger_accounts_not_mapped.connect).toBe("failed_precondition");
+  });
+
+  test("holds every code that an operation of the contract names", () => {
+    const named = methods.flatMap((method) => operationShape(method)?.refusals ?? []);
+    expect(named.length).toBeGreaterThan(0);
+    expect(named.filter((code) => !(code in refusals))).toEqual([]);
+  });
+
+  test("is explained in the manual, row by row", () => {
+    expect(Object.keys(refusalTexts).sort()).toEqual(Object.keys(refusals).sort());
+  });
+});
