@@ -1,0 +1,54 @@
+/** Credit notes as they are read, and how much of one has been applied. */
+import { type Decimal, isZero } from "./decimal.ts";
+import type { DocumentStatus, InvoiceLedgerState } from "./invoice.ts";
+
+/** A line of a credit note; `effectiveAt` is from when the credit counts. Spec: Credit note. */
+export interface CreditNoteLine {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  readonly amount: Decimal;
+  readonly effectiveAt: Date;
+}
+
+/** Credit applied to an invoice. Spec: Credit note; decisions §3. */
+export interface Allocation {
+  readonly id: string;
+  readonly invoiceId: string;
+  readonly amount: Decimal;
+  readonly appliedAt: Date;
+  readonly status: "active" | "removed";
+  readonly syncStatus: InvoiceLedgerState["syncStatus"];
+}
+
+/** A credit note as it is read; `ledger.invoiceId` is the note's own id in the ledger. Spec: Credit note. */
+export interface CreditNote {
+  readonly id: string;
+  readonly customerId: string;
+  readonly subscriptionId: string;
+  readonly number: string;
+  readonly reference: string | null;
+  readonly status: DocumentStatus;
+  readonly currency: string;
+  readonly notedAt: Date;
+  readonly subtotal: Decimal;
+  readonly total: Decimal;
+  readonly remainingCredit: Decimal;
+  readonly sent: boolean;
+  readonly ledger: InvoiceLedgerState;
+  readonly lines: readonly CreditNoteLine[];
+  readonly allocations: readonly Allocation[];
+  readonly createdAt: Date;
+}
+
+/** The values of `allocation_status`. decisions §3. */
+export type AllocationStatus = "unapplied" | "partially_applied" | "applied" | "not_applicable";
+
+/** How much of a note has been applied: derived, never stored. decisions §3. */
+export function allocationStatus(
+  note: Pick<CreditNote, "status" | "total" | "remainingCredit" | "allocations">,
+): AllocationStatus {
+  if (note.status === "voided" || note.status === "deleted" || isZero(note.total)) return "not_applicable";
+  if (isZero(note.remainingCredit)) return "applied";
+  return note.allocations.some(({ status }) => status === "active") ? "partially_applied" : "unapplied";
+}
