@@ -4,6 +4,15 @@ import { connect, createServer } from "node:net";
 /** Everything embedded listens here only: it has default passwords or none. */
 export const localHost = "127.0.0.1";
 
+/** Used when no setting says otherwise: near each part's usual port, but beside it, since that one is often in use on a developer's machine. */
+export const defaultPorts = {
+  api: 8080,
+  postgres: 54_329,
+  temporal: 7_239,
+  temporalUi: 8_239,
+  demoLedger: 8_090,
+} as const;
+
 /** A port that a part wants: `setting` is the environment variable that chooses another. */
 export interface WantedPort {
   readonly part: string;

@@ -2,12 +2,13 @@
  * Prisma's schema engine as WebAssembly over one database, so that migrations need no download.
  * It is the same engine and the same `_prisma_migrations` table as those of `prisma migrate deploy`.
  */
+import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { PrismaPg } from "@prisma/adapter-pg";
-import { bindMigrationAwareSqlAdapterFactory, DriverAdapterError } from "@prisma/driver-adapter-utils";
+import { bindMigrationAwareSqlAdapterFactory, ColumnTypeEnum, DriverAdapterError } from "@prisma/driver-adapter-utils";
 import type { MigrationList, SchemaEngine, SchemaFilter } from "@prisma/schema-engine-wasm/schema_engine_bg";
 import pg from "pg";
 
@@ -35,12 +36,13 @@ function loadModule(): Promise<EngineModule> {
   loading ??= (async () => {
     const name = "@prisma/schema-engine-wasm/schema_engine_bg";
     const module = (await import("@prisma/schema-engine-wasm/schema_engine_bg")) as EngineModule;
-    // The engine hands its panics to this global, by name.
+    // The engine hands its panics to this global, by name, and then traps, which ends the process.
     const registry = {
       message: "",
       get: () => registry.message,
       set_message: (text: string) => {
         registry.message = text;
+        process.stderr.write(`${text}\n`);
       },
     };
     Object.assign(globalThis, { PRISMA_WASM_PANIC_REGISTRY: registry });
@@ -50,12 +52,23 @@ function loadModule(): Promise<EngineModule> {
         .resolve(name)
         .replace(/\.js$/, ".wasm"),
     );
-    const { instance } = await WebAssembly.instantiate(bytes, { "./schema_engine_bg.js": module });
+    const imports = Object.fromEntries(Object.entries(module).map(([key, value]) => [key, withoutHolding(key, value)]));
+    const { instance } = await WebAssembly.instantiate(bytes, { "./schema_engine_bg.js": imports });
     module.__wbg_set_wasm(instance.exports);
     instance.exports.__wbindgen_start();
     return module;
   })();
   return loading;
+}
+
+/** The engine leaves the timer of its lock's time limit running, ten seconds; that must not keep a finished process alive. */
+function withoutHolding(name: string, imported: unknown): unknown {
+  if (!name.startsWith("__wbg_setTimeout") || typeof imported !== "function") return imported;
+  return (...args: unknown[]): unknown => {
+    const timer: unknown = imported(...args);
+    (timer as NodeJS.Timeout).unref();
+    return timer;
+  };
 }
 
 /** Which database an engine works on; `shadow` is an empty one that it may fill and empty, needed only for differences. */
@@ -72,20 +85,19 @@ export async function withSchemaEngine<T>(
   work: (engine: SchemaEngine) => Promise<T>,
 ): Promise<T> {
   const module = await loadModule();
-  // The engine does not close the connections that it opens; they are closed here, so that the process can end.
-  const opened: Connection[] = [];
-  const factory = new PrismaPg({ connectionString: target.databaseUrl, max: 2 });
-  const shadow =
-    target.shadowUrl === undefined ? factory : new PrismaPg({ connectionString: target.shadowUrl, max: 2 });
-  const connect = factory.connect.bind(factory);
-  const connectToShadow = shadow === factory ? factory.connectToShadowDb.bind(factory) : shadow.connect.bind(shadow);
-  const prepare = (connection: Connection): Connection => {
-    opened.push(connection);
-    connection.executeScript = (script) => executeScript(connection, script);
-    return connection;
+  // Pools of ours, since the engine ends only some of the connections that it opens.
+  const pools: pg.Pool[] = [];
+  const connect = (url: string): Promise<Connection> => {
+    const pool = new pg.Pool({ connectionString: url, max: 2 });
+    pools.push(pool);
+    return connectTo(pool);
   };
-  factory.connect = async () => prepare(await connect());
-  factory.connectToShadowDb = async () => prepare(await connectToShadow());
+  const factory = new PrismaPg(target.databaseUrl);
+  factory.connect = () => connect(target.databaseUrl);
+  factory.connectToShadowDb = () => {
+    assert(target.shadowUrl !== undefined, "this work of the schema engine needs a shadow database");
+    return connect(target.shadowUrl);
+  };
   try {
     const options = { datamodels: target.schemas };
     const engine = await module.SchemaEngine.new(
@@ -101,17 +113,51 @@ export async function withSchemaEngine<T>(
   } catch (cause) {
     throw new Error(messageOf(cause), { cause });
   } finally {
-    for (const connection of opened) await connection.dispose();
+    for (const pool of pools) await pool.end();
   }
+}
+
+/** PostgreSQL's internal one-letter type "char", in which its catalogue keeps kinds, and its type text. */
+const charType = 18;
+const textType = 25;
+
+/**
+ * A connection that the engine can work with. The adapter does not know the type "char", which the engine asks the catalogue for: its columns pass
+ * the adapter as text and are named Character afterwards, which is what the engine expects.
+ */
+async function connectTo(pool: pg.Pool): Promise<Connection> {
+  const charColumns = new WeakMap<unknown[], number[]>();
+  const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<pg.QueryResult>;
+  const retyped = async (...args: unknown[]): Promise<pg.QueryResult> => {
+    const result = await query(...args);
+    const columns = [...(result.fields ?? []).entries()].filter(([, field]) => field.dataTypeID === charType);
+    for (const [, field] of columns) field.dataTypeID = textType;
+    if (columns.length > 0)
+      charColumns.set(
+        result.rows,
+        Array.from(columns, ([index]) => index),
+      );
+    return result;
+  };
+  pool.query = retyped as typeof pool.query;
+  const connection = await new PrismaPg(pool).connect();
+  const queryRaw = connection.queryRaw.bind(connection);
+  connection.queryRaw = async (sql) => {
+    const set = await queryRaw(sql);
+    for (const index of charColumns.get(set.rows) ?? []) set.columnTypes[index] = ColumnTypeEnum.Character;
+    return set;
+  };
+  connection.executeScript = (script) => executeScript(pool, script);
+  return connection;
 }
 
 /**
  * The whole script as one query, as Prisma's native engine sends it: PostgreSQL makes it one transaction.
  * The adapter's own way cuts it at every semicolon, which breaks function bodies and leaves half of a failed migration.
  */
-async function executeScript(connection: Connection, script: string): Promise<void> {
+async function executeScript(pool: pg.Pool, script: string): Promise<void> {
   try {
-    await connection.underlyingDriver().query(script);
+    await pool.query(script);
   } catch (error) {
     if (!(error instanceof pg.DatabaseError)) throw error;
     throw new DriverAdapterError({

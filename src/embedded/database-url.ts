@@ -1,0 +1,34 @@
+/** The database that a command-line tool works on: DATABASE_URL, else the embedded one, running already or started for the tool alone. */
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { defaultPorts, readPort } from "./ports.ts";
+import { findRunningPostgres, startPostgres } from "./postgres.ts";
+
+/** Where the embedded parts keep their data: DATA_FOLDER, else `.data` of this project, which git ignores. */
+export function dataFolderOf(env: NodeJS.ProcessEnv): string {
+  return env.DATA_FOLDER || fileURLToPath(new URL("../../.data", import.meta.url));
+}
+
+/** The folder of the embedded PostgreSQL below the data folder. */
+export function postgresFolderOf(env: NodeJS.ProcessEnv): string {
+  return join(dataFolderOf(env), "postgres");
+}
+
+/** Runs `work` with the URL; an embedded PostgreSQL that was started for it is stopped afterwards, one that ran already stays. */
+export async function withDatabaseUrl<T>(
+  env: NodeJS.ProcessEnv,
+  log: (line: string) => void,
+  work: (databaseUrl: string) => Promise<T>,
+): Promise<T> {
+  if (env.DATABASE_URL) return work(env.DATABASE_URL);
+  const dataFolder = postgresFolderOf(env);
+  const runningUrl = await findRunningPostgres(dataFolder);
+  if (runningUrl !== undefined) return work(runningUrl);
+  const port = readPort(env, "POSTGRES_PORT", defaultPorts.postgres);
+  const postgres = await startPostgres({ dataFolder, port, log });
+  try {
+    return await work(postgres.url);
+  } finally {
+    await postgres.stop();
+  }
+}

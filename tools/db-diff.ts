@@ -1,0 +1,39 @@
+/**
+ * `npm run db:diff -- NAME`: writes a migration that leads from the migrations to prisma/schema.prisma.
+ * Without NAME it prints that SQL and ends with 2 when there is a difference, with 0 when there is none. The database of DATABASE_URL, or the
+ * embedded one, lends its server for two scratch databases; its own data is not touched.
+ */
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { withDatabaseUrl } from "../src/embedded/database-url.ts";
+import { diff } from "../src/store/migrate.ts";
+import { projectMigrations } from "../src/store/schema-engine.ts";
+
+const schemaFile = fileURLToPath(new URL("../prisma/schema.prisma", import.meta.url));
+
+/** The exit status of `prisma migrate diff --exit-code` for "they differ". */
+const differ = 2;
+
+const [name] = process.argv.slice(2);
+if (name !== undefined && !/^[a-z][a-z0-9_]*$/.test(name)) {
+  throw new Error(`The name of a migration is written in small letters, digits and underscores: ${name} is not.`);
+}
+const sql = await withDatabaseUrl(
+  process.env,
+  (line) => console.error(line),
+  (serverUrl) => diff({ serverUrl, schemaFile }),
+);
+if (sql === undefined) {
+  console.log("the migrations lead to the schema");
+} else if (name === undefined) {
+  console.log(sql);
+  process.exitCode = differ;
+} else {
+  const instant = new Date().toISOString().replaceAll(/\D/g, "").slice(0, 14);
+  const folder = join(projectMigrations, `${instant}_${name}`);
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(projectMigrations, "migration_lock.toml"), 'provider = "postgresql"\n');
+  await writeFile(join(folder, "migration.sql"), sql.endsWith("\n") ? sql : `${sql}\n`);
+  console.log(`wrote ${folder}`);
+}
