@@ -1,0 +1,40 @@
+/** Prints one plain line, `123 passed, 0 failed`, from the JSON report of vitest, and fails where not all passed. */
+import { readFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+
+/** What is read of vitest's JSON report. */
+export interface TestReport {
+  readonly testResults: readonly {
+    readonly status: string;
+    readonly assertionResults: readonly { readonly status: string }[];
+  }[];
+}
+
+/** How many tests passed and failed. */
+export interface TestCount {
+  readonly passed: number;
+  readonly failed: number;
+}
+
+/**
+ * Counts the tests of a report. A file that failed before its tests could run is one failure, and so is a test that was
+ * left out: a skipped guarantee is no guarantee.
+ */
+export function countTests({ testResults }: TestReport): TestCount {
+  const statuses = testResults.flatMap(({ status, assertionResults }) => {
+    const own = assertionResults.map((test) => test.status);
+    return status === "failed" && !own.includes("failed") ? [...own, "failed"] : own;
+  });
+  const passed = statuses.filter((status) => status === "passed").length;
+  return { passed, failed: statuses.length - passed };
+}
+
+function main(path: string): void {
+  const { passed, failed } = countTests(JSON.parse(readFileSync(path, "utf8")) as TestReport);
+  console.log(`${passed} passed, ${failed} failed`);
+  // No test at all is a run that did not happen.
+  if (failed > 0 || passed === 0) process.exitCode = 1;
+}
+
+const [, program = "", path = ""] = process.argv;
+if (import.meta.url === pathToFileURL(program).href) main(path);
