@@ -1,6 +1,6 @@
 /** Every refusal of a creation, with its code and param, in the order of decisions section 3. */
 import { describe, expect, it } from "vitest";
-import { type CreationFacts, type CreationRequest, decideCreation } from "../../src/domain/creating.ts";
+import { type CreationFacts, decideCreation } from "../../src/domain/creating.ts";
 import { parseDecimal } from "../../src/domain/decimal.ts";
 import type { CatalogueStatus } from "../../src/domain/plan.ts";
 import { Refusal } from "../../src/domain/refusal.ts";
@@ -21,7 +21,9 @@ const tieredPlan = planOf("tiered", { tiers: tiersOf([10, "1"], [20, "2"]), free
 const setupMode = { ...organisation, setupMode: true };
 const yearly = { ...seatPlan, interval: { unit: "month", count: 12 } } as const;
 
-function refusalOf(facts: Partial<CreationFacts>, request: Parameters<typeof requestOf>[0]): [string, string | null] {
+type Asked = NonNullable<Parameters<typeof requestOf>[0]>;
+
+function refusalOf(facts: Partial<CreationFacts>, request: Asked): [string, string | null] {
   try {
     decideCreation(factsOf(facts), requestOf(request));
   } catch (error) {
@@ -31,13 +33,7 @@ function refusalOf(facts: Partial<CreationFacts>, request: Parameters<typeof req
   return ["accepted", null];
 }
 
-type Case = [
-  guarantee: string,
-  facts: Partial<CreationFacts>,
-  request: Parameters<typeof requestOf>[0],
-  code: string,
-  param: string | null,
-];
+type Case = [guarantee: string, facts: Partial<CreationFacts>, request: Asked, code: string, param: string | null];
 
 describe("the catalogue", () => {
   it.each<Case>([
@@ -204,7 +200,7 @@ it("of many faults the first in order answers, and mending it shows the next", (
     plan: null,
     charges: chargesOf({ status: "draft", currency: "USD", allowsPriceOverride: false }),
   });
-  const faultyRequest = {
+  const faultyRequest: Asked = {
     timezone: "Nowhere",
     price: parseDecimal("1"),
     units: null,
@@ -215,14 +211,13 @@ it("of many faults the first in order answers, and mending it shows the next", (
     charges: [asked("setup", "1"), asked("other", "1"), asked("gone", "1")],
   };
   const fixed = { ...seatPlan, allowsPriceOverride: false, interval: { unit: "month", count: 120 } } as const;
-  const two = faultyRequest.charges.slice(0, 2);
-  type Mend = [facts: Partial<CreationFacts>, request: Partial<typeof faultyRequest | CreationRequest>, answer: string];
+  type Mend = [facts: Partial<CreationFacts>, request: Asked, answer: string];
   const mends: Mend[] = [
     [{}, {}, "invalid_parameter timezone"],
     [{}, { timezone: null }, "customer_not_found customer_code"],
     [{ customer: { ...customer, status: "inactive" } }, {}, "plan_not_found plan_code"],
     [{ plan: { ...fixed, status: "legacy" } }, {}, "charge_not_found charges.2.charge_code"],
-    [{}, { charges: two }, "customer_not_active customer_code"],
+    [{}, { charges: [asked("setup", "1"), asked("other", "1")] }, "customer_not_active customer_code"],
     [{ customer }, {}, "plan_not_active plan_code"],
     [{ plan: fixed }, {}, "charge_not_active charges.1.charge_code"],
     [
@@ -241,10 +236,10 @@ it("of many faults the first in order answers, and mending it shows the next", (
     [{}, { startDate: "2027-06-12" }, "invalid_parameter end_after_cycles"],
     [{}, { endAfterCycles: 12 }, "accepted "],
   ];
-  let [facts, request] = [faulty, faultyRequest as Parameters<typeof requestOf>[0]];
+  let [facts, request] = [faulty, faultyRequest];
   const answers = mends.map(([mendedFacts, mendedRequest]) => {
     facts = { ...facts, ...mendedFacts };
-    request = { ...request, ...(mendedRequest as Parameters<typeof requestOf>[0]) };
+    request = { ...request, ...mendedRequest };
     const [code, param] = refusalOf(facts, request);
     return `${code} ${param ?? ""}`;
   });
