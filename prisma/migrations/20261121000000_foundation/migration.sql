@@ -105,6 +105,7 @@ CREATE TABLE "customers" (
     "email" TEXT NOT NULL,
     "status" TEXT NOT NULL,
     "ledger_contact_id" TEXT,
+    "request_hash" BYTEA,
     "created_at" TIMESTAMPTZ(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
 
     CONSTRAINT "customers_pkey" PRIMARY KEY ("id")
@@ -205,7 +206,7 @@ CREATE TABLE "periods" (
     "previous_index" INTEGER,
     "start_date" DATE NOT NULL,
     "end_date" DATE NOT NULL,
-    "billed_units" INTEGER NOT NULL,
+    "billed_units" INTEGER,
     "setup_mode" BOOLEAN NOT NULL DEFAULT false,
 
     CONSTRAINT "periods_pkey" PRIMARY KEY ("subscription_id","index")
@@ -327,6 +328,7 @@ CREATE TABLE "operations" (
     "subscription_id" UUID,
     "invoice_id" UUID,
     "customer_id" UUID,
+    "contact_id" TEXT,
     "awaited_until" TIMESTAMPTZ(6),
     "attempts" INTEGER NOT NULL DEFAULT 0,
     "not_before" TIMESTAMPTZ(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
@@ -610,7 +612,7 @@ ALTER TABLE "allocations"
 ALTER TABLE "operations"
   ADD CONSTRAINT "operations_kind" CHECK (kind IN ('create_invoice', 'create_contact', 'import_contact')),
   ADD CONSTRAINT "operations_state" CHECK (state IN ('ready', 'sending', 'uncertain', 'done', 'refused', 'abandoned')),
-  ADD CONSTRAINT "operations_object" CHECK (CASE WHEN kind = 'create_invoice' THEN invoice_id IS NOT NULL ELSE customer_id IS NOT NULL END),
+  ADD CONSTRAINT "operations_object" CHECK (CASE WHEN kind = 'create_invoice' THEN invoice_id IS NOT NULL ELSE customer_id IS NOT NULL END AND (kind = 'import_contact') = (contact_id IS NOT NULL)),
   ADD CONSTRAINT "operations_settled" CHECK ((state IN ('done', 'refused', 'abandoned')) = (settled_at IS NOT NULL)),
   ADD CONSTRAINT "operations_sent" CHECK (state NOT IN ('sending', 'uncertain') OR (first_sent_at IS NOT NULL AND lease_until IS NOT NULL)),
   ADD CONSTRAINT "operations_refused" CHECK (state <> 'refused' OR (reason IS NOT NULL AND message IS NOT NULL)),

@@ -1,0 +1,253 @@
+/**
+ * Creating a subscription: the facts that it is judged by, in one read, and everything it writes, in one statement: the
+ * subscription, its periods, its invoices under reserved numbers, and an operation row for each document.
+ */
+import type pg from "pg";
+import type { CreationDecision, CreationFacts } from "../domain/creating.ts";
+import { type Decimal, formatDecimal } from "../domain/decimal.ts";
+import type { InvoiceDraft } from "../domain/invoice.ts";
+import { type ChargeRow, chargeListing, type PlanRow, planListing, readCharge, readPlan } from "./catalogue.ts";
+import { type CustomerRow, customerListing, readCustomer } from "./customers.ts";
+import { newId } from "./ids.ts";
+import { type OrganisationRow, organisationColumns, readOrganisation } from "./organisations.ts";
+import { isDatabaseError, uniqueViolation } from "./pool.ts";
+
+/** What a creation is looked up by. */
+export interface CreationQuery {
+  readonly subscriptionId: string;
+  readonly customerCode: string;
+  readonly planCode: string;
+  readonly chargeCodes: readonly string[];
+}
+
+/** The facts, and the hash of the request that made this subscription, where it exists already. */
+export interface LoadedCreation {
+  readonly facts: Omit<CreationFacts, "now">;
+  readonly madeByRequest: Buffer | null;
+}
+
+interface FactsRow extends OrganisationRow {
+  request_hash: Buffer | null;
+  customer: CustomerRow | null;
+  plan: PlanRow | null;
+  charges: ChargeRow[] | null;
+}
+
+const factsText = `SELECT ${organisationColumns},
+  (SELECT s.request_hash FROM subscriptions s WHERE s.organisation_id = $1 AND s.id = $2) AS request_hash,
+  (SELECT row_to_json(r) FROM (SELECT ${customerListing.columns} FROM customers t
+    WHERE t.organisation_id = $1 AND t.code = $3 AND ${customerListing.shown}) r) AS customer,
+  (SELECT row_to_json(r) FROM (SELECT ${textPrice(planListing.columns)} FROM plans t
+    WHERE t.organisation_id = $1 AND t.code = $4) r) AS plan,
+  (SELECT json_agg(row_to_json(r)) FROM (SELECT ${textPrice(chargeListing.columns)} FROM charges t
+    WHERE t.organisation_id = $1 AND t.code = ANY ($5)) r) AS charges
+  FROM organisations o WHERE o.id = $1`;
+
+/** The facts of a creation. Spec: POST /v1/subscriptions. */
+export async function loadCreation(
+  pool: pg.Pool,
+  organisationId: string,
+  query: CreationQuery,
+): Promise<LoadedCreation> {
+  const { rows } = await pool.query<FactsRow>({
+    name: "load_creation",
+    text: factsText,
+    values: [organisationId, query.subscriptionId, query.customerCode, query.planCode, query.chargeCodes],
+  });
+  const row = rows[0];
+  if (row === undefined) throw new Error(`organisation ${organisationId} is gone`);
+  const charges = (row.charges ?? []).map((charge) => readCharge(withDate(charge)));
+  return {
+    madeByRequest: row.request_hash,
+    facts: {
+      organisation: readOrganisation(row),
+      customer: row.customer === null ? null : readCustomer(withDate(row.customer)),
+      plan: row.plan === null ? null : readPlan(withDate(row.plan)),
+      charges: new Map(charges.map((charge) => [charge.code, charge])),
+    },
+  };
+}
+
+/** What was written: ids of the invoices in the order first, renewal, and of the operations that tell the ledger of them. */
+export interface SavedCreation {
+  readonly kind: "saved";
+  readonly invoiceIds: readonly string[];
+  readonly operationIds: readonly string[];
+}
+
+/** `exists`: another request with the same identity was faster. `changed`: Setup Mode was switched meanwhile. */
+export type CreationSave = SavedCreation | { readonly kind: "exists" } | { readonly kind: "changed" };
+
+const saveText = `
+WITH organisation AS (
+  SELECT id, number_prefix FROM organisations WHERE id = $1 AND setup_mode = $2
+), counter AS (
+  UPDATE document_counters d SET next = d.next + $3 FROM organisation o
+  WHERE d.organisation_id = o.id AND d.kind = 'invoice' AND $3 > 0 RETURNING d.next - $3 AS first
+), subscription AS (
+  INSERT INTO subscriptions (id, organisation_id, customer_id, plan_id, status, currency, interval_unit, interval_count, timezone,
+    start_date, billing_day, renewal_date, end_date, units, minimum_units, discount_percent, price_override, end_after_cycles,
+    label, invoice_reference, request_hash, created_at)
+  SELECT r.id, o.id, r.customer_id, r.plan_id, r.status, r.currency, r.interval_unit, r.interval_count, r.timezone,
+    r.start_date, r.billing_day, r.renewal_date, r.end_date, r.units, r.minimum_units, r.discount_percent, r.price_override,
+    r.end_after_cycles, r.label, r.invoice_reference, $4::bytea, r.created_at
+  FROM organisation o, jsonb_to_record($5) AS r(id uuid, customer_id uuid, plan_id uuid, status text, currency text,
+    interval_unit text, interval_count int, timezone text, start_date date, billing_day int, renewal_date date, end_date date,
+    units int, minimum_units int, discount_percent numeric, price_override numeric, end_after_cycles int, label text,
+    invoice_reference text, created_at timestamptz)
+  RETURNING id, customer_id, created_at
+), period AS (
+  INSERT INTO periods (organisation_id, subscription_id, index, previous_index, start_date, end_date, billed_units, setup_mode)
+  SELECT $1, s.id, r.index, nullif(r.index, 0) - 1, r.start_date, r.end_date, r.billed_units, $2
+  FROM subscription s, jsonb_to_recordset($6) AS r(index int, start_date date, end_date date, billed_units int)
+), invoice AS (
+  INSERT INTO invoices (id, organisation_id, customer_id, subscription_id, number, reference, type, status, currency, subtotal,
+    total, amount_due, issue_date, due_date, period_index, period_start, period_end, created_at)
+  SELECT r.id, o.id, s.customer_id, s.id, o.number_prefix || lpad((k.first + r.position)::text, greatest(4, length((k.first + r.position)::text)), '0'),
+    r.reference, r.type, 'scheduled', r.currency, r.subtotal, r.subtotal, r.subtotal, r.issue_date, r.due_date, r.period_index,
+    r.period_start, r.period_end, s.created_at
+  FROM organisation o, subscription s, counter k, jsonb_to_recordset($7) AS r(id uuid, position int, reference text, type text,
+    currency text, subtotal numeric, issue_date date, due_date date, period_index int, period_start date, period_end date)
+  ORDER BY r.position
+), line AS (
+  INSERT INTO invoice_lines (id, organisation_id, invoice_id, position, kind, name, description, units, unit_price, amount,
+    period_start, period_end, charge_id, revenue_account, tax_type)
+  SELECT r.id, o.id, r.invoice_id, r.position, r.kind, r.name, r.description, r.units, r.unit_price, r.amount, r.period_start,
+    r.period_end, r.charge_id, r.revenue_account, r.tax_type
+  FROM organisation o, jsonb_to_recordset($8) AS r(id uuid, invoice_id uuid, position int, kind text, name text, description text,
+    units int, unit_price numeric, amount numeric, period_start date, period_end date, charge_id uuid, revenue_account text,
+    tax_type text)
+), operation AS (
+  INSERT INTO operations (id, organisation_id, kind, state, subscription_id, invoice_id, awaited_until)
+  SELECT r.id, o.id, 'create_invoice', 'ready', s.id, r.invoice_id, $10::timestamptz
+  FROM organisation o, subscription s, jsonb_to_recordset($9) AS r(id uuid, invoice_id uuid, position int) ORDER BY r.position
+)
+SELECT count(*)::int AS saved FROM subscription`;
+
+/**
+ * Writes a decided creation, all of it or nothing. Numbers are taken in the same statement, so that none is skipped; rows
+ * of the catalogue are held by their foreign keys. Spec: Idempotency (derived identity); decisions §6 (reserved numbers).
+ */
+export async function saveCreation(
+  pool: pg.Pool,
+  organisationId: string,
+  creation: {
+    readonly subscriptionId: string;
+    readonly requestHash: Uint8Array;
+    readonly setupMode: boolean;
+    readonly decision: CreationDecision;
+    readonly awaitedUntil: Date;
+  },
+): Promise<CreationSave> {
+  const { decision, subscriptionId } = creation;
+  const drafts = [decision.invoice, decision.renewalInvoice].filter((draft) => draft !== null);
+  const invoices = drafts.map((draft, position) => ({ id: newId(), position, draft }));
+  const operations = invoices.map(({ id, position }) => ({ id: newId(), invoice_id: id, position }));
+  try {
+    const { rows } = await pool.query<{ saved: number }>({
+      name: "save_creation",
+      text: saveText,
+      values: [
+        organisationId,
+        creation.setupMode,
+        invoices.length,
+        creation.requestHash,
+        JSON.stringify(subscriptionRecord(subscriptionId, decision)),
+        JSON.stringify(periodRecords(decision)),
+        JSON.stringify(invoices.map(({ id, position, draft }) => invoiceRecord(id, position, draft))),
+        JSON.stringify(invoices.flatMap(({ id, draft }) => lineRecords(id, draft))),
+        JSON.stringify(operations),
+        creation.awaitedUntil,
+      ],
+    });
+    if (rows[0]?.saved !== 1) return { kind: "changed" };
+  } catch (error) {
+    if (isDatabaseError(error, uniqueViolation, "subscriptions_pkey")) return { kind: "exists" };
+    throw error;
+  }
+  return { kind: "saved", invoiceIds: invoices.map(({ id }) => id), operationIds: operations.map(({ id }) => id) };
+}
+
+function subscriptionRecord(id: string, { subscription }: CreationDecision): object {
+  return {
+    id,
+    customer_id: subscription.customerId,
+    plan_id: subscription.planId,
+    status: subscription.status,
+    currency: subscription.currency,
+    interval_unit: subscription.interval.unit,
+    interval_count: subscription.interval.count,
+    timezone: subscription.timezone,
+    start_date: subscription.startDate,
+    billing_day: subscription.billingDay,
+    renewal_date: subscription.renewalDate,
+    end_date: subscription.endDate,
+    units: subscription.units,
+    minimum_units: subscription.minimumUnits,
+    discount_percent: formatDecimal(subscription.discountPercent),
+    price_override: text(subscription.priceOverride),
+    end_after_cycles: subscription.endAfterCycles,
+    label: subscription.label,
+    invoice_reference: subscription.invoiceReference,
+    created_at: subscription.createdAt,
+  };
+}
+
+function periodRecords({ firstPeriod, renewalPeriod }: CreationDecision): object[] {
+  return [firstPeriod, renewalPeriod]
+    .filter((period) => period !== null)
+    .map(({ index, start, end, billedUnits }) => ({
+      index,
+      start_date: start,
+      end_date: end,
+      billed_units: billedUnits,
+    }));
+}
+
+function invoiceRecord(id: string, position: number, draft: InvoiceDraft): object {
+  return {
+    id,
+    position,
+    reference: draft.reference,
+    type: draft.type,
+    currency: draft.currency,
+    subtotal: formatDecimal(draft.subtotal),
+    issue_date: draft.issueDate,
+    due_date: draft.dueDate,
+    period_index: draft.periodIndex,
+    period_start: draft.period?.start ?? null,
+    period_end: draft.period?.end ?? null,
+  };
+}
+
+function lineRecords(invoiceId: string, draft: InvoiceDraft): object[] {
+  return draft.lines.map((line, position) => ({
+    id: newId(),
+    invoice_id: invoiceId,
+    position,
+    kind: line.kind,
+    name: line.name,
+    description: line.description,
+    units: line.units,
+    unit_price: text(line.unitPrice),
+    amount: formatDecimal(line.amount),
+    period_start: line.period?.start ?? null,
+    period_end: line.period?.end ?? null,
+    charge_id: line.chargeId,
+    revenue_account: line.revenueAccount,
+    tax_type: line.taxType,
+  }));
+}
+
+function text(value: Decimal | null): string | null {
+  return value === null ? null : formatDecimal(value);
+}
+
+function textPrice(columns: string): string {
+  return columns.replace("t.price,", "t.price::text AS price,");
+}
+
+/** JSON carries instants as text. */
+function withDate<Row extends { created_at: Date }>(row: Row): Row {
+  return { ...row, created_at: new Date(row.created_at) };
+}

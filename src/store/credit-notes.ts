@@ -1,0 +1,96 @@
+/** Credit notes with their lines and allocations, as rows. */
+import type { Allocation, CreditNote, CreditNoteLine } from "../domain/credit-note.ts";
+import { parseDecimal } from "../domain/decimal.ts";
+import type { DocumentStatus } from "../domain/invoice.ts";
+import { readLedgerState } from "./invoices.ts";
+import type { Listing } from "./page.ts";
+
+interface LineRow {
+  id: string;
+  name: string;
+  description: string;
+  amount: string;
+  effective_date: string;
+}
+
+interface AllocationRow {
+  id: string;
+  invoice_id: string;
+  amount: string;
+  date: string;
+  status: Allocation["status"];
+  sync_status: Allocation["syncStatus"];
+}
+
+/** A row of `credit_notes` with its lines and allocations. */
+export interface CreditNoteRow {
+  id: string;
+  customer_id: string;
+  subscription_id: string;
+  number: string;
+  reference: string;
+  status: DocumentStatus;
+  currency: string;
+  credit_note_date: Date;
+  subtotal: string;
+  total: string;
+  remaining_credit: string;
+  sent: boolean;
+  ledger_credit_note_id: string | null;
+  sync_error: string | null;
+  created_at: Date;
+  lines: LineRow[] | null;
+  allocations: AllocationRow[] | null;
+}
+
+/** The credit note of a row. */
+export function readCreditNote(row: CreditNoteRow): CreditNote {
+  return {
+    id: row.id,
+    customerId: row.customer_id,
+    subscriptionId: row.subscription_id,
+    number: row.number,
+    reference: row.reference === "" ? null : row.reference,
+    status: row.status,
+    currency: row.currency,
+    notedAt: row.credit_note_date,
+    subtotal: parseDecimal(row.subtotal),
+    total: parseDecimal(row.total),
+    remainingCredit: parseDecimal(row.remaining_credit),
+    sent: row.sent,
+    ledger: readLedgerState(row.status, row.ledger_credit_note_id, row.sync_error),
+    lines: (row.lines ?? []).map(
+      ({ effective_date, amount, ...line }): CreditNoteLine => ({
+        ...line,
+        amount: parseDecimal(amount),
+        effectiveAt: new Date(effective_date),
+      }),
+    ),
+    allocations: (row.allocations ?? []).map(
+      (allocation): Allocation => ({
+        id: allocation.id,
+        invoiceId: allocation.invoice_id,
+        amount: parseDecimal(allocation.amount),
+        appliedAt: new Date(allocation.date),
+        status: allocation.status,
+        syncStatus: allocation.sync_status,
+      }),
+    ),
+    createdAt: row.created_at,
+  };
+}
+
+/** Credit notes with lines and allocations; amounts as text, so that JSON makes no float of them. */
+export const creditNoteListing: Listing<CreditNoteRow, CreditNote> = {
+  table: "credit_notes",
+  columns: `t.id, t.customer_id, t.subscription_id, t.number, t.reference, t.status, t.currency, t.credit_note_date, t.subtotal,
+    t.total, t.remaining_credit, t.sent, t.ledger_credit_note_id, t.sync_error, t.created_at,
+    (SELECT json_agg(json_build_object('id', l.id, 'name', l.name, 'description', l.description, 'amount', l.amount::text,
+      'effective_date', l.effective_date) ORDER BY l.position)
+      FROM credit_note_lines l WHERE l.organisation_id = t.organisation_id AND l.credit_note_id = t.id) AS lines,
+    (SELECT json_agg(json_build_object('id', a.id, 'invoice_id', a.invoice_id, 'amount', a.amount::text, 'date', a.date,
+      'status', a.status, 'sync_status', a.sync_status) ORDER BY a.created_at, a.id)
+      FROM allocations a WHERE a.organisation_id = t.organisation_id AND a.credit_note_id = t.id) AS allocations`,
+  from: "credit_notes t",
+  read: readCreditNote,
+};

@@ -1,0 +1,158 @@
+/** Customers as rows: lists, look-ups, and the creation that first asks the ledger for a contact. */
+import type pg from "pg";
+import type { Customer } from "../domain/customer.ts";
+import { newId } from "./ids.ts";
+import type { Filter, Listing } from "./page.ts";
+import { isDatabaseError, uniqueViolation } from "./pool.ts";
+
+/** A row of `customers`. */
+export interface CustomerRow {
+  id: string;
+  code: string;
+  name: string;
+  company_name: string | null;
+  first_name: string | null;
+  last_name: string | null;
+  email: string;
+  status: Customer["status"];
+  ledger_contact_id: string | null;
+  created_at: Date;
+}
+
+/** The customer of a row. */
+export function readCustomer(row: CustomerRow): Customer {
+  return {
+    id: row.id,
+    code: row.code,
+    name: row.name,
+    companyName: row.company_name,
+    firstName: row.first_name,
+    lastName: row.last_name,
+    email: row.email,
+    status: row.status,
+    ledgerContactId: row.ledger_contact_id,
+    createdAt: row.created_at,
+  };
+}
+
+/** Customers; one whose contact is still being made in the ledger is none yet. Spec: Customer. */
+export const customerListing: Listing<CustomerRow, Customer> = {
+  table: "customers",
+  columns:
+    "t.id, t.code, t.name, t.company_name, t.first_name, t.last_name, t.email, t.status, t.ledger_contact_id, t.created_at",
+  from: "customers t",
+  shown: "t.ledger_contact_id IS NOT NULL",
+  read: readCustomer,
+};
+
+/** The filters of the list; null is not asked for. `email` in any case. Spec: Lists, GET /v1/customers. */
+export interface CustomerFilters {
+  readonly code: string | null;
+  readonly email: string | null;
+  readonly status: Customer["status"] | null;
+}
+
+/** The filters as conditions. */
+export function customerFilters({ code, email, status }: CustomerFilters): readonly Filter[] {
+  const filters: Filter[] = [];
+  if (code !== null) filters.push({ sql: "t.code = ?", value: code });
+  if (email !== null) filters.push({ sql: "lower(t.email) = lower(?)", value: email });
+  if (status !== null) filters.push({ sql: "t.status = ?", value: status });
+  return filters;
+}
+
+/** A customer to write, and how its contact comes about. */
+export interface CustomerToSave {
+  readonly customer: Customer;
+  readonly requestHash: Uint8Array;
+  readonly awaitedUntil: Date;
+}
+
+/**
+ * `saved`: written, not yet shown, with the operation that gets its contact. `exists`: this identity was used before.
+ * `code_taken`: another customer has the code.
+ */
+export type CustomerSave =
+  | { readonly kind: "saved"; readonly operationId: string }
+  | { readonly kind: "exists" }
+  | { readonly kind: "code_taken" };
+
+/** Writes a new customer that waits for its contact, with its operation, in one statement. decisions §3 "Customer, create". */
+export async function saveCustomer(
+  pool: pg.Pool,
+  organisationId: string,
+  { customer, requestHash, awaitedUntil }: CustomerToSave,
+): Promise<CustomerSave> {
+  const operationId = newId();
+  const wanted = customer.ledgerContactId;
+  try {
+    await pool.query({
+      name: "save_customer",
+      text: `WITH customer AS (
+          INSERT INTO customers (id, organisation_id, code, name, company_name, first_name, last_name, email, status, request_hash, created_at)
+          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING id
+        )
+        INSERT INTO operations (id, organisation_id, kind, state, customer_id, contact_id, awaited_until)
+        SELECT $12, $2, $13, 'ready', id, $14, $15 FROM customer`,
+      values: [
+        customer.id,
+        organisationId,
+        customer.code,
+        customer.name,
+        customer.companyName,
+        customer.firstName,
+        customer.lastName,
+        customer.email,
+        customer.status,
+        requestHash,
+        customer.createdAt,
+        operationId,
+        wanted === null ? "create_contact" : "import_contact",
+        wanted,
+        awaitedUntil,
+      ],
+    });
+  } catch (error) {
+    if (isDatabaseError(error, uniqueViolation, "customers_pkey")) return { kind: "exists" };
+    if (isDatabaseError(error, uniqueViolation, "customers_organisation_id_code_key")) return { kind: "code_taken" };
+    throw error;
+  }
+  return { kind: "saved", operationId };
+}
+
+/** A customer's creation as it stands: by which request, and the operation that gets its contact. */
+export interface CustomerCreation {
+  readonly requestHash: Buffer | null;
+  readonly operationId: string | null;
+}
+
+/** The creation of the customer with this id, shown or not; null where there is none. */
+export async function findCustomerCreation(
+  pool: pg.Pool,
+  organisationId: string,
+  id: string,
+): Promise<CustomerCreation | null> {
+  const { rows } = await pool.query<{ request_hash: Buffer | null; operation_id: string | null }>({
+    name: "find_customer_creation",
+    text: `SELECT c.request_hash, (SELECT o.id FROM operations o WHERE o.organisation_id = $1 AND o.customer_id = c.id
+        AND o.kind IN ('create_contact', 'import_contact') ORDER BY o.seq DESC LIMIT 1) AS operation_id
+      FROM customers c WHERE c.organisation_id = $1 AND c.id = $2`,
+    values: [organisationId, id],
+  });
+  const row = rows[0];
+  return row === undefined ? null : { requestHash: row.request_hash, operationId: row.operation_id };
+}
+
+/** Which of these ledger contacts are customers of the organisation already. */
+export async function findImported(
+  pool: pg.Pool,
+  organisationId: string,
+  contactIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const { rows } = await pool.query<{ ledger_contact_id: string }>({
+    name: "find_imported",
+    text: "SELECT ledger_contact_id FROM customers WHERE organisation_id = $1 AND ledger_contact_id = ANY ($2)",
+    values: [organisationId, contactIds],
+  });
+  return new Set(rows.map(({ ledger_contact_id }) => ledger_contact_id));
+}

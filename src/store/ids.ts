@@ -1,0 +1,32 @@
+/** Ids: new ones by time (UUID version 7), and the derived ones that make a retried creation the same creation. */
+import { createHash, randomBytes } from "node:crypto";
+
+/** A new UUID version 7: 48 bits of milliseconds, then 74 random bits. RFC 9562, section 5.7. */
+export function newId(nowMs: number = Date.now()): string {
+  const bytes = randomBytes(16);
+  bytes.writeUIntBE(nowMs, 0, 6);
+  return format(bytes, 0x70);
+}
+
+/**
+ * The id of what a request with an Idempotency-Key creates: the same for the same key of the same API key, and no other.
+ * A UUID version 8 over SHA-256 (RFC 9562, section 5.8). `kind` keeps a customer's id from being a subscription's.
+ * Spec: Idempotency; decisions §3 "Ids".
+ */
+export function derivedId(kind: "customer" | "subscription", apiKeyId: string, idempotencyKey: string): string {
+  const digest = createHash("sha256").update(`${kind}\0${apiKeyId}\0${idempotencyKey}`).digest();
+  return format(digest.subarray(0, 16), 0x80);
+}
+
+/** Whether a text is a UUID, in any case: anything else is the id of nothing. decisions §1. */
+export function isId(text: string): boolean {
+  return /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(text);
+}
+
+function format(bytes: Uint8Array, version: number): string {
+  const own = Buffer.from(bytes);
+  own.writeUInt8((own.readUInt8(6) & 0x0f) | version, 6);
+  own.writeUInt8((own.readUInt8(8) & 0x3f) | 0x80, 8);
+  const hex = own.toString("hex");
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}

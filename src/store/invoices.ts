@@ -1,0 +1,157 @@
+/** Invoices with their lines, as rows. */
+import { civilDate } from "../domain/civil-date.ts";
+import { parseDecimal } from "../domain/decimal.ts";
+import type {
+  DocumentStatus,
+  Invoice,
+  InvoiceLedgerState,
+  InvoiceLine,
+  InvoicePeriod,
+  InvoiceType,
+  LineKind,
+} from "../domain/invoice.ts";
+import { readDecimal } from "./catalogue.ts";
+import type { Filter, Listing } from "./page.ts";
+
+/** A line as it comes inside an invoice's JSON: amounts as text. */
+export interface InvoiceLineRow {
+  id: string;
+  kind: LineKind;
+  name: string;
+  description: string;
+  units: number | null;
+  quantity: string | null;
+  unit_price: string | null;
+  amount: string;
+  period_start: string | null;
+  period_end: string | null;
+  from_units: number | null;
+  to_units: number | null;
+  days_remaining: number | null;
+  days_in_period: number | null;
+  charge_id: string | null;
+  revenue_account: string | null;
+  tax_type: string | null;
+}
+
+/** A row of `invoices` with its lines. */
+export interface InvoiceRow {
+  id: string;
+  customer_id: string;
+  subscription_id: string;
+  number: string;
+  reference: string;
+  type: InvoiceType;
+  status: DocumentStatus;
+  currency: string;
+  subtotal: string;
+  total: string;
+  amount_due: string;
+  issue_date: string;
+  due_date: string | null;
+  period_start: string | null;
+  period_end: string | null;
+  sent: boolean;
+  ledger_invoice_id: string | null;
+  sync_error: string | null;
+  created_at: Date;
+  lines: InvoiceLineRow[] | null;
+}
+
+/** What `sync_error` says of a document that waits for its ledger. decisions §4. */
+export const unreachable = "The ledger could not be reached; it is retried";
+
+/** Whether a document is in the ledger. `scheduled` and `not_in_external` are the two ways of not being there. decisions §4. */
+export function readLedgerState(
+  status: DocumentStatus,
+  ledgerId: string | null,
+  syncError: string | null,
+): InvoiceLedgerState {
+  if (status === "scheduled") return { syncStatus: "failed", invoiceId: ledgerId, syncError: unreachable };
+  if (status === "not_in_external") return { syncStatus: "failed", invoiceId: ledgerId, syncError };
+  return { syncStatus: "synced", invoiceId: ledgerId, syncError: null };
+}
+
+/** The invoice of a row. */
+export function readInvoice(row: InvoiceRow): Invoice {
+  return {
+    id: row.id,
+    number: row.number,
+    reference: row.reference === "" ? null : row.reference,
+    type: row.type,
+    customerId: row.customer_id,
+    subscriptionId: row.subscription_id,
+    status: row.status,
+    currency: row.currency,
+    subtotal: parseDecimal(row.subtotal),
+    total: parseDecimal(row.total),
+    amountDue: parseDecimal(row.amount_due),
+    issueDate: civilDate(row.issue_date),
+    dueDate: row.due_date === null ? null : civilDate(row.due_date),
+    period: readPeriod(row.period_start, row.period_end),
+    sent: row.sent,
+    lines: (row.lines ?? []).map(readLine),
+    ledger: readLedgerState(row.status, row.ledger_invoice_id, row.sync_error),
+    createdAt: row.created_at,
+  };
+}
+
+function readLine(row: InvoiceLineRow): InvoiceLine {
+  const { from_units, to_units, days_remaining, days_in_period } = row;
+  const prorated = from_units !== null && to_units !== null && days_remaining !== null && days_in_period !== null;
+  return {
+    id: row.id,
+    kind: row.kind,
+    name: row.name,
+    description: row.description,
+    units: row.units,
+    quantity: readDecimal(row.quantity),
+    unitPrice: readDecimal(row.unit_price),
+    amount: parseDecimal(row.amount),
+    period: readPeriod(row.period_start, row.period_end),
+    proration: prorated
+      ? { fromUnits: from_units, toUnits: to_units, daysRemaining: days_remaining, daysInPeriod: days_in_period }
+      : null,
+    chargeId: row.charge_id,
+    revenueAccount: row.revenue_account,
+    taxType: row.tax_type,
+  };
+}
+
+function readPeriod(start: string | null, end: string | null): InvoicePeriod | null {
+  return start === null || end === null ? null : { start: civilDate(start), end: civilDate(end) };
+}
+
+/** The lines of invoice `t` as JSON, in order; amounts as text, so that JSON makes no float of them. */
+export const linesJson = `(SELECT json_agg(json_build_object('id', l.id, 'kind', l.kind, 'name', l.name,
+    'description', l.description, 'units', l.units, 'quantity', l.quantity::text, 'unit_price', l.unit_price::text,
+    'amount', l.amount::text, 'period_start', l.period_start, 'period_end', l.period_end, 'from_units', l.from_units,
+    'to_units', l.to_units, 'days_remaining', l.days_remaining, 'days_in_period', l.days_in_period,
+    'charge_id', l.charge_id, 'revenue_account', l.revenue_account, 'tax_type', l.tax_type) ORDER BY l.position)
+  FROM invoice_lines l WHERE l.organisation_id = t.organisation_id AND l.invoice_id = t.id)`;
+
+/** Invoices with their lines. */
+export const invoiceListing: Listing<InvoiceRow, Invoice> = {
+  table: "invoices",
+  columns: `t.id, t.customer_id, t.subscription_id, t.number, t.reference, t.type, t.status, t.currency, t.subtotal, t.total,
+    t.amount_due, t.issue_date, t.due_date, t.period_start, t.period_end, t.sent, t.ledger_invoice_id, t.sync_error,
+    t.created_at, ${linesJson} AS lines`,
+  from: "invoices t",
+  read: readInvoice,
+};
+
+/** The filters of lists of documents; null or empty is not asked for. Spec: Lists, GET /v1/invoices, GET /v1/credit_notes. */
+export interface DocumentFilters {
+  readonly subscription: string | null;
+  readonly customer: string | null;
+  readonly statuses: readonly DocumentStatus[];
+}
+
+/** The filters as conditions. */
+export function documentFilters({ subscription, customer, statuses }: DocumentFilters): readonly Filter[] {
+  const filters: Filter[] = [];
+  if (subscription !== null) filters.push({ sql: "t.subscription_id = ?", value: subscription });
+  if (customer !== null) filters.push({ sql: "t.customer_id = ?", value: customer });
+  if (statuses.length > 0) filters.push({ sql: "t.status = ANY (?)", value: statuses });
+  return filters;
+}

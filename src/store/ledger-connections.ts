@@ -1,0 +1,78 @@
+/** The ledger that each organisation is connected to, and the pause that its ledger asked for. */
+import type pg from "pg";
+import type { Sealing } from "./sealing.ts";
+
+/** A connection with its secret opened. Never logged. */
+export interface LedgerConnection {
+  readonly kind: string;
+  readonly tenantId: string;
+  readonly baseUrl: string;
+  readonly identityUrl: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+/** A connection as it stands: `pausedMs` is how long no call may be made, 0 where calls are welcome. */
+export interface ConnectionState {
+  readonly connection: LedgerConnection;
+  readonly pausedMs: number;
+  readonly pausedReason: string | null;
+}
+
+interface ConnectionRow {
+  kind: string;
+  tenant_id: string;
+  base_url: string;
+  identity_url: string;
+  client_id: string;
+  sealed_secret: Buffer;
+  sealing_key_id: string;
+  paused_ms: number;
+  paused_reason: string | null;
+}
+
+/** The organisation's connection, or null where it has none. */
+export async function readConnection(
+  pool: pg.Pool,
+  sealing: Sealing,
+  organisationId: string,
+): Promise<ConnectionState | null> {
+  const { rows } = await pool.query<ConnectionRow>({
+    name: "read_connection",
+    text: `SELECT kind, tenant_id, base_url, identity_url, client_id, sealed_secret, sealing_key_id, paused_reason,
+        greatest(0, coalesce(ceil(1000 * extract(epoch FROM paused_until - now())), 0))::float8 AS paused_ms
+      FROM ledger_connections WHERE organisation_id = $1`,
+    values: [organisationId],
+  });
+  const row = rows[0];
+  if (row === undefined) return null;
+  const sealed = { keyId: row.sealing_key_id, bytes: row.sealed_secret };
+  return {
+    connection: {
+      kind: row.kind,
+      tenantId: row.tenant_id,
+      baseUrl: row.base_url,
+      identityUrl: row.identity_url,
+      clientId: row.client_id,
+      clientSecret: sealing.open(sealed, organisationId),
+    },
+    pausedMs: row.paused_ms,
+    pausedReason: row.paused_reason,
+  };
+}
+
+/** Pauses all calls of an organisation's connection. A longer pause that stands already is kept. */
+export async function pauseConnection(
+  pool: pg.Pool,
+  organisationId: string,
+  pauseMs: number,
+  reason: string,
+): Promise<void> {
+  await pool.query({
+    name: "pause_connection",
+    text: `UPDATE ledger_connections SET paused_reason = $3,
+        paused_until = greatest(paused_until, now() + $2 * interval '1 millisecond')
+      WHERE organisation_id = $1`,
+    values: [organisationId, pauseMs, reason],
+  });
+}

@@ -1,0 +1,280 @@
+/**
+ * Operation rows as the ledger workflow works them off: taken under a lease, sent, and settled together with the documents
+ * that they are about. The states: `ready` to be sent; `sending` under a lease; `uncertain`, the answer lost, to be looked up
+ * before anything is sent again; `done`, `refused` and `abandoned` are final. Facts: facts-ledger section 5.4.
+ */
+import type pg from "pg";
+import type { LineKind } from "../domain/invoice.ts";
+import type { FirstInvoiceStatus } from "../domain/organisation.ts";
+import { outcomesChannel } from "./outcomes.ts";
+import { statementName } from "./page.ts";
+
+/** What an operation asks of the ledger. */
+export type OperationKind = "create_invoice" | "create_contact" | "import_contact";
+
+/** How many documents one call to the ledger carries at most. Facts: facts-ledger section 1.1, Size. */
+export const groupSize = 50;
+
+/** A taken operation: what every kind has. `firstSentAt` is when the ledger was first asked for it. */
+interface TakenRow {
+  id: string;
+  kind: OperationKind;
+  attempts: number;
+  first_sent_at: Date;
+}
+
+/** An invoice to be made in the ledger; dates `YYYY-MM-DD`, amounts decimal text. */
+export interface InvoiceToSend extends TakenRow {
+  readonly invoice_id: string;
+  readonly number: string;
+  readonly reference: string;
+  readonly currency: string;
+  readonly subtotal: string;
+  readonly issue_date: string;
+  readonly due_date: string;
+  readonly contact_id: string;
+  readonly first_status: FirstInvoiceStatus;
+  readonly lines: readonly {
+    readonly kind: LineKind;
+    readonly name: string;
+    readonly description: string;
+    readonly units: number | null;
+    readonly unit_price: string | null;
+    readonly amount: string;
+    readonly revenue_account: string | null;
+    readonly tax_type: string | null;
+  }[];
+}
+
+/** A contact to be made in the ledger, or to be taken over from it (`ledger_contact_id`). */
+export interface ContactToSend extends TakenRow {
+  readonly customer_id: string;
+  readonly code: string;
+  readonly name: string;
+  readonly first_name: string | null;
+  readonly last_name: string | null;
+  readonly email: string;
+  readonly wanted_contact_id: string | null;
+}
+
+const invoiceColumns = `taken.invoice_id, i.number, i.reference, i.currency, i.subtotal, i.issue_date, i.due_date,
+  c.ledger_contact_id AS contact_id, o.first_invoice_status AS first_status,
+  (SELECT json_agg(json_build_object('kind', l.kind, 'name', l.name, 'description', l.description, 'units', l.units,
+    'unit_price', l.unit_price::text, 'amount', l.amount::text, 'revenue_account', l.revenue_account, 'tax_type', l.tax_type)
+    ORDER BY l.position) FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = i.id) AS lines`;
+
+const invoiceJoins = `JOIN invoices i ON i.organisation_id = $1 AND i.id = taken.invoice_id
+  JOIN customers c ON c.organisation_id = $1 AND c.id = i.customer_id JOIN organisations o ON o.id = $1`;
+
+const contactColumns = `taken.customer_id, c.code, c.name, c.first_name, c.last_name, c.email, taken.contact_id AS wanted_contact_id`;
+
+const contactJoins = "JOIN customers c ON c.organisation_id = $1 AND c.id = taken.customer_id";
+
+/** Operations to send, callers' first; and operations whose answer was lost, to look up. */
+export interface Taken<T> {
+  readonly ready: readonly T[];
+  readonly uncertain: readonly T[];
+}
+
+/**
+ * Takes what waits of one kind, up to `groupSize` of each state, under a lease of `leaseMs`. One whose lease ran out is
+ * uncertain: whoever had it may have been answered. Those for whom a caller waits come first.
+ */
+export async function takeInvoices(
+  pool: pg.Pool,
+  organisationId: string,
+  leaseMs: number,
+): Promise<Taken<InvoiceToSend>> {
+  return take(pool, organisationId, ["create_invoice"], leaseMs, invoiceColumns, invoiceJoins);
+}
+
+/** The same for contacts. */
+export async function takeContacts(
+  pool: pg.Pool,
+  organisationId: string,
+  leaseMs: number,
+): Promise<Taken<ContactToSend>> {
+  return take(pool, organisationId, ["create_contact", "import_contact"], leaseMs, contactColumns, contactJoins);
+}
+
+async function take<T extends TakenRow>(
+  pool: pg.Pool,
+  organisationId: string,
+  kinds: readonly OperationKind[],
+  leaseMs: number,
+  columns: string,
+  joins: string,
+): Promise<Taken<T>> {
+  const text = `
+    WITH picked AS (
+      (SELECT id, true AS is_ready FROM operations
+        WHERE organisation_id = $1 AND kind = ANY ($2) AND state = 'ready' AND not_before <= now()
+        ORDER BY (awaited_until IS NOT NULL AND awaited_until > now()) DESC, seq LIMIT ${groupSize} FOR UPDATE SKIP LOCKED)
+      UNION ALL
+      (SELECT id, false FROM operations
+        WHERE organisation_id = $1 AND kind = ANY ($2) AND state IN ('sending', 'uncertain') AND lease_until < now()
+        ORDER BY seq LIMIT ${groupSize} FOR UPDATE SKIP LOCKED)
+    ), taken AS (
+      UPDATE operations t SET state = CASE WHEN picked.is_ready THEN 'sending' ELSE 'uncertain' END,
+        first_sent_at = coalesce(t.first_sent_at, now()), lease_until = now() + $3 * interval '1 millisecond',
+        attempts = t.attempts + 1
+      FROM picked WHERE t.organisation_id = $1 AND t.id = picked.id RETURNING t.*
+    )
+    SELECT taken.id, taken.kind, taken.state, taken.seq, taken.attempts, taken.first_sent_at, ${columns}
+    FROM taken ${joins} ORDER BY taken.seq`;
+  const { rows } = await pool.query<T & { state: string }>({
+    name: statementName(text),
+    text,
+    values: [organisationId, kinds, leaseMs],
+  });
+  return {
+    ready: rows.filter(({ state }) => state === "sending"),
+    uncertain: rows.filter(({ state }) => state === "uncertain"),
+  };
+}
+
+/** What becomes of a taken operation. Times are from now. */
+export type Settlement =
+  | {
+      readonly kind: "invoice_done";
+      readonly operationId: string;
+      readonly ledgerId: string;
+      readonly status: string;
+      readonly total: string;
+      readonly amountDue: string;
+      readonly sent: boolean;
+    }
+  | { readonly kind: "contact_done"; readonly operationId: string; readonly ledgerId: string }
+  | { readonly kind: "refused"; readonly operationId: string; readonly reason: string; readonly message: string }
+  /** Nothing was sent, or it is known that nothing was made: to be sent again after `delayMs`. */
+  | {
+      readonly kind: "again";
+      readonly operationId: string;
+      readonly delayMs: number;
+      readonly countsAsAttempt: boolean;
+      readonly reason: string;
+    }
+  /** The answer was lost: to be looked up after `delayMs`, when the first request can no longer take effect. */
+  | { readonly kind: "uncertain"; readonly operationId: string; readonly delayMs: number; readonly reason: string };
+
+const settleText = `
+WITH result AS (
+  SELECT * FROM jsonb_to_recordset($2) AS r(operation_id uuid, state text, reason text, message text, delay_ms bigint,
+    uncount int, ledger_id text, status text, total numeric, amount_due numeric, sent boolean)
+), op AS (
+  UPDATE operations o SET state = r.state, reason = r.reason, message = coalesce(r.message, o.message),
+    attempts = o.attempts - r.uncount,
+    not_before = CASE WHEN r.state = 'ready' THEN now() + r.delay_ms * interval '1 millisecond' ELSE o.not_before END,
+    lease_until = CASE WHEN r.state = 'uncertain' THEN now() + r.delay_ms * interval '1 millisecond' END,
+    settled_at = CASE WHEN r.state IN ('done', 'refused') THEN now() END
+  FROM result r WHERE o.organisation_id = $1 AND o.id = r.operation_id AND o.state IN ('sending', 'uncertain')
+  RETURNING o.id, o.kind, o.invoice_id, o.customer_id, r.state, r.message, r.ledger_id, r.status, r.total, r.amount_due, r.sent
+), invoice AS (
+  UPDATE invoices i SET status = coalesce(op.status, 'not_in_external'), ledger_invoice_id = coalesce(op.ledger_id, i.ledger_invoice_id),
+    total = coalesce(op.total, i.total), amount_due = coalesce(op.amount_due, i.amount_due), sent = coalesce(op.sent, i.sent),
+    sync_error = CASE WHEN op.state = 'refused' THEN op.message END
+  FROM op WHERE i.organisation_id = $1 AND i.id = op.invoice_id AND op.state IN ('done', 'refused') AND i.status = 'scheduled'
+), customer AS (
+  UPDATE customers c SET ledger_contact_id = op.ledger_id
+  FROM op WHERE c.organisation_id = $1 AND c.id = op.customer_id AND op.state = 'done'
+), dropped AS (
+  DELETE FROM customers c USING op
+  WHERE c.organisation_id = $1 AND c.id = op.customer_id AND op.state = 'refused' AND c.ledger_contact_id IS NULL
+)
+SELECT pg_notify('${outcomesChannel}', string_agg(id::text, ',')) FROM op HAVING count(*) > 0`;
+
+/** Writes what became of taken operations and their documents, in one statement, and tells those who wait. */
+export async function settleOperations(
+  pool: pg.Pool,
+  organisationId: string,
+  settlements: readonly Settlement[],
+): Promise<void> {
+  if (settlements.length === 0) return;
+  const records = JSON.stringify(settlements.map(settlementRecord));
+  await pool.query({ name: "settle_operations", text: settleText, values: [organisationId, records] });
+}
+
+function settlementRecord(settlement: Settlement): object {
+  const record = { operation_id: settlement.operationId, delay_ms: 0, uncount: 0 };
+  switch (settlement.kind) {
+    case "invoice_done": {
+      const { ledgerId, status, total, amountDue, sent } = settlement;
+      return { ...record, state: "done", ledger_id: ledgerId, status, total, amount_due: amountDue, sent };
+    }
+    case "contact_done":
+      return { ...record, state: "done", ledger_id: settlement.ledgerId };
+    case "refused":
+      return { ...record, state: "refused", reason: settlement.reason, message: settlement.message };
+    case "again":
+      return {
+        ...record,
+        state: "ready",
+        reason: settlement.reason,
+        delay_ms: settlement.delayMs,
+        uncount: settlement.countsAsAttempt ? 0 : 1,
+      };
+    case "uncertain":
+      return { ...record, state: "uncertain", reason: settlement.reason, delay_ms: settlement.delayMs };
+  }
+}
+
+/** Puts off everything of an organisation that is ready, and tells those who wait: its connection is paused. */
+export async function putOff(pool: pg.Pool, organisationId: string, until: Date, reason: string): Promise<void> {
+  await pool.query({
+    name: "put_off_operations",
+    text: `WITH op AS (
+        UPDATE operations SET not_before = $2, reason = $3
+        WHERE organisation_id = $1 AND state = 'ready' AND not_before < $2 RETURNING id
+      ), parts AS (SELECT id, (row_number() OVER () - 1) / 100 AS part FROM op)
+      SELECT pg_notify('${outcomesChannel}', ids) FROM (SELECT string_agg(id::text, ',') AS ids FROM parts GROUP BY part) p`,
+    values: [organisationId, until, reason],
+  });
+}
+
+/** What waits of an organisation: how many, and in how many milliseconds the next can be tried (null where nothing waits). */
+export async function readWaiting(
+  pool: pg.Pool,
+  organisationId: string,
+): Promise<{ readonly waiting: number; readonly nextInMs: number | null }> {
+  const { rows } = await pool.query<{ waiting: number; next_in_ms: number | null }>({
+    name: "read_waiting",
+    text: `SELECT count(*)::int AS waiting,
+        greatest(0, ceil(1000 * extract(epoch FROM min(CASE WHEN state = 'ready' THEN not_before ELSE lease_until END) - now())))::float8 AS next_in_ms
+      FROM operations WHERE organisation_id = $1 AND state IN ('ready', 'sending', 'uncertain')`,
+    values: [organisationId],
+  });
+  return { waiting: rows[0]?.waiting ?? 0, nextInMs: rows[0]?.next_in_ms ?? null };
+}
+
+/**
+ * Gives an operation up as long as nobody has begun to send it; true where that is so. What it was to make is dropped with
+ * it: nothing was decided, and a retry starts afresh.
+ */
+export async function abandonContact(pool: pg.Pool, organisationId: string, operationId: string): Promise<boolean> {
+  const { rows } = await pool.query<{ id: string }>({
+    name: "abandon_contact",
+    text: `WITH op AS (
+        UPDATE operations SET state = 'abandoned', settled_at = now()
+        WHERE organisation_id = $1 AND id = $2 AND state = 'ready' AND customer_id IS NOT NULL RETURNING id, customer_id
+      ), dropped AS (
+        DELETE FROM customers c USING op WHERE c.organisation_id = $1 AND c.id = op.customer_id AND c.ledger_contact_id IS NULL
+      ) SELECT id FROM op`,
+    values: [organisationId, operationId],
+  });
+  return rows.length > 0;
+}
+
+/**
+ * The organisations in which something waits that nobody seems to be at: ready for longer than `graceMs`, or its lease over.
+ * The dispatcher starts their ledger workflows. Looks over all organisations: it carries ids only.
+ */
+export async function findNeglected(pool: pg.Pool, graceMs: number): Promise<readonly string[]> {
+  const { rows } = await pool.query<{ organisation_id: string }>({
+    name: "find_neglected",
+    text: `SELECT DISTINCT organisation_id FROM operations
+      WHERE state IN ('ready', 'sending', 'uncertain')
+        AND CASE WHEN state = 'ready' THEN not_before ELSE lease_until END < now() - $1 * interval '1 millisecond'`,
+    values: [graceMs],
+  });
+  return rows.map(({ organisation_id }) => organisation_id);
+}

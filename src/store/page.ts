@@ -1,0 +1,103 @@
+/**
+ * Pages of a list: newest first by the rising sequence number, in keyset form, so that a page costs the same wherever it is.
+ * Spec: Lists and pagination; decisions §3 "Lists".
+ */
+import { createHash } from "node:crypto";
+import type pg from "pg";
+import { Refusal } from "../domain/refusal.ts";
+
+/** Which page: `limit` 1 to 100, after the object with this id. */
+export interface PageRequest {
+  readonly limit: number;
+  readonly startingAfter: string | null;
+}
+
+/** A page and whether another one follows. */
+export interface Page<T> {
+  readonly data: readonly T[];
+  readonly hasMore: boolean;
+}
+
+/** One condition of a list: SQL with `?` where its value goes. */
+export interface Filter {
+  readonly sql: string;
+  readonly value: unknown;
+}
+
+/**
+ * A listable table. `from` is what stands between FROM and WHERE, its main table under the alias `t`; `shown` narrows the
+ * table to what counts as an object at all.
+ */
+export interface Listing<Row extends pg.QueryResultRow, T> {
+  readonly table: string;
+  readonly columns: string;
+  readonly from: string;
+  readonly shown?: string;
+  readonly read: (row: Row) => T;
+}
+
+/** The page of an organisation's objects that pass all filters. Refuses `invalid_parameter`, param `starting_after`. */
+export async function listPage<Row extends pg.QueryResultRow, T>(
+  pool: pg.Pool,
+  organisationId: string,
+  listing: Listing<Row, T>,
+  filters: readonly Filter[],
+  page: PageRequest,
+): Promise<Page<T>> {
+  const values: unknown[] = [organisationId, page.limit + 1];
+  const conditions = ["t.organisation_id = $1"];
+  if (listing.shown !== undefined) conditions.push(listing.shown);
+  for (const filter of filters) {
+    values.push(filter.value);
+    conditions.push(filter.sql.replaceAll("?", `$${values.length}`));
+  }
+  if (page.startingAfter !== null) {
+    values.push(page.startingAfter);
+    const shown = listing.shown === undefined ? "" : ` AND ${listing.shown.replaceAll("t.", "c.")}`;
+    conditions.push(
+      `t.seq < (SELECT c.seq FROM ${listing.table} c WHERE c.organisation_id = $1 AND c.id = $${values.length}${shown})`,
+    );
+  }
+  const text = `SELECT ${listing.columns} FROM ${listing.from} WHERE ${conditions.join(" AND ")} ORDER BY t.seq DESC LIMIT $2`;
+  const { rows } = await pool.query<Row>({ name: statementName(text), text, values });
+  if (rows.length === 0 && page.startingAfter !== null) await requirePosition(pool, organisationId, listing, page);
+  const hasMore = rows.length > page.limit;
+  return { data: (hasMore ? rows.slice(0, page.limit) : rows).map(listing.read), hasMore };
+}
+
+/** The object with this id, or null: also where it is another organisation's. */
+export async function getOne<Row extends pg.QueryResultRow, T>(
+  client: Pick<pg.Pool, "query">,
+  organisationId: string,
+  listing: Listing<Row, T>,
+  id: string,
+): Promise<T | null> {
+  const shown = listing.shown === undefined ? "" : ` AND ${listing.shown}`;
+  const text = `SELECT ${listing.columns} FROM ${listing.from} WHERE t.organisation_id = $1 AND t.id = $2${shown}`;
+  const { rows } = await client.query<Row>({ name: statementName(text), text, values: [organisationId, id] });
+  return rows[0] === undefined ? null : listing.read(rows[0]);
+}
+
+/** An empty page after a position is right only where the position exists. */
+async function requirePosition<Row extends pg.QueryResultRow, T>(
+  pool: pg.Pool,
+  organisationId: string,
+  listing: Listing<Row, T>,
+  page: PageRequest,
+): Promise<void> {
+  if (page.startingAfter !== null && (await getOne(pool, organisationId, listing, page.startingAfter)) === null) {
+    throw new Refusal("invalid_parameter", "starting_after is not the id of an object of this list.", "starting_after");
+  }
+}
+
+const names = new Map<string, string>();
+
+/** A short name for a statement's text, so that each connection plans it once. */
+export function statementName(text: string): string {
+  let name = names.get(text);
+  if (name === undefined) {
+    name = createHash("sha256").update(text).digest("base64url").slice(0, 22);
+    names.set(text, name);
+  }
+  return name;
+}

@@ -1,0 +1,50 @@
+/** The pool of PostgreSQL connections of one process, and how column types become values: nothing passes through a float. */
+import pg from "pg";
+
+/** What a pool needs. `size`: connections of this process; the server's `max_connections` bounds the sum over all. */
+export interface PoolSettings {
+  readonly databaseUrl: string;
+  readonly size: number;
+  /** Shown in `pg_stat_activity`. */
+  readonly name: string;
+}
+
+/** A statement that runs longer than this is broken off: every one of ours takes milliseconds. */
+const statementTimeoutMs = 10_000;
+
+/** How long a request waits for a free connection or a new one before it is told that the database cannot be reached. */
+const connectTimeoutMs = 3_000;
+
+/** Dates stay `YYYY-MM-DD` text (object id 1082): a Date would shift them by the server's zone. */
+const dateType = 1082;
+
+/** `numeric` and `bigint` are text by default in pg; dates are made so too. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: "text" | "binary") =>
+    oid === dateType ? (text: string) => text : pg.types.getTypeParser(oid, format as "text")) as never,
+};
+
+/** A pool; errors of idle connections are told to `onError` and the connection replaced. */
+export function createPool(settings: PoolSettings, onError: (error: Error) => void): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: settings.databaseUrl,
+    max: settings.size,
+    application_name: settings.name,
+    connectionTimeoutMillis: connectTimeoutMs,
+    statement_timeout: statementTimeoutMs,
+    // A transaction left open by a lost client would hold its row locks for ever.
+    idle_in_transaction_session_timeout: statementTimeoutMs,
+    types,
+  });
+  pool.on("error", onError);
+  return pool;
+}
+
+/** Whether an error is PostgreSQL's, with this SQLSTATE (and, where given, about this constraint). */
+export function isDatabaseError(error: unknown, code: string, constraint?: string): boolean {
+  if (!(error instanceof pg.DatabaseError) || error.code !== code) return false;
+  return constraint === undefined || error.constraint === constraint;
+}
+
+/** SQLSTATE of a unique constraint that was hit. */
+export const uniqueViolation = "23505";

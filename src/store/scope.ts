@@ -1,0 +1,129 @@
+/**
+ * The store as the services see it: nothing is read or written but through the scope of one organisation, and every
+ * statement behind it names that organisation.
+ */
+import type pg from "pg";
+import type { CreditNote } from "../domain/credit-note.ts";
+import type { Customer } from "../domain/customer.ts";
+import type { Invoice } from "../domain/invoice.ts";
+import type { OrganisationSettings } from "../domain/organisation.ts";
+import type { Charge, Plan } from "../domain/plan.ts";
+import { type CatalogueFilters, catalogueFilters, chargeListing, planListing } from "./catalogue.ts";
+import { type CreationQuery, type CreationSave, type LoadedCreation, loadCreation, saveCreation } from "./creation.ts";
+import { creditNoteListing } from "./credit-notes.ts";
+import {
+  type CustomerCreation,
+  type CustomerFilters,
+  type CustomerSave,
+  type CustomerToSave,
+  customerFilters,
+  customerListing,
+  findCustomerCreation,
+  saveCustomer,
+} from "./customers.ts";
+import { isId } from "./ids.ts";
+import { type DocumentFilters, documentFilters, invoiceListing } from "./invoices.ts";
+import { abandonContact } from "./operations.ts";
+import { getOrganisation } from "./organisations.ts";
+import { getOne, type Listing, listPage, type Page, type PageRequest } from "./page.ts";
+import {
+  type PlannedSubscription,
+  type SubscriptionFilters,
+  subscriptionFilters,
+  subscriptionListing,
+} from "./subscriptions.ts";
+
+/** A kind of object that can be listed, newest first, and looked up; null for an id of nothing, or of somebody else. */
+export interface Collection<T, Filters> {
+  list(filters: Filters, page: PageRequest): Promise<Page<T>>;
+  get(id: string): Promise<T | null>;
+}
+
+/** All that a service may ask of one organisation's data. */
+export interface Scope {
+  readonly organisationId: string;
+  settings(): Promise<OrganisationSettings>;
+  readonly customers: Collection<Customer, CustomerFilters> & {
+    save(customer: CustomerToSave): Promise<CustomerSave>;
+    findCreation(id: string): Promise<CustomerCreation | null>;
+    /** True where the contact's operation was given up before anything was sent. */
+    abandon(operationId: string): Promise<boolean>;
+  };
+  readonly plans: Collection<Plan, CatalogueFilters>;
+  readonly charges: Collection<Charge, CatalogueFilters>;
+  readonly subscriptions: Collection<PlannedSubscription, SubscriptionFilters> & {
+    loadCreation(query: CreationQuery): Promise<LoadedCreation>;
+    saveCreation(creation: Parameters<typeof saveCreation>[2]): Promise<CreationSave>;
+  };
+  readonly invoices: Collection<Invoice, DocumentFilters> & {
+    /** The invoice of the first period that a creation raised; null in Setup Mode. */
+    first(subscriptionId: string): Promise<{ readonly invoice: Invoice; readonly operationId: string | null } | null>;
+  };
+  readonly creditNotes: Collection<CreditNote, DocumentFilters>;
+}
+
+/** Opens organisations. */
+export interface Store {
+  organisation(organisationId: string): Scope;
+}
+
+/** The store over a pool. */
+export function createStore(pool: pg.Pool): Store {
+  return { organisation: (organisationId) => openScope(pool, organisationId) };
+}
+
+function openScope(pool: pg.Pool, organisationId: string): Scope {
+  return {
+    organisationId,
+    settings: () => getOrganisation(pool, organisationId),
+    customers: {
+      ...collect(pool, organisationId, customerListing, customerFilters),
+      save: (customer) => saveCustomer(pool, organisationId, customer),
+      findCreation: (id) => findCustomerCreation(pool, organisationId, id),
+      abandon: (operationId) => abandonContact(pool, organisationId, operationId),
+    },
+    plans: collect(pool, organisationId, planListing, catalogueFilters),
+    charges: collect(pool, organisationId, chargeListing, catalogueFilters),
+    subscriptions: {
+      ...collect(pool, organisationId, subscriptionListing, subscriptionFilters),
+      loadCreation: (query) => loadCreation(pool, organisationId, query),
+      saveCreation: (creation) => saveCreation(pool, organisationId, creation),
+    },
+    invoices: {
+      ...collect(pool, organisationId, invoiceListing, documentFilters),
+      first: (subscriptionId) => firstInvoice(pool, organisationId, subscriptionId),
+    },
+    creditNotes: collect(pool, organisationId, creditNoteListing, documentFilters),
+  };
+}
+
+function collect<Row extends pg.QueryResultRow, T, Filters>(
+  pool: pg.Pool,
+  organisationId: string,
+  listing: Listing<Row, T>,
+  toFilters: (filters: Filters) => Parameters<typeof listPage>[3],
+): Collection<T, Filters> {
+  return {
+    list: (filters, page) => listPage(pool, organisationId, listing, toFilters(filters), page),
+    // An id that is no UUID is the id of nothing. decisions §1.
+    get: async (id) => (isId(id) ? getOne(pool, organisationId, listing, id) : null),
+  };
+}
+
+async function firstInvoice(
+  pool: pg.Pool,
+  organisationId: string,
+  subscriptionId: string,
+): Promise<{ readonly invoice: Invoice; readonly operationId: string | null } | null> {
+  const { rows } = await pool.query<{ id: string; operation_id: string | null }>({
+    name: "first_invoice",
+    text: `SELECT i.id, (SELECT o.id FROM operations o WHERE o.organisation_id = $1 AND o.invoice_id = i.id
+        AND o.kind = 'create_invoice' ORDER BY o.seq DESC LIMIT 1) AS operation_id
+      FROM invoices i WHERE i.organisation_id = $1 AND i.subscription_id = $2 AND i.type = 'first' ORDER BY i.seq LIMIT 1`,
+    values: [organisationId, subscriptionId],
+  });
+  const row = rows[0];
+  if (row === undefined) return null;
+  const invoice = await getOne(pool, organisationId, invoiceListing, row.id);
+  return invoice === null ? null : { invoice, operationId: row.operation_id };
+}

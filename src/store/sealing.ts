@@ -1,0 +1,43 @@
+/** Secrets at rest: AES-256-GCM under a key from the environment, with the key's id beside each, so that keys can be changed. */
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
+
+/** A sealed secret: 12 bytes of nonce, 16 of tag, then the ciphertext. */
+export interface Sealed {
+  readonly keyId: string;
+  readonly bytes: Buffer;
+}
+
+/** Seals and opens with one key of 32 bytes. `bound` ties a secret to its place: it opens nowhere else. */
+export interface Sealing {
+  seal(secret: string, bound: string): Sealed;
+  /** Throws where the secret was sealed with another key, for another place, or was altered. */
+  open(sealed: Sealed, bound: string): string;
+}
+
+/** A nonce of GCM's own length; random, since far fewer than 2^32 secrets are ever sealed with one key. NIST SP 800-38D. */
+const nonceBytes = 12;
+
+/** The full tag of GCM. */
+const tagBytes = 16;
+
+/** Sealing with this key. Its id is the head of its hash: it names the key and tells nothing of it. */
+export function createSealing(key: Uint8Array): Sealing {
+  if (key.byteLength !== 32) throw new Error("SECRET_KEY must be 32 bytes in base64.");
+  const keyId = createHash("sha256").update(key).digest("hex").slice(0, 16);
+  return {
+    seal: (secret, bound) => {
+      const nonce = randomBytes(nonceBytes);
+      const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(Buffer.from(bound));
+      const text = Buffer.concat([cipher.update(secret, "utf8"), cipher.final()]);
+      return { keyId, bytes: Buffer.concat([nonce, cipher.getAuthTag(), text]) };
+    },
+    open: (sealed, bound) => {
+      if (sealed.keyId !== keyId)
+        throw new Error(`The secret was sealed with key ${sealed.keyId}, SECRET_KEY is ${keyId}.`);
+      const decipher = createDecipheriv("aes-256-gcm", key, sealed.bytes.subarray(0, nonceBytes))
+        .setAAD(Buffer.from(bound))
+        .setAuthTag(sealed.bytes.subarray(nonceBytes, nonceBytes + tagBytes));
+      return decipher.update(sealed.bytes.subarray(nonceBytes + tagBytes), undefined, "utf8") + decipher.final("utf8");
+    },
+  };
+}

@@ -1,0 +1,102 @@
+/** Subscriptions as rows, with the plan that prices them. */
+import { civilDate } from "../domain/civil-date.ts";
+import { parseDecimal } from "../domain/decimal.ts";
+import type { Plan } from "../domain/plan.ts";
+import type { Subscription, SubscriptionStatus } from "../domain/subscription.ts";
+import { type PlanRow, planListing, readDecimal, readPlan } from "./catalogue.ts";
+import type { Filter, Listing } from "./page.ts";
+
+/** A subscription with its plan: what its `renewal_value` takes. */
+export interface PlannedSubscription {
+  readonly subscription: Subscription;
+  readonly plan: Plan;
+}
+
+/** A row of `subscriptions` with the customer's code and the plan as JSON. */
+export interface SubscriptionRow {
+  id: string;
+  customer_id: string;
+  customer_code: string;
+  plan_id: string;
+  status: SubscriptionStatus;
+  currency: string;
+  interval_unit: "month";
+  interval_count: number;
+  timezone: string;
+  start_date: string;
+  billing_day: number;
+  renewal_date: string;
+  end_date: string | null;
+  units: number;
+  minimum_units: number;
+  discount_percent: string;
+  price_override: string | null;
+  cancel_at_period_end: boolean;
+  end_after_cycles: number | null;
+  label: string;
+  invoice_reference: string;
+  created_at: Date;
+  plan: PlanRow;
+}
+
+/** The subscription of a row. */
+export function readSubscription(row: Omit<SubscriptionRow, "plan">): Subscription {
+  return {
+    id: row.id,
+    customerId: row.customer_id,
+    customerCode: row.customer_code,
+    planId: row.plan_id,
+    status: row.status,
+    currency: row.currency,
+    interval: { unit: row.interval_unit, count: row.interval_count },
+    timezone: row.timezone,
+    startDate: civilDate(row.start_date),
+    billingDay: row.billing_day,
+    renewalDate: civilDate(row.renewal_date),
+    endDate: row.end_date === null ? null : civilDate(row.end_date),
+    units: row.units,
+    minimumUnits: row.minimum_units,
+    discountPercent: parseDecimal(row.discount_percent),
+    priceOverride: readDecimal(row.price_override),
+    cancelAtPeriodEnd: row.cancel_at_period_end,
+    endAfterCycles: row.end_after_cycles,
+    label: row.label,
+    invoiceReference: row.invoice_reference,
+    createdAt: row.created_at,
+  };
+}
+
+// Prices as text: a number of JSON would become a float. `own` is the subscription, as `t` is the plan in here.
+const planJson = `(SELECT row_to_json(p) FROM (SELECT ${planListing.columns.replace("t.price,", "t.price::text AS price,")}
+  FROM plans t WHERE t.organisation_id = own.organisation_id AND t.id = own.plan_id) p)`;
+
+/** Subscriptions, each with the code of its customer and its plan. */
+export const subscriptionListing: Listing<SubscriptionRow, PlannedSubscription> = {
+  table: "subscriptions",
+  columns: `t.id, t.customer_id, c.code AS customer_code, t.plan_id, t.status, t.currency, t.interval_unit, t.interval_count,
+    t.timezone, t.start_date, t.billing_day, t.renewal_date, t.end_date, t.units, t.minimum_units, t.discount_percent,
+    t.price_override, t.cancel_at_period_end, t.end_after_cycles, t.label, t.invoice_reference, t.created_at,
+    ${planJson} AS plan`,
+  from: `subscriptions t JOIN customers c ON c.organisation_id = t.organisation_id AND c.id = t.customer_id
+    CROSS JOIN LATERAL (SELECT t.organisation_id, t.plan_id) own`,
+  read: (row) => ({
+    subscription: readSubscription(row),
+    plan: readPlan({ ...row.plan, created_at: new Date(row.plan.created_at) }),
+  }),
+};
+
+/** The filters of the list; null is not asked for. Spec: Lists, GET /v1/subscriptions. */
+export interface SubscriptionFilters {
+  readonly customer: string | null;
+  readonly customerCode: string | null;
+  readonly status: SubscriptionStatus | null;
+}
+
+/** The filters as conditions. */
+export function subscriptionFilters({ customer, customerCode, status }: SubscriptionFilters): readonly Filter[] {
+  const filters: Filter[] = [];
+  if (customer !== null) filters.push({ sql: "t.customer_id = ?", value: customer });
+  if (customerCode !== null) filters.push({ sql: "c.code = ?", value: customerCode });
+  if (status !== null) filters.push({ sql: "t.status = ?", value: status });
+  return filters;
+}
