@@ -1,6 +1,6 @@
 /**
- * Civil dates: days of the calendar without time or zone, and the two bridges to instants that need a zone. Nothing here
- * reads the clock or the process's own zone. decisions §5.
+ * Civil dates: days of the calendar without time or zone, and the two bridges to instants that need a zone. Nothing
+ * here reads the clock or the process's own zone. decisions §5.
  */
 import { strict as assert } from "node:assert";
 import { timezoneNames } from "./timezone-names.ts";
@@ -82,11 +82,6 @@ export function laterDate(left: CivilDate, right: CivilDate): CivilDate {
   return left > right ? left : right;
 }
 
-/** The earlier of the two. */
-export function earlierDate(left: CivilDate, right: CivilDate): CivilDate {
-  return left < right ? left : right;
-}
-
 /**
  * Whether the text is a name of the IANA time zone database, in its spelling: `Europe/Paris`, `Asia/Kolkata`, `UTC`.
  * Offsets (`+05:00`), abbreviations (`IST`) and other spellings (`europe/paris`) are not. decisions §3.
@@ -101,8 +96,8 @@ export function todayIn(timezone: string, instant: Date): CivilDate {
 }
 
 /**
- * The first instant that falls on the date in the zone: its midnight, or where the clocks skip that, the moment after the
- * gap. Where a zone skipped the whole day, the moment it moved to the next.
+ * The first instant that falls on the date in the zone: its midnight, or where the clocks skip that, the moment after
+ * the gap. Where a zone skipped the whole day, the moment it moved to the next.
  */
 export function startOfDay(timezone: string, date: CivilDate): Date {
   const midnight = dayNumber(date) * msPerDay;
@@ -159,22 +154,18 @@ function makeFormatter(timeZone: string): Intl.DateTimeFormat | null {
   }
 }
 
-/** What the zone's clocks show at the instant, as the milliseconds that UTC clocks would show the same at. */
+/** What the zone's clocks show, to the second, as the instant at which UTC clocks show the same. */
 function wallClock(timezone: string, instantMs: number): number {
   const formatter = realTimezones.has(timezone) ? formatterOf(timezone) : null;
   assert(formatter !== null, `not a time zone: ${JSON.stringify(timezone)}`);
   const shown = new Map(formatter.formatToParts(instantMs).map(({ type, value }) => [type, Number(value)]));
   const part = (type: Intl.DateTimeFormatPartTypes) => shown.get(type) ?? Number.NaN;
   const day = Date.UTC(part("year"), part("month") - 1, part("day"));
-  return day + ((part("hour") * 60 + part("minute")) * 60 + part("second")) * 1000 + modulo(instantMs, 1000);
+  return day + ((part("hour") * 60 + part("minute")) * 60 + part("second")) * 1000;
 }
 
 function offsetAt(timezone: string, instantMs: number): number {
   return wallClock(timezone, instantMs) - instantMs;
-}
-
-function modulo(value: number, divisor: number): number {
-  return ((value % divisor) + divisor) % divisor;
 }
 
 /** Days since 1 January 1970; `Date` in UTC has no zone and no change of clocks. */

@@ -14,14 +14,17 @@ export interface CustomerCreationRequest {
   readonly ledgerContactId: string | null;
 }
 
-/** The new customer, active, with its ledger contact's id where that is imported. Whether its code is taken, the store knows. */
+/**
+ * The new customer, active, with its ledger contact's id where that is imported. Whether its code is taken, the store
+ * knows.
+ */
 export function decideCustomer(id: string, request: CustomerCreationRequest, now: Date): Customer {
   return { ...request, id, code: request.code ?? customerCodeOf(id), status: "active", createdAt: now };
 }
 
 /**
- * The code of a customer that was given none: `CUS-` and the last twelve hex digits of its id, in capitals. Made of the id so
- * that a retry makes the same one; those 48 bits are random in every kind of UUID that we make.
+ * The code of a customer that was given none: `CUS-` and the last twelve hex digits of its id, in capitals. Made of the
+ * id so that a retry makes the same one; those 48 bits are random in every kind of UUID that we make.
  */
 export function customerCodeOf(id: string): string {
   const tail = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}([0-9a-f]{12})$/i.exec(id)?.[1];

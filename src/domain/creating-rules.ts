@@ -34,10 +34,14 @@ const lastYear = 9999;
 /** How far ahead a start date may lie, in months: five years. decisions §3. */
 const furthestStartMonths = 60;
 
-/** What a period's amount must stay below: the 16 digits before the point that are stored, less one for tax and charges. */
+/**
+ * What a period's amount must stay below: the 16 digits before the point that are stored, less one for tax and charges.
+ */
 const amountLimit = decimalOf(10n ** 15n);
 
-/** The subscription's zone: the one asked for, else the organisation's. Refuses a name that no zone has. decisions §3. */
+/**
+ * The subscription's zone: the one asked for, else the organisation's. Refuses a name that no zone has. decisions §3.
+ */
 export function checkTimezone(organisation: OrganisationSettings, { timezone }: CreationRequest): string {
   if (timezone !== null && !isTimezone(timezone)) {
     invalid("timezone", "timezone must be the name of an IANA time zone, such as Europe/Paris.");
@@ -45,7 +49,9 @@ export function checkTimezone(organisation: OrganisationSettings, { timezone }: 
   return timezone ?? organisation.timezone;
 }
 
-/** Refuses what is unknown, then what is not active, each as customer, plan, charges; then charges in another currency. */
+/**
+ * Refuses what is unknown, then what is not active, each as customer, plan, charges; then charges in another currency.
+ */
 export function checkCatalogue(facts: CreationFacts, request: CreationRequest): Catalogued {
   const { customer, plan } = facts;
   if (!customer) throw new Refusal("customer_not_found", "No customer has this customer_code.", "customer_code");
@@ -98,8 +104,8 @@ export function checkOverrides(
 }
 
 /**
- * The total and least units, 0 and 0 on a flat fee. There, `minimum_units` is refused as `units` is, also a 0: the plan has
- * no units for either to count. Spec: "A flat fee plan has no units"; decisions §§2 and 3.
+ * The total and least units, 0 and 0 on a flat fee. There, `minimum_units` is refused as `units` is, also a 0: the plan
+ * has no units for either to count. Spec: "A flat fee plan has no units"; decisions §§2 and 3.
  */
 export function decideUnits(plan: Plan, request: CreationRequest): { units: number; minimumUnits: number } {
   const { units } = request;
@@ -130,8 +136,8 @@ export function decideUnits(plan: Plan, request: CreationRequest): { units: numb
 }
 
 /**
- * Start date (today where left out) and billing day (the start date's where left out). A start that is off the billing day is
- * the fault of `start_date` where that was given, else of `billing_day`. decisions §3.
+ * Start date (today where left out) and billing day (the start date's where left out). A start that is off the billing
+ * day is the fault of `start_date` where that was given, else of `billing_day`. decisions §3.
  */
 export function decideStart(facts: CreationFacts, request: CreationRequest, plan: Plan, timezone: string): Start {
   const today = todayIn(timezone, facts.now);

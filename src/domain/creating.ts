@@ -1,6 +1,6 @@
 /**
- * Create subscription: judges a request against the facts and decides everything that is then written: the subscription,
- * its periods and the invoices to raise. Spec: POST /v1/subscriptions; decisions §§2 to 5.
+ * Create subscription: judges a request against the facts and decides everything that is then written: the
+ * subscription, its periods and the invoices to raise. Spec: POST /v1/subscriptions; decisions §§2 to 5.
  */
 import type { CivilDate } from "./civil-date.ts";
 import {
@@ -28,7 +28,9 @@ export interface ChargeRequest {
   readonly price: Decimal | null;
 }
 
-/** The request, its shapes and ranges already checked; null is a member left out. decisions §3 "Create subscription". */
+/**
+ * The request, its shapes and ranges already checked; null is a member left out. decisions §3 "Create subscription".
+ */
 export interface CreationRequest {
   readonly customerCode: string;
   readonly planCode: string;
@@ -45,7 +47,10 @@ export interface CreationRequest {
   readonly charges: readonly ChargeRequest[];
 }
 
-/** What is known when a request is judged: null or absent is unknown, `charges` goes by code, `now` is the organisation's. */
+/**
+ * What is known when a request is judged: null or absent is unknown, `charges` goes by code, `now` is the
+ * organisation's.
+ */
 export interface CreationFacts {
   readonly organisation: OrganisationSettings;
   readonly customer: Customer | null;
@@ -73,10 +78,11 @@ export interface CreationDecision {
 }
 
 /**
- * The decision, or the first refusal in the order of decisions §3: `invalid_parameter` (time zone), `customer_not_found`,
- * `plan_not_found`, `charge_not_found`, `customer_not_active`, `plan_not_active`, `charge_not_active`, `currency_mismatch`,
- * `price_override_not_allowed`, `plan_has_no_units`, `invalid_parameter` (units, minimum_units), `units_below_minimum`,
- * `units_above_maximum`, `start_date_in_future`, `invalid_parameter` (start_date, billing_day, end_after_cycles).
+ * The decision, or the first refusal in the order of decisions §3: `invalid_parameter` (time zone),
+ * `customer_not_found`, `plan_not_found`, `charge_not_found`, `customer_not_active`, `plan_not_active`,
+ * `charge_not_active`, `currency_mismatch`, `price_override_not_allowed`, `plan_has_no_units`, `invalid_parameter`
+ * (units, minimum_units), `units_below_minimum`, `units_above_maximum`, `start_date_in_future`, `invalid_parameter`
+ * (start_date, billing_day, end_after_cycles).
  */
 export function decideCreation(facts: CreationFacts, request: CreationRequest): CreationDecision {
   const { organisation, now } = facts;

@@ -3,7 +3,8 @@ import { type Decimal, round } from "./decimal.ts";
 
 /**
  * The currencies whose minor unit is not a hundredth. Source: ISO 4217, List One (current currencies), "Minor unit".
- * Written out because `Intl` answers with the places that are customary in print (0 for IQD), not those of the standard.
+ * Written out because `Intl` answers with the places that are customary in print (0 for IQD), not those of the
+ * standard.
  */
 const minorUnitExceptions: ReadonlyMap<string, number> = new Map([
   ...["BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "UYI", "VND", "VUV"].map(

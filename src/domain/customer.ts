@@ -1,6 +1,8 @@
 /** Customers: contacts of the ledger that the service bills. */
 
-/** A customer of an organisation. `ledgerContactId` is null until the ledger has told the contact's id. Spec: Customer. */
+/**
+ * A customer of an organisation. `ledgerContactId` is null until the ledger has told the contact's id. Spec: Customer.
+ */
 export interface Customer {
   readonly id: string;
   readonly code: string;

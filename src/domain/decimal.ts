@@ -45,7 +45,9 @@ export function formatDecimal(value: Decimal): string {
   return `${unscaled < 0n ? "-" : ""}${digits.slice(0, point)}.${digits.slice(point)}`;
 }
 
-/** Prints the shortest text that is the same number: no trailing zeros, no bare point (`10`, `12.5`). For prose only. */
+/**
+ * Prints the shortest text that is the same number: no trailing zeros, no bare point (`10`, `12.5`). For prose only.
+ */
 export function formatShort(value: Decimal): string {
   const digits = magnitude(value.unscaled)
     .toString()

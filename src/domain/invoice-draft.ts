@@ -1,4 +1,7 @@
-/** Drafting invoices: plan and charge lines, their amounts, accounts and dates. Nothing here decides whether to raise one. */
+/**
+ * Drafting invoices: plan and charge lines, their amounts, accounts and dates. Nothing here decides whether to raise
+ * one.
+ */
 import { addDays, type CivilDate, laterDate } from "./civil-date.ts";
 import { roundToMinorUnit } from "./currency.ts";
 import { type Decimal, decimalOf, multiply, sum } from "./decimal.ts";
@@ -26,7 +29,10 @@ export interface InvoiceOrder {
   readonly today: CivilDate;
 }
 
-/** The line of a whole period at these terms: value after discount, rounded once; `units` null on a flat fee. decisions §5. */
+/**
+ * The line of a whole period at these terms: value after discount, rounded once; `units` null on a flat fee. decisions
+ * §5.
+ */
 export function planLine(
   plan: Plan,
   terms: PriceTerms,
@@ -47,7 +53,10 @@ export function planLine(
   };
 }
 
-/** The line of a one-off charge: quantity (as `units`) × price, rounded once; a discount does not touch it. decisions §5. */
+/**
+ * The line of a one-off charge: quantity (as `units`) × price, rounded once; a discount does not touch it. decisions
+ * §5.
+ */
 export function chargeLine(
   charge: Charge,
   quantity: number,
@@ -71,8 +80,8 @@ export function chargeLine(
 }
 
 /**
- * An invoice of the subscription: dated the later of its start date and today, also when it is raised ahead of the period
- * that it bills; due the organisation's days after. decisions §3 "Invoice".
+ * An invoice of the subscription: dated the later of its start date and today, also when it is raised ahead of the
+ * period that it bills; due the organisation's days after. decisions §3 "Invoice".
  */
 export function draftInvoice(
   subscription: InvoicedSubscription,

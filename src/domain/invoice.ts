@@ -11,8 +11,8 @@ export type InvoiceType = "first" | "renewal" | "change" | "usage";
 export type LineKind = "plan" | "proration" | "charge" | "usage";
 
 /**
- * The state of an invoice or credit note, mirrored from the ledger. `scheduled`: made here, still to be sent to the ledger;
- * `not_in_external`: the ledger refused it or no longer has it. Spec: States; decisions §4.
+ * The state of an invoice or credit note, mirrored from the ledger. `scheduled`: made here, still to be sent to the
+ * ledger; `not_in_external`: the ledger refused it or no longer has it. Spec: States; decisions §4.
  */
 export type DocumentStatus =
   | "draft"
@@ -29,8 +29,9 @@ export type InvoicePeriod = Pick<Period, "start" | "end">;
 
 /**
  * A line to be raised. `units`: total units of a plan line, count of a charge line, null on a flat fee; `quantity`: the
- * decimal of a usage line; `unitPrice` before discount, null where several prices meet (`description` has the arithmetic);
- * `amount` rounded, after discount, without tax; account and tax as resolved, null where the organisation has none either.
+ * decimal of a usage line; `unitPrice` before discount, null where several prices meet (`description` has the
+ * arithmetic); `amount` rounded, after discount, without tax; account and tax as resolved, null where the organisation
+ * has none either.
  */
 export interface InvoiceLineDraft {
   readonly kind: LineKind;
@@ -76,8 +77,9 @@ export interface InvoiceLedgerState {
 }
 
 /**
- * An invoice as it is read. `total` is the ledger's once synced (tax included), before that the subtotal; `amountDue` is what
- * is neither paid nor credited; `sent`: whether the ledger sent it to the customer. Spec: Invoice; decisions §3 "Invoice".
+ * An invoice as it is read. `total` is the ledger's once synced (tax included), before that the subtotal; `amountDue`
+ * is what is neither paid nor credited; `sent`: whether the ledger sent it to the customer. Spec: Invoice; decisions §3
+ * "Invoice".
  */
 export interface Invoice {
   readonly id: string;

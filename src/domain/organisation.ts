@@ -4,8 +4,8 @@
 export type FirstInvoiceStatus = "draft" | "awaiting_approval" | "approved";
 
 /**
- * An organisation and its settings. `invoiceCreateDays`: how many days ahead renewal invoices are raised; `dueDays`: days
- * from an invoice's issue to when it is due; `livemode` false for a sandbox. Spec: Organisation; decisions §6.
+ * An organisation and its settings. `invoiceCreateDays`: how many days ahead renewal invoices are raised; `dueDays`:
+ * days from an invoice's issue to when it is due; `livemode` false for a sandbox. Spec: Organisation; decisions §6.
  */
 export interface OrganisationSettings {
   readonly id: string;

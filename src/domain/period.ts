@@ -65,8 +65,9 @@ export function isInvoiceWindow(renewalDate: CivilDate, createDays: number, toda
 }
 
 /**
- * How many days ahead the invoice of the period after this one is raised: the organisation's setting, but at most 25 for a
- * monthly interval and 28 days less than the period otherwise, so that a window never begins before its period. decisions §5.
+ * How many days ahead the invoice of the period after this one is raised: the organisation's setting, but at most 25
+ * for a monthly interval and 28 days less than the period otherwise, so that a window never begins before its period.
+ * decisions §5.
  */
 export function invoiceCreateDays(period: Pick<Period, "start" | "end">, interval: Interval, setting: number): number {
   return Math.min(setting, interval.count === 1 ? 25 : daysInPeriod(period) - 28);

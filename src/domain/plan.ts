@@ -27,8 +27,8 @@ export interface UnitLabels {
 }
 
 /**
- * A plan. `price` is per unit (`per_unit`) or per period (`flat_fee`), 0 where the tiers price; `freeUnits` are taken off
- * before pricing; `revenueAccount` and `taxType` are the ledger's codes, null for the organisation's. Spec: Plan.
+ * A plan. `price` is per unit (`per_unit`) or per period (`flat_fee`), 0 where the tiers price; `freeUnits` are taken
+ * off before pricing; `revenueAccount` and `taxType` are the ledger's codes, null for the organisation's. Spec: Plan.
  */
 export interface Plan {
   readonly id: string;
@@ -75,7 +75,10 @@ export function tierBounds(tiers: readonly Pick<Tier, "upTo">[]): readonly TierB
   return tiers.map(({ upTo }, index) => ({ from: (tiers[index - 1]?.upTo ?? 0) + 1, upTo }));
 }
 
-/** The longest interval: a hundred years, so that no period of a new subscription leaves the calendar's four-digit years. */
+/**
+ * The longest interval: a hundred years, so that no period of a new subscription leaves the calendar's four-digit
+ * years.
+ */
 export const maximumMonths = 1200;
 
 /** What a plan's prices are made of: all that `checkPlanPrices` looks at. */
@@ -85,9 +88,9 @@ export type PlanPrices = Pick<
 >;
 
 /**
- * Refuses (`invalid_parameter`, `param` the path: `tiers.1.up_to`) a plan that could not be priced: a table of tiers whose
- * bounds do not rise or end early, a price missing, misplaced, negative or (stairstep) falling; tiers together with a
- * price of the plan or an override; units on a flat fee. Called before a plan is written. decisions §3 "Tier".
+ * Refuses (`invalid_parameter`, `param` the path: `tiers.1.up_to`) a plan that could not be priced: a table of tiers
+ * whose bounds do not rise or end early, a price missing, misplaced, negative or (stairstep) falling; tiers together
+ * with a price of the plan or an override; units on a flat fee. Called before a plan is written. decisions §3 "Tier".
  */
 export function checkPlanPrices(plan: PlanPrices): void {
   const model = pricingModels[plan.type];

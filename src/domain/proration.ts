@@ -1,4 +1,7 @@
-/** What a change of units inside a period costs: the difference in value for the days that are left. Spec: units, rule 1. */
+/**
+ * What a change of units inside a period costs: the difference in value for the days that are left. Spec: units, rule
+ * 1.
+ */
 import { strict as assert } from "node:assert";
 import { type CivilDate, compareDates, daysBetween } from "./civil-date.ts";
 import { minorUnitDigits } from "./currency.ts";
@@ -15,7 +18,9 @@ export interface ProrationParts {
   readonly daysInPeriod: number;
 }
 
-/** A prorated amount, rounded once to the minor unit: above 0 a charge, below 0 a credit, 0 no document. decisions §5. */
+/**
+ * A prorated amount, rounded once to the minor unit: above 0 a charge, below 0 a credit, 0 no document. decisions §5.
+ */
 export interface Proration extends ProrationParts {
   readonly amount: Decimal;
 }
@@ -29,8 +34,8 @@ export interface ProratedChange {
 }
 
 /**
- * (V(to) − V(from)) × days remaining ÷ days in the period, with V exact and after discount, rounded once. The days run from
- * the effective date, a day of the period, to its end. Spec: units, rule 1; decisions §5.
+ * (V(to) − V(from)) × days remaining ÷ days in the period, with V exact and after discount, rounded once. The days run
+ * from the effective date, a day of the period, to its end. Spec: units, rule 1; decisions §5.
  */
 export function prorate(
   plan: PricedPlan & Pick<Plan, "currency">,

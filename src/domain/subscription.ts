@@ -9,9 +9,10 @@ import { lineAmount, type PricedPlan, type PriceTerms } from "./pricing/index.ts
 export type SubscriptionStatus = "pending" | "active" | "complete" | "ended";
 
 /**
- * A subscription. Dates are days in `timezone`, fixed for life; `startDate` and `billingDay` (1 to 31) are the anchor of its
- * periods; `renewalDate` is the end of its current period; `endDate` is set where it will not renew for ever; `units` and
- * `minimumUnits` are 0 on a flat fee; `priceOverride` stands in for the plan's price. Spec: Subscription; decisions §3.
+ * A subscription. Dates are days in `timezone`, fixed for life; `startDate` and `billingDay` (1 to 31) are the anchor
+ * of its periods; `renewalDate` is the end of its current period; `endDate` is set where it will not renew for ever;
+ * `units` and `minimumUnits` are 0 on a flat fee; `priceOverride` stands in for the plan's price. Spec: Subscription;
+ * decisions §3.
  */
 export interface Subscription extends PriceTerms {
   readonly id: string;
@@ -40,15 +41,18 @@ export interface Subscription extends PriceTerms {
 /** What of a subscription decides whether it renews. */
 export type Renewing = Pick<Subscription, "status" | "renewalDate" | "endDate" | "cancelAtPeriodEnd">;
 
-/** Whether another period follows the current one: not where it is over, set to end, or in its final cycle. decisions §4. */
+/**
+ * Whether another period follows the current one: not where it is over, set to end, or in its final cycle. decisions
+ * §4.
+ */
 export function willRenew({ status, renewalDate, endDate, cancelAtPeriodEnd }: Renewing): boolean {
   if (status === "complete" || status === "ended" || cancelAtPeriodEnd) return false;
   return endDate === null || compareDates(renewalDate, endDate) < 0;
 }
 
 /**
- * What the next renewal bills at the current units: plan price after discount, rounded; without deferred lines and usage; 0
- * where it will not renew. decisions §5.
+ * What the next renewal bills at the current units: plan price after discount, rounded; without deferred lines and
+ * usage; 0 where it will not renew. decisions §5.
  */
 export function renewalValue(subscription: Renewing & PriceTerms, plan: PricedPlan & Pick<Plan, "currency">): Decimal {
   return willRenew(subscription) ? lineAmount(plan, subscription) : ZERO;

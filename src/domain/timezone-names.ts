@@ -4,8 +4,8 @@
  */
 
 /**
- * All link names and engine-dependent zone names of tzdata 2025b, less the placeholder `Factory`. New zones reach us with
- * the engine; links are made once, when a zone is renamed.
+ * All link names and engine-dependent zone names of tzdata 2025b, less the placeholder `Factory`. New zones reach us
+ * with the engine; links are made once, when a zone is renamed.
  */
 export const timezoneNames: readonly string[] = `
   Africa/Asmara Africa/Asmera Africa/Timbuktu America/Argentina/Buenos_Aires America/Argentina/Catamarca

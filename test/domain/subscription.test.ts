@@ -20,6 +20,7 @@ describe("the renewal value", () => {
     [{ endDate: civilDate("2026-08-01") }, "26.9700"],
     [{ endDate: civilDate("2026-07-01") }, "0.0000"],
     [{ endDate: civilDate("2026-07-01"), cancelAtPeriodEnd: true }, "0.0000"],
+    [{ cancelAtPeriodEnd: true }, "0.0000"],
     [{ status: "ended", endDate: civilDate("2026-06-10") }, "0.0000"],
     [{ status: "complete", endDate: civilDate("2026-07-01"), cancelAtPeriodEnd: true }, "0.0000"],
   ] as [Partial<Renewing>, string][])("of one that is %o is %s", (differs, value) => {

@@ -1,6 +1,6 @@
 /**
- * The registry of pricing models and the value of a plan: list or override price, free units off, then the discount, and
- * one rounding at the very end. decisions §5.
+ * The registry of pricing models and the value of a plan: list or override price, free units off, then the discount,
+ * and one rounding at the very end. decisions §5.
  */
 import { roundToMinorUnit } from "../currency.ts";
 import { type Decimal, decimalOf, formatDecimal, formatShort, isZero, multiply, subtract, sum } from "../decimal.ts";
@@ -38,7 +38,9 @@ export interface PriceTerms {
 export interface PriceDescription {
   /** The arithmetic: `10 × 5.0000 + 3 × 4.0000, less 10 %`. */
   readonly description: string;
-  /** The one price before discount, of a unit or of a flat fee; null where several meet or a step is priced as a whole. */
+  /**
+   * The one price before discount, of a unit or of a flat fee; null where several meet or a step is priced as a whole.
+   */
   readonly unitPrice: Decimal | null;
 }
 
@@ -52,7 +54,9 @@ export function unitsToPrice(units: number, freeUnits: number): number {
   return Math.max(0, units - freeUnits);
 }
 
-/** The most total units that the plan can price, from its last tier's bound; null where there is no most. decisions §2. */
+/**
+ * The most total units that the plan can price, from its last tier's bound; null where there is no most. decisions §2.
+ */
 export function maximumUnits(plan: Pick<Plan, "tiers" | "freeUnits">): number | null {
   const bound = plan.tiers.at(-1)?.upTo ?? null;
   return bound === null ? null : bound + plan.freeUnits;

@@ -18,11 +18,13 @@ export interface PricedPart {
 export interface PricingModel {
   /** Whether a subscription to such a plan has a number of units. */
   readonly hasUnits: boolean;
-  /** The price that each tier must have: per unit (a flat one may join it), one for the whole step, or no tiers at all. */
+  /**
+   * The price that each tier must have: per unit (a flat one may join it), one for the whole step, or no tiers at all.
+   */
   readonly tierPrices: "none" | "unit" | "step";
   /**
-   * The terms whose exact sum is the price of the quantity (0 or more, with free units already taken off). A quantity has
-   * up to four places: metered ones are priced here too. None for nothing to price, but a flat fee is always one.
+   * The terms whose exact sum is the price of the quantity (0 or more, with free units already taken off). A quantity
+   * has up to four places: metered ones are priced here too. None for nothing to price, but a flat fee is always one.
    */
   readonly parts: (prices: Prices, quantity: Decimal) => readonly PricedPart[];
 }
