@@ -36,9 +36,14 @@ export function readExactJson(text: string): ExactJson | undefined {
   }
 }
 
+/** True where `numberToken` takes the text: a decimal without exponent or leading zeros. */
+export function isPlainNumber(text: string): boolean {
+  return plainNumberPattern.test(text);
+}
+
 /** A decimal text as a number token: the same digits without trailing zeros, never an exponent. Fails on other text. */
 export function numberToken(text: string): NumberToken {
-  assert(plainNumberPattern.test(text), "not a plain decimal");
+  assert(isPlainNumber(text), "not a plain decimal");
   return platformJson.rawJSON(text.includes(".") ? text.replace(/\.?0+$/, "") : text);
 }
 

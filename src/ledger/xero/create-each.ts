@@ -5,7 +5,7 @@
  */
 import { strict as assert } from "node:assert";
 import { type ExactObject, objectsOf, writeExactJson } from "../exact-json.ts";
-import type { LedgerAnswer, LedgerCall } from "../port.ts";
+import type { LedgerAnswer } from "../port.ts";
 import {
   failureOfReply,
   isElementRefused,

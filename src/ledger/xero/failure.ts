@@ -17,8 +17,10 @@ const reasonPatterns: readonly (readonly [RegExp, LedgerRefusalReason])[] = [
   [/reached the limit of invoices/i, "approval_limit"],
   [/not subscribed to currency|currency .* (not enabled|is not valid)/i, "currency_not_enabled"],
   [/greater than amount outstanding|already been paid off/i, "amount_exceeds"],
+  // Before the accounts: "The TaxType code x cannot be used with account code y."
+  [/the tax ?type code/i, "tax_invalid"],
   [/account code|account must be valid/i, "account_invalid"],
-  [/tax ?type|tax rate must be valid/i, "tax_invalid"],
+  [/tax rate must be valid/i, "tax_invalid"],
   [/not of valid status/i, "wrong_status"],
 ];
 

@@ -81,7 +81,8 @@ export async function removeInvoice(wire: XeroWire, call: XeroCall, id: string):
     const message = `Invoice ${invoice.number} has payments or credit notes allocated to it.`;
     return { kind: "refused", reason: "has_payment_or_credit", messages: [message] };
   }
-  const outcome = invoice.status === "approved" ? "voided" : "deleted";
+  const isApproved = invoice.status === "approved" || invoice.status === "paid";
+  const outcome = isApproved ? "voided" : "deleted";
   const removed = await setStatus(wire, call, invoice.id, outcome === "voided" ? "VOIDED" : "DELETED");
   return removed.kind === "ok" ? { kind: "ok", value: { outcome, invoice: removed.value } } : removed;
 }
@@ -105,7 +106,7 @@ function readOne(answer: LedgerAnswer<ExactObject>, isWrite: boolean): LedgerAns
   return invoice ? { kind: "ok", value: invoice } : unreadable("the invoice cannot be read", isWrite);
 }
 
-// An invoice of nothing is `paid` in Xero as soon as it is approved; it carries no money, and Xero decides about it.
+// Not by status: an invoice over nothing is `paid` as soon as it is approved, and carries no money.
 function hasMoney(invoice: LedgerInvoice): boolean {
   return Number(invoice.amountPaid) !== 0 || Number(invoice.amountCredited) !== 0;
 }

@@ -21,7 +21,7 @@ export function beginCall(call: LedgerCall): XeroCall {
   return {
     signal: deadlineMs > 0 ? AbortSignal.timeout(deadlineMs) : AbortSignal.abort(),
     operationKeys: call.operationKeys,
-    variant: call.variant,
+    variant: call.variant ?? null,
   };
 }
 

@@ -1,0 +1,132 @@
+/**
+ * The side of the demo ledger that Xero does not have: make an organisation, record a payment, order faults.
+ * It has no credentials, so the server listens on the loopback address unless told otherwise, and these routes want a JSON
+ * content type, which no web page can send here unasked.
+ */
+import type pg from "pg";
+import { type ExactObject, filledTextOf, objectOf, readExactJson } from "../exact-json.ts";
+import { type DemoAnswer, jsonAnswer } from "./answers.ts";
+import { isUuid } from "./contacts.ts";
+import { type Fault, type FaultBook, faultKinds } from "./faults.ts";
+import { recordPayment } from "./payments.ts";
+import type { Tenant, TenantBook } from "./tenants.ts";
+
+/** What the admin routes work on; `faults` null where faults are switched off. */
+export interface AdminParts {
+  readonly pool: pg.Pool;
+  readonly tenants: TenantBook;
+  readonly faults: FaultBook | null;
+}
+
+/** One request below `/demo`. */
+export interface AdminRequest {
+  readonly method: string;
+  readonly segments: readonly string[];
+  readonly contentType: string;
+  readonly text: string;
+}
+
+/** Answers `POST /demo/tenants`, `POST /demo/tenants/{id}/invoices/{id}/payments`, and `GET|POST|DELETE /demo/faults`. */
+export async function answerAdmin(parts: AdminParts, request: AdminRequest): Promise<DemoAnswer> {
+  const isPost = request.method === "POST";
+  if (isPost && !/^application\/json\b/i.test(request.contentType)) return refusal(415, "Send application/json.");
+  const body = isPost ? objectOf(readExactJson(request.text)) : {};
+  if (!body) return refusal(400, "The body is not a JSON object.");
+  const [resource, tenantId = "", second, invoiceId = "", third] = request.segments;
+  if (resource === "faults" && request.segments.length === 1) return answerFaults(parts.faults, request.method, body);
+  if (resource !== "tenants" || !isPost) return refusal(404, "There is no such route.");
+  if (request.segments.length === 1) return putTenant(parts.tenants, body);
+  if (second === "invoices" && third === "payments" && isUuid(tenantId) && isUuid(invoiceId)) {
+    return pay(parts.pool, tenantId, invoiceId, body);
+  }
+  return refusal(404, "There is no such route.");
+}
+
+async function putTenant(tenants: TenantBook, body: ExactObject): Promise<DemoAnswer> {
+  const tenantId = filledTextOf(body.tenantId) ?? null;
+  const [name, clientId, clientSecret] = [body.name, body.clientId, body.clientSecret].map(filledTextOf);
+  const currency = filledTextOf(body.currency) ?? "GBP";
+  const timezone = filledTextOf(body.timezone) ?? "UTC";
+  const periodLockDate = filledTextOf(body.periodLockDate) ?? null;
+  if (name === undefined || clientId === undefined || clientSecret === undefined) {
+    return refusal(400, "name, clientId and clientSecret are required.");
+  }
+  if (tenantId !== null && !isUuid(tenantId)) return refusal(400, "tenantId is not a UUID.");
+  if (!/^[A-Z]{3}$/.test(currency)) return refusal(400, "currency is not a currency code.");
+  if (!isTimezone(timezone)) return refusal(400, "timezone is not an IANA time zone.");
+  if (periodLockDate !== null && !/^\d{4}-\d{2}-\d{2}$/.test(periodLockDate)) {
+    return refusal(400, "periodLockDate is not a date.");
+  }
+  const tenant = await tenants.put({ tenantId, name, currency, timezone, clientId, clientSecret, periodLockDate });
+  return tenant ? jsonAnswer(200, presentTenant(tenant)) : refusal(409, "Another organisation has this clientId.");
+}
+
+async function pay(pool: pg.Pool, tenantId: string, invoiceId: string, body: ExactObject): Promise<DemoAnswer> {
+  const paidOn = filledTextOf(body.date) ?? new Date().toISOString().slice(0, 10);
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(paidOn)) return refusal(400, "date is not a date.");
+  const paid = await recordPayment(pool, tenantId, invoiceId, filledTextOf(body.amount) ?? null, paidOn);
+  switch (paid.kind) {
+    case "paid":
+      return jsonAnswer(200, { paymentId: paid.paymentId, status: paid.status, amountDue: paid.amountDue });
+    case "not_found":
+      return refusal(404, "There is no such invoice.");
+    case "refused":
+      return refusal(400, paid.message);
+  }
+}
+
+function answerFaults(faults: FaultBook | null, method: string, body: ExactObject): DemoAnswer {
+  if (!faults) return refusal(403, "Faults are switched off: start the demo ledger with faults.");
+  if (method === "DELETE") faults.clear();
+  if (method === "POST") {
+    const fault = readFault(body);
+    if (!fault) return refusal(400, "match and a known kind are required.");
+    faults.add(fault);
+  }
+  return jsonAnswer(200, { left: faults.left() });
+}
+
+function readFault(body: ExactObject): Fault | null {
+  const kind = faultKinds.find((known) => known === body.kind);
+  const match = filledTextOf(body.match);
+  if (!kind || match === undefined) return null;
+  const messages = Array.isArray(body.messages) ? body.messages.map(String) : ["Refused by order of a test."];
+  const headers = Object.entries(objectOf(body.headers) ?? {}).map(([name, value]) => [name, String(value)]);
+  return {
+    tenantId: filledTextOf(body.tenantId) ?? null,
+    match,
+    kind,
+    times: numberOf(body.times, 1),
+    element: filledTextOf(body.element) ?? null,
+    status: numberOf(body.status, 503),
+    body: filledTextOf(body.body) ?? null,
+    headers: Object.fromEntries(headers),
+    messages,
+    delayMs: numberOf(body.delayMs, 1_000),
+    problem: filledTextOf(body.problem) ?? "minute",
+    retryAfterSeconds: numberOf(body.retryAfterSeconds, 1),
+  };
+}
+
+function numberOf(value: ExactObject[string], otherwise: number): number {
+  const text = filledTextOf(value);
+  return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : otherwise;
+}
+
+function presentTenant(tenant: Tenant): object {
+  const { tenantId, name, currency, timezone, clientId, periodLockDate } = tenant;
+  return { tenantId, name, currency, timezone, clientId, periodLockDate };
+}
+
+function isTimezone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function refusal(status: number, message: string): DemoAnswer {
+  return jsonAnswer(status, { error: message });
+}

@@ -1,0 +1,264 @@
+/** Contacts of the demo ledger: list, get, create, update with Xero's uniqueness rules. Facts: facts-ledger section 1.2. */
+import { randomUUID } from "node:crypto";
+import { type ExactObject, filledTextOf, textOf } from "../exact-json.ts";
+import {
+  badRequestAnswer,
+  type DemoAnswer,
+  listAnswer,
+  notFoundAnswer,
+  validationAnswer,
+  xeroInstant,
+} from "./answers.ts";
+import {
+  type ApiRequest,
+  isSummarised,
+  readElements,
+  refusedElement,
+  type Settled,
+  settledAnswer,
+} from "./api-request.ts";
+import { inSavepoint, type Queryable, violatedIndex } from "./database.ts";
+import { clausesOf, paginationOf, readListQuery } from "./list-query.ts";
+
+/** A contact as it is stored. */
+export interface ContactRow {
+  readonly contact_id: string;
+  readonly name: string;
+  readonly contact_number: string | null;
+  readonly account_number: string | null;
+  readonly first_name: string | null;
+  readonly last_name: string | null;
+  readonly email: string | null;
+  readonly status: "ACTIVE" | "ARCHIVED" | "GDPRREQUEST";
+  readonly updated_at: Date;
+}
+
+const columns = {
+  id: "contact_id",
+  fields: {
+    ContactID: "contact_id",
+    ContactNumber: "contact_number",
+    AccountNumber: "account_number",
+    Name: "name",
+    EmailAddress: "email",
+    ContactStatus: "status",
+    UpdatedDateUTC: "updated_at",
+  },
+} as const;
+
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** True where a text can be the id of something. */
+export function isUuid(text: string): boolean {
+  return uuidPattern.test(text);
+}
+
+/** A contact in Xero's names. */
+export function presentContact(row: ContactRow): object {
+  return {
+    ContactID: row.contact_id,
+    ...(row.contact_number === null ? {} : { ContactNumber: row.contact_number }),
+    ...(row.account_number === null ? {} : { AccountNumber: row.account_number }),
+    ContactStatus: row.status,
+    Name: row.name,
+    ...(row.first_name === null ? {} : { FirstName: row.first_name }),
+    ...(row.last_name === null ? {} : { LastName: row.last_name }),
+    EmailAddress: row.email ?? "",
+    BankAccountDetails: "",
+    Addresses: [],
+    Phones: [],
+    UpdatedDateUTC: xeroInstant(row.updated_at),
+    ContactGroups: [],
+    IsSupplier: false,
+    IsCustomer: true,
+    ContactPersons: [],
+    HasAttachments: false,
+    HasValidationErrors: false,
+  };
+}
+
+/** `GET /Contacts`. Archived ones only with `includeArchived` or by id. */
+export async function listContacts(request: ApiRequest): Promise<DemoAnswer> {
+  const { tenant, query, modifiedSince, pool } = request;
+  const read = readListQuery(tenant.tenantId, query, modifiedSince, columns, { IDs: "contact_id" });
+  if ("kind" in read) return badRequestAnswer(16, "QueryParseException", read.message);
+  const conditions = [...read.conditions];
+  const values = [...read.values];
+  if (query.get("includeArchived") !== "true" && !query.has("IDs")) conditions.push("status = 'ACTIVE'");
+  const term = query.get("searchTerm");
+  if (term) {
+    const place = `$${values.push(term.toLowerCase())}`;
+    const searched = ["name", "first_name", "last_name", "contact_number", "email"];
+    conditions.push(`(${searched.map((column) => `position(${place} in lower(${column})) > 0`).join(" or ")})`);
+  }
+  const full = { ...read, conditions };
+  const { rows } = await pool.query<ContactRow & { found: string }>(
+    `select *, count(*) over () as found from demo_ledger.contacts ${clausesOf(full)}`,
+    values,
+  );
+  return listAnswer("Contacts", rows.map(presentContact), paginationOf(full, Number(rows[0]?.found ?? 0)));
+}
+
+/** `GET /Contacts/{id or number}`. */
+export async function getContact(request: ApiRequest, id: string): Promise<DemoAnswer> {
+  const { rows } = await request.pool.query<ContactRow>(
+    `select * from demo_ledger.contacts where tenant_id = $1 and ${isUuid(id) ? "contact_id" : "contact_number"} = $2`,
+    [request.tenant.tenantId, id],
+  );
+  const [row] = rows;
+  return row ? listAnswer("Contacts", [presentContact(row)]) : notFoundAnswer();
+}
+
+/** `PUT /Contacts`: one or many new contacts. */
+export async function createContacts(request: ApiRequest, client: Queryable): Promise<DemoAnswer> {
+  const read = readElements(request, "Contacts");
+  if (!("kind" in read)) return read;
+  const drafts = read.elements.map((sent) => ({ sent, id: randomUUID(), messages: faultsOf(request, sent) }));
+  return inSavepoint(client, async () => {
+    const made = await insertContacts(
+      client,
+      request.tenant.tenantId,
+      drafts.filter(({ messages }) => messages.length === 0),
+    );
+    const taken = drafts.filter(({ id, messages }) => messages.length === 0 && !made.has(id));
+    const numbers = await takenNumbers(client, request.tenant.tenantId, taken);
+    const settled = drafts.map(({ sent, id, messages }): Settled => {
+      const row = made.get(id);
+      if (row) return { kind: "made", element: presentContact(row) };
+      const reasons = messages.length > 0 ? messages : [conflictOf(sent, numbers)];
+      return { kind: "refused", element: refusedElement("ContactID", "HasValidationErrors", sent, reasons) };
+    });
+    const keep = made.size === drafts.length || !isSummarised(request);
+    return { keep, value: settledAnswer(request, "Contacts", settled) };
+  });
+}
+
+/** `POST /Contacts/{id}`: changes the members that are sent; `ContactStatus` archives and restores. */
+export async function updateContact(request: ApiRequest, client: Queryable, id: string): Promise<DemoAnswer> {
+  const read = readElements(request, "Contacts");
+  if (!("kind" in read)) return read;
+  const [sent = {}] = read.elements;
+  if (!isUuid(id)) return notFoundAnswer();
+  const found = await client.query<ContactRow>(
+    "select * from demo_ledger.contacts where tenant_id = $1 and contact_id = $2 for update",
+    [request.tenant.tenantId, id],
+  );
+  const [current] = found.rows;
+  if (!current) return notFoundAnswer();
+  const refuse = (messages: readonly string[]) =>
+    validationAnswer([{ ...refusedElement("ContactID", "HasValidationErrors", sent, messages), ContactID: id }]);
+  const messages = faultsOf(request, { ...sent, Name: sent.Name ?? current.name });
+  if (messages.length > 0) return refuse(messages);
+  try {
+    return await inSavepoint(client, async () => {
+      const { rows } = await client.query<ContactRow>(
+        `update demo_ledger.contacts set name = $3, contact_number = $4, account_number = $5, first_name = $6,
+           last_name = $7, email = $8, status = $9, updated_at = date_trunc('milliseconds', clock_timestamp())
+         where tenant_id = $1 and contact_id = $2 returning *`,
+        [request.tenant.tenantId, id, ...changedValues(sent, current)],
+      );
+      return { keep: true, value: listAnswer("Contacts", rows.map(presentContact)) };
+    });
+  } catch (error) {
+    const index = violatedIndex(error);
+    if (index === null) throw error;
+    return refuse([index === "contacts_number" ? numberTaken : nameTaken(textOf(sent.Name) ?? current.name)]);
+  }
+}
+
+const numberTaken = "Another contact has this contact number";
+
+function nameTaken(name: string): string {
+  return `The contact name ${name} is already assigned to another contact. The contact name must be unique across all active contacts.`;
+}
+
+function conflictOf(sent: ExactObject, numbers: ReadonlySet<string>): string {
+  return numbers.has(textOf(sent.ContactNumber) ?? "") ? numberTaken : nameTaken(textOf(sent.Name) ?? "");
+}
+
+function faultsOf(request: ApiRequest, sent: ExactObject): readonly string[] {
+  const name = textOf(sent.Name) ?? "";
+  const status = textOf(sent.ContactStatus) ?? "ACTIVE";
+  const faults = [
+    [name === "", "The Contact Name must be specified."],
+    [name.length > 255, "The Contact Name must be at most 255 characters."],
+    [/[<>]/.test(name), "The contact name cannot contain angle brackets."],
+    [(textOf(sent.ContactNumber) ?? "").length > 50, "The ContactNumber field exceeds the maximum length of 50."],
+    [!isEmail(textOf(sent.EmailAddress) ?? ""), "Email address must be valid."],
+    [status !== "ACTIVE" && status !== "ARCHIVED", `The contact status ${status} is not valid.`],
+  ] as const;
+  const own = faults.filter(([isFault]) => isFault).map(([, message]) => message);
+  return [...own, ...request.refusalOf(textOf(sent.ContactNumber) ?? "", name)];
+}
+
+function isEmail(text: string): boolean {
+  return text === "" || (text.length <= 255 && /^[^@\s]+@[^@\s]+$/.test(text));
+}
+
+function changedValues(sent: ExactObject, current: ContactRow): readonly (string | null)[] {
+  const text = (value: ExactObject[string], kept: string | null) =>
+    value === undefined ? kept : (filledTextOf(value) ?? null);
+  return [
+    textOf(sent.Name) ?? current.name,
+    text(sent.ContactNumber, current.contact_number),
+    text(sent.AccountNumber, current.account_number),
+    text(sent.FirstName, current.first_name),
+    text(sent.LastName, current.last_name),
+    text(sent.EmailAddress, current.email),
+    textOf(sent.ContactStatus) ?? current.status,
+  ];
+}
+
+interface ContactDraft {
+  readonly sent: ExactObject;
+  readonly id: string;
+}
+
+const insertStatement = {
+  name: "demo-insert-contacts",
+  text: `insert into demo_ledger.contacts
+      (contact_id, tenant_id, name, contact_number, account_number, first_name, last_name, email, status)
+    select id, $1, name, number, account, first, last, email, 'ACTIVE'
+    from unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[])
+      as draft (id, name, number, account, first, last, email)
+    order by name
+    on conflict do nothing returning *`,
+};
+
+// Ordered by name, so that two requests with the same names wait for each other instead of deadlocking.
+async function insertContacts(
+  client: Queryable,
+  tenantId: string,
+  drafts: readonly ContactDraft[],
+): Promise<ReadonlyMap<string, ContactRow>> {
+  if (drafts.length === 0) return new Map();
+  const column = (name: string) => drafts.map(({ sent }) => filledTextOf(sent[name]) ?? null);
+  const { rows } = await client.query<ContactRow>({
+    ...insertStatement,
+    values: [
+      tenantId,
+      drafts.map(({ id }) => id),
+      column("Name"),
+      column("ContactNumber"),
+      column("AccountNumber"),
+      column("FirstName"),
+      column("LastName"),
+      column("EmailAddress"),
+    ],
+  });
+  return new Map(rows.map((row) => [row.contact_id, row]));
+}
+
+async function takenNumbers(
+  client: Queryable,
+  tenantId: string,
+  drafts: readonly ContactDraft[],
+): Promise<ReadonlySet<string>> {
+  const numbers = drafts.map(({ sent }) => filledTextOf(sent.ContactNumber)).filter((one) => one !== undefined);
+  if (numbers.length === 0) return new Set();
+  const { rows } = await client.query<{ contact_number: string }>(
+    "select contact_number from demo_ledger.contacts where tenant_id = $1 and contact_number = any($2::text[])",
+    [tenantId, numbers],
+  );
+  return new Set(rows.map((row) => row.contact_number));
+}

@@ -1,0 +1,164 @@
+/** The way of one request through the demo ledger: identity, admin, or the accounting API behind token, tenant, limits and faults. */
+import type pg from "pg";
+import { type AdminParts, answerAdmin } from "./admin.ts";
+import { type DemoAnswer, forbiddenAnswer, jsonAnswer, notFoundAnswer, unauthorisedAnswer } from "./answers.ts";
+import type { ApiRequest } from "./api-request.ts";
+import { answerOfFault, type Fault, type FaultBook } from "./faults.ts";
+import { keyedWrite } from "./keyed-write.ts";
+import type { LimitBook } from "./limits.ts";
+import { answerApi } from "./routes.ts";
+import type { Tenant, TenantBook } from "./tenants.ts";
+import { connectionsAnswer, readBearer, tokenAnswer } from "./tokens.ts";
+
+/** All that a request can touch. `wait` is how a slow fault spends its time. */
+export interface DemoParts {
+  readonly pool: pg.Pool;
+  readonly tenants: TenantBook;
+  readonly limits: LimitBook;
+  readonly faults: FaultBook | null;
+  readonly wait: (delayMs: number) => Promise<void>;
+}
+
+/** A request read whole. Header names are in lower case. */
+export interface DemoRequest {
+  readonly method: string;
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+}
+
+/** What goes back: an answer, a cut connection, or nothing for ever. */
+export type DemoOutcome =
+  | { readonly kind: "answer"; readonly answer: DemoAnswer }
+  | { readonly kind: "cut" }
+  | { readonly kind: "silence" };
+
+const apiBase = "/api.xro/2.0/";
+
+/** Handles one request. Throws only for faults of our own, which the server answers with 500. */
+export async function handle(parts: DemoParts, request: DemoRequest): Promise<DemoOutcome> {
+  const { pathname } = request.url;
+  if (pathname.startsWith("/demo/")) return answered(await admin(parts, request));
+  if (pathname === "/connect/token" && request.method === "POST") return identity(parts, request);
+  const isApi = pathname.startsWith(apiBase);
+  if (!isApi && !(pathname === "/connections" && request.method === "GET")) return answered(notFoundAnswer());
+  const bearer = await readBearer(parts.tenants, request.headers.authorization ?? "");
+  if (bearer.kind === "unknown") return answered(unauthorisedAnswer(bearer.reason));
+  return isApi ? api(parts, request, bearer.tenant) : answered(connectionsAnswer(bearer.tenant));
+}
+
+async function identity(parts: DemoParts, request: DemoRequest): Promise<DemoOutcome> {
+  const fault = parts.faults?.take(null, lineOf(request), request.text) ?? null;
+  return withFault(parts, fault, async () =>
+    fault?.kind === "status"
+      ? answerOfFault(fault)
+      : tokenAnswer(parts.tenants, request.headers.authorization ?? "", request.text),
+  );
+}
+
+function admin(parts: AdminParts, request: DemoRequest): Promise<DemoAnswer> {
+  return answerAdmin(parts, {
+    method: request.method,
+    segments: segmentsOf(request.url.pathname, "/demo/"),
+    contentType: request.headers["content-type"] ?? "",
+    text: request.text,
+  });
+}
+
+async function api(parts: DemoParts, request: DemoRequest, tenant: Tenant): Promise<DemoOutcome> {
+  // A custom connection may leave the header out.
+  const named = request.headers["xero-tenant-id"] ?? "";
+  if (named !== "" && named.toLowerCase() !== tenant.tenantId) return answered(forbiddenAnswer());
+  // Limits come before idempotency, as in Xero.
+  const entry = parts.limits.enter(tenant.tenantId, tenant.clientId);
+  if (entry.kind === "turned_away") return answered(entry.answer);
+  try {
+    const fault = parts.faults?.take(tenant.tenantId, lineOf(request), request.text) ?? null;
+    const outcome = await withFault(parts, fault, () => doApi(parts, request, tenant, fault));
+    if (outcome.kind !== "answer") return outcome;
+    return answered({ ...outcome.answer, headers: { ...entry.headers, ...outcome.answer.headers } });
+  } finally {
+    entry.leave();
+  }
+}
+
+function doApi(parts: DemoParts, request: DemoRequest, tenant: Tenant, fault: Fault | null): Promise<DemoAnswer> {
+  const { method, url, text } = request;
+  const writeKey = { key: request.headers["idempotency-key"] ?? "", url: `${url.pathname}${url.search}` };
+  if (fault?.kind === "status") return statusAnswer(parts, fault, tenant, request, writeKey);
+  const apiRequest: ApiRequest = {
+    pool: parts.pool,
+    tenant,
+    method,
+    segments: segmentsOf(url.pathname, apiBase),
+    query: url.searchParams,
+    modifiedSince: request.headers["if-modified-since"] ?? "",
+    text,
+    refusalOf: (...names) => refusalOf(fault, names),
+  };
+  return answerApi(apiRequest, writeKey);
+}
+
+// Xero remembers internal errors under an idempotency key too (facts-ledger section 1.8).
+async function statusAnswer(
+  parts: DemoParts,
+  fault: Fault,
+  tenant: Tenant,
+  { method, text }: DemoRequest,
+  { key, url }: { readonly key: string; readonly url: string },
+): Promise<DemoAnswer> {
+  const answer = answerOfFault(fault);
+  if (key === "" || fault.status !== 500) return answer;
+  return keyedWrite(parts.pool, { clientId: tenant.clientId, key, method, url, body: text }, async () => answer);
+}
+
+function refusalOf(fault: Fault | null, names: readonly string[]): readonly string[] {
+  if (fault?.kind !== "refuse") return [];
+  return fault.element === null || names.includes(fault.element) ? fault.messages : [];
+}
+
+async function withFault(parts: DemoParts, fault: Fault | null, work: () => Promise<DemoAnswer>): Promise<DemoOutcome> {
+  switch (fault?.kind) {
+    case "drop_before":
+      return { kind: "cut" };
+    case "hang":
+      return { kind: "silence" };
+    case "rate_limit":
+      return answered(answerOfFault(fault));
+    case "slow_before":
+      await parts.wait(fault.delayMs);
+      return answered(await work());
+    case "slow_after": {
+      const answer = await work();
+      await parts.wait(fault.delayMs);
+      return answered(answer);
+    }
+    case "drop_after":
+      await work();
+      return { kind: "cut" };
+    default:
+      return answered(await work());
+  }
+}
+
+/** The answer where the demo ledger itself failed. */
+export function failedAnswer(): DemoAnswer {
+  return jsonAnswer(500, { Title: "An error occurred", Status: 500, Detail: "The demo ledger failed; see its log." });
+}
+
+function answered(answer: DemoAnswer): DemoOutcome {
+  return { kind: "answer", answer };
+}
+
+function lineOf(request: DemoRequest): string {
+  return `${request.method} ${request.url.pathname}${request.url.search}`;
+}
+
+// A path that is not valid percent encoding names nothing.
+function segmentsOf(pathname: string, base: string): readonly string[] {
+  try {
+    return pathname.slice(base.length).split("/").map(decodeURIComponent);
+  } catch {
+    return [];
+  }
+}

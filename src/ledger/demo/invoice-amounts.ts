@@ -1,0 +1,63 @@
+/**
+ * Xero's arithmetic of a document: line amounts and tax rounded to two places per line, then summed.
+ * The rounding of Quantity × UnitAmount is half away from zero here; Xero's own is undocumented.
+ * Facts: facts-ledger section 1.3 (field rules).
+ */
+import { decimalTextOf, divideRounded, scaledOf } from "../decimal-text.ts";
+
+/** How amounts contain tax, in Xero's words. */
+export type LineAmountTypes = "Exclusive" | "Inclusive" | "NoTax";
+
+/** What a line's amounts follow from. `percent` is the tax rate; `taxAmount` replaces the computed tax. */
+export interface LineInput {
+  readonly quantity: string;
+  readonly unitAmount: string;
+  readonly percent: string;
+  readonly taxAmount: string | null;
+}
+
+/** A line's amounts with two places. */
+export interface LineAmounts {
+  readonly lineAmount: string;
+  readonly taxAmount: string;
+}
+
+/** A document's amounts with two places. */
+export interface DocumentAmounts {
+  readonly subTotal: string;
+  readonly totalTax: string;
+  readonly total: string;
+}
+
+// Quantities and unit amounts are computed with four places, rates with four, results have two.
+const inputPlaces = 4;
+const amountPlaces = 2;
+const fromProduct = 10n ** BigInt(2 * inputPlaces - amountPlaces);
+const wholePercent = 100n * 10n ** BigInt(inputPlaces);
+
+/** The amount and tax of one line. */
+export function lineAmountsOf(line: LineInput, types: LineAmountTypes): LineAmounts {
+  const product = scaledOf(line.quantity, inputPlaces) * scaledOf(line.unitAmount, inputPlaces);
+  const amount = divideRounded(product, fromProduct);
+  const tax = line.taxAmount === null ? taxOf(amount, line.percent, types) : scaledOf(line.taxAmount, amountPlaces);
+  return { lineAmount: decimalTextOf(amount, amountPlaces), taxAmount: decimalTextOf(tax, amountPlaces) };
+}
+
+/** Subtotal without tax, tax, and total with it. */
+export function documentAmountsOf(lines: readonly LineAmounts[], types: LineAmountTypes): DocumentAmounts {
+  const sum = (texts: readonly string[]) => texts.reduce((total, text) => total + scaledOf(text, amountPlaces), 0n);
+  const amount = sum(lines.map(({ lineAmount }) => lineAmount));
+  const tax = sum(lines.map(({ taxAmount }) => taxAmount));
+  const subTotal = types === "Inclusive" ? amount - tax : amount;
+  return {
+    subTotal: decimalTextOf(subTotal, amountPlaces),
+    totalTax: decimalTextOf(tax, amountPlaces),
+    total: decimalTextOf(subTotal + tax, amountPlaces),
+  };
+}
+
+function taxOf(amount: bigint, percent: string, types: LineAmountTypes): bigint {
+  const rate = scaledOf(percent, inputPlaces);
+  if (types === "NoTax") return 0n;
+  return divideRounded(amount * rate, types === "Inclusive" ? wholePercent + rate : wholePercent);
+}

@@ -1,0 +1,117 @@
+/** The lines of a document sent to the demo ledger: read, merged with those that are there, judged by Xero's rules. */
+import { randomUUID } from "node:crypto";
+import { decimalTextOf, isDecimalText, scaledOf } from "../decimal-text.ts";
+import { type ExactJson, type ExactObject, filledTextOf, objectsOf, textOf } from "../exact-json.ts";
+import { accountOf, taxRateOf } from "./chart.ts";
+import { type LineAmountTypes, lineAmountsOf } from "./invoice-amounts.ts";
+import type { LineRow } from "./invoice-rows.ts";
+
+/** What lines are read with. `isApproval` asks for all that a document needs to be approved; `unitPlaces` is 2 or 4. */
+export interface LineRules {
+  readonly types: LineAmountTypes;
+  readonly isApproval: boolean;
+  readonly unitPlaces: number;
+  readonly current: readonly LineRow[];
+}
+
+/** The lines as they will be stored, and what is wrong with them. */
+export interface ReadLines {
+  readonly lines: readonly LineRow[];
+  readonly messages: readonly string[];
+}
+
+// Xero keeps four places of a quantity and of tax types' rates.
+const quantityPlaces = 4;
+const maxDescription = 4_000;
+
+/** All lines of `LineItems`. A line with a known LineItemID keeps what is not sent; one that is left out is gone. */
+export function readLines(value: ExactJson | undefined, rules: LineRules): ReadLines {
+  const read = objectsOf(value).map((sent) => readLine(sent, rules));
+  const messages = read.flatMap((line) => line.messages);
+  if (read.length === 0) messages.push("One or more line items must be specified.");
+  return { lines: read.flatMap((line) => (line.row ? [line.row] : [])), messages };
+}
+
+/** The lines that are there, judged and computed again (an approval without lines, another kind of line amounts). */
+export function recomputeLines(rules: LineRules): ReadLines {
+  const lines = rules.current.map((line) => ({ ...line, ...amountsOf(line, null, rules.types) }));
+  return { lines, messages: rules.current.flatMap((line) => faultsOf(line, rules)) };
+}
+
+interface ReadLine {
+  readonly row: LineRow | null;
+  readonly messages: readonly string[];
+}
+
+function readLine(sent: ExactObject, rules: LineRules): ReadLine {
+  const id = filledTextOf(sent.LineItemID);
+  const known = rules.current.find((line) => line.id === id);
+  if (id !== undefined && !known) return { row: null, messages: [`LineItemID ${id} is not a line of this document.`] };
+  const unsupported = ["DiscountRate", "DiscountAmount", "ItemCode"].filter((name) => sent[name] !== undefined);
+  const numbers = ["Quantity", "UnitAmount", "TaxAmount", "LineAmount"].filter((name) => !isNumber(sent[name]));
+  if (unsupported.length + numbers.length > 0) {
+    const faults = numbers.map((name) => `${name} is not a valid number.`);
+    return {
+      row: null,
+      messages: [...faults, ...unsupported.map((name) => `${name} is not part of the demo ledger.`)],
+    };
+  }
+  const accountCode = filledTextOf(sent.AccountCode) ?? known?.accountCode ?? null;
+  const draft = {
+    id: known?.id ?? randomUUID(),
+    description: textOf(sent.Description) ?? known?.description ?? "",
+    quantity: rounded(sent.Quantity, quantityPlaces) ?? known?.quantity ?? "1",
+    unitAmount: rounded(sent.UnitAmount, rules.unitPlaces) ?? known?.unitAmount ?? "0",
+    accountCode,
+    taxType: filledTextOf(sent.TaxType) ?? known?.taxType ?? accountOf(accountCode ?? "")?.taxType ?? "NONE",
+  };
+  const row = { ...draft, ...amountsOf(draft, rounded(sent.TaxAmount, 2) ?? null, rules.types) };
+  return { row, messages: [...faultsOf(row, rules), ...lineTotalFaults(sent, row)] };
+}
+
+function amountsOf(
+  line: Pick<LineRow, "quantity" | "unitAmount" | "taxType">,
+  taxAmount: string | null,
+  types: LineAmountTypes,
+): Pick<LineRow, "lineAmount" | "taxAmount"> {
+  const percent = taxRateOf(line.taxType)?.percent ?? "0";
+  return lineAmountsOf({ quantity: line.quantity, unitAmount: line.unitAmount, percent, taxAmount }, types);
+}
+
+function faultsOf(line: LineRow, rules: LineRules): readonly string[] {
+  const messages: string[] = [];
+  if (line.description === "") messages.push("Description must be specified.");
+  if (line.description.length > maxDescription) messages.push("Description is longer than 4000 characters.");
+  if (line.accountCode === null) {
+    if (rules.isApproval) messages.push("Account must be valid.");
+    return messages;
+  }
+  const account = accountOf(line.accountCode);
+  const rate = taxRateOf(line.taxType);
+  if (!account || account.type === "BANK") {
+    messages.push(`Account code '${line.accountCode}' is not a valid code for this document.`);
+  } else if (account.status !== "ACTIVE") {
+    messages.push(`Account code '${line.accountCode}' has been archived or has been deleted.`);
+  }
+  if (!rate) {
+    messages.push(`The TaxType code '${line.taxType}' does not exist or cannot be used for this type of transaction.`);
+  } else if (!rate.forRevenue && account?.class === "REVENUE") {
+    messages.push(`The TaxType code '${line.taxType}' cannot be used with account code '${line.accountCode}'.`);
+  }
+  return messages;
+}
+
+function lineTotalFaults(sent: ExactObject, row: LineRow): readonly string[] {
+  const told = filledTextOf(sent.LineAmount);
+  if (told === undefined || scaledOf(told, 4) === scaledOf(row.lineAmount, 4)) return [];
+  return [`The line total ${told} does not match the expected line total ${row.lineAmount}`];
+}
+
+function isNumber(value: ExactJson | undefined): boolean {
+  return value === undefined || value === null || (typeof value === "string" && isDecimalText(value));
+}
+
+function rounded(value: ExactJson | undefined, places: number): string | undefined {
+  const text = filledTextOf(value);
+  return text === undefined ? undefined : decimalTextOf(scaledOf(text, places), places);
+}

@@ -1,0 +1,90 @@
+/**
+ * Xero's limits of calls: a minute, a day, at once for an organisation, a minute for an app. Facts: facts-ledger section 1.7.
+ * Counted in memory, so a restart opens new windows; documents do not depend on them.
+ */
+import { type DemoAnswer, limitAnswer } from "./answers.ts";
+
+/** How many calls are taken. */
+export interface DemoLimits {
+  readonly minute: number;
+  readonly day: number;
+  readonly concurrent: number;
+  readonly appMinute: number;
+}
+
+/** Far above Xero's 60, 5,000, 5 and 10,000: a demo should show billing, not waiting. Tests set Xero's own. */
+export const generousLimits: DemoLimits = { minute: 60_000, day: 50_000_000, concurrent: 50, appMinute: 600_000 };
+
+/** A call that was let in: its headers, and what to do when it is over. */
+export interface Admitted {
+  readonly kind: "admitted";
+  readonly headers: Readonly<Record<string, string>>;
+  readonly leave: () => void;
+}
+
+/** Lets calls in or turns them away. */
+export interface LimitBook {
+  enter(tenantId: string, clientId: string): Admitted | { readonly kind: "turned_away"; readonly answer: DemoAnswer };
+}
+
+interface Window {
+  startedAt: number;
+  used: number;
+}
+
+const minuteMs = 60_000;
+const dayMs = 86_400_000;
+
+/** Counters for all organisations. Windows are fixed and start with the first call, as Xero's do. */
+export function createLimitBook(limits: DemoLimits): LimitBook {
+  const windows = new Map<string, Window>();
+  const running = new Map<string, number>();
+
+  const windowOf = (key: string, lengthMs: number): Window => {
+    const now = performance.now();
+    const known = windows.get(key);
+    if (known && now - known.startedAt < lengthMs) return known;
+    const opened = { startedAt: now, used: 0 };
+    windows.set(key, opened);
+    return opened;
+  };
+
+  return {
+    enter(tenantId, clientId) {
+      const counted = [
+        {
+          problem: "minute",
+          most: limits.minute,
+          lengthMs: minuteMs,
+          window: windowOf(`minute ${tenantId}`, minuteMs),
+        },
+        { problem: "day", most: limits.day, lengthMs: dayMs, window: windowOf(`day ${tenantId}`, dayMs) },
+        {
+          problem: "appminute",
+          most: limits.appMinute,
+          lengthMs: minuteMs,
+          window: windowOf(`app ${clientId}`, minuteMs),
+        },
+      ] as const;
+      const hit = counted.find(({ most, window }) => window.used >= most);
+      if (hit) {
+        const waitMs = hit.window.startedAt + hit.lengthMs - performance.now();
+        return { kind: "turned_away", answer: limitAnswer(hit.problem, Math.max(1, Math.ceil(waitMs / 1_000))) };
+      }
+      const atOnce = running.get(tenantId) ?? 0;
+      if (atOnce >= limits.concurrent) return { kind: "turned_away", answer: limitAnswer("concurrent", 1) };
+      running.set(tenantId, atOnce + 1);
+      for (const { window } of counted) window.used += 1;
+      const [minute, day, app] = counted.map(({ most, window }) => String(most - window.used));
+      return {
+        kind: "admitted",
+        headers: {
+          "x-minlimit-remaining": minute ?? "0",
+          "x-daylimit-remaining": day ?? "0",
+          "x-appminlimit-remaining": app ?? "0",
+        },
+        leave: () => running.set(tenantId, (running.get(tenantId) ?? 1) - 1),
+      };
+    },
+  };
+}

@@ -1,0 +1,122 @@
+/** Reads the query of a list (where, order, page, If-Modified-Since, comma lists) into SQL conditions with parameters. */
+
+/** How Xero's names of a resource map onto columns; only these can be filtered and ordered by. */
+export interface ListColumns {
+  readonly fields: Readonly<Record<string, string>>;
+  readonly id: string;
+}
+
+/** Conditions with their parameters; `$1` is the tenant. */
+export interface ListQuery {
+  readonly conditions: readonly string[];
+  readonly values: readonly unknown[];
+  readonly order: string;
+  readonly page: number | null;
+  readonly pageSize: number;
+}
+
+/** A query that cannot be read; the text goes into a 400. */
+export interface UnreadableQuery {
+  readonly kind: "unreadable";
+  readonly message: string;
+}
+
+// Xero's own page sizes.
+const defaultPageSize = 100;
+const maxPageSize = 1_000;
+
+// One comparison; a text has its quotes and backslashes escaped.
+const comparisonPattern = /^\s*([A-Za-z.]+)\s*(==|!=)\s*(?:Guid\("([^"]*)"\)|"((?:[^"\\]|\\.)*)")\s*/;
+const joinPattern = /^(AND|OR|&&|\|\|)\s*/i;
+
+/** Reads `where`, `order`, `page`, `pageSize` and If-Modified-Since. `lists` maps query names of comma lists onto columns. */
+export function readListQuery(
+  tenantId: string,
+  query: URLSearchParams,
+  modifiedSince: string,
+  columns: ListColumns,
+  lists: Readonly<Record<string, string>>,
+): ListQuery | UnreadableQuery {
+  const conditions = ["tenant_id = $1"];
+  const values: unknown[] = [tenantId];
+  const bind = (value: unknown) => `$${values.push(value)}`;
+
+  for (const [name, column] of Object.entries(lists)) {
+    const wanted = query.get(name);
+    if (wanted) conditions.push(`${column}::text = any(${bind(wanted.split(","))}::text[])`);
+  }
+  if (modifiedSince !== "") {
+    const since = instantOfHeader(modifiedSince);
+    if (since === null) return unreadable("If-Modified-Since is not a date");
+    conditions.push(`updated_at > ${bind(since)}`);
+  }
+  const where = query.get("where");
+  if (where) {
+    const condition = readWhere(where, columns, bind);
+    if (condition === null) return unreadable(`The where clause cannot be read: ${where}`);
+    conditions.push(`(${condition})`);
+  }
+  const order = readOrder(query.get("order"), columns);
+  if (order === null) return unreadable("The order clause cannot be read");
+  const page = query.get("page");
+  const pageSize = Number(query.get("pageSize") ?? defaultPageSize);
+  return {
+    conditions,
+    values,
+    order,
+    page: page === null ? null : Math.max(1, Number(page) || 1),
+    pageSize: pageSize >= 1 && pageSize <= maxPageSize ? Math.floor(pageSize) : defaultPageSize,
+  };
+}
+
+/** The clauses after FROM, with the page's limit where there is one. */
+export function clausesOf(query: ListQuery): string {
+  const page = query.page === null ? "" : ` limit ${query.pageSize} offset ${(query.page - 1) * query.pageSize}`;
+  return `where ${query.conditions.join(" and ")} order by ${query.order}${page}`;
+}
+
+/** The `pagination` member of a paged list; nothing for one without page. */
+export function paginationOf(query: ListQuery, itemCount: number): object {
+  if (query.page === null) return {};
+  const pageCount = Math.ceil(itemCount / query.pageSize);
+  return { pagination: { page: query.page, pageSize: query.pageSize, pageCount, itemCount } };
+}
+
+// Without a zone the time is in UTC, as Xero reads it.
+function instantOfHeader(text: string): Date | null {
+  const hasZone = /(?:Z|[+-]\d{2}:?\d{2}|GMT|UTC)/i.test(text.slice(10));
+  const at = new Date(hasZone ? text : `${text}Z`);
+  return Number.isNaN(at.getTime()) ? null : at;
+}
+
+function readWhere(text: string, columns: ListColumns, bind: (value: unknown) => string): string | null {
+  let rest = text.trim();
+  let condition = "";
+  for (;;) {
+    const match = comparisonPattern.exec(rest);
+    if (!match) return null;
+    const [whole, field = "", operator, guid, quoted] = match;
+    const column = Object.hasOwn(columns.fields, field) ? columns.fields[field] : undefined;
+    if (column === undefined) return null;
+    const value = guid ?? (quoted ?? "").replace(/\\(.)/g, "$1");
+    condition += `${column}::text ${operator === "==" ? "=" : "is distinct from"} ${bind(value)}`;
+    rest = rest.slice(whole.length);
+    if (rest === "") return condition;
+    const join = joinPattern.exec(rest);
+    if (!join) return null;
+    condition += join[1] === "&&" || join[1]?.toUpperCase() === "AND" ? " and " : " or ";
+    rest = rest.slice(join[0].length);
+  }
+}
+
+function readOrder(text: string | null, columns: ListColumns): string | null {
+  if (text === null || text.trim() === "") return `updated_at, ${columns.id}`;
+  const match = /^([A-Za-z.]+)(?:\s+(ASC|DESC))?$/i.exec(text.trim());
+  const field = match?.[1] ?? "";
+  const column = Object.hasOwn(columns.fields, field) ? columns.fields[field] : undefined;
+  return column === undefined ? null : `${column} ${match?.[2] ?? "asc"}, ${columns.id}`;
+}
+
+function unreadable(message: string): UnreadableQuery {
+  return { kind: "unreadable", message };
+}

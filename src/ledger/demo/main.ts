@@ -1,0 +1,46 @@
+/** The demo ledger as a process of its own: settings from the environment, one line once it listens, a clean end on a signal. */
+import { startDemoLedger } from "./server.ts";
+
+// Any free-looking number of its own; npm start gives another where it wants one.
+const defaultPort = 4_010;
+
+const databaseUrl = process.env.DATABASE_URL;
+const port = Number(process.env.DEMO_LEDGER_PORT ?? defaultPort);
+
+if (!databaseUrl) {
+  end("DATABASE_URL is not set: the demo ledger keeps its documents in PostgreSQL.");
+} else if (!Number.isInteger(port) || port < 0 || port > 65_535) {
+  end("DEMO_LEDGER_PORT is not a port.");
+} else {
+  try {
+    const ledger = await startDemoLedger({
+      databaseUrl,
+      port,
+      ...(process.env.DEMO_LEDGER_HOST ? { host: process.env.DEMO_LEDGER_HOST } : {}),
+      faults: process.env.DEMO_LEDGER_FAULTS === "1",
+      log: (line) => console.error(JSON.stringify(line)),
+    });
+    console.log(JSON.stringify({ event: "listening", url: ledger.url, port: ledger.port }));
+    const stop = () => {
+      ledger.stop().then(
+        () => process.exit(0),
+        (error: Error) => end(error.message),
+      );
+    };
+    process.once("SIGTERM", stop);
+    process.once("SIGINT", stop);
+  } catch (error) {
+    end(reasonOf(error));
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const isTaken = error instanceof Error && "code" in error && error.code === "EADDRINUSE";
+  if (isTaken) return `Port ${port} is taken: set DEMO_LEDGER_PORT to another one.`;
+  return error instanceof Error ? error.message : String(error);
+}
+
+function end(message: string): void {
+  console.error(message);
+  process.exit(1);
+}

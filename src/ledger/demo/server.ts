@@ -1,0 +1,168 @@
+/**
+ * The demo ledger: a server of our own that speaks the part of Xero's accounting API that billing uses, by Xero's rules.
+ * Documents live in PostgreSQL, so a restart loses nothing. Facts: facts-ledger section 3.4.
+ */
+import { randomUUID } from "node:crypto";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { setTimeout as pause } from "node:timers/promises";
+import { type DemoAnswer, jsonAnswer } from "./answers.ts";
+import { openDatabase } from "./database.ts";
+import { createFaultBook } from "./faults.ts";
+import { type DemoOutcome, type DemoParts, type DemoRequest, failedAnswer, handle } from "./gate.ts";
+import { forgetOldKeys } from "./keyed-write.ts";
+import { createLimitBook, type DemoLimits, generousLimits } from "./limits.ts";
+import { createTenantBook } from "./tenants.ts";
+
+/** What the server tells of itself: something that went wrong inside. */
+export type DemoLog = (line: { readonly event: string; readonly cause: string }) => void;
+
+/**
+ * How to start it. `port` 0 takes a free one; `host` is the loopback address if absent, because the admin routes have no
+ * credentials. `faults` lets tests order faults. `limits` replaces some of the generous defaults.
+ */
+export interface DemoLedgerOptions {
+  readonly databaseUrl: string;
+  readonly port: number;
+  readonly host?: string;
+  readonly faults?: boolean;
+  readonly limits?: Partial<DemoLimits>;
+  readonly log?: DemoLog;
+}
+
+/** A running demo ledger. `url` has no path: the API is below `/api.xro/2.0`, the identity at `/connect/token`. */
+export interface DemoLedger {
+  readonly url: string;
+  readonly port: number;
+  /** Answers what is under way, cuts what hangs, closes the database. */
+  stop(): Promise<void>;
+}
+
+// Xero's cap as its size page has it (facts-ledger section 1.1).
+const maxBodyBytes = 3_500_000;
+
+// Clients keep their connections over pauses between calls; Node's 5 s would cut them in the middle of a send.
+const keepAliveMs = 65_000;
+
+// Keys live six minutes: clearing them once a minute keeps the table small.
+const forgetEveryMs = 60_000;
+
+// A request that is still working after this is cut when the server stops.
+const stopWithinMs = 2_000;
+
+/** Starts the demo ledger; resolves once it listens. Fails where the database or the port cannot be had. */
+export async function startDemoLedger(options: DemoLedgerOptions): Promise<DemoLedger> {
+  const log = options.log ?? (() => undefined);
+  const pool = await openDatabase(options.databaseUrl, (error) =>
+    log({ event: "idle_connection", cause: error.message }),
+  );
+  const stopping = new AbortController();
+  const parts: DemoParts = {
+    pool,
+    tenants: createTenantBook(pool),
+    limits: createLimitBook({ ...generousLimits, ...options.limits }),
+    faults: options.faults === true ? createFaultBook() : null,
+    wait: (delayMs) => pause(delayMs, undefined, { signal: stopping.signal }).catch(() => undefined),
+  };
+  const server = createServer((incoming, response) => void serve(parts, log, incoming, response));
+  server.keepAliveTimeout = keepAliveMs;
+  server.headersTimeout = 10_000;
+  server.requestTimeout = 30_000;
+  try {
+    await listen(server, options.port, options.host ?? "127.0.0.1");
+  } catch (error) {
+    await pool.end();
+    throw error;
+  }
+  const forgetting = setInterval(() => {
+    forgetOldKeys(pool).catch((error: Error) => log({ event: "forget_keys", cause: error.message }));
+  }, forgetEveryMs);
+  forgetting.unref();
+  const address = server.address();
+  const port = typeof address === "object" && address ? address.port : options.port;
+  return {
+    url: `http://${options.host ?? "127.0.0.1"}:${port}`,
+    port,
+    async stop() {
+      clearInterval(forgetting);
+      stopping.abort();
+      await close(server);
+      await pool.end();
+    },
+  };
+}
+
+async function serve(
+  parts: DemoParts,
+  log: DemoLog,
+  incoming: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  // A client that goes away is no fault of ours; without a listener its error would end the process.
+  incoming.on("error", () => undefined);
+  response.on("error", () => undefined);
+  try {
+    const text = await readBody(incoming);
+    if (text === null) return tell(response, jsonAnswer(413, { Title: "Request Entity Too Large", Status: 413 }));
+    settle(response, await handle(parts, requestOf(incoming, text)));
+  } catch (error) {
+    log({ event: "request_failed", cause: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    tell(response, failedAnswer());
+  }
+}
+
+function settle(response: ServerResponse, outcome: DemoOutcome): void {
+  if (outcome.kind === "answer") tell(response, outcome.answer);
+  if (outcome.kind === "cut") response.destroy();
+}
+
+function tell(response: ServerResponse, answer: DemoAnswer): void {
+  if (response.destroyed || response.headersSent) return;
+  const length = Buffer.byteLength(answer.body);
+  const headers = { ...answer.headers, "content-length": String(length), "xero-correlation-id": randomUUID() };
+  response.writeHead(answer.status, headers).end(answer.body);
+}
+
+function requestOf(incoming: IncomingMessage, text: string): DemoRequest {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(incoming.headers)) {
+    if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(", ") : value;
+  }
+  return {
+    method: incoming.method ?? "GET",
+    url: new URL(incoming.url ?? "/", "http://demo"),
+    headers,
+    text,
+  };
+}
+
+// Null where the body is over the cap; the rest of it is read and dropped, so that the client hears the answer.
+async function readBody(incoming: IncomingMessage): Promise<string | null> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of incoming) {
+    size += chunk.length;
+    if (size <= maxBodyBytes) chunks.push(chunk);
+  }
+  return size > maxBodyBytes ? null : Buffer.concat(chunks).toString("utf8");
+}
+
+function listen(server: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    const cut = setTimeout(() => server.closeAllConnections(), stopWithinMs);
+    server.close(() => {
+      clearTimeout(cut);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}

@@ -1,0 +1,93 @@
+/** The organisations of the demo ledger and the credentials of their custom connections. */
+import { createHash, randomUUID } from "node:crypto";
+import type pg from "pg";
+import { violatedIndex } from "./database.ts";
+
+/** An organisation. Its secret is kept as a hash only. */
+export interface Tenant {
+  readonly tenantId: string;
+  readonly name: string;
+  readonly currency: string;
+  readonly timezone: string;
+  readonly clientId: string;
+  readonly secretHash: string;
+  readonly periodLockDate: string | null;
+  readonly createdAt: Date;
+}
+
+/** What an organisation is made from. Without `tenantId` the client's organisation is meant, or a new one. */
+export interface TenantDraft {
+  readonly tenantId: string | null;
+  readonly name: string;
+  readonly currency: string;
+  readonly timezone: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly periodLockDate: string | null;
+}
+
+/** Finds and makes organisations. */
+export interface TenantBook {
+  /** Makes the organisation, or gives the one that is there these values; null where another one has the client id. */
+  put(draft: TenantDraft): Promise<Tenant | null>;
+  byId(tenantId: string): Promise<Tenant | null>;
+  byClient(clientId: string): Promise<Tenant | null>;
+}
+
+// Another server on this database may change a tenant: what is remembered is never older than this.
+const rememberedMs = 1_000;
+
+const columns = `tenant_id as "tenantId", name, currency, timezone, client_id as "clientId", secret_hash as "secretHash",
+  period_lock_date::text as "periodLockDate", created_at as "createdAt"`;
+
+const putStatement = `
+insert into demo_ledger.tenants (tenant_id, name, currency, timezone, client_id, secret_hash, period_lock_date)
+values (coalesce($1::uuid, (select tenant_id from demo_ledger.tenants where client_id = $5), $8::uuid),
+        $2, $3, $4, $5, $6, $7::date)
+on conflict (tenant_id) do update set name = excluded.name, currency = excluded.currency, timezone = excluded.timezone,
+  client_id = excluded.client_id, secret_hash = excluded.secret_hash, period_lock_date = excluded.period_lock_date
+returning ${columns}`;
+
+/** The organisations in this database. */
+export function createTenantBook(pool: pg.Pool): TenantBook {
+  const remembered = new Map<string, { readonly tenant: Tenant; readonly until: number }>();
+
+  return {
+    async put(draft) {
+      remembered.clear();
+      const { tenantId, name, currency, timezone, clientId, clientSecret, periodLockDate } = draft;
+      const secretHash = hashOfSecret(clientSecret);
+      const values = [tenantId, name, currency, timezone, clientId, secretHash, periodLockDate, randomUUID()];
+      try {
+        const { rows } = await pool.query<Tenant>(putStatement, values);
+        return rows[0] ?? null;
+      } catch (error) {
+        if (violatedIndex(error) === "tenants_client_id_key") return null;
+        throw error;
+      }
+    },
+
+    async byId(tenantId) {
+      const known = remembered.get(tenantId);
+      if (known && performance.now() < known.until) return known.tenant;
+      const { rows } = await pool.query<Tenant>(`select ${columns} from demo_ledger.tenants where tenant_id = $1`, [
+        tenantId,
+      ]);
+      const [tenant] = rows;
+      if (tenant) remembered.set(tenantId, { tenant, until: performance.now() + rememberedMs });
+      return tenant ?? null;
+    },
+
+    async byClient(clientId) {
+      const { rows } = await pool.query<Tenant>(`select ${columns} from demo_ledger.tenants where client_id = $1`, [
+        clientId,
+      ]);
+      return rows[0] ?? null;
+    },
+  };
+}
+
+/** SHA-256 of a client secret in hex. */
+export function hashOfSecret(secret: string): string {
+  return createHash("sha256").update(secret).digest("hex");
+}

@@ -1,0 +1,222 @@
+/** What every ledger must do, run over the registry: a second ledger adds a line to `connectors` and is held to all of it. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type LedgerKind, ledgers } from "../../src/ledger/index.ts";
+import type { Ledger, LedgerContact, LedgerInvoice } from "../../src/ledger/port.ts";
+import { aCall, aLine, contactDraft, type DemoWorld, invoiceDraft, okOf, startDemoWorld } from "./demo-world.ts";
+
+const connectors = {
+  xero: async (world: DemoWorld) => ledgers.xero(await world.connect()),
+} satisfies Record<LedgerKind, (world: DemoWorld) => Promise<Ledger>>;
+
+let world: DemoWorld;
+beforeAll(async () => {
+  world = await startDemoWorld();
+});
+afterAll(() => world.stop());
+
+describe.each(Object.entries(connectors))("%s", (_kind, connect) => {
+  let ledger: Ledger;
+  let contact: LedgerContact;
+
+  beforeAll(async () => {
+    ledger = await connect(world);
+    contact = okOf(okOf(await ledger.createContacts(aCall("c1"), [contactDraft()]))[0]);
+  });
+  afterAll(() => ledger.close());
+
+  async function make(changes: Parameters<typeof invoiceDraft>[1] = {}): Promise<LedgerInvoice> {
+    const answers = okOf(await ledger.createInvoices(aCall(), [invoiceDraft(contact.id, changes)]));
+    return okOf(answers[0]);
+  }
+
+  test("it says whom it is connected to", async () => {
+    const organisation = okOf(await ledger.describe(aCall()));
+    expect(organisation).toMatchObject({ name: "Test Ltd", currency: "GBP", periodLockDate: null });
+    expect(organisation.capabilities.draft).toBe(true);
+  });
+
+  test("mapping lists tell what an invoice can carry", async () => {
+    const accounts = okOf(await ledger.listMappingOptions(aCall(), "accounts"));
+    expect(accounts).toContainEqual({ code: "200", name: "Sales", active: true, usableForRevenue: true });
+    expect(accounts.find(({ code }) => code === "205")).toMatchObject({ active: false });
+    expect(accounts.find(({ code }) => code === "400")).toMatchObject({ usableForRevenue: false });
+    const rates = okOf(await ledger.listMappingOptions(aCall(), "tax_rates"));
+    expect(rates.find(({ code }) => code === "INPUT2")).toMatchObject({ usableForRevenue: false });
+    const currencies = okOf(await ledger.listMappingOptions(aCall(), "currencies"));
+    expect(currencies.map(({ code }) => code)).toContain("GBP");
+  });
+
+  test("a contact comes back as it was made, by id and by code", async () => {
+    const draft = contactDraft({ code: 'A "quoted" \\ code', firstName: null });
+    const [made] = okOf(await ledger.createContacts(aCall(), [draft]));
+    const contactMade = okOf(made);
+    expect(contactMade).toMatchObject({ ...draft, status: "active", mergedInto: null });
+    expect(okOf(await ledger.getContact(aCall(), contactMade.id))).toEqual(contactMade);
+    const found = okOf(await ledger.findContacts(aCall(), { codes: [draft.code, "nobody's"] }));
+    expect(found).toEqual([contactMade]);
+  });
+
+  test("a contact whose name or code is taken is refused and the others of the call are made", async () => {
+    const drafts = [
+      contactDraft({ name: contact.name }),
+      contactDraft(),
+      contactDraft({ code: contact.code ?? "" }),
+      contactDraft({ name: "<b>" }),
+    ];
+    const answers = okOf(await ledger.createContacts(aCall(), drafts));
+    expect(answers.map((answer) => (answer.kind === "refused" ? answer.reason : answer.kind))).toEqual([
+      "duplicate_contact",
+      "ok",
+      "duplicate_contact",
+      "validation",
+    ]);
+  });
+
+  test("contacts are listed by change, each at least once over all pages", async () => {
+    const drafts = Array.from({ length: 30 }, () => contactDraft());
+    const made = okOf(await ledger.createContacts(aCall(), drafts)).map(okOf);
+    const page = okOf(await ledger.listContacts(aCall(), {}));
+    const ids = page.contacts.map(({ id }) => id);
+    expect(ids).toEqual(expect.arrayContaining(made.map(({ id }) => id)));
+    expect(page.cursor).toBeNull();
+    const later = new Date(Date.now() + 60_000).toISOString();
+    expect(okOf(await ledger.listContacts(aCall(), { since: later })).contacts).toEqual([]);
+  });
+
+  test("an invoice comes back as it was made", async () => {
+    const draft = invoiceDraft(contact.id);
+    const [answer] = okOf(await ledger.createInvoices(aCall("op-1"), [draft]));
+    const invoice = okOf(answer);
+    expect(invoice).toMatchObject({
+      number: draft.number,
+      reference: "PO 42",
+      contactId: contact.id,
+      status: "draft",
+      currency: "GBP",
+      issueDate: "2026-03-01",
+      dueDate: "2026-03-15",
+      subtotal: "31.5000",
+      tax: "0.0000",
+      total: "31.5000",
+      amountDue: "31.5000",
+      amountPaid: "0.0000",
+      amountCredited: "0.0000",
+      sent: false,
+      sourceUrl: draft.sourceUrl,
+    });
+    expect(invoice.lines).toMatchObject([{ description: "Seats", amount: "31.5000" }]);
+    expect(okOf(await ledger.getInvoice(aCall(), invoice.id))).toEqual(invoice);
+    expect(okOf(await ledger.findInvoices(aCall(), { numbers: [draft.number, "none"] }))).toEqual([invoice]);
+  });
+
+  test("a number with a comma is found again", async () => {
+    const invoice = await make({ number: `A,B "${crypto.randomUUID()}"` });
+    expect(okOf(await ledger.findInvoices(aCall(), { numbers: [invoice.number] }))).toEqual([invoice]);
+  });
+
+  test.each(["draft", "awaiting_approval", "approved"] as const)("an invoice is made as %s", async (status) => {
+    expect(await make({ status })).toMatchObject({ status });
+  });
+
+  test("tax is on top, inside or absent, as the draft says", async () => {
+    const lines = [aLine("1", "12.0000", "12.0000", "OUTPUT2")];
+    expect(await make({ lines })).toMatchObject({ subtotal: "12.0000", tax: "2.4000", total: "14.4000" });
+    expect(await make({ lines, lineAmounts: "inclusive" })).toMatchObject({ subtotal: "10.0000", total: "12.0000" });
+    expect(await make({ lines, lineAmounts: "none" })).toMatchObject({ tax: "0.0000", total: "12.0000" });
+  });
+
+  test("a line comes to its amount even where quantity times price does not", async () => {
+    const lines = [
+      aLine("2.5", "10.3330", "25.8300"),
+      aLine("3", "0.3333", "1.0000"),
+      aLine("1", "-0.8300", "-0.8300"),
+    ];
+    const invoice = await make({ lines });
+    expect(invoice.total).toBe("26.0000");
+    expect(invoice.lines.map(({ description }) => description)).toEqual([
+      "Seats (2.5 × 10.333 = 25.83)",
+      "Seats (3 × 0.3333 = 1)",
+      "Seats",
+    ]);
+  });
+
+  test("fifty invoices go in one call and each draft gets its own answer, in order", async () => {
+    const drafts = Array.from({ length: 50 }, (_, index) =>
+      invoiceDraft(contact.id, { lines: [aLine("1", `${index + 1}.0000`, `${index + 1}.0000`)] }),
+    );
+    const bad = [7, 23, 49];
+    const sent = drafts.map((draft, index) => (bad.includes(index) ? { ...draft, currency: "ZMW" } : draft));
+    const answers = okOf(await ledger.createInvoices(aCall("batch"), sent));
+    answers.forEach((answer, index) => {
+      if (bad.includes(index)) expect(answer).toMatchObject({ kind: "refused", reason: "currency_not_enabled" });
+      else expect(okOf(answer)).toMatchObject({ number: sent[index]?.number, total: `${index + 1}.0000` });
+    });
+    const found = okOf(await ledger.findInvoices(aCall(), { numbers: drafts.map(({ number }) => number) }));
+    expect(found).toHaveLength(47);
+  });
+
+  test.each([
+    ["account_invalid", { lines: [{ ...aLine("1", "1", "1"), accountCode: "205" }] }],
+    ["account_invalid", { lines: [{ ...aLine("1", "1", "1"), accountCode: "nope" }] }],
+    ["tax_invalid", { lines: [aLine("1", "1", "1", "INPUT2")] }],
+    ["currency_not_enabled", { currency: "ZMW" }],
+    ["validation", { lines: [] }],
+  ] as const)("what the ledger cannot book is refused as %s in its own words", async (reason, changes) => {
+    const [answer] = okOf(await ledger.createInvoices(aCall(), [invoiceDraft(contact.id, changes)]));
+    expect(answer).toMatchObject({ kind: "refused", reason, messages: [expect.stringMatching(/.{10}/)] });
+  });
+
+  test("a number that is taken is refused and the first invoice stays as it is", async () => {
+    const first = await make();
+    const [answer] = okOf(
+      await ledger.createInvoices(aCall(), [invoiceDraft(contact.id, { number: first.number, reference: "another" })]),
+    );
+    expect(answer).toMatchObject({ kind: "refused", reason: "duplicate_number" });
+    expect(okOf(await ledger.getInvoice(aCall(), first.id))).toEqual(first);
+  });
+
+  test("an invoice or contact that is not there is refused as not found", async () => {
+    expect(await ledger.getInvoice(aCall(), crypto.randomUUID())).toMatchObject({
+      kind: "refused",
+      reason: "not_found",
+    });
+    expect(await ledger.getContact(aCall(), crypto.randomUUID())).toMatchObject({ reason: "not_found" });
+    expect(okOf(await ledger.findInvoices(aCall(), { numbers: ["nothing"] }))).toEqual([]);
+    expect(okOf(await ledger.findInvoices(aCall(), { numbers: [] }))).toEqual([]);
+  });
+
+  test.each([
+    ["draft", "deleted"],
+    ["awaiting_approval", "deleted"],
+    ["approved", "voided"],
+  ] as const)("removing one that is %s leaves it %s, and again is no error", async (status, outcome) => {
+    const invoice = await make({ status });
+    const removal = okOf(await ledger.removeInvoice(aCall(), invoice.id));
+    expect(removal).toMatchObject({ outcome, invoice: { status: outcome, amountDue: "0.0000" } });
+    expect(okOf(await ledger.removeInvoice(aCall(), invoice.id))).toMatchObject({ outcome: "already_removed" });
+  });
+
+  test("removing what is not there says so", async () => {
+    const removal = okOf(await ledger.removeInvoice(aCall(), crypto.randomUUID()));
+    expect(removal).toEqual({ outcome: "not_found", invoice: null });
+  });
+
+  test("an approved invoice over nothing can be removed", async () => {
+    const invoice = await make({ status: "approved", lines: [aLine("1", "0.0000", "0.0000")] });
+    expect(okOf(await ledger.removeInvoice(aCall(), invoice.id))).toMatchObject({ outcome: "voided" });
+  });
+
+  test("another organisation's documents are not there", async () => {
+    const invoice = await make();
+    const other = await connect(world);
+    try {
+      expect(await other.getInvoice(aCall(), invoice.id)).toMatchObject({ kind: "refused", reason: "not_found" });
+      expect(okOf(await other.findInvoices(aCall(), { numbers: [invoice.number] }))).toEqual([]);
+      expect(okOf(await other.findContacts(aCall(), { codes: [contact.code ?? ""] }))).toEqual([]);
+      const [answer] = okOf(await other.createInvoices(aCall(), [invoiceDraft(contact.id)]));
+      expect(answer).toMatchObject({ kind: "refused" });
+    } finally {
+      await other.close();
+    }
+  });
+});

@@ -1,0 +1,128 @@
+/** What the system tests of the ledger stand on: a database, a demo ledger on it with faults, and organisations in it. */
+import { randomUUID } from "node:crypto";
+import { type DemoLedger, type DemoLedgerOptions, startDemoLedger } from "../../src/ledger/demo/server.ts";
+import type {
+  LedgerAnswer,
+  LedgerCall,
+  LedgerContact,
+  LedgerContactDraft,
+  LedgerInvoiceDraft,
+} from "../../src/ledger/port.ts";
+import type { XeroConnection } from "../../src/ledger/xero/connection.ts";
+import { createXeroLedger } from "../../src/ledger/xero/create-xero-ledger.ts";
+import { freshDatabase } from "../support/database.ts";
+
+/** A demo ledger on a database of its own. */
+export interface DemoWorld {
+  readonly databaseUrl: string;
+  readonly demo: DemoLedger;
+  connect(): Promise<XeroConnection>;
+  order(fault: object): Promise<void>;
+  admin(path: string, body: object): Promise<Response>;
+  stop(): Promise<void>;
+}
+
+/** Starts one. `stop` also drops the database. */
+export async function startDemoWorld(options: Partial<DemoLedgerOptions> = {}): Promise<DemoWorld> {
+  const database = await freshDatabase();
+  const demo = await startDemoLedger({ databaseUrl: database.url, port: 0, faults: true, ...options });
+  const admin = (path: string, body: object) =>
+    fetch(`${demo.url}/demo/${path}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+  return {
+    databaseUrl: database.url,
+    demo,
+    admin,
+    connect: () => connectOrganisation(demo.url),
+    order: async (fault) => {
+      const answer = await admin("faults", fault);
+      if (answer.status !== 200) throw new Error(`fault refused: ${await answer.text()}`);
+    },
+    stop: async () => {
+      await demo.stop();
+      await database.drop();
+    },
+  };
+}
+
+/** Makes an organisation and gives the connection to it. */
+export async function connectOrganisation(url: string, changes: object = {}): Promise<XeroConnection> {
+  const credentials = { clientId: `client-${randomUUID()}`, clientSecret: `secret-${randomUUID()}` };
+  const answer = await fetch(`${url}/demo/tenants`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ name: "Test Ltd", currency: "GBP", timezone: "Europe/London", ...credentials, ...changes }),
+  });
+  const { tenantId } = (await answer.json()) as { tenantId: string };
+  return { tenantId, ...credentials, ...addresses(url) };
+}
+
+/** Where a demo ledger's API and identity service are. */
+export function addresses(url: string): Pick<XeroConnection, "baseUrl" | "identityUrl"> {
+  return { baseUrl: `${url}/api.xro/2.0`, identityUrl: `${url}/connect/token` };
+}
+
+/** A call with a deadline that only a broken test reaches. */
+export function aCall(...operationKeys: readonly string[]): LedgerCall {
+  return { deadlineMs: 20_000, operationKeys };
+}
+
+/** A call that gives up soon. */
+export function aShortCall(...operationKeys: readonly string[]): LedgerCall {
+  return { deadlineMs: 400, operationKeys };
+}
+
+/** The value of an answer that must be good. */
+export function okOf<T>(answer: LedgerAnswer<T> | undefined): T {
+  if (answer?.kind !== "ok") throw new Error(`not ok: ${JSON.stringify(answer)}`);
+  return answer.value;
+}
+
+/** A contact with names of its own. */
+export function contactDraft(changes: Partial<LedgerContactDraft> = {}): LedgerContactDraft {
+  const code = `C-${randomUUID().slice(0, 13)}`;
+  return {
+    code,
+    name: `Customer ${code}`,
+    firstName: "Ada",
+    lastName: "Lovelace",
+    email: "ada@example.com",
+    ...changes,
+  };
+}
+
+/** An invoice of one line of 3 × 10.50 without tax, under a number of its own. */
+export function invoiceDraft(contactId: string, changes: Partial<LedgerInvoiceDraft> = {}): LedgerInvoiceDraft {
+  return {
+    number: `SB-${randomUUID().slice(0, 13)}`,
+    reference: "PO 42",
+    contactId,
+    currency: "GBP",
+    issueDate: "2026-03-01",
+    dueDate: "2026-03-15",
+    lineAmounts: "exclusive",
+    status: "draft",
+    sourceUrl: "https://billing.example.com/invoices/1",
+    lines: [aLine("3", "10.5000", "31.5000")],
+    ...changes,
+  };
+}
+
+/** A line on the sales account without tax. */
+export function aLine(quantity: string, unitAmount: string, amount: string, taxType: string | null = "NONE") {
+  return { description: "Seats", quantity, unitAmount, amount, accountCode: "200", taxType };
+}
+
+/** A contact that is there. */
+export async function makeContact(connection: XeroConnection): Promise<LedgerContact> {
+  const ledger = createXeroLedger(connection);
+  try {
+    const [made] = okOf(await ledger.createContacts(aCall(), [contactDraft()]));
+    return okOf(made);
+  } finally {
+    await ledger.close();
+  }
+}
