@@ -1,0 +1,153 @@
+/**
+ * Answers REST requests: HTTP in, a message to the operation, its message or refusal out as JSON. It judges a request in
+ * the order of decisions §1 and knows no billing word; gate and call are given.
+ */
+import type { Message } from "@bufbuild/protobuf";
+import type { Operation } from "../rpc/operation.ts";
+import { errorEnvelope, type ToldError } from "./error-envelope.ts";
+import type { Exchange, HttpRequest, HttpResponse } from "./exchange.ts";
+import { assertAnnouncedSize, assertJsonBody, hasBody, readBody } from "./read-body.ts";
+import { RequestFault } from "./request-fault.ts";
+import { respond } from "./respond.ts";
+import type { FindRoute, RouteMatch } from "./routes.ts";
+
+/** Sets a header field of the response, in the place of one of the same name. */
+export type SetHeader = (name: string, value: string) => void;
+
+/** What the gateway stands on; `Pass` is what the gate gives an admitted request. */
+export interface GatewayParts<Pass> {
+  readonly findRoute: FindRoute;
+  /** Steps 2 to 5 of decisions §1, before the body is read: key, rate, scope, header `Idempotency-Key`. Throws its refusal. */
+  readonly pass: (
+    operation: Operation,
+    credentials: { readonly authorization: string | null; readonly idempotencyKey: string | null },
+    requestId: string,
+    setHeader: SetHeader,
+  ) => Promise<Pass>;
+  /** Validation, idempotency and the operation itself. Throws its refusal. */
+  readonly call: (
+    pass: Pass,
+    request: Message,
+    context: { readonly signal: AbortSignal; readonly setHeader: SetHeader },
+  ) => Promise<{ readonly message: object; readonly replayed: boolean }>;
+  /** Whose key it was, for the log. */
+  readonly organisationOf: (pass: Pass) => string;
+  /** Any error as it is told; what is no refusal is told as `internal_error`, and logged there. */
+  readonly tell: (error: unknown, requestId: string) => ToldError;
+  /** A fault of the gateway's own as a refusal that `tell` understands. */
+  readonly refusalOf: (fault: RequestFault) => Error;
+}
+
+/** The handler of every request that is none of the port's own paths. It answers all of them; it never throws. */
+export function restHandler<Pass>(
+  parts: GatewayParts<Pass>,
+): (request: HttpRequest, response: HttpResponse, exchange: Exchange) => Promise<void> {
+  return async (request, response, exchange) => {
+    const headers = responseHeaders(exchange);
+    const setHeader: SetHeader = (name, value) => replaceHeader(headers, name, value);
+    try {
+      const match = parts.findRoute(request.method ?? "", exchange.path);
+      if (match === null) throw unknownEndpoint(request, exchange);
+      const { operation } = match.route;
+      exchange.operation = operation.name;
+      const pass = await parts.pass(operation, credentialsOf(request), exchange.requestId, setHeader);
+      exchange.organisationId = parts.organisationOf(pass);
+      const message = await readRequest(match, request, response, exchange);
+      exchange.abort = new AbortController();
+      const context = { signal: exchange.abort.signal, setHeader };
+      const answer = await parts.call(pass, message, context);
+      const text = match.route.write(answer.message);
+      if (answer.replayed) headers.push("Idempotent-Replayed", "true");
+      respond(request, response, statusOf(operation, answer.message), headers, text);
+    } catch (error) {
+      const told = parts.tell(error instanceof RequestFault ? parts.refusalOf(error) : error, exchange.requestId);
+      exchange.code = told.code;
+      if (told.retryAfterSeconds !== null) setHeader("Retry-After", String(told.retryAfterSeconds));
+      respond(request, response, told.status, headers, errorEnvelope(told));
+    }
+  };
+}
+
+/** The header fields of every response with a JSON body that is not public: names and values in turn. */
+export function responseHeaders(exchange: Exchange): string[] {
+  return [
+    "Request-Id",
+    exchange.requestId,
+    "Content-Type",
+    "application/json",
+    "Cache-Control",
+    "no-store",
+    "X-Content-Type-Options",
+    "nosniff",
+  ];
+}
+
+function replaceHeader(headers: string[], name: string, value: string): void {
+  for (let index = 0; index < headers.length; index += 2) {
+    if (headers[index] === name) {
+      headers[index + 1] = value;
+      return;
+    }
+  }
+  headers.push(name, value);
+}
+
+function unknownEndpoint(request: HttpRequest, exchange: Exchange): RequestFault {
+  // A path is told back only as far as a person would read it.
+  return new RequestFault("unknown_endpoint", `There is no ${request.method} ${exchange.path.slice(0, 200)}`);
+}
+
+/** A repeated `Idempotency-Key` comes joined by a comma and a space, and is malformed for its space. */
+function credentialsOf(request: HttpRequest): { authorization: string | null; idempotencyKey: string | null } {
+  const { headers } = request;
+  const key = headers["idempotency-key"];
+  return { authorization: headers.authorization ?? null, idempotencyKey: typeof key === "string" ? key : null };
+}
+
+async function readRequest(
+  match: RouteMatch,
+  request: HttpRequest,
+  response: HttpResponse,
+  exchange: Exchange,
+): Promise<Message> {
+  const { route, parameters } = match;
+  const message =
+    route.readBody === null
+      ? readBare(match, request, exchange)
+      : await readWithBody(match, route.readBody, request, response, exchange);
+  for (const [index, name] of route.pathFields.entries()) {
+    (message as Message & Record<string, unknown>)[name] = parameters[index];
+  }
+  return message;
+}
+
+/** A read takes its parameters from the query; a body with it has no meaning and is refused rather than ignored. */
+function readBare(match: RouteMatch, request: HttpRequest, exchange: Exchange): Message {
+  if (hasBody(request)) throw new RequestFault("invalid_parameter", "This request takes no body");
+  return match.route.readQuery(exchange.query);
+}
+
+async function readWithBody(
+  match: RouteMatch,
+  read: (body: Uint8Array) => Message,
+  request: HttpRequest,
+  response: HttpResponse,
+  exchange: Exchange,
+): Promise<Message> {
+  assertAnnouncedSize(request);
+  if (exchange.awaitsContinue) response.writeContinue();
+  const body = await readBody(request);
+  const absent = body.length === 0 && match.route.operation.bodyOptional;
+  if (!absent) assertJsonBody(request);
+  // It knows no parameter, so that whatever stands there is refused.
+  match.route.readQuery(exchange.query);
+  return read(absent ? emptyObject : body);
+}
+
+const emptyObject = new TextEncoder().encode("{}");
+
+function statusOf(operation: Operation, message: object): number {
+  const { partialStatus } = operation;
+  const rejected = "rejected" in message && typeof message.rejected === "number" && message.rejected > 0;
+  return partialStatus !== null && rejected ? partialStatus : operation.successStatus;
+}

@@ -1,0 +1,144 @@
+/**
+ * Reads the tokens of a JSON text, strictly by RFC 8259, and knows the path of the member it stands at. What the tokens
+ * mean is `read-json.ts`'s; numbers are handed over as the text that was sent.
+ */
+import { RequestFault } from "./request-fault.ts";
+
+/** A position in a JSON text. Not shared: one reading, one cursor. */
+export interface Cursor {
+  readonly text: string;
+  at: number;
+  /** Names and indexes from the root to the value being read; only the first `depth` are meant. */
+  readonly path: (string | number)[];
+  depth: number;
+}
+
+/** A cursor at the start of the text. */
+export function cursorAt(text: string): Cursor {
+  return { text, at: 0, path: [], depth: 0 };
+}
+
+/** The path of the value being read, as `error.param` shows it: `events.3.quantity`; null at the root. */
+export function pathOf(cursor: Cursor): string | null {
+  return cursor.depth === 0 ? null : cursor.path.slice(0, cursor.depth).join(".");
+}
+
+/** Refuses the value being read: `invalid_parameter`, its path as `param`. */
+export function refuseValue(cursor: Cursor, expectation: string): never {
+  const path = pathOf(cursor);
+  throw new RequestFault("invalid_parameter", `${path ?? "The body"} ${expectation}`, path);
+}
+
+/** Refuses the text as no JSON: `invalid_parameter` without `param`. decisions §1, step 6. */
+export function refuseText(): never {
+  throw new RequestFault("invalid_parameter", "The body is not valid JSON");
+}
+
+/** Character codes of the tokens. */
+export const quote = 0x22;
+export const comma = 0x2c;
+export const minus = 0x2d;
+export const colon = 0x3a;
+export const openBracket = 0x5b;
+export const backslash = 0x5c;
+export const closeBracket = 0x5d;
+export const openBrace = 0x7b;
+export const closeBrace = 0x7d;
+const zero = 0x30;
+const nine = 0x39;
+
+/** Skips white space and returns the character there (NaN at the end of the text), without taking it. */
+export function peek(cursor: Cursor): number {
+  const { text } = cursor;
+  let at = cursor.at;
+  let code = text.charCodeAt(at);
+  while (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) code = text.charCodeAt(++at);
+  cursor.at = at;
+  return code;
+}
+
+/** Takes one character that must come next after white space; the text is no JSON otherwise. */
+export function take(cursor: Cursor, expected: number): void {
+  if (peek(cursor) !== expected) refuseText();
+  cursor.at++;
+}
+
+/** Takes a word (`true`, `false`, `null`) where it stands next; false, and nothing taken, where it does not. */
+export function takeWord(cursor: Cursor, word: string): boolean {
+  if (!cursor.text.startsWith(word, cursor.at)) return false;
+  cursor.at += word.length;
+  return true;
+}
+
+/**
+ * Takes a string; the cursor stands at its opening quote. NUL and lone surrogates are refused (decisions §1, Text); as
+ * the bytes were valid UTF-8, both can only come from an escape.
+ */
+export function takeString(cursor: Cursor): string {
+  const { text } = cursor;
+  const start = cursor.at + 1;
+  for (let at = start; ; at++) {
+    const code = text.charCodeAt(at);
+    if (code === quote) {
+      cursor.at = at + 1;
+      return text.slice(start, at);
+    }
+    if (code === backslash) return takeEscapedString(cursor, at);
+    // NaN, the end of the text, is not above it either.
+    if (!(code >= 0x20)) refuseText();
+  }
+}
+
+function takeEscapedString(cursor: Cursor, firstEscape: number): string {
+  const { text } = cursor;
+  let end = firstEscape;
+  for (let code = backslash; code !== quote; code = text.charCodeAt(end)) {
+    if (end >= text.length) refuseText();
+    end += code === backslash ? 2 : 1;
+  }
+  const value = parsed(text.slice(cursor.at, end + 1));
+  cursor.at = end + 1;
+  if (value.includes("\0") || !value.isWellFormed()) refuseValue(cursor, "must not contain NUL or a lone surrogate");
+  return value;
+}
+
+function parsed(literal: string): string {
+  try {
+    return JSON.parse(literal) as string;
+  } catch {
+    return refuseText();
+  }
+}
+
+const numberToken = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
+
+/** Takes a number as the text that was sent; nothing where none stands here. */
+export function takeNumberText(cursor: Cursor): string | null {
+  numberToken.lastIndex = cursor.at;
+  const match = numberToken.exec(cursor.text);
+  if (match === null) return null;
+  cursor.at = numberToken.lastIndex;
+  return match[0];
+}
+
+/**
+ * Takes an integer in its plain form, or returns NaN with nothing taken: `5.0`, `5e0`, `05` and `-0` have none. Beyond
+ * 2^53 the value is not exact; the caller's range ends far below.
+ */
+export function takeInteger(cursor: Cursor): number {
+  const { text } = cursor;
+  const negative = text.charCodeAt(cursor.at) === minus;
+  const start = negative ? cursor.at + 1 : cursor.at;
+  let at = start;
+  let value = 0;
+  let code = text.charCodeAt(at);
+  while (code >= zero && code <= nine) {
+    value = value * 10 + (code - zero);
+    code = text.charCodeAt(++at);
+  }
+  const leadingZero = text.charCodeAt(start) === zero && (at > start + 1 || negative);
+  const fraction = code === 0x2e || code === 0x65 || code === 0x45;
+  if (at === start || leadingZero || fraction) return Number.NaN;
+  cursor.at = at;
+  return negative ? -value : value;
+}

@@ -1,0 +1,74 @@
+/** Reads the bytes of a request's body within the limit, and holds its header fields to what the contract takes. */
+import type { HttpRequest } from "./exchange.ts";
+import { RequestFault } from "./request-fault.ts";
+
+/** decisions §1, step 6: a body over 1 MiB is refused. */
+export const maxBodyBytes = 1_048_576;
+
+/** Whether the request announces a body: one of unknown length counts, one of length 0 does not. */
+export function hasBody(request: HttpRequest): boolean {
+  const length = request.headers["content-length"];
+  if (length !== undefined) return length !== "0";
+  if (request.stream !== undefined) return !request.stream.endAfterHeaders;
+  return request.headers["transfer-encoding"] !== undefined;
+}
+
+/** Refuses a body that is announced to be over the limit, before any of it is read: `request_too_large`. */
+export function assertAnnouncedSize(request: HttpRequest): void {
+  if (Number(request.headers["content-length"] ?? 0) > maxBodyBytes) throw tooLarge();
+}
+
+/**
+ * The bytes of the body, empty where there is none. Throws `RequestFault` `request_too_large` as soon as the body is known
+ * to be over the limit (the rest stays unread), `invalid_parameter` where it ends early.
+ */
+export async function readBody(request: HttpRequest): Promise<Uint8Array> {
+  if (!hasBody(request)) return empty;
+  // A small body has come with its head, and HTTP/1.1 has it waiting: no event needs to be awaited.
+  if (request.stream === undefined && request.complete) return withinLimit((request.read() as Buffer | null) ?? empty);
+  return collected(request);
+}
+
+const empty = new Uint8Array(0);
+
+function tooLarge(): RequestFault {
+  return new RequestFault("request_too_large", "The body is larger than 1 MiB");
+}
+
+function withinLimit(body: Uint8Array): Uint8Array {
+  if (body.length > maxBodyBytes) throw tooLarge();
+  return body;
+}
+
+function collected(request: HttpRequest): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const onData = (chunk: Buffer) => {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length <= maxBodyBytes) return;
+      request.off("data", onData);
+      request.pause();
+      reject(tooLarge());
+    };
+    const endedEarly = () => reject(new RequestFault("invalid_parameter", "The body ended early"));
+    request.on("data", onData);
+    request.once("end", () => resolve(Buffer.concat(chunks, length)));
+    request.once("error", endedEarly);
+    request.once("close", endedEarly);
+  });
+}
+
+const contentType = /^application\/json(?:[ \t]*;[ \t]*charset=(?:utf-8|"utf-8"))?[ \t]*$/i;
+
+/** Refuses a body that is not plain JSON in UTF-8 by its header fields: `invalid_parameter`. decisions §1. */
+export function assertJsonBody(request: HttpRequest): void {
+  const type = request.headers["content-type"];
+  if (type !== "application/json" && !contentType.test(type ?? "")) {
+    throw new RequestFault("invalid_parameter", "Content-Type must be application/json, in UTF-8");
+  }
+  if (request.headers["content-encoding"] !== undefined) {
+    throw new RequestFault("invalid_parameter", "A Content-Encoding is not accepted");
+  }
+}

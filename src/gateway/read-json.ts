@@ -1,0 +1,249 @@
+/**
+ * Reads the body of a request into its message, strictly: compiled once for each message from its descriptor. Nothing is
+ * converted, ignored or guessed; what does not fit is refused with its path. Missing members stay unset: whether they may
+ * be missing is the validation's to say.
+ */
+import assert from "node:assert/strict";
+import { isUtf8 } from "node:buffer";
+import { create, type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
+import {
+  type Cursor,
+  closeBrace,
+  closeBracket,
+  colon,
+  comma,
+  cursorAt,
+  openBrace,
+  openBracket,
+  peek,
+  quote,
+  refuseText,
+  refuseValue,
+  take,
+  takeInteger,
+  takeNumberText,
+  takeString,
+  takeWord,
+} from "./json-cursor.ts";
+import { allowsNumber, enumJsonName, isInline, isNullable, jsonName } from "./json-shape.ts";
+import { RequestFault } from "./request-fault.ts";
+
+/** Reads one value; the cursor stands at its first character. */
+type ReadValue = (cursor: Cursor) => unknown;
+
+interface Member {
+  readonly localName: string;
+  /** One bit of the set of members seen: a duplicate is found by one operation. */
+  readonly bit: number;
+  readonly nullable: boolean;
+  readonly read: ReadValue;
+}
+
+/** A body deeper than this is never read. facts-performance §5.3; checked when compiling, as the descriptors bound it. */
+const maxDepth = 32;
+/** As many members as an integer has bits that can be told apart. */
+const maxMembers = 31;
+/** The longest name of a member that is not ours to be repeated in an answer: long enough to be recognised. */
+const longestToldName = 100;
+const maxInt32 = 2_147_483_647;
+const minInt32 = -2_147_483_648;
+
+/**
+ * Compiles the reader of a message: UTF-8 bytes in, the message out. Members named in `without` (those that the path
+ * carries) are unknown in the body. Throws `RequestFault` `invalid_parameter` for whatever is not a JSON object of exactly
+ * this shape; `param` is the path of the first fault, null where the body is no JSON object. decisions §1, step 6.
+ */
+export function compileReader(message: DescMessage, without: readonly string[] = []): (body: Uint8Array) => Message {
+  const readMembers = compileMembers(message, without, 1);
+  return (body) => {
+    const text = decode(body);
+    const cursor = cursorAt(text);
+    if (peek(cursor) !== openBrace) return refuseRoot(text);
+    try {
+      const value = readMembers(cursor);
+      // Anything but white space after the object is no JSON.
+      if (!Number.isNaN(peek(cursor))) refuseText();
+      return value;
+    } catch (error) {
+      if (error instanceof RequestFault && error.param !== null) assertJson(text);
+      throw error;
+    }
+  };
+}
+
+function decode(body: Uint8Array): string {
+  if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) {
+    throw new RequestFault("invalid_parameter", "The body must not begin with a byte order mark");
+  }
+  if (!isUtf8(body)) throw new RequestFault("invalid_parameter", "The body is not valid UTF-8");
+  return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8");
+}
+
+function refuseRoot(text: string): never {
+  assertJson(text);
+  throw new RequestFault("invalid_parameter", "The body must be a JSON object");
+}
+
+/** A text that is no JSON at all is told as that, though a fault of a member was met first. Only refusals pay for it. */
+function assertJson(text: string): void {
+  try {
+    JSON.parse(text);
+  } catch {
+    refuseText();
+  }
+}
+
+function compileMembers(
+  message: DescMessage,
+  without: readonly string[],
+  depth: number,
+): (cursor: Cursor) => Message & Record<string, unknown> {
+  assert(depth <= maxDepth, `${message.typeName} is nested too deeply`);
+  const fields = message.fields.filter((field) => !without.includes(field.name));
+  assert(fields.length <= maxMembers, `${message.typeName} has too many fields`);
+  const members = new Map(fields.map((field, index) => [jsonName(field), compileMember(field, index, depth)]));
+
+  return (cursor) => {
+    const value = create(message) as Message & Record<string, unknown>;
+    const level = cursor.depth;
+    cursor.at++;
+    if (peek(cursor) === closeBrace) {
+      cursor.at++;
+      return value;
+    }
+    for (let seen = 0; ; ) {
+      if (peek(cursor) !== quote) refuseText();
+      const name = takeString(cursor);
+      const member = members.get(name);
+      cursor.path[level] = name;
+      cursor.depth = level + 1;
+      if (member === undefined) return refuseName(cursor, name);
+      if ((seen & member.bit) !== 0) refuseValue(cursor, "is given twice");
+      seen |= member.bit;
+      take(cursor, colon);
+      peek(cursor);
+      const read = member.nullable && takeWord(cursor, "null") ? undefined : member.read(cursor);
+      if (read !== undefined) value[member.localName] = read;
+      cursor.depth = level;
+      if (peek(cursor) === closeBrace) break;
+      take(cursor, comma);
+      peek(cursor);
+    }
+    cursor.at++;
+    return value;
+  };
+}
+
+function refuseName(cursor: Cursor, name: string): never {
+  if (name.length > longestToldName) {
+    cursor.path[cursor.depth - 1] = `${name.slice(0, longestToldName).toWellFormed()}…`;
+  }
+  return refuseValue(cursor, "is not a member of this request");
+}
+
+function compileMember(field: DescField, index: number, depth: number): Member {
+  assert(!isInline(field), `${field}: an inline field has no meaning in a request`);
+  const bit = 1 << index;
+  return { localName: field.localName, bit, nullable: isNullable(field), read: compileValue(field, depth) };
+}
+
+function compileValue(field: DescField, depth: number): ReadValue {
+  switch (field.fieldKind) {
+    case "scalar":
+      return compileScalar(field, field.scalar);
+    case "enum":
+      return compileEnum(field);
+    case "message":
+      return compileObject(field.message, depth);
+    case "list":
+      return compileList(field, depth);
+    case "map":
+      return assert.fail(`${field}: maps are not part of the contract`);
+  }
+}
+
+function compileScalar(field: DescField, scalar: ScalarType): ReadValue {
+  switch (scalar) {
+    case ScalarType.STRING:
+      return allowsNumber(field) ? readStringOrNumber : readString;
+    case ScalarType.INT32:
+      return readInt32;
+    case ScalarType.BOOL:
+      return readBoolean;
+    default:
+      return assert.fail(`${field}: the contract has strings, 32-bit integers and booleans only`);
+  }
+}
+
+function readString(cursor: Cursor): string {
+  if (cursor.text.charCodeAt(cursor.at) !== quote) refuseValue(cursor, "must be a string");
+  return takeString(cursor);
+}
+
+function readStringOrNumber(cursor: Cursor): string {
+  if (cursor.text.charCodeAt(cursor.at) === quote) return takeString(cursor);
+  return takeNumberText(cursor) ?? refuseValue(cursor, "must be a string or a number");
+}
+
+function readInt32(cursor: Cursor): number {
+  const value = takeInteger(cursor);
+  if (Number.isNaN(value)) refuseValue(cursor, "must be a whole number, written plainly");
+  if (value > maxInt32 || value < minInt32) refuseValue(cursor, "is out of range");
+  return value;
+}
+
+function readBoolean(cursor: Cursor): boolean {
+  if (takeWord(cursor, "true")) return true;
+  if (takeWord(cursor, "false")) return false;
+  return refuseValue(cursor, "must be true or false");
+}
+
+function compileEnum(field: DescField & { readonly enum: NonNullable<DescField["enum"]> }): ReadValue {
+  // The zero value stands for unset: it has no word.
+  const values = field.enum.values.filter(({ number }) => number !== 0);
+  const numbers = new Map(values.map((value) => [enumJsonName(value), value.number]));
+  const expectation = `must be one of ${[...numbers.keys()].join(", ")}`;
+  return (cursor) => numbers.get(readString(cursor)) ?? refuseValue(cursor, expectation);
+}
+
+function compileObject(message: DescMessage, depth: number): ReadValue {
+  const readMembers = compileMembers(message, [], depth + 1);
+  return (cursor) => {
+    if (cursor.text.charCodeAt(cursor.at) !== openBrace) refuseValue(cursor, "must be an object");
+    return readMembers(cursor);
+  };
+}
+
+function compileList(field: DescField & { readonly fieldKind: "list" }, depth: number): ReadValue {
+  const readElement = compileElement(field, depth);
+  return (cursor) => {
+    if (cursor.text.charCodeAt(cursor.at) !== openBracket) refuseValue(cursor, "must be an array");
+    const elements: unknown[] = [];
+    const level = cursor.depth;
+    cursor.at++;
+    if (peek(cursor) !== closeBracket) {
+      for (;;) {
+        cursor.path[level] = elements.length;
+        cursor.depth = level + 1;
+        elements.push(readElement(cursor));
+        cursor.depth = level;
+        if (peek(cursor) === closeBracket) break;
+        take(cursor, comma);
+        peek(cursor);
+      }
+    }
+    cursor.at++;
+    return elements;
+  };
+}
+
+function compileElement(field: DescField & { readonly fieldKind: "list" }, depth: number): ReadValue {
+  switch (field.listKind) {
+    case "message":
+      return compileObject(field.message, depth + 1);
+    case "enum":
+      return compileEnum(field);
+    case "scalar":
+      return compileScalar(field, field.scalar);
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * Reads a query into the request message of a read, as strictly as a body is read: unknown, repeated and empty parameters
+ * are refused, and a number has one way to be written.
+ */
+import assert from "node:assert/strict";
+import { create, type DescEnum, type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
+import { enumJsonName, isCommaSeparated, jsonName } from "./json-shape.ts";
+import { RequestFault } from "./request-fault.ts";
+
+type ReadText = (text: string, name: string) => unknown;
+
+interface Parameter {
+  readonly localName: string;
+  readonly read: ReadText;
+}
+
+const maxInt32 = 2_147_483_647;
+/** The longest name of a parameter that is not ours to be repeated in an answer. */
+const longestToldName = 100;
+
+/**
+ * Compiles the reader of a query (without its question mark) into `message`; only the given fields can be parameters.
+ * Throws `RequestFault` `invalid_parameter` with the parameter's name as `param`. decisions §1, step 6.
+ */
+export function compileQueryReader(message: DescMessage, fields: readonly DescField[]): (query: string) => Message {
+  const parameters = new Map(fields.map((field) => [jsonName(field), compileParameter(field)]));
+  return (query) => {
+    const value = create(message) as Message & Record<string, unknown>;
+    if (query === "") return value;
+    const seen = new Set<string>();
+    for (const pair of query.split("&")) {
+      const equals = pair.indexOf("=");
+      const name = decode(equals === -1 ? pair : pair.slice(0, equals), null);
+      const parameter = parameters.get(name);
+      if (parameter === undefined) return refuse(shortened(name), "is not a parameter of this request");
+      if (seen.has(name)) return refuse(name, "is given twice");
+      seen.add(name);
+      const text = equals === -1 ? "" : decode(pair.slice(equals + 1), name);
+      if (text === "") return refuse(name, "must not be empty");
+      value[parameter.localName] = parameter.read(text, name);
+    }
+    return value;
+  };
+}
+
+function refuse(name: string, expectation: string): never {
+  throw new RequestFault(
+    "invalid_parameter",
+    `${name === "" ? "A parameter without a name" : name} ${expectation}`,
+    name,
+  );
+}
+
+function shortened(name: string): string {
+  return name.length > longestToldName ? `${name.slice(0, longestToldName).toWellFormed()}…` : name;
+}
+
+function decode(text: string, name: string | null): string {
+  let decoded: string;
+  try {
+    decoded = decodeURIComponent(text.replaceAll("+", " "));
+  } catch {
+    throw new RequestFault("invalid_parameter", `${name ?? "The query"} is not percent-encoded UTF-8`, name);
+  }
+  if (decoded.includes("\0")) {
+    throw new RequestFault("invalid_parameter", `${name ?? "The query"} must not contain NUL`, name);
+  }
+  return decoded;
+}
+
+function compileParameter(field: DescField): Parameter {
+  const read = isCommaSeparated(field) ? separated(compileText(field)) : compileText(field);
+  return { localName: field.localName, read };
+}
+
+function separated(read: ReadText): ReadText {
+  return (text, name) => text.split(",").map((part) => read(part, name));
+}
+
+function compileText(field: DescField): ReadText {
+  if (field.enum !== undefined) return enumReader(field.enum);
+  switch (field.scalar) {
+    case ScalarType.STRING:
+      return (text) => text;
+    case ScalarType.INT32:
+      return readInt32;
+    case ScalarType.BOOL:
+      return readBoolean;
+    default:
+      return assert.fail(`${field}: a parameter is a string, a 32-bit integer, a boolean or an enum`);
+  }
+}
+
+function enumReader(descriptor: DescEnum): ReadText {
+  const values = descriptor.values.filter(({ number }) => number !== 0);
+  const numbers = new Map(values.map((value) => [enumJsonName(value), value.number]));
+  const expectation = `must be one of ${[...numbers.keys()].join(", ")}`;
+  return (text, name) => numbers.get(text) ?? refuse(name, expectation);
+}
+
+function readInt32(text: string, name: string): number {
+  if (!/^(?:0|-?[1-9][0-9]*)$/.test(text)) refuse(name, "must be a whole number, written plainly");
+  const value = Number(text);
+  return Math.abs(value) <= maxInt32 ? value : refuse(name, "is out of range");
+}
+
+function readBoolean(text: string, name: string): boolean {
+  if (text === "true") return true;
+  return text === "false" ? false : refuse(name, "must be true or false");
+}

@@ -1,0 +1,57 @@
+/**
+ * Writes one whole response, and leaves the connection in a state that the client can read it from: a body that was not
+ * read is thrown away within bounds, and beyond them the connection ends.
+ */
+import { constants } from "node:http2";
+import type { HttpRequest, HttpResponse } from "./exchange.ts";
+import { hasBody } from "./read-body.ts";
+
+/** An unread body up to this size is read and thrown away, which costs less than a new connection. */
+const discardedBytes = 65_536;
+/** How much of a larger one is taken while the client reads our answer; an end at once would reset its connection. */
+const lingeringBytes = 8_388_608;
+/** How long that lasts at most. */
+const lingeringMs = 2_000;
+
+/** Writes status, header fields (name, value, name, value …) and the body, and ends the response. Does nothing where the client has gone. */
+export function respond(
+  request: HttpRequest,
+  response: HttpResponse,
+  status: number,
+  headers: string[],
+  body: string,
+): void {
+  if (response.headersSent || response.destroyed) return;
+  headers.push("Content-Length", String(Buffer.byteLength(body)));
+  if (request.complete || !hasBody(request)) {
+    response.writeHead(status, headers).end(body);
+  } else if (request.stream !== undefined) {
+    // The answer is whole, so the rest of the body is of no use: RFC 9113, 8.1.
+    response.once("finish", () => request.stream?.close(constants.NGHTTP2_NO_ERROR));
+    response.writeHead(status, headers).end(body);
+  } else if (Number(request.headers["content-length"] ?? Number.POSITIVE_INFINITY) <= discardedBytes) {
+    // Node throws the rest away by itself once the response has ended.
+    response.writeHead(status, headers).end(body);
+  } else {
+    headers.push("Connection", "close");
+    response.writeHead(status, headers).write(body);
+    linger(request, response);
+  }
+}
+
+/** The answer is on its way; the response, and with it the connection, ends when the client has stopped sending. */
+function linger(request: HttpRequest, response: HttpResponse): void {
+  let left = lingeringBytes;
+  const end = () => {
+    clearTimeout(timer);
+    response.end();
+  };
+  const timer = setTimeout(end, lingeringMs);
+  request.on("data", (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) end();
+  });
+  request.once("close", end);
+  request.once("end", end);
+  request.resume();
+}

@@ -1,0 +1,116 @@
+/**
+ * From a verb and a path to the operation that answers: read from the paths in the proto files. Paths are exact: nothing
+ * is decoded, folded or trimmed before the comparison. decisions §1.
+ */
+import assert from "node:assert/strict";
+import type { Message } from "@bufbuild/protobuf";
+import type { Operation } from "../rpc/operation.ts";
+import { httpRoute, requestFields } from "./json-shape.ts";
+import { compileReader } from "./read-json.ts";
+import { compileQueryReader } from "./read-query.ts";
+import { compileWriter } from "./write-json.ts";
+
+/** An operation with everything that its descriptors say about its wire form, compiled. */
+export interface Route {
+  readonly operation: Operation;
+  /** Reads the body; null where the operation takes none and its parameters stand in the query. */
+  readonly readBody: ((body: Uint8Array) => Message) | null;
+  /** Reads the query; an operation with a body knows no parameter. */
+  readonly readQuery: (query: string) => Message;
+  readonly write: (response: object) => string;
+  /** The request's fields that the path carries, in the order of the path. */
+  readonly pathFields: readonly string[];
+}
+
+/** A route with the values of its path's parameters, in their order. */
+export interface RouteMatch {
+  readonly route: Route;
+  readonly parameters: readonly string[];
+}
+
+/** The route of a verb and a path (without its query), null where there is none. */
+export type FindRoute = (verb: string, path: string) => RouteMatch | null;
+
+interface Segment {
+  readonly words: Map<string, Segment>;
+  parameter: Segment | null;
+  readonly byVerb: Map<string, Route>;
+}
+
+/**
+ * Compiles the routes of the operations; those still planned and those without a path (health, reflection) have none.
+ * Throws where two operations have one path, or a field is of a kind that the codec does not know.
+ */
+export function compileRoutes(operations: readonly Operation[]): FindRoute {
+  const root = newSegment();
+  for (const operation of operations) {
+    const http = httpRoute(operation.method);
+    if (http === null || operation.planned) continue;
+    const leaf = http.path.split("/").reduce(childFor, root);
+    assert(!leaf.byVerb.has(http.verb), `${http.verb} ${http.path} is the path of two operations`);
+    leaf.byVerb.set(http.verb, compileRoute(operation));
+  }
+  return (verb, path) => find(root, verb, path);
+}
+
+function newSegment(): Segment {
+  return { words: new Map(), parameter: null, byVerb: new Map() };
+}
+
+function childFor(parent: Segment, word: string): Segment {
+  if (word.startsWith("{")) {
+    parent.parameter ??= newSegment();
+    return parent.parameter;
+  }
+  const child = parent.words.get(word) ?? newSegment();
+  parent.words.set(word, child);
+  return child;
+}
+
+function compileRoute(operation: Operation): Route {
+  const { method } = operation;
+  const http = httpRoute(method);
+  assert(http !== null);
+  const fields = requestFields(method, http);
+  const localNames = new Map(fields.path.map((field) => [field.name, field.localName]));
+  return {
+    operation,
+    readBody: http.hasBody ? compileReader(method.input, http.pathParameters) : null,
+    readQuery: compileQueryReader(method.input, fields.query),
+    write: compileWriter(method.output),
+    pathFields: http.pathParameters.map((name) => {
+      const localName = localNames.get(name);
+      assert(localName !== undefined, `${operation.name}: its request has no field ${name}`);
+      return localName;
+    }),
+  };
+}
+
+function find(root: Segment, verb: string, path: string): RouteMatch | null {
+  let segment = root;
+  const parameters: string[] = [];
+  for (const word of path.split("/")) {
+    const child = segment.words.get(word);
+    if (child !== undefined) {
+      segment = child;
+    } else if (segment.parameter !== null && word !== "") {
+      parameters.push(decode(word));
+      segment = segment.parameter;
+    } else {
+      return null;
+    }
+  }
+  const route = segment.byVerb.get(verb);
+  return route === undefined ? null : { route, parameters };
+}
+
+/** An id that cannot be decoded, or has a NUL, stays as it was sent: it is no UUID, so no object has it. decisions §1. */
+function decode(word: string): string {
+  if (!word.includes("%")) return word;
+  try {
+    const decoded = decodeURIComponent(word);
+    return decoded.includes("\0") ? word : decoded;
+  } catch {
+    return word;
+  }
+}

@@ -1,0 +1,193 @@
+/**
+ * The one port: REST, Connect, gRPC-Web and gRPC, over HTTP/1.1 and HTTP/2, in cleartext or TLS. It gives every request
+ * its id, bounds what slow and greedy clients can take, and drains before it closes.
+ */
+import { createServer as createHttp1Server } from "node:http";
+import {
+  createServer as createHttp2Server,
+  createSecureServer,
+  type Http2SecureServer,
+  type Http2Server,
+  type ServerHttp2Session,
+} from "node:http2";
+import type { AddressInfo, Server, Socket } from "node:net";
+import type { HttpRequest, HttpResponse } from "./gateway/exchange.ts";
+import { exchanges, type RequestLine } from "./http/exchanges.ts";
+import { defaultLimits, type HttpLimits } from "./http/limits.ts";
+import { type Answer, type OwnPaths, ownPaths } from "./http/own-paths.ts";
+import { peekProtocol } from "./http/protocol-peek.ts";
+import { refuseSocket, statusOfSocketError } from "./http/refuse-socket.ts";
+import { watchSlowBodies } from "./http/slow-bodies.ts";
+
+/** What the port serves, and where. */
+export interface HttpParts extends OwnPaths {
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  /** Key and certificate chain in PEM; null serves cleartext. */
+  readonly tls: { readonly key: string; readonly cert: string } | null;
+  /** Answers everything under `/v1`, and unknown paths with their 404. */
+  readonly rest: Answer;
+  /** Answers `/package.Service/Method`: Connect, gRPC and gRPC-Web. `exchangeOf(request)` has its id. */
+  readonly connect: (request: HttpRequest, response: HttpResponse) => void;
+  /** Told once for every answered request but those of probes. */
+  readonly log: (line: RequestLine) => void;
+  readonly limits?: Partial<HttpLimits>;
+}
+
+/** A port in service. */
+export interface HttpPort {
+  readonly port: number;
+  /**
+   * Takes no more connections, tells clients to go (`Connection: close`, GOAWAY), lets open requests finish, and after
+   * `graceMs` ends what is left. Resolves when every connection is closed.
+   */
+  stop(options: { readonly graceMs: number }): Promise<void>;
+}
+
+/** Opens the port. Rejects with an error that names `API_PORT` where another process has it. */
+export async function startHttp(parts: HttpParts): Promise<HttpPort> {
+  const limits = { ...defaultLimits, ...parts.limits };
+  const sockets = new Set<Socket>();
+  const sessions = new Set<ServerHttp2Session>();
+  let draining = false;
+
+  const slowBodies = watchSlowBodies(limits, (socket) => refuseSocket(socket, 408));
+  const own = ownPaths(parts, () => draining);
+  const onRequest = exchanges({ ...parts, own, slowBodies, isDraining: () => draining });
+  const server =
+    parts.tls === null
+      ? cleartextServer(limits, onRequest, sessions)
+      : tlsServer(limits, parts.tls, onRequest, sessions);
+  server.maxConnections = limits.connections;
+  server.prependListener("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
+  await listen(server, parts.host, parts.port);
+
+  return {
+    port: (server.address() as AddressInfo).port,
+    stop: ({ graceMs }) => {
+      draining = true;
+      slowBodies.stop();
+      return drain(server, sockets, sessions, graceMs);
+    },
+  };
+}
+
+type OnRequest = (request: HttpRequest, response: HttpResponse, awaitsContinue: boolean) => void;
+
+function http1Options(limits: HttpLimits) {
+  return {
+    maxHeaderSize: limits.headerBytes,
+    headersTimeout: limits.headersMs,
+    requestTimeout: limits.requestMs,
+    connectionsCheckingInterval: limits.checkEveryMs,
+    keepAliveTimeout: limits.keepAliveMs,
+  };
+}
+
+function http2Options(limits: HttpLimits) {
+  return {
+    settings: { maxConcurrentStreams: limits.streamsPerSession, maxHeaderListSize: limits.headerBytes },
+    // A client that breaks the protocol, or opens what it is refused, again and again is cut off. Node's default is 1,000.
+    maxSessionInvalidFrames: 100,
+    maxSessionRejectedStreams: 100,
+  };
+}
+
+/**
+ * The HTTP/1.1 server listens, so that its own clocks run; a connection that opens with the HTTP/2 preface is handed to
+ * the other server, which never listens.
+ */
+function cleartextServer(limits: HttpLimits, onRequest: OnRequest, sessions: Set<ServerHttp2Session>): Server {
+  const http1 = createHttp1Server(http1Options(limits));
+  const http2 = createHttp2Server(http2Options(limits));
+  serve(http1, limits, onRequest, sessions);
+  serve(http2, limits, onRequest, sessions);
+  const takeHttp1 = http1.listeners("connection") as ((socket: Socket) => void)[];
+  http1.removeAllListeners("connection");
+  http1.on("connection", (socket: Socket) =>
+    peekProtocol(
+      socket,
+      limits.firstByteMs,
+      (known) => {
+        for (const take of takeHttp1) take.call(http1, known);
+      },
+      (known) => http2.emit("connection", known),
+    ),
+  );
+  return http1;
+}
+
+/** TLS tells the protocol by ALPN, so one server speaks both. */
+function tlsServer(
+  limits: HttpLimits,
+  tls: { readonly key: string; readonly cert: string },
+  onRequest: OnRequest,
+  sessions: Set<ServerHttp2Session>,
+): Http2SecureServer {
+  const server = createSecureServer({
+    ...http1Options(limits),
+    ...http2Options(limits),
+    ...tls,
+    allowHTTP1: true,
+    minVersion: "TLSv1.2",
+    handshakeTimeout: limits.firstByteMs,
+  });
+  serve(server, limits, onRequest, sessions);
+  // This server takes its HTTP/1.1 clocks as members only.
+  return Object.assign(server, { headersTimeout: limits.headersMs, requestTimeout: limits.requestMs });
+}
+
+function serve(
+  server: Server | Http2Server | Http2SecureServer,
+  limits: HttpLimits,
+  onRequest: OnRequest,
+  sessions: Set<ServerHttp2Session>,
+): void {
+  server.on("request", (request: HttpRequest, response: HttpResponse) => onRequest(request, response, false));
+  server.on("checkContinue", (request: HttpRequest, response: HttpResponse) => onRequest(request, response, true));
+  server.on("checkExpectation", (request: HttpRequest, response: HttpResponse) => onRequest(request, response, false));
+  server.on("clientError", (error: Error, socket: Socket) => refuseSocket(socket, statusOfSocketError(error)));
+  server.on("session", (session: ServerHttp2Session) => {
+    sessions.add(session);
+    session.once("close", () => sessions.delete(session));
+    session.setTimeout(limits.sessionIdleMs, () => session.close());
+  });
+}
+
+async function listen(server: Server, host: string, port: number): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once("error", reject);
+  server.listen({ host, port }, resolve);
+  try {
+    await promise;
+  } catch (error) {
+    if ((error as { code?: string }).code !== "EADDRINUSE") throw error;
+    throw new Error(`Port ${port} on ${host} is taken by another process: set API_PORT to a free one`, {
+      cause: error,
+    });
+  } finally {
+    server.off("error", reject);
+  }
+}
+
+async function drain(
+  server: Server,
+  sockets: ReadonlySet<Socket>,
+  sessions: ReadonlySet<ServerHttp2Session>,
+  graceMs: number,
+): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(() => {
+    for (const socket of sockets) socket.destroy();
+  }, graceMs);
+  server.close(() => resolve());
+  // A connection that has not sent its first byte has nothing that could be lost.
+  for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+  for (const session of sessions) session.close();
+  await promise;
+  clearTimeout(timer);
+}

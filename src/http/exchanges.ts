@@ -1,0 +1,142 @@
+/**
+ * Begins and ends every exchange: gives it its id, sends it to the one that answers its path, and tells the log when it is
+ * over.
+ */
+import type { Exchange, HttpRequest, HttpResponse } from "../gateway/exchange.ts";
+import { responseHeaders } from "../gateway/handler.ts";
+import { hasBody } from "../gateway/read-body.ts";
+import { respond } from "../gateway/respond.ts";
+import type { Answer } from "./own-paths.ts";
+import { newRequestId } from "./request-id.ts";
+import type { SlowBodies } from "./slow-bodies.ts";
+
+/** One finished request, for the log: nothing of its header, query or body. */
+export interface RequestLine {
+  readonly requestId: string;
+  readonly httpVersion: string;
+  readonly method: string;
+  /** Without its query. */
+  readonly path: string;
+  /** `billing.v1.SubscriptionService/CreateSubscription`; null for an unknown path. */
+  readonly operation: string | null;
+  readonly organisationId: string | null;
+  readonly status: number;
+  /** The error code, null for a success. */
+  readonly code: string | null;
+  readonly durationMs: number;
+  /** False where the client went away before it had the whole answer. */
+  readonly answered: boolean;
+}
+
+/** What answers the paths, and what wants to know. */
+export interface ExchangeParts {
+  readonly own: ReadonlyMap<string, Answer>;
+  readonly rest: Answer;
+  readonly connect: (request: HttpRequest, response: HttpResponse) => void;
+  readonly log: (line: RequestLine) => void;
+  readonly slowBodies: SlowBodies;
+  readonly isDraining: () => boolean;
+}
+
+/** `/billing.v1.SubscriptionService/CreateSubscription`: a service always has a package, so a dot. */
+const procedurePath = /^\/[A-Za-z_]\w*(?:\.\w+)+\/\w+$/;
+/** Probes ask every few seconds: their lines would bury the others. */
+const unlogged = new Set(["/healthz", "/readyz", "/metrics"]);
+
+const connectExchanges = new WeakMap<object, Exchange>();
+
+/** The exchange of a request that the Connect handler was given; undefined for any other. */
+export function exchangeOf(request: object): Exchange | undefined {
+  return connectExchanges.get(request);
+}
+
+/** The listener of `request` for both HTTP versions. */
+export function exchanges(
+  parts: ExchangeParts,
+): (request: HttpRequest, response: HttpResponse, awaitsContinue: boolean) => void {
+  return (request, response, awaitsContinue) => {
+    const exchange = begin(request, awaitsContinue);
+    if (parts.isDraining() && response.stream === undefined) response.shouldKeepAlive = false;
+    if (hasBody(request)) parts.slowBodies.watch(request, exchange.startedMs);
+    response.once("close", () => end(parts, request, response, exchange));
+    // A fault of the connection is told by `close`; without a listener it would end the process.
+    request.on("error", ignore);
+    response.on("error", ignore);
+    dispatch(parts, request, response, exchange);
+  };
+}
+
+function ignore(): void {}
+
+function begin(request: HttpRequest, awaitsContinue: boolean): Exchange {
+  const url = request.url ?? "";
+  const mark = url.indexOf("?");
+  const path = mark === -1 ? url : url.slice(0, mark);
+  return {
+    requestId: newRequestId(),
+    path: path.startsWith("/api/v1/") ? path.slice("/api".length) : path,
+    query: mark === -1 ? "" : url.slice(mark + 1),
+    awaitsContinue,
+    startedMs: performance.now(),
+    operation: null,
+    organisationId: null,
+    code: null,
+    abort: null,
+  };
+}
+
+function dispatch(parts: ExchangeParts, request: HttpRequest, response: HttpResponse, exchange: Exchange): void {
+  const own = request.method === "GET" ? parts.own.get(exchange.path) : undefined;
+  if (own !== undefined) answer(own, request, response, exchange);
+  else if (!exchange.path.startsWith("/v1/") && procedurePath.test(exchange.path)) {
+    connect(parts, request, response, exchange);
+  } else answer(parts.rest, request, response, exchange);
+}
+
+function answer(handler: Answer, request: HttpRequest, response: HttpResponse, exchange: Exchange): void {
+  Promise.resolve(handler(request, response, exchange)).catch(() => fail(request, response, exchange));
+}
+
+/** The Connect library makes its own responses: what every response has is set before. */
+function connect(parts: ExchangeParts, request: HttpRequest, response: HttpResponse, exchange: Exchange): void {
+  connectExchanges.set(request, exchange);
+  exchange.operation = exchange.path.slice(1);
+  response.setHeader("Request-Id", exchange.requestId);
+  response.setHeader("X-Content-Type-Options", "nosniff");
+  if (exchange.awaitsContinue) response.writeContinue();
+  try {
+    parts.connect(request, response);
+  } catch {
+    // It throws on a request without an authority (HTTP/1.0 without Host).
+    fail(request, response, exchange);
+  }
+}
+
+/** The last resort, where a handler broke its promise to answer. */
+function fail(request: HttpRequest, response: HttpResponse, exchange: Exchange): void {
+  exchange.code = "internal_error";
+  const message = "Something went wrong on our side; please retry, and quote the request id if it goes on";
+  const body = JSON.stringify({
+    error: { type: "api_error", code: exchange.code, message, request_id: exchange.requestId },
+  });
+  respond(request, response, 500, responseHeaders(exchange), body);
+}
+
+function end(parts: ExchangeParts, request: HttpRequest, response: HttpResponse, exchange: Exchange): void {
+  const answered = response.writableFinished;
+  if (!answered) exchange.abort?.abort();
+  if (parts.isDraining() && response.stream === undefined) request.socket.destroySoon();
+  if (unlogged.has(exchange.path)) return;
+  parts.log({
+    requestId: exchange.requestId,
+    httpVersion: request.httpVersion,
+    method: request.method ?? "",
+    path: exchange.path,
+    operation: exchange.operation,
+    organisationId: exchange.organisationId,
+    status: response.statusCode,
+    code: exchange.code,
+    durationMs: performance.now() - exchange.startedMs,
+    answered,
+  });
+}

@@ -1,0 +1,41 @@
+/** What a client may take of this process before it has shown a key. facts-performance §5.3, facts-stack "One port". */
+
+/** The bounds of the port; tests shorten the times. */
+export interface HttpLimits {
+  /** From the connection to its first byte. Node's own clock starts only with the protocol, which that byte decides. */
+  readonly firstByteMs: number;
+  /** From a request's first byte to the end of its head. */
+  readonly headersMs: number;
+  /** From a request's first byte to the end of its body. */
+  readonly requestMs: number;
+  /** How often the two above and the slow-body rule are checked. */
+  readonly checkEveryMs: number;
+  /** A body may be slow for this long; after it, `slowestBytesPerSecond` on the average of the whole time. */
+  readonly slowBodyAfterMs: number;
+  readonly slowestBytesPerSecond: number;
+  /** An HTTP/1.1 connection without a request. Above the 60 s that load balancers keep theirs, so that they close first. */
+  readonly keepAliveMs: number;
+  /** An HTTP/2 session on which nothing moves. Above the longest wait for an answer (15 s for the ledger). */
+  readonly sessionIdleMs: number;
+  /** All header fields of a request together, both versions. */
+  readonly headerBytes: number;
+  /** Open requests of one HTTP/2 session; Node's default is no limit. */
+  readonly streamsPerSession: number;
+  /** Connections at once: at some 30 KB each they stay below half a gigabyte. */
+  readonly connections: number;
+}
+
+/** The limits of a server in service. */
+export const defaultLimits: HttpLimits = {
+  firstByteMs: 10_000,
+  headersMs: 10_000,
+  requestMs: 30_000,
+  checkEveryMs: 1_000,
+  slowBodyAfterMs: 5_000,
+  slowestBytesPerSecond: 1_024,
+  keepAliveMs: 65_000,
+  sessionIdleMs: 60_000,
+  headerBytes: 16_384,
+  streamsPerSession: 100,
+  connections: 10_000,
+};
