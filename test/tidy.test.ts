@@ -1,0 +1,159 @@
+/** The rules of the house, held against every file, and each rule held against a file that breaks it. */
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { roomFaults } from "../tools/tidy/rooms.ts";
+import { scopeFaults, tenantTables, type UnscopedStatement } from "../tools/tidy/scope.ts";
+import { constructFaults, exportFaults, headCommentFaults, sizeFaults } from "../tools/tidy/shape.ts";
+import { type Fault, readSource, type Source } from "../tools/tidy/source.ts";
+import { fileNameFaults, wordFaults } from "../tools/tidy/words.ts";
+
+const root = join(import.meta.dirname, "..");
+
+/** Statements that read or write over all organisations, each with its reason. */
+const unscoped: readonly UnscopedStatement[] = [];
+
+const folders = ["proto", "src", "workflows", "test", "tools", "bench", "prisma"];
+// Generated code is others' work, recorded histories are data.
+const leftOut = /^(src\/gen|test\/histories)(\/|$)/;
+
+function filesBelow(folder: string): string[] {
+  if (leftOut.test(folder) || !existsSync(join(root, folder))) return [];
+  return readdirSync(join(root, folder)).flatMap((name) => {
+    const path = `${folder}/${name}`;
+    return statSync(join(root, path)).isDirectory() ? filesBelow(path) : [path];
+  });
+}
+
+const paths = [...folders.flatMap(filesBelow), ...readdirSync(root).filter((name) => /\.ts$/.test(name))];
+const sources = paths
+  .filter((path) => path.endsWith(".ts"))
+  .map((path) => readSource(path, readFileSync(join(root, path), "utf8")));
+// This file and the words' own list name what they forbid.
+const named = sources.filter(({ path }) => path !== "test/tidy.test.ts" && path !== "tools/tidy/words.ts");
+const schema = readFileSync(join(root, "prisma/schema.prisma"), "utf8");
+
+function faultsOf(rule: (source: Source) => Fault[], among: readonly Source[] = sources): Fault[] {
+  return among.flatMap(rule);
+}
+
+describe("every file", () => {
+  test("is looked at", () => {
+    expect(sources.length).toBeGreaterThan(50);
+  });
+
+  test("begins with a comment that says what it owns", () => {
+    const files = paths.map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
+    expect(files.flatMap(headCommentFaults)).toEqual([]);
+  });
+
+  test("documents what it exports", () => {
+    expect(faultsOf(exportFaults)).toEqual([]);
+  });
+
+  test("stays below the limit of lines", () => {
+    expect(faultsOf(sizeFaults)).toEqual([]);
+  });
+
+  test("uses no class but for errors, no default export, no any, no !, no skipped test", () => {
+    expect(faultsOf(constructFaults)).toEqual([]);
+  });
+
+  test("imports only from rooms that its own may know", () => {
+    expect(faultsOf(roomFaults)).toEqual([]);
+  });
+
+  test("uses one word for each idea", () => {
+    expect(faultsOf(wordFaults, named)).toEqual([]);
+  });
+
+  test("is named in kebab-case after what it owns", () => {
+    expect(paths.flatMap(fileNameFaults)).toEqual([]);
+  });
+});
+
+describe("every statement on an organisation's tables", () => {
+  const tables = tenantTables(schema);
+  const inRooms = sources.filter(({ path }) => path.startsWith("src/") && !path.startsWith("src/ledger/demo/"));
+
+  test("names the organisation, or stands in the list of those that need not", () => {
+    expect(tables).toContain("subscriptions");
+    expect(faultsOf((source) => scopeFaults(source, tables, unscoped), inRooms)).toEqual([]);
+  });
+
+  test("stands in that list only while it exists", () => {
+    const gone = unscoped.filter(
+      ({ path, contains }) => !sources.some((source) => source.path === path && source.text.includes(contains)),
+    );
+    expect(gone).toEqual([]);
+  });
+});
+
+describe("the rules themselves", () => {
+  const at = (path: string, text: string) => readSource(path, text);
+
+  test("miss no file without head comment, no bare export and no file that is too long", () => {
+    expect(headCommentFaults(at("src/a.ts", "const a = 1;\n"))).toHaveLength(1);
+    expect(exportFaults(at("src/a.ts", "/** Head. */\nexport const a = 1;\n\nexport interface B {}\n"))).toEqual([
+      "src/a.ts:4 document the export B",
+    ]);
+    expect(exportFaults(at("src/a.ts", "/** Signs. */\nexport const a = 1;\nexport const b = 2;\n"))).toEqual([]);
+    expect(sizeFaults(at("src/a.ts", "x\n".repeat(301)))).toHaveLength(1);
+    expect(sizeFaults(at("test/a.ts", "x\n".repeat(301)))).toEqual([]);
+  });
+
+  test.each([
+    "class Thing {}",
+    "export default 1;",
+    "const a: any = 1;",
+    "const b = a!.c;",
+    "const c = list[0]!;",
+    "test.skip('x', f);",
+    "enum Colour { Red }",
+  ])("find the construct in %s", (code) => {
+    expect(constructFaults(at("src/a.ts", code))).toHaveLength(1);
+  });
+
+  test.each([
+    "class Refused extends Error {}",
+    "class NotThere extends RangeError {}",
+    "if (a !== b && !c) d();",
+    'const text = "class Any extends x!.y";',
+    "/** any class, export default */",
+    "const pattern = /class \\w+!;/;",
+  ])("leave alone %s", (code) => {
+    expect(constructFaults(at("src/a.ts", code))).toEqual([]);
+  });
+
+  test("find an import that leaves its room, and allow types where only types may cross", () => {
+    expect(roomFaults(at("src/domain/a.ts", 'import { b } from "../store/b.ts";'))).toHaveLength(1);
+    expect(roomFaults(at("src/domain/a.ts", 'import { b } from "./pricing/b.ts";'))).toEqual([]);
+    expect(roomFaults(at("src/domain/a.ts", 'import fs from "node:fs";'))).toHaveLength(1);
+    expect(roomFaults(at("src/gateway/a.ts", 'import { b } from "../rpc/b.ts";'))).toHaveLength(1);
+    expect(roomFaults(at("src/gateway/a.ts", 'import type { B } from "../rpc/b.ts";'))).toEqual([]);
+    expect(roomFaults(at("src/services/a/b.ts", 'import pg from "pg";'))).toHaveLength(1);
+    expect(roomFaults(at("src/services/a/b.ts", 'const x = await import("../../ledger/xero/x.ts");'))).toHaveLength(1);
+    expect(roomFaults(at("workflows/a.ts", 'import { proxyActivities } from "@temporalio/workflow";'))).toEqual([]);
+    expect(roomFaults(at("workflows/a.ts", 'import { readFile } from "node:fs";'))).toHaveLength(1);
+  });
+
+  test("find words that have another in this house, in names and comments but not in strings", () => {
+    expect(wordFaults(at("src/a.ts", "const organizationId = 1;"))).toHaveLength(1);
+    expect(wordFaults(at("src/a.ts", "/** The catalog. */"))).toHaveLength(1);
+    expect(wordFaults(at("src/a.ts", "cancelSubscription(id);"))).toHaveLength(1);
+    expect(wordFaults(at("src/a.ts", "row.cancel_at_period_end ?? view.cancelAtPeriodEnd"))).toEqual([]);
+    expect(wordFaults(at("src/a.ts", 'const column = "organization";'))).toEqual([]);
+    expect(fileNameFaults("src/date-utils.ts")).toHaveLength(1);
+    expect(fileNameFaults("src/dateThing.ts")).toHaveLength(1);
+  });
+
+  test("find a statement without its organisation, and excuse what the list names", () => {
+    const tables = ["plans"];
+    const source = at("src/store/a.ts", "const text = `SELECT * FROM plans WHERE id = $1`;");
+    expect(scopeFaults(source, tables, [])).toHaveLength(1);
+    const excuse = { path: "src/store/a.ts", contains: "FROM plans WHERE id", reason: "an example" };
+    expect(scopeFaults(source, tables, [excuse])).toEqual([]);
+    const scoped = "const text = `SELECT * FROM plans WHERE organisation_id = $1`;";
+    expect(scopeFaults(at("src/store/a.ts", scoped), tables, [])).toEqual([]);
+  });
+});

@@ -1,0 +1,80 @@
+/** Rules on the shape of a file: its head comment, documented exports, its size, and constructs that are not used here. */
+import { type Fault, matches, type Source } from "./source.ts";
+
+/** The most lines that a file may have; tests, which list cases, may have more. */
+export const maxLines = { source: 300, test: 400 } as const;
+
+/** How the head comment begins in each kind of file. */
+const headComments: readonly (readonly [ending: string, start: string])[] = [
+  [".ts", "/**"],
+  [".proto", "//"],
+  [".prisma", "//"],
+  [".sql", "--"],
+];
+
+/** A file says first what it owns. */
+export function headCommentFaults({ path, text }: Pick<Source, "path" | "text">): Fault[] {
+  const start = headComments.find(([ending]) => path.endsWith(ending))?.[1];
+  const isThere = start === undefined || text.replace(/^#!.*\n/, "").startsWith(start);
+  return isThere ? [] : [`${path}:1 begin with a comment (${start}) that says what the file owns`];
+}
+
+/** Every export says what comes out. A re-export is documented where it is made. */
+export function exportFaults({ path, text, code }: Source): Fault[] {
+  const exported =
+    /^export (?:declare )?(?:async )?(?:function\*?|const|let|interface|type|class|abstract class) +([\w$]+)/gm;
+  const lines = text.split("\n");
+  return matches(code, exported)
+    .filter(({ match }) => !/^export type\s*[{*]/.test(match[0]))
+    .filter(({ line, match }) => !isDocumented(lines, line, match[1] ?? ""))
+    .map(({ line, match }) => `${path}:${line} document the export ${match[1]}`);
+}
+
+/**
+ * The line above ends a comment. Further signatures of an overload share the first one's, and constants of one line each
+ * that stand together share the comment above them.
+ */
+function isDocumented(lines: readonly string[], line: number, name: string): boolean {
+  const oneLine = /^export const .*;$/;
+  let above = line - 2;
+  if (oneLine.test(lines[line - 1] ?? "")) while (oneLine.test(lines[above] ?? "")) above -= 1;
+  if ((lines[above] ?? "").trim().endsWith("*/")) return true;
+  return new RegExp(`^export (async )?function ${name}\\b.*;$`).test(lines[above] ?? "");
+}
+
+/** A file over the limit has two owners. */
+export function sizeFaults({ path, text }: Source): Fault[] {
+  const limit = path.startsWith("test/") ? maxLines.test : maxLines.source;
+  const count = text.split("\n").length - 1;
+  return count > limit ? [`${path}:${limit} has ${count} lines: split it, ${limit} is the limit`] : [];
+}
+
+interface Construct {
+  readonly pattern: RegExp;
+  readonly advice: string;
+  /** Paths to which the rule does not apply. */
+  readonly except?: RegExp;
+}
+
+const constructs: readonly Construct[] = [
+  {
+    pattern: /\bclass\s+\w+(?!\w)(?!\s+extends\s+\w*(?:Error|Failure|Refusal)\b)/g,
+    advice: "only errors are classes: use functions over plain values",
+  },
+  // Configuration files of tools must export by default.
+  { pattern: /\bexport\s+default\b/g, advice: "export by name", except: /(^|[./])config\.ts$/ },
+  { pattern: /(?::|<|,|\||&|=>|\bas)\s*any\b(?!\s*[:(])/g, advice: "name the type, or take unknown" },
+  { pattern: /[\w)\]]!(?=\s*[.;,)\]}[]|\s*$)/gm, advice: "test for undefined instead of asserting with !" },
+  {
+    pattern: /\b(?:describe|test|it)\.(?:skip|only|todo|fails)\b/g,
+    advice: "no test is skipped, singled out or put off",
+  },
+  { pattern: /^\s*(?:export\s+)?(?:declare\s+)?(?:const\s+)?enum\s/gm, advice: "use a union of strings" },
+];
+
+/** Constructs that the house does not use. */
+export function constructFaults({ path, code }: Source): Fault[] {
+  return constructs
+    .filter(({ except }) => except === undefined || !except.test(path))
+    .flatMap(({ pattern, advice }) => matches(code, pattern).map(({ line }) => `${path}:${line} ${advice}`));
+}

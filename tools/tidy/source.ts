@@ -1,0 +1,141 @@
+/**
+ * A TypeScript file split into what the tidy rules look at: code without comments and strings, comments, and strings.
+ * A scanner and no parser: enough for rules about words, and its own tests show what it tells apart.
+ */
+
+/** A comment or a string literal with its place. */
+export interface Piece {
+  readonly text: string;
+  /** Counted from 1. */
+  readonly line: number;
+}
+
+/** One file. */
+export interface Source {
+  /** Relative to the root of the repository, with `/`. */
+  readonly path: string;
+  readonly text: string;
+  /** The text with comments and the insides of strings replaced by spaces: every place stays where it was. */
+  readonly code: string;
+  readonly comments: readonly Piece[];
+  /** String and template literals without their quotes; a template's interpolations are part of it. */
+  readonly strings: readonly Piece[];
+}
+
+/** What a rule finds wrong: `path:line what to do`. */
+export type Fault = string;
+
+/** Splits a file. */
+export function readSource(path: string, text: string): Source {
+  const comments: Piece[] = [];
+  const strings: Piece[] = [];
+  const code = text.split("");
+  let at = 0;
+  let previous = "";
+  const blank = (from: number, to: number) => {
+    for (let index = from; index < to; index++) if (code[index] !== "\n") code[index] = " ";
+  };
+  while (at < text.length) {
+    const end = literalEnd(text, at, previous);
+    if (end === null) {
+      previous = tokenAfter(previous, text, at);
+      at += 1;
+      continue;
+    }
+    const piece = { text: text.slice(at, end), line: lineAt(text, at) };
+    const isComment = text.startsWith("//", at) || text.startsWith("/*", at) || text.startsWith("#!", at);
+    if (isComment) {
+      comments.push(piece);
+      blank(at, end);
+    } else {
+      if (text.charAt(at) !== "/") strings.push({ ...piece, text: piece.text.slice(1, -1) });
+      blank(at + 1, end - 1);
+      previous = ")";
+    }
+    at = end;
+  }
+  return { path, text, code: code.join(""), comments, strings };
+}
+
+/** The last word or sign up to and including the character at `at`; white space leaves the one before. */
+function tokenAfter(previous: string, text: string, at: number): string {
+  const character = text.charAt(at);
+  if (/\s/.test(character)) return previous;
+  const continues = /[\w$]/.test(character) && /[\w$]/.test(text.charAt(at - 1));
+  return continues ? previous + character : character;
+}
+
+/** After one of these a slash begins a regular expression, not a division. */
+const keywordsBeforeRegex = /^(return|case|typeof|in|of|void|delete|await|yield)$/;
+
+/** Where the comment or literal that begins at `at` ends, `null` where none begins there. */
+function literalEnd(text: string, at: number, previous: string): number | null {
+  const character = text.charAt(at);
+  if (text.startsWith("//", at) || (at === 0 && text.startsWith("#!"))) return indexOrEnd(text, "\n", at);
+  if (text.startsWith("/*", at)) return indexOrEnd(text, "*/", at + 2) + 2;
+  if (character === '"' || character === "'") return closing(text, at, character);
+  if (character === "`") return templateEnd(text, at);
+  const startsRegex =
+    character === "/" && (/^[([{,;:=!&|?+\-*%<>~^}]?$/.test(previous) || keywordsBeforeRegex.test(previous));
+  return startsRegex ? regexEnd(text, at) : null;
+}
+
+function closing(text: string, at: number, quote: string): number {
+  let index = at + 1;
+  while (index < text.length && text.charAt(index) !== quote) index += text.charAt(index) === "\\" ? 2 : 1;
+  return index + 1;
+}
+
+function regexEnd(text: string, at: number): number {
+  let index = at + 1;
+  let inClass = false;
+  while (index < text.length && (inClass || text.charAt(index) !== "/")) {
+    const character = text.charAt(index);
+    if (character === "[") inClass = true;
+    if (character === "]") inClass = false;
+    index += character === "\\" ? 2 : 1;
+  }
+  return index + 1;
+}
+
+/** A template may hold interpolations, which may hold strings and templates again. */
+function templateEnd(text: string, at: number): number {
+  let index = at + 1;
+  while (index < text.length && text.charAt(index) !== "`") {
+    if (text.charAt(index) === "\\") index += 2;
+    else if (text.startsWith("${", index)) index = interpolationEnd(text, index + 2);
+    else index += 1;
+  }
+  return index + 1;
+}
+
+function interpolationEnd(text: string, at: number): number {
+  let depth = 1;
+  let index = at;
+  while (index < text.length && depth > 0) {
+    const character = text.charAt(index);
+    if (character === "`") index = templateEnd(text, index);
+    else if (character === '"' || character === "'") index = closing(text, index, character);
+    else {
+      if (character === "{") depth += 1;
+      if (character === "}") depth -= 1;
+      index += 1;
+    }
+  }
+  return index;
+}
+
+function indexOrEnd(text: string, searched: string, from: number): number {
+  const found = text.indexOf(searched, from);
+  return found === -1 ? text.length : found;
+}
+
+/** The line of a place in a text, counted from 1. */
+export function lineAt(text: string, index: number): number {
+  return text.slice(0, index).split("\n").length;
+}
+
+/** Every match of a pattern in a text, with its line. */
+export function matches(text: string, pattern: RegExp): { match: RegExpExecArray; line: number }[] {
+  return [...text.matchAll(pattern)].map((match) => ({ match, line: lineAt(text, match.index) }));
+}
