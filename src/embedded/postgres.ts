@@ -24,11 +24,13 @@ export interface PostgresSettings {
   readonly serverSettings?: Readonly<Record<string, string>>;
 }
 
-/** A running embedded PostgreSQL. `exited` resolves when the server ends, for whatever reason; `stop` returns once it has. */
+/** A running embedded PostgreSQL. `exited` resolves with how the server ended, for whatever reason; `stop` returns once it has. */
 export interface EmbeddedPostgres {
   readonly url: string;
   readonly pid: number;
-  readonly exited: Promise<void>;
+  readonly exited: Promise<string>;
+  /** The last lines of the server's log. */
+  lastWords(): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -69,14 +71,14 @@ export async function startPostgres(settings: PostgresSettings): Promise<Embedde
   const dataFolder = resolve(settings.dataFolder);
   const [binaries, runAs] = await Promise.all([findPostgresBinaries(), findRunAs()]);
   const password = await initialise(dataFolder, binaries, runAs);
-  await stopPredecessor(dataFolder, settings.log);
+  await stopLeftPostgres(dataFolder, settings.log);
   await assertPortsFree([{ part: "PostgreSQL", port: settings.port, setting: "POSTGRES_PORT" }]);
   const url = urlOf(password, settings.port, settings.database ?? "billing");
   const end = performance.now() + orphanLimitMs;
   for (;;) {
     const started = await launch(dataFolder, binaries, runAs, settings);
     const problem = await untilReady(started, urlOf(password, settings.port, "postgres"));
-    if (problem === undefined) return running(started, url);
+    if (problem === undefined) return running(started, url, dataFolder);
     const words = await lastWords(dataFolder);
     if (!words.includes("shared memory block") || performance.now() > end) {
       throw new Error(`PostgreSQL did not start (${problem}). Its last words:\n${words}`);
@@ -143,7 +145,9 @@ async function isServerOver(pid: number, dataFolder: string): Promise<boolean> {
   return (await commandOf(pid)).includes(`-D ${join(dataFolder, "cluster")}`);
 }
 
-async function stopPredecessor(dataFolder: string, log: (line: string) => void): Promise<void> {
+/** Stops the server that a killed predecessor left over this folder, and removes the pid file of one that is gone; else does nothing. */
+export async function stopLeftPostgres(folder: string, log: (line: string) => void): Promise<void> {
+  const dataFolder = resolve(folder);
   const found = await readPidFile(dataFolder);
   if (!found) return;
   if (await isServerOver(found.pid, dataFolder)) {
@@ -210,13 +214,14 @@ async function untilReady({ exited, child }: Started, url: string): Promise<stri
   return ended ?? `no answer within ${readyLimitMs / 1000} s`;
 }
 
-function running({ child, exited }: Started, url: string): EmbeddedPostgres {
+function running({ child, exited }: Started, url: string, dataFolder: string): EmbeddedPostgres {
   const pid = child.pid;
   if (pid === undefined) throw new Error("PostgreSQL answers but has no process");
   return {
     url,
     pid,
-    exited: exited.then(() => undefined),
+    exited,
+    lastWords: () => lastWords(dataFolder),
     async stop() {
       if (await isAlive(pid)) await endProcess(pid, endings);
       await exited;

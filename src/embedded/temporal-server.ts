@@ -25,13 +25,15 @@ export interface TemporalSettings {
   readonly log: (line: string) => void;
 }
 
-/** A running dev server. `exited` resolves when it ends, for whatever reason; `stop` returns once it has. */
+/** A running dev server. `exited` resolves with how it ended, for whatever reason; `stop` returns once it has. */
 export interface EmbeddedTemporal {
   readonly address: string;
   readonly uiUrl: string | undefined;
   readonly namespace: string;
   readonly pid: number;
-  readonly exited: Promise<void>;
+  readonly exited: Promise<string>;
+  /** The last lines of the server's log. */
+  lastWords(): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -66,7 +68,7 @@ export async function startTemporal(settings: TemporalSettings): Promise<Embedde
   const dataFile = settings.dataFile === undefined ? undefined : resolve(settings.dataFile);
   if (dataFile !== undefined) {
     await mkdir(dirname(dataFile), { recursive: true });
-    await stopPredecessor(dataFile, settings.log);
+    await stopLeftTemporal(dataFile, settings.log);
   }
   const wanted = [{ part: "Temporal", port: settings.port, setting: "TEMPORAL_PORT" }];
   if (settings.uiPort !== undefined) {
@@ -79,7 +81,7 @@ export async function startTemporal(settings: TemporalSettings): Promise<Embedde
     const started = await launch(cli, dataFile, logFile, settings);
     const problem = await untilReady(started, settings);
     if (problem === undefined) return running(started, dataFile, logFile, settings);
-    const words = (await readFile(logFile, "utf8").catch(() => "")).trimEnd().split("\n").slice(-10).join("\n");
+    const words = await lastWordsOf(logFile);
     if (!words.includes("address already in use") || attempt === tries) {
       throw new Error(`The Temporal dev server did not start (${problem}). Its last words:\n${words}`);
     }
@@ -181,7 +183,8 @@ function running(
     uiUrl: uiPort === undefined ? undefined : `http://${localHost}:${uiPort}`,
     namespace,
     pid,
-    exited: exited.then(() => undefined),
+    exited,
+    lastWords: () => lastWordsOf(logFile),
     async stop() {
       if (await isAlive(pid)) await endProcess(pid, endings);
       await exited;
@@ -190,11 +193,18 @@ function running(
   };
 }
 
+async function lastWordsOf(logFile: string): Promise<string> {
+  const text = await readFile(logFile, "utf8").catch(() => "");
+  return text.trimEnd().split("\n").slice(-10).join("\n");
+}
+
 function pidFileOf(dataFile: string): string {
   return `${dataFile}.pid`;
 }
 
-async function stopPredecessor(dataFile: string, log: (line: string) => void): Promise<void> {
+/** Stops the server that a killed predecessor left over this file; else does nothing. */
+export async function stopLeftTemporal(file: string, log: (line: string) => void): Promise<void> {
+  const dataFile = resolve(file);
   const pid = Number(await readFile(pidFileOf(dataFile), "utf8").catch(() => ""));
   if (!(pid > 0) || !(await commandOf(pid)).includes(`--db-filename ${dataFile} `)) return;
   log(`Temporal still runs from an earlier start (process ${pid}): stopping it`);

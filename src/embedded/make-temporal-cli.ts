@@ -1,0 +1,85 @@
+/** The two ways to come by a `temporal` program that is not there yet: the SDK's own download, and a build with Go at a pinned version. */
+import { readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { findOnPath } from "./programs.ts";
+import { runQuietly } from "./run-quietly.ts";
+
+/** Makes a program in `folder`, an empty one, and returns its path; `progress` gets lines. Throws an Error with the reason when it cannot. */
+export type MakeCli = (folder: string, progress: (line: string) => void, env: NodeJS.ProcessEnv) => Promise<string>;
+
+/** The release that is built: Server 1.31.2, UI 2.50.1. */
+export const builtCliVersion = "1.8.2";
+
+/** The release's own `replace` is repeated, as Go heeds only those of the main module. */
+const goMod = `module temporal-cli-build
+
+go 1.25
+
+require github.com/temporalio/cli v${builtCliVersion}
+
+replace github.com/temporalio/cli/cliext => github.com/temporalio/cli/cliext v0.0.0-20260731000218-c579925f193f
+`;
+
+/** The oldest Go that builds this release. */
+export const oldestGo = [1, 25] as const;
+
+/** A closed network answers or blocks within this time; nothing of the file after it means "cannot be reached". */
+const reachLimitMs = 15_000;
+
+/** 40 MB over a slow line. */
+const downloadLimitMs = 5 * 60_000;
+
+/** Four minutes on two cores from an empty Go cache; the rest is for slower machines. */
+const buildLimitMs = 30 * 60_000;
+
+/** By the SDK: its address, its version and its check. */
+export const downloadCli: MakeCli = async (folder, progress, env) => {
+  const program = fileURLToPath(new URL("download-temporal-cli.ts", import.meta.url));
+  const began = performance.now();
+  let reached = false;
+  await runQuietly(process.execPath, [program, folder], {
+    what: "the SDK's download",
+    env,
+    cwd: folder,
+    limitMs: downloadLimitMs,
+    // The SDK makes its file as soon as it has reached the service.
+    giveUp: async () => {
+      reached ||= (await readdir(folder)).length > 0;
+      return !reached && performance.now() - began > reachLimitMs ? "its service cannot be reached" : undefined;
+    },
+    progress: (seconds) => progress(`downloading the Temporal dev server (${seconds} s)`),
+  });
+  const file = (await readdir(folder)).find((name) => !name.endsWith(".downloading"));
+  if (file === undefined) throw new Error("the SDK's download left no program");
+  return join(folder, file);
+};
+
+/** From the Go module proxy, in a throw-away module. */
+export const buildCli: MakeCli = async (folder, progress, env) => {
+  const go = await findOnPath("go", env);
+  if (go === undefined) throw new Error("Go is not installed, so it cannot be built");
+  const version = await runQuietly(go, ["env", "GOVERSION"], {
+    what: "go env",
+    env,
+    cwd: folder,
+    limitMs: reachLimitMs,
+  });
+  const [, major = "0", minor = "0"] = /go(\d+)\.(\d+)/.exec(version) ?? [];
+  if (Number(major) < oldestGo[0] || (Number(major) === oldestGo[0] && Number(minor) < oldestGo[1])) {
+    throw new Error(`Go ${major}.${minor} is too old to build it`);
+  }
+  await writeFile(join(folder, "go.mod"), goMod);
+  progress(`building the Temporal dev server ${builtCliVersion} with Go: once, some minutes`);
+  const output = join(folder, "temporal");
+  const flags = ["-mod=mod", "-trimpath", "-ldflags", "-s -w", "-o", output];
+  await runQuietly(go, ["build", ...flags, "github.com/temporalio/cli/cmd/temporal"], {
+    what: "the build with Go",
+    // A workspace of the caller's must not take part.
+    env: { ...env, GOWORK: "off" },
+    cwd: folder,
+    limitMs: buildLimitMs,
+    progress: (seconds) => progress(`building the Temporal dev server (${seconds} s)`),
+  });
+  return output;
+};

@@ -1,0 +1,58 @@
+/** Runs a program that may take minutes or hang: with a limit, a reason to give up, and a sign of life now and then. */
+import { spawn } from "node:child_process";
+
+/** How to run it. `giveUp` is asked twice a second and answers why to give up, `progress` is told the seconds gone every few seconds. */
+export interface QuietRun {
+  readonly what: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly cwd: string;
+  readonly limitMs: number;
+  readonly giveUp?: () => Promise<string | undefined>;
+  readonly progress?: (seconds: number) => void;
+}
+
+/** Short against every limit in use. */
+const lookMs = 500;
+
+/** Often enough to be seen as alive. */
+const progressMs = 5_000;
+
+/** What the program printed; throws an Error with its error line when it fails, takes too long or is given up. It ends with this process. */
+export async function runQuietly(file: string, args: readonly string[], run: QuietRun): Promise<string> {
+  const child = spawn(file, args, { env: run.env, cwd: run.cwd, stdio: ["ignore", "pipe", "pipe"] });
+  const endChild = (): void => void child.kill("SIGKILL");
+  process.once("exit", endChild);
+  let output = "";
+  let errors = "";
+  child.stdout.on("data", (part) => {
+    output += part;
+  });
+  child.stderr.on("data", (part) => {
+    errors += part;
+  });
+  const began = performance.now();
+  let reason: string | undefined;
+  let told = 0;
+  const timer = setInterval(async () => {
+    const elapsed = performance.now() - began;
+    reason ??= elapsed > run.limitMs ? `it took longer than ${run.limitMs / 1000} s` : await run.giveUp?.();
+    if (reason !== undefined) endChild();
+    else if (elapsed - told >= progressMs) {
+      told = elapsed;
+      run.progress?.(Math.round(elapsed / 1000));
+    }
+  }, lookMs);
+  try {
+    const code = await new Promise<number | null>((done, fail) => child.once("error", fail).once("close", done));
+    if (code === 0) return output;
+    throw new Error(`${run.what} failed: ${reason ?? errorLine(errors)}`);
+  } finally {
+    clearInterval(timer);
+    process.off("exit", endChild);
+  }
+}
+
+function errorLine(text: string): string {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  return (lines.find((line) => /error/i.test(line)) ?? lines.at(-1) ?? "without a word").trim();
+}

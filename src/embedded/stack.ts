@@ -1,0 +1,226 @@
+/**
+ * Everything that one command starts, in order: PostgreSQL and Temporal, migrations, demo ledger, API and worker.
+ * What DATABASE_URL and TEMPORAL_ADDRESS name is used instead of an embedded part; with both set nothing embedded starts.
+ */
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { migrate } from "../store/migrate.ts";
+import { searchAttributes } from "../temporal/search-attributes.ts";
+import { type Child, startChild } from "./children.ts";
+import { dataFolderOf, postgresFolderOf } from "./database-url.ts";
+import type { Parts } from "./parts.ts";
+import { assertPortsFree, defaultPorts, isListening, localHost, readPort, type WantedPort } from "./ports.ts";
+import { startPostgres, stopLeftPostgres } from "./postgres.ts";
+import { waitUntil } from "./process.ts";
+import { type HeldRecord, holdStartRecord } from "./start-record.ts";
+import { findTemporalCli, startTemporal, stopLeftTemporal } from "./temporal-server.ts";
+
+/** The programs of this repository that run as children, by absolute path. */
+export interface Programs {
+  readonly demoLedger: string;
+  readonly api: string;
+  readonly worker: string;
+}
+
+/** What `startStack` needs. `programs` are this repository's unless a test gives its own. */
+export interface StackSettings {
+  readonly env: NodeJS.ProcessEnv;
+  readonly log: (line: string) => void;
+  readonly parts: Parts;
+  readonly programs?: Programs;
+}
+
+/** Where everything is. `demoLedgerUrl` is undefined when nothing embedded runs, `temporalUiUrl` when Temporal is not ours. */
+export interface Stack {
+  readonly baseUrl: string;
+  readonly databaseUrl: string;
+  readonly demoLedgerUrl: string | undefined;
+  readonly temporalUiUrl: string | undefined;
+  readonly logFolder: string;
+}
+
+/** An answer may wait 15 s for the ledger; the API drains first, while the worker can still finish its work. */
+const apiDrainMs = 20_000;
+
+/** A call of the ledger ends within its own time limit; what is cut off is taken up by the next worker. */
+const workerDrainMs = 20_000;
+
+/** Its answers take milliseconds. */
+const demoLedgerDrainMs = 5_000;
+
+/** From process start to ready takes one to three seconds; the rest is for a machine under load. */
+const readyLimitMs = 60_000;
+
+/** A child's readiness is asked for over HTTP; one that takes the call but never answers must not hang the start. */
+const askLimitMs = 5_000;
+
+const repositoryPrograms: Programs = {
+  demoLedger: fileURLToPath(new URL("../ledger/demo/main.ts", import.meta.url)),
+  api: fileURLToPath(new URL("../server.ts", import.meta.url)),
+  worker: fileURLToPath(new URL("../worker.ts", import.meta.url)),
+};
+
+/**
+ * Starts all parts into `parts` and returns once the API answers /readyz with 200; when it throws, the caller stops `parts`.
+ * Throws an Error naming the setting for a taken port, before anything is started, and one with the last words of a part that does not come up.
+ */
+export async function startStack({ env, log, parts, programs = repositoryPrograms }: StackSettings): Promise<Stack> {
+  const plan = planOf(env);
+  const record = await holdStartRecord(plan.dataFolder, log);
+  if (plan.postgresPort !== undefined) await stopLeftPostgres(plan.postgresFolder, log);
+  if (plan.temporalPort !== undefined) await stopLeftTemporal(plan.temporalFile, log);
+  await assertPortsFree(plan.wanted);
+
+  const [databaseUrl, temporal] = await settleBoth(
+    startDatabase(plan, env, log, parts),
+    startTemporalPart(plan, env, log, parts),
+  );
+  const began = performance.now();
+  const applied = await migrate(databaseUrl, { log });
+  log(`${"Migrations".padEnd(12)} ${applied.length} applied (${((performance.now() - began) / 1000).toFixed(1)} s)`);
+
+  const childEnv: NodeJS.ProcessEnv = {
+    ...env,
+    DATABASE_URL: databaseUrl,
+    API_PORT: String(plan.apiPort),
+    ...temporal.env,
+  };
+  const run = childRunner(childEnv, plan, parts, record);
+  const demoLedgerUrl = plan.demoLedgerPort === undefined ? undefined : `http://${localHost}:${plan.demoLedgerPort}`;
+  if (plan.demoLedgerPort !== undefined && demoLedgerUrl !== undefined) {
+    const port = plan.demoLedgerPort;
+    childEnv.DEMO_LEDGER_PORT = String(port);
+    childEnv.DEMO_LEDGER_URL = demoLedgerUrl;
+    await run("Demo ledger", programs.demoLedger, demoLedgerDrainMs, () => isListening(port), demoLedgerUrl);
+  }
+  const baseUrl = `http://${localHost}:${plan.apiPort}`;
+  // The worker first, so that it is the last of the two to end.
+  await run("Worker", programs.worker, workerDrainMs, undefined, "");
+  await run("API", programs.api, apiDrainMs, () => answersReady(baseUrl), baseUrl);
+  return { baseUrl, databaseUrl, demoLedgerUrl, temporalUiUrl: temporal.uiUrl, logFolder: plan.logFolder };
+}
+
+interface Plan {
+  readonly dataFolder: string;
+  readonly postgresFolder: string;
+  readonly temporalFile: string;
+  readonly logFolder: string;
+  readonly apiPort: number;
+  readonly postgresPort: number | undefined;
+  readonly temporalPort: number | undefined;
+  readonly temporalUiPort: number | undefined;
+  readonly demoLedgerPort: number | undefined;
+  readonly wanted: readonly WantedPort[];
+}
+
+function planOf(env: NodeJS.ProcessEnv): Plan {
+  const wanted: WantedPort[] = [];
+  const want = (part: string, setting: string, fallback: number): number => {
+    const port = readPort(env, setting, fallback);
+    wanted.push({ part, port, setting });
+    return port;
+  };
+  const apiPort = want("the API", "API_PORT", defaultPorts.api);
+  const ownDatabase = !env.DATABASE_URL;
+  const ownTemporal = !env.TEMPORAL_ADDRESS;
+  const dataFolder = dataFolderOf(env);
+  return {
+    dataFolder,
+    postgresFolder: postgresFolderOf(env),
+    temporalFile: join(dataFolder, "temporal", "temporal.db"),
+    logFolder: join(dataFolder, "logs"),
+    apiPort,
+    postgresPort: ownDatabase ? want("PostgreSQL", "POSTGRES_PORT", defaultPorts.postgres) : undefined,
+    temporalPort: ownTemporal ? want("Temporal", "TEMPORAL_PORT", defaultPorts.temporal) : undefined,
+    temporalUiPort: ownTemporal ? want("the Temporal Web UI", "TEMPORAL_UI_PORT", defaultPorts.temporalUi) : undefined,
+    demoLedgerPort:
+      ownDatabase || ownTemporal ? want("the demo ledger", "DEMO_LEDGER_PORT", defaultPorts.demoLedger) : undefined,
+    wanted,
+  };
+}
+
+async function startDatabase(
+  plan: Plan,
+  env: NodeJS.ProcessEnv,
+  log: (line: string) => void,
+  parts: Parts,
+): Promise<string> {
+  const port = plan.postgresPort;
+  if (port === undefined) return env.DATABASE_URL ?? "";
+  const make = () => startPostgres({ dataFolder: plan.postgresFolder, port, log });
+  const { url } = await parts.start("PostgreSQL", make, () => `${localHost}:${port}`);
+  return url;
+}
+
+interface TemporalPart {
+  readonly uiUrl: string | undefined;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+async function startTemporalPart(
+  plan: Plan,
+  env: NodeJS.ProcessEnv,
+  log: (line: string) => void,
+  parts: Parts,
+): Promise<TemporalPart> {
+  const { temporalPort: port, temporalUiPort: uiPort } = plan;
+  if (port === undefined || uiPort === undefined) return { uiUrl: undefined, env: {} };
+  // Found first and apart: building it can take minutes, which a stop must not wait for.
+  await findTemporalCli(log, { env });
+  // The SDK's own default, so that `temporal workflow list` needs no option.
+  const namespace = env.TEMPORAL_NAMESPACE || "default";
+  const make = () => startTemporal({ dataFile: plan.temporalFile, port, uiPort, namespace, searchAttributes, log });
+  const { address, uiUrl } = await parts.start("Temporal", make, (part) => `${part.address}, Web UI ${part.uiUrl}`);
+  return { uiUrl, env: { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace } };
+}
+
+/** Waits for both even when one fails, so that a stop finds everything that was started. */
+async function settleBoth<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
+  await Promise.allSettled([first, second]);
+  return Promise.all([first, second]);
+}
+
+type RunChild = (
+  name: string,
+  script: string,
+  drainMs: number,
+  ready: (() => Promise<boolean>) | undefined,
+  where: string,
+) => Promise<void>;
+
+function childRunner(env: NodeJS.ProcessEnv, plan: Plan, parts: Parts, record: HeldRecord): RunChild {
+  return async (name, script, drainMs, ready, where) => {
+    const logFile = join(plan.logFolder, `${name.toLowerCase().replaceAll(" ", "-")}.log`);
+    const make = async (): Promise<Child> => {
+      const child = await startChild({ name, script, env, logFile, drainMs });
+      await record.add(name, child.pid);
+      if (ready !== undefined) await untilReady(child, ready);
+      return child;
+    };
+    await parts.start(name, make, () => `${where === "" ? "" : `${where}, `}log ${logFile}`);
+  };
+}
+
+/** Returns once the child is ready; one that ends or takes too long is ended, with an Error that holds its last words. */
+async function untilReady(child: Child, ready: () => Promise<boolean>): Promise<void> {
+  let ended: string | undefined;
+  void child.exited.then((how) => {
+    ended = how;
+  });
+  const done = await waitUntil(async () => ended !== undefined || (await ready()), readyLimitMs);
+  if (done && ended === undefined) return;
+  await child.stop();
+  const how = ended === undefined ? `not ready after ${readyLimitMs / 1000} s` : `ended with ${ended}`;
+  throw new Error(`${child.name} did not start (${how}). Its last words:\n${await child.lastWords()}`);
+}
+
+async function answersReady(baseUrl: string): Promise<boolean> {
+  try {
+    const answer = await fetch(`${baseUrl}/readyz`, { signal: AbortSignal.timeout(askLimitMs) });
+    await answer.arrayBuffer();
+    return answer.status === 200;
+  } catch {
+    // Not listening yet.
+    return false;
+  }
+}
