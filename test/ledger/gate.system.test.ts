@@ -1,0 +1,138 @@
+/** Tokens, tenants and limits: what the adapter makes of a gate that turns it away, and that nothing secret is told. */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { XeroLimitsLeft } from "../../src/ledger/xero/connection.ts";
+import { createXeroLedger } from "../../src/ledger/xero/create-xero-ledger.ts";
+import { aCall, type DemoWorld, invoiceDraft, makeContact, okOf, startDemoWorld } from "./demo-world.ts";
+
+let world: DemoWorld;
+beforeAll(async () => {
+  world = await startDemoWorld();
+});
+afterEach(async () => {
+  await fetch(`${world.demo.url}/demo/faults`, { method: "DELETE" });
+});
+afterAll(() => world.stop());
+
+const organisation = "GET /api.xro/2.0/Organisation";
+const unauthorised = { status: 401, body: JSON.stringify({ Title: "Unauthorized", Detail: "TokenExpired" }) };
+
+describe("tokens", () => {
+  test("one refused token is replaced and the call replayed, for a write too", async () => {
+    const connection = await world.connect();
+    const contact = await makeContact(connection);
+    const ledger = createXeroLedger(connection);
+    await world.order({ match: "PUT /api.xro/2.0/Invoices", kind: "status", ...unauthorised });
+    const [made] = okOf(await ledger.createInvoices(aCall("t"), [invoiceDraft(contact.id)]));
+    expect(made?.kind).toBe("ok");
+    await ledger.close();
+  });
+
+  test("a token that is refused again is unauthorised, expired", async () => {
+    const ledger = createXeroLedger(await world.connect());
+    await world.order({ match: organisation, kind: "status", times: 2, ...unauthorised });
+    expect(await ledger.describe(aCall())).toEqual({ kind: "unauthorised", why: "expired", message: "TokenExpired" });
+    await ledger.close();
+  });
+
+  test.each(["insufficient_scope", "insufficent_scope"])("a missing scope is told apart (%s)", async (spelling) => {
+    const ledger = createXeroLedger(await world.connect());
+    const headers = { "www-authenticate": spelling };
+    await world.order({ match: organisation, kind: "status", times: 2, ...unauthorised, headers });
+    expect(await ledger.describe(aCall())).toMatchObject({ kind: "unauthorised", why: "insufficient_scope" });
+    await ledger.close();
+  });
+
+  test("many calls at once fetch one token", async () => {
+    const ledger = createXeroLedger(await world.connect());
+    // Only the first fetch fails: with a fetch per call, most calls would have got a token of their own.
+    await world.order({ match: "POST /connect/token", kind: "drop_before" });
+    const answers = await Promise.all(Array.from({ length: 5 }, () => ledger.describe(aCall())));
+    expect(answers.map(({ kind }) => kind)).toEqual(Array(5).fill("unavailable"));
+    expect((await ledger.describe(aCall())).kind).toBe("ok");
+    await ledger.close();
+  });
+
+  test("wrong credentials are unauthorised and not told", async () => {
+    const connection = { ...(await world.connect()), clientSecret: "not-the-secret" };
+    const ledger = createXeroLedger(connection);
+    const answer = await ledger.describe(aCall());
+    expect(answer).toMatchObject({ kind: "unauthorised", why: "disconnected" });
+    expect(JSON.stringify(answer)).not.toContain("not-the-secret");
+    await ledger.close();
+  });
+
+  test("a good token for another organisation is disconnected", async () => {
+    const [one, other] = [await world.connect(), await world.connect()];
+    const ledger = createXeroLedger({ ...one, tenantId: other.tenantId });
+    expect(await ledger.describe(aCall())).toMatchObject({ kind: "unauthorised", why: "disconnected" });
+    await ledger.close();
+  });
+});
+
+describe("limits", () => {
+  test.each([
+    ["minute", "minute"],
+    ["day", "day"],
+    ["concurrent", "concurrent"],
+    ["appminute", "app"],
+  ])("429 for the %s limit says which and for how long", async (problem, scope) => {
+    const ledger = createXeroLedger(await world.connect());
+    await world.order({ match: organisation, kind: "rate_limit", problem, retryAfterSeconds: 7 });
+    expect(await ledger.describe(aCall())).toEqual({ kind: "rate_limited", scope, retryAfterMs: 7_000 });
+    await ledger.close();
+  });
+
+  test("the demo ledger keeps Xero's limits where it is told to, and every answer says what is left", async () => {
+    const strict = await startDemoWorld({ limits: { minute: 3 } });
+    const left: XeroLimitsLeft[] = [];
+    const ledger = createXeroLedger(await strict.connect(), { observeLimits: (limits) => left.push(limits) });
+    for (let call = 0; call < 3; call += 1) expect((await ledger.describe(aCall())).kind).toBe("ok");
+    const answer = await ledger.describe(aCall());
+    expect(answer).toMatchObject({ kind: "rate_limited", scope: "minute" });
+    expect(answer.kind === "rate_limited" && answer.retryAfterMs).toBeGreaterThan(0);
+    expect(left.slice(0, 3).map(({ minute }) => minute)).toEqual([2, 1, 0]);
+    await ledger.close();
+    await strict.stop();
+  });
+});
+
+describe("answers that cannot be trusted", () => {
+  test("one larger than the cap is cut off", async () => {
+    const ledger = createXeroLedger(await world.connect(), { maxResponseBytes: 2_000 });
+    expect(await ledger.listMappingOptions(aCall(), "accounts")).toMatchObject({ kind: "unavailable" });
+    await ledger.close();
+  });
+
+  test("a redirect is not followed", async () => {
+    const ledger = createXeroLedger(await world.connect());
+    const headers = { location: `${world.demo.url}/api.xro/2.0/Organisation` };
+    await world.order({ match: organisation, kind: "status", status: 302, headers });
+    expect(await ledger.describe(aCall())).toMatchObject({ kind: "unavailable", cause: "the ledger answered 302" });
+    await ledger.close();
+  });
+
+  test("a status that nobody knows is not taken for another", async () => {
+    const ledger = createXeroLedger(await world.connect());
+    const body = JSON.stringify({ Invoices: [{ InvoiceID: crypto.randomUUID(), Status: "SOMETHING" }] });
+    await world.order({ match: "GET /api.xro/2.0/Invoices", kind: "status", status: 200, body });
+    expect(await ledger.getInvoice(aCall(), "x")).toMatchObject({ kind: "unavailable", outcome: "not_sent" });
+    await ledger.close();
+  });
+
+  test("a batch answer without a document leaves that document unknown", async () => {
+    const connection = await world.connect();
+    const contact = await makeContact(connection);
+    const ledger = createXeroLedger(connection);
+    await world.order({ match: "PUT /api.xro", kind: "status", status: 200, body: '{"Invoices":[]}' });
+    const answers = okOf(await ledger.createInvoices(aCall(), [invoiceDraft(contact.id)]));
+    expect(answers).toMatchObject([{ kind: "unavailable", outcome: "unknown" }]);
+    await ledger.close();
+  });
+});
+
+test("faults are refused where they are not switched on", async () => {
+  const plain = await startDemoWorld({ faults: false });
+  const answer = await plain.admin("faults", { match: "PUT", kind: "hang" });
+  expect(answer.status).toBe(403);
+  await plain.stop();
+});

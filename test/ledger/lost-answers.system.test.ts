@@ -1,0 +1,164 @@
+/** Lost requests and answers: what happened is always found again by our own number, and nothing is made twice. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { Ledger } from "../../src/ledger/port.ts";
+import type { XeroConnection } from "../../src/ledger/xero/connection.ts";
+import { createXeroLedger } from "../../src/ledger/xero/create-xero-ledger.ts";
+import {
+  aCall,
+  aShortCall,
+  contactDraft,
+  type DemoWorld,
+  invoiceDraft,
+  makeContact,
+  okOf,
+  startDemoWorld,
+} from "./demo-world.ts";
+
+let world: DemoWorld;
+let connection: XeroConnection;
+let contactId: string;
+let ledger: Ledger;
+
+beforeAll(async () => {
+  world = await startDemoWorld();
+  connection = await world.connect();
+  contactId = (await makeContact(connection)).id;
+});
+beforeEach(() => {
+  ledger = createXeroLedger(connection);
+});
+afterEach(async () => {
+  await fetch(`${world.demo.url}/demo/faults`, { method: "DELETE" });
+  await ledger.close();
+});
+afterAll(() => world.stop());
+
+const put = "PUT /api.xro/2.0/Invoices";
+
+describe("a create whose answer is lost", () => {
+  test("is unknown, and not there where the request was lost", async () => {
+    const draft = invoiceDraft(contactId);
+    await world.order({ match: put, kind: "drop_before" });
+    const answer = await ledger.createInvoices(aCall("lost-1"), [draft]);
+    expect(answer).toMatchObject({ kind: "unavailable", outcome: "unknown" });
+    expect(okOf(await ledger.findInvoices(aCall(), { numbers: [draft.number] }))).toEqual([]);
+    expect(okOf(okOf(await ledger.createInvoices(aCall("lost-1"), [draft]))[0]).number).toBe(draft.number);
+  });
+
+  test("is unknown, and found by its number where the answer was lost", async () => {
+    const drafts = [invoiceDraft(contactId), invoiceDraft(contactId)];
+    await world.order({ match: put, kind: "drop_after" });
+    const answer = await ledger.createInvoices(aCall("lost-2", "lost-3"), drafts);
+    expect(answer).toMatchObject({ kind: "unavailable", outcome: "unknown" });
+    const found = okOf(await ledger.findInvoices(aCall(), { numbers: drafts.map(({ number }) => number) }));
+    expect(found.map(({ number }) => number).sort()).toEqual(drafts.map(({ number }) => number).sort());
+    expect(found.every(({ sourceUrl }) => sourceUrl === drafts[0]?.sourceUrl)).toBe(true);
+  });
+
+  test("is given again by a fast resend of the same operations, not made twice", async () => {
+    const draft = invoiceDraft(contactId);
+    await world.order({ match: put, kind: "drop_after" });
+    await ledger.createInvoices(aCall("lost-4"), [draft]);
+    const again = okOf(okOf(await ledger.createInvoices(aCall("lost-4"), [draft]))[0]);
+    const found = okOf(await ledger.findInvoices(aCall(), { numbers: [draft.number] }));
+    expect(found).toEqual([again]);
+  });
+
+  test("and is resent as another operation is refused, because its number is taken", async () => {
+    const draft = invoiceDraft(contactId);
+    await world.order({ match: put, kind: "drop_after" });
+    await ledger.createInvoices(aCall("lost-5"), [draft]);
+    const [again] = okOf(await ledger.createInvoices(aCall("other"), [draft]));
+    expect(again).toMatchObject({ kind: "refused", reason: "duplicate_number" });
+  });
+
+  test("is unknown where the ledger is silent beyond the deadline, and may still be made", async () => {
+    const draft = invoiceDraft(contactId);
+    await ledger.describe(aCall());
+    await world.order({ match: put, kind: "slow_before", delayMs: 800 });
+    const answer = await ledger.createInvoices(aShortCall("slow"), [draft]);
+    expect(answer).toMatchObject({ kind: "unavailable", outcome: "unknown" });
+    await expect
+      .poll(async () => okOf(await ledger.findInvoices(aCall(), { numbers: [draft.number] })).length, {
+        timeout: 5_000,
+      })
+      .toBe(1);
+  });
+
+  test("is unknown where the ledger hangs", async () => {
+    await ledger.describe(aCall());
+    await world.order({ match: put, kind: "hang" });
+    const answer = await ledger.createInvoices(aShortCall("hang"), [invoiceDraft(contactId)]);
+    expect(answer).toMatchObject({ kind: "unavailable", outcome: "unknown", cause: "no answer before the deadline" });
+  });
+
+  test("is unknown where it comes too late", async () => {
+    const draft = invoiceDraft(contactId);
+    await ledger.describe(aCall());
+    await world.order({ match: put, kind: "slow_after", delayMs: 5_000 });
+    const answer = await ledger.createInvoices(aShortCall("late"), [draft]);
+    expect(answer).toMatchObject({ kind: "unavailable", outcome: "unknown" });
+    expect(okOf(await ledger.findInvoices(aCall(), { numbers: [draft.number] }))).toHaveLength(1);
+  });
+
+  test("is unknown where a gateway answers 503 in HTML", async () => {
+    await world.order({ match: put, kind: "status", status: 503 });
+    const answer = await ledger.createInvoices(aCall("html"), [invoiceDraft(contactId)]);
+    expect(answer).toEqual({ kind: "unavailable", outcome: "unknown", cause: "the ledger answered 503" });
+  });
+
+  test("is remembered by the ledger as an internal error until another variant is sent", async () => {
+    const draft = invoiceDraft(contactId);
+    await world.order({ match: put, kind: "status", status: 500 });
+    const unknown = { kind: "unavailable", outcome: "unknown" };
+    expect(await ledger.createInvoices(aCall("cached"), [draft])).toMatchObject(unknown);
+    expect(await ledger.createInvoices(aCall("cached"), [draft])).toMatchObject(unknown);
+    const [made] = okOf(await ledger.createInvoices({ ...aCall("cached"), variant: "2" }, [draft]));
+    expect(okOf(made).number).toBe(draft.number);
+  });
+
+  test("of a contact is found by its code", async () => {
+    const draft = contactDraft();
+    await world.order({ match: "PUT /api.xro/2.0/Contacts", kind: "drop_after" });
+    expect(await ledger.createContacts(aCall("contact"), [draft])).toMatchObject({ outcome: "unknown" });
+    expect(okOf(await ledger.findContacts(aCall(), { codes: [draft.code] }))).toMatchObject([{ name: draft.name }]);
+  });
+});
+
+test("a removal whose answer is lost converges when it is repeated", async () => {
+  const [made] = okOf(await ledger.createInvoices(aCall(), [invoiceDraft(contactId, { status: "approved" })]));
+  const { id } = okOf(made);
+  await world.order({ match: "POST /api.xro/2.0/Invoices", kind: "drop_after" });
+  expect(await ledger.removeInvoice(aCall(), id)).toMatchObject({ kind: "unavailable", outcome: "unknown" });
+  expect(okOf(await ledger.removeInvoice(aCall(), id))).toMatchObject({ outcome: "already_removed" });
+});
+
+test("a read that fails was not sent, because repeating it is free", async () => {
+  const missing = crypto.randomUUID();
+  await world.order({ match: "GET /api.xro/2.0/Invoices", kind: "drop_before" });
+  expect(await ledger.getInvoice(aCall(), missing)).toMatchObject({ kind: "unavailable", outcome: "not_sent" });
+});
+
+test("a ledger that cannot be reached was not sent anything", async () => {
+  const unreachable = createXeroLedger({ ...connection, baseUrl: "http://127.0.0.1:1/api.xro/2.0" });
+  const nobody = createXeroLedger({ ...connection, identityUrl: "http://127.0.0.1:1/connect/token" });
+  const expected = { kind: "unavailable", outcome: "not_sent" };
+  expect(await unreachable.createInvoices(aCall("x"), [invoiceDraft(contactId)])).toMatchObject(expected);
+  expect(await nobody.createInvoices(aCall("x"), [invoiceDraft(contactId)])).toMatchObject(expected);
+  await Promise.all([unreachable.close(), nobody.close()]);
+});
+
+test("a call whose deadline has passed was not sent", async () => {
+  const answer = await ledger.createInvoices({ deadlineMs: 0, operationKeys: ["y"] }, [invoiceDraft(contactId)]);
+  expect(answer).toMatchObject({ kind: "unavailable", outcome: "not_sent" });
+});
+
+test("a refusal of one element leaves the others made", async () => {
+  const drafts = [invoiceDraft(contactId), invoiceDraft(contactId), invoiceDraft(contactId)];
+  const refused = drafts[1]?.number;
+  const messages = ["The document date cannot be before the period lock date, currently set at 2026-02-28"];
+  await world.order({ match: put, kind: "refuse", element: refused, messages });
+  const answers = okOf(await ledger.createInvoices(aCall("part"), drafts));
+  expect(answers.map(({ kind }) => kind)).toEqual(["ok", "refused", "ok"]);
+  expect(answers[1]).toEqual({ kind: "refused", reason: "period_locked", messages });
+});
