@@ -1,0 +1,50 @@
+/** The store as the ledger workflow's activities see it: one organisation's waiting operations and its connection. */
+import type pg from "pg";
+import { findImported } from "./customers.ts";
+import { type ConnectionState, pauseConnection, readConnection } from "./ledger-connections.ts";
+import {
+  type ContactToSend,
+  type InvoiceToSend,
+  putOff,
+  readWaiting,
+  type Settlement,
+  settleOperations,
+  type Taken,
+  takeContacts,
+  takeInvoices,
+} from "./operations.ts";
+import type { Sealing } from "./sealing.ts";
+
+/** What settling asks of one organisation's data. */
+export interface SettlingScope {
+  readonly organisationId: string;
+  /** The connection with its secret opened, or null where there is none. */
+  connection(): Promise<ConnectionState | null>;
+  /** Pauses every call of the connection, and puts off what waits; callers are told. */
+  pause(pauseMs: number, reason: string): Promise<void>;
+  takeContacts(leaseMs: number): Promise<Taken<ContactToSend>>;
+  takeInvoices(leaseMs: number): Promise<Taken<InvoiceToSend>>;
+  findImported(contactIds: readonly string[]): Promise<ReadonlySet<string>>;
+  settle(settlements: readonly Settlement[]): Promise<void>;
+  waiting(): ReturnType<typeof readWaiting>;
+}
+
+/** Opens an organisation for settling. */
+export type OpenSettling = (organisationId: string) => SettlingScope;
+
+/** Settling over a pool; `sealing` opens the connections' secrets. */
+export function createSettling(pool: pg.Pool, sealing: Sealing): OpenSettling {
+  return (organisationId) => ({
+    organisationId,
+    connection: () => readConnection(pool, sealing, organisationId),
+    pause: async (pauseMs, reason) => {
+      await pauseConnection(pool, organisationId, pauseMs, reason);
+      await putOff(pool, organisationId, new Date(Date.now() + pauseMs), reason);
+    },
+    takeContacts: (leaseMs) => takeContacts(pool, organisationId, leaseMs),
+    takeInvoices: (leaseMs) => takeInvoices(pool, organisationId, leaseMs),
+    findImported: (contactIds) => findImported(pool, organisationId, contactIds),
+    settle: (settlements) => settleOperations(pool, organisationId, settlements),
+    waiting: () => readWaiting(pool, organisationId),
+  });
+}

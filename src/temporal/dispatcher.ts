@@ -1,0 +1,53 @@
+/**
+ * Starts what was missed: finds organisations in which something waits that nobody is at (Temporal was down, a process died
+ * between its commit and its wake-up, a pause is over) and wakes their ledger workflows.
+ */
+import type { LedgerWork } from "./ledger-work.ts";
+
+/** Finds organisations with work that has been due for longer than `graceMs`. */
+export type FindNeglected = (graceMs: number) => Promise<readonly string[]>;
+
+/** The dispatcher of one worker process; several of them only wake twice. */
+export interface Dispatcher {
+  stop(): Promise<void>;
+}
+
+/** How often it looks: work that was missed waits this long and the grace time at most. */
+const lookEveryMs = 2_000;
+
+/** What has been due for less is left to the wake-up of the process that wrote it. */
+const graceMs = 3_000;
+
+/** Starts looking; `onError` is told where the database could not be asked. */
+export function startDispatcher(
+  findNeglected: FindNeglected,
+  work: LedgerWork,
+  onError: (error: unknown) => void,
+): Dispatcher {
+  let stopped = false;
+  let wakeUp: () => void = () => undefined;
+  const look = async (): Promise<void> => {
+    while (!stopped) {
+      try {
+        for (const organisationId of await findNeglected(graceMs)) await work.wake(organisationId);
+      } catch (error) {
+        onError(error);
+      }
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, lookEveryMs);
+        wakeUp = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+  };
+  const looking = look();
+  return {
+    stop: async () => {
+      stopped = true;
+      wakeUp();
+      await looking;
+    },
+  };
+}

@@ -1,0 +1,78 @@
+/**
+ * Wakes an organisation's ledger workflow: `signalWithStart`, so that no wake-up is missed and there is never a second one.
+ * While one wake-up of an organisation is on its way, further ones of this process are joined to the next.
+ */
+import type { Client } from "@temporalio/client";
+import { WorkflowIdConflictPolicy, WorkflowIdReusePolicy } from "@temporalio/client";
+import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from "@temporalio/common";
+import {
+  type LedgerSettlementInput,
+  ledgerSettlementType,
+  ledgerWorkflowId,
+  wakeSignal,
+} from "../../workflows/contract.ts";
+
+/** Wakes organisations' ledger workflows. */
+export interface LedgerWork {
+  /** Resolves true once a workflow knows that something waits; false where Temporal could not be reached in time. */
+  wake(organisationId: string): Promise<boolean>;
+}
+
+/** How long a wake-up may take: past it the caller goes on, and the dispatcher starts what was missed. */
+const wakeDeadlineMs = 3_000;
+
+/** The organisation, as the Temporal UI finds it. */
+const organisationKey = defineSearchAttributeKey("OrganisationId", SearchAttributeType.KEYWORD);
+
+/** Wake-ups over a client; `onError` is told of each that failed. */
+export function createLedgerWork(
+  client: Client,
+  taskQueue: string,
+  onError: (organisationId: string, error: unknown) => void,
+): LedgerWork {
+  const flights = new Map<string, { current: Promise<boolean>; next: Promise<boolean> | null }>();
+
+  const send = async (organisationId: string): Promise<boolean> => {
+    const input: LedgerSettlementInput = { organisationId };
+    try {
+      await client.withDeadline(Date.now() + wakeDeadlineMs, () =>
+        client.workflow.signalWithStart(ledgerSettlementType, {
+          taskQueue,
+          workflowId: ledgerWorkflowId(organisationId),
+          workflowIdReusePolicy: WorkflowIdReusePolicy.ALLOW_DUPLICATE,
+          workflowIdConflictPolicy: WorkflowIdConflictPolicy.USE_EXISTING,
+          args: [input],
+          signal: wakeSignal,
+          signalArgs: [],
+          staticSummary: "settles the organisation's waiting documents in its ledger",
+          typedSearchAttributes: new TypedSearchAttributes([{ key: organisationKey, value: organisationId }]),
+        }),
+      );
+      return true;
+    } catch (error) {
+      onError(organisationId, error);
+      return false;
+    }
+  };
+
+  const fly = (organisationId: string): Promise<boolean> => {
+    const flight: { current: Promise<boolean>; next: Promise<boolean> | null } = {
+      current: send(organisationId).finally(() => {
+        if (flight.next === null) flights.delete(organisationId);
+      }),
+      next: null,
+    };
+    flights.set(organisationId, flight);
+    return flight.current;
+  };
+
+  return {
+    wake: (organisationId) => {
+      const flight = flights.get(organisationId);
+      if (flight === undefined) return fly(organisationId);
+      // The one on its way may have been sent before this caller's commit was seen: one more follows it, for all who join.
+      flight.next ??= flight.current.then(() => fly(organisationId));
+      return flight.next;
+    },
+  };
+}

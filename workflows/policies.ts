@@ -1,0 +1,23 @@
+/** How long activities may take and how they are tried again, each with its reason. */
+import type { ActivityOptions } from "@temporalio/workflow";
+
+/**
+ * A round of settling: one call to the ledger for contacts and one for invoices, each with its own deadline well inside.
+ * Failures are the database's (the ledger's are outcomes), so it is tried until that is back, at most every ten seconds.
+ */
+export const settlementRound: ActivityOptions = {
+  startToCloseTimeout: "2 minutes",
+  retry: { initialInterval: "200 milliseconds", backoffCoefficient: 2, maximumInterval: "10 seconds" },
+};
+
+/**
+ * How long the workflow stays after the last document for the next one: a signal that meets a workflow as it completes costs
+ * a retried task and hundreds of milliseconds. Measured: facts-temporal section 6.
+ */
+export const lingerTime = "10 seconds";
+
+/** The longest that the workflow waits for a retry or a pause; past it the dispatcher starts it again when it is due. */
+export const longestWaitMs = 60_000;
+
+/** The least wait after a round that moved nothing, so that work held by another worker is not asked for in a busy loop. */
+export const idleRoundMs = 250;
