@@ -1,0 +1,85 @@
+/** What the descriptors say about JSON: names, words of enums, nullability, and the HTTP side of a method. */
+import type { DescField, DescMessage } from "@bufbuild/protobuf";
+import { expect, test } from "vitest";
+import {
+  allowsNumber,
+  constant,
+  enumFromJson,
+  enumJsonNames,
+  httpRoute,
+  isCommaSeparated,
+  isDecimal,
+  isInline,
+  isNullable,
+  isOmitEmpty,
+  jsonName,
+  operationShape,
+  requestFields,
+} from "../../src/gateway/json-shape.ts";
+import { PlanType, PlanTypeSchema } from "../../src/gen/proto/billing/v1/catalogue_pb.ts";
+import { DocumentStatusSchema } from "../../src/gen/proto/billing/v1/common_pb.ts";
+import { ListInvoicesRequestSchema } from "../../src/gen/proto/billing/v1/invoices_pb.ts";
+import {
+  CreateSubscriptionResponseSchema,
+  SubscriptionSchema,
+  SubscriptionService,
+} from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
+import { UsageEventResultSchema, UsageEventSchema } from "../../src/gen/proto/billing/v1/usage_pb.ts";
+import { Health } from "../../src/gen/proto/grpc/health/v1/health_pb.ts";
+import { at, document } from "./answer-check.ts";
+
+function field(message: DescMessage, name: string): DescField {
+  const found = message.fields.find((candidate) => candidate.name === name);
+  if (found === undefined) throw new Error(`${message} has no field ${name}`);
+  return found;
+}
+
+test("an enum value is its name without the prefix, in lower case, and read back only in exactly that form", () => {
+  expect(enumJsonNames(PlanTypeSchema)).toEqual(["flat_fee", "per_unit", "tiered", "volume", "stairstep"]);
+  expect(enumFromJson(PlanTypeSchema, "per_unit")).toBe(PlanType.PER_UNIT);
+  for (const wrong of ["PER_UNIT", "PLAN_TYPE_PER_UNIT", "unspecified", "2", ""]) {
+    expect(enumFromJson(PlanTypeSchema, wrong)).toBeNull();
+  }
+  expect(enumJsonNames(DocumentStatusSchema)).toContain("not_in_external");
+});
+
+test("options of a field are told apart", () => {
+  expect(jsonName(field(SubscriptionSchema, "cancel_at_period_end"))).toBe("cancel_at_period_end");
+  expect(isNullable(field(SubscriptionSchema, "end_date"))).toBe(true);
+  expect(isNullable(field(SubscriptionSchema, "start_date"))).toBe(false);
+  expect(isDecimal(field(SubscriptionSchema, "renewal_value"))).toBe(true);
+  expect(isInline(field(CreateSubscriptionResponseSchema, "subscription"))).toBe(true);
+  expect(isInline(field(CreateSubscriptionResponseSchema, "invoice"))).toBe(false);
+  expect(isOmitEmpty(field(UsageEventResultSchema, "error"))).toBe(true);
+  expect(allowsNumber(field(UsageEventSchema, "quantity"))).toBe(true);
+  expect(constant(field(SubscriptionSchema, "object"))).toBe("subscription");
+  expect(constant(field(SubscriptionSchema, "label"))).toBeNull();
+  expect(isCommaSeparated(field(ListInvoicesRequestSchema, "status"))).toBe(true);
+});
+
+test("a nullable member has null among its types in the document, and no other member has", () => {
+  const properties = at(document, "components", "schemas", "Subscription", "properties") ?? {};
+  for (const member of SubscriptionSchema.fields) {
+    const type = at(properties, member.name)?.type;
+    expect([member.name, Array.isArray(type) && type.includes("null")]).toEqual([member.name, isNullable(member)]);
+  }
+});
+
+test("the fields of a request travel in the path, the body or the query, each in one of them", () => {
+  const route = httpRoute(SubscriptionService.method.changeUnits);
+  expect(route).toEqual({
+    verb: "POST",
+    path: "/v1/subscriptions/{id}/units",
+    pathParameters: ["id"],
+    hasBody: true,
+  });
+  if (route === null) return;
+  const fields = requestFields(SubscriptionService.method.changeUnits, route);
+  expect(fields.path.map(jsonName)).toEqual(["id"]);
+  expect(fields.query).toEqual([]);
+  expect(fields.body.map(jsonName)).toEqual(["units", "prorate", "proration_behaviour", "effective_date", "document"]);
+});
+
+test("a method of another's protocol is no operation", () => {
+  expect(operationShape(Health.method.check)).toBeNull();
+});
