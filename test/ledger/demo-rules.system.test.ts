@@ -1,0 +1,297 @@
+/** The demo ledger's own rules, asked over plain HTTP: statuses, edits, payments, paging, error bodies. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { XeroConnection } from "../../src/ledger/xero/connection.ts";
+import { connectOrganisation, type DemoWorld, startDemoWorld } from "./demo-world.ts";
+
+interface Element {
+  readonly ContactID: string;
+  readonly InvoiceID: string;
+  readonly InvoiceNumber: string;
+  readonly LineItems: readonly { readonly LineItemID: string }[];
+  readonly Total: number;
+  readonly ValidationErrors: readonly { readonly Message: string }[];
+}
+
+interface Body {
+  readonly Contacts?: readonly Element[];
+  readonly Invoices?: readonly Element[];
+  readonly Elements?: readonly Element[];
+  readonly pagination?: object;
+  readonly Message?: string;
+}
+
+interface Sent {
+  readonly status: number;
+  readonly body: Body;
+  readonly headers: Headers;
+}
+
+let world: DemoWorld;
+let connection: XeroConnection;
+let token: string;
+let contactId: string;
+
+async function tokenOf(from: XeroConnection): Promise<string> {
+  const answer = await fetch(from.identityUrl, {
+    method: "POST",
+    headers: { authorization: `Basic ${Buffer.from(`${from.clientId}:${from.clientSecret}`).toString("base64")}` },
+    body: new URLSearchParams({ grant_type: "client_credentials" }),
+  });
+  return ((await answer.json()) as { access_token: string }).access_token;
+}
+
+async function send(method: string, path: string, body?: object, headers: Record<string, string> = {}): Promise<Sent> {
+  const answer = await fetch(`${connection.baseUrl}/${path}`, {
+    method,
+    headers: { authorization: `Bearer ${token}`, "xero-tenant-id": connection.tenantId, ...headers },
+    ...(body ? { body: JSON.stringify(body) } : {}),
+  });
+  const text = await answer.text();
+  return { status: answer.status, body: text.startsWith("{") ? JSON.parse(text) : {}, headers: answer.headers };
+}
+
+// The invoice as it was made, or the error body.
+async function invoice(changes: object = {}): Promise<Partial<Element>> {
+  const draft = {
+    Type: "ACCREC",
+    Contact: { ContactID: contactId },
+    Date: "2026-05-01",
+    DueDate: "2026-05-31",
+    LineItems: [{ Description: "Work", Quantity: 2, UnitAmount: 50, AccountCode: "200", TaxType: "NONE" }],
+    ...changes,
+  };
+  const { body } = await send("PUT", "Invoices", { Invoices: [draft] });
+  return body.Invoices?.[0] ?? (body as Partial<Element>);
+}
+
+const messagesOf = (sent: Sent): readonly string[] =>
+  (sent.body.Elements ?? []).flatMap((element) => element.ValidationErrors.map(({ Message }) => Message));
+
+beforeAll(async () => {
+  world = await startDemoWorld();
+  connection = await world.connect();
+  token = await tokenOf(connection);
+  const made = await send("PUT", "Contacts", { Contacts: [{ Name: "Rules Ltd", ContactNumber: "R1" }] });
+  contactId = made.body.Contacts?.[0]?.ContactID ?? "";
+});
+afterAll(() => world.stop());
+
+const wrongStatus = "Invoice not of valid status for modification";
+
+describe("statuses", () => {
+  test.each([
+    ["DRAFT", "SUBMITTED"],
+    ["DRAFT", "AUTHORISED"],
+    ["DRAFT", "DELETED"],
+    ["SUBMITTED", "AUTHORISED"],
+    ["SUBMITTED", "DELETED"],
+    ["AUTHORISED", "VOIDED"],
+  ])("%s may become %s", async (from, to) => {
+    const { InvoiceID } = await invoice({ Status: from });
+    const changed = await send("POST", `Invoices/${InvoiceID}`, { Status: to });
+    expect(changed.status).toBe(200);
+    expect((await send("GET", `Invoices/${InvoiceID}`)).body.Invoices).toMatchObject([{ Status: to }]);
+  });
+
+  test.each([
+    ["DRAFT", "VOIDED"],
+    ["DRAFT", "PAID"],
+    ["SUBMITTED", "VOIDED"],
+    ["SUBMITTED", "DRAFT"],
+    ["AUTHORISED", "DELETED"],
+    ["AUTHORISED", "DRAFT"],
+  ])("%s cannot become %s", async (from, to) => {
+    const { InvoiceID } = await invoice({ Status: from });
+    const changed = await send("POST", `Invoices/${InvoiceID}`, { Status: to });
+    expect([changed.status, messagesOf(changed)]).toEqual([400, [wrongStatus]]);
+  });
+
+  test.each(["DELETED", "VOIDED"])("nothing can be done with one that is %s", async (status) => {
+    const { InvoiceID } = await invoice({ Status: status === "VOIDED" ? "AUTHORISED" : "DRAFT" });
+    await send("POST", `Invoices/${InvoiceID}`, { Status: status });
+    const changed = await send("POST", `Invoices/${InvoiceID}`, { Reference: "late" });
+    expect([changed.status, messagesOf(changed)]).toEqual([400, [wrongStatus]]);
+  });
+
+  test.each(["PAID", "VOIDED", "DELETED"])("an invoice cannot be made as %s", async (status) => {
+    expect(await invoice({ Status: status })).toMatchObject({ ErrorNumber: 10, Type: "ValidationException" });
+  });
+
+  test("a due date is needed to approve", async () => {
+    const { InvoiceID } = await invoice({ DueDate: undefined });
+    const changed = await send("POST", `Invoices/${InvoiceID}`, { Status: "AUTHORISED" });
+    expect([changed.status, messagesOf(changed)]).toEqual([400, ["Due Date cannot be empty."]]);
+  });
+});
+
+describe("payments", () => {
+  const pay = (id: string, amount?: number) =>
+    world.admin(`tenants/${connection.tenantId}/invoices/${id}/payments`, { amount, date: "2026-05-09" });
+
+  test("one over all that is due makes an approved invoice PAID", async () => {
+    const { InvoiceID } = await invoice({ Status: "AUTHORISED" });
+    expect(await (await pay(InvoiceID ?? "")).json()).toMatchObject({ status: "PAID", amountDue: "0.00" });
+    expect((await send("GET", `Invoices/${InvoiceID}`)).body.Invoices).toMatchObject([
+      { Status: "PAID", AmountDue: 0, AmountPaid: 100, Payments: [{ Amount: 100 }] },
+    ]);
+  });
+
+  test("money on an invoice forbids voiding and changing amounts, not the reference", async () => {
+    const { InvoiceID, LineItems } = await invoice({ Status: "AUTHORISED" });
+    await pay(InvoiceID ?? "", 30);
+    const voided = await send("POST", `Invoices/${InvoiceID}`, { Status: "VOIDED" });
+    expect(messagesOf(voided)).toEqual([
+      "The status VOIDED cannot be applied to the invoice because it has payments or credit notes allocated to it.",
+    ]);
+    const [line] = LineItems ?? [];
+    const dearer = { LineItems: [{ LineItemID: line?.LineItemID, UnitAmount: 60 }] };
+    expect(messagesOf(await send("POST", `Invoices/${InvoiceID}`, dearer))).toEqual([
+      "This document cannot be edited as it has a payment or credit note allocated to it.",
+    ]);
+    const renamed = await send("POST", `Invoices/${InvoiceID}`, { Reference: "new" });
+    expect(renamed.body.Invoices).toMatchObject([{ Reference: "new", AmountPaid: 30, AmountDue: 70 }]);
+  });
+
+  test("more than is due, or on a draft, is refused", async () => {
+    const approved = await invoice({ Status: "AUTHORISED" });
+    const draft = await invoice();
+    expect((await pay(approved.InvoiceID ?? "", 100.01)).status).toBe(400);
+    expect((await pay(draft.InvoiceID ?? "")).status).toBe(400);
+  });
+});
+
+describe("lines", () => {
+  test("an update keeps the lines it names, adds those without id and drops the others", async () => {
+    const line = { Quantity: 1, UnitAmount: 10, AccountCode: "200", TaxType: "NONE" };
+    const { InvoiceID, LineItems } = await invoice({
+      LineItems: [
+        { ...line, Description: "first" },
+        { ...line, Description: "second" },
+      ],
+    });
+    const [first] = LineItems ?? [];
+    const changed = await send("POST", `Invoices/${InvoiceID}`, {
+      LineItems: [
+        { LineItemID: first?.LineItemID, Quantity: 3 },
+        { ...line, Description: "third" },
+      ],
+    });
+    const [after] = changed.body.Invoices ?? [];
+    expect(after?.LineItems).toMatchObject([
+      { LineItemID: first?.LineItemID, Description: "first", LineAmount: 30 },
+      { Description: "third", LineAmount: 10 },
+    ]);
+    expect(after?.Total).toBe(40);
+  });
+
+  test("tax is rounded per line and then summed", async () => {
+    const line = { Description: "x", Quantity: 1, UnitAmount: 0.13, AccountCode: "200", TaxType: "OUTPUT2" };
+    expect(await invoice({ LineItems: [line, line, line] })).toMatchObject({ SubTotal: 0.39, TotalTax: 0.09 });
+  });
+
+  test("a LineAmount that is not the product is refused", async () => {
+    const line = { Description: "x", Quantity: 2, UnitAmount: 10, LineAmount: 21, AccountCode: "200" };
+    expect(await invoice({ LineItems: [line] })).toMatchObject({ Type: "ValidationException" });
+  });
+});
+
+describe("lists", () => {
+  test("have no lines without page, and pagination with it", async () => {
+    const { InvoiceID } = await invoice();
+    const bare = await send("GET", `Invoices?IDs=${InvoiceID}`);
+    expect(bare.body.Invoices).toMatchObject([{ LineItems: [] }]);
+    expect(bare.body).not.toHaveProperty("pagination");
+    const paged = await send("GET", "Invoices?page=2&pageSize=2&order=InvoiceNumber%20DESC");
+    expect(paged.body.pagination).toMatchObject({ page: 2, pageSize: 2 });
+    expect(paged.body.Invoices).toHaveLength(2);
+  });
+
+  test("are filtered by status, contact, where and change", async () => {
+    const { InvoiceID, InvoiceNumber } = await invoice({ Status: "SUBMITTED", Reference: 'say "hi"' });
+    const where = encodeURIComponent(`Reference=="say \\"hi\\"" AND Contact.ContactID==Guid("${contactId}")`);
+    const ids = async (query: string, headers = {}) =>
+      (await send("GET", `Invoices?${query}`, undefined, headers)).body.Invoices?.map((one) => one.InvoiceID);
+    expect(await ids(`where=${where}`)).toEqual([InvoiceID]);
+    expect(await ids(`InvoiceNumbers=${InvoiceNumber}&Statuses=SUBMITTED,DRAFT&ContactIDs=${contactId}`)).toEqual([
+      InvoiceID,
+    ]);
+    expect(await ids(`InvoiceNumbers=${InvoiceNumber}&Statuses=PAID`)).toEqual([]);
+    const later = { "if-modified-since": new Date(Date.now() + 60_000).toISOString().slice(0, 19) };
+    expect(await ids("page=1", later)).toEqual([]);
+  });
+
+  test("a filter that cannot be read is refused, not ignored", async () => {
+    const { status } = await send("GET", `Invoices?where=${encodeURIComponent('1==1; drop table "x"')}`);
+    expect(status).toBe(400);
+  });
+
+  test("archived contacts are listed only when asked for, and take no new invoice", async () => {
+    const made = await send("PUT", "Contacts", { Contacts: [{ Name: "Soon gone", ContactNumber: "G1" }] });
+    const [contact] = made.body.Contacts ?? [];
+    const id = contact?.ContactID ?? "";
+    const archived = await send("POST", `Contacts/${id}`, { ContactID: id, ContactStatus: "ARCHIVED" });
+    expect(archived.body.Contacts).toMatchObject([{ ContactStatus: "ARCHIVED", Name: "Soon gone" }]);
+    const where = `where=${encodeURIComponent('ContactNumber=="G1"')}`;
+    expect((await send("GET", `Contacts?${where}`)).body.Contacts).toEqual([]);
+    expect((await send("GET", `Contacts?${where}&includeArchived=true`)).body.Contacts).toHaveLength(1);
+    const refused = await send("PUT", "Invoices?summarizeErrors=false", {
+      Invoices: [{ Type: "ACCREC", Contact: { ContactID: id }, LineItems: [{ Description: "x" }] }],
+    });
+    expect(refused.body.Invoices).toMatchObject([
+      { HasErrors: true, ValidationErrors: [{ Message: expect.stringContaining("archived") }] },
+    ]);
+    const renamed = await send("PUT", "Contacts", { Contacts: [{ Name: "Soon gone" }] });
+    expect(renamed.status).toBe(200);
+  });
+});
+
+describe("errors", () => {
+  test("summarised errors refuse the whole request and save nothing", async () => {
+    const numbers = [`S-${crypto.randomUUID()}`, `S-${crypto.randomUUID()}`];
+    const drafts = numbers.map((InvoiceNumber, index) => ({
+      Type: "ACCREC",
+      InvoiceNumber,
+      Contact: { ContactID: contactId },
+      CurrencyCode: index === 0 ? "GBP" : "ZMW",
+      LineItems: [{ Description: "x" }],
+    }));
+    const refused = await send("PUT", "Invoices?summarizeErrors=true", { Invoices: drafts });
+    expect([refused.status, messagesOf(refused)]).toEqual([400, ["Organisation is not subscribed to currency ZMW"]]);
+    expect((await send("GET", `Invoices?InvoiceNumbers=${numbers.join(",")}`)).body.Invoices).toEqual([]);
+  });
+
+  test("a missing token is 401, an unknown path 404 in plain text, and every answer of the API has its limits", async () => {
+    expect((await fetch(`${connection.baseUrl}/Invoices`)).status).toBe(401);
+    const unknown = await send("GET", `Invoices/${crypto.randomUUID()}`);
+    expect([unknown.status, unknown.headers.get("content-type")]).toEqual([404, "text/plain; charset=utf-8"]);
+    expect(Number(unknown.headers.get("x-minlimit-remaining"))).toBeGreaterThan(0);
+  });
+
+  test.each([
+    ["not json", 14],
+    ["{}", 17],
+    ['{"Invoices":[]}', 17],
+  ])("a body like %s is refused as a whole", async (body, errorNumber) => {
+    const answer = await fetch(`${connection.baseUrl}/Invoices`, {
+      method: "PUT",
+      headers: { authorization: `Bearer ${token}` },
+      body,
+    });
+    expect([answer.status, await answer.json()]).toMatchObject([400, { ErrorNumber: errorNumber }]);
+  });
+
+  test("one idempotency key with another body is refused, with the same body replayed byte for byte", async () => {
+    const headers = { "idempotency-key": crypto.randomUUID() };
+    const contact = { Contacts: [{ Name: `Keyed ${headers["idempotency-key"]}` }] };
+    const first = await send("PUT", "Contacts", contact, headers);
+    expect((await send("PUT", "Contacts", contact, headers)).body).toEqual(first.body);
+    const other = await send("PUT", "Contacts", { Contacts: [{ Name: "Another" }] }, headers);
+    expect([other.status, `${other.body.Message}`]).toEqual([400, expect.stringContaining("different request")]);
+  });
+
+  test("an organisation is made once, however often it is asked for", async () => {
+    const changes = { clientId: connection.clientId, clientSecret: connection.clientSecret, name: "Test Ltd" };
+    const again = await connectOrganisation(world.demo.url, changes);
+    expect(again.tenantId).toBe(connection.tenantId);
+  });
+});

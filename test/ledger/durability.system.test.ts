@@ -1,0 +1,142 @@
+/** The demo ledger under parallel calls and restarts: one document per number, and nothing forgotten. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startDemoLedger } from "../../src/ledger/demo/server.ts";
+import type { XeroConnection } from "../../src/ledger/xero/connection.ts";
+import { createXeroLedger } from "../../src/ledger/xero/create-xero-ledger.ts";
+import { freshDatabase } from "../support/database.ts";
+import {
+  aCall,
+  addresses,
+  connectOrganisation,
+  contactDraft,
+  type DemoWorld,
+  invoiceDraft,
+  makeContact,
+  okOf,
+  startDemoWorld,
+} from "./demo-world.ts";
+
+let world: DemoWorld;
+let connection: XeroConnection;
+let contactId: string;
+
+beforeAll(async () => {
+  world = await startDemoWorld();
+  connection = await world.connect();
+  contactId = (await makeContact(connection)).id;
+});
+afterAll(() => world.stop());
+
+test("twenty parallel creates of one number make exactly one invoice", async () => {
+  const ledger = createXeroLedger(connection, { connections: 20 });
+  const draft = invoiceDraft(contactId);
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, index) => ledger.createInvoices(aCall(`parallel-${index}`), [draft])),
+  );
+  const kinds = answers
+    .map((answer) => okOf(answer)[0])
+    .map((one) => (one?.kind === "refused" ? one.reason : one?.kind));
+  expect(kinds.filter((kind) => kind === "ok")).toHaveLength(1);
+  expect(kinds.filter((kind) => kind === "duplicate_number")).toHaveLength(19);
+  expect(okOf(await ledger.findInvoices(aCall(), { numbers: [draft.number] }))).toHaveLength(1);
+  await ledger.close();
+});
+
+test("twenty parallel creates under one idempotency key all get the one invoice", async () => {
+  const ledger = createXeroLedger(connection, { connections: 20 });
+  const draft = invoiceDraft(contactId);
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () => ledger.createInvoices(aCall("one operation"), [draft])),
+  );
+  const ids = answers.map((answer) => okOf(okOf(answer)[0]).id);
+  expect(new Set(ids).size).toBe(1);
+  await ledger.close();
+});
+
+test("overlapping batches in opposite order never deadlock and make each number once", async () => {
+  const ledger = createXeroLedger(connection, { connections: 10 });
+  const drafts = Array.from({ length: 30 }, () => invoiceDraft(contactId));
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, (_, index) =>
+      ledger.createInvoices(aCall(`batch-${index}`), index % 2 === 0 ? drafts : drafts.toReversed()),
+    ),
+  );
+  const made = answers.flatMap((answer) => okOf(answer)).filter(({ kind }) => kind === "ok");
+  expect(made).toHaveLength(30);
+  await ledger.close();
+});
+
+test("parallel creates of one contact name make exactly one contact", async () => {
+  const ledger = createXeroLedger(connection, { connections: 10 });
+  const { name } = contactDraft();
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, (_, index) => ledger.createContacts(aCall(`name-${index}`), [contactDraft({ name })])),
+  );
+  const made = answers.map((answer) => okOf(answer)[0]).filter((one) => one?.kind === "ok");
+  expect(made).toHaveLength(1);
+  await ledger.close();
+});
+
+test("a restart keeps organisations, tokens, documents and idempotency keys", async () => {
+  const database = await freshDatabase();
+  const first = await startDemoLedger({ databaseUrl: database.url, port: 0 });
+  const before = await connectOrganisation(first.url);
+  const contact = await makeContact(before);
+  const ledger = createXeroLedger(before);
+  const draft = invoiceDraft(contact.id);
+  const invoice = okOf(okOf(await ledger.createInvoices(aCall("kept"), [draft]))[0]);
+  await first.stop();
+  await ledger.close();
+
+  const second = await startDemoLedger({ databaseUrl: database.url, port: first.port });
+  const again = createXeroLedger({ ...before, ...addresses(second.url) });
+  expect(okOf(await again.getInvoice(aCall(), invoice.id))).toEqual(invoice);
+  expect(okOf(await again.getContact(aCall(), contact.id))).toEqual(contact);
+  expect(okOf(okOf(await again.createInvoices(aCall("kept"), [draft]))[0])).toEqual(invoice);
+  await again.close();
+  await second.stop();
+  await database.drop();
+});
+
+test("several servers that start on an empty database at once all serve it", async () => {
+  const database = await freshDatabase();
+  const servers = await Promise.all(
+    Array.from({ length: 4 }, () => startDemoLedger({ databaseUrl: database.url, port: 0 })),
+  );
+  const [first, second] = servers;
+  const made = await connectOrganisation(first?.url ?? "");
+  const ledger = createXeroLedger({ ...made, ...addresses(second?.url ?? "") });
+  expect((await ledger.describe(aCall())).kind).toBe("ok");
+  await ledger.close();
+  await Promise.all(servers.map((server) => server.stop()));
+  await database.drop();
+});
+
+test("the process serves when it says so, ends cleanly on SIGTERM, and loses nothing when it is killed", async () => {
+  const database = await freshDatabase();
+  const one = await startProcess(database.url);
+  const made = await connectOrganisation(one.url);
+  const contact = await makeContact(made);
+  one.child.kill("SIGKILL");
+  await once(one.child, "exit");
+
+  const two = await startProcess(database.url);
+  const ledger = createXeroLedger({ ...made, ...addresses(two.url) });
+  expect(okOf(await ledger.getContact(aCall(), contact.id))).toEqual(contact);
+  await ledger.close();
+  two.child.kill("SIGTERM");
+  expect(await once(two.child, "exit")).toEqual([0, null]);
+  await database.drop();
+});
+
+async function startProcess(databaseUrl: string): Promise<{ readonly child: ChildProcess; readonly url: string }> {
+  const child = spawn(process.execPath, ["src/ledger/demo/main.ts"], {
+    env: { ...process.env, DATABASE_URL: databaseUrl, DEMO_LEDGER_PORT: "0" },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const [line] = await once(createInterface({ input: child.stdout }), "line");
+  return { child, url: JSON.parse(line).url };
+}

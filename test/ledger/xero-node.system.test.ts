@@ -1,0 +1,127 @@
+/** Xero's own client drives the demo ledger: it speaks Xero's contract, not only our adapter's idea of it. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import xeroNode from "xero-node";
+import type { XeroConnection } from "../../src/ledger/xero/connection.ts";
+import { type DemoWorld, startDemoWorld } from "./demo-world.ts";
+
+const { AccountingApi, Contact, Invoice, LineAmountTypes } = xeroNode;
+
+let world: DemoWorld;
+let connection: XeroConnection;
+const api = new AccountingApi();
+
+beforeAll(async () => {
+  world = await startDemoWorld();
+  connection = await world.connect();
+  const credentials = Buffer.from(`${connection.clientId}:${connection.clientSecret}`).toString("base64");
+  const answer = await fetch(connection.identityUrl, {
+    method: "POST",
+    headers: { authorization: `Basic ${credentials}` },
+    body: new URLSearchParams({ grant_type: "client_credentials" }),
+  });
+  api.basePath = connection.baseUrl;
+  api.accessToken = ((await answer.json()) as { access_token: string }).access_token;
+});
+afterAll(() => world.stop());
+
+const tenant = () => connection.tenantId;
+
+async function makeContact(): Promise<string> {
+  const name = `Node ${crypto.randomUUID()}`;
+  const contact = { name, contactNumber: name.slice(0, 41), emailAddress: "node@example.com" };
+  const made = await api.createContacts(tenant(), { contacts: [contact] }, true);
+  return made.body.contacts?.[0]?.contactID ?? "";
+}
+
+async function makeInvoice(status: (typeof Invoice.StatusEnum)[keyof typeof Invoice.StatusEnum], contactID: string) {
+  const invoice = {
+    type: Invoice.TypeEnum.ACCREC,
+    invoiceNumber: `NODE-${crypto.randomUUID()}`,
+    contact: { contactID },
+    date: "2026-03-01",
+    dueDate: "2026-03-31",
+    lineAmountTypes: LineAmountTypes.Exclusive,
+    lineItems: [{ description: "Guitar", quantity: 2, unitAmount: 19.9955, accountCode: "200", taxType: "OUTPUT2" }],
+    status,
+  };
+  const made = await api.createInvoices(tenant(), { invoices: [invoice] }, true, 4, crypto.randomUUID());
+  return made.body.invoices?.[0];
+}
+
+describe("xero-node", () => {
+  test("creates a contact, reads it, archives it", async () => {
+    const contactID = await makeContact();
+    const read = await api.getContact(tenant(), contactID);
+    expect(read.body.contacts?.[0]).toMatchObject({ contactID, emailAddress: "node@example.com" });
+    const status = Contact.ContactStatusEnum.ARCHIVED;
+    const changed = await api.updateContact(tenant(), contactID, { contacts: [{ contactID, contactStatus: status }] });
+    expect(changed.body.contacts?.[0]?.contactStatus).toBe(status);
+  });
+
+  test("creates an invoice with exact amounts and reads it with its lines", async () => {
+    const made = await makeInvoice(Invoice.StatusEnum.AUTHORISED, await makeContact());
+    expect(made).toMatchObject({ status: "AUTHORISED", subTotal: 39.99, totalTax: 8, total: 47.99, amountDue: 47.99 });
+    const read = await api.getInvoice(tenant(), made?.invoiceID ?? "", 4);
+    const [invoice] = read.body.invoices ?? [];
+    expect(invoice?.lineItems?.[0]).toMatchObject({ description: "Guitar", unitAmount: 19.9955, lineAmount: 39.99 });
+    expect(new Date(invoice?.date ?? "").toISOString()).toBe("2026-03-01T00:00:00.000Z");
+  });
+
+  test("lists what changed since a time, and nothing before it", async () => {
+    const made = await makeInvoice(Invoice.StatusEnum.DRAFT, await makeContact());
+    const since = (date: Date) =>
+      api.getInvoices(tenant(), date, undefined, undefined, [], [], [], ["DRAFT"], 1, false, false, 4);
+    const recent = await since(new Date(Date.now() - 60_000));
+    expect(recent.body.invoices?.map(({ invoiceID }) => invoiceID)).toContain(made?.invoiceID);
+    expect(recent.body.pagination).toMatchObject({ page: 1 });
+    expect((await since(new Date(Date.now() + 60_000))).body.invoices).toEqual([]);
+    const contacts = await api.getContacts(tenant(), new Date(Date.now() - 60_000), undefined, undefined, undefined, 1);
+    expect(contacts.body.contacts?.length).toBeGreaterThan(0);
+  });
+
+  test("finds an invoice by its number", async () => {
+    const made = await makeInvoice(Invoice.StatusEnum.DRAFT, await makeContact());
+    const numbers = [made?.invoiceNumber ?? ""];
+    const found = await api.getInvoices(tenant(), undefined, undefined, undefined, undefined, numbers);
+    expect(found.body.invoices?.map(({ invoiceID }) => invoiceID)).toEqual([made?.invoiceID]);
+  });
+
+  test("approves, edits, voids and deletes", async () => {
+    const contactID = await makeContact();
+    const draft = await makeInvoice(Invoice.StatusEnum.DRAFT, contactID);
+    const id = draft?.invoiceID ?? "";
+    const approved = await api.updateInvoice(tenant(), id, {
+      invoices: [{ status: Invoice.StatusEnum.AUTHORISED, reference: "edited" }],
+    });
+    expect(approved.body.invoices?.[0]).toMatchObject({ status: "AUTHORISED", reference: "edited" });
+    const voided = await api.updateInvoice(tenant(), id, { invoices: [{ status: Invoice.StatusEnum.VOIDED }] });
+    expect(voided.body.invoices?.[0]).toMatchObject({ status: "VOIDED", amountDue: 0 });
+    const other = await makeInvoice(Invoice.StatusEnum.DRAFT, contactID);
+    const deleted = await api.updateInvoice(tenant(), other?.invoiceID ?? "", {
+      invoices: [{ status: Invoice.StatusEnum.DELETED }],
+    });
+    expect(deleted.body.invoices?.[0]?.status).toBe("DELETED");
+  });
+
+  test("is told what was wrong in Xero's error body", async () => {
+    const made = await makeInvoice(Invoice.StatusEnum.DRAFT, await makeContact());
+    const refused = await api
+      .updateInvoice(tenant(), made?.invoiceID ?? "", { invoices: [{ status: Invoice.StatusEnum.VOIDED }] })
+      .then(
+        () => "accepted",
+        (error: string) => error,
+      );
+    expect(JSON.parse(refused)).toMatchObject({
+      response: { statusCode: 400, body: { Type: "ValidationException", ErrorNumber: 10 } },
+    });
+    expect(refused).toContain("Invoice not of valid status for modification");
+  });
+
+  test("reads organisation, accounts, tax rates and currencies", async () => {
+    const organisations = await api.getOrganisations(tenant());
+    expect(organisations.body.organisations?.[0]).toMatchObject({ name: "Test Ltd", baseCurrency: "GBP" });
+    expect((await api.getAccounts(tenant())).body.accounts?.map(({ code }) => code)).toContain("200");
+    expect((await api.getTaxRates(tenant())).body.taxRates?.map(({ taxType }) => taxType)).toContain("OUTPUT2");
+    expect((await api.getCurrencies(tenant())).body.currencies?.map(({ code }) => `${code}`)).toContain("GBP");
+  });
+});
