@@ -38,14 +38,13 @@ export function takenPort({ part, port, setting }: WantedPort): Error {
 /** Throws `takenPort` for the first of these that is taken, or an Error when two parts want the same one. */
 export async function assertPortsFree(wanted: readonly WantedPort[], host: string = localHost): Promise<void> {
   for (const [index, one] of wanted.entries()) {
-    const other = wanted.slice(0, index).find((earlier) => earlier.port === one.port && one.port !== 0);
-    if (other) {
-      throw new Error(
-        `${one.part} and ${other.part} both want port ${one.port}. Set ${one.setting} or ${other.setting}.`,
-      );
-    }
-    if (!(await isPortFree(one.port, host))) throw takenPort(one);
+    const other = wanted.slice(0, index).find(({ port }) => port === one.port);
+    if (other === undefined) continue;
+    throw new Error(
+      `${other.part} and ${one.part} both want port ${one.port}. Change ${other.setting} or ${one.setting}.`,
+    );
   }
+  for (const one of wanted) if (!(await isPortFree(one.port, host))) throw takenPort(one);
 }
 
 /** True when this process could listen on the port now. */

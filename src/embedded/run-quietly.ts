@@ -17,6 +17,9 @@ const lookMs = 500;
 /** Often enough to be seen as alive. */
 const progressMs = 5_000;
 
+/** An error that wraps errors repeats itself and names its cause last. */
+const mostOfLine = 160;
+
 /** What the program printed; throws an Error with its error line when it fails, takes too long or is given up. It ends with this process. */
 export async function runQuietly(file: string, args: readonly string[], run: QuietRun): Promise<string> {
   const child = spawn(file, args, { env: run.env, cwd: run.cwd, stdio: ["ignore", "pipe", "pipe"] });
@@ -54,5 +57,6 @@ export async function runQuietly(file: string, args: readonly string[], run: Qui
 
 function errorLine(text: string): string {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
-  return (lines.find((line) => /error/i.test(line)) ?? lines.at(-1) ?? "without a word").trim();
+  const line = (lines.find((one) => /error/i.test(one)) ?? lines.at(-1) ?? "without a word").trim();
+  return line.length <= mostOfLine ? line : `… ${line.slice(-mostOfLine)}`;
 }

@@ -172,10 +172,12 @@ async function executeScript(pool: pg.Pool, script: string): Promise<void> {
   }
 }
 
-/** The engine's message without the list of its own functions that follows it. */
+/** The engine's message without the list of its own functions that follows it, from which only the migration's name is taken. */
 function messageOf(error: unknown): string {
   const text = error instanceof Error ? error.message : JSON.stringify(error);
-  return text.replace(/\n\s+0: [\s\S]*$/, "");
+  const migration = /migration_name="([^"]+)"/.exec(text)?.[1];
+  const message = text.replace(/\n\s+0: [\s\S]*$/, "");
+  return migration === undefined ? message : `Migration ${migration} failed: ${message}`;
 }
 
 /** The migrations of a folder as the engine wants them; none when the folder does not exist. */

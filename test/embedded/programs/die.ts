@@ -1,0 +1,3 @@
+/** Stands for a program that cannot start. */
+console.error("the setting FOO is missing");
+process.exit(3);

@@ -1,0 +1,11 @@
+/** Starts a stack with the stand-in programs and waits to be killed. */
+import { fileURLToPath } from "node:url";
+import { collectParts } from "../../../src/embedded/parts.ts";
+import { startStack } from "../../../src/embedded/stack.ts";
+
+const program = (name: string): string => fileURLToPath(new URL(`./${name}.ts`, import.meta.url));
+const log = (line: string): void => console.log(line);
+const programs = { api: program("api"), worker: program("worker"), demoLedger: program("demo-ledger") };
+await startStack({ env: process.env, log, parts: collectParts(log), programs });
+console.log("all started");
+setInterval(() => undefined, 60_000);

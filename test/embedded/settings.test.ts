@@ -1,0 +1,44 @@
+/** Ports, the version of Node, and processes: what the start says before it starts anything. */
+import { spawn } from "node:child_process";
+import { expect, test } from "vitest";
+import { assertNodeVersion } from "../../src/embedded/node-version.ts";
+import { assertPortsFree, readPort } from "../../src/embedded/ports.ts";
+import { commandOf, endProcess, isAlive } from "../../src/embedded/process.ts";
+
+test("a port is read from its setting, or the fallback is taken", () => {
+  expect(readPort({}, "API_PORT", 8080)).toBe(8080);
+  expect(readPort({ API_PORT: "" }, "API_PORT", 8080)).toBe(8080);
+  expect(readPort({ API_PORT: "9000" }, "API_PORT", 8080)).toBe(9000);
+});
+
+test.each(["abc", "-1", "65536", "80.5", "0x10"])("%s is no port, and the error names the setting", (text) => {
+  expect(() => readPort({ API_PORT: text }, "API_PORT", 8080)).toThrow(`API_PORT=${text} is no port`);
+});
+
+test("two parts that want one port are told apart by their settings", async () => {
+  const wanted = [
+    { part: "the API", port: 9000, setting: "API_PORT" },
+    { part: "Temporal", port: 9000, setting: "TEMPORAL_PORT" },
+  ];
+  await expect(assertPortsFree(wanted)).rejects.toThrow(
+    "the API and Temporal both want port 9000. Change API_PORT or TEMPORAL_PORT.",
+  );
+});
+
+test("Node before 22.18 is refused with what to do", () => {
+  expect(() => assertNodeVersion("v20.20.2")).toThrow("Node v20.20.2 is too old: 22.18 or newer is needed.");
+  expect(() => assertNodeVersion("v22.17.9")).toThrow("too old");
+  for (const version of ["v22.18.0", "v24.0.0", "v26.1.0"]) expect(() => assertNodeVersion(version)).not.toThrow();
+});
+
+test("a process that ignores the polite signal is ended after its limit", async () => {
+  const script =
+    'process.on("SIGTERM", () => undefined); process.stdout.write("up"); setInterval(() => undefined, 1000);';
+  const child = spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "ignore"] });
+  const pid = child.pid ?? 0;
+  await new Promise((done) => child.stdout.once("data", done));
+  expect(await isAlive(pid)).toBe(true);
+  expect(await commandOf(pid)).toContain("SIGTERM");
+  await endProcess(pid, [{ signal: "SIGTERM", limitMs: 50 }]);
+  expect(await isAlive(pid)).toBe(false);
+});

@@ -1,0 +1,79 @@
+/** The order in which a `temporal` program is looked for and made, and that two makers at once leave a whole one. */
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { buildCli, type MakeCli } from "../../src/embedded/make-temporal-cli.ts";
+import { findTemporalCli } from "../../src/embedded/temporal-cli.ts";
+
+let folder = "";
+let env: NodeJS.ProcessEnv = {};
+let lines: string[] = [];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "temporal-cli-test-"));
+  env = { PATH: join(folder, "bin"), XDG_CACHE_HOME: join(folder, "cache") };
+  lines = [];
+});
+
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+async function writeProgram(path: string, text: string): Promise<string> {
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, text);
+  await chmod(path, 0o755);
+  return path;
+}
+
+const fails =
+  (why: string): MakeCli =>
+  async () => {
+    throw new Error(why);
+  };
+const makes =
+  (text: string): MakeCli =>
+  (into) =>
+    writeProgram(join(into, "made"), text);
+
+const find = (download: MakeCli, build: MakeCli): Promise<string> =>
+  findTemporalCli((line) => lines.push(line), { env, download, build });
+
+test("one on PATH is taken before one in the cache, and that before any is made", async () => {
+  const never = fails("not to be asked");
+  const cached = await writeProgram(join(folder, "cache/subscription-billing/temporal-1.8.2/temporal"), "kept");
+  expect(await find(never, never)).toBe(cached);
+  const onPath = await writeProgram(join(folder, "bin/temporal"), "own");
+  expect(await find(never, never)).toBe(onPath);
+});
+
+test("the SDK's download is taken before a build, kept in the cache and not asked for again", async () => {
+  const made = await find(makes("downloaded"), fails("not to be asked"));
+  expect(await readFile(made, "utf8")).toBe("downloaded");
+  expect(await find(fails("not to be asked"), fails("not to be asked"))).toBe(made);
+});
+
+test("two builds at once both end with the whole program and leave nothing else in the cache", async () => {
+  const build = makes("built");
+  const [one, two] = await Promise.all([find(fails("closed"), build), find(fails("closed"), build)]);
+  expect(one).toBe(two);
+  expect(await readFile(one, "utf8")).toBe("built");
+  expect(await readdir(dirname(one))).toEqual(["temporal"]);
+});
+
+test("when nothing works, the error gives each reason and says what to do", async () => {
+  await expect(find(fails("no network"), buildCli)).rejects.toThrow(
+    "There is no Temporal server: no network; Go is not installed, so it cannot be built. " +
+      'Put the program "temporal" (Temporal CLI) on PATH, or install Go 1.25 or newer, or set TEMPORAL_ADDRESS to a server of your own.',
+  );
+});
+
+test("a Go that is too old is said to be so, and a new one builds the pinned version", async () => {
+  await writeProgram(join(folder, "bin/go"), "#!/bin/sh\necho go1.24.9\n");
+  await expect(find(fails("closed"), buildCli)).rejects.toThrow("Go 1.24 is too old to build it");
+  const script =
+    '#!/bin/sh\n[ "$1" = env ] && echo go1.26.0 && exit\n/bin/cp go.mod temporal\n/bin/chmod 755 temporal\n';
+  await writeProgram(join(folder, "bin/go"), script);
+  const built = await find(fails("closed"), buildCli);
+  expect(await readFile(built, "utf8")).toContain("require github.com/temporalio/cli v1.8.2");
+  expect(lines).toEqual(["building the Temporal dev server 1.8.2 with Go: once, some minutes"]);
+});

@@ -1,0 +1,92 @@
+/** The embedded Temporal dev server keeps its file, knows the search attributes, and follows a killed start. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client, Connection } from "@temporalio/client";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type EmbeddedTemporal, startTemporal } from "../../src/embedded/temporal-server.ts";
+import { searchAttributes } from "../../src/temporal/search-attributes.ts";
+import { freePort } from "../support/ports.ts";
+
+let folder = "";
+let running: EmbeddedTemporal[] = [];
+let lines: string[] = [];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "temporal-test-"));
+  running = [];
+  lines = [];
+});
+
+afterEach(async () => {
+  for (const temporal of running) await temporal.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function start(names: readonly string[], port?: number): Promise<EmbeddedTemporal> {
+  const temporal = await startTemporal({
+    dataFile: join(folder, "temporal.db"),
+    port: port ?? (await freePort()),
+    uiPort: await freePort(),
+    namespace: "billing",
+    searchAttributes: names,
+    log: (line) => lines.push(line),
+  });
+  running.push(temporal);
+  return temporal;
+}
+
+async function withClient<T>(temporal: EmbeddedTemporal, work: (client: Client) => Promise<T>): Promise<T> {
+  const connection = await Connection.connect({ address: temporal.address });
+  try {
+    return await work(new Client({ connection, namespace: temporal.namespace }));
+  } finally {
+    await connection.close();
+  }
+}
+
+async function startWorkflow(temporal: EmbeddedTemporal): Promise<void> {
+  const options = { taskQueue: "none", workflowId: "kept", searchAttributes: { OrganisationId: ["org_1"] } };
+  await withClient(temporal, (client) => client.workflow.start("any", options));
+}
+
+async function expectKept(temporal: EmbeddedTemporal): Promise<void> {
+  await withClient(temporal, async (client) => {
+    expect((await client.workflow.getHandle("kept").describe()).status.name).toBe("RUNNING");
+    const { customAttributes } = await client.connection.operatorService.listSearchAttributes({ namespace: "billing" });
+    expect(Object.keys(customAttributes).sort()).toEqual([...searchAttributes].sort());
+    await expect.poll(async () => (await client.workflow.count("OrganisationId = 'org_1'")).count).toBe(1);
+  });
+}
+
+test("workflows of one start are there in the next, and search attributes that came later are added", async () => {
+  const first = await start(searchAttributes.slice(0, 2));
+  await startWorkflow(first);
+  await first.stop();
+  await expectKept(await start(searchAttributes));
+});
+
+test("a server that a killed start left running is stopped, and its workflows are there", async () => {
+  const left = await start(searchAttributes);
+  await startWorkflow(left);
+  await expectKept(await start(searchAttributes));
+  expect(lines).toEqual([`Temporal still runs from an earlier start (process ${left.pid}): stopping it`]);
+  await left.exited;
+});
+
+test("the Web UI answers", async () => {
+  const temporal = await start(searchAttributes);
+  const ui = temporal.uiUrl ?? "";
+  await expect.poll(async () => (await fetch(ui)).status, { timeout: 10_000 }).toBe(200);
+});
+
+test("a taken port is an error that names the setting", async () => {
+  const other = createServer();
+  const port = await freePort();
+  await new Promise<void>((done) => other.listen(port, "127.0.0.1", done));
+  await expect(start([], port)).rejects.toThrow(
+    `The port ${port}, wanted for Temporal, is taken. Set TEMPORAL_PORT to a free one.`,
+  );
+  await new Promise((done) => other.close(done));
+});
