@@ -22,11 +22,16 @@ export interface Operation {
   readonly planned: boolean;
 }
 
-const rules = {
-  [IdempotencyKeyRule.UNSPECIFIED]: "none",
-  [IdempotencyKeyRule.OPTIONAL]: "optional",
-  [IdempotencyKeyRule.REQUIRED]: "required",
-} as const satisfies Record<IdempotencyKeyRule, Operation["idempotencyKey"]>;
+function keyRule(rule: IdempotencyKeyRule): Operation["idempotencyKey"] {
+  switch (rule) {
+    case IdempotencyKeyRule.REQUIRED:
+      return "required";
+    case IdempotencyKeyRule.OPTIONAL:
+      return "optional";
+    default:
+      return "none";
+  }
+}
 
 /** The rules of one method. Throws where the method streams: this API is unary throughout. */
 export function operationOf(method: DescMethod): Operation {
@@ -36,7 +41,7 @@ export function operationOf(method: DescMethod): Operation {
     name: `${method.parent.typeName}/${method.name}`,
     method: method as DescMethodUnary,
     scope: option.scope === "" ? null : option.scope,
-    idempotencyKey: rules[option.idempotencyKey],
+    idempotencyKey: keyRule(option.idempotencyKey),
     successStatus: option.successStatus === 0 ? 200 : option.successStatus,
     partialStatus: option.partialStatus === 0 ? null : option.partialStatus,
     bodyOptional: option.bodyOptional,

@@ -1,0 +1,54 @@
+/**
+ * The form of API keys: `sk_live_` or `sk_test_`, 256 random bits and a checksum, in base 62. The checksum lets a mistyped or
+ * made-up key be refused without asking the database, and lets scanners of public code know a real one. Spec: Authentication.
+ */
+import { createHash, randomBytes } from "node:crypto";
+import { crc32 } from "node:zlib";
+
+const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/** 62^43 is the first power of 62 above 2^256. */
+const secretDigits = 43;
+
+/** 62^6 is the first power of 62 above 2^32. */
+const checksumDigits = 6;
+
+const form = new RegExp(`^sk_(?:live|test)_[0-9A-Za-z]{${secretDigits + checksumDigits}}$`);
+
+/** A new key: its value, which is shown once and never kept, and what is kept of it. */
+export interface NewApiKey {
+  /** `sk_live_…` or `sk_test_…`, 57 characters. */
+  readonly value: string;
+  /** SHA-256 of the value: enough for 256 random bits, where a slow hash would be a lever to overload the service. */
+  readonly hash: Buffer;
+  /** The prefix and the last four characters, by which its owner tells keys apart. */
+  readonly hint: string;
+}
+
+/** A new random key; one of a sandbox (`livemode` false) begins with `sk_test_`. */
+export function generateApiKey(livemode: boolean): NewApiKey {
+  const prefix = livemode ? "sk_live_" : "sk_test_";
+  const secret = prefix + inBase62(BigInt(`0x${randomBytes(32).toString("hex")}`), secretDigits);
+  const value = secret + checksumOf(secret);
+  return { value, hash: hashApiKey(value), hint: `${prefix}…${value.slice(-4)}` };
+}
+
+/** The SHA-256 under which a key is stored. */
+export function hashApiKey(value: string): Buffer {
+  return createHash("sha256").update(value).digest();
+}
+
+/** Whether the text has the form of a key, its checksum included; says nothing of whether the key exists. */
+export function isApiKey(value: string): boolean {
+  return form.test(value) && value.endsWith(checksumOf(value.slice(0, -checksumDigits)));
+}
+
+function checksumOf(secret: string): string {
+  return inBase62(BigInt(crc32(secret)), checksumDigits);
+}
+
+function inBase62(number: bigint, length: number): string {
+  let text = "";
+  for (let rest = number; rest > 0n; rest /= 62n) text = digits.charAt(Number(rest % 62n)) + text;
+  return text.padStart(length, "0");
+}

@@ -1,0 +1,118 @@
+/**
+ * What is judged before a request's body is read: key, rate, scope, permission and the header `Idempotency-Key`, in this order,
+ * the same for REST, Connect and gRPC. Spec: Authentication, Limits; decisions §1, steps 2 to 5.
+ */
+import { Refusal } from "../domain/refusal.ts";
+import { type Access, type AdmittedKey, isDatabaseUnreachable, type RateWindow } from "../store/access.ts";
+import { hashApiKey, isApiKey } from "./api-key.ts";
+import type { Caller } from "./caller.ts";
+import type { Operation } from "./operation.ts";
+import { temporarilyUnavailable } from "./refusals.ts";
+
+/** A header as it came: absent, once, or several times. Repeats joined by a comma and a space count as several too. */
+export type HeaderValue = string | readonly string[] | null | undefined;
+
+/** The headers that the gate judges. */
+export interface GateHeaders {
+  readonly authorization?: HeaderValue;
+  readonly idempotencyKey?: HeaderValue;
+}
+
+/** Sets a header of the response, in the place of one of the same name; also of a response that refuses. */
+export type SetHeader = (name: string, value: string) => void;
+
+/** A request that may go on: its body is read next, and `call` takes it from there. */
+export interface Pass {
+  readonly operation: Operation;
+  readonly caller: Caller;
+  readonly requestId: string;
+  /** Null where none was sent, and where the operation ignores it (reads). */
+  readonly idempotencyKey: string | null;
+}
+
+/** The gate; `createGate` makes it. */
+export interface Gate {
+  /**
+   * Admits a request or throws the first of: `unknown_endpoint` (the operation is only planned), `invalid_api_key`,
+   * `temporarily_unavailable` (the database cannot be reached), `rate_limited`, `insufficient_scope`,
+   * `idempotency_key_required`, `invalid_parameter`. From the rate on, the response has the `RateLimit-*` headers.
+   */
+  readonly pass: (operation: Operation, headers: GateHeaders, requestId: string, setHeader: SetHeader) => Promise<Pass>;
+}
+
+/** What the gate stands on. */
+export interface GateParts {
+  readonly access: Access;
+  /** What the organisation or the kind of key forbids beyond scopes: the message of the 403, or null. decisions §1, step 4. */
+  readonly permits: (operation: Operation, caller: Caller) => string | null;
+}
+
+/** Makes the gate. */
+export function createGate({ access, permits }: GateParts): Gate {
+  return {
+    pass: async (operation, headers, requestId, setHeader) => {
+      if (operation.planned) throw new Refusal("unknown_endpoint", `${operation.name} is not available yet`);
+      const caller = await admit(access, headers.authorization, setHeader);
+      if (operation.scope !== null && !caller.scopes.has(operation.scope)) {
+        throw new Refusal("insufficient_scope", `The API key lacks the scope ${operation.scope}`);
+      }
+      const forbidden = permits(operation, caller);
+      if (forbidden !== null) throw new Refusal("insufficient_scope", forbidden);
+      const idempotencyKey = readIdempotencyKey(operation.idempotencyKey, headers.idempotencyKey);
+      return { operation, caller, requestId, idempotencyKey };
+    },
+  };
+}
+
+async function admit(access: Access, authorization: HeaderValue, setHeader: SetHeader): Promise<Caller> {
+  const value = readBearer(authorization);
+  if (value === null || !isApiKey(value)) throw invalidApiKey(setHeader);
+  const admission = await access.admit(hashApiKey(value)).catch((error: unknown) => {
+    throw isDatabaseUnreachable(error) ? temporarilyUnavailable(error) : error;
+  });
+  if (admission.kind === "unknown") throw invalidApiKey(setHeader);
+  setRateHeaders(admission.rate, setHeader);
+  if (admission.kind === "limited") {
+    const { limit, resetSeconds } = admission.rate;
+    const message = `More than ${limit} requests in 60 seconds; retry in ${resetSeconds} s`;
+    throw new Refusal("rate_limited", message, null, resetSeconds);
+  }
+  return callerOf(admission.key);
+}
+
+/** The scheme is read in any case (RFC 9110, 11.1); the key itself is not. */
+function readBearer(header: HeaderValue): string | null {
+  return typeof header === "string" ? (/^bearer +(\S+)$/i.exec(header)?.[1] ?? null) : null;
+}
+
+/** One message for every cause, so that nobody learns which keys once were. RFC 9110 wants the challenge with a 401. */
+function invalidApiKey(setHeader: SetHeader): Refusal {
+  setHeader("WWW-Authenticate", "Bearer");
+  return new Refusal("invalid_api_key", "The API key is missing, malformed, revoked or expired");
+}
+
+function setRateHeaders(rate: RateWindow, setHeader: SetHeader): void {
+  setHeader("RateLimit-Limit", String(rate.limit));
+  setHeader("RateLimit-Remaining", String(rate.remaining));
+  setHeader("RateLimit-Reset", String(rate.resetSeconds));
+}
+
+function callerOf(key: AdmittedKey): Caller {
+  const { apiKeyId, organisationId, livemode, canCreateLedgerContacts, usageAllowed, now } = key;
+  const scopes = new Set(key.scopes);
+  return { apiKeyId, organisationId, scopes, livemode, canCreateLedgerContacts, usageAllowed, now };
+}
+
+/** Spec: Idempotency, "1 to 255 printable ASCII characters, no spaces". So a list joined by ", " is malformed as well. */
+const idempotencyKeyForm = /^[\x21-\x7e]{1,255}$/;
+
+function readIdempotencyKey(rule: Operation["idempotencyKey"], header: HeaderValue): string | null {
+  if (rule === "none") return null;
+  if (header === undefined || header === null) {
+    if (rule === "optional") return null;
+    throw new Refusal("idempotency_key_required", "This request needs the header Idempotency-Key", "Idempotency-Key");
+  }
+  if (typeof header === "string" && idempotencyKeyForm.test(header)) return header;
+  const message = "The header Idempotency-Key must be sent once, with 1 to 255 printable ASCII characters and no space";
+  throw new Refusal("invalid_parameter", message, "Idempotency-Key");
+}

@@ -1,0 +1,114 @@
+/**
+ * The header `Idempotency-Key`: the same request with the same key is done once and answered alike, byte for byte; another
+ * request with it is refused. Spec: Idempotency; decisions §1, step 7.
+ */
+import { createHash } from "node:crypto";
+import { type DescMessage, fromBinary, getOption, type Message, toBinary } from "@bufbuild/protobuf";
+import { Refusal } from "../domain/refusal.ts";
+import { http } from "../gen/proto/google/api/annotations_pb.ts";
+import { isDatabaseUnreachable } from "../store/access.ts";
+import type { Begun, Claim, IdempotencyStore } from "../store/idempotency.ts";
+import type { Answer } from "./call.ts";
+import type { Pass } from "./gate.ts";
+import type { Operation } from "./operation.ts";
+import { temporarilyUnavailable } from "./refusals.ts";
+
+/** A request that carries a key. */
+export interface KeyedRequest {
+  readonly pass: Pass;
+  readonly idempotencyKey: string;
+  readonly request: Message;
+}
+
+/** Runs requests with a key; `createIdempotency` makes it. */
+export interface Idempotency {
+  /**
+   * Runs `execute` and stores its response, or answers the stored one. Refuses `idempotency_conflict` (the key belongs to
+   * another request; judged first), `request_in_progress` (with `Retry-After`), `temporarily_unavailable` (nothing was begun).
+   * Where `execute` fails the key is free again, and its error is thrown.
+   */
+  readonly run: (keyed: KeyedRequest, execute: () => Promise<Message>) => Promise<Answer>;
+}
+
+/** Spec: Idempotency, "with `Retry-After: 2`". */
+const retryAfterSeconds = 2;
+
+/** Idempotency over a store. */
+export function createIdempotency(store: IdempotencyStore): Idempotency {
+  return {
+    run: async (keyed, execute) => {
+      const { output } = keyed.pass.operation.method;
+      const begun = await begin(store, keyed);
+      switch (begun.kind) {
+        case "replay":
+          return { message: fromBinary(output, begun.response), replayed: true };
+        case "conflict":
+          throw new Refusal(
+            "idempotency_conflict",
+            "This Idempotency-Key was used with a different request",
+            "Idempotency-Key",
+          );
+        case "running": {
+          const message = "The first request with this Idempotency-Key is still running";
+          throw new Refusal("request_in_progress", message, null, retryAfterSeconds);
+        }
+        case "begun":
+          return finish(store, begun.claim, output, execute);
+      }
+    },
+  };
+}
+
+async function begin(store: IdempotencyStore, { pass, idempotencyKey, request }: KeyedRequest): Promise<Begun> {
+  try {
+    return await store.begin({
+      apiKeyId: pass.caller.apiKeyId,
+      organisationId: pass.caller.organisationId,
+      key: idempotencyKey,
+      operation: pass.operation.name,
+      path: pathOf(pass.operation, request),
+      fingerprint: fingerprintOf(pass.operation, request),
+    });
+  } catch (error) {
+    throw isDatabaseUnreachable(error) ? temporarilyUnavailable(error) : error;
+  }
+}
+
+async function finish(
+  store: IdempotencyStore,
+  claim: Claim,
+  output: DescMessage,
+  execute: () => Promise<Message>,
+): Promise<Answer> {
+  let message: Message;
+  let response: Uint8Array;
+  try {
+    message = await execute();
+    response = toBinary(output, message);
+  } catch (error) {
+    await store.release(claim);
+    throw error;
+  }
+  const other = await store.complete(claim, response);
+  return other === null ? { message, replayed: false } : { message: fromBinary(output, other), replayed: true };
+}
+
+/**
+ * SHA-256 over the operation and the parsed request with its path parameters, in protobuf's binary form with fields in the
+ * order of the proto file: white space, the order of members and the protocol leave no trace in it. decisions §1, step 7.
+ */
+export function fingerprintOf(operation: Operation, request: Message): Uint8Array {
+  const bytes = toBinary(operation.method.input, request);
+  return createHash("sha256").update(operation.name).update("\0").update(bytes).digest();
+}
+
+/** The path as REST has it, for people who look at the stored keys: `/v1/subscriptions/{id}/units` with its id. */
+function pathOf(operation: Operation, request: Message): string {
+  const { pattern } = getOption(operation.method, http);
+  const template = pattern.case === "get" || pattern.case === "post" ? pattern.value : `/${operation.name}`;
+  const { fields } = operation.method.input;
+  return template.replace(/\{([a-z_]+)\}/g, (whole, name: string) => {
+    const field = fields.find((one) => one.name === name);
+    return field === undefined ? whole : String((request as Message & Record<string, unknown>)[field.localName]);
+  });
+}

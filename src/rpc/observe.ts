@@ -1,0 +1,85 @@
+/**
+ * What operators see of a request: one line in the log, one sample in the histogram, one span in the trace. Never a key, a
+ * header, a body or an amount. Spec: every response carries `Request-Id`; the line has the same id.
+ */
+import { context, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
+import type { Logger } from "pino";
+import type { Histogram } from "prom-client";
+import { Refusal } from "../domain/refusal.ts";
+import type { Pass } from "./gate.ts";
+
+/** A finished request as the port tells it. */
+export interface ObservedRequest {
+  readonly requestId: string;
+  /** `1.1` or `2.0`. */
+  readonly httpVersion: string;
+  /** The HTTP verb. */
+  readonly method: string;
+  /** Without its query. */
+  readonly path: string;
+  /** `billing.v1.SubscriptionService/CreateSubscription`; null for an unknown path. */
+  readonly operation: string | null;
+  readonly organisationId: string | null;
+  /** `rest`, `connect`, `grpc` or `grpc-web`, where the port knows it. */
+  readonly protocol?: string | null;
+  /** The id of the key, never the key. */
+  readonly apiKeyId?: string | null;
+  readonly status: number;
+  /** The error code, null for a success. */
+  readonly code: string | null;
+  readonly durationMs: number;
+  /** False where the client went away before it had the whole answer. */
+  readonly answered: boolean;
+}
+
+/** The labels of the histogram of requests. */
+export type RequestLabel = "operation" | "protocol" | "outcome";
+
+/** What observes. */
+export interface ObserveParts {
+  readonly log: Pick<Logger, "info">;
+  /** Seconds. */
+  readonly requests: Pick<Histogram<RequestLabel>, "observe">;
+}
+
+/** Tells one finished request to log and metrics: called once for each by the port. */
+export function createRequestObserver({ log, requests }: ObserveParts): (request: ObservedRequest) => void {
+  return (request) => {
+    const outcome = request.answered ? (request.code ?? "ok") : "client_gone";
+    const protocol = request.protocol ?? (request.path.startsWith("/v1/") ? "rest" : "connect");
+    const labels = { operation: request.operation ?? "unknown", protocol, outcome };
+    requests.observe(labels, request.durationMs / 1000);
+    const { answered, code, durationMs, ...rest } = request;
+    log.info({ ...rest, protocol, outcome, durationMs: Math.round(durationMs * 10) / 10 }, "request");
+  };
+}
+
+/** Runs a call inside a span of its operation; where no tracing is started this costs a microsecond. */
+export type ObserveCall = <T>(pass: Pass, run: () => Promise<T>) => Promise<T>;
+
+/** `OTEL_*` decides whether these spans go anywhere (src/tracing.ts). */
+export const observeCall: ObserveCall = async (pass, run) => {
+  const { operation, caller, requestId } = pass;
+  const attributes = {
+    "rpc.system": "connect_rpc",
+    "rpc.service": operation.method.parent.typeName,
+    "rpc.method": operation.method.name,
+    "billing.organisation_id": caller.organisationId,
+    "billing.api_key_id": caller.apiKeyId,
+    "billing.request_id": requestId,
+  };
+  const span = trace.getTracer("billing").startSpan(operation.name, { kind: SpanKind.SERVER, attributes });
+  try {
+    return await context.with(trace.setSpan(context.active(), span), run);
+  } catch (error) {
+    const code = error instanceof Refusal ? error.code : "internal_error";
+    span.setAttribute("billing.outcome", code);
+    // A refusal is an answer, not a fault; its message may hold what a client sent, so only codes are traced.
+    if (!(error instanceof Refusal) || error.row.status >= 500) {
+      span.setStatus({ code: SpanStatusCode.ERROR, message: code });
+    }
+    throw error;
+  } finally {
+    span.end();
+  }
+};

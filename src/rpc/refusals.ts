@@ -1,0 +1,84 @@
+/**
+ * Any error as it is told, whatever the protocol: a refusal by its row of the table, everything else as `internal_error` with
+ * a neutral message, its details in the log alone. Spec: Errors; decisions §1.
+ */
+import { Code, ConnectError } from "@connectrpc/connect";
+import { Refusal, type RefusalCode, type RefusalConnectCode, type RefusalType, refusals } from "../domain/refusal.ts";
+import { ErrorDetailSchema } from "../gen/proto/billing/v1/common_pb.ts";
+
+/** An error as it is told: the members of the REST envelope and of the Connect detail, and the header. */
+export interface Told {
+  readonly status: number;
+  readonly type: RefusalType;
+  readonly code: RefusalCode;
+  readonly message: string;
+  /** The path of the field at fault; null where the whole request is. */
+  readonly param: string | null;
+  readonly requestId: string;
+  /** Becomes the header `Retry-After`; null for none. */
+  readonly retryAfterSeconds: number | null;
+}
+
+/** Turns any error into what is told of it; what is no refusal is logged on the way. Never throws. */
+export type Tell = (error: unknown, requestId: string) => Told;
+
+/** Receives what a client must not see: an unexpected error, or the cause behind a refusal. */
+export type LogFailure = (error: unknown, requestId: string) => void;
+
+/** What is said of an error of our own: nothing that could help an attacker, and what helps to find it. */
+const internalMessage = "Something went wrong on our side; please retry, and quote the request id if it goes on";
+
+/** A `tell` over a log. A refusal with a `cause` (another system could not be reached) is logged as well. */
+export function createTell(log: LogFailure): Tell {
+  return (error, requestId) => {
+    if (error instanceof Refusal) {
+      if (error.cause !== undefined) log(error.cause, requestId);
+      return toldOf(error, requestId);
+    }
+    log(error, requestId);
+    return toldOf(new Refusal("internal_error", internalMessage), requestId);
+  };
+}
+
+/** A refusal because another system could not be reached and nothing was decided; the cause goes to the log. decisions §1. */
+export function temporarilyUnavailable(cause: unknown): Refusal {
+  const refusal = new Refusal(
+    "temporarily_unavailable",
+    "The service cannot answer right now and did nothing; please retry",
+    null,
+    1,
+  );
+  refusal.cause = cause;
+  return refusal;
+}
+
+function toldOf(refusal: Refusal, requestId: string): Told {
+  const { status, type } = refusals[refusal.code];
+  const { code, message, param, retryAfterSeconds } = refusal;
+  return { status, type, code, message, param, requestId, retryAfterSeconds };
+}
+
+const connectCodes = {
+  unauthenticated: Code.Unauthenticated,
+  permission_denied: Code.PermissionDenied,
+  not_found: Code.NotFound,
+  aborted: Code.Aborted,
+  failed_precondition: Code.FailedPrecondition,
+  invalid_argument: Code.InvalidArgument,
+  resource_exhausted: Code.ResourceExhausted,
+  internal: Code.Internal,
+  unavailable: Code.Unavailable,
+  unimplemented: Code.Unimplemented,
+} as const satisfies Record<RefusalConnectCode, Code>;
+
+/** The same for Connect and gRPC: the code of the table, a `billing.v1.ErrorDetail`, and `Retry-After` where there is one. */
+export function connectErrorOf(told: Told): ConnectError {
+  const { type, code, message, requestId, param, retryAfterSeconds } = told;
+  const detail = { type, code, message, requestId, ...(param === null ? {} : { param }) };
+  return new ConnectError(
+    message,
+    connectCodes[refusals[code].connect],
+    retryAfterSeconds === null ? {} : { "Retry-After": String(retryAfterSeconds) },
+    [{ desc: ErrorDetailSchema, value: detail }],
+  );
+}

@@ -1,0 +1,63 @@
+/** Holds a parsed request against the rules of its proto file (buf.validate) and those of every text. decisions §1, step 6. */
+import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
+import type { Path } from "@bufbuild/protobuf/reflect";
+import { createValidator } from "@bufbuild/protovalidate";
+import { Refusal } from "../domain/refusal.ts";
+import { compileTextRules } from "./text-rules.ts";
+
+/** Throws `invalid_parameter` at the first fault, with the field's path as `param`: `charges.0.charge_code`. */
+export type Validate = (schema: DescMessage, message: Message) => void;
+
+/**
+ * The validator of these messages. Their rules are compiled here, so that the first request is as fast as the later ones, and
+ * a rule that cannot be compiled stops the start.
+ */
+export function createValidate(schemas: readonly DescMessage[]): Validate {
+  const validator = createValidator({ failFast: true, regexMatch: cachedMatch() });
+  const textRules = new Map(schemas.map((schema) => [schema, compileTextRules(schema)]));
+  for (const schema of schemas) {
+    const result = validator.validate(schema, create(schema));
+    if (result.kind === "error") throw result.error;
+  }
+  return (schema, message) => {
+    textRules.get(schema)?.(message);
+    const result = validator.validate(schema, message);
+    if (result.kind === "valid") return;
+    if (result.kind === "error") throw result.error;
+    const violation = result.violations[0];
+    const param = paramOf(violation?.field ?? []);
+    const said = violation?.message ?? "is invalid";
+    throw new Refusal("invalid_parameter", param === null ? said : `${param}: ${said}`, param);
+  };
+}
+
+/**
+ * Our own patterns are few, short and linear, so the engine's RegExp serves; kept compiled it is three times faster than the
+ * default. `u` counts and matches code points.
+ */
+function cachedMatch(): (pattern: string, against: string) => boolean {
+  const compiled = new Map<string, RegExp>();
+  return (pattern, against) => {
+    let expression = compiled.get(pattern);
+    if (expression === undefined) {
+      expression = new RegExp(pattern, "u");
+      compiled.set(pattern, expression);
+    }
+    return expression.test(against);
+  };
+}
+
+/** The path with dots, in the names of the proto file; null where the message as a whole is at fault. */
+function paramOf(path: Path): string | null {
+  const parts = path.map((part) => {
+    switch (part.kind) {
+      case "list_sub":
+        return String(part.index);
+      case "map_sub":
+        return String(part.key);
+      default:
+        return part.name;
+    }
+  });
+  return parts.length === 0 ? null : parts.join(".");
+}

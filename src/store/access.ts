@@ -1,0 +1,169 @@
+/**
+ * Whether a request may come in: its API key looked up, its organisation's flags read and the request counted, in one round
+ * trip. Nothing is cached, so a revocation holds from its commit on. Spec: Authentication, Limits; decisions §1, steps 2 and 3.
+ */
+import type pg from "pg";
+
+/** A valid key with what its organisation allows, at the instant of the admission. */
+export interface AdmittedKey {
+  readonly apiKeyId: string;
+  readonly organisationId: string;
+  readonly scopes: readonly string[];
+  readonly livemode: boolean;
+  readonly canCreateLedgerContacts: boolean;
+  readonly usageAllowed: boolean;
+  /** The organisation's clock: the database's time, or the sandbox's test clock. */
+  readonly now: Date;
+}
+
+/** The sliding window of the key after this request. Spec: Limits. */
+export interface RateWindow {
+  /** Requests allowed in any 60 seconds. */
+  readonly limit: number;
+  /** How many are left. */
+  readonly remaining: number;
+  /** Whole seconds, at least 1, until the oldest counted request stops counting. */
+  readonly resetSeconds: number;
+}
+
+/**
+ * What became of a request: `unknown` (no such key, revoked or expired: all alike), `limited` (over the rate; not counted) or
+ * `admitted` (counted).
+ */
+export type Admission =
+  | { readonly kind: "unknown" }
+  | { readonly kind: "limited" | "admitted"; readonly key: AdmittedKey; readonly rate: RateWindow };
+
+/** Admits requests by the SHA-256 of their key. Rejects where the database does not answer. */
+export interface Access {
+  readonly admit: (keyHash: Uint8Array) => Promise<Admission>;
+}
+
+/** How admissions are made. */
+export interface AccessSettings {
+  /** Spec: 120 a minute. The cost of an admission grows with it (a window holds that many instants): a thousand is fine. */
+  readonly limitPerMinute?: number;
+  /** Told after each statement how many requests it judged. */
+  readonly onBatch?: (size: number) => void;
+}
+
+/** Spec: Limits. */
+export const defaultLimitPerMinute = 120;
+
+/** Requests judged by one statement: a batch of 64 takes 2 ms, which is as long as any request should wait for another's. */
+const largestBatch = 64;
+
+/**
+ * Statements in flight: one works in PostgreSQL while the other's answer is read here, which is worth a tenth more; a third
+ * only makes the batches smaller. Measured.
+ */
+const statementsInFlight = 2;
+
+interface AdmissionRow {
+  ordinal: number;
+  api_key_id: string;
+  organisation_id: string;
+  scopes: string[];
+  livemode: boolean;
+  can_create_ledger_contacts: boolean;
+  usage_allowed: boolean;
+  organisation_now: Date;
+  counted: boolean;
+  remaining: number;
+  reset_seconds: number;
+}
+
+interface Waiting {
+  readonly keyHash: Uint8Array;
+  readonly resolve: (admission: Admission) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Admissions over a pool. While a statement is under way the requests that come gather, and the next statement judges them
+ * together: several of one key are counted one after the other, exactly as if each had come alone.
+ */
+export function createAccess(pool: Pick<pg.Pool, "query">, settings: AccessSettings = {}): Access {
+  const limit = settings.limitPerMinute ?? defaultLimitPerMinute;
+  let waiting: Waiting[] = [];
+  let inFlight = 0;
+
+  const next = (): void => {
+    while (waiting.length > 0 && inFlight < statementsInFlight) {
+      const batch = waiting.slice(0, largestBatch);
+      waiting = waiting.slice(largestBatch);
+      inFlight++;
+      void judge(batch).finally(() => {
+        inFlight--;
+        next();
+      });
+    }
+  };
+
+  const judge = async (batch: readonly Waiting[]): Promise<void> => {
+    try {
+      const { rows } = await pool.query<AdmissionRow>({
+        name: "admit_api_keys",
+        text: "SELECT * FROM admit_api_keys($1::bytea[], $2::integer)",
+        values: [batch.map(({ keyHash }) => Buffer.from(keyHash)), limit],
+      });
+      settings.onBatch?.(batch.length);
+      const byOrdinal = new Map(rows.map((row) => [row.ordinal, row]));
+      for (const [index, { resolve }] of batch.entries()) resolve(readAdmission(byOrdinal.get(index + 1), limit));
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    }
+  };
+
+  return {
+    admit: (keyHash) =>
+      new Promise((resolve, reject) => {
+        waiting.push({ keyHash, resolve, reject });
+        next();
+      }),
+  };
+}
+
+function readAdmission(row: AdmissionRow | undefined, limit: number): Admission {
+  if (row === undefined) return { kind: "unknown" };
+  return {
+    kind: row.counted ? "admitted" : "limited",
+    key: {
+      apiKeyId: row.api_key_id,
+      organisationId: row.organisation_id,
+      scopes: row.scopes,
+      livemode: row.livemode,
+      canCreateLedgerContacts: row.can_create_ledger_contacts,
+      usageAllowed: row.usage_allowed,
+      now: row.organisation_now,
+    },
+    rate: { limit, remaining: row.remaining, resetSeconds: row.reset_seconds },
+  };
+}
+
+/** SQLSTATE classes and codes of a server that cannot serve: connection, shutdown, starting up, too many connections. */
+const unreachableStates = /^(08...|57P0[1-3]|53300)$/;
+
+/** Codes of Node for a server that is not there. */
+const unreachableCodes = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "ETIMEDOUT",
+  "EPIPE",
+  "ENOENT",
+]);
+
+/** What pg says, without a code, where a connection cannot be had or breaks. */
+const unreachableMessages =
+  /timeout exceeded when trying to connect|Connection terminated|Cannot use a pool after calling end/;
+
+/** Whether an error says that the database could not be reached or was lost, as against one that it answered. */
+export function isDatabaseUnreachable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if (error instanceof AggregateError) return error.errors.some(isDatabaseUnreachable);
+  const code = (error as { code?: unknown }).code;
+  if (typeof code === "string") return unreachableStates.test(code) || unreachableCodes.has(code);
+  return unreachableMessages.test(error.message);
+}

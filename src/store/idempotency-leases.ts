@@ -1,0 +1,87 @@
+/**
+ * The leases of this process's runs: renewed by one statement for all of them, and with it a second try for every ending that
+ * could not be written. The timer runs only while there is something to keep.
+ */
+import type { Claim } from "./idempotency.ts";
+
+/** How a run ended, where that still has to be written. */
+export type Ending = { readonly kind: "complete"; readonly response: Uint8Array } | { readonly kind: "release" };
+
+/** A claim of this process; `ending` is null while its run goes on. */
+export interface Leased {
+  readonly claim: Claim;
+  readonly ending: Ending | null;
+}
+
+/** The leases of one process. */
+export interface Leases {
+  /** Begins to renew, or notes how the run ended. */
+  readonly keep: (leased: Leased) => void;
+  /** Ends the renewals of a claim. */
+  readonly drop: (claim: Claim) => void;
+  /** Waits for a renewal under way, tries the endings once more and stops. */
+  readonly stop: () => Promise<void>;
+}
+
+/** What the leases are kept with. */
+export interface LeaseParts {
+  readonly everyMs: number;
+  readonly renew: (claims: readonly Claim[]) => Promise<void>;
+  readonly settle: (leased: Leased) => Promise<unknown>;
+  readonly onTrouble: (error: unknown) => void;
+}
+
+/** Endings tried at once: a database that has just come back is not to be met by all of them. */
+const settledAtOnce = 50;
+
+/** Makes the leases of this process. */
+export function createLeases({ everyMs, renew, settle, onTrouble }: LeaseParts): Leases {
+  const held = new Map<string, Leased>();
+  let timer: NodeJS.Timeout | null = null;
+  let working: Promise<void> = Promise.resolve();
+
+  const schedule = (): void => {
+    if (timer !== null || held.size === 0) return;
+    timer = setTimeout(() => {
+      working = work().finally(() => {
+        timer = null;
+        schedule();
+      });
+    }, everyMs);
+    timer.unref();
+  };
+
+  const work = async (): Promise<void> => {
+    try {
+      await renew([...held.values()].map(({ claim }) => claim));
+      await settleEnded();
+    } catch (error) {
+      onTrouble(error);
+    }
+  };
+
+  const settleEnded = async (): Promise<void> => {
+    const ended = [...held.values()].filter(({ ending }) => ending !== null).slice(0, settledAtOnce);
+    for (const leased of ended) {
+      await settle(leased);
+      held.delete(leased.claim.owner);
+    }
+  };
+
+  return {
+    keep: (leased) => {
+      held.set(leased.claim.owner, leased);
+      schedule();
+    },
+    drop: (claim) => {
+      held.delete(claim.owner);
+    },
+    stop: async () => {
+      if (timer !== null) clearTimeout(timer);
+      await working;
+      await settleEnded().catch(onTrouble);
+      held.clear();
+      if (timer !== null) clearTimeout(timer);
+    },
+  };
+}
