@@ -57,7 +57,14 @@ export const steps: readonly Step[] = [
   },
   {
     name: "OpenAPI document",
-    inputs: ["proto", ".proto-deps", "tools/openapi", "src/gateway/json-shape.ts", "src/domain/refusal.ts"],
+    inputs: [
+      "proto",
+      ".proto-deps",
+      "tools/openapi",
+      "src/gateway/json-shape.ts",
+      "src/rpc/operation.ts",
+      "src/domain/refusal.ts",
+    ],
     outputs: ["src/gen/openapi.json"],
     needs: ["tools/openapi/write.ts"],
     async run(root) {

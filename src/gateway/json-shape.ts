@@ -5,11 +5,7 @@
 import assert from "node:assert/strict";
 import type { JsonValue } from "@bufbuild/protobuf";
 import { type DescEnum, type DescEnumValue, type DescField, type DescMethod, getOption } from "@bufbuild/protobuf";
-import {
-  field as fieldExtension,
-  IdempotencyKeyRule,
-  operation as operationExtension,
-} from "../gen/proto/billing/options/v1/options_pb.ts";
+import { field as fieldExtension } from "../gen/proto/billing/options/v1/options_pb.ts";
 import { http as httpExtension } from "../gen/proto/google/api/annotations_pb.ts";
 
 /** The verbs that the contract uses. */
@@ -24,53 +20,6 @@ export interface HttpRoute {
   readonly pathParameters: readonly string[];
   /** Whether the request's other fields are the body (`body: "*"`); otherwise they are query parameters. */
   readonly hasBody: boolean;
-}
-
-/** What the contract says about a method, with the defaults filled in. */
-export interface OperationShape {
-  /** The scope that the key must carry, `null`: any valid key. */
-  readonly scope: string | null;
-  readonly idempotencyKey: "ignored" | "optional" | "required";
-  readonly successStatus: number;
-  /** The status where the response's `rejected` is above zero, `null` where the method knows no such thing. */
-  readonly partialStatus: number | null;
-  /** Whether an absent body is read as `{}`. */
-  readonly bodyOptional: boolean;
-  /** Whether it is not built yet: then REST and the OpenAPI document do not list it. */
-  readonly planned: boolean;
-  /** The codes that it can answer beyond those that every method can. */
-  readonly refusals: readonly string[];
-  readonly http: HttpRoute;
-}
-
-/** The operation of a method, or `null` for one that is none of ours (health, reflection). Source: options.proto. */
-export function operationShape(method: DescMethod): OperationShape | null {
-  const options = method.proto.options;
-  if (options === undefined) return null;
-  const operation = getOption(method, operationExtension);
-  const route = httpRoute(method);
-  if (route === null) return null;
-  return {
-    scope: operation.scope === "" ? null : operation.scope,
-    idempotencyKey: idempotencyRule(operation.idempotencyKey),
-    successStatus: operation.successStatus === 0 ? 200 : operation.successStatus,
-    partialStatus: operation.partialStatus === 0 ? null : operation.partialStatus,
-    bodyOptional: operation.bodyOptional,
-    planned: operation.planned,
-    refusals: operation.refusals,
-    http: route,
-  };
-}
-
-function idempotencyRule(rule: number): OperationShape["idempotencyKey"] {
-  switch (rule) {
-    case IdempotencyKeyRule.REQUIRED:
-      return "required";
-    case IdempotencyKeyRule.OPTIONAL:
-      return "optional";
-    default:
-      return "ignored";
-  }
 }
 
 /** The HTTP rule of a method, or `null` where it has none. Source: google.api.http. */

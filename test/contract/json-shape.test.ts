@@ -13,7 +13,6 @@ import {
   isNullable,
   isOmitEmpty,
   jsonName,
-  operationShape,
   requestFields,
 } from "../../src/gateway/json-shape.ts";
 import { PlanType, PlanTypeSchema } from "../../src/gen/proto/billing/v1/catalogue_pb.ts";
@@ -26,6 +25,7 @@ import {
 } from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
 import { UsageEventResultSchema, UsageEventSchema } from "../../src/gen/proto/billing/v1/usage_pb.ts";
 import { Health } from "../../src/gen/proto/grpc/health/v1/health_pb.ts";
+import { describedOperation } from "../../tools/openapi/described-operation.ts";
 import { at, document } from "./answer-check.ts";
 
 function field(message: DescMessage, name: string): DescField {
@@ -81,5 +81,5 @@ test("the fields of a request travel in the path, the body or the query, each in
 });
 
 test("a method of another's protocol is no operation", () => {
-  expect(operationShape(Health.method.check)).toBeNull();
+  expect(describedOperation(Health.method.check)).toBeNull();
 });

@@ -2,7 +2,7 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, test } from "vitest";
 import { refusals } from "../../src/domain/refusal.ts";
-import { operationShape } from "../../src/gateway/json-shape.ts";
+import { describedOperation } from "../../tools/openapi/described-operation.ts";
 import { answerFaults, at, closed, document, type Json, resolve, schemaFaults } from "./answer-check.ts";
 import { methods } from "./methods.ts";
 
@@ -28,7 +28,7 @@ describe("the OpenAPI document", () => {
 
   test("lists exactly the operations that are built", () => {
     const built = methods
-      .map(operationShape)
+      .map(describedOperation)
       .filter((shape) => shape !== null)
       .filter(({ planned }) => !planned)
       .map(({ http }) => `${http.verb} ${http.path}`);

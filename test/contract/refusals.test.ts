@@ -1,7 +1,7 @@
 /** The table of refusals says what the specification and the decisions say, and nothing else. */
 import { describe, expect, test } from "vitest";
 import { refusals } from "../../src/domain/refusal.ts";
-import { operationShape } from "../../src/gateway/json-shape.ts";
+import { describedOperation } from "../../tools/openapi/described-operation.ts";
 import { refusalTexts } from "../../tools/openapi/refusal-texts.ts";
 import { methods } from "./methods.ts";
 
@@ -65,7 +65,7 @@ describe("the table of refusals", () => {
   });
 
   test("holds every code that an operation of the contract names", () => {
-    const named = methods.flatMap((method) => operationShape(method)?.refusals ?? []);
+    const named = methods.flatMap((method) => describedOperation(method)?.refusals ?? []);
     expect(named.length).toBeGreaterThan(0);
     expect(named.filter((code) => !(code in refusals))).toEqual([]);
   });

@@ -1,7 +1,8 @@
 /** The OpenAPI document of the whole contract: every built operation, and the schemas that those need. */
-import type { DescEnum, DescMessage, DescMethod, DescService, JsonObject, Registry } from "@bufbuild/protobuf";
-import { type OperationShape, operationShape, requestFields } from "../../src/gateway/json-shape.ts";
+import type { DescEnum, DescMessage, DescService, JsonObject, Registry } from "@bufbuild/protobuf";
+import { requestFields } from "../../src/gateway/json-shape.ts";
 import { description } from "./comments.ts";
+import { type DescribedOperation, describedOperation } from "./described-operation.ts";
 import { errorExamples, errorSchema, errorSchemaName, operationCodes } from "./errors.ts";
 import { type Direction, enumSchema, type Refer } from "./field-schema.ts";
 import { headerComponents } from "./headers.ts";
@@ -14,8 +15,7 @@ const interfaceVersion = "1.0.0";
 
 interface BuiltOperation {
   readonly service: DescService;
-  readonly method: DescMethod;
-  readonly shape: OperationShape;
+  readonly operation: DescribedOperation;
 }
 
 interface SchemaEntry {
@@ -31,10 +31,10 @@ export function openApiDocument(registry: Registry): JsonObject {
   if (detail === undefined) throw new Error("the contract has no ErrorDetail");
   const { refer, schemas } = schemaCollection(operations);
   const paths: Record<string, JsonObject> = {};
-  for (const { method, shape } of operations) {
-    const item = paths[shape.http.path] ?? {};
-    item[shape.http.verb.toLowerCase()] = operationObject(method, shape, refer);
-    paths[shape.http.path] = item;
+  for (const { operation } of operations) {
+    const item = paths[operation.http.path] ?? {};
+    item[operation.http.verb.toLowerCase()] = operationObject(operation, refer);
+    paths[operation.http.path] = item;
   }
   const error = errorSchema(detail, refer);
   return {
@@ -47,7 +47,7 @@ export function openApiDocument(registry: Registry): JsonObject {
       securitySchemes: { [securitySchemeName]: { type: "http", scheme: "bearer", description: securityDescription } },
       headers: headerComponents,
       examples: errorExamples(
-        operations.flatMap(({ shape }) => operationCodes(shape)),
+        operations.flatMap(({ operation }) => operationCodes(operation)),
         detail,
       ),
       schemas: { ...schemas(), [errorSchemaName]: error },
@@ -58,13 +58,13 @@ export function openApiDocument(registry: Registry): JsonObject {
 function builtOperations(registry: Registry): BuiltOperation[] {
   return [...registry]
     .filter((type) => type.kind === "service")
-    .flatMap((service) => service.methods.map((method) => ({ service, method, shape: operationShape(method) })))
-    .flatMap(({ shape, ...rest }) => (shape === null || shape.planned ? [] : [{ ...rest, shape }]));
+    .flatMap((service) => service.methods.map((method) => ({ service, operation: describedOperation(method) })))
+    .flatMap(({ service, operation }) => (operation === null || operation.planned ? [] : [{ service, operation }]));
 }
 
 /** One tag for each service that has a built operation. */
 function tags(operations: readonly BuiltOperation[]): JsonObject[] {
-  const byName = new Map(operations.map(({ service, shape }) => [tagName(shape), description(service)]));
+  const byName = new Map(operations.map(({ service, operation }) => [tagName(operation), description(service)]));
   return [...byName].map(([name, words]) => ({ name, description: words }));
 }
 
@@ -75,7 +75,10 @@ function tags(operations: readonly BuiltOperation[]): JsonObject[] {
 function schemaCollection(operations: readonly BuiltOperation[]): { refer: Refer; schemas: () => JsonObject } {
   const found = new Map<string, SchemaEntry>();
   const bodies = new Map(
-    operations.map(({ method, shape }) => [method.input.typeName, requestFields(method, shape.http).body]),
+    operations.map(({ operation }) => [
+      operation.method.input.typeName,
+      requestFields(operation.method, operation.http).body,
+    ]),
   );
   const refer: Refer = (type, direction) => {
     const used = type.kind === "enum" ? ("both" as const) : direction;

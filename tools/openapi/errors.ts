@@ -1,7 +1,7 @@
 /** The error answers of an operation: one response for each status, with the codes that it can have. */
 import type { DescMessage, JsonObject } from "@bufbuild/protobuf";
 import { type RefusalCode, refusals } from "../../src/domain/refusal.ts";
-import type { OperationShape } from "../../src/gateway/json-shape.ts";
+import type { DescribedOperation } from "./described-operation.ts";
 import type { Refer } from "./field-schema.ts";
 import { type HeaderName, headerRefs } from "./headers.ts";
 import { responseExample, responseSchema } from "./message-schema.ts";
@@ -24,30 +24,30 @@ export function errorSchema(detail: DescMessage, refer: Refer): JsonObject {
 }
 
 /** The codes that an operation can answer, in the order of the table of refusals. Decisions: section 1. */
-export function operationCodes(shape: OperationShape): RefusalCode[] {
-  const repeats = shape.idempotencyKey !== "ignored";
-  const own = new Set<string>(shape.refusals);
+export function operationCodes(operation: DescribedOperation): RefusalCode[] {
+  const repeats = operation.idempotencyKey !== "none";
+  const own = new Set<string>(operation.refusals);
   const codes = Object.keys(refusals) as RefusalCode[];
   for (const code of own) if (!(code in refusals)) throw new Error(`${code} is no row of the table of refusals`);
   const common: Partial<Record<RefusalCode, boolean>> = {
     invalid_api_key: true,
-    insufficient_scope: shape.scope !== null,
+    insufficient_scope: operation.scope !== null,
     unknown_endpoint: true,
     idempotency_conflict: repeats,
     request_in_progress: repeats,
-    request_too_large: shape.http.hasBody,
+    request_too_large: operation.http.hasBody,
     invalid_parameter: true,
-    idempotency_key_required: shape.idempotencyKey === "required",
+    idempotency_key_required: operation.idempotencyKey === "required",
     rate_limited: true,
     internal_error: true,
-    temporarily_unavailable: shape.http.hasBody,
+    temporarily_unavailable: operation.http.hasBody,
   };
   return codes.filter((code) => own.has(code) || common[code] === true);
 }
 
 /** The error responses by status. */
-export function errorResponses(shape: OperationShape): JsonObject {
-  const byStatus = Map.groupBy(operationCodes(shape), (code) => refusals[code].status);
+export function errorResponses(operation: DescribedOperation): JsonObject {
+  const byStatus = Map.groupBy(operationCodes(operation), (code) => refusals[code].status);
   const statuses = [...byStatus.keys()].sort((left, right) => left - right);
   return Object.fromEntries(statuses.map((status) => [String(status), errorResponse(byStatus.get(status) ?? [])]));
 }

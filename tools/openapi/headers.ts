@@ -1,6 +1,6 @@
 /** The headers of requests and responses. Spec: Idempotency, Limits. */
 import type { JsonObject } from "@bufbuild/protobuf";
-import type { OperationShape } from "../../src/gateway/json-shape.ts";
+import type { DescribedOperation } from "./described-operation.ts";
 
 /** The response headers, as components of the document. */
 export const headerComponents = {
@@ -44,9 +44,9 @@ export function headerRefs(names: readonly HeaderName[]): JsonObject {
 }
 
 /** The headers of a success. */
-export function successHeaders({ idempotencyKey }: OperationShape): HeaderName[] {
+export function successHeaders({ idempotencyKey }: DescribedOperation): HeaderName[] {
   const counted: HeaderName[] = ["Request-Id", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"];
-  return idempotencyKey === "ignored" ? counted : [...counted, "Idempotent-Replayed"];
+  return idempotencyKey === "none" ? counted : [...counted, "Idempotent-Replayed"];
 }
 
 /** The parameter for the header `Idempotency-Key`. */

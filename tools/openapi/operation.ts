@@ -1,7 +1,8 @@
 /** One operation of the document, from one method of the contract. */
-import type { DescField, DescMethod, JsonObject } from "@bufbuild/protobuf";
-import { isCommaSeparated, jsonName, type OperationShape, requestFields } from "../../src/gateway/json-shape.ts";
+import type { DescField, JsonObject } from "@bufbuild/protobuf";
+import { isCommaSeparated, jsonName, requestFields } from "../../src/gateway/json-shape.ts";
 import { description, summary } from "./comments.ts";
+import type { DescribedOperation } from "./described-operation.ts";
 import { errorResponses } from "./errors.ts";
 import { fieldSchema, type Refer } from "./field-schema.ts";
 import { headerRefs, idempotencyKeyParameter, successHeaders } from "./headers.ts";
@@ -14,31 +15,33 @@ export const securitySchemeName = "apiKey";
 const defaultLimit = 25;
 
 /** The operation object. */
-export function operationObject(method: DescMethod, shape: OperationShape, refer: Refer): JsonObject {
+export function operationObject(operation: DescribedOperation, refer: Refer): JsonObject {
+  const { method } = operation;
   const words = description(method);
-  const fields = requestFields(method, shape.http);
+  const fields = requestFields(method, operation.http);
   const parameters = [
     ...fields.path.map((field) => pathParameter(field, refer)),
     ...fields.query.map((field) => queryParameter(field, refer)),
-    ...(shape.idempotencyKey === "ignored" ? [] : [idempotencyKeyParameter(shape.idempotencyKey === "required")]),
+    ...(operation.idempotencyKey === "none" ? [] : [idempotencyKeyParameter(operation.idempotencyKey === "required")]),
   ];
-  const scopeWords = shape.scope === null ? "Any valid key may call it." : `Needs the scope \`${shape.scope}\`.`;
+  const scopeWords =
+    operation.scope === null ? "Any valid key may call it." : `Needs the scope \`${operation.scope}\`.`;
   return {
     operationId: `${method.name.charAt(0).toLowerCase()}${method.name.slice(1)}`,
-    tags: [tagName(shape)],
+    tags: [tagName(operation)],
     summary: summary(words),
     description: `${words}\n\n${scopeWords}`,
     // In OpenAPI 3.1 the list of a bearer scheme names what the key must carry.
-    security: [{ [securitySchemeName]: shape.scope === null ? [] : [shape.scope] }],
+    security: [{ [securitySchemeName]: operation.scope === null ? [] : [operation.scope] }],
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(shape.http.hasBody ? { requestBody: requestBody(method, shape, fields.body, refer) } : {}),
-    responses: { ...successResponses(method, shape, refer), ...errorResponses(shape) },
+    ...(operation.http.hasBody ? { requestBody: requestBody(operation, fields.body, refer) } : {}),
+    responses: { ...successResponses(operation, refer), ...errorResponses(operation) },
   };
 }
 
 /** The resource's name in the path: `subscriptions` of `/v1/subscriptions/{id}`. */
-export function tagName(shape: OperationShape): string {
-  return shape.http.path.split("/")[2] ?? "";
+export function tagName(operation: DescribedOperation): string {
+  return operation.http.path.split("/")[2] ?? "";
 }
 
 function pathParameter(field: DescField, refer: Refer): JsonObject {
@@ -59,30 +62,28 @@ function queryParameter(field: DescField, refer: Refer): JsonObject {
   };
 }
 
-function requestBody(
-  method: DescMethod,
-  shape: OperationShape,
-  fields: readonly DescField[],
-  refer: Refer,
-): JsonObject {
+function requestBody(operation: DescribedOperation, fields: readonly DescField[], refer: Refer): JsonObject {
   // A body with members has its own component; one without is `{}` and needs none.
-  const schema = fields.length === 0 ? requestSchema(method.input, fields, refer) : refer(method.input, "request");
+  const schema =
+    fields.length === 0
+      ? requestSchema(operation.method.input, fields, refer)
+      : refer(operation.method.input, "request");
   return {
-    required: !shape.bodyOptional,
+    required: !operation.bodyOptional,
     content: { "application/json": { schema, example: requestExample(fields) } },
   };
 }
 
-function successResponses(method: DescMethod, shape: OperationShape, refer: Refer): JsonObject {
-  const message = shownMessage(method.output);
+function successResponses(operation: DescribedOperation, refer: Refer): JsonObject {
+  const message = shownMessage(operation.method.output);
   const response = {
-    description: description(method.output),
-    headers: headerRefs(successHeaders(shape)),
+    description: description(operation.method.output),
+    headers: headerRefs(successHeaders(operation)),
     content: { "application/json": { schema: refer(message, "response"), example: responseExample(message) } },
   };
   const partial = { ...response, description: "At least one was rejected; read the results." };
   return {
-    [String(shape.successStatus)]: response,
-    ...(shape.partialStatus === null ? {} : { [String(shape.partialStatus)]: partial }),
+    [String(operation.successStatus)]: response,
+    ...(operation.partialStatus === null ? {} : { [String(operation.partialStatus)]: partial }),
   };
 }

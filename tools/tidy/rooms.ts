@@ -20,6 +20,9 @@ const database = ["pg", "@prisma/"];
 
 const protos = "src/gen/proto/";
 
+/** Where a process may die in the fault tests: no part of any room. */
+const checkpoint = "src/checkpoint.ts";
+
 /** The rooms. A file outside all of them (app.ts, start.ts and their like, tests, tools) may import everything. */
 export const rooms: Readonly<Record<string, Room>> = {
   // Pure: no IO, no clock, no randomness. `node:assert` alone does none of it.
@@ -36,13 +39,21 @@ export const rooms: Readonly<Record<string, Room>> = {
   },
   services: {
     paths: ["src/services/"],
-    imports: ["src/domain/", "src/store/", "src/ledger/port.ts", protos, "src/rpc/caller.ts", "workflows/contract.ts"],
+    imports: [
+      "src/domain/",
+      "src/store/",
+      "src/ledger/port.ts",
+      protos,
+      "src/rpc/caller.ts",
+      "workflows/contract.ts",
+      checkpoint,
+    ],
     typesOf: ["src/rpc/"],
     packagesNever: database,
   },
   rpc: {
     paths: ["src/rpc/"],
-    imports: [protos, "src/domain/refusal.ts", "src/store/access.ts"],
+    imports: [protos, "src/domain/refusal.ts", "src/store/access.ts", "src/store/idempotency.ts", checkpoint],
     packagesNever: [...database, "@temporalio/"],
   },
   gateway: {
@@ -54,7 +65,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   },
   activities: {
     paths: ["src/activities/"],
-    imports: ["src/domain/", "src/store/", "src/ledger/", "src/webhooks/", "workflows/contract.ts"],
+    imports: ["src/domain/", "src/store/", "src/ledger/", "src/webhooks/", "workflows/contract.ts", checkpoint],
     packagesNever: [...database, "@connectrpc/"],
   },
   // Deterministic: whatever else they imported would be replayed too.
