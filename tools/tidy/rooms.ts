@@ -45,6 +45,7 @@ export const rooms: Readonly<Record<string, Room>> = {
       "src/ledger/port.ts",
       protos,
       "src/rpc/caller.ts",
+      "src/rpc/implementation.ts",
       "workflows/contract.ts",
       checkpoint,
     ],
