@@ -7,21 +7,20 @@ import { decimalTextOf, isDecimalText, scaledOf } from "../decimal-text.ts";
 import { type ExactJson, type ExactObject, filledTextOf, objectOf, objectsOf, textOf } from "../exact-json.ts";
 import type { LedgerContact, LedgerInvoice, LedgerInvoiceStatus, LedgerLine } from "../port.ts";
 
-/** Xero's invoice statuses in our words. */
-export const invoiceStatuses: Readonly<Record<string, LedgerInvoiceStatus>> = {
-  DRAFT: "draft",
-  SUBMITTED: "awaiting_approval",
-  AUTHORISED: "approved",
-  PAID: "paid",
-  VOIDED: "voided",
-  DELETED: "deleted",
-};
+const invoiceStatuses: ReadonlyMap<string, LedgerInvoiceStatus> = new Map([
+  ["DRAFT", "draft"],
+  ["SUBMITTED", "awaiting_approval"],
+  ["AUTHORISED", "approved"],
+  ["PAID", "paid"],
+  ["VOIDED", "voided"],
+  ["DELETED", "deleted"],
+]);
 
-const contactStatuses: Readonly<Record<string, LedgerContact["status"]>> = {
-  ACTIVE: "active",
-  ARCHIVED: "archived",
-  GDPRREQUEST: "erased",
-};
+const contactStatuses: ReadonlyMap<string, LedgerContact["status"]> = new Map([
+  ["ACTIVE", "active"],
+  ["ARCHIVED", "archived"],
+  ["GDPRREQUEST", "erased"],
+]);
 
 // What Xero echoes for an element that it did not make.
 const emptyId = "00000000-0000-0000-0000-000000000000";
@@ -33,7 +32,7 @@ const amountPlaces = 4;
 export function readContact(element: ExactObject): LedgerContact | undefined {
   const id = idOf(element.ContactID);
   const name = filledTextOf(element.Name);
-  const status = contactStatuses[filledTextOf(element.ContactStatus) ?? "ACTIVE"];
+  const status = contactStatuses.get(filledTextOf(element.ContactStatus) ?? "ACTIVE");
   const updatedAt = instantOf(element.UpdatedDateUTC);
   if (id === undefined || name === undefined || status === undefined || updatedAt === undefined) return undefined;
   return {
@@ -54,7 +53,7 @@ export function readInvoice(element: ExactObject): LedgerInvoice | undefined {
   const id = idOf(element.InvoiceID);
   const number = filledTextOf(element.InvoiceNumber);
   const contactId = idOf(objectOf(element.Contact)?.ContactID);
-  const status = invoiceStatuses[filledTextOf(element.Status) ?? ""];
+  const status = invoiceStatuses.get(filledTextOf(element.Status) ?? "");
   const currency = filledTextOf(element.CurrencyCode);
   const issueDate = dateOf(element.DateString, element.Date);
   const updatedAt = instantOf(element.UpdatedDateUTC);

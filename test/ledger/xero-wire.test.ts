@@ -1,0 +1,167 @@
+/** What the adapter sends and reads, without a server: lines, dates, elements, filters, idempotency keys. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { decimalTextOf, scaledOf } from "../../src/ledger/decimal-text.ts";
+import { readExactJson, writeExactJson } from "../../src/ledger/exact-json.ts";
+import { idempotencyKeyOf, type KeyedWrite } from "../../src/ledger/xero/idempotency-key.ts";
+import { dateOf, instantOf, readContact, readInvoice } from "../../src/ledger/xero/read-shapes.ts";
+import { shortGroups, whereAny } from "../../src/ledger/xero/where.ts";
+import { writeLine } from "../../src/ledger/xero/write-line.ts";
+
+const line = { description: "Seats", accountCode: "200", taxType: null };
+
+describe("lines", () => {
+  test("an exact product goes as quantity and unit amount", () => {
+    const written = writeLine({ ...line, quantity: "3.0000", unitAmount: "10.5000", amount: "31.5000" });
+    expect(writeExactJson(written)).toBe('{"Description":"Seats","Quantity":3,"UnitAmount":10.5,"AccountCode":"200"}');
+  });
+
+  test("any other goes as one times the amount, with the arithmetic in words", () => {
+    const written = writeLine({ ...line, quantity: "3", unitAmount: "0.3333", amount: "1.0000" });
+    expect(readExactJson(writeExactJson(written))).toMatchObject({
+      Description: "Seats (3 × 0.3333 = 1)",
+      Quantity: "1",
+      UnitAmount: "1",
+    });
+  });
+
+  test("quantity times unit amount is always exactly the amount", () => {
+    const decimal = fc.bigInt({ min: -(10n ** 12n), max: 10n ** 12n }).map((scaled) => decimalTextOf(scaled, 4));
+    fc.assert(
+      fc.property(decimal, decimal, decimal, (quantity, unitAmount, amount) => {
+        const sent = readExactJson(writeExactJson(writeLine({ ...line, quantity, unitAmount, amount }))) as {
+          Quantity: string;
+          UnitAmount: string;
+        };
+        expect(scaledOf(sent.Quantity, 4) * scaledOf(sent.UnitAmount, 4)).toBe(scaledOf(amount, 8));
+      }),
+    );
+  });
+
+  test("a description never grows beyond what the ledger takes", () => {
+    const description = "x".repeat(5_000);
+    const exact = writeLine({ ...line, description, quantity: "1", unitAmount: "1", amount: "1" });
+    const worded = writeLine({ ...line, description, quantity: "3", unitAmount: "0.3333", amount: "1" });
+    expect(exact.Description).toHaveLength(4_000);
+    expect(worded.Description).toHaveLength(4_000);
+    expect(worded.Description).toMatch(/\(3 × 0\.3333 = 1\)$/);
+  });
+});
+
+describe("elements", () => {
+  const invoice = {
+    Type: "ACCREC",
+    InvoiceID: "d4956132-ed94-4dd7-9eaa-aa22dfdf06f2",
+    InvoiceNumber: "INV-1",
+    Contact: { ContactID: "a3675fc4-f8dd-4f03-ba5b-f1870566bcd7" },
+    Status: "AUTHORISED",
+    CurrencyCode: "NZD",
+    Date: "/Date(1539993600000+0000)/",
+    SubTotal: "40",
+    TotalTax: "6.0",
+    Total: "46.00",
+    AmountDue: "46",
+    UpdatedDateUTC: "/Date(1541176592690+0000)/",
+  };
+
+  test("an invoice is read with four places, and what is not there yet is nothing", () => {
+    expect(readInvoice(invoice)).toEqual({
+      id: invoice.InvoiceID,
+      number: "INV-1",
+      reference: "",
+      contactId: invoice.Contact.ContactID,
+      status: "approved",
+      currency: "NZD",
+      issueDate: "2018-10-20",
+      dueDate: null,
+      subtotal: "40.0000",
+      tax: "6.0000",
+      total: "46.0000",
+      amountDue: "46.0000",
+      amountPaid: "0.0000",
+      amountCredited: "0.0000",
+      sent: false,
+      sourceUrl: null,
+      lines: [],
+      updatedAt: "2018-11-02T16:36:32.690Z",
+    });
+  });
+
+  test.each([
+    { InvoiceID: "00000000-0000-0000-0000-000000000000" },
+    { InvoiceNumber: "" },
+    { Contact: null },
+    { Status: "AUTHORIZED" },
+    { Status: "constructor" },
+    { Total: "forty" },
+    { Total: true },
+    { AmountDue: null },
+    { Date: "yesterday" },
+    { UpdatedDateUTC: "/Date(x)/" },
+  ])("an invoice with a part that cannot be trusted is not read: %o", (change) => {
+    expect(readInvoice({ ...invoice, ...change })).toBeUndefined();
+  });
+
+  test.each([
+    ["ACTIVE", "active"],
+    ["ARCHIVED", "archived"],
+    ["GDPRREQUEST", "erased"],
+  ] as const)("a contact that is %s is %s", (ContactStatus, status) => {
+    const contact = { ContactID: "c", Name: "N", ContactStatus, UpdatedDateUTC: "/Date(0)/" };
+    expect(readContact(contact)).toMatchObject({ status, code: null, email: null, mergedInto: null });
+    expect(readContact({ ...contact, ContactStatus: "SOMETHING" })).toBeUndefined();
+  });
+
+  test("the plain date counts before the milliseconds, which are read in UTC", () => {
+    expect(dateOf("2026-04-24T00:00:00", "/Date(0)/")).toBe("2026-04-24");
+    expect(dateOf(undefined, "/Date(1539993600000+1300)/")).toBe("2018-10-20");
+    expect(dateOf(undefined, undefined)).toBeUndefined();
+    expect(instantOf("/Date(-1000)/")).toBe("1969-12-31T23:59:59.000Z");
+  });
+});
+
+describe("filters", () => {
+  test("quotes and backslashes cannot leave their text", () => {
+    expect(whereAny("ContactNumber", ['a" OR Name=="b', "c\\"])).toBe(
+      String.raw`ContactNumber=="a\" OR Name==\"b" OR ContactNumber=="c\\"`,
+    );
+  });
+
+  test("long lists are split, complete, without repeats and short enough for an address", () => {
+    const values = Array.from({ length: 300 }, (_, index) => `SB-2026-${index}`);
+    const groups = shortGroups("InvoiceNumber", [...values, ...values]);
+    expect(groups.flat()).toEqual(values);
+    for (const group of groups) expect(encodeURIComponent(whereAny("InvoiceNumber", group)).length).toBeLessThan(1_300);
+    expect(shortGroups("InvoiceNumber", [])).toEqual([]);
+  });
+});
+
+describe("idempotency keys", () => {
+  const write: KeyedWrite = {
+    tenantId: "tenant",
+    clientId: "client",
+    path: "/Invoices",
+    operationKeys: ["a", "b"],
+    variant: null,
+    body: "{}",
+  };
+
+  test("the same operations and body give the same key of at most 128 characters", () => {
+    expect(idempotencyKeyOf(write)).toBe(idempotencyKeyOf({ ...write, operationKeys: ["a", "b"] }));
+    expect(idempotencyKeyOf(write)).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  test("another tenant, client, path, operation, order, variant or body gives another key", () => {
+    const others: Partial<KeyedWrite>[] = [
+      {},
+      { tenantId: "other" },
+      { clientId: "other" },
+      { path: "/Contacts" },
+      { operationKeys: ["b", "a"] },
+      { operationKeys: ["ab"] },
+      { variant: "2" },
+      { body: "{} " },
+    ];
+    expect(new Set(others.map((other) => idempotencyKeyOf({ ...write, ...other }))).size).toBe(others.length);
+  });
+});
