@@ -68,15 +68,24 @@ export async function loadCreation(
   };
 }
 
-/** What was written: ids of the invoices in the order first, renewal, and of the operations that tell the ledger of them. */
-export interface SavedCreation {
-  readonly kind: "saved";
-  readonly invoiceIds: readonly string[];
-  readonly operationIds: readonly string[];
+/** The ids that an invoice and the operation that tells the ledger of it are given. */
+export interface InvoiceIds {
+  readonly invoiceId: string;
+  readonly operationId: string;
 }
 
 /** `exists`: another request with the same identity was faster. `changed`: Setup Mode was switched meanwhile. */
-export type CreationSave = SavedCreation | { readonly kind: "exists" } | { readonly kind: "changed" };
+export type CreationSave = "saved" | "exists" | "changed";
+
+/** What a creation writes beside its decision. `first` are the ids of the first invoice, made before so that it can be watched. */
+export interface CreationToSave {
+  readonly subscriptionId: string;
+  readonly requestHash: Uint8Array;
+  readonly setupMode: boolean;
+  readonly decision: CreationDecision;
+  readonly first: InvoiceIds;
+  readonly awaitedUntil: Date;
+}
 
 const saveText = `
 WITH organisation AS (
@@ -131,18 +140,13 @@ SELECT count(*)::int AS saved FROM subscription`;
 export async function saveCreation(
   pool: pg.Pool,
   organisationId: string,
-  creation: {
-    readonly subscriptionId: string;
-    readonly requestHash: Uint8Array;
-    readonly setupMode: boolean;
-    readonly decision: CreationDecision;
-    readonly awaitedUntil: Date;
-  },
+  creation: CreationToSave,
 ): Promise<CreationSave> {
-  const { decision, subscriptionId } = creation;
-  const drafts = [decision.invoice, decision.renewalInvoice].filter((draft) => draft !== null);
-  const invoices = drafts.map((draft, position) => ({ id: newId(), position, draft }));
-  const operations = invoices.map(({ id, position }) => ({ id: newId(), invoice_id: id, position }));
+  const { decision, subscriptionId, first } = creation;
+  const invoices = [
+    { ...first, draft: decision.invoice },
+    { invoiceId: newId(), operationId: newId(), draft: decision.renewalInvoice },
+  ].flatMap(({ draft, ...ids }, position) => (draft === null ? [] : [{ ...ids, position, draft }]));
   try {
     const { rows } = await pool.query<{ saved: number }>({
       name: "save_creation",
@@ -154,18 +158,19 @@ export async function saveCreation(
         creation.requestHash,
         JSON.stringify(subscriptionRecord(subscriptionId, decision)),
         JSON.stringify(periodRecords(decision)),
-        JSON.stringify(invoices.map(({ id, position, draft }) => invoiceRecord(id, position, draft))),
-        JSON.stringify(invoices.flatMap(({ id, draft }) => lineRecords(id, draft))),
-        JSON.stringify(operations),
+        JSON.stringify(invoices.map(({ invoiceId, position, draft }) => invoiceRecord(invoiceId, position, draft))),
+        JSON.stringify(invoices.flatMap(({ invoiceId, draft }) => lineRecords(invoiceId, draft))),
+        JSON.stringify(
+          invoices.map((ids) => ({ id: ids.operationId, invoice_id: ids.invoiceId, position: ids.position })),
+        ),
         creation.awaitedUntil,
       ],
     });
-    if (rows[0]?.saved !== 1) return { kind: "changed" };
+    return rows[0]?.saved === 1 ? "saved" : "changed";
   } catch (error) {
-    if (isDatabaseError(error, uniqueViolation, "subscriptions_pkey")) return { kind: "exists" };
+    if (isDatabaseError(error, uniqueViolation, "subscriptions_pkey")) return "exists";
     throw error;
   }
-  return { kind: "saved", invoiceIds: invoices.map(({ id }) => id), operationIds: operations.map(({ id }) => id) };
 }
 
 function subscriptionRecord(id: string, { subscription }: CreationDecision): object {

@@ -9,7 +9,15 @@ import type { Invoice } from "../domain/invoice.ts";
 import type { OrganisationSettings } from "../domain/organisation.ts";
 import type { Charge, Plan } from "../domain/plan.ts";
 import { type CatalogueFilters, catalogueFilters, chargeListing, planListing } from "./catalogue.ts";
-import { type CreationQuery, type CreationSave, type LoadedCreation, loadCreation, saveCreation } from "./creation.ts";
+import {
+  type CreationQuery,
+  type CreationSave,
+  type CreationToSave,
+  type InvoiceIds,
+  type LoadedCreation,
+  loadCreation,
+  saveCreation,
+} from "./creation.ts";
 import { creditNoteListing } from "./credit-notes.ts";
 import {
   type CustomerCreation,
@@ -53,11 +61,11 @@ export interface Scope {
   readonly charges: Collection<Charge, CatalogueFilters>;
   readonly subscriptions: Collection<PlannedSubscription, SubscriptionFilters> & {
     loadCreation(query: CreationQuery): Promise<LoadedCreation>;
-    saveCreation(creation: Parameters<typeof saveCreation>[2]): Promise<CreationSave>;
+    saveCreation(creation: CreationToSave): Promise<CreationSave>;
   };
   readonly invoices: Collection<Invoice, DocumentFilters> & {
-    /** The invoice of the first period that a creation raised; null in Setup Mode. */
-    first(subscriptionId: string): Promise<{ readonly invoice: Invoice; readonly operationId: string | null } | null>;
+    /** The first invoice that a creation raised, and the operation that told the ledger of it; null in Setup Mode. */
+    findFirst(subscriptionId: string): Promise<InvoiceIds | null>;
   };
   readonly creditNotes: Collection<CreditNote, DocumentFilters>;
 }
@@ -91,7 +99,7 @@ function openScope(pool: pg.Pool, organisationId: string): Scope {
     },
     invoices: {
       ...collect(pool, organisationId, invoiceListing, documentFilters),
-      first: (subscriptionId) => firstInvoice(pool, organisationId, subscriptionId),
+      findFirst: (subscriptionId) => findFirst(pool, organisationId, subscriptionId),
     },
     creditNotes: collect(pool, organisationId, creditNoteListing, documentFilters),
   };
@@ -110,20 +118,14 @@ function collect<Row extends pg.QueryResultRow, T, Filters>(
   };
 }
 
-async function firstInvoice(
-  pool: pg.Pool,
-  organisationId: string,
-  subscriptionId: string,
-): Promise<{ readonly invoice: Invoice; readonly operationId: string | null } | null> {
-  const { rows } = await pool.query<{ id: string; operation_id: string | null }>({
-    name: "first_invoice",
-    text: `SELECT i.id, (SELECT o.id FROM operations o WHERE o.organisation_id = $1 AND o.invoice_id = i.id
-        AND o.kind = 'create_invoice' ORDER BY o.seq DESC LIMIT 1) AS operation_id
-      FROM invoices i WHERE i.organisation_id = $1 AND i.subscription_id = $2 AND i.type = 'first' ORDER BY i.seq LIMIT 1`,
+async function findFirst(pool: pg.Pool, organisationId: string, subscriptionId: string): Promise<InvoiceIds | null> {
+  const { rows } = await pool.query<{ invoice_id: string; operation_id: string }>({
+    name: "find_first_invoice",
+    text: `SELECT o.invoice_id, o.id AS operation_id
+      FROM invoices i JOIN operations o ON o.organisation_id = $1 AND o.invoice_id = i.id AND o.kind = 'create_invoice'
+      WHERE i.organisation_id = $1 AND i.subscription_id = $2 AND i.type = 'first' ORDER BY i.seq, o.seq DESC LIMIT 1`,
     values: [organisationId, subscriptionId],
   });
   const row = rows[0];
-  if (row === undefined) return null;
-  const invoice = await getOne(pool, organisationId, invoiceListing, row.id);
-  return invoice === null ? null : { invoice, operationId: row.operation_id };
+  return row === undefined ? null : { invoiceId: row.invoice_id, operationId: row.operation_id };
 }

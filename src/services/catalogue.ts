@@ -1,0 +1,35 @@
+/** PlanService and ChargeService. Spec: GET /v1/plans, GET /v1/charges; decisions §3. */
+import type { ChargeService, PlanService } from "../gen/proto/billing/v1/catalogue_pb.ts";
+import type { Implementation } from "../rpc/implementation.ts";
+import type { CatalogueFilters } from "../store/catalogue.ts";
+import { catalogueStatuses, wordOf } from "./enums.ts";
+import type { ServiceParts } from "./parts.ts";
+import { presentCharge, presentPlan } from "./present.ts";
+import { getObject, listMethod, type PagedRequest } from "./reading.ts";
+
+/** The methods of PlanService. Refuses `plan_not_found`. */
+export function planService({ store }: ServiceParts): Implementation<typeof PlanService> {
+  const get = getObject(store, ({ plans }) => plans, "plan_not_found");
+  return {
+    listPlans: listMethod(store, ({ plans }) => plans, filtersOf, presentPlan),
+    getPlan: async ({ id }, call) => ({ plan: presentPlan(await get(id, call)) }),
+  };
+}
+
+/** The methods of ChargeService. Refuses `charge_not_found`. */
+export function chargeService({ store }: ServiceParts): Implementation<typeof ChargeService> {
+  const get = getObject(store, ({ charges }) => charges, "charge_not_found");
+  return {
+    listCharges: listMethod(store, ({ charges }) => charges, filtersOf, presentCharge),
+    getCharge: async ({ id }, call) => ({ charge: presentCharge(await get(id, call)) }),
+  };
+}
+
+interface CatalogueRequest extends PagedRequest {
+  readonly code?: string | undefined;
+  readonly status?: number | undefined;
+}
+
+function filtersOf(request: CatalogueRequest): CatalogueFilters {
+  return { code: request.code ?? null, status: wordOf(catalogueStatuses, request.status) };
+}

@@ -1,0 +1,118 @@
+/**
+ * Create customer: a row that nobody sees yet, with an operation that makes or imports the ledger's contact. The customer is
+ * there once the ledger has said yes; after its no, nothing is left. decisions §3 "Customer, create".
+ */
+import { strict as assert } from "node:assert";
+import { createHash } from "node:crypto";
+import { toBinary } from "@bufbuild/protobuf";
+import { type CustomerCreationRequest, decideCustomer } from "../../domain/creating-customer.ts";
+import { Refusal } from "../../domain/refusal.ts";
+import {
+  type CreateCustomerRequest,
+  CreateCustomerRequestSchema,
+  type CustomerService,
+} from "../../gen/proto/billing/v1/customers_pb.ts";
+import type { Call } from "../../rpc/caller.ts";
+import type { MethodImplementation } from "../../rpc/implementation.ts";
+import { derivedId, newId } from "../../store/ids.ts";
+import type { OperationOutcome } from "../../store/outcomes.ts";
+import type { Scope } from "../../store/scope.ts";
+import type { ServiceParts } from "../parts.ts";
+import { presentCustomer } from "../present.ts";
+import { answerBudgetMs, awaitSettlement } from "../settlement.ts";
+
+type Method = MethodImplementation<typeof CustomerService.method.createCustomer>;
+
+/**
+ * The method. Refuses `customer_code_taken`, `ledger_contact_name_taken`, `idempotency_conflict` (a key reused after its 24
+ * hours for another customer), `invalid_parameter` (what the ledger refuses), and `ledger_unavailable` where the ledger did not
+ * decide in time.
+ */
+export function createCustomer({ store, settlement }: ServiceParts): Method {
+  return async (request, call) => {
+    const untilMs = Date.now() + answerBudgetMs;
+    const scope = store.organisation(call.caller.organisationId);
+    const id = identityOf(call);
+    const operationId = await begin(scope, id, request, call.caller.now, new Date(untilMs));
+    if (operationId !== null) {
+      const watch = settlement.outcomes.watch([operationId]);
+      const [outcome] = await awaitSettlement(settlement, scope.organisationId, watch, untilMs);
+      await judge(scope, id, operationId, outcome);
+    }
+    const customer = await scope.customers.get(id);
+    assert(customer, "a customer whose contact is there is shown");
+    return { customer: presentCustomer(customer) };
+  };
+}
+
+/** Derived from the API key and the Idempotency-Key where there is one, so that a retry is the same customer. */
+function identityOf({ caller, idempotencyKey }: Call): string {
+  return idempotencyKey === null ? newId() : derivedId("customer", caller.apiKeyId, idempotencyKey);
+}
+
+/** Writes the customer and its operation, or finds those of an earlier try; null where the customer is there already. */
+async function begin(
+  scope: Scope,
+  id: string,
+  request: CreateCustomerRequest,
+  now: Date,
+  awaitedUntil: Date,
+): Promise<string | null> {
+  const requestHash = createHash("sha256").update(toBinary(CreateCustomerRequestSchema, request)).digest();
+  const customer = decideCustomer(id, read(request), now);
+  const saved = await scope.customers.save({ customer, requestHash, awaitedUntil });
+  if (saved.kind === "saved") return saved.operationId;
+  // An earlier try with this identity may hold the code: then both constraints are hit, and either may be told.
+  const made = await scope.customers.findCreation(id);
+  if (made === null) {
+    if (saved.kind === "code_taken") {
+      throw new Refusal("customer_code_taken", "Another customer has this code.", "code");
+    }
+    throw new Refusal("temporarily_unavailable", "An earlier try of this request was given up meanwhile; try again.");
+  }
+  if (made.requestHash === null || !made.requestHash.equals(requestHash)) {
+    throw new Refusal("idempotency_conflict", "This Idempotency-Key created another customer.");
+  }
+  return (await scope.customers.get(id)) === null ? made.operationId : null;
+}
+
+async function judge(
+  scope: Scope,
+  id: string,
+  operationId: string,
+  outcome: OperationOutcome | undefined,
+): Promise<void> {
+  if (outcome?.state === "done") return;
+  if (outcome?.state === "refused") throw refusalOf(outcome);
+  // Not decided: given up where nothing was sent. Where something was, it goes on, and a retry with the key finds it.
+  const isGivenUp = await scope.customers.abandon(operationId);
+  if (!isGivenUp && (await scope.customers.get(id)) !== null) return;
+  throw new Refusal("ledger_unavailable", "The ledger could not be reached; try again.");
+}
+
+function refusalOf({ reason, message }: OperationOutcome): Refusal {
+  const text = message ?? "The ledger refused the contact.";
+  switch (reason) {
+    case "duplicate_contact":
+      return new Refusal("ledger_contact_name_taken", text, "name");
+    case "not_found":
+      return new Refusal("invalid_parameter", "The ledger has no contact with this id.", "ledger_contact_id");
+    case "contact_inactive":
+    case "already_imported":
+      return new Refusal("invalid_parameter", text, "ledger_contact_id");
+    default:
+      return new Refusal("invalid_parameter", text);
+  }
+}
+
+function read(request: CreateCustomerRequest): CustomerCreationRequest {
+  return {
+    code: request.code ?? null,
+    name: request.name,
+    companyName: request.companyName ?? null,
+    firstName: request.firstName ?? null,
+    lastName: request.lastName ?? null,
+    email: request.email,
+    ledgerContactId: request.ledgerContactId ?? null,
+  };
+}

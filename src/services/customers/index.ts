@@ -1,0 +1,28 @@
+/** CustomerService. Spec: GET and POST /v1/customers; decisions §3 "Customer, create". */
+import type { CustomerService, ListCustomersRequest } from "../../gen/proto/billing/v1/customers_pb.ts";
+import type { Implementation } from "../../rpc/implementation.ts";
+import type { CustomerFilters } from "../../store/customers.ts";
+import { customerStatuses, wordOf } from "../enums.ts";
+import type { ServiceParts } from "../parts.ts";
+import { presentCustomer } from "../present.ts";
+import { getObject, listMethod } from "../reading.ts";
+import { createCustomer } from "./create.ts";
+
+/** The methods of the service. Refuses `customer_not_found`; creating as `createCustomer` says. */
+export function customerService(parts: ServiceParts): Implementation<typeof CustomerService> {
+  const { store } = parts;
+  const get = getObject(store, ({ customers }) => customers, "customer_not_found");
+  return {
+    listCustomers: listMethod(store, ({ customers }) => customers, filtersOf, presentCustomer),
+    getCustomer: async ({ id }, call) => ({ customer: presentCustomer(await get(id, call)) }),
+    createCustomer: createCustomer(parts),
+  };
+}
+
+function filtersOf(request: ListCustomersRequest): CustomerFilters {
+  return {
+    code: request.code ?? null,
+    email: request.email ?? null,
+    status: wordOf(customerStatuses, request.status),
+  };
+}

@@ -1,0 +1,41 @@
+/** InvoiceService and CreditNoteService: both read only. Spec: GET /v1/invoices, GET /v1/credit_notes. */
+import type { CreditNoteService } from "../gen/proto/billing/v1/credit_notes_pb.ts";
+import type { InvoiceService } from "../gen/proto/billing/v1/invoices_pb.ts";
+import type { Implementation } from "../rpc/implementation.ts";
+import type { DocumentFilters } from "../store/invoices.ts";
+import { documentStatuses, wordOf } from "./enums.ts";
+import type { ServiceParts } from "./parts.ts";
+import { presentCreditNote, presentInvoice } from "./present.ts";
+import { getObject, listMethod, type PagedRequest } from "./reading.ts";
+
+/** The methods of InvoiceService. Refuses `invoice_not_found`. */
+export function invoiceService({ store }: ServiceParts): Implementation<typeof InvoiceService> {
+  const get = getObject(store, ({ invoices }) => invoices, "invoice_not_found");
+  return {
+    listInvoices: listMethod(store, ({ invoices }) => invoices, filtersOf, presentInvoice),
+    getInvoice: async ({ id }, call) => ({ invoice: presentInvoice(await get(id, call)) }),
+  };
+}
+
+/** The methods of CreditNoteService. Refuses `credit_note_not_found`. */
+export function creditNoteService({ store }: ServiceParts): Implementation<typeof CreditNoteService> {
+  const get = getObject(store, ({ creditNotes }) => creditNotes, "credit_note_not_found");
+  return {
+    listCreditNotes: listMethod(store, ({ creditNotes }) => creditNotes, filtersOf, presentCreditNote),
+    getCreditNote: async ({ id }, call) => ({ creditNote: presentCreditNote(await get(id, call)) }),
+  };
+}
+
+interface DocumentRequest extends PagedRequest {
+  readonly subscription?: string | undefined;
+  readonly customer?: string | undefined;
+  readonly status: readonly number[];
+}
+
+function filtersOf(request: DocumentRequest): DocumentFilters {
+  return {
+    subscription: request.subscription ?? null,
+    customer: request.customer ?? null,
+    statuses: request.status.map((value) => wordOf(documentStatuses, value)).filter((word) => word !== null),
+  };
+}

@@ -1,0 +1,105 @@
+/** The domain's words and the contract's enum values, both ways, in one table each: a word without a value does not compile. */
+import type { AllocationStatus as AllocationStatusWord } from "../domain/credit-note.ts";
+import type { Customer } from "../domain/customer.ts";
+import type {
+  DocumentStatus as DocumentStatusWord,
+  InvoiceType as InvoiceTypeWord,
+  LineKind,
+} from "../domain/invoice.ts";
+import type { CatalogueStatus as CatalogueStatusWord, PlanType as PlanTypeWord } from "../domain/plan.ts";
+import type { SubscriptionStatus as SubscriptionStatusWord } from "../domain/subscription.ts";
+import { PlanType } from "../gen/proto/billing/v1/catalogue_pb.ts";
+import { CatalogueStatus, DocumentStatus, LedgerSyncStatus } from "../gen/proto/billing/v1/common_pb.ts";
+import { AllocationState, AllocationStatus } from "../gen/proto/billing/v1/credit_notes_pb.ts";
+import { CustomerStatus } from "../gen/proto/billing/v1/customers_pb.ts";
+import { InvoiceLineKind, InvoiceType } from "../gen/proto/billing/v1/invoices_pb.ts";
+import { SubscriptionStatus } from "../gen/proto/billing/v1/subscriptions_pb.ts";
+
+/** Customer statuses. */
+export const customerStatuses = {
+  active: CustomerStatus.ACTIVE,
+  inactive: CustomerStatus.INACTIVE,
+} as const satisfies Record<Customer["status"], CustomerStatus>;
+
+/** Statuses of plans and charges. */
+export const catalogueStatuses = {
+  draft: CatalogueStatus.DRAFT,
+  active: CatalogueStatus.ACTIVE,
+  inactive: CatalogueStatus.INACTIVE,
+  legacy: CatalogueStatus.LEGACY,
+} as const satisfies Record<CatalogueStatusWord, CatalogueStatus>;
+
+/** Plan types. */
+export const planTypes = {
+  flat_fee: PlanType.FLAT_FEE,
+  per_unit: PlanType.PER_UNIT,
+  tiered: PlanType.TIERED,
+  volume: PlanType.VOLUME,
+  stairstep: PlanType.STAIRSTEP,
+} as const satisfies Record<PlanTypeWord, PlanType>;
+
+/** Subscription statuses. */
+export const subscriptionStatuses = {
+  pending: SubscriptionStatus.PENDING,
+  active: SubscriptionStatus.ACTIVE,
+  complete: SubscriptionStatus.COMPLETE,
+  ended: SubscriptionStatus.ENDED,
+} as const satisfies Record<SubscriptionStatusWord, SubscriptionStatus>;
+
+/** Statuses of invoices and credit notes. */
+export const documentStatuses = {
+  draft: DocumentStatus.DRAFT,
+  awaiting_approval: DocumentStatus.AWAITING_APPROVAL,
+  approved: DocumentStatus.APPROVED,
+  paid: DocumentStatus.PAID,
+  voided: DocumentStatus.VOIDED,
+  deleted: DocumentStatus.DELETED,
+  scheduled: DocumentStatus.SCHEDULED,
+  not_in_external: DocumentStatus.NOT_IN_EXTERNAL,
+} as const satisfies Record<DocumentStatusWord, DocumentStatus>;
+
+/** Invoice types. */
+export const invoiceTypes = {
+  first: InvoiceType.FIRST,
+  renewal: InvoiceType.RENEWAL,
+  change: InvoiceType.CHANGE,
+  usage: InvoiceType.USAGE,
+} as const satisfies Record<InvoiceTypeWord, InvoiceType>;
+
+/** Kinds of invoice lines. */
+export const lineKinds = {
+  plan: InvoiceLineKind.PLAN,
+  proration: InvoiceLineKind.PRORATION,
+  charge: InvoiceLineKind.CHARGE,
+  usage: InvoiceLineKind.USAGE,
+} as const satisfies Record<LineKind, InvoiceLineKind>;
+
+/** Whether the ledger has a document. */
+export const syncStatuses = {
+  synced: LedgerSyncStatus.SYNCED,
+  failed: LedgerSyncStatus.FAILED,
+} as const;
+
+/** How much of a credit note has been applied. */
+export const allocationStatuses = {
+  unapplied: AllocationStatus.UNAPPLIED,
+  partially_applied: AllocationStatus.PARTIALLY_APPLIED,
+  applied: AllocationStatus.APPLIED,
+  not_applicable: AllocationStatus.NOT_APPLICABLE,
+} as const satisfies Record<AllocationStatusWord, AllocationStatus>;
+
+/** Whether an allocation stands. */
+export const allocationStates = {
+  active: AllocationState.ACTIVE,
+  removed: AllocationState.REMOVED,
+} as const;
+
+/** The word of an enum value that a request carries; null where it carries none. The value was validated before. */
+export function wordOf<Word extends string>(
+  table: Readonly<Record<Word, number>>,
+  value: number | undefined,
+): Word | null {
+  if (value === undefined) return null;
+  for (const word in table) if (table[word] === value) return word;
+  return null;
+}

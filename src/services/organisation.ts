@@ -1,0 +1,14 @@
+/** OrganisationService. Spec: GET /v1/organisation. */
+import type { OrganisationService } from "../gen/proto/billing/v1/organisation_pb.ts";
+import type { Implementation } from "../rpc/implementation.ts";
+import type { ServiceParts } from "./parts.ts";
+import { presentOrganisation } from "./present.ts";
+
+/** The methods of the service. */
+export function organisationService({ store }: ServiceParts): Implementation<typeof OrganisationService> {
+  return {
+    getOrganisation: async (_request, call) => ({
+      organisation: presentOrganisation(await store.organisation(call.caller.organisationId).settings()),
+    }),
+  };
+}

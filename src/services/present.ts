@@ -1,0 +1,225 @@
+/** Domain values to messages: every member is listed, so that nothing is shown by accident. Amounts get four places here. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { allocationStatus, type CreditNote } from "../domain/credit-note.ts";
+import type { Customer } from "../domain/customer.ts";
+import { type Decimal, formatDecimal } from "../domain/decimal.ts";
+import type { Invoice, InvoiceLine } from "../domain/invoice.ts";
+import type { OrganisationSettings } from "../domain/organisation.ts";
+import { type Charge, type Plan, tierBounds } from "../domain/plan.ts";
+import { renewalValue, type Subscription } from "../domain/subscription.ts";
+import type { ChargeSchema, PlanSchema } from "../gen/proto/billing/v1/catalogue_pb.ts";
+import type { CreditNoteSchema } from "../gen/proto/billing/v1/credit_notes_pb.ts";
+import type { CustomerSchema } from "../gen/proto/billing/v1/customers_pb.ts";
+import type { InvoiceLineSchema, InvoiceSchema } from "../gen/proto/billing/v1/invoices_pb.ts";
+import type { OrganisationSchema } from "../gen/proto/billing/v1/organisation_pb.ts";
+import type { SubscriptionSchema } from "../gen/proto/billing/v1/subscriptions_pb.ts";
+import {
+  allocationStates,
+  allocationStatuses,
+  catalogueStatuses,
+  customerStatuses,
+  documentStatuses,
+  invoiceTypes,
+  lineKinds,
+  planTypes,
+  subscriptionStatuses,
+  syncStatuses,
+} from "./enums.ts";
+
+/** Spec: Organisation. */
+export function presentOrganisation(organisation: OrganisationSettings): MessageInitShape<typeof OrganisationSchema> {
+  return {
+    id: organisation.id,
+    object: "organisation",
+    name: organisation.name,
+    timezone: organisation.timezone,
+    defaultCurrency: organisation.defaultCurrency,
+    setupMode: organisation.setupMode,
+    canCreateLedgerContacts: organisation.canCreateLedgerContacts,
+    livemode: organisation.livemode,
+  };
+}
+
+/** Spec: Customer. */
+export function presentCustomer(customer: Customer): MessageInitShape<typeof CustomerSchema> {
+  return {
+    id: customer.id,
+    object: "customer",
+    code: customer.code,
+    name: customer.name,
+    ...given("companyName", customer.companyName),
+    ...given("firstName", customer.firstName),
+    ...given("lastName", customer.lastName),
+    email: customer.email,
+    status: customerStatuses[customer.status],
+    ledgerContactId: customer.ledgerContactId ?? "",
+    created: customer.createdAt.toISOString(),
+  };
+}
+
+/** Spec: Plan; decisions §3 "Tier". */
+export function presentPlan(plan: Plan): MessageInitShape<typeof PlanSchema> {
+  const bounds = tierBounds(plan.tiers);
+  return {
+    id: plan.id,
+    object: "plan",
+    code: plan.code,
+    name: plan.name,
+    type: planTypes[plan.type],
+    interval: plan.interval,
+    currency: plan.currency,
+    price: formatDecimal(plan.price),
+    minimumUnits: plan.minimumUnits,
+    freeUnits: plan.freeUnits,
+    unitLabels: plan.unitLabels,
+    allowsPriceOverride: plan.allowsPriceOverride,
+    status: catalogueStatuses[plan.status],
+    tiers: plan.tiers.map((tier, index) => ({
+      from: bounds[index]?.from ?? 1,
+      ...given("upTo", tier.upTo),
+      ...given("unitPrice", amount(tier.unitPrice)),
+      ...given("flatPrice", amount(tier.flatPrice)),
+    })),
+    created: plan.createdAt.toISOString(),
+  };
+}
+
+/** decisions §3 "Charge". */
+export function presentCharge(charge: Charge): MessageInitShape<typeof ChargeSchema> {
+  return {
+    id: charge.id,
+    object: "charge",
+    code: charge.code,
+    name: charge.name,
+    ...given("description", charge.description),
+    currency: charge.currency,
+    price: formatDecimal(charge.price),
+    allowsPriceOverride: charge.allowsPriceOverride,
+    status: catalogueStatuses[charge.status],
+    created: charge.createdAt.toISOString(),
+  };
+}
+
+/** Spec: Subscription; `renewal_value` by decisions §5. */
+export function presentSubscription(
+  subscription: Subscription,
+  plan: Plan,
+): MessageInitShape<typeof SubscriptionSchema> {
+  return {
+    id: subscription.id,
+    object: "subscription",
+    customer: subscription.customerId,
+    customerCode: subscription.customerCode,
+    plan: subscription.planId,
+    status: subscriptionStatuses[subscription.status],
+    currency: subscription.currency,
+    interval: subscription.interval,
+    timezone: subscription.timezone,
+    startDate: subscription.startDate,
+    renewalDate: subscription.renewalDate,
+    ...given("endDate", subscription.endDate),
+    units: subscription.units,
+    minimumUnits: subscription.minimumUnits,
+    discountPercent: formatDecimal(subscription.discountPercent),
+    cancelAtPeriodEnd: subscription.cancelAtPeriodEnd,
+    ...given("endAfterCycles", subscription.endAfterCycles),
+    label: subscription.label,
+    invoiceReference: subscription.invoiceReference,
+    renewalValue: formatDecimal(renewalValue(subscription, plan)),
+    created: subscription.createdAt.toISOString(),
+  };
+}
+
+/** Spec: Invoice; decisions §3 "Invoice". */
+export function presentInvoice(invoice: Invoice): MessageInitShape<typeof InvoiceSchema> {
+  return {
+    id: invoice.id,
+    object: "invoice",
+    number: invoice.number,
+    ...given("reference", invoice.reference),
+    type: invoiceTypes[invoice.type],
+    customer: invoice.customerId,
+    subscription: invoice.subscriptionId,
+    status: documentStatuses[invoice.status],
+    currency: invoice.currency,
+    subtotal: formatDecimal(invoice.subtotal),
+    total: formatDecimal(invoice.total),
+    amountDue: formatDecimal(invoice.amountDue),
+    issueDate: invoice.issueDate,
+    ...given("dueDate", invoice.dueDate),
+    ...given("period", invoice.period),
+    sent: invoice.sent,
+    lines: invoice.lines.map(presentLine),
+    ledger: {
+      syncStatus: syncStatuses[invoice.ledger.syncStatus],
+      ...given("invoiceId", invoice.ledger.invoiceId),
+      ...given("syncError", invoice.ledger.syncError),
+    },
+    created: invoice.createdAt.toISOString(),
+  };
+}
+
+function presentLine(line: InvoiceLine): MessageInitShape<typeof InvoiceLineSchema> {
+  return {
+    id: line.id,
+    kind: lineKinds[line.kind],
+    name: line.name,
+    description: line.description,
+    ...given("units", line.units),
+    ...given("quantity", amount(line.quantity)),
+    ...given("unitPrice", amount(line.unitPrice)),
+    amount: formatDecimal(line.amount),
+    ...given("period", line.period),
+    ...given("proration", line.proration),
+  };
+}
+
+/** Spec: Credit note; decisions §3 "allocation_status". */
+export function presentCreditNote(note: CreditNote): MessageInitShape<typeof CreditNoteSchema> {
+  return {
+    id: note.id,
+    object: "credit_note",
+    customer: note.customerId,
+    subscription: note.subscriptionId,
+    number: note.number,
+    ...given("reference", note.reference),
+    status: documentStatuses[note.status],
+    currency: note.currency,
+    creditNoteDate: note.notedAt.toISOString(),
+    subtotal: formatDecimal(note.subtotal),
+    total: formatDecimal(note.total),
+    remainingCredit: formatDecimal(note.remainingCredit),
+    allocationStatus: allocationStatuses[allocationStatus(note)],
+    sent: note.sent,
+    ledger: {
+      syncStatus: syncStatuses[note.ledger.syncStatus],
+      ...given("creditNoteId", note.ledger.invoiceId),
+      ...given("syncError", note.ledger.syncError),
+    },
+    lines: note.lines.map((line) => ({
+      id: line.id,
+      name: line.name,
+      description: line.description,
+      amount: formatDecimal(line.amount),
+      effectiveDate: line.effectiveAt.toISOString(),
+    })),
+    allocations: note.allocations.map((allocation) => ({
+      id: allocation.id,
+      invoice: allocation.invoiceId,
+      amount: formatDecimal(allocation.amount),
+      date: allocation.appliedAt.toISOString(),
+      status: allocationStates[allocation.status],
+      ledgerSyncStatus: syncStatuses[allocation.syncStatus],
+    })),
+    created: note.createdAt.toISOString(),
+  };
+}
+
+function amount(value: Decimal | null): string | null {
+  return value === null ? null : formatDecimal(value);
+}
+
+/** The member where it has a value: an unset field is what the wire shows as `null`. */
+function given<Name extends string, Value>(name: Name, value: Value | null): { [N in Name]?: Value } {
+  return (value === null ? {} : { [name]: value }) as { [N in Name]?: Value };
+}

@@ -1,0 +1,28 @@
+/** Waiting, within an answer's budget, for the ledger to decide on what a request has committed. */
+import type { OperationOutcome, Outcomes, Watch } from "../store/outcomes.ts";
+
+/** Wakes the organisation's ledger workflow; false where Temporal could not be reached. */
+export type WakeLedger = (organisationId: string) => Promise<boolean>;
+
+/** What a method needs to have its documents settled. */
+export interface Settlement {
+  readonly wake: WakeLedger;
+  readonly outcomes: Outcomes;
+}
+
+/** How long an answer waits for the ledger. decisions §6: up to 15 seconds. */
+export const answerBudgetMs = 15_000;
+
+/**
+ * Wakes the ledger workflow and waits until every watched operation is decided, is known to be put off past `untilMs`, or
+ * `untilMs` has come. With Temporal out of reach nothing is waited for: what is committed is settled later by itself.
+ */
+export async function awaitSettlement(
+  { wake }: Settlement,
+  organisationId: string,
+  watch: Watch,
+  untilMs: number,
+): Promise<readonly OperationOutcome[]> {
+  const woken = await wake(organisationId);
+  return watch.settled(organisationId, woken ? untilMs : Date.now());
+}

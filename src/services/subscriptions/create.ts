@@ -1,0 +1,148 @@
+/**
+ * Create subscription: one statement writes the subscription, its first period, its invoice under a reserved number and the
+ * operation that tells the ledger; then the answer waits for the ledger, but never depends on it.
+ * Spec: POST /v1/subscriptions; decisions §§3, 4 and 6.
+ */
+import { strict as assert } from "node:assert";
+import { createHash } from "node:crypto";
+import { toBinary } from "@bufbuild/protobuf";
+import { checkpoint } from "../../checkpoint.ts";
+import { civilDate } from "../../domain/civil-date.ts";
+import { type CreationRequest, decideCreation } from "../../domain/creating.ts";
+import { parseDecimal } from "../../domain/decimal.ts";
+import { Refusal } from "../../domain/refusal.ts";
+import {
+  type CreateSubscriptionRequest,
+  CreateSubscriptionRequestSchema,
+  type SubscriptionService,
+} from "../../gen/proto/billing/v1/subscriptions_pb.ts";
+import type { Call } from "../../rpc/caller.ts";
+import type { MethodImplementation } from "../../rpc/implementation.ts";
+import type { InvoiceIds } from "../../store/creation.ts";
+import { derivedId, newId } from "../../store/ids.ts";
+import type { Scope } from "../../store/scope.ts";
+import type { ServiceParts } from "../parts.ts";
+import { presentInvoice, presentSubscription } from "../present.ts";
+import { answerBudgetMs, awaitSettlement } from "../settlement.ts";
+
+type Method = MethodImplementation<typeof SubscriptionService.method.createSubscription>;
+
+/** A creation whose facts changed under it is judged again; twice is already one more than ever happens. */
+const tries = 3;
+
+/** The method. Refuses as `decideCreation` does, and `idempotency_conflict` for a key reused after its 24 hours. */
+export function createSubscription(parts: ServiceParts): Method {
+  return async (request, call) => {
+    const untilMs = Date.now() + answerBudgetMs;
+    const scope = parts.store.organisation(call.caller.organisationId);
+    const id = identityOf(call);
+    const ids: InvoiceIds = { invoiceId: newId(), operationId: newId() };
+    // Watched before it is written, so that no outcome is missed.
+    const watch = parts.settlement.outcomes.watch([ids.operationId]);
+    try {
+      const written = await write(scope, id, request, call, ids, new Date(untilMs));
+      checkpoint("creation_saved");
+      if (written === null) return await present(scope, id, null);
+      if (written === ids) await awaitSettlement(parts.settlement, scope.organisationId, watch, untilMs);
+      else await settleEarlier(parts, scope.organisationId, written, untilMs);
+      checkpoint("creation_settled");
+      return await present(scope, id, written.invoiceId);
+    } finally {
+      watch.stop();
+    }
+  };
+}
+
+/** An earlier try wrote it: usually it is settled long since, and the first look says so. */
+async function settleEarlier(
+  { settlement }: ServiceParts,
+  organisationId: string,
+  { operationId }: InvoiceIds,
+  untilMs: number,
+): Promise<void> {
+  const [outcome] = await settlement.outcomes.watch([operationId]).settled(organisationId, Date.now());
+  if (outcome?.state !== "waiting") return;
+  await awaitSettlement(settlement, organisationId, settlement.outcomes.watch([operationId]), untilMs);
+}
+
+async function present(scope: Scope, id: string, invoiceId: string | null): ReturnType<Method> {
+  const [created, invoice] = await Promise.all([
+    scope.subscriptions.get(id),
+    invoiceId === null ? null : scope.invoices.get(invoiceId),
+  ]);
+  assert(created, "what was written is there");
+  return {
+    subscription: presentSubscription(created.subscription, created.plan),
+    ...(invoice === null ? {} : { invoice: presentInvoice(invoice) }),
+  };
+}
+
+/** Spec: Idempotency. The gate has seen to it that there is a key. */
+function identityOf({ caller, idempotencyKey }: Call): string {
+  assert(idempotencyKey !== null, "the operation requires an Idempotency-Key");
+  return derivedId("subscription", caller.apiKeyId, idempotencyKey);
+}
+
+/**
+ * Writes the subscription, unless an earlier try of the same request has done so. The ids of its first invoice: those given,
+ * the earlier ones, or null in Setup Mode.
+ */
+async function write(
+  scope: Scope,
+  subscriptionId: string,
+  request: CreateSubscriptionRequest,
+  call: Call,
+  first: InvoiceIds,
+  awaitedUntil: Date,
+): Promise<InvoiceIds | null> {
+  const requestHash = createHash("sha256").update(toBinary(CreateSubscriptionRequestSchema, request)).digest();
+  const asked = read(request);
+  const query = {
+    subscriptionId,
+    customerCode: asked.customerCode,
+    planCode: asked.planCode,
+    chargeCodes: asked.charges.map(({ chargeCode }) => chargeCode),
+  };
+  for (let attempt = 0; attempt < tries; attempt += 1) {
+    const { facts, madeByRequest } = await scope.subscriptions.loadCreation(query);
+    checkpoint("creation_loaded");
+    if (madeByRequest !== null) {
+      if (madeByRequest.equals(requestHash)) return scope.invoices.findFirst(subscriptionId);
+      throw new Refusal("idempotency_conflict", "This Idempotency-Key created a subscription by another request.");
+    }
+    const decision = decideCreation({ ...facts, now: call.caller.now }, asked);
+    const { setupMode } = facts.organisation;
+    const saved = await scope.subscriptions.saveCreation({
+      subscriptionId,
+      requestHash,
+      setupMode,
+      decision,
+      first,
+      awaitedUntil,
+    });
+    if (saved === "saved") return decision.invoice === null ? null : first;
+  }
+  throw new Refusal("temporarily_unavailable", "The organisation's settings change too often; try again.");
+}
+
+function read(request: CreateSubscriptionRequest): CreationRequest {
+  return {
+    customerCode: request.customerCode,
+    planCode: request.planCode,
+    units: request.units ?? null,
+    discountPercent: request.discountPercent === undefined ? null : parseDecimal(request.discountPercent),
+    startDate: request.startDate === undefined ? null : civilDate(request.startDate),
+    timezone: request.timezone ?? null,
+    billingDay: request.billingDay ?? null,
+    price: request.price === undefined ? null : parseDecimal(request.price),
+    minimumUnits: request.minimumUnits ?? null,
+    endAfterCycles: request.endAfterCycles ?? null,
+    label: request.label ?? "",
+    invoiceReference: request.invoiceReference ?? "",
+    charges: request.charges.map(({ chargeCode, quantity, price }) => ({
+      chargeCode,
+      quantity: quantity ?? 1,
+      price: price === undefined ? null : parseDecimal(price),
+    })),
+  };
+}

@@ -1,0 +1,32 @@
+/** SubscriptionService. Spec: Endpoints, subscriptions. */
+import type { ListSubscriptionsRequest, SubscriptionService } from "../../gen/proto/billing/v1/subscriptions_pb.ts";
+import { type Implementation, planned } from "../../rpc/implementation.ts";
+import type { PlannedSubscription, SubscriptionFilters } from "../../store/subscriptions.ts";
+import { subscriptionStatuses, wordOf } from "../enums.ts";
+import type { ServiceParts } from "../parts.ts";
+import { presentSubscription } from "../present.ts";
+import { getObject, listMethod } from "../reading.ts";
+import { createSubscription } from "./create.ts";
+
+/** The methods of the service. Refuses `subscription_not_found`; creating as `createSubscription` says. */
+export function subscriptionService(parts: ServiceParts): Implementation<typeof SubscriptionService> {
+  const { store } = parts;
+  const get = getObject(store, ({ subscriptions }) => subscriptions, "subscription_not_found");
+  const present = ({ subscription, plan }: PlannedSubscription) => presentSubscription(subscription, plan);
+  return {
+    listSubscriptions: listMethod(store, ({ subscriptions }) => subscriptions, filtersOf, present),
+    getSubscription: async ({ id }, call) => ({ subscription: present(await get(id, call)) }),
+    createSubscription: createSubscription(parts),
+    changeUnits: planned,
+    endSubscription: planned,
+    restoreSubscription: planned,
+  };
+}
+
+function filtersOf(request: ListSubscriptionsRequest): SubscriptionFilters {
+  return {
+    customer: request.customer ?? null,
+    customerCode: request.customerCode ?? null,
+    status: wordOf(subscriptionStatuses, request.status),
+  };
+}
