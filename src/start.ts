@@ -13,21 +13,26 @@ process.stdout.on("error", () => undefined);
 assertNodeVersion(process.version);
 const parts = collectParts(log);
 
-async function stopAndExit(code: number): Promise<void> {
+let stopping = false;
+
+/** Once only: what fails because everything is being stopped is no failure. */
+async function stopAndExit(code: number, why: unknown): Promise<void> {
+  if (stopping) return;
+  stopping = true;
+  if (code === 0) log(String(why));
+  else console.error(why);
   await parts.stopAll();
   process.exit(code);
 }
 
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-  process.on(signal, () => {
-    log("stopping");
-    void stopAndExit(0);
-  });
+  process.on(signal, () => void stopAndExit(0, "stopping"));
 }
 
+/** The message alone of an error that is meant for the user; all there is of any other. */
 async function failAndExit(problem: unknown): Promise<void> {
-  console.error(problem instanceof Error ? problem.message : String(problem));
-  await stopAndExit(1);
+  const isTold = problem instanceof Error && problem.constructor === Error;
+  await stopAndExit(1, isTold ? `\n${problem.message}` : problem);
 }
 
 /** First data belongs to the demo ledger: where a database and a Temporal of one's own are set, none is made in them. */
@@ -52,11 +57,11 @@ async function tellWhatThereIs(stack: Stack): Promise<void> {
   }
 }
 
+void parts.broken.then(failAndExit);
 try {
   const stack = await startStack({ env: process.env, log, parts });
   await tellWhatThereIs(stack);
   log("\nCtrl-C stops everything.");
-  void parts.broken.then(failAndExit);
 } catch (error) {
   await failAndExit(error);
 }

@@ -84,6 +84,8 @@ export async function commandAs(
     "--inh-caps=-all,+dac_override",
     "--ambient-caps=-all,+dac_override",
     "--bounding-set=-all,+dac_override",
+    // access() of a user other than root asks without any of root's rights unless this is set, and PostgreSQL looks for its own files that way.
+    "--securebits=+no_setuid_fixup",
   ];
   if (await reaches("setpriv", [...keeping, "/bin/sh"], paths, {})) {
     return { file: "setpriv", args: [...keeping, file, ...args], options: {} };

@@ -1,0 +1,196 @@
+/**
+ * The first data of an empty database: a live organisation and a sandbox, each connected to a tenant of its own in the demo
+ * ledger, with keys, catalogue and customers, so that the first request can be made at once.
+ */
+import { randomBytes } from "node:crypto";
+import pg from "pg";
+import type { Customer } from "../domain/customer.ts";
+import { ledgers } from "../ledger/index.ts";
+import type { LedgerContactDraft } from "../ledger/port.ts";
+import { generateApiKey } from "../rpc/api-key.ts";
+import { newId } from "../store/ids.ts";
+import type { LedgerConnection } from "../store/ledger-connections.ts";
+import { createSealing } from "../store/sealing.ts";
+import { createSettingUp, type SettingUp } from "../store/setting-up.ts";
+import { demoCharges, demoContacts, demoPlans } from "./demo-catalogue.ts";
+
+/** Where the data goes. `secretKey`: 32 bytes in base64, the key that the API and worker are given. */
+export interface FirstDataSettings {
+  readonly databaseUrl: string;
+  readonly demoLedgerUrl: string;
+  readonly secretKey: string;
+}
+
+/** What was made; the keys are shown this once. */
+export interface FirstData {
+  readonly liveKey: string;
+  readonly testKey: string;
+}
+
+/** What an organisation of the first data differs in. */
+export interface DemoOrganisation {
+  readonly name: string;
+  readonly livemode: boolean;
+  readonly timezone: string;
+  readonly currency: string;
+}
+
+/** An organisation that was made, with its key. */
+export interface MadeOrganisation {
+  readonly organisationId: string;
+  readonly apiKeyId: string;
+  readonly apiKey: string;
+  readonly tenantId: string;
+}
+
+/** Every scope there is. Spec: Authentication, Scopes. */
+export const allScopes = [
+  "customers:read",
+  "customers:write",
+  "catalogue:read",
+  "subscriptions:read",
+  "subscriptions:write",
+  "invoices:read",
+  "credit_notes:read",
+  "usage:write",
+] as const;
+
+/** A revenue account and a tax type of the demo ledger's own chart. */
+const revenue = { revenueAccount: "200", taxType: "OUTPUT2" } as const;
+
+/** How long a call to the demo ledger may take here. */
+const callDeadlineMs = 10_000;
+
+/** Makes the first data, or returns null where the database has an organisation already. */
+export async function makeFirstData(settings: FirstDataSettings): Promise<FirstData | null> {
+  const pool = new pg.Pool({ connectionString: settings.databaseUrl, max: 2 });
+  const settingUp = createSettingUp(pool, createSealing(Buffer.from(settings.secretKey, "base64")));
+  try {
+    if (!(await settingUp.isEmpty())) return null;
+    const zone = { timezone: "Pacific/Auckland", currency: "NZD" };
+    const live = { ...zone, name: "Northwind Software", livemode: true };
+    const sandbox = { ...zone, name: "Northwind Software (sandbox)", livemode: false };
+    const { apiKey: liveKey } = await makeDemoOrganisation(settingUp, settings.demoLedgerUrl, live);
+    const { apiKey: testKey } = await makeDemoOrganisation(settingUp, settings.demoLedgerUrl, sandbox);
+    return { liveKey, testKey };
+  } finally {
+    await settingUp.close();
+    await pool.end();
+  }
+}
+
+/** One organisation on a new tenant of the demo ledger, whose contacts are made before its customers. */
+export async function makeDemoOrganisation(
+  settingUp: SettingUp,
+  demoLedgerUrl: string,
+  organisation: DemoOrganisation,
+): Promise<MadeOrganisation> {
+  const { name, livemode, timezone, currency } = organisation;
+  const connection = await makeTenant(demoLedgerUrl, organisation);
+  const now = new Date();
+  const customers = await makeContacts(connection, demoContacts, now);
+  const organisationId = newId();
+  const key = generateApiKey(livemode);
+  const apiKeyId = newId();
+  await settingUp.save({
+    settings: {
+      id: organisationId,
+      name,
+      timezone,
+      defaultCurrency: currency,
+      setupMode: false,
+      canCreateLedgerContacts: true,
+      livemode,
+      usageAllowed: livemode,
+      invoiceCreateDays: 0,
+      firstInvoiceStatus: "draft",
+      dueDays: 14,
+      numberPrefix: "INV-",
+      ...revenue,
+    },
+    connection,
+    apiKeys: [{ id: apiKeyId, name: "First key", hash: key.hash, hint: key.hint, scopes: allScopes }],
+    plans: demoPlans(currency, now),
+    charges: demoCharges(currency, now),
+    customers,
+  });
+  return { organisationId, apiKeyId, apiKey: key.value, tenantId: connection.tenantId };
+}
+
+async function makeTenant(demoLedgerUrl: string, organisation: DemoOrganisation): Promise<LedgerConnection> {
+  const tenantId = newId();
+  const clientId = `demo-${tenantId}`;
+  const clientSecret = randomBytes(24).toString("base64url");
+  const { name, currency, timezone } = organisation;
+  const response = await fetch(`${demoLedgerUrl}/demo/tenants`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ tenantId, name, currency, timezone, clientId, clientSecret }),
+  });
+  if (!response.ok) throw new Error(`The demo ledger made no tenant: ${response.status} ${await response.text()}`);
+  const baseUrl = `${demoLedgerUrl}/api.xro/2.0`;
+  const identityUrl = `${demoLedgerUrl}/connect/token`;
+  return { kind: "xero", tenantId, baseUrl, identityUrl, clientId, clientSecret };
+}
+
+async function makeContacts(
+  connection: LedgerConnection,
+  drafts: readonly LedgerContactDraft[],
+  now: Date,
+): Promise<readonly Customer[]> {
+  const ledger = ledgers.xero(connection);
+  try {
+    const answer = await ledger.createContacts({ deadlineMs: callDeadlineMs, operationKeys: [newId()] }, drafts);
+    if (answer.kind !== "ok") throw new Error(`The demo ledger made no contacts: ${JSON.stringify(answer)}`);
+    return drafts.map((draft, index): Customer => {
+      const contact = answer.value[index];
+      if (contact?.kind !== "ok") throw new Error(`The demo ledger refused ${draft.code}: ${JSON.stringify(contact)}`);
+      return {
+        id: newId(),
+        code: draft.code,
+        name: draft.name,
+        companyName: null,
+        firstName: draft.firstName,
+        lastName: draft.lastName,
+        email: draft.email ?? "",
+        status: "active",
+        ledgerContactId: contact.value.id,
+        createdAt: now,
+      };
+    });
+  } finally {
+    await ledger.close();
+  }
+}
+
+/** What a new user is told: the keys, and calls that can be pasted as they are. */
+export function describeFirstData(data: FirstData, where: { baseUrl: string; temporalUiUrl: string }): string {
+  const { baseUrl, temporalUiUrl } = where;
+  const body = '{"customer_code":"ACME","plan_code":"team","units":10}';
+  const address = new URL(baseUrl).host;
+  return `
+Base URL      ${baseUrl}
+Temporal UI   ${temporalUiUrl}
+OpenAPI       ${baseUrl}/v1/openapi.json
+
+API keys, shown this once:
+  live      ${data.liveKey}
+  sandbox   ${data.testKey}
+
+Create a subscription, and read its invoice:
+
+  curl -s ${baseUrl}/v1/subscriptions \\
+    -H 'Authorization: Bearer ${data.liveKey}' \\
+    -H 'Content-Type: application/json' -H 'Idempotency-Key: first-try' \\
+    -d '${body}'
+
+  curl -s '${baseUrl}/v1/invoices?limit=1' -H 'Authorization: Bearer ${data.liveKey}'
+
+The same over gRPC:
+
+  npx buf curl --protocol grpc --http2-prior-knowledge \\
+    -H 'Authorization: Bearer ${data.liveKey}' -H 'Idempotency-Key: second-try' \\
+    -d '${body}' \\
+    http://${address}/billing.v1.SubscriptionService/CreateSubscription
+`;
+}
