@@ -1,6 +1,6 @@
 /**
- * Decimal text as a whole number of its last place, on bigint: what ledgers need to read and write amounts without a float.
- * Rounding is half away from zero, the same direction as everywhere else in billing.
+ * Decimal text as a whole number of its last place, on bigint: what ledgers need to read and write amounts without a
+ * float. Rounding is half away from zero, the same direction as everywhere else in billing.
  */
 import { strict as assert } from "node:assert";
 

@@ -1,6 +1,6 @@
 /**
- * JSON whose numbers keep their digits: read as text, written from text. A double would turn 0.1 + 0.2 or 20 digits into
- * something else, and ledgers refuse exponents (facts-ledger section 1.1).
+ * JSON whose numbers keep their digits: read as text, written from text. A double would turn 0.1 + 0.2 or 20 digits
+ * into something else, and ledgers refuse exponents (facts-ledger section 1.1).
  */
 import { strict as assert } from "node:assert";
 
@@ -12,7 +12,10 @@ export type ExactJson =
   | readonly ExactJson[]
   | { readonly [member: string]: ExactJson | undefined };
 
-/** A parsed object. Members of another system's answer may be missing or of any kind: read them with the functions below. */
+/**
+ * A parsed object. Members of another system's answer may be missing or of any kind: read them with the functions
+ * below.
+ */
 export type ExactObject = { readonly [member: string]: ExactJson | undefined };
 
 /** A number token for `writeExactJson`, made by `numberToken`. */

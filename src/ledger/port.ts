@@ -26,11 +26,12 @@ export type LedgerRefusalReason =
 
 /**
  * Every way in which a call can fail. Facts: facts-ledger section 5.2.
- * - `refused`: the ledger decided no, nothing changed; never repeated by itself. `messages` are the ledger's own words, whole.
+ * - `refused`: the ledger decided no, nothing changed; never repeated by itself. `messages` are the ledger's own words,
+ *   whole.
  * - `unauthorised`: nothing happened; all work of this connection stops until an operator has acted.
  * - `rate_limited`: nothing happened; the whole connection pauses, and no attempt is used up.
- * - `unavailable`: `not_sent` may be repeated freely; `unknown` may have taken effect, so look up by the reserved number first.
- *   `cause` is a short text for the log, without secrets.
+ * - `unavailable`: `not_sent` may be repeated freely; `unknown` may have taken effect, so look up by the reserved
+ *   number first. `cause` is a short text for the log, without secrets.
  */
 export type LedgerFailure =
   | { readonly kind: "refused"; readonly reason: LedgerRefusalReason; readonly messages: readonly string[] }
@@ -50,10 +51,10 @@ export type LedgerFailure =
 export type LedgerAnswer<T> = { readonly kind: "ok"; readonly value: T } | LedgerFailure;
 
 /**
- * What every call carries. `deadlineMs` is how long it may take from now, tokens and replays included.
- * `operationKeys` are the stable ids of the operation rows that it settles (empty for reads): the same rows and the same
- * documents give the same idempotency header, so a fast resend is not done twice by the ledger. A caller that knows by a
- * look-up that nothing was made gives another `variant`, so that a remembered internal error is not answered again.
+ * What every call carries. `deadlineMs` is how long it may take from now, tokens and replays included. `operationKeys`
+ * are the stable ids of the operation rows that it settles (empty for reads): the same rows and the same documents give
+ * the same idempotency header, so a fast resend is not done twice by the ledger. A caller that knows by a look-up that
+ * nothing was made gives another `variant`, so that a remembered internal error is not answered again.
  */
 export interface LedgerCall {
   readonly deadlineMs: number;
@@ -61,7 +62,10 @@ export interface LedgerCall {
   readonly variant?: string;
 }
 
-/** Invoice statuses in our words; a ledger's adapter maps its own onto them. Spec: Invoice statuses; decisions: section 4. */
+/**
+ * Invoice statuses in our words; a ledger's adapter maps its own onto them. Spec: Invoice statuses; decisions: section
+ * 4.
+ */
 export type LedgerInvoiceStatus = "draft" | "awaiting_approval" | "approved" | "paid" | "voided" | "deleted";
 
 /** The statuses that an invoice can be made with. decisions: section 6. */
@@ -95,7 +99,10 @@ export interface LedgerCapabilities {
 /** The lists from which an operator picks when mapping an organisation onto its ledger. */
 export type LedgerMappingKind = "accounts" | "tax_rates" | "currencies";
 
-/** One choice of a mapping list. `code` is what documents carry; `usableForRevenue` is false where an invoice would be refused. */
+/**
+ * One choice of a mapping list. `code` is what documents carry; `usableForRevenue` is false where an invoice would be
+ * refused.
+ */
 export interface LedgerMappingOption {
   readonly code: string;
   readonly name: string;
@@ -104,8 +111,8 @@ export interface LedgerMappingOption {
 }
 
 /**
- * A contact in the ledger. `code` is our customer code, null where the contact has none. `mergedInto` is the contact that
- * replaced it. `archived` and `erased` ones can carry no new document. Facts: facts-ledger section 1.2.
+ * A contact in the ledger. `code` is our customer code, null where the contact has none. `mergedInto` is the contact
+ * that replaced it. `archived` and `erased` ones can carry no new document. Facts: facts-ledger section 1.2.
  */
 export interface LedgerContact {
   readonly id: string;
@@ -143,8 +150,8 @@ export interface LedgerLineDraft {
 }
 
 /**
- * An invoice to make. `number` was reserved and saved before the call and is its natural key. `sourceUrl` leads back to us and
- * proves that a document found later is ours; null sends none. `lineAmounts` says whether amounts contain tax.
+ * An invoice to make. `number` was reserved and saved before the call and is its natural key. `sourceUrl` leads back to
+ * us and proves that a document found later is ours; null sends none. `lineAmounts` says whether amounts contain tax.
  */
 export interface LedgerInvoiceDraft {
   readonly number: string;
@@ -166,7 +173,10 @@ export interface LedgerLine {
   readonly amount: string;
 }
 
-/** An invoice as the ledger holds it. Amounts have four places; `total` contains tax. `sourceUrl` is ours where we made it. */
+/**
+ * An invoice as the ledger holds it. Amounts have four places; `total` contains tax. `sourceUrl` is ours where we made
+ * it.
+ */
 export interface LedgerInvoice {
   readonly id: string;
   readonly number: string;
@@ -193,7 +203,10 @@ export type LedgerRemoval =
   | { readonly outcome: "deleted" | "voided" | "already_removed"; readonly invoice: LedgerInvoice }
   | { readonly outcome: "not_found"; readonly invoice: null };
 
-/** Which contacts to list: those changed at or after `since` (ISO 8601; all without it), from `cursor` of the answer before. */
+/**
+ * Which contacts to list: those changed at or after `since` (ISO 8601; all without it), from `cursor` of the answer
+ * before.
+ */
 export interface LedgerContactQuery {
   readonly since?: string;
   readonly cursor?: string;
@@ -207,10 +220,9 @@ export interface LedgerContactPage {
 
 /**
  * A ledger, connected to one organisation. Facts: facts-ledger section 5.1.
- *
- * Creates take up to 50 drafts with distinct natural keys and answer each, in the order sent, matched by our own number or
- * code. A failure of the whole call is the answer itself. Removals go one document a call, so that the caller can stop at the
- * first refusal.
+ * Creates take up to 50 drafts with distinct natural keys and answer each, in the order sent, matched by our own number
+ * or code. A failure of the whole call is the answer itself. Removals go one document a call, so that the caller can
+ * stop at the first refusal.
  */
 export interface Ledger {
   /** Who is connected, and what it can do. */
@@ -244,8 +256,8 @@ export interface Ledger {
     query: { readonly numbers: readonly string[] },
   ): Promise<LedgerAnswer<readonly LedgerInvoice[]>>;
   /**
-   * Takes an invoice out of the books: reads it, then deletes (draft, awaiting approval) or voids (approved) it. Repeating is
-   * safe. `refused`, `has_payment_or_credit` where money was put on it.
+   * Takes an invoice out of the books: reads it, then deletes (draft, awaiting approval) or voids (approved) it.
+   * Repeating is safe. `refused`, `has_payment_or_credit` where money was put on it.
    */
   removeInvoice(call: LedgerCall, id: string): Promise<LedgerAnswer<LedgerRemoval>>;
   /** Closes idle connections. The ledger takes no call afterwards. */

@@ -1,4 +1,7 @@
-/** What every ledger must do, run over the registry: a second ledger adds a line to `connectors` and is held to all of it. */
+/**
+ * What every ledger must do, run over the registry: a second ledger adds a line to `connectors` and is held to all of
+ * it.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type LedgerKind, ledgers } from "../../src/ledger/index.ts";
 import type { Ledger, LedgerContact, LedgerInvoice } from "../../src/ledger/port.ts";

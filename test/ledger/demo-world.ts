@@ -1,4 +1,6 @@
-/** What the system tests of the ledger stand on: a database, a demo ledger on it with faults, and organisations in it. */
+/**
+ * What the system tests of the ledger stand on: a database, a demo ledger on it with faults, and organisations in it.
+ */
 import { randomUUID } from "node:crypto";
 import { type DemoLedger, type DemoLedgerOptions, startDemoLedger } from "../../src/ledger/demo/server.ts";
 import type {

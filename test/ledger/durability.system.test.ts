@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startDemoLedger } from "../../src/ledger/demo/server.ts";
+import type { LedgerContactPage } from "../../src/ledger/port.ts";
 import type { XeroConnection } from "../../src/ledger/xero/connection.ts";
 import { createXeroLedger } from "../../src/ledger/xero/create-xero-ledger.ts";
 import { freshDatabase } from "../support/database.ts";
@@ -77,6 +78,30 @@ test("parallel creates of one contact name make exactly one contact", async () =
   );
   const made = answers.map((answer) => okOf(answer)[0]).filter((one) => one?.kind === "ok");
   expect(made).toHaveLength(1);
+  await ledger.close();
+});
+
+test("parallel requests for one organisation make one", async () => {
+  const credentials = { clientId: crypto.randomUUID(), clientSecret: "secret" };
+  const made = await Promise.all(Array.from({ length: 10 }, () => connectOrganisation(world.demo.url, credentials)));
+  expect(new Set(made.map(({ tenantId }) => tenantId)).size).toBe(1);
+});
+
+test("two thousand contacts of one second are all listed, over as many pages as it takes", async () => {
+  const ledger = createXeroLedger(await world.connect());
+  const made: string[] = [];
+  for (let batch = 0; batch < 42; batch += 1) {
+    const drafts = Array.from({ length: 50 }, () => contactDraft());
+    made.push(...okOf(await ledger.createContacts(aCall(), drafts)).map((one) => okOf(one).id));
+  }
+  const listed = new Set<string>();
+  let cursor: string | null = null;
+  do {
+    const page: LedgerContactPage = okOf(await ledger.listContacts(aCall(), cursor === null ? {} : { cursor }));
+    for (const { id } of page.contacts) listed.add(id);
+    cursor = page.cursor;
+  } while (cursor !== null);
+  expect(listed).toEqual(new Set(made));
   await ledger.close();
 });
 

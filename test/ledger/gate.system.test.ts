@@ -130,6 +130,21 @@ describe("answers that cannot be trusted", () => {
   });
 });
 
+test("a 400 that names one document of a call refuses that one and leaves the others unknown", async () => {
+  const connection = await world.connect();
+  const contact = await makeContact(connection);
+  const ledger = createXeroLedger(connection);
+  const drafts = [invoiceDraft(contact.id), invoiceDraft(contact.id)];
+  const Elements = [{ InvoiceNumber: drafts[1]?.number, ValidationErrors: [{ Message: "Account must be valid." }] }];
+  await world.order({ match: "PUT /api.xro", kind: "status", status: 400, body: JSON.stringify({ Elements }) });
+  const answers = okOf(await ledger.createInvoices(aCall(), drafts));
+  expect(answers).toMatchObject([
+    { kind: "unavailable", outcome: "unknown" },
+    { kind: "refused", reason: "account_invalid" },
+  ]);
+  await ledger.close();
+});
+
 test("faults are refused where they are not switched on", async () => {
   const plain = await startDemoWorld({ faults: false });
   const answer = await plain.admin("faults", { match: "PUT", kind: "hang" });

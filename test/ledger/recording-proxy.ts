@@ -1,4 +1,7 @@
-/** Stands between the adapter and the demo ledger and writes down what both say, so that it can be held against Xero's contract. */
+/**
+ * Stands between the adapter and the demo ledger and writes down what both say, so that it can be held against Xero's
+ * contract.
+ */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 

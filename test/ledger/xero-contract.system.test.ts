@@ -1,4 +1,7 @@
-/** Every request of the adapter and every answer of the demo ledger, held against Xero's own OpenAPI file where it lies beside the project. */
+/**
+ * Every request of the adapter and every answer of the demo ledger, held against Xero's own OpenAPI file where it lies
+ * beside the project.
+ */
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Ajv, type ValidateFunction } from "ajv";

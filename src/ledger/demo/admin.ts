@@ -1,6 +1,6 @@
 /**
- * The side of the demo ledger that Xero does not have: make an organisation, record a payment, order faults.
- * It has no credentials, so the server listens on the loopback address unless told otherwise, and these routes want a JSON
+ * The side of the demo ledger that Xero does not have: make an organisation, record a payment, order faults. It has no
+ * credentials, so the server listens on the loopback address unless told otherwise, and these routes want a JSON
  * content type, which no web page can send here unasked.
  */
 import type pg from "pg";
@@ -26,7 +26,9 @@ export interface AdminRequest {
   readonly text: string;
 }
 
-/** Answers `POST /demo/tenants`, `POST /demo/tenants/{id}/invoices/{id}/payments`, and `GET|POST|DELETE /demo/faults`. */
+/**
+ * Answers `POST /demo/tenants`, `POST /demo/tenants/{id}/invoices/{id}/payments`, and `GET|POST|DELETE /demo/faults`.
+ */
 export async function answerAdmin(parts: AdminParts, request: AdminRequest): Promise<DemoAnswer> {
   const isPost = request.method === "POST";
   if (isPost && !/^application\/json\b/i.test(request.contentType)) return refusal(415, "Send application/json.");

@@ -11,7 +11,7 @@ export interface DemoAnswer {
 
 const jsonHeaders = { "content-type": "application/json; charset=utf-8" } as const;
 
-// What Xero echoes as the id of something that it did not make.
+/** What Xero echoes as the id of something that it did not make. */
 export const emptyId = "00000000-0000-0000-0000-000000000000";
 
 /** Any value as a JSON answer. */

@@ -20,8 +20,8 @@ import {
 import type { Tenant } from "./tenants.ts";
 
 /**
- * A request as the resources see it. `segments` are the parts of the path below the base. `refusalOf` gives the messages that
- * a test ordered for an element (by number, code or id), empty where it ordered none.
+ * A request as the resources see it. `segments` are the parts of the path below the base. `refusalOf` gives the
+ * messages that a test ordered for an element (by number, code or id), empty where it ordered none.
  */
 export interface ApiRequest {
   readonly pool: pg.Pool;

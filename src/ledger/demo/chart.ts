@@ -1,4 +1,7 @@
-/** What every organisation of the demo ledger begins with: its accounts, tax rates and currencies. They cannot be changed. */
+/**
+ * What every organisation of the demo ledger begins with: its accounts, tax rates and currencies. They cannot be
+ * changed.
+ */
 
 /** An account of the chart. `taxType` is what a line without one gets. */
 export interface DemoAccount {

@@ -1,4 +1,6 @@
-/** Contacts of the demo ledger: list, get, create, update with Xero's uniqueness rules. Facts: facts-ledger section 1.2. */
+/**
+ * Contacts of the demo ledger: list, get, create, update with Xero's uniqueness rules. Facts: facts-ledger section 1.2.
+ */
 import { randomUUID } from "node:crypto";
 import { type ExactObject, filledTextOf, textOf } from "../exact-json.ts";
 import {

@@ -1,11 +1,15 @@
-/** Faults that tests order: lost requests, lost answers, errors, refusals, silence. In memory, and only where they are switched on. */
+/**
+ * Faults that tests order: lost requests, lost answers, errors, refusals, silence. In memory, and only where they are
+ * switched on.
+ */
 import type { DemoAnswer } from "./answers.ts";
 import { limitAnswer } from "./answers.ts";
 
 /**
- * What goes wrong. `drop_before` cuts the connection before anything is done, `drop_after` once it is done and saved; `hang`
- * never answers; `slow_before` and `slow_after` wait before doing it or before telling; `status` answers that status and does
- * nothing; `refuse` refuses elements with `messages`; `rate_limit` answers 429. Facts: facts-ledger section 3.4.
+ * What goes wrong. `drop_before` cuts the connection before anything is done, `drop_after` once it is done and saved;
+ * `hang` never answers; `slow_before` and `slow_after` wait before doing it or before telling; `status` answers that
+ * status and does nothing; `refuse` refuses elements with `messages`; `rate_limit` answers 429. Facts: facts-ledger
+ * section 3.4.
  */
 export type FaultKind =
   | "drop_before"
@@ -18,8 +22,8 @@ export type FaultKind =
   | "rate_limit";
 
 /**
- * A fault for the next `times` requests whose `METHOD path?query` contains `match` (and, with `element`, whose body names that
- * number, code or id). Without `tenantId` it is for all, the identity service too.
+ * A fault for the next `times` requests whose `METHOD path?query` contains `match` (and, with `element`, whose body
+ * names that number, code or id). Without `tenantId` it is for all, the identity service too.
  */
 export interface Fault {
   readonly tenantId: string | null;

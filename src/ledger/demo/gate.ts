@@ -1,4 +1,7 @@
-/** The way of one request through the demo ledger: identity, admin, or the accounting API behind token, tenant, limits and faults. */
+/**
+ * The way of one request through the demo ledger: identity, admin, or the accounting API behind token, tenant, limits
+ * and faults.
+ */
 import type pg from "pg";
 import { type AdminParts, answerAdmin } from "./admin.ts";
 import { type DemoAnswer, forbiddenAnswer, jsonAnswer, notFoundAnswer, unauthorisedAnswer } from "./answers.ts";

@@ -1,4 +1,7 @@
-/** An invoice as the demo ledger stores it, and as it shows it in Xero's names. Facts: facts-ledger sections 1.1 and 1.3. */
+/**
+ * An invoice as the demo ledger stores it, and as it shows it in Xero's names. Facts: facts-ledger sections 1.1 and
+ * 1.3.
+ */
 import { decimalTextOf, scaledOf } from "../decimal-text.ts";
 import { numberToken } from "../exact-json.ts";
 import { xeroDate, xeroInstant } from "./answers.ts";

@@ -1,4 +1,6 @@
-/** Judges an invoice that is sent to the demo ledger, new or changed, by Xero's rules. Facts: facts-ledger section 1.3. */
+/**
+ * Judges an invoice that is sent to the demo ledger, new or changed, by Xero's rules. Facts: facts-ledger section 1.3.
+ */
 import { type ExactJson, type ExactObject, filledTextOf, objectOf, textOf } from "../exact-json.ts";
 import { demoCurrencies } from "./chart.ts";
 import { documentAmountsOf, type LineAmountTypes } from "./invoice-amounts.ts";

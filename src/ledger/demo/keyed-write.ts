@@ -1,6 +1,7 @@
 /**
- * Xero's Idempotency-Key: for six minutes the same key gives the same answer, also a refusal or an internal error, and another
- * request under it is refused. The key and what was written are saved in one transaction. Facts: facts-ledger section 1.8.
+ * Xero's Idempotency-Key: for six minutes the same key gives the same answer, also a refusal or an internal error, and
+ * another request under it is refused. The key and what was written are saved in one transaction. Facts: facts-ledger
+ * section 1.8.
  */
 import { createHash } from "node:crypto";
 import type pg from "pg";

@@ -1,6 +1,6 @@
 /**
- * Xero's limits of calls: a minute, a day, at once for an organisation, a minute for an app. Facts: facts-ledger section 1.7.
- * Counted in memory, so a restart opens new windows; documents do not depend on them.
+ * Xero's limits of calls: a minute, a day, at once for an organisation, a minute for an app. Facts: facts-ledger
+ * section 1.7. Counted in memory, so a restart opens new windows; documents do not depend on them.
  */
 import { type DemoAnswer, limitAnswer } from "./answers.ts";
 

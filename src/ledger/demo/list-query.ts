@@ -1,4 +1,6 @@
-/** Reads the query of a list (where, order, page, If-Modified-Since, comma lists) into SQL conditions with parameters. */
+/**
+ * Reads the query of a list (where, order, page, If-Modified-Since, comma lists) into SQL conditions with parameters.
+ */
 
 /** How Xero's names of a resource map onto columns; only these can be filtered and ordered by. */
 export interface ListColumns {
@@ -29,7 +31,10 @@ const maxPageSize = 1_000;
 const comparisonPattern = /^\s*([A-Za-z.]+)\s*(==|!=)\s*(?:Guid\("([^"]*)"\)|"((?:[^"\\]|\\.)*)")\s*/;
 const joinPattern = /^(AND|OR|&&|\|\|)\s*/i;
 
-/** Reads `where`, `order`, `page`, `pageSize` and If-Modified-Since. `lists` maps query names of comma lists onto columns. */
+/**
+ * Reads `where`, `order`, `page`, `pageSize` and If-Modified-Since. `lists` maps query names of comma lists onto
+ * columns.
+ */
 export function readListQuery(
   tenantId: string,
   query: URLSearchParams,

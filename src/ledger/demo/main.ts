@@ -1,4 +1,7 @@
-/** The demo ledger as a process of its own: settings from the environment, one line once it listens, a clean end on a signal. */
+/**
+ * The demo ledger as a process of its own: settings from the environment, one line once it listens, a clean end on a
+ * signal.
+ */
 import { startDemoLedger } from "./server.ts";
 
 // Any free-looking number of its own; npm start gives another where it wants one.

@@ -1,4 +1,7 @@
-/** Payments that somebody records in the demo ledger, as a bookkeeper would: the only way in which money comes onto an invoice. */
+/**
+ * Payments that somebody records in the demo ledger, as a bookkeeper would: the only way in which money comes onto an
+ * invoice.
+ */
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { decimalTextOf, isDecimalText, scaledOf } from "../decimal-text.ts";
@@ -11,7 +14,9 @@ export type Paid =
   | { readonly kind: "not_found" }
   | { readonly kind: "refused"; readonly message: string };
 
-/** Records a payment on an approved invoice; without an amount all that is due. What leaves nothing due makes it PAID. */
+/**
+ * Records a payment on an approved invoice; without an amount all that is due. What leaves nothing due makes it PAID.
+ */
 export async function recordPayment(
   pool: pg.Pool,
   tenantId: string,

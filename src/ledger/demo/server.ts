@@ -1,6 +1,6 @@
 /**
- * The demo ledger: a server of our own that speaks the part of Xero's accounting API that billing uses, by Xero's rules.
- * Documents live in PostgreSQL, so a restart loses nothing. Facts: facts-ledger section 3.4.
+ * The demo ledger: a server of our own that speaks the part of Xero's accounting API that billing uses, by Xero's
+ * rules. Documents live in PostgreSQL, so a restart loses nothing. Facts: facts-ledger section 3.4.
  */
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -17,8 +17,8 @@ import { createTenantBook } from "./tenants.ts";
 export type DemoLog = (line: { readonly event: string; readonly cause: string }) => void;
 
 /**
- * How to start it. `port` 0 takes a free one; `host` is the loopback address if absent, because the admin routes have no
- * credentials. `faults` lets tests order faults. `limits` replaces some of the generous defaults.
+ * How to start it. `port` 0 takes a free one; `host` is the loopback address if absent, because the admin routes have
+ * no credentials. `faults` lets tests order faults. `limits` replaces some of the generous defaults.
  */
 export interface DemoLedgerOptions {
   readonly databaseUrl: string;

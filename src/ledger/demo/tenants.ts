@@ -55,16 +55,8 @@ export function createTenantBook(pool: pg.Pool): TenantBook {
   return {
     async put(draft) {
       remembered.clear();
-      const { tenantId, name, currency, timezone, clientId, clientSecret, periodLockDate } = draft;
-      const secretHash = hashOfSecret(clientSecret);
-      const values = [tenantId, name, currency, timezone, clientId, secretHash, periodLockDate, randomUUID()];
-      try {
-        const { rows } = await pool.query<Tenant>(putStatement, values);
-        return rows[0] ?? null;
-      } catch (error) {
-        if (violatedIndex(error) === "tenants_client_id_key") return null;
-        throw error;
-      }
+      // Without an id, another request may just have made the client's organisation: the second look finds it.
+      return (await putOnce(pool, draft)) ?? (draft.tenantId === null ? putOnce(pool, draft) : null);
     },
 
     async byId(tenantId) {
@@ -85,6 +77,20 @@ export function createTenantBook(pool: pg.Pool): TenantBook {
       return rows[0] ?? null;
     },
   };
+}
+
+// Null where the client id belongs to another organisation.
+async function putOnce(pool: pg.Pool, draft: TenantDraft): Promise<Tenant | null> {
+  const { tenantId, name, currency, timezone, clientId, clientSecret, periodLockDate } = draft;
+  const secretHash = hashOfSecret(clientSecret);
+  const values = [tenantId, name, currency, timezone, clientId, secretHash, periodLockDate, randomUUID()];
+  try {
+    const { rows } = await pool.query<Tenant>(putStatement, values);
+    return rows[0] ?? null;
+  } catch (error) {
+    if (violatedIndex(error) === "tenants_client_id_key") return null;
+    throw error;
+  }
 }
 
 /** SHA-256 of a client secret in hex. */

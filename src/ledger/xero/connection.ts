@@ -2,7 +2,8 @@
 
 /**
  * A custom connection to one Xero organisation (client credentials). `baseUrl` ends in `/api.xro/2.0`, `identityUrl` in
- * `/connect/token`. Both are settable, because the demo ledger speaks the same contract. Facts: facts-ledger section 1.10.
+ * `/connect/token`. Both are settable, because the demo ledger speaks the same contract. Facts: facts-ledger section
+ * 1.10.
  */
 export interface XeroConnection {
   readonly tenantId: string;

@@ -16,7 +16,7 @@ import type { XeroCall, XeroWire } from "./wire.ts";
 // Xero's largest page.
 const pageSize = 1_000;
 
-// If-Modified-Since counts in seconds: going back one makes sure that a change within the same second is not passed over.
+// If-Modified-Since counts in seconds: going back one makes sure that no change within the same second is passed over.
 const overlapMs = 1_000;
 
 /** Where a listing stands: the instant that pages start from, and the page within it. */
@@ -26,15 +26,15 @@ interface Position {
 }
 
 /**
- * A page of contacts, oldest change first. The next page starts from the newest change seen, not from a page number, because
- * contacts that change while we read move to the end. Facts: facts-ledger section 1.9.
+ * A page of contacts, oldest change first. The next page starts from the newest change seen, not from a page number,
+ * because contacts that change while we read move to the end. Facts: facts-ledger section 1.9.
  */
 export async function listContacts(
   wire: XeroWire,
   call: XeroCall,
   query: LedgerContactQuery,
 ): Promise<LedgerAnswer<LedgerContactPage>> {
-  const position = query.cursor === undefined ? { since: query.since ?? null, page: 1 } : positionOf(query.cursor);
+  const position = query.cursor === undefined ? firstPosition(query.since) : positionOf(query.cursor);
   const answer = await askContacts(
     wire,
     call,
@@ -106,7 +106,7 @@ async function askContacts(
   query: Readonly<Record<string, string>>,
   since: string | null,
 ): Promise<LedgerAnswer<readonly LedgerContact[]>> {
-  const headers = since === null ? {} : { "if-modified-since": since.slice(0, 19) };
+  const headers = since === null ? {} : { "if-modified-since": since };
   const answer = await wire.ask(call, { method: "GET", path: "/Contacts", query, headers });
   if (answer.kind !== "ok") return answer;
   const elements: readonly ExactObject[] = objectsOf(answer.value.Contacts);
@@ -118,10 +118,19 @@ async function askContacts(
 function cursorAfter(position: Position, contacts: readonly LedgerContact[]): string | null {
   const last = contacts.at(-1);
   if (!last || contacts.length < pageSize) return null;
-  const since = new Date(Date.parse(last.updatedAt) - overlapMs).toISOString().slice(0, 19);
+  const since = headerTimeOf(last.updatedAt);
   // A whole page within one second: only then is the page number what leads on.
-  const isStuck = position.since !== null && since <= position.since.slice(0, 19);
+  const isStuck = position.since !== null && since <= position.since;
   return isStuck ? `${position.since}|${position.page + 1}` : `${since}|1`;
+}
+
+function firstPosition(since: string | undefined): Position {
+  return { since: since === undefined ? null : headerTimeOf(since), page: 1 };
+}
+
+// `yyyy-mm-ddThh:mm:ss` in UTC, the form that Xero reads.
+function headerTimeOf(instant: string): string {
+  return new Date(Date.parse(instant) - overlapMs).toISOString().slice(0, 19);
 }
 
 function positionOf(cursor: string): Position {

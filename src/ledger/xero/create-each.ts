@@ -1,7 +1,7 @@
 /**
- * Creates several things in one call and answers each: matched by the natural key that we gave it, never by position alone.
- * What the answer does not speak of is `unknown`, so that it is looked up instead of made twice.
- * Facts: facts-ledger sections 1.6 and 5.1 (port rule).
+ * Creates several things in one call and answers each: matched by the natural key that we gave it, never by position
+ * alone. What the answer does not speak of is `unknown`, so that it is looked up instead of made twice. Facts:
+ * facts-ledger sections 1.6 and 5.1 (port rule).
  */
 import { strict as assert } from "node:assert";
 import { type ExactObject, objectsOf, writeExactJson } from "../exact-json.ts";

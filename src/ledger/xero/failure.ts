@@ -1,12 +1,13 @@
 /**
- * Turns what Xero answered into an answer of the port: which status is which failure, and which reason a text stands for.
- * Facts: facts-ledger sections 1.6 and 5.2.
+ * Turns what Xero answered into an answer of the port: which status is which failure, and which reason a text stands
+ * for. Facts: facts-ledger sections 1.6 and 5.2.
  */
 import { type ExactJson, type ExactObject, filledTextOf, objectOf, objectsOf, readExactJson } from "../exact-json.ts";
 import type { LedgerAnswer, LedgerFailure, LedgerRefusalReason } from "../port.ts";
 import type { HttpReply, HttpSilence } from "./exchange.ts";
 
-// Only a text tells the reasons apart, and texts change: the first pattern that fits any message wins, else `validation`.
+// Only a text tells the reasons apart, and texts change: the first pattern that fits any message wins, else it is
+// `validation`.
 // Sources of the texts: facts-ledger sections 1.2 to 1.4.
 const reasonPatterns: readonly (readonly [RegExp, LedgerRefusalReason])[] = [
   [/payments? or credit notes? allocated/i, "has_payment_or_credit"],
@@ -109,7 +110,9 @@ export function failureOfReply(reply: HttpReply, isWrite: boolean): LedgerFailur
   return unreadable(`the ledger answered ${reply.status}`, isWrite);
 }
 
-/** The elements that a 400 names, empty where it names none. Facts: facts-ledger section 1.6 (`Elements` may be absent). */
+/**
+ * The elements that a 400 names, empty where it names none. Facts: facts-ledger section 1.6 (`Elements` may be absent).
+ */
 export function refusedElements(reply: HttpReply): readonly ExactObject[] {
   return objectsOf(objectOf(readExactJson(reply.text))?.Elements);
 }

@@ -64,8 +64,8 @@ export async function findInvoices(
 }
 
 /**
- * Reads the invoice, then deletes a draft or one awaiting approval, or voids an approved one. What is gone already counts as
- * done. Money on it is refused without asking the ledger to void it.
+ * Reads the invoice, then deletes a draft or one awaiting approval, or voids an approved one. What is gone already
+ * counts as done. Money on it is refused without asking the ledger to void it.
  */
 export async function removeInvoice(wire: XeroWire, call: XeroCall, id: string): Promise<LedgerAnswer<LedgerRemoval>> {
   const current = await getInvoice(wire, call, id);

@@ -24,13 +24,14 @@ export async function describe(wire: XeroWire, call: XeroCall): Promise<LedgerAn
     demo: element.IsDemoCompany === true,
     periodLockDate: dateOf(undefined, element.PeriodLockDate) ?? null,
     yearLockDate: dateOf(undefined, element.EndOfYearLockDate) ?? null,
+    // Xero can do all of them; what the port has no operation for is not offered.
     capabilities: {
       draft: true,
       awaitingApproval: true,
-      email: true,
-      allocations: true,
+      email: false,
+      allocations: false,
       multicurrency: true,
-      webhooks: true,
+      webhooks: false,
     },
   };
   return { kind: "ok", value: organisation };

@@ -1,4 +1,6 @@
-/** The access token of a custom connection: fetched once for all waiting calls, kept until shortly before it expires. */
+/**
+ * The access token of a custom connection: fetched once for all waiting calls, kept until shortly before it expires.
+ */
 import type { Dispatcher } from "undici";
 import { filledTextOf, objectOf, readExactJson } from "../exact-json.ts";
 import type { LedgerAnswer, LedgerFailure } from "../port.ts";

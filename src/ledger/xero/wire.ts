@@ -26,8 +26,8 @@ export function beginCall(call: LedgerCall): XeroCall {
 }
 
 /**
- * A request to the API. `path` starts with a slash below the base. Only a PUT, which always creates, carries an idempotency
- * key: on an update it could replay an old answer (facts-ledger section 1.8).
+ * A request to the API. `path` starts with a slash below the base. Only a PUT, which always creates, carries an
+ * idempotency key: on an update it could replay an old answer (facts-ledger section 1.8).
  */
 export interface XeroRequest {
   readonly method: "GET" | "PUT" | "POST";

@@ -1,6 +1,6 @@
 /**
- * How a line goes to Xero: only products that are exact, because Xero's rounding of Quantity × UnitAmount is undocumented.
- * Facts: facts-ledger section 1.3 (field rules).
+ * How a line goes to Xero: only products that are exact, because Xero's rounding of Quantity × UnitAmount is
+ * undocumented. Facts: facts-ledger section 1.3 (field rules).
  */
 import { decimalTextOf, scaledOf, shortDecimalText } from "../decimal-text.ts";
 import { type NumberToken, numberToken } from "../exact-json.ts";
