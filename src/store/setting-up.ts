@@ -1,0 +1,116 @@
+/**
+ * Making organisations with what belongs to them: settings, ledger connection, a key, catalogue, customers. All of one
+ * organisation is one transaction. Ordinary writes, through Prisma.
+ */
+import { PrismaPg } from "@prisma/adapter-pg";
+import type pg from "pg";
+import type { Customer } from "../domain/customer.ts";
+import { formatDecimal } from "../domain/decimal.ts";
+import type { OrganisationSettings } from "../domain/organisation.ts";
+import { type Charge, checkPlanPrices, type Plan } from "../domain/plan.ts";
+import { PrismaClient } from "../gen/prisma/client.ts";
+import type { LedgerConnection } from "./ledger-connections.ts";
+import type { Sealing } from "./sealing.ts";
+
+/** A key to store: its hash, and what may be shown of it. */
+export interface ApiKeyToSave {
+  readonly id: string;
+  readonly name: string;
+  readonly hash: Uint8Array;
+  readonly hint: string;
+  readonly scopes: readonly string[];
+}
+
+/** An organisation with everything that it starts with. */
+export interface OrganisationToSave {
+  readonly settings: OrganisationSettings & { readonly usageAllowed: boolean };
+  readonly connection: LedgerConnection;
+  readonly apiKeys: readonly ApiKeyToSave[];
+  readonly plans: readonly Plan[];
+  readonly charges: readonly Charge[];
+  readonly customers: readonly Customer[];
+}
+
+/** Writes organisations. */
+export interface SettingUp {
+  /** Whether there is any organisation at all. */
+  isEmpty(): Promise<boolean>;
+  /** Refuses (`invalid_parameter`) a plan that could not be priced. */
+  save(organisation: OrganisationToSave): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The kinds of documents and codes that each organisation counts on its own. */
+const counters = ["invoice", "credit_note"] as const;
+
+/** Setting up over a pool. */
+export function createSettingUp(pool: pg.Pool, sealing: Sealing): SettingUp {
+  const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
+  return {
+    isEmpty: async () => (await prisma.organisation.count()) === 0,
+    save: async (organisation) => {
+      for (const plan of organisation.plans) checkPlanPrices(plan);
+      await prisma.$transaction((client) => saveAll(client as PrismaClient, sealing, organisation));
+    },
+    close: () => prisma.$disconnect(),
+  };
+}
+
+async function saveAll(client: PrismaClient, sealing: Sealing, organisation: OrganisationToSave): Promise<void> {
+  const { settings, connection } = organisation;
+  const organisationId = settings.id;
+  await client.organisation.create({ data: { ...settings } });
+  const sealed = sealing.seal(connection.clientSecret, organisationId);
+  await client.ledgerConnection.create({
+    data: {
+      organisationId,
+      kind: connection.kind,
+      tenantId: connection.tenantId,
+      baseUrl: connection.baseUrl,
+      identityUrl: connection.identityUrl,
+      clientId: connection.clientId,
+      sealedSecret: new Uint8Array(sealed.bytes),
+      sealingKeyId: sealed.keyId,
+    },
+  });
+  await client.documentCounter.createMany({ data: counters.map((kind) => ({ organisationId, kind })) });
+  await client.apiKey.createMany({
+    data: organisation.apiKeys.map(({ id, name, hash, hint, scopes }) => ({
+      id,
+      organisationId,
+      name,
+      keyHash: new Uint8Array(hash),
+      hint,
+      scopes: [...scopes],
+    })),
+  });
+  for (const plan of organisation.plans) await client.plan.create({ data: planRecord(organisationId, plan) });
+  await client.planTier.createMany({
+    data: organisation.plans.flatMap((plan) =>
+      plan.tiers.map(({ upTo, unitPrice, flatPrice }, position) => ({
+        organisationId,
+        planId: plan.id,
+        position,
+        upTo,
+        unitPrice: unitPrice && formatDecimal(unitPrice),
+        flatPrice: flatPrice && formatDecimal(flatPrice),
+      })),
+    ),
+  });
+  await client.charge.createMany({
+    data: organisation.charges.map((charge) => ({ ...charge, organisationId, price: formatDecimal(charge.price) })),
+  });
+  await client.customer.createMany({ data: organisation.customers.map((each) => ({ ...each, organisationId })) });
+}
+
+function planRecord(organisationId: string, { interval, unitLabels, tiers: _, ...plan }: Plan) {
+  return {
+    ...plan,
+    organisationId,
+    price: formatDecimal(plan.price),
+    intervalUnit: interval.unit,
+    intervalCount: interval.count,
+    unitSingular: unitLabels.singular,
+    unitPlural: unitLabels.plural,
+  };
+}
