@@ -1,0 +1,147 @@
+/**
+ * The settings of the API and the worker: the environment, read once and typed. Every setting has a default but DATABASE_URL;
+ * a wrong value stops the start with an error that names it. Temporal's own (`TEMPORAL_*`) are read by its library, and those
+ * of embedded parts where they are started.
+ */
+import { readFileSync } from "node:fs";
+
+/** All settings. */
+export interface Config {
+  readonly api: {
+    /** API_HOST, default `127.0.0.1`: open to the machine alone until someone decides otherwise. */
+    readonly host: string;
+    /** API_PORT, default 8080; 0 takes a free one. */
+    readonly port: number;
+    /** TLS_CERT_FILE and TLS_KEY_FILE, paths of PEM files, both or none; null serves cleartext (behind a TLS proxy). */
+    readonly tls: { readonly cert: string; readonly key: string } | null;
+    /** GRPC_REFLECTION, `on` (default) or `off`: whether gRPC clients may ask which services there are. */
+    readonly grpcReflection: boolean;
+    /**
+     * RATE_LIMIT_PER_MINUTE, default 120, which is what the specification promises. Other values are for measurements; an
+     * admission costs more the higher it is, since a window keeps that many instants.
+     */
+    readonly rateLimitPerMinute: number;
+    /** SHUTDOWN_SECONDS, default 20: how long open requests may take to finish; one that waits for the ledger takes 15. */
+    readonly shutdownMs: number;
+  };
+  readonly database: {
+    /** DATABASE_URL, required: `postgresql://user:password@host:port/database`. */
+    readonly url: string;
+    /** DATABASE_POOL_SIZE, default 10: connections of this process. */
+    readonly poolSize: number;
+  };
+  readonly ledger: {
+    /** LEDGER_CALL_SECONDS, default 10: how long one call to a ledger may take before its answer counts as lost. */
+    readonly callDeadlineMs: number;
+    /** PUBLIC_URL, the address under which this API is known outside; documents in the ledger lead back to it. Null: they do not. */
+    readonly publicUrl: string | null;
+  };
+  /** TASK_QUEUE, default `billing`: the Temporal task queue that the API fills and the worker empties. */
+  readonly taskQueue: string;
+  /**
+   * SECRET_KEY, 32 bytes in base64, with which ledger credentials are sealed (AES-256-GCM); null where it is not set, and then
+   * no credentials can be sealed or opened.
+   */
+  readonly secretKey: Buffer | null;
+  /** LOG_LEVEL, default `info`: fatal, error, warn, info, debug, trace or silent. */
+  readonly logLevel: LogLevel;
+  /** BILLING_CRASH_AT, for fault tests only: the name of the step before which the process kills itself; null in service. */
+  readonly crashAt: string | null;
+}
+
+const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
+
+/** The levels of the log, the gravest first. */
+export type LogLevel = (typeof logLevels)[number];
+
+/** Reads the settings. Throws an Error that names the first wrong one and says what it must be; it repeats no secret. */
+export function readConfig(env: NodeJS.ProcessEnv): Config {
+  return {
+    api: {
+      host: text(env, "API_HOST", "127.0.0.1"),
+      port: whole(env, "API_PORT", 8080, 0, 65_535),
+      tls: tlsFiles(env),
+      grpcReflection: choice(env, "GRPC_REFLECTION", ["on", "off"], "on") === "on",
+      rateLimitPerMinute: whole(env, "RATE_LIMIT_PER_MINUTE", 120, 1, 1_000_000),
+      shutdownMs: whole(env, "SHUTDOWN_SECONDS", 20, 0, 3_600) * 1000,
+    },
+    database: { url: databaseUrl(env), poolSize: whole(env, "DATABASE_POOL_SIZE", 10, 1, 1_000) },
+    ledger: {
+      callDeadlineMs: whole(env, "LEDGER_CALL_SECONDS", 10, 1, 60) * 1000,
+      publicUrl: publicUrl(env),
+    },
+    taskQueue: text(env, "TASK_QUEUE", "billing"),
+    secretKey: secretKey(env),
+    logLevel: choice(env, "LOG_LEVEL", logLevels, "info"),
+    crashAt: env.BILLING_CRASH_AT || null,
+  };
+}
+
+/** An empty value is one that is not set: compose files cannot say it otherwise. */
+function text(env: NodeJS.ProcessEnv, name: string, fallback: string): string {
+  return env[name] || fallback;
+}
+
+function whole(env: NodeJS.ProcessEnv, name: string, fallback: number, least: number, most: number): number {
+  const given = env[name];
+  if (!given) return fallback;
+  const value = Number(given);
+  if (!/^\d{1,9}$/.test(given) || value < least || value > most) {
+    throw new Error(`${name}=${given} must be a whole number from ${least} to ${most}.`);
+  }
+  return value;
+}
+
+function choice<T extends string>(env: NodeJS.ProcessEnv, name: string, choices: readonly T[], fallback: T): T {
+  const given = env[name];
+  if (!given) return fallback;
+  const found = choices.find((one) => one === given);
+  if (found === undefined) throw new Error(`${name}=${given} must be one of ${choices.join(", ")}.`);
+  return found;
+}
+
+/** Its value is never told: it may hold a password. */
+function databaseUrl(env: NodeJS.ProcessEnv): string {
+  const given = env.DATABASE_URL;
+  const wanted = "an address such as postgresql://user:password@host:5432/database";
+  if (!given) throw new Error(`DATABASE_URL is not set: it must be ${wanted}.`);
+  if (!URL.canParse(given) || !/^postgres(?:ql)?:$/.test(new URL(given).protocol)) {
+    throw new Error(`DATABASE_URL must be ${wanted}.`);
+  }
+  return given;
+}
+
+function publicUrl(env: NodeJS.ProcessEnv): string | null {
+  const given = env.PUBLIC_URL;
+  if (!given) return null;
+  if (!URL.canParse(given) || !/^https?:$/.test(new URL(given).protocol)) {
+    throw new Error(`PUBLIC_URL=${given} must be an address such as https://billing.example.com.`);
+  }
+  return given.replace(/\/+$/, "");
+}
+
+function secretKey(env: NodeJS.ProcessEnv): Buffer | null {
+  const given = env.SECRET_KEY;
+  if (!given) return null;
+  const key = Buffer.from(given, "base64");
+  if (key.length !== 32 || !/^[0-9A-Za-z+/]{43}=$/.test(given)) {
+    throw new Error("SECRET_KEY must be 32 random bytes in base64 (openssl rand -base64 32).");
+  }
+  return key;
+}
+
+function tlsFiles(env: NodeJS.ProcessEnv): Config["api"]["tls"] {
+  const { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile } = env;
+  if (!certFile && !keyFile) return null;
+  if (!certFile) throw new Error("TLS_KEY_FILE is set without TLS_CERT_FILE.");
+  if (!keyFile) throw new Error("TLS_CERT_FILE is set without TLS_KEY_FILE.");
+  return { cert: readSetting("TLS_CERT_FILE", certFile), key: readSetting("TLS_KEY_FILE", keyFile) };
+}
+
+function readSetting(name: string, path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw new Error(`${name}=${path} cannot be read.`, { cause: error });
+  }
+}

@@ -1,0 +1,70 @@
+/** The metrics of a process in the form of Prometheus: a registry of its own, so that two in one process do not mix. */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import type { RequestLabel } from "./rpc/observe.ts";
+
+/** Everything that is counted. */
+export interface Metrics {
+  /** What `/metrics` answers. */
+  readonly text: () => Promise<{ readonly contentType: string; readonly text: string }>;
+  readonly registry: Registry;
+  /** Seconds of finished requests, by operation, protocol and outcome (`ok`, an error code, `client_gone`). */
+  readonly requests: Histogram<RequestLabel>;
+  /** Requests admitted or refused by one statement: above 1 where the API is busy. */
+  readonly admissions: Histogram;
+  /** Attempts to complete, release or renew an idempotency key that failed; each is tried again. */
+  readonly idempotencyTrouble: Counter;
+}
+
+/** From half a millisecond (a read alone) to the 15 seconds that an answer waits for the ledger at most. */
+const secondsBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15];
+
+/** Connections of a pool, as pg counts them. */
+export interface PoolCounts {
+  readonly totalCount: number;
+  readonly idleCount: number;
+  readonly waitingCount: number;
+}
+
+/** The metrics of a process, with those of Node (event loop, memory, garbage collection). */
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  return {
+    text: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+    registry,
+    requests: new Histogram({
+      name: "billing_request_duration_seconds",
+      help: "Seconds from the arrival of a request to the end of its response.",
+      labelNames: ["operation", "protocol", "outcome"],
+      buckets: secondsBuckets,
+      registers,
+    }),
+    admissions: new Histogram({
+      name: "billing_admission_batch_size",
+      help: "Requests judged by one statement of the rate limit.",
+      buckets: [1, 2, 4, 8, 16, 32, 64],
+      registers,
+    }),
+    idempotencyTrouble: new Counter({
+      name: "billing_idempotency_trouble_total",
+      help: "Failed attempts to complete, release or renew an idempotency key.",
+      registers,
+    }),
+  };
+}
+
+/** Shows the connections of a pool, by state, whenever the metrics are asked for. */
+export function watchPool(metrics: Metrics, pool: PoolCounts): void {
+  const gauge = new Gauge({
+    name: "billing_database_connections",
+    help: "Connections to PostgreSQL in use and idle, and requests that wait for one.",
+    labelNames: ["state"],
+    registers: [metrics.registry],
+    collect: () => {
+      gauge.set({ state: "in_use" }, pool.totalCount - pool.idleCount);
+      gauge.set({ state: "idle" }, pool.idleCount);
+      gauge.set({ state: "waiting" }, pool.waitingCount);
+    },
+  });
+}

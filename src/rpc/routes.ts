@@ -1,0 +1,160 @@
+/**
+ * The services over Connect, gRPC-Web and gRPC: the gate before a message is read, the call after it, and every error with our
+ * detail. Options for `connectNodeAdapter`; the same gate and call serve REST. decisions §1.
+ */
+
+import assert from "node:assert/strict";
+import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
+import {
+  type ConnectRouter,
+  type ContextValues,
+  createContextKey,
+  createContextValues,
+  type HandlerContext,
+  type ServiceImpl,
+} from "@connectrpc/connect";
+import type { ConnectNodeAdapterOptions } from "@connectrpc/connect-node";
+import type { CallOperation } from "./call.ts";
+import type { Gate, Pass } from "./gate.ts";
+import type { ServiceBinding } from "./implementation.ts";
+import { retellLibraryErrors } from "./library-faults.ts";
+import { type Operation, operationOf } from "./operation.ts";
+import { connectErrorOf, type Tell, type Told } from "./refusals.ts";
+import { answerWrongDoors } from "./wrong-doors.ts";
+
+/** What the port knows of a request, and what is noted here for the line of its log. */
+export interface RequestRecord {
+  readonly requestId: string;
+  organisationId: string | null;
+  code: string | null;
+  apiKeyId?: string | null;
+  protocol?: string | null;
+}
+
+/** Registers services that need no key (health, reflection). */
+export type OpenRoutes = (router: ConnectRouter) => void;
+
+/** What the routes stand on. */
+export interface ConnectParts {
+  readonly gate: Gate;
+  readonly call: CallOperation;
+  readonly tell: Tell;
+  /** The record that the port made for this request; its id is already in the response. */
+  readonly recordOf: (request: object) => RequestRecord | undefined;
+  readonly open?: readonly OpenRoutes[];
+  /** Aborted when the server stops: long watches then end. */
+  readonly shutdownSignal?: AbortSignal;
+}
+
+/** decisions §1, step 6: "Body over 1 MiB". A compressed one counts unpacked. */
+const readMaxBytes = 1024 * 1024;
+
+/** Set for every request before anything else sees it. */
+const stateKey = createContextKey<CallState | null>(null);
+
+interface CallState {
+  readonly record: RequestRecord;
+  pass: Pass | null;
+  /** Whether the request has become a message: what fails from then on is no fault of the request. */
+  read: boolean;
+}
+
+/** The adapter's options for these services. Unknown members of Connect's JSON are refused, as over REST. */
+export function connectRoutes(bindings: readonly ServiceBinding[], parts: ConnectParts): ConnectNodeAdapterOptions {
+  const operations = new Map<DescMethod, Operation>();
+  for (const { service } of bindings) {
+    for (const method of service.methods) operations.set(method, operationOf(method));
+  }
+  const tell = (state: CallState, error: unknown): Told => {
+    const told = parts.tell(error, state.record.requestId);
+    state.record.code = told.code;
+    return told;
+  };
+
+  return {
+    readMaxBytes,
+    jsonOptions: { ignoreUnknownFields: false },
+    ...(parts.shutdownSignal === undefined ? {} : { shutdownSignal: parts.shutdownSignal }),
+    contextValues: (request) => newState(parts, request),
+    requestGate: async (context) => {
+      const state = stateOf(context.values);
+      state.record.protocol = context.protocolName;
+      const operation = operations.get(context.method);
+      if (operation === undefined) return;
+      retellLibraryErrors(
+        context,
+        () => state.read,
+        (error) => tell(state, error),
+      );
+      try {
+        await admit(parts, operation, state, context.requestHeader, context.responseHeader);
+      } catch (error) {
+        throw connectErrorOf(tell(state, error));
+      }
+    },
+    routes: (router) => {
+      for (const binding of bindings) router.service(binding.service, implementationOf(binding, parts, tell));
+      const own = router.handlers.length;
+      for (const open of parts.open ?? []) open(router);
+      answerWrongDoors(router.handlers, own, {
+        admit: async (method, values, request, response) => {
+          const operation = operations.get(method);
+          if (operation !== undefined) await admit(parts, operation, stateOf(values), request, response);
+        },
+        tell: (values, error) => tell(stateOf(values), error),
+      });
+    },
+  };
+}
+
+function newState(parts: ConnectParts, request: object): ContextValues {
+  const record = parts.recordOf(request);
+  assert(record !== undefined, "a request came without the record of its port");
+  return createContextValues().set(stateKey, { record, pass: null, read: false });
+}
+
+function stateOf(values: ContextValues | undefined): CallState {
+  const state = values?.get(stateKey);
+  assert(state, "a request came without its state");
+  return state;
+}
+
+async function admit(
+  { gate }: ConnectParts,
+  operation: Operation,
+  state: CallState,
+  request: Headers,
+  response: Headers,
+): Promise<void> {
+  const { record } = state;
+  const credentials = {
+    authorization: request.get("Authorization"),
+    idempotencyKey: request.get("Idempotency-Key"),
+  };
+  const passed = await gate.pass(operation, credentials, record.requestId, (name, value) => response.set(name, value));
+  state.pass = passed;
+  record.organisationId = passed.caller.organisationId;
+  record.apiKeyId = passed.caller.apiKeyId;
+}
+
+type UnaryImplementation = (request: Message, context: HandlerContext) => Promise<Message>;
+
+function implementationOf(
+  { service }: ServiceBinding,
+  { call }: ConnectParts,
+  tell: (state: CallState, error: unknown) => Told,
+): Partial<ServiceImpl<DescService>> {
+  const answer: UnaryImplementation = async (request, context) => {
+    const state = stateOf(context.values);
+    state.read = true;
+    try {
+      assert(state.pass !== null, "a call came past the gate");
+      const { message, replayed } = await call(state.pass, request, { signal: context.signal });
+      if (replayed) context.responseHeader.set("Idempotent-Replayed", "true");
+      return message;
+    } catch (error) {
+      throw connectErrorOf(tell(state, error));
+    }
+  };
+  return Object.fromEntries(service.methods.map(({ localName }) => [localName, answer])) as never;
+}
