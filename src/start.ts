@@ -37,10 +37,10 @@ async function failAndExit(problem: unknown): Promise<void> {
 
 /** First data belongs to the demo ledger: where a database and a Temporal of one's own are set, none is made in them. */
 async function tellWhatThereIs(stack: Stack): Promise<void> {
-  const { baseUrl, databaseUrl, demoLedgerUrl, temporalUiUrl } = stack;
+  const { baseUrl, databaseUrl, demoLedgerUrl, secretKey, temporalUiUrl } = stack;
   if (demoLedgerUrl !== undefined) {
     const { makeFirstData, describeFirstData } = await import("./embedded/first-data.ts");
-    const firstData = await makeFirstData({ databaseUrl, demoLedgerUrl, log });
+    const firstData = await makeFirstData({ databaseUrl, demoLedgerUrl, secretKey });
     if (firstData !== null) {
       log(describeFirstData(firstData, { baseUrl, temporalUiUrl: temporalUiUrl ?? "" }));
       return;

@@ -18,14 +18,16 @@ export interface WantedPort {
   readonly part: string;
   readonly port: number;
   readonly setting: string;
+  /** The address to listen on; this machine alone when not given. */
+  readonly host?: string;
 }
 
-/** Reads a port from the environment; throws an Error naming the setting when it is no port (0 to 65535). */
+/** Reads a port from the environment; throws an Error naming the setting when it is no port (1 to 65535). */
 export function readPort(env: NodeJS.ProcessEnv, setting: string, fallback: number): number {
   const text = env[setting];
   if (text === undefined || text === "") return fallback;
   const port = Number(text);
-  if (!/^\d{1,5}$/.test(text) || port > 65_535)
+  if (!/^[1-9]\d{0,4}$/.test(text) || port > 65_535)
     throw new Error(`${setting}=${text} is no port: give a number from 1 to 65535.`);
   return port;
 }
@@ -36,7 +38,7 @@ export function takenPort({ part, port, setting }: WantedPort): Error {
 }
 
 /** Throws `takenPort` for the first of these that is taken, or an Error when two parts want the same one. */
-export async function assertPortsFree(wanted: readonly WantedPort[], host: string = localHost): Promise<void> {
+export async function assertPortsFree(wanted: readonly WantedPort[]): Promise<void> {
   for (const [index, one] of wanted.entries()) {
     const other = wanted.slice(0, index).find(({ port }) => port === one.port);
     if (other === undefined) continue;
@@ -44,7 +46,7 @@ export async function assertPortsFree(wanted: readonly WantedPort[], host: strin
       `${other.part} and ${one.part} both want port ${one.port}. Change ${other.setting} or ${one.setting}.`,
     );
   }
-  for (const one of wanted) if (!(await isPortFree(one.port, host))) throw takenPort(one);
+  for (const one of wanted) if (!(await isPortFree(one.port, one.host))) throw takenPort(one);
 }
 
 /** True when this process could listen on the port now. */

@@ -6,12 +6,14 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { migrate } from "../store/migrate.ts";
 import { searchAttributes } from "../temporal/search-attributes.ts";
+import { answersReady, apiAddressOf, apiHostOf } from "./api-address.ts";
 import { type Child, startChild } from "./children.ts";
 import { dataFolderOf, postgresFolderOf } from "./database-url.ts";
 import type { Parts } from "./parts.ts";
 import { assertPortsFree, defaultPorts, isListening, localHost, readPort, type WantedPort } from "./ports.ts";
 import { startPostgres, stopLeftPostgres } from "./postgres.ts";
 import { waitUntil } from "./process.ts";
+import { findSecretKey, secretKeyOf } from "./secret-key.ts";
 import { type HeldRecord, holdStartRecord } from "./start-record.ts";
 import { findTemporalCli, startTemporal, stopLeftTemporal } from "./temporal-server.ts";
 
@@ -36,11 +38,16 @@ export interface Stack {
   readonly databaseUrl: string;
   readonly demoLedgerUrl: string | undefined;
   readonly temporalUiUrl: string | undefined;
+  /** What seals ledger credentials, in base64: SECRET_KEY or the one kept in the data folder. "" when nothing embedded runs and none is set. */
+  readonly secretKey: string;
   readonly logFolder: string;
 }
 
-/** An answer may wait 15 s for the ledger; the API drains first, while the worker can still finish its work. */
-const apiDrainMs = 20_000;
+/** The API's own default of SHUTDOWN_SECONDS: an answer may wait 15 s for the ledger. It drains while the worker can still do its work. */
+const shutdownSeconds = 20;
+
+/** What a program may take beyond its own limit for draining before it is ended. */
+const drainGraceMs = 5_000;
 
 /** A call of the ledger ends within its own time limit; what is cut off is taken up by the next worker. */
 const workerDrainMs = 20_000;
@@ -50,9 +57,6 @@ const demoLedgerDrainMs = 5_000;
 
 /** From process start to ready takes one to three seconds; the rest is for a machine under load. */
 const readyLimitMs = 60_000;
-
-/** A child's readiness is asked for over HTTP; one that takes the call but never answers must not hang the start. */
-const askLimitMs = 5_000;
 
 const repositoryPrograms: Programs = {
   demoLedger: fileURLToPath(new URL("../ledger/demo/main.ts", import.meta.url)),
@@ -79,25 +83,32 @@ export async function startStack({ env, log, parts, programs = repositoryProgram
   const applied = await migrate(databaseUrl, { log });
   log(`${"Migrations".padEnd(12)} ${applied.length} applied (${((performance.now() - began) / 1000).toFixed(1)} s)`);
 
+  const secretKey = await secretKeyOf(env, plan.dataFolder);
   const childEnv: NodeJS.ProcessEnv = {
     ...env,
+    SECRET_KEY: secretKey,
     DATABASE_URL: databaseUrl,
     API_PORT: String(plan.apiPort),
     ...temporal.env,
   };
+  // A key made here for a database of one's own would be lost with this folder.
+  const secretKey =
+    plan.demoLedgerPort === undefined ? (env.SECRET_KEY ?? "") : await findSecretKey(env, plan.dataFolder);
   const run = childRunner(childEnv, plan, parts, record);
   const demoLedgerUrl = plan.demoLedgerPort === undefined ? undefined : `http://${localHost}:${plan.demoLedgerPort}`;
   if (plan.demoLedgerPort !== undefined && demoLedgerUrl !== undefined) {
     const port = plan.demoLedgerPort;
+    childEnv.SECRET_KEY = secretKey;
     childEnv.DEMO_LEDGER_PORT = String(port);
     childEnv.DEMO_LEDGER_URL = demoLedgerUrl;
     await run("Demo ledger", programs.demoLedger, demoLedgerDrainMs, () => isListening(port), demoLedgerUrl);
   }
-  const baseUrl = `http://${localHost}:${plan.apiPort}`;
+  const baseUrl = apiAddressOf(env, plan.apiPort);
   // The worker first, so that it is the last of the two to end.
   await run("Worker", programs.worker, workerDrainMs, undefined, "");
+  const apiDrainMs = Number(env.SHUTDOWN_SECONDS || shutdownSeconds) * 1000 + drainGraceMs;
   await run("API", programs.api, apiDrainMs, () => answersReady(baseUrl), baseUrl);
-  return { baseUrl, databaseUrl, demoLedgerUrl, temporalUiUrl: temporal.uiUrl, logFolder: plan.logFolder };
+  return { secretKey, baseUrl, databaseUrl, demoLedgerUrl, temporalUiUrl: temporal.uiUrl, logFolder: plan.logFolder };
 }
 
 interface Plan {
@@ -115,12 +126,12 @@ interface Plan {
 
 function planOf(env: NodeJS.ProcessEnv): Plan {
   const wanted: WantedPort[] = [];
-  const want = (part: string, setting: string, fallback: number): number => {
+  const want = (part: string, setting: string, fallback: number, host = localHost): number => {
     const port = readPort(env, setting, fallback);
-    wanted.push({ part, port, setting });
+    wanted.push({ part, port, setting, host });
     return port;
   };
-  const apiPort = want("the API", "API_PORT", defaultPorts.api);
+  const apiPort = want("the API", "API_PORT", defaultPorts.api, apiHostOf(env));
   const ownDatabase = !env.DATABASE_URL;
   const ownTemporal = !env.TEMPORAL_ADDRESS;
   const dataFolder = dataFolderOf(env);
@@ -212,15 +223,4 @@ async function untilReady(child: Child, ready: () => Promise<boolean>): Promise<
   await child.stop();
   const how = ended === undefined ? `not ready after ${readyLimitMs / 1000} s` : `ended with ${ended}`;
   throw new Error(`${child.name} did not start (${how}). Its last words:\n${await child.lastWords()}`);
-}
-
-async function answersReady(baseUrl: string): Promise<boolean> {
-  try {
-    const answer = await fetch(`${baseUrl}/readyz`, { signal: AbortSignal.timeout(askLimitMs) });
-    await answer.arrayBuffer();
-    return answer.status === 200;
-  } catch {
-    // Not listening yet.
-    return false;
-  }
 }

@@ -23,7 +23,7 @@ const keyword = 2;
  * Throws an Error when one exists with another type, and passes on the server's refusal: a cloud namespace lets only its own console register them.
  */
 export async function ensureSearchAttributes(
-  connection: Connection,
+  connection: Pick<Connection, "operatorService">,
   namespace: string,
   names: readonly string[] = searchAttributes,
 ): Promise<readonly string[]> {
@@ -46,7 +46,10 @@ export async function ensureSearchAttributes(
   return missing;
 }
 
-async function knownAttributes(connection: Connection, namespace: string): Promise<Readonly<Record<string, number>>> {
+async function knownAttributes(
+  connection: Pick<Connection, "operatorService">,
+  namespace: string,
+): Promise<Readonly<Record<string, number>>> {
   const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
   return customAttributes;
 }

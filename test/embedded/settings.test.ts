@@ -1,9 +1,14 @@
 /** Ports, the version of Node, and processes: what the start says before it starts anything. */
 import { spawn } from "node:child_process";
+import { mkdtemp, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, test } from "vitest";
+import { apiAddressOf } from "../../src/embedded/api-address.ts";
 import { assertNodeVersion } from "../../src/embedded/node-version.ts";
 import { assertPortsFree, readPort } from "../../src/embedded/ports.ts";
 import { commandOf, endProcess, isAlive } from "../../src/embedded/process.ts";
+import { findSecretKey } from "../../src/embedded/secret-key.ts";
 
 test("a port is read from its setting, or the fallback is taken", () => {
   expect(readPort({}, "API_PORT", 8080)).toBe(8080);
@@ -11,7 +16,7 @@ test("a port is read from its setting, or the fallback is taken", () => {
   expect(readPort({ API_PORT: "9000" }, "API_PORT", 8080)).toBe(9000);
 });
 
-test.each(["abc", "-1", "65536", "80.5", "0x10"])("%s is no port, and the error names the setting", (text) => {
+test.each(["abc", "0", "-1", "65536", "80.5", "0x10"])("%s is no port, and the error names the setting", (text) => {
   expect(() => readPort({ API_PORT: text }, "API_PORT", 8080)).toThrow(`API_PORT=${text} is no port`);
 });
 
@@ -41,4 +46,20 @@ test("a process that ignores the polite signal is ended after its limit", async 
   expect(await commandOf(pid)).toContain("SIGTERM");
   await endProcess(pid, [{ signal: "SIGTERM", limitMs: 50 }]);
   expect(await isAlive(pid)).toBe(false);
+});
+
+test("the sealing key is made once, whoever comes first, is closed to others, and SECRET_KEY goes before it", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "secret-key-test-"));
+  const [first, ...others] = await Promise.all(Array.from({ length: 4 }, () => findSecretKey({}, folder)));
+  expect(Buffer.from(first ?? "", "base64")).toHaveLength(32);
+  expect(new Set(others)).toEqual(new Set([first]));
+  expect((await stat(join(folder, "secret-key"))).mode & 0o777).toBe(0o600);
+  expect(await findSecretKey({ SECRET_KEY: "own" }, folder)).toBe("own");
+  await rm(folder, { recursive: true });
+});
+
+test("the base URL follows the API's host and TLS settings", () => {
+  expect(apiAddressOf({}, 8080)).toBe("http://127.0.0.1:8080");
+  expect(apiAddressOf({ API_HOST: "0.0.0.0" }, 8080)).toBe("http://127.0.0.1:8080");
+  expect(apiAddressOf({ API_HOST: "10.0.0.5", TLS_CERT_FILE: "cert.pem" }, 443)).toBe("https://10.0.0.5:443");
 });
