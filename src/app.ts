@@ -1,0 +1,211 @@
+/** The composition root: the only file that builds the parts of a process and connects them. */
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { createSettlement } from "./activities/settlement.ts";
+import type { Config } from "./config.ts";
+import { Refusal } from "./domain/refusal.ts";
+import { restHandler } from "./gateway/handler.ts";
+import { compileRoutes } from "./gateway/routes.ts";
+import { exchangeOf } from "./http/exchanges.ts";
+import { type HttpParts, startHttp } from "./http.ts";
+import { isLedgerKind, ledgers } from "./ledger/index.ts";
+import type { Ledger } from "./ledger/port.ts";
+import type { Log } from "./log.ts";
+import { createMetrics, type Metrics, watchPool } from "./metrics.ts";
+import { createCall } from "./rpc/call.ts";
+import { createGate } from "./rpc/gate.ts";
+import { healthRoutes } from "./rpc/health.ts";
+import { createIdempotency } from "./rpc/idempotency.ts";
+import type { ServiceBinding } from "./rpc/implementation.ts";
+import { createRequestObserver, observeCall } from "./rpc/observe.ts";
+import { operationsOf } from "./rpc/operation.ts";
+import { reflectionRoutes } from "./rpc/reflection.ts";
+import { createTell } from "./rpc/refusals.ts";
+import { connectRoutes } from "./rpc/routes.ts";
+import { services } from "./services/index.ts";
+import { permits } from "./services/permits.ts";
+import { createAccess } from "./store/access.ts";
+import { createIdempotencyStore, type IdempotencyStore } from "./store/idempotency.ts";
+import type { LedgerConnection } from "./store/ledger-connections.ts";
+import { findNeglected } from "./store/operations.ts";
+import { createOutcomes } from "./store/outcomes.ts";
+import { createPool } from "./store/pool.ts";
+import { createStore } from "./store/scope.ts";
+import { createSealing } from "./store/sealing.ts";
+import { createSettling } from "./store/settling.ts";
+import { checkTemporal, connectTemporal } from "./temporal/connect.ts";
+import { startDispatcher } from "./temporal/dispatcher.ts";
+import { createLedgerWork } from "./temporal/ledger-work.ts";
+import { runWorker } from "./temporal/run-worker.ts";
+
+/** A process in service. `stop` drains: what was begun is finished, within limits. `done` ends with it, or rejects. */
+export interface Running {
+  readonly port: number | null;
+  readonly done: Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** How long a probe may take; probes themselves wait a few seconds. */
+const checkMs = 1_500;
+
+/** Starts the API: REST, Connect, gRPC-Web and gRPC on one port. */
+export async function startApi(config: Config, log: Log): Promise<Running> {
+  const metrics = createMetrics();
+  const pool = createPool({ databaseUrl: config.database.url, size: config.database.poolSize, name: "api" }, (err) =>
+    log.warn({ err }, "a database connection was lost"),
+  );
+  watchPool(metrics, pool);
+  const outcomes = createOutcomes(config.database.url, pool, (err) => log.warn({ err }, "outcomes: connection lost"));
+  const temporal = connectTemporal();
+  const work = createLedgerWork(temporal.client, config.taskQueue, (organisationId, err) =>
+    log.warn({ organisationId, err }, "the ledger workflow could not be woken; the dispatcher will"),
+  );
+  const bindings = services({ store: createStore(pool), settlement: { wake: work.wake, outcomes } });
+  const keys = createIdempotencyStore(pool, {
+    onTrouble: (err) => {
+      metrics.idempotencyTrouble.inc();
+      log.warn({ err }, "idempotency: the database could not be told; trying again");
+    },
+  });
+  const stopping = new AbortController();
+  const checkDatabase = () => pool.query("SELECT 1");
+  const port = await startHttp({
+    host: config.api.host,
+    port: config.api.port,
+    tls: config.api.tls,
+    ...doors(config, log, metrics, pool, keys, bindings, stopping.signal),
+    openapi: readOpenapi(),
+    checks: {
+      database: { required: true, check: checkDatabase },
+      temporal: { required: false, check: () => checkTemporal(temporal, checkMs) },
+    },
+    metrics: metrics.text,
+    log: createRequestObserver({ log, requests: metrics.requests }),
+  });
+  const ended = Promise.withResolvers<void>();
+  return {
+    port: port.port,
+    done: ended.promise,
+    stop: async () => {
+      stopping.abort();
+      await port.stop({ graceMs: config.api.shutdownMs });
+      await keys.stop();
+      await outcomes.close();
+      await temporal.connection.close();
+      await pool.end();
+      ended.resolve();
+    },
+  };
+}
+
+/** The two doors to the same gate and the same call: REST, and Connect with gRPC. */
+function doors(
+  config: Config,
+  log: Log,
+  metrics: Metrics,
+  pool: ReturnType<typeof createPool>,
+  keys: IdempotencyStore,
+  bindings: readonly ServiceBinding[],
+  shutdownSignal: AbortSignal,
+): Pick<HttpParts, "rest" | "connect"> {
+  const access = createAccess(pool, {
+    limitPerMinute: config.api.rateLimitPerMinute,
+    onBatch: (size) => metrics.admissions.observe(size),
+  });
+  const tell = createTell((err, requestId) => log.error({ requestId, err }, "failure"));
+  const gate = createGate({ access, permits: (operation, caller) => permits(operation.name, caller) });
+  const call = createCall({
+    idempotency: createIdempotency(keys),
+    observe: observeCall,
+    implementations: bindings,
+  });
+  const publicServices = bindings.map(({ service }) => service);
+  const health = healthRoutes({
+    services: publicServices.map(({ typeName }) => typeName),
+    isServing: () =>
+      pool.query("SELECT 1").then(
+        () => !shutdownSignal.aborted,
+        () => false,
+      ),
+  });
+  const open = config.api.grpcReflection ? [health, reflectionRoutes(publicServices)] : [health];
+  return {
+    rest: restHandler({
+      findRoute: compileRoutes(operationsOf(publicServices)),
+      pass: gate.pass,
+      call,
+      tell,
+      refusalOf: ({ code, message, param }) => new Refusal(code, message, param),
+    }),
+    connect: connectNodeAdapter(
+      connectRoutes(bindings, { gate, call, tell, recordOf: exchangeOf, shutdownSignal, open }),
+    ),
+  };
+}
+
+/** Starts a worker: the workflows, their activities and the dispatcher. */
+export async function startWorker(config: Config, log: Log): Promise<Running> {
+  if (config.secretKey === null)
+    throw new Error("SECRET_KEY is not set: the worker needs it to open ledger credentials.");
+  const pool = createPool({ databaseUrl: config.database.url, size: config.database.poolSize, name: "worker" }, (err) =>
+    log.warn({ err }, "a database connection was lost"),
+  );
+  const temporal = connectTemporal();
+  const adapters = keepAdapters();
+  const activities = createSettlement({
+    openScope: createSettling(pool, createSealing(config.secretKey)),
+    openLedger: adapters.open,
+    callDeadlineMs: config.ledger.callDeadlineMs,
+    publicUrl: config.ledger.publicUrl,
+  });
+  const worker = await runWorker(temporal, { taskQueue: config.taskQueue, activities, log });
+  const work = createLedgerWork(temporal.client, config.taskQueue, (organisationId, err) =>
+    log.warn({ organisationId, err }, "the ledger workflow could not be woken; trying again"),
+  );
+  const dispatcher = startDispatcher(
+    (graceMs) => findNeglected(pool, graceMs),
+    work,
+    (err) => log.warn({ err }, "dispatcher: the database could not be asked"),
+  );
+  return {
+    port: null,
+    done: worker.done,
+    stop: async () => {
+      await dispatcher.stop();
+      await worker.stop();
+      await adapters.close();
+      await temporal.connection.close();
+      await pool.end();
+    },
+  };
+}
+
+/** One adapter for each organisation, as long as its connection stays the same: tokens and sockets are kept with it. */
+function keepAdapters(): {
+  readonly open: (organisationId: string, connection: LedgerConnection) => Ledger;
+  readonly close: () => Promise<void>;
+} {
+  const kept = new Map<string, { readonly print: string; readonly ledger: Ledger }>();
+  return {
+    open: (organisationId, connection) => {
+      const print = createHash("sha256").update(JSON.stringify(connection)).digest("base64");
+      const known = kept.get(organisationId);
+      if (known?.print === print) return known.ledger;
+      void known?.ledger.close();
+      if (!isLedgerKind(connection.kind)) throw new Error(`there is no ledger of kind ${connection.kind}`);
+      const ledger = ledgers[connection.kind](connection);
+      kept.set(organisationId, { print, ledger });
+      return ledger;
+    },
+    close: async () => {
+      await Promise.all([...kept.values()].map(({ ledger }) => ledger.close()));
+    },
+  };
+}
+
+/** Made by `npm run gen`; the tag is of its bytes. */
+function readOpenapi(): { readonly text: string; readonly etag: string } {
+  const text = readFileSync(new URL("./gen/openapi.json", import.meta.url), "utf8");
+  return { text, etag: `"${createHash("sha256").update(text).digest("base64url").slice(0, 27)}"` };
+}

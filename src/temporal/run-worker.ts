@@ -1,0 +1,76 @@
+/** The Temporal worker of one process: the pre-built workflow bundle, the activities, and a clean drain. */
+import { fileURLToPath } from "node:url";
+import { loadClientConnectConfig } from "@temporalio/envconfig";
+import { DefaultLogger, NativeConnection, Runtime, Worker } from "@temporalio/worker";
+import type { TemporalClient } from "./connect.ts";
+import { ensureSearchAttributes } from "./search-attributes.ts";
+
+/** What a worker runs. */
+export interface WorkerSettings {
+  readonly taskQueue: string;
+  readonly activities: object;
+  readonly log: { readonly info: (line: string) => void; readonly warn: (line: string) => void };
+}
+
+/** A worker at work. `done` rejects where it fails beyond repair; `stop` lets running activities finish. */
+export interface RunningWorker {
+  readonly done: Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** How long running activities may go on after the stop: a round of settling makes two ledger calls at most. */
+const graceMs = 15_000;
+
+/** How long the server is waited for at a time; a worker that starts before it tries again. */
+const connectRetryMs = 1_000;
+
+/** Built by `npm run gen`; bundling at start would cost two seconds each time. */
+const bundle = fileURLToPath(new URL("../gen/workflow-bundle.js", import.meta.url));
+
+/** Connects, as often as it takes, registers the search attributes, and polls until stopped. */
+export async function runWorker(temporal: TemporalClient, settings: WorkerSettings): Promise<RunningWorker> {
+  Runtime.install({
+    shutdownSignals: [],
+    logger: new DefaultLogger("WARN", ({ message }) => settings.log.warn(message)),
+  });
+  const connection = await connect(settings);
+  await registerAttributes(temporal, settings);
+  const worker = await Worker.create({
+    connection,
+    namespace: temporal.namespace,
+    taskQueue: settings.taskQueue,
+    workflowBundle: { codePath: bundle },
+    activities: settings.activities,
+    shutdownGraceTime: graceMs,
+  });
+  const done = worker.run().finally(() => connection.close());
+  return {
+    done,
+    stop: async () => {
+      if (worker.getState() === "RUNNING") worker.shutdown();
+      await done;
+    },
+  };
+}
+
+async function connect({ log }: WorkerSettings): Promise<NativeConnection> {
+  const { connectionOptions } = loadClientConnectConfig();
+  for (;;) {
+    try {
+      return await NativeConnection.connect(connectionOptions);
+    } catch (error) {
+      log.warn(`Temporal cannot be reached, trying again: ${error instanceof Error ? error.message : String(error)}`);
+      await new Promise((resolve) => setTimeout(resolve, connectRetryMs));
+    }
+  }
+}
+
+/** A server that lets only its console register them says so in the log; workflows that carry one then fail to start there. */
+async function registerAttributes({ connection, namespace }: TemporalClient, { log }: WorkerSettings): Promise<void> {
+  try {
+    const added = await ensureSearchAttributes(connection, namespace);
+    if (added.length > 0) log.info(`registered search attributes: ${added.join(", ")}`);
+  } catch (error) {
+    log.warn(`search attributes: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
