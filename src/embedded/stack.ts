@@ -13,7 +13,7 @@ import type { Parts } from "./parts.ts";
 import { assertPortsFree, defaultPorts, isListening, localHost, readPort, type WantedPort } from "./ports.ts";
 import { startPostgres, stopLeftPostgres } from "./postgres.ts";
 import { waitUntil } from "./process.ts";
-import { findSecretKey, secretKeyOf } from "./secret-key.ts";
+import { secretKeyOf } from "./secret-key.ts";
 import { type HeldRecord, holdStartRecord } from "./start-record.ts";
 import { findTemporalCli, startTemporal, stopLeftTemporal } from "./temporal-server.ts";
 
@@ -38,7 +38,7 @@ export interface Stack {
   readonly databaseUrl: string;
   readonly demoLedgerUrl: string | undefined;
   readonly temporalUiUrl: string | undefined;
-  /** What seals ledger credentials, in base64: SECRET_KEY or the one kept in the data folder. "" when nothing embedded runs and none is set. */
+  /** What seals ledger credentials, in base64: SECRET_KEY or the one kept in the data folder. */
   readonly secretKey: string;
   readonly logFolder: string;
 }
@@ -91,14 +91,10 @@ export async function startStack({ env, log, parts, programs = repositoryProgram
     API_PORT: String(plan.apiPort),
     ...temporal.env,
   };
-  // A key made here for a database of one's own would be lost with this folder.
-  const secretKey =
-    plan.demoLedgerPort === undefined ? (env.SECRET_KEY ?? "") : await findSecretKey(env, plan.dataFolder);
   const run = childRunner(childEnv, plan, parts, record);
   const demoLedgerUrl = plan.demoLedgerPort === undefined ? undefined : `http://${localHost}:${plan.demoLedgerPort}`;
   if (plan.demoLedgerPort !== undefined && demoLedgerUrl !== undefined) {
     const port = plan.demoLedgerPort;
-    childEnv.SECRET_KEY = secretKey;
     childEnv.DEMO_LEDGER_PORT = String(port);
     childEnv.DEMO_LEDGER_URL = demoLedgerUrl;
     await run("Demo ledger", programs.demoLedger, demoLedgerDrainMs, () => isListening(port), demoLedgerUrl);

@@ -8,7 +8,7 @@ import { apiAddressOf } from "../../src/embedded/api-address.ts";
 import { assertNodeVersion } from "../../src/embedded/node-version.ts";
 import { assertPortsFree, readPort } from "../../src/embedded/ports.ts";
 import { commandOf, endProcess, isAlive } from "../../src/embedded/process.ts";
-import { findSecretKey } from "../../src/embedded/secret-key.ts";
+import { secretKeyOf } from "../../src/embedded/secret-key.ts";
 
 test("a port is read from its setting, or the fallback is taken", () => {
   expect(readPort({}, "API_PORT", 8080)).toBe(8080);
@@ -50,11 +50,11 @@ test("a process that ignores the polite signal is ended after its limit", async 
 
 test("the sealing key is made once, whoever comes first, is closed to others, and SECRET_KEY goes before it", async () => {
   const folder = await mkdtemp(join(tmpdir(), "secret-key-test-"));
-  const [first, ...others] = await Promise.all(Array.from({ length: 4 }, () => findSecretKey({}, folder)));
+  const [first, ...others] = await Promise.all(Array.from({ length: 4 }, () => secretKeyOf({}, folder)));
   expect(Buffer.from(first ?? "", "base64")).toHaveLength(32);
   expect(new Set(others)).toEqual(new Set([first]));
   expect((await stat(join(folder, "secret-key"))).mode & 0o777).toBe(0o600);
-  expect(await findSecretKey({ SECRET_KEY: "own" }, folder)).toBe("own");
+  expect(await secretKeyOf({ SECRET_KEY: "own" }, folder)).toBe("own");
   await rm(folder, { recursive: true });
 });
 
