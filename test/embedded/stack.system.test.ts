@@ -79,7 +79,7 @@ test("a program that cannot start is an error with its last words, and what runs
     "API did not start (ended with status 3). Its last words:\nthe setting FOO is missing",
   );
   await parts.stopAll();
-  expect(await story()).toContain("worker drained");
+  expect(await story()).toContain("demo-ledger drained");
 });
 
 test("a program that ends by itself is told", async () => {
