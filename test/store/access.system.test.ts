@@ -1,0 +1,196 @@
+/** Admission on real PostgreSQL: who is known, and that no window ever lets one request too many through. */
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Admission, createAccess, isDatabaseUnreachable } from "../../src/store/access.ts";
+import { createPool } from "../../src/store/pool.ts";
+import { type FreshDatabase, freshDatabase } from "../support/database.ts";
+import { freePort } from "../support/ports.ts";
+import { insertKey, insertOrganisation } from "./admission-rows.ts";
+
+let database: FreshDatabase;
+let pools: pg.Pool[];
+let pool: pg.Pool;
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  pools = ["one", "two"].map((name) => createPool({ databaseUrl: database.url, size: 6, name }, () => undefined));
+  pool = pools[0] as pg.Pool;
+});
+
+afterAll(async () => {
+  await Promise.all(pools.map((one) => one.end()));
+  await database.drop();
+});
+
+const kinds = (admissions: readonly Admission[]) => admissions.map(({ kind }) => kind);
+const count = (admissions: readonly Admission[], kind: Admission["kind"]) =>
+  kinds(admissions).filter((one) => one === kind).length;
+
+/** Lets time pass for a key's window, without waiting. */
+async function age(apiKeyId: string, seconds: number): Promise<void> {
+  await pool.query(
+    `UPDATE rate_windows SET hits = (SELECT array_agg(hit - $2 * interval '1 second' ORDER BY hit) FROM unnest(hits) AS hit)
+     WHERE api_key_id = $1`,
+    [apiKeyId, seconds],
+  );
+}
+
+describe("keys", () => {
+  test("a valid key brings its organisation's flags and the database's time", async () => {
+    const key = await insertKey(pool, { scopes: ["usage:write", "invoices:read"] });
+    await pool.query("UPDATE organisations SET usage_allowed = true, can_create_ledger_contacts = true WHERE id = $1", [
+      key.organisationId,
+    ]);
+    const before = Date.now();
+    const admission = await createAccess(pool).admit(key.hash);
+    expect(admission).toMatchObject({
+      kind: "admitted",
+      key: {
+        apiKeyId: key.apiKeyId,
+        organisationId: key.organisationId,
+        scopes: ["usage:write", "invoices:read"],
+        livemode: true,
+        canCreateLedgerContacts: true,
+        usageAllowed: true,
+      },
+      rate: { limit: 120, remaining: 119, resetSeconds: 60 },
+    });
+    const now = admission.kind === "unknown" ? 0 : admission.key.now.getTime();
+    expect(now).toBeGreaterThanOrEqual(before - 1);
+    expect(now).toBeLessThanOrEqual(Date.now() + 1);
+  });
+
+  test("a sandbox's now is its test clock", async () => {
+    const clock = new Date("2031-01-31T12:00:00Z");
+    const key = await insertKey(pool, { organisationId: await insertOrganisation(pool, clock) });
+    expect(await createAccess(pool).admit(key.hash)).toMatchObject({ key: { livemode: false, now: clock } });
+  });
+
+  test("an unknown, a revoked and an expired key are alike", async () => {
+    const access = createAccess(pool);
+    const past = new Date(Date.now() - 1000);
+    const keys = [await insertKey(pool, { revokedAt: past }), await insertKey(pool, { expiresAt: past })];
+    for (const hash of [Buffer.alloc(32, 7), ...keys.map((key) => key.hash)]) {
+      expect(await access.admit(hash)).toEqual({ kind: "unknown" });
+    }
+  });
+
+  test("a revocation and an expiry hold for the next request", async () => {
+    const access = createAccess(pool);
+    const [revoked, expired] = [
+      await insertKey(pool),
+      await insertKey(pool, { expiresAt: new Date(Date.now() + 60_000) }),
+    ];
+    expect(kinds(await Promise.all([access.admit(revoked.hash), access.admit(expired.hash)]))).toEqual([
+      "admitted",
+      "admitted",
+    ]);
+    await pool.query("UPDATE api_keys SET revoked_at = clock_timestamp() WHERE id = $1", [revoked.apiKeyId]);
+    await pool.query("UPDATE api_keys SET expires_at = clock_timestamp() WHERE id = $1", [expired.apiKeyId]);
+    expect(kinds(await Promise.all([access.admit(revoked.hash), access.admit(expired.hash)]))).toEqual([
+      "unknown",
+      "unknown",
+    ]);
+  });
+
+  test("the last use is noted, once a minute at most", async () => {
+    const key = await insertKey(pool);
+    const access = createAccess(pool);
+    const lastUse = async () =>
+      (await pool.query<{ last_used_at: Date }>("SELECT last_used_at FROM api_keys WHERE id = $1", [key.apiKeyId]))
+        .rows[0]?.last_used_at;
+    await access.admit(key.hash);
+    const first = await lastUse();
+    await access.admit(key.hash);
+    expect(await lastUse()).toEqual(first);
+    await pool.query("UPDATE api_keys SET last_used_at = last_used_at - interval '61 seconds' WHERE id = $1", [
+      key.apiKeyId,
+    ]);
+    await access.admit(key.hash);
+    expect((await lastUse())?.getTime()).toBeGreaterThan(first?.getTime() ?? 0);
+  });
+});
+
+describe("the rate limit", () => {
+  test("lets exactly 120 of 400 requests through that come at once over two processes", async () => {
+    const key = await insertKey(pool);
+    const accesses = pools.map((one) => createAccess(one));
+    const admissions = await Promise.all(
+      Array.from({ length: 400 }, (_, index) => accesses[index % 2]?.admit(key.hash) as Promise<Admission>),
+    );
+    expect(count(admissions, "admitted")).toBe(120);
+    expect(count(admissions, "limited")).toBe(280);
+    const remaining = admissions.flatMap((one) => (one.kind === "admitted" ? [one.rate.remaining] : []));
+    expect(remaining.sort((a, b) => a - b)).toEqual(Array.from({ length: 120 }, (_, index) => index));
+  });
+
+  test("counts in any 60 seconds: what is older makes room, one by one", async () => {
+    const key = await insertKey(pool);
+    const access = createAccess(pool, { limitPerMinute: 3 });
+    await access.admit(key.hash);
+    await age(key.apiKeyId, 30);
+    await access.admit(key.hash);
+    expect(await access.admit(key.hash)).toMatchObject({ kind: "admitted", rate: { remaining: 0, resetSeconds: 30 } });
+    expect(await access.admit(key.hash)).toMatchObject({ kind: "limited", rate: { remaining: 0, resetSeconds: 30 } });
+    await age(key.apiKeyId, 30);
+    expect(kinds([await access.admit(key.hash), await access.admit(key.hash)])).toEqual(["admitted", "limited"]);
+    await age(key.apiKeyId, 60);
+    expect(await access.admit(key.hash)).toMatchObject({ kind: "admitted", rate: { remaining: 2, resetSeconds: 60 } });
+  });
+
+  test("does not count what it refuses", async () => {
+    const key = await insertKey(pool);
+    const access = createAccess(pool, { limitPerMinute: 2 });
+    for (let turn = 0; turn < 10; turn++) await access.admit(key.hash);
+    await age(key.apiKeyId, 60);
+    expect(kinds([await access.admit(key.hash), await access.admit(key.hash)])).toEqual(["admitted", "admitted"]);
+  });
+
+  test("is each key's own, and many keys from two processes never deadlock", async () => {
+    const keys = await Promise.all(Array.from({ length: 20 }, () => insertKey(pool)));
+    const accesses = pools.map((one) => createAccess(one, { limitPerMinute: 30 }));
+    const admissions = await Promise.all(
+      accesses.flatMap((access, at) =>
+        Array.from({ length: 400 }, (_, index) =>
+          access.admit(keys[at === 0 ? index % 20 : 19 - (index % 20)]?.hash ?? Buffer.alloc(32)),
+        ),
+      ),
+    );
+    expect(count(admissions, "admitted")).toBe(20 * 30);
+  });
+
+  test("a clock that was set back far does not lock a key out", async () => {
+    const key = await insertKey(pool);
+    const access = createAccess(pool, { limitPerMinute: 1 });
+    await access.admit(key.hash);
+    await age(key.apiKeyId, -3600);
+    expect((await access.admit(key.hash)).kind).toBe("admitted");
+  });
+});
+
+test("requests that come while a statement is under way are judged together, each on its own", async () => {
+  const sizes: number[] = [];
+  const access = createAccess(pool, { onBatch: (size) => sizes.push(size) });
+  const keys = await Promise.all(Array.from({ length: 5 }, () => insertKey(pool)));
+  const hashes = [...keys.map(({ hash }) => hash), Buffer.alloc(32, 9)];
+  const admissions = await Promise.all(hashes.map((hash) => access.admit(hash)));
+  expect(admissions.map((one) => (one.kind === "unknown" ? null : one.key.apiKeyId))).toEqual([
+    ...keys.map(({ apiKeyId }) => apiKeyId),
+    null,
+  ]);
+  expect(sizes.length).toBeLessThan(hashes.length);
+});
+
+test("a database that is not there is told apart from one that answers an error", async () => {
+  const nowhere = new pg.Pool({
+    connectionString: `postgresql://x:y@127.0.0.1:${await freePort()}/z`,
+    connectionTimeoutMillis: 1000,
+  });
+  const lost = await createAccess(nowhere)
+    .admit(Buffer.alloc(32))
+    .catch((error: unknown) => error);
+  expect(isDatabaseUnreachable(lost)).toBe(true);
+  await nowhere.end();
+  const refused = await pool.query("SELECT 1 / 0").catch((error: unknown) => error);
+  expect(isDatabaseUnreachable(refused)).toBe(false);
+});

@@ -1,0 +1,217 @@
+/** Idempotency keys on real PostgreSQL: one owner at a time, and a key that always works again. Spec: Idempotency. */
+import { createHash, randomUUID } from "node:crypto";
+import type pg from "pg";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import {
+  type Begun,
+  type Claim,
+  createIdempotencyStore,
+  type IdempotencyStore,
+  type KeyRequest,
+} from "../../src/store/idempotency.ts";
+import { createPool } from "../../src/store/pool.ts";
+import { type FreshDatabase, freshDatabase } from "../support/database.ts";
+import { insertKey, type StoredKey } from "./admission-rows.ts";
+
+let database: FreshDatabase;
+let pools: pg.Pool[];
+let pool: pg.Pool;
+let apiKey: StoredKey;
+const stores: IdempotencyStore[] = [];
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  pools = ["one", "two"].map((name) => createPool({ databaseUrl: database.url, size: 8, name }, () => undefined));
+  pool = pools[0] as pg.Pool;
+  apiKey = await insertKey(pool);
+});
+
+beforeEach(async () => {
+  await Promise.all(stores.splice(0).map((store) => store.stop()));
+  await pool.query("DELETE FROM idempotency_keys");
+});
+
+afterAll(async () => {
+  await Promise.all(stores.map((store) => store.stop()));
+  await Promise.all(pools.map((one) => one.end()));
+  await database.drop();
+});
+
+function storeOver(over: Pick<pg.Pool, "query"> = pool, leaseMs = 60_000): IdempotencyStore {
+  const store = createIdempotencyStore(over, { leaseMs, onTrouble: () => undefined });
+  stores.push(store);
+  return store;
+}
+
+function requestOf(body: string, key = "order-1", of: StoredKey = apiKey): KeyRequest {
+  const fingerprint = createHash("sha256").update(body).digest();
+  const { apiKeyId, organisationId } = of;
+  return { apiKeyId, organisationId, key, operation: "billing.v1.Test/Do", path: "/v1/test", fingerprint };
+}
+
+async function claimOf(store: IdempotencyStore, request: KeyRequest): Promise<Claim> {
+  const begun = await store.begin(request);
+  if (begun.kind !== "begun") throw new Error(`expected to begin, but: ${begun.kind}`);
+  return begun.claim;
+}
+
+/** A process that was killed: its claim stays, and nobody renews it. */
+async function killedClaim(request: KeyRequest): Promise<Claim> {
+  const store = createIdempotencyStore(pool, { leaseMs: 60_000, onTrouble: () => undefined });
+  const claim = await claimOf(store, request);
+  await store.stop();
+  return claim;
+}
+
+const letLeaseGoBy = () => pool.query("UPDATE idempotency_keys SET lease_until = clock_timestamp() - interval '1 ms'");
+const letDayGoBy = () => pool.query("UPDATE idempotency_keys SET expires_at = clock_timestamp() - interval '1 ms'");
+const response = Buffer.from("the response");
+
+describe("a key", () => {
+  test.each([
+    2, 10, 100,
+  ])("begun by %i at once over two processes has exactly one owner, twenty times", async (parallel) => {
+    const both = pools.map((one) => storeOver(one));
+    for (let trial = 0; trial < 20; trial++) {
+      const begun = await Promise.all(
+        Array.from(
+          { length: parallel },
+          (_, index) => both[index % 2]?.begin(requestOf("same", `trial-${trial}`)) as Promise<Begun>,
+        ),
+      );
+      expect(begun.filter(({ kind }) => kind === "begun")).toHaveLength(1);
+      expect(begun.filter(({ kind }) => kind === "running")).toHaveLength(parallel - 1);
+    }
+  });
+
+  test("that succeeded replays its response, byte for byte", async () => {
+    const store = storeOver();
+    expect(await store.complete(await claimOf(store, requestOf("same")), response)).toBeNull();
+    expect(await store.begin(requestOf("same"))).toEqual({ kind: "replay", response });
+  });
+
+  test("conflicts with another request, while it runs and after it is done", async () => {
+    const store = storeOver();
+    const claim = await claimOf(store, requestOf("one"));
+    expect(await store.begin(requestOf("other"))).toEqual({ kind: "conflict" });
+    await store.complete(claim, response);
+    expect(await store.begin(requestOf("other"))).toEqual({ kind: "conflict" });
+  });
+
+  test("that failed is free for the same and for a corrected request", async () => {
+    const store = storeOver();
+    await store.release(await claimOf(store, requestOf("wrong")));
+    await store.release(await claimOf(store, requestOf("wrong")));
+    expect((await store.begin(requestOf("right"))).kind).toBe("begun");
+  });
+
+  test("is its API key's own", async () => {
+    const store = storeOver();
+    await claimOf(store, requestOf("one"));
+    expect((await store.begin(requestOf("other", "order-1", await insertKey(pool)))).kind).toBe("begun");
+  });
+
+  test("of a killed process works again when the lease has gone by, and not before", async () => {
+    const store = storeOver();
+    await killedClaim(requestOf("same"));
+    expect((await store.begin(requestOf("same"))).kind).toBe("running");
+    await letLeaseGoBy();
+    const begun = await Promise.all(Array.from({ length: 10 }, () => store.begin(requestOf("same"))));
+    expect(begun.filter(({ kind }) => kind === "begun")).toHaveLength(1);
+  });
+
+  test("is new after its 24 hours, also for another request", async () => {
+    const store = storeOver();
+    await store.complete(await claimOf(store, requestOf("one")), response);
+    const { rows } = await pool.query(
+      "SELECT expires_at - created_at = interval '24 hours' AS day FROM idempotency_keys",
+    );
+    expect(rows).toEqual([{ day: true }]);
+    await letDayGoBy();
+    expect((await store.begin(requestOf("other"))).kind).toBe("begun");
+  });
+});
+
+describe("a run whose lease was taken over", () => {
+  test("cannot release or complete the new owner's key, and gives the answer that the new owner stored", async () => {
+    const late = await killedClaim(requestOf("same"));
+    await letLeaseGoBy();
+    const store = storeOver();
+    const claim = await claimOf(store, requestOf("same"));
+    await store.release(late);
+    expect(await store.complete(late, Buffer.from("late"))).toBeNull();
+    expect((await store.begin(requestOf("same"))).kind).toBe("running");
+    await store.complete(claim, response);
+    expect(await store.complete(late, Buffer.from("late"))).toEqual(response);
+    expect(await store.begin(requestOf("same"))).toEqual({ kind: "replay", response });
+  });
+
+  test("completes all the same where nobody has taken it over", async () => {
+    const late = await killedClaim(requestOf("same"));
+    await letLeaseGoBy();
+    const store = storeOver();
+    expect(await store.complete(late, response)).toBeNull();
+    expect(await store.begin(requestOf("same"))).toEqual({ kind: "replay", response });
+  });
+});
+
+describe("while the process lives", () => {
+  test("its leases are renewed, by one statement for all its runs", async () => {
+    const renewals = vi.fn();
+    const counting = {
+      query: (config: { name?: string }) => {
+        if (config.name === "renew_idempotent_requests") renewals();
+        return pool.query(config as pg.QueryConfig);
+      },
+    } as unknown as pg.Pool;
+    const store = storeOver(counting, 600);
+    await Promise.all(["a", "b", "c"].map((key) => claimOf(store, requestOf("same", key))));
+    const first = await leases();
+    await vi.waitFor(async () => expect(Math.min(...(await leases()))).toBeGreaterThan(Math.max(...first)), {
+      timeout: 5000,
+    });
+    expect(renewals.mock.calls.length).toBeLessThan(3 * 3);
+    expect((await store.begin(requestOf("same", "a"))).kind).toBe("running");
+  });
+
+  test("a response that could not be stored is given, stored later and then replayed", async () => {
+    let broken = true;
+    const troubles: unknown[] = [];
+    const flaky = {
+      query: (config: { name?: string }) =>
+        broken && config.name === "complete_idempotent_request"
+          ? Promise.reject(new Error("Connection terminated unexpectedly"))
+          : pool.query(config as pg.QueryConfig),
+    } as unknown as pg.Pool;
+    const store = createIdempotencyStore(flaky, { leaseMs: 300, onTrouble: (error) => troubles.push(error) });
+    stores.push(store);
+    expect(await store.complete(await claimOf(store, requestOf("same")), response)).toBeNull();
+    await vi.waitFor(() => expect(troubles.length).toBeGreaterThan(4), { timeout: 5000 });
+    expect((await store.begin(requestOf("same"))).kind).toBe("running");
+    broken = false;
+    await vi.waitFor(async () => expect(await store.begin(requestOf("same"))).toEqual({ kind: "replay", response }), {
+      timeout: 5000,
+    });
+  });
+});
+
+test("what is over is deleted in bounded batches, and nothing else", async () => {
+  const store = storeOver();
+  for (const key of ["a", "b", "c", "d"]) await store.complete(await claimOf(store, requestOf("same", key)), response);
+  await pool.query("UPDATE idempotency_keys SET expires_at = clock_timestamp() - interval '1 hour' WHERE key <> 'd'");
+  expect([await store.deleteExpired(2), await store.deleteExpired(2), await store.deleteExpired(2)]).toEqual([2, 1, 0]);
+  const { rows } = await pool.query("SELECT key FROM idempotency_keys");
+  expect(rows).toEqual([{ key: "d" }]);
+});
+
+test("one API key's claim cannot be ended by a stranger's owner", async () => {
+  const store = storeOver();
+  const claim = await claimOf(store, requestOf("same"));
+  await store.release({ ...claim, owner: randomUUID() });
+  expect((await store.begin(requestOf("same"))).kind).toBe("running");
+});
+
+async function leases(): Promise<number[]> {
+  const { rows } = await pool.query<{ lease_until: Date }>("SELECT lease_until FROM idempotency_keys");
+  return rows.map(({ lease_until }) => lease_until.getTime());
+}
