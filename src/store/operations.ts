@@ -106,14 +106,16 @@ async function take<T extends TakenRow>(
   joins: string,
 ): Promise<Taken<T>> {
   const text = `
-    WITH picked AS (
-      (SELECT id, true AS is_ready FROM operations
-        WHERE organisation_id = $1 AND kind = ANY ($2) AND state = 'ready' AND not_before <= now()
-        ORDER BY (awaited_until IS NOT NULL AND awaited_until > now()) DESC, seq LIMIT ${groupSize} FOR UPDATE SKIP LOCKED)
-      UNION ALL
-      (SELECT id, false FROM operations
-        WHERE organisation_id = $1 AND kind = ANY ($2) AND state IN ('sending', 'uncertain') AND lease_until < now()
-        ORDER BY seq LIMIT ${groupSize} FOR UPDATE SKIP LOCKED)
+    WITH waiting AS (
+      SELECT id FROM operations
+      WHERE organisation_id = $1 AND kind = ANY ($2) AND state = 'ready' AND not_before <= now()
+      ORDER BY (awaited_until IS NOT NULL AND awaited_until > now()) DESC, seq LIMIT ${groupSize} FOR UPDATE SKIP LOCKED
+    ), lost AS (
+      SELECT id FROM operations
+      WHERE organisation_id = $1 AND kind = ANY ($2) AND state IN ('sending', 'uncertain') AND lease_until < now()
+      ORDER BY seq LIMIT ${groupSize} FOR UPDATE SKIP LOCKED
+    ), picked AS (
+      SELECT id, true AS is_ready FROM waiting UNION ALL SELECT id, false FROM lost
     ), taken AS (
       UPDATE operations t SET state = CASE WHEN picked.is_ready THEN 'sending' ELSE 'uncertain' END,
         first_sent_at = coalesce(t.first_sent_at, now()), lease_until = now() + $3 * interval '1 millisecond',

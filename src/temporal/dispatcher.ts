@@ -15,6 +15,9 @@ export interface Dispatcher {
 /** How often it looks: work that was missed waits this long and the grace time at most. */
 const lookEveryMs = 2_000;
 
+/** A workflow that was woken and still has its work is at it, or its activity is being retried: it is not woken again sooner. */
+const wakeAgainMs = 20_000;
+
 /** What has been due for less is left to the wake-up of the process that wrote it. */
 const graceMs = 3_000;
 
@@ -26,10 +29,18 @@ export function startDispatcher(
 ): Dispatcher {
   let stopped = false;
   let wakeUp: () => void = () => undefined;
+  const wokenAt = new Map<string, number>();
+  const wake = async (organisationId: string): Promise<void> => {
+    const now = performance.now();
+    if (now - (wokenAt.get(organisationId) ?? Number.NEGATIVE_INFINITY) < wakeAgainMs) return;
+    if (await work.wake(organisationId)) wokenAt.set(organisationId, now);
+  };
   const look = async (): Promise<void> => {
     while (!stopped) {
       try {
-        for (const organisationId of await findNeglected(graceMs)) await work.wake(organisationId);
+        const neglected = new Set(await findNeglected(graceMs));
+        for (const organisationId of wokenAt.keys()) if (!neglected.has(organisationId)) wokenAt.delete(organisationId);
+        for (const organisationId of neglected) await wake(organisationId);
       } catch (error) {
         onError(error);
       }

@@ -5,11 +5,18 @@ import { DefaultLogger, NativeConnection, Runtime, Worker } from "@temporalio/wo
 import type { TemporalClient } from "./connect.ts";
 import { ensureSearchAttributes } from "./search-attributes.ts";
 
+/** The part of a process's log that a worker writes to. */
+export interface WorkerLog {
+  info(line: string): void;
+  warn(line: string): void;
+  warn(what: object, line: string): void;
+}
+
 /** What a worker runs. */
 export interface WorkerSettings {
   readonly taskQueue: string;
   readonly activities: object;
-  readonly log: { readonly info: (line: string) => void; readonly warn: (line: string) => void };
+  readonly log: WorkerLog;
 }
 
 /** A worker at work. `done` rejects where it fails beyond repair; `stop` lets running activities finish. */
@@ -31,7 +38,9 @@ const bundle = fileURLToPath(new URL("../gen/workflow-bundle.js", import.meta.ur
 export async function runWorker(temporal: TemporalClient, settings: WorkerSettings): Promise<RunningWorker> {
   Runtime.install({
     shutdownSignals: [],
-    logger: new DefaultLogger("WARN", ({ message }) => settings.log.warn(message)),
+    logger: new DefaultLogger("WARN", ({ message, meta }) =>
+      settings.log.warn({ err: meta?.error, workflowId: meta?.workflowId }, message),
+    ),
   });
   const connection = await connect(settings);
   await registerAttributes(temporal, settings);
