@@ -91,10 +91,11 @@ function createAnswerer(services: readonly DescService[]): (question: Question) 
   };
 }
 
+/** Each file after those that it imports. */
 function collect(file: DescFile, into: Map<string, DescFile>): void {
   if (into.has(file.proto.name)) return;
-  into.set(file.proto.name, file);
   for (const dependency of file.dependencies) collect(dependency, into);
+  into.set(file.proto.name, file);
 }
 
 function* symbolsOf(file: DescFile): Iterable<string> {
@@ -113,12 +114,14 @@ function* symbolsOf(file: DescFile): Iterable<string> {
   for (const one of file.extensions) yield one.typeName;
 }
 
-/** The file with all that it imports, so that a client needs one question for a service. */
+/** The file first, then all that it imports, each before its own imports: a client needs one question for a service. */
 function fileAnswer(file: DescFile | undefined, name: string): MessageResponse {
   if (file === undefined) return notFound(name);
   const needed = new Map<string, DescFile>();
   collect(file, needed);
-  const fileDescriptorProto = [...needed.values()].map(({ proto }) => toBinary(FileDescriptorProtoSchema, proto));
+  const fileDescriptorProto = [...needed.values()]
+    .reverse()
+    .map(({ proto }) => toBinary(FileDescriptorProtoSchema, proto));
   return { case: "fileDescriptorResponse", value: { fileDescriptorProto } };
 }
 

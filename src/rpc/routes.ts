@@ -57,6 +57,8 @@ interface CallState {
   pass: Pass | null;
   /** Whether the request has become a message: what fails from then on is no fault of the request. */
   read: boolean;
+  /** HTTP/1: what is left of a body that was refused midway stands in the way of the connection's next request. */
+  readonly oneRequestAtATime: boolean;
 }
 
 /** The adapter's options for these services. Unknown members of Connect's JSON are refused, as over REST. */
@@ -84,7 +86,12 @@ export function connectRoutes(bindings: readonly ServiceBinding[], parts: Connec
       retellLibraryErrors(
         context,
         () => state.read,
-        (error) => tell(state, error),
+        (error) => {
+          const told = tell(state, error);
+          if (told.code === "request_too_large" && state.oneRequestAtATime)
+            context.responseHeader.set("Connection", "close");
+          return told;
+        },
       );
       try {
         await admit(parts, operation, state, context.requestHeader, context.responseHeader);
@@ -107,10 +114,15 @@ export function connectRoutes(bindings: readonly ServiceBinding[], parts: Connec
   };
 }
 
-function newState(parts: ConnectParts, request: object): ContextValues {
+function newState(parts: ConnectParts, request: { readonly httpVersion: string }): ContextValues {
   const record = parts.recordOf(request);
   assert(record !== undefined, "a request came without the record of its port");
-  return createContextValues().set(stateKey, { record, pass: null, read: false });
+  return createContextValues().set(stateKey, {
+    record,
+    pass: null,
+    read: false,
+    oneRequestAtATime: request.httpVersion.startsWith("1."),
+  });
 }
 
 function stateOf(values: ContextValues | undefined): CallState {

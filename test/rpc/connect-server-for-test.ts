@@ -1,0 +1,121 @@
+/** A server of the Connect routes alone, on a free port, over HTTP/1.1 or HTTP/2, with implementations of the test's own. */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createHttp2Server, type ServerHttp2Session } from "node:http2";
+import type { AddressInfo } from "node:net";
+import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { InvoiceService } from "../../src/gen/proto/billing/v1/invoices_pb.ts";
+import { SubscriptionService } from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
+import { createCall } from "../../src/rpc/call.ts";
+import { createGate } from "../../src/rpc/gate.ts";
+import { healthRoutes } from "../../src/rpc/health.ts";
+import type { Idempotency } from "../../src/rpc/idempotency.ts";
+import { bind, type Implementation, planned } from "../../src/rpc/implementation.ts";
+import { observeCall } from "../../src/rpc/observe.ts";
+import { operationOf } from "../../src/rpc/operation.ts";
+import { reflectionRoutes } from "../../src/rpc/reflection.ts";
+import { createTell } from "../../src/rpc/refusals.ts";
+import { connectRoutes, type RequestRecord } from "../../src/rpc/routes.ts";
+import type { Admission } from "../../src/store/access.ts";
+import { accessOf } from "./admission-for-test.ts";
+
+type SubscriptionMethods = Implementation<typeof SubscriptionService>;
+
+/** What a test decides. */
+export interface ServerSettings {
+  readonly admission: () => Admission;
+  readonly idempotency?: Idempotency;
+  readonly create?: SubscriptionMethods["createSubscription"];
+  readonly list?: SubscriptionMethods["listSubscriptions"];
+  readonly isServing?: () => boolean;
+}
+
+/** A server and what it noted of its requests. */
+export interface TestServer {
+  readonly http1Url: string;
+  readonly http2Url: string;
+  readonly records: RequestRecord[];
+  readonly failures: unknown[];
+  readonly stop: () => Promise<void>;
+}
+
+/** Runs every request anew: idempotency has tests of its own. */
+const withoutKeys: Idempotency = {
+  run: async (_, execute) => ({ message: await execute(), replayed: false }),
+};
+
+/** Starts it with health and reflection beside. */
+export async function startServer(settings: ServerSettings): Promise<TestServer> {
+  const failures: unknown[] = [];
+  const records: RequestRecord[] = [];
+  const recordByRequest = new WeakMap<object, RequestRecord>();
+  const invoices = Object.fromEntries(InvoiceService.methods.map((method) => [method.localName, answerEmpty(method)]));
+  const subscriptions = {
+    ...Object.fromEntries(SubscriptionService.methods.map((method) => [method.localName, answerEmpty(method)])),
+    createSubscription: settings.create ?? (async () => ({})),
+    listSubscriptions: settings.list ?? (async () => ({})),
+  };
+  const bindings = [
+    bind(SubscriptionService, subscriptions as SubscriptionMethods),
+    bind(InvoiceService, invoices as Implementation<typeof InvoiceService>),
+  ];
+  const services = bindings.map(({ service }) => service);
+  const watchEveryMs = 20;
+  const stopping = new AbortController();
+  const adapter = connectNodeAdapter(
+    connectRoutes(bindings, {
+      gate: createGate({
+        access: { admit: (hash) => accessOf(settings.admission()).admit(hash) },
+        permits: () => null,
+      }),
+      call: createCall({
+        idempotency: settings.idempotency ?? withoutKeys,
+        observe: observeCall,
+        implementations: bindings,
+      }),
+      tell: createTell((error) => failures.push(error)),
+      recordOf: (request) => recordByRequest.get(request),
+      open: [
+        healthRoutes({
+          isServing: async () => settings.isServing?.() ?? true,
+          services: services.map(({ typeName }) => typeName),
+          watchEveryMs,
+        }),
+        reflectionRoutes(services),
+      ],
+      shutdownSignal: stopping.signal,
+    }),
+  );
+  const handle = (request: IncomingMessage, response: ServerResponse): void => {
+    const record: RequestRecord = { requestId: `request-${records.length + 1}`, organisationId: null, code: null };
+    records.push(record);
+    recordByRequest.set(request, record);
+    response.setHeader("Request-Id", record.requestId);
+    adapter(request, response);
+  };
+  const http1 = createServer(handle);
+  const http2 = createHttp2Server((request, response) => handle(request as never, response as never));
+  const sessions = new Set<ServerHttp2Session>();
+  http2.on("session", (session) => {
+    sessions.add(session);
+    session.once("close", () => sessions.delete(session));
+  });
+  const urlOf = (server: { address(): AddressInfo | string | null }) =>
+    `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  await Promise.all([http1, http2].map((server) => new Promise<void>((done) => server.listen(0, "127.0.0.1", done))));
+  return {
+    http1Url: urlOf(http1),
+    http2Url: urlOf(http2),
+    records,
+    failures,
+    stop: async () => {
+      stopping.abort();
+      http1.closeAllConnections();
+      for (const session of sessions) session.destroy();
+      await Promise.all([http1, http2].map((server) => new Promise((done) => server.close(done))));
+    },
+  };
+}
+
+function answerEmpty(method: Parameters<typeof operationOf>[0]) {
+  return operationOf(method).planned ? planned : async () => ({});
+}
