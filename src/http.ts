@@ -32,6 +32,8 @@ export interface HttpParts extends OwnPaths {
   readonly connect: (request: HttpRequest, response: HttpResponse) => void;
   /** Told once for every answered request but those of probes. */
   readonly log: (line: RequestLine) => void;
+  /** Told of an error that a handler let through; the client is told `internal_error`. */
+  readonly logFailure: (error: unknown, requestId: string) => void;
   readonly limits?: Partial<HttpLimits>;
 }
 
@@ -85,6 +87,8 @@ function http1Options(limits: HttpLimits) {
     requestTimeout: limits.requestMs,
     connectionsCheckingInterval: limits.checkEveryMs,
     keepAliveTimeout: limits.keepAliveMs,
+    // Node's own refusal would have neither an id nor a body; `exchanges` refuses instead.
+    requireHostHeader: false,
   };
 }
 

@@ -1,20 +1,12 @@
 /** The body of every failed request. Spec: Errors. */
 
-/** An error as it is told, whatever the protocol. */
-export interface ToldError {
-  readonly status: number;
-  readonly type: string;
-  readonly code: string;
-  readonly message: string;
-  /** The path of the field at fault; the member is absent where it is null. */
-  readonly param: string | null;
-  readonly requestId: string;
-  /** Becomes the header `Retry-After`; null for none. */
-  readonly retryAfterSeconds: number | null;
-}
+import type { Told } from "../rpc/refusals.ts";
+
+/** What stands in the body; status and `Retry-After` are told outside of it. */
+export type EnvelopeMembers = Pick<Told, "type" | "code" | "message" | "param" | "requestId">;
 
 /** The JSON text `{"error":{type, code, message, param?, request_id}}`. */
-export function errorEnvelope(error: ToldError): string {
+export function errorEnvelope(error: EnvelopeMembers): string {
   const { type, code, message, requestId } = error;
   const param = error.param ?? undefined;
   return JSON.stringify({ error: { type, code, message, param, request_id: requestId } });

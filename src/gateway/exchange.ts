@@ -25,8 +25,12 @@ export interface Exchange {
   readonly startedMs: number;
   /** `billing.v1.SubscriptionService/CreateSubscription`, once it is known. */
   operation: string | null;
+  /** `rest`, `connect`, `grpc` or `grpc-web`; null for the port's own paths. */
+  protocol: string | null;
   /** Whose key it was, once that is known. */
   organisationId: string | null;
+  /** The id of that key, never the key. */
+  apiKeyId: string | null;
   /** The error code of the answer, null for a success. */
   code: string | null;
   /** Its signal is aborted when the client goes away; made when a service method is called. */

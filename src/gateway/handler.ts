@@ -3,44 +3,32 @@
  * the order of decisions §1 and knows no billing word; gate and call are given.
  */
 import type { Message } from "@bufbuild/protobuf";
+import type { CallOperation } from "../rpc/call.ts";
+import type { Gate, SetHeader } from "../rpc/gate.ts";
 import type { Operation } from "../rpc/operation.ts";
-import { errorEnvelope, type ToldError } from "./error-envelope.ts";
+import type { Tell } from "../rpc/refusals.ts";
+import { errorEnvelope } from "./error-envelope.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "./exchange.ts";
 import { assertAnnouncedSize, assertJsonBody, hasBody, readBody } from "./read-body.ts";
 import { RequestFault } from "./request-fault.ts";
 import { respond } from "./respond.ts";
 import type { FindRoute, RouteMatch } from "./routes.ts";
 
-/** Sets a header field of the response, in the place of one of the same name. */
-export type SetHeader = (name: string, value: string) => void;
-
-/** What the gateway stands on; `Pass` is what the gate gives an admitted request. */
-export interface GatewayParts<Pass> {
+/** What the gateway stands on. */
+export interface GatewayParts {
   readonly findRoute: FindRoute;
-  /** Steps 2 to 5 of decisions §1, before the body is read: key, rate, scope, header `Idempotency-Key`. Throws its refusal. */
-  readonly pass: (
-    operation: Operation,
-    credentials: { readonly authorization: string | null; readonly idempotencyKey: string | null },
-    requestId: string,
-    setHeader: SetHeader,
-  ) => Promise<Pass>;
-  /** Validation, idempotency and the operation itself. Throws its refusal. */
-  readonly call: (
-    pass: Pass,
-    request: Message,
-    context: { readonly signal: AbortSignal; readonly setHeader: SetHeader },
-  ) => Promise<{ readonly message: object; readonly replayed: boolean }>;
-  /** Whose key it was, for the log. */
-  readonly organisationOf: (pass: Pass) => string;
-  /** Any error as it is told; what is no refusal is told as `internal_error`, and logged there. */
-  readonly tell: (error: unknown, requestId: string) => ToldError;
+  /** Steps 2 to 5 of decisions §1, before the body is read. */
+  readonly pass: Gate["pass"];
+  /** Validation, idempotency and the operation itself. */
+  readonly call: CallOperation;
+  readonly tell: Tell;
   /** A fault of the gateway's own as a refusal that `tell` understands. */
   readonly refusalOf: (fault: RequestFault) => Error;
 }
 
 /** The handler of every request that is none of the port's own paths. It answers all of them; it never throws. */
-export function restHandler<Pass>(
-  parts: GatewayParts<Pass>,
+export function restHandler(
+  parts: GatewayParts,
 ): (request: HttpRequest, response: HttpResponse, exchange: Exchange) => Promise<void> {
   return async (request, response, exchange) => {
     const headers = responseHeaders(exchange);
@@ -51,11 +39,11 @@ export function restHandler<Pass>(
       const { operation } = match.route;
       exchange.operation = operation.name;
       const pass = await parts.pass(operation, credentialsOf(request), exchange.requestId, setHeader);
-      exchange.organisationId = parts.organisationOf(pass);
+      exchange.organisationId = pass.caller.organisationId;
+      exchange.apiKeyId = pass.caller.apiKeyId;
       const message = await readRequest(match, request, response, exchange);
       exchange.abort = new AbortController();
-      const context = { signal: exchange.abort.signal, setHeader };
-      const answer = await parts.call(pass, message, context);
+      const answer = await parts.call(pass, message, { signal: exchange.abort.signal });
       const text = match.route.write(answer.message);
       if (answer.replayed) headers.push("Idempotent-Replayed", "true");
       respond(request, response, statusOf(operation, answer.message), headers, text);

@@ -48,15 +48,16 @@ function collected(request: HttpRequest): Promise<Uint8Array> {
       chunks.push(chunk);
       length += chunk.length;
       if (length <= maxBodyBytes) return;
-      request.off("data", onData);
-      request.pause();
+      request.off("data", onData).pause();
       reject(tooLarge());
     };
     const endedEarly = () => reject(new RequestFault("invalid_parameter", "The body ended early"));
     request.on("data", onData);
-    request.once("end", () => resolve(Buffer.concat(chunks, length)));
-    request.once("error", endedEarly);
     request.once("close", endedEarly);
+    request.once("end", () => {
+      request.off("close", endedEarly);
+      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length));
+    });
   });
 }
 

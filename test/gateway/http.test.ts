@@ -1,0 +1,258 @@
+/** One port answers REST, Connect, gRPC-Web and gRPC, over HTTP/1.1 and HTTP/2, in cleartext and TLS, and drains before it closes. */
+import { connect as connectHttp2, constants } from "node:http2";
+import { request as requestHttps } from "node:https";
+import { connect as connectTcp } from "node:net";
+import { createClient, type Transport } from "@connectrpc/connect";
+import {
+  connectNodeAdapter,
+  createConnectTransport,
+  createGrpcTransport,
+  createGrpcWebTransport,
+} from "@connectrpc/connect-node";
+import { afterEach, describe, expect, test } from "vitest";
+import { OrganisationService } from "../../src/gen/proto/billing/v1/organisation_pb.ts";
+import { exchangeOf } from "../../src/http/exchanges.ts";
+import type { HttpParts } from "../../src/http.ts";
+import { type Answer, startPort, type TestPort } from "./port-for-test.ts";
+import { certificate } from "./tls-for-test.ts";
+
+const organisation = { id: "o", object: "organisation", name: "Northwind" };
+const authorization = "Bearer sk_test_1";
+
+const opened: TestPort[] = [];
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((port) => port.stop({ graceMs: 200 })));
+});
+
+async function open(overrides: Partial<HttpParts> = {}, answer: Answer = () => ({ organisation })): Promise<TestPort> {
+  const port = await startPort(answer, overrides);
+  opened.push(port);
+  return port;
+}
+
+const connectHandler = connectNodeAdapter({
+  routes: (router) => router.service(OrganisationService, { getOrganisation: () => ({ organisation }) }),
+  fallback: (request, response) => {
+    response.writeHead(404, { "x-request": exchangeOf(request)?.requestId ?? "none" });
+    response.end();
+  },
+});
+
+async function http2Get(base: string, path: string, options: object = {}) {
+  const session = connectHttp2(base, options);
+  const stream = session.request({ ":path": path, authorization });
+  const { promise, resolve, reject } = Promise.withResolvers<{ headers: Record<string, unknown>; text: string }>();
+  let headers: Record<string, unknown> = {};
+  let text = "";
+  session.once("error", reject);
+  stream.once("error", reject);
+  stream.on("response", (received) => {
+    headers = received;
+  });
+  stream.setEncoding("utf8").on("data", (chunk: string) => {
+    text += chunk;
+  });
+  stream.once("end", () => resolve({ headers, text }));
+  stream.end();
+  try {
+    return await promise;
+  } finally {
+    session.close();
+  }
+}
+
+describe("in cleartext", () => {
+  test("REST over HTTP/1.1 and over HTTP/2 with prior knowledge give the same body", async () => {
+    const { base } = await open();
+    const first = await fetch(`${base}/v1/organisation`, { headers: { authorization } });
+    const second = await http2Get(base, "/v1/organisation");
+    expect(second.headers[":status"]).toBe(200);
+    expect(second.headers["request-id"]).toMatch(/^[0-9a-f-]{36}$/);
+    expect(second.text).toBe(await first.text());
+  });
+
+  test("the first bytes may come apart", async () => {
+    const { port } = await open();
+    const socket = connectTcp({ port, host: "127.0.0.1", noDelay: true });
+    let received = "";
+    socket.setEncoding("utf8").on("data", (chunk: string) => {
+      received += chunk;
+    });
+    // It begins as the HTTP/2 preface does.
+    socket.write("P");
+    socket.write("OST /v1/nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    await expect.poll(() => received).toMatch(/^HTTP\/1\.1 404 .*unknown_endpoint/s);
+  });
+
+  test.each<[string, (baseUrl: string) => Transport]>([
+    ["Connect over HTTP/1.1", (baseUrl) => createConnectTransport({ baseUrl, httpVersion: "1.1" })],
+    ["Connect over HTTP/2", (baseUrl) => createConnectTransport({ baseUrl, httpVersion: "2" })],
+    ["gRPC-Web over HTTP/1.1", (baseUrl) => createGrpcWebTransport({ baseUrl, httpVersion: "1.1" })],
+    ["gRPC over HTTP/2", (baseUrl) => createGrpcTransport({ baseUrl })],
+  ])("%s is answered, with a Request-Id", async (_name, transport) => {
+    const port = await open({ connect: connectHandler });
+    let requestId: string | null = null;
+    const client = createClient(OrganisationService, transport(port.base));
+    const answer = await client.getOrganisation(
+      {},
+      {
+        onHeader: (headers) => {
+          requestId = headers.get("request-id");
+        },
+      },
+    );
+    expect(answer.organisation).toMatchObject(organisation);
+    await expect.poll(() => port.lines).toMatchObject([{ requestId, protocol: "connect", answered: true }]);
+  });
+
+  test("the handler of procedures can know the exchange of a request, and no other path reaches it", async () => {
+    const { base } = await open({ connect: connectHandler });
+    const unknown = await fetch(`${base}/billing.v1.NoService/Get`);
+    expect(unknown.headers.get("x-request")).toBe(unknown.headers.get("request-id"));
+    for (const path of ["/billing/Get", "/a.b", "/a.b/C/d", "/api/billing.v1.OrganisationService/GetOrganisation"]) {
+      const response = await fetch(base + path);
+      expect([response.status, response.headers.has("x-request")]).toEqual([404, false]);
+    }
+  });
+
+  test("a procedure asked for without a host is an error of one request, not of the process", async () => {
+    const { port, base } = await open({ connect: connectHandler });
+    const socket = connectTcp({ port, host: "127.0.0.1" });
+    let received = "";
+    socket.setEncoding("utf8").on("data", (chunk: string) => {
+      received += chunk;
+    });
+    socket.write("GET /billing.v1.OrganisationService/GetOrganisation HTTP/1.0\r\n\r\n");
+    await expect.poll(() => received).toMatch(/internal_error/);
+    expect((await fetch(`${base}/healthz`)).status).toBe(200);
+  });
+});
+
+describe("over TLS", () => {
+  test("HTTP/1.1 and HTTP/2 share the port", async () => {
+    const { base, port } = await open({ tls: certificate });
+    const second = await http2Get(base, "/v1/organisation", { ca: certificate.cert });
+    expect(second.headers[":status"]).toBe(200);
+    const { promise, resolve, reject } = Promise.withResolvers<{ status?: number; version: string }>();
+    const options = { port, host: "127.0.0.1", path: "/v1/organisation", ca: certificate.cert, agent: false as const };
+    requestHttps({ ...options, headers: { authorization } }, (response) => {
+      response.resume();
+      resolve({ status: response.statusCode ?? 0, version: response.httpVersion });
+    })
+      .once("error", reject)
+      .end();
+    expect(await promise).toEqual({ status: 200, version: "1.1" });
+  });
+});
+
+describe("the port's own paths", () => {
+  test("the OpenAPI document is public, uncounted, and known by its ETag", async () => {
+    const { base } = await open();
+    for (const path of ["/v1/openapi.json", "/api/v1/openapi.json"]) {
+      const whole = await fetch(base + path);
+      expect([whole.status, whole.headers.get("etag"), await whole.text()]).toEqual([
+        200,
+        `"abc"`,
+        `{"openapi":"3.1.0"}`,
+      ]);
+      expect(whole.headers.has("request-id")).toBe(true);
+      expect(whole.headers.has("ratelimit-limit")).toBe(false);
+    }
+    const ask = (tag: string) => fetch(`${base}/v1/openapi.json`, { headers: { "if-none-match": tag } });
+    for (const tag of [`"abc"`, `W/"abc"`, `"x", "abc"`, "*"]) {
+      const known = await ask(tag);
+      expect([known.status, await known.text(), known.headers.has("request-id")]).toEqual([304, "", true]);
+    }
+    expect((await ask(`"abd"`)).status).toBe(200);
+    expect((await fetch(`${base}/v1/openapi.json`, { method: "POST" })).status).toBe(404);
+  });
+
+  test("readiness tells each part, and only a required one makes it negative", async () => {
+    const failing = () => Promise.reject(new Error("password in here"));
+    const fine = async () => {};
+    const waiting = await open({
+      checks: { database: { required: true, check: fine }, temporal: { required: false, check: failing } },
+    });
+    const ready = await fetch(`${waiting.base}/readyz`);
+    expect([ready.status, await ready.json()]).toEqual([
+      200,
+      { status: "ready", checks: { database: "ok", temporal: "failed" } },
+    ]);
+    const broken = await open({ checks: { database: { required: true, check: failing } } });
+    const notReady = await fetch(`${broken.base}/readyz`);
+    expect([notReady.status, await notReady.json()]).toEqual([
+      503,
+      { status: "not_ready", checks: { database: "failed" } },
+    ]);
+    expect((await fetch(`${broken.base}/healthz`)).status).toBe(200);
+    expect(broken.lines).toEqual([]);
+  });
+
+  test("metrics are served in their own type", async () => {
+    const { base } = await open();
+    const response = await fetch(`${base}/metrics`);
+    expect([response.headers.get("content-type"), await response.text()]).toEqual(["text/plain", "up 1\n"]);
+  });
+});
+
+test("a taken port is an error that names the setting", async () => {
+  const { port } = await open();
+  const second = open({ port });
+  await expect(second).rejects.toThrow(
+    `Port ${port} on 127.0.0.1 is taken by another process: set API_PORT to a free one`,
+  );
+});
+
+describe("stopping", () => {
+  async function slowPort() {
+    const entered = Promise.withResolvers<void>();
+    const release = Promise.withResolvers<void>();
+    const port = await startPort(async () => {
+      entered.resolve();
+      await release.promise;
+      return { organisation };
+    });
+    return { port, entered: entered.promise, release: release.resolve };
+  }
+
+  test("open requests of both versions finish, idle connections do not hold it up, new ones are not taken", async () => {
+    const { port, entered, release } = await slowPort();
+    await fetch(`${port.base}/healthz`).then((response) => response.text());
+    const silent = connectTcp({ port: port.port, host: "127.0.0.1" });
+    await new Promise((resolve) => silent.once("connect", resolve));
+    const first = fetch(`${port.base}/v1/organisation`, { headers: { authorization } });
+    const second = http2Get(port.base, "/v1/organisation");
+    await entered;
+    await expect.poll(() => port.calls.length).toBe(2);
+    const stopped = port.stop({ graceMs: 10_000 });
+    await expect(fetch(`${port.base}/healthz`)).rejects.toThrow();
+    release();
+    expect((await first).status).toBe(200);
+    expect((await second).headers[":status"]).toBe(200);
+    await stopped;
+  });
+
+  test("what does not finish in time is ended", async () => {
+    const { port, entered } = await slowPort();
+    const request = fetch(`${port.base}/v1/organisation`, { headers: { authorization } });
+    const ended = expect(request).rejects.toThrow();
+    await entered;
+    await port.stop({ graceMs: 50 });
+    await ended;
+  });
+
+  test("a session is told to go", async () => {
+    const { port, entered, release } = await slowPort();
+    const session = connectHttp2(port.base);
+    const goaway = new Promise((resolve) => session.once("goaway", resolve));
+    const stream = session.request({ ":path": "/v1/organisation", authorization });
+    const status = new Promise((resolve) => stream.once("response", (headers) => resolve(headers[":status"])));
+    stream.resume();
+    await entered;
+    const stopped = port.stop({ graceMs: 10_000 });
+    expect(await goaway).toBe(constants.NGHTTP2_NO_ERROR);
+    release();
+    expect(await status).toBe(200);
+    await stopped;
+  });
+});

@@ -1,0 +1,83 @@
+/** Exact paths lead to their operation, and nothing else does. decisions §1. */
+import { describe, expect, test } from "vitest";
+import { compileRoutes } from "../../src/gateway/routes.ts";
+import { operationsOf } from "../../src/rpc/operation.ts";
+import { operations, services } from "./port-for-test.ts";
+
+const find = compileRoutes(operations);
+const id = "6f1ed002-ab59-5d6e-9e0f-1c7a3f0d9b11";
+
+describe("every path of the specification leads to its operation", () => {
+  test.each([
+    ["GET", "/v1/organisation", "billing.v1.OrganisationService/GetOrganisation", []],
+    ["GET", "/v1/customers", "billing.v1.CustomerService/ListCustomers", []],
+    ["POST", "/v1/customers", "billing.v1.CustomerService/CreateCustomer", []],
+    ["GET", "/v1/plans", "billing.v1.PlanService/ListPlans", []],
+    ["GET", `/v1/plans/${id}`, "billing.v1.PlanService/GetPlan", [id]],
+    ["GET", "/v1/charges", "billing.v1.ChargeService/ListCharges", []],
+    ["GET", "/v1/subscriptions", "billing.v1.SubscriptionService/ListSubscriptions", []],
+    ["POST", "/v1/subscriptions", "billing.v1.SubscriptionService/CreateSubscription", []],
+    ["POST", `/v1/subscriptions/${id}/units`, "billing.v1.SubscriptionService/ChangeUnits", [id]],
+    ["POST", `/v1/subscriptions/${id}/end`, "billing.v1.SubscriptionService/EndSubscription", [id]],
+    ["POST", `/v1/subscriptions/${id}/restore`, "billing.v1.SubscriptionService/RestoreSubscription", [id]],
+    ["GET", "/v1/invoices", "billing.v1.InvoiceService/ListInvoices", []],
+    ["POST", "/v1/usage_events", "billing.v1.UsageService/ReportUsage", []],
+  ])("%s %s", (verb, path, name, parameters) => {
+    const match = find(verb, path);
+    expect(match?.route.operation.name).toBe(name);
+    expect(match?.parameters).toEqual(parameters);
+  });
+});
+
+describe("a path that is not exactly one of them is none", () => {
+  test.each([
+    ["GET", ""],
+    ["GET", "/"],
+    ["GET", "/v1"],
+    ["GET", "/v1/"],
+    ["GET", "/v1/organisation/"],
+    ["GET", "//v1/organisation"],
+    ["GET", "/v1//organisation"],
+    ["GET", "/v1/Organisation"],
+    ["GET", "/v1/%6frganisation"],
+    ["GET", "/v1/organisation;a=b"],
+    ["GET", "/v1/plans/"],
+    ["GET", `/v1/plans/${id}/`],
+    ["GET", `/v1/plans/${id}/units`],
+    ["GET", "/v2/organisation"],
+    ["GET", "v1/organisation"],
+    ["HEAD", "/v1/organisation"],
+    ["OPTIONS", "/v1/organisation"],
+    ["PUT", "/v1/customers"],
+    ["PATCH", `/v1/subscriptions/${id}`],
+    ["DELETE", `/v1/subscriptions/${id}`],
+    ["get", "/v1/organisation"],
+    ["POST", `/v1/subscriptions//units`],
+    ["GET", "/v1/__proto__"],
+  ])("%s %s", (verb, path) => {
+    expect(find(verb, path)).toBeNull();
+  });
+});
+
+test("a parameter is percent-decoded once; what cannot be decoded stays as it was sent", () => {
+  const parameterOf = (word: string) => find("GET", `/v1/plans/${word}`)?.parameters[0];
+  expect(parameterOf("a%2Fb%2525")).toBe("a/b%25");
+  expect(parameterOf("%zz")).toBe("%zz");
+  expect(parameterOf("%00")).toBe("%00");
+});
+
+test("planned operations have no path", () => {
+  const real = operationsOf(services);
+  const findReal = compileRoutes(real);
+  const planned = real.filter((operation) => operation.planned).map(({ name }) => name);
+  for (const { name, verb, path } of [
+    { name: "billing.v1.UsageService/ReportUsage", verb: "POST", path: "/v1/usage_events" },
+    { name: "billing.v1.SubscriptionService/ChangeUnits", verb: "POST", path: `/v1/subscriptions/${id}/units` },
+  ]) {
+    expect(findReal(verb, path) === null).toBe(planned.includes(name));
+  }
+});
+
+test("two operations on one path are refused at the start", () => {
+  expect(() => compileRoutes([...operations, ...operations])).toThrow(/two operations/);
+});

@@ -1,0 +1,23 @@
+/** A key and certificate for 127.0.0.1 that only tests trust, valid until 2126. */
+
+/** PEM texts, made with `openssl req -x509 -newkey ec`. */
+export const certificate = {
+  key: `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgKNgTNg1aXQoRVy6M
+OA79F5xZ5L470iK092L/obOSBi2hRANCAASE7xVL7hwMhxbXKi/PeIYhce7OzHPK
+OmtOR3Q5YNBhQuzwnbnegl2aVzbYJ064EUx9Y+f+e1UqhtRX8QlxlRqB
+-----END PRIVATE KEY-----
+`,
+  cert: `-----BEGIN CERTIFICATE-----
+MIIBnDCCAUGgAwIBAgIUR4bSywyh5LzDHxYCO7tS/VnPS5MwCgYIKoZIzj0EAwIw
+FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTA5NDgzM1oYDzIxMjYxMDI4
+MDk0ODMzWjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+PQMBBwNCAASE7xVL7hwMhxbXKi/PeIYhce7OzHPKOmtOR3Q5YNBhQuzwnbnegl2a
+VzbYJ064EUx9Y+f+e1UqhtRX8QlxlRqBo28wbTAdBgNVHQ4EFgQUgMno6wKYZh8t
+H+8RHGzmGU3v41gwHwYDVR0jBBgwFoAUgMno6wKYZh8tH+8RHGzmGU3v41gwDwYD
+VR0TAQH/BAUwAwEB/zAaBgNVHREEEzARhwR/AAABgglsb2NhbGhvc3QwCgYIKoZI
+zj0EAwIDSQAwRgIhAOa+UsVb9rPy8uY4Zxim56ad7SbJXvhxZUb05QuGVmdkAiEA
+u69LRUFUP3sRgoanTnoUtXgQMyOLgoNHLkGlVXq+h7g=
+-----END CERTIFICATE-----
+`,
+};
