@@ -1,0 +1,225 @@
+/**
+ * The whole service as processes of its own, for tests that speak HTTP: a database, a demo ledger with faults, an API and a
+ * worker that can be killed and started again, and organisations in it.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { setTimeout as wait } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import pg from "pg";
+import { type DemoOrganisation, type MadeOrganisation, makeDemoOrganisation } from "../../src/embedded/first-data.ts";
+import { startDemoLedger } from "../../src/ledger/demo/server.ts";
+import { createPool } from "../../src/store/pool.ts";
+import { createSealing } from "../../src/store/sealing.ts";
+import { createSettingUp } from "../../src/store/setting-up.ts";
+import { freshDatabase } from "./database.ts";
+import { freePort } from "./ports.ts";
+import { temporalForTest } from "./temporal.ts";
+
+/** An answer, read to its end. `json` is undefined where the body is no JSON. */
+export interface Answered {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: answers of every shape are looked into by tests
+  readonly json: any;
+}
+
+/** What a request has beside verb and path. `body` is sent as JSON, or as it is where it is text. */
+export interface Asked {
+  readonly key?: string;
+  readonly idempotencyKey?: string;
+  readonly body?: unknown;
+  readonly headers?: Record<string, string>;
+}
+
+/** A process that can be ended in either way and started again, with other settings if wanted. */
+export interface TestProcess {
+  start(env?: NodeJS.ProcessEnv): Promise<void>;
+  /** SIGKILL; returns once it is gone. */
+  kill(): Promise<void>;
+  /** SIGTERM; returns once it is gone. */
+  stop(): Promise<void>;
+  /** Resolves when the running process ends by itself. */
+  exited(): Promise<void>;
+  /** Everything that it wrote since its last start. */
+  output(): string;
+}
+
+/** The service under test. */
+export interface TestSystem {
+  readonly baseUrl: string;
+  readonly demoUrl: string;
+  readonly databaseUrl: string;
+  readonly temporal: { readonly address: string; readonly namespace: string };
+  /** For looking into the database. */
+  readonly pool: pg.Pool;
+  readonly api: TestProcess;
+  readonly worker: TestProcess;
+  /** Makes an organisation with plans, charges and customers (`demo-catalogue.ts`); `changes` are columns of organisations. */
+  organisation(settings?: Partial<DemoOrganisation>, changes?: Record<string, unknown>): Promise<MadeOrganisation>;
+  ask(verb: string, path: string, asked?: Asked): Promise<Answered>;
+  /** Orders faults of the demo ledger; `clearFaults` takes them back. */
+  fault(fault: object): Promise<void>;
+  clearFaults(): Promise<void>;
+  /** The sales invoices that an organisation's tenant has in the ledger. */
+  ledgerInvoices(tenantId: string): Promise<readonly { readonly number: string; readonly status: string }[]>;
+  /** Stops and starts the demo ledger, on the same port and with the same books. */
+  stopLedger(): Promise<void>;
+  startLedger(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** What a system starts with. The rate limit is high unless a test is about it. */
+export interface SystemSettings {
+  readonly env?: NodeJS.ProcessEnv;
+  /** Processes that are not started at first. */
+  readonly without?: readonly ("api" | "worker")[];
+}
+
+/** How long anything that comes by itself is waited for: a loaded machine with two cores is slow. */
+const patienceMs = 60_000;
+
+/** Waits until the condition holds, looking often; fails with `what` after a minute. */
+export async function until<T>(what: string, look: () => Promise<T | false | null | undefined>): Promise<T> {
+  const end = performance.now() + patienceMs;
+  for (;;) {
+    const found = await look();
+    if (found) return found;
+    if (performance.now() > end) throw new Error(`waited in vain until ${what}`);
+    await wait(25);
+  }
+}
+
+/** Starts a system of its own. */
+export async function startSystem(settings: SystemSettings = {}): Promise<TestSystem> {
+  const database = await freshDatabase();
+  const temporal = await temporalForTest();
+  const ledgerPort = await freePort();
+  const startLedger = () => startDemoLedger({ databaseUrl: database.url, port: ledgerPort, faults: true });
+  let ledger: Awaited<ReturnType<typeof startLedger>> | null = await startLedger();
+  const demoUrl = ledger.url;
+  const secretKey = randomBytes(32);
+  const apiPort = await freePort();
+  const baseUrl = `http://127.0.0.1:${apiPort}`;
+  const env: NodeJS.ProcessEnv = {
+    ...process.env,
+    DATABASE_URL: database.url,
+    TEMPORAL_ADDRESS: temporal.address,
+    TEMPORAL_NAMESPACE: temporal.namespace,
+    SECRET_KEY: secretKey.toString("base64"),
+    API_PORT: String(apiPort),
+    RATE_LIMIT_PER_MINUTE: "100000",
+    LEDGER_CALL_SECONDS: "2",
+    ...settings.env,
+  };
+  const pool = createPool({ databaseUrl: database.url, size: 4, name: "test" }, () => undefined);
+  const settingUp = createSettingUp(pool, createSealing(secretKey));
+  const api = testProcess("server.ts", env, async () => (await fetch(`${baseUrl}/readyz`)).status === 200);
+  const worker = testProcess("worker.ts", env, async (output) => output.includes('"started"'));
+  const admin = async (verb: string, path: string, body?: object): Promise<Response> => {
+    const answer = await fetch(`${demoUrl}/demo/${path}`, {
+      method: verb,
+      headers: { "content-type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    if (!answer.ok) throw new Error(`demo ledger: ${answer.status} ${await answer.text()}`);
+    return answer;
+  };
+  const system: TestSystem = {
+    baseUrl,
+    demoUrl,
+    databaseUrl: database.url,
+    temporal,
+    pool,
+    api,
+    worker,
+    organisation: async (own = {}, changes = {}) => {
+      const defaults = { name: "Northwind", livemode: true, timezone: "Pacific/Auckland", currency: "NZD" };
+      const made = await makeDemoOrganisation(settingUp, demoUrl, { ...defaults, ...own });
+      for (const [column, value] of Object.entries(changes)) {
+        const text = `UPDATE organisations SET ${pg.escapeIdentifier(column)} = $2 WHERE id = $1`;
+        await pool.query(text, [made.organisationId, value]);
+      }
+      return made;
+    },
+    ask: (verb, path, asked) => ask(`${baseUrl}${path}`, verb, asked),
+    fault: async (fault) => void (await admin("POST", "faults", fault)),
+    clearFaults: async () => void (await admin("DELETE", "faults")),
+    ledgerInvoices: async (tenantId) => {
+      const { rows } = await pool.query<{ number: string; status: string }>(
+        "SELECT number, status FROM demo_ledger.invoices WHERE tenant_id = $1 ORDER BY number",
+        [tenantId],
+      );
+      return rows;
+    },
+    stopLedger: async () => {
+      await ledger?.stop();
+      ledger = null;
+    },
+    startLedger: async () => {
+      ledger ??= await startLedger();
+    },
+    stop: async () => {
+      await Promise.all([api.stop(), worker.stop()]);
+      await settingUp.close();
+      await pool.end();
+      await ledger?.stop();
+      await database.drop();
+    },
+  };
+  const wanted = [api, worker].filter((_, index) => !settings.without?.includes(index === 0 ? "api" : "worker"));
+  await Promise.all(wanted.map((each) => each.start()));
+  return system;
+}
+
+async function ask(url: string, verb: string, asked: Asked = {}): Promise<Answered> {
+  const headers = new Headers(asked.headers);
+  if (asked.key !== undefined) headers.set("Authorization", `Bearer ${asked.key}`);
+  if (asked.idempotencyKey !== undefined) headers.set("Idempotency-Key", asked.idempotencyKey);
+  const body = asked.body === undefined || typeof asked.body === "string" ? asked.body : JSON.stringify(asked.body);
+  if (body !== undefined && !headers.has("Content-Type")) headers.set("Content-Type", "application/json");
+  const answer = await fetch(url, { method: verb, headers, ...(body === undefined ? {} : { body }) });
+  const text = await answer.text();
+  return { status: answer.status, headers: answer.headers, text, json: parse(text) };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function testProcess(
+  script: string,
+  base: NodeJS.ProcessEnv,
+  isReady: (output: string) => Promise<boolean>,
+): TestProcess {
+  const path = fileURLToPath(new URL(`../../src/${script}`, import.meta.url));
+  let child: ChildProcess | null = null;
+  let gone: Promise<void> = Promise.resolve();
+  let output = "";
+  const end = async (signal: NodeJS.Signals) => {
+    child?.kill(signal);
+    await gone;
+  };
+  return {
+    start: async (env = {}) => {
+      output = "";
+      const own = spawn(process.execPath, [path], { env: { ...base, ...env }, stdio: ["ignore", "pipe", "pipe"] });
+      child = own;
+      for (const stream of [own.stdout, own.stderr]) stream.on("data", (chunk) => (output += String(chunk)));
+      gone = new Promise((resolve) => own.once("exit", () => resolve()));
+      await until(`${script} is ready: ${output}`, async () => {
+        if (own.exitCode !== null) throw new Error(`${script} ended with ${own.exitCode}: ${output}`);
+        return isReady(output).catch(() => false);
+      });
+    },
+    kill: () => end("SIGKILL"),
+    stop: () => end("SIGTERM"),
+    exited: () => gone,
+    output: () => output,
+  };
+}
