@@ -179,6 +179,13 @@ describe("the content of a body", () => {
     expect((await post("/v1/subscriptions", "{}", { "content-encoding": "identity" })).status).toBe(422);
   });
 
+  test("a body of any size arrives whole, over new connections and kept ones", async () => {
+    for (const length of [0, 1, 1_000, 16_384, 65_535, 65_536, 100_000, 500_000, 1_000_000]) {
+      await post("/v1/subscriptions", JSON.stringify({ label: "é".repeat(length / 2) }));
+      expect(port.calls.pop()?.request).toMatchObject({ label: "é".repeat(length / 2) });
+    }
+  });
+
   test("an absent body is an empty object only where the operation says so", async () => {
     const headers = { "content-type": "application/json" };
     expect((await send(`/v1/subscriptions/${id}/restore`, { method: "POST" })).status).toBe(200);

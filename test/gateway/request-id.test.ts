@@ -1,0 +1,16 @@
+/** Request ids are UUIDs of version 7: unique, and in the order of time. RFC 9562, 5.7. */
+import { expect, test } from "vitest";
+import { newRequestId } from "../../src/http/request-id.ts";
+
+test("ids are of version 7, unique also beyond one fill of the pool, and begin with the time", () => {
+  const before = Date.now();
+  const ids = Array.from({ length: 5_000 }, newRequestId);
+  const after = Date.now();
+  expect(new Set(ids).size).toBe(ids.length);
+  for (const id of ids) {
+    expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    const timeMs = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+    expect(timeMs).toBeGreaterThanOrEqual(before);
+    expect(timeMs).toBeLessThanOrEqual(after);
+  }
+});
