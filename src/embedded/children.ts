@@ -1,6 +1,6 @@
 /** Programs of this repository run as child processes with the same Node: started, watched, drained and ended. */
 import { spawn } from "node:child_process";
-import { mkdir, open, readFile } from "node:fs/promises";
+import { mkdir, open, readFile, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import { endProcess, isAlive } from "./process.ts";
 
@@ -26,9 +26,13 @@ export interface Child {
 /** Enough lines to hold an error with its stack. */
 const lastLines = 20;
 
-/** Starts the program; its output goes to `logFile`, which is begun anew. Resolves when the process exists, not when it is ready. */
+/** Starts the program; its output goes to `logFile`, begun anew with the earlier one kept beside it. Resolves when the process exists, not when it is ready. */
 export async function startChild({ name, script, env, logFile, drainMs }: ChildSettings): Promise<Child> {
   await mkdir(dirname(logFile), { recursive: true });
+  // Someone may come for the log of a run that went wrong after having started the next.
+  await rename(logFile, `${logFile}.previous`).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "ENOENT") throw error;
+  });
   const output = await open(logFile, "w", 0o600);
   // Detached: Ctrl-C reaches the whole foreground group at once, but these are to end in order.
   const child = spawn(process.execPath, [script], { env, detached: true, stdio: ["ignore", output.fd, output.fd] });
