@@ -5,6 +5,7 @@
 import { type DescFile, type DescService, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { Code } from "@connectrpc/connect";
+import { Health } from "../gen/proto/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../gen/proto/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionAlpha } from "../gen/proto/grpc/reflection/v1alpha/reflection_pb.ts";
 import type { OpenRoutes } from "./routes.ts";
@@ -30,9 +31,9 @@ type MessageResponse =
   | { case: "listServicesResponse"; value: { service: { name: string }[] } }
   | { case: "errorResponse"; value: { errorCode: number; errorMessage: string } };
 
-/** Registers reflection over these services, the files that they need included, and over itself. */
+/** Registers reflection over these services, the files that they need included, and over health and itself. */
 export function reflectionRoutes(services: readonly DescService[]): OpenRoutes {
-  const all = [...services, ServerReflection, ServerReflectionAlpha];
+  const all = [...services, Health, ServerReflection, ServerReflectionAlpha];
   const answer = createAnswerer(all);
   const reply = <Q extends Question>(question: Q) => ({
     validHost: question.host,

@@ -1,0 +1,66 @@
+/** The settings: defaults, and errors that name the setting and tell no secret. */
+import { describe, expect, test } from "vitest";
+import { readConfig } from "../src/config.ts";
+
+const database = { DATABASE_URL: "postgresql://user:hunter2@localhost:5432/billing" };
+
+describe("the settings", () => {
+  test("have a default for everything but the database", () => {
+    expect(readConfig(database)).toMatchObject({
+      api: {
+        host: "127.0.0.1",
+        port: 8080,
+        tls: null,
+        grpcReflection: true,
+        rateLimitPerMinute: 120,
+        shutdownMs: 20_000,
+      },
+      database: { url: database.DATABASE_URL, poolSize: 10 },
+      taskQueue: "billing",
+      secretKey: null,
+      logLevel: "info",
+      crashAt: null,
+    });
+  });
+
+  test("take what is set, and an empty value as not set", () => {
+    const secret = Buffer.alloc(32, 7);
+    const config = readConfig({
+      ...database,
+      API_PORT: "0",
+      API_HOST: "0.0.0.0",
+      GRPC_REFLECTION: "off",
+      DATABASE_POOL_SIZE: "25",
+      LOG_LEVEL: "",
+      SECRET_KEY: secret.toString("base64"),
+      BILLING_CRASH_AT: "before-commit",
+    });
+    expect(config).toMatchObject({
+      api: { host: "0.0.0.0", port: 0, grpcReflection: false },
+      database: { poolSize: 25 },
+      logLevel: "info",
+      crashAt: "before-commit",
+    });
+    expect(config.secretKey).toEqual(secret);
+  });
+
+  test.each([
+    ["DATABASE_URL", ""],
+    ["DATABASE_URL", "mysql://user:hunter2@localhost/x"],
+    ["DATABASE_URL", "hunter2"],
+    ["API_PORT", "65536"],
+    ["API_PORT", "80a"],
+    ["DATABASE_POOL_SIZE", "0"],
+    ["RATE_LIMIT_PER_MINUTE", "-1"],
+    ["GRPC_REFLECTION", "yes"],
+    ["LOG_LEVEL", "loud"],
+    ["SECRET_KEY", "hunter2"],
+    ["SECRET_KEY", Buffer.alloc(31).toString("base64")],
+    ["TLS_CERT_FILE", "/nowhere.pem"],
+    ["TLS_KEY_FILE", "/nowhere.pem"],
+  ])("refuse a wrong %s (%j) by its name", (name, value) => {
+    const read = () => readConfig({ ...database, [name]: value });
+    expect(read).toThrow(name);
+    expect(read).not.toThrow("hunter2");
+  });
+});

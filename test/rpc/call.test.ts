@@ -1,0 +1,122 @@
+/** The order inside a call, and what a call does with errors. decisions §1, steps 6 to 8. */
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, test } from "vitest";
+import { Refusal } from "../../src/domain/refusal.ts";
+import { OrganisationService } from "../../src/gen/proto/billing/v1/organisation_pb.ts";
+import {
+  CreateSubscriptionRequestSchema,
+  SubscriptionService,
+} from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
+import { createCall } from "../../src/rpc/call.ts";
+import type { Call } from "../../src/rpc/caller.ts";
+import type { Idempotency } from "../../src/rpc/idempotency.ts";
+import { bind, type Implementation, planned } from "../../src/rpc/implementation.ts";
+import { observeCall } from "../../src/rpc/observe.ts";
+import { operationOf } from "../../src/rpc/operation.ts";
+import { createSubscription, listSubscriptions, passOf } from "./admission-for-test.ts";
+
+type Methods = Implementation<typeof SubscriptionService>;
+
+const notPlanned = Object.fromEntries(
+  SubscriptionService.methods.map((method) => [
+    method.localName,
+    operationOf(method).planned ? planned : async () => ({}),
+  ]),
+) as Methods;
+
+const { signal } = new AbortController();
+const request = create(CreateSubscriptionRequestSchema, { customerCode: "acme", planCode: "pro" });
+const wrong = create(CreateSubscriptionRequestSchema, { customerCode: "", planCode: "pro" });
+
+function callWith(methods: Partial<Methods>, idempotency: Idempotency) {
+  return createCall({
+    idempotency,
+    observe: observeCall,
+    implementations: [bind(SubscriptionService, { ...notPlanned, ...methods })],
+  });
+}
+
+/** Notes what was asked of it. */
+function recording(): Idempotency & { readonly keys: string[] } {
+  const keys: string[] = [];
+  return {
+    keys,
+    run: async ({ idempotencyKey }, execute) => {
+      keys.push(idempotencyKey);
+      return { message: await execute(), replayed: false };
+    },
+  };
+}
+
+describe("a call", () => {
+  test("runs the method with its caller, request id, key and signal", async () => {
+    const calls: Call[] = [];
+    const call = callWith(
+      {
+        createSubscription: async (_, given) => {
+          calls.push(given);
+          return {};
+        },
+      },
+      recording(),
+    );
+    const pass = passOf(createSubscription, "order-1");
+    const answer = await call(pass, request, { signal });
+    expect(answer.replayed).toBe(false);
+    expect(answer.message.$typeName).toBe("billing.v1.CreateSubscriptionResponse");
+    expect(calls).toEqual([{ caller: pass.caller, requestId: "request-1", idempotencyKey: "order-1", signal }]);
+  });
+
+  test("refuses an invalid request before its key is touched", async () => {
+    const idempotency = recording();
+    const call = callWith({}, idempotency);
+    await expect(call(passOf(createSubscription, "order-1"), wrong, { signal })).rejects.toMatchObject({
+      code: "invalid_parameter",
+      param: "customer_code",
+    });
+    expect(idempotency.keys).toEqual([]);
+  });
+
+  test("without a key does not touch idempotency", async () => {
+    const idempotency = recording();
+    await callWith({}, idempotency)(passOf(createSubscription), request, { signal });
+    expect(idempotency.keys).toEqual([]);
+  });
+
+  test("of a read that lost the database decided nothing; of a write nobody knows", async () => {
+    const lost = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
+    const failing = () => Promise.reject(lost);
+    const call = callWith({ createSubscription: failing, listSubscriptions: failing }, recording());
+    const list = create(SubscriptionService.method.listSubscriptions.input);
+    await expect(call(passOf(listSubscriptions), list, { signal })).rejects.toMatchObject({
+      code: "temporarily_unavailable",
+      cause: lost,
+    });
+    await expect(call(passOf(createSubscription, "order-1"), request, { signal })).rejects.toBe(lost);
+  });
+
+  test("passes a method's refusal on as it is", async () => {
+    const refusal = new Refusal("plan_not_active", "No", "plan_code");
+    const call = callWith({ createSubscription: () => Promise.reject(refusal) }, recording());
+    await expect(call(passOf(createSubscription, "order-1"), request, { signal })).rejects.toBe(refusal);
+  });
+
+  test("of a method that is only planned is an unknown endpoint", async () => {
+    const changeUnits = operationOf(SubscriptionService.method.changeUnits);
+    const message = create(changeUnits.method.input, { id: "x", units: 1 });
+    await expect(callWith({}, recording())(passOf(changeUnits), message, { signal })).rejects.toMatchObject({
+      code: "unknown_endpoint",
+    });
+  });
+});
+
+test("an implementation that disagrees with the option planned stops the start", () => {
+  expect(() => callWith({ createSubscription: planned }, recording())).toThrow(/planned/);
+  expect(() =>
+    createCall({
+      idempotency: recording(),
+      observe: observeCall,
+      implementations: [bind(OrganisationService, {} as never)],
+    }),
+  ).toThrow(/no implementation/);
+});
