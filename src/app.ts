@@ -5,6 +5,7 @@ import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { createSettlement } from "./activities/settlement.ts";
 import type { Config } from "./config.ts";
 import { Refusal } from "./domain/refusal.ts";
+import type { HttpRequest, HttpResponse } from "./gateway/exchange.ts";
 import { restHandler } from "./gateway/handler.ts";
 import { compileRoutes } from "./gateway/routes.ts";
 import { exchangeOf } from "./http/exchanges.ts";
@@ -25,6 +26,7 @@ import { createTell } from "./rpc/refusals.ts";
 import { connectRoutes } from "./rpc/routes.ts";
 import { services } from "./services/index.ts";
 import { permits } from "./services/permits.ts";
+import { textFormats } from "./services/text-formats.ts";
 import { createAccess } from "./store/access.ts";
 import { createIdempotencyStore, type IdempotencyStore } from "./store/idempotency.ts";
 import type { LedgerConnection } from "./store/ledger-connections.ts";
@@ -82,6 +84,7 @@ export async function startApi(config: Config, log: Log): Promise<Running> {
     },
     metrics: metrics.text,
     log: createRequestObserver({ log, requests: metrics.requests }),
+    logFailure: (err, requestId) => log.error({ requestId, err }, "failure"),
   });
   const ended = Promise.withResolvers<void>();
   return {
@@ -119,6 +122,7 @@ function doors(
     idempotency: createIdempotency(keys),
     observe: observeCall,
     implementations: bindings,
+    formats: textFormats,
   });
   const publicServices = bindings.map(({ service }) => service);
   const health = healthRoutes({
@@ -130,17 +134,23 @@ function doors(
       ),
   });
   const open = config.api.grpcReflection ? [health, reflectionRoutes(publicServices)] : [health];
+  const rest = restHandler({
+    findRoute: compileRoutes(operationsOf(publicServices)),
+    pass: gate.pass,
+    call,
+    tell,
+    refusalOf: ({ code, message, param }) => new Refusal(code, message, param),
+  });
   return {
-    rest: restHandler({
-      findRoute: compileRoutes(operationsOf(publicServices)),
-      pass: gate.pass,
-      call,
-      tell,
-      refusalOf: ({ code, message, param }) => new Refusal(code, message, param),
+    rest,
+    connect: connectNodeAdapter({
+      ...connectRoutes(bindings, { gate, call, tell, recordOf: exchangeOf, shutdownSignal, open }),
+      // A procedure that nobody has is told as any other unknown path.
+      fallback: (request, response) => {
+        const exchange = exchangeOf(request);
+        if (exchange !== undefined) void rest(request as HttpRequest, response as HttpResponse, exchange);
+      },
     }),
-    connect: connectNodeAdapter(
-      connectRoutes(bindings, { gate, call, tell, recordOf: exchangeOf, shutdownSignal, open }),
-    ),
   };
 }
 

@@ -12,6 +12,7 @@ import { type MethodImplementation, planned, type ServiceBinding } from "./imple
 import type { ObserveCall } from "./observe.ts";
 import { operationOf } from "./operation.ts";
 import { temporarilyUnavailable } from "./refusals.ts";
+import type { TextFormats } from "./text-rules.ts";
 import { createValidate } from "./validate.ts";
 
 /** The answer: the response message, and whether it is the stored one of an earlier call (`Idempotent-Replayed: true`). */
@@ -37,12 +38,17 @@ export interface CallParts {
   readonly idempotency: Idempotency;
   readonly observe: ObserveCall;
   readonly implementations: readonly ServiceBinding[];
+  /** What the formats of the contract mean. */
+  readonly formats: TextFormats;
 }
 
 /** Makes `call`. Throws where a method's implementation and its option `planned` disagree. */
-export function createCall({ idempotency, observe, implementations }: CallParts): CallOperation {
+export function createCall({ idempotency, observe, implementations, formats }: CallParts): CallOperation {
   const methods = collectMethods(implementations);
-  const validate = createValidate([...methods.keys()].map(({ input }) => input));
+  const validate = createValidate(
+    [...methods.keys()].map(({ input }) => input),
+    formats,
+  );
 
   const run = async (pass: Pass, request: Message, { signal }: CallContext): Promise<Answer> => {
     const { operation, caller, requestId, idempotencyKey } = pass;

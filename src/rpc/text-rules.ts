@@ -2,8 +2,18 @@
  * What holds for every message whatever its rules: no text has a NUL or a lone surrogate (PostgreSQL refuses the one, drivers
  * replace the other silently), and nothing unknown was sent. Compiled once for each message. decisions §1, step 6 and "Text".
  */
-import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, getOption, ScalarType } from "@bufbuild/protobuf";
 import { Refusal } from "../domain/refusal.ts";
+import { field as fieldOption, TextFormat } from "../gen/proto/billing/options/v1/options_pb.ts";
+
+/** What a text of one format must be: whether it is, and how that is said (`must be a day of the calendar, YYYY-MM-DD`). */
+export interface TextFormatRule {
+  readonly holds: (text: string) => boolean;
+  readonly must: string;
+}
+
+/** The rule of each format of the contract. */
+export type TextFormats = ReadonlyMap<TextFormat, TextFormatRule>;
 
 /** A message by its members; `$unknown` holds binary fields that its descriptor does not have. */
 type Fields = Readonly<Record<string, unknown>> & { readonly $unknown?: readonly { readonly no: number }[] };
@@ -11,13 +21,17 @@ type CheckMessage = (message: Fields, path: string) => void;
 type CheckValue = (value: unknown, path: string) => void;
 
 /** The check of one message; it refuses `invalid_parameter` with the path of the field, such as `charges.0.charge_code`. */
-export function compileTextRules(message: DescMessage): (value: object) => void {
-  const check = compileMessage(message, new Map());
+export function compileTextRules(message: DescMessage, formats: TextFormats): (value: object) => void {
+  const check = compileMessage(message, formats, new Map());
   return (value) => check(value as Fields, "");
 }
 
 /** A message that contains itself finds its own check in `known`, before it is complete. */
-function compileMessage(message: DescMessage, known: Map<DescMessage, CheckMessage>): CheckMessage {
+function compileMessage(
+  message: DescMessage,
+  formats: TextFormats,
+  known: Map<DescMessage, CheckMessage>,
+): CheckMessage {
   const done = known.get(message);
   if (done !== undefined) return done;
   const checks: CheckMessage[] = [refuseUnknown];
@@ -26,7 +40,7 @@ function compileMessage(message: DescMessage, known: Map<DescMessage, CheckMessa
   };
   known.set(message, check);
   for (const field of message.fields) {
-    const checkValue = compileField(field, known);
+    const checkValue = compileField(field, formats, known);
     if (checkValue !== null) checks.push(checkMember(field, checkValue));
   }
   return check;
@@ -52,17 +66,33 @@ function refuseUnknown(message: Fields, path: string): void {
   throw new Refusal("invalid_parameter", `${where} has no field number ${field.no}`, path === "" ? null : path);
 }
 
-function compileField(field: DescField, known: Map<DescMessage, CheckMessage>): CheckValue | null {
+function compileField(
+  field: DescField,
+  formats: TextFormats,
+  known: Map<DescMessage, CheckMessage>,
+): CheckValue | null {
   if (field.fieldKind === "map") throw new Error(`${field}: maps are not part of the contract`);
   const one =
     field.message !== undefined
-      ? (compileMessage(field.message, known) as CheckValue)
+      ? (compileMessage(field.message, formats, known) as CheckValue)
       : field.scalar === ScalarType.STRING
-        ? checkText
+        ? compileText(field, formats)
         : null;
   if (one === null || field.fieldKind !== "list") return one;
   return (value, path) => {
     for (const [index, element] of (value as readonly unknown[]).entries()) one(element, `${path}.${index}`);
+  };
+}
+
+function compileText(field: DescField, formats: TextFormats): CheckValue {
+  const { format } = getOption(field, fieldOption);
+  if (format === TextFormat.UNSPECIFIED) return checkText;
+  const rule = formats.get(format);
+  if (rule === undefined) throw new Error(`${field}: its text format has no rule`);
+  const { holds, must } = rule;
+  return (value, path) => {
+    checkText(value, path);
+    if (!holds(value as string)) throw new Refusal("invalid_parameter", `${path} ${must}`, path);
   };
 }
 

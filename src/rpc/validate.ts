@@ -3,7 +3,7 @@ import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
 import type { Path } from "@bufbuild/protobuf/reflect";
 import { createValidator } from "@bufbuild/protovalidate";
 import { Refusal } from "../domain/refusal.ts";
-import { compileTextRules } from "./text-rules.ts";
+import { compileTextRules, type TextFormats } from "./text-rules.ts";
 
 /** Throws `invalid_parameter` at the first fault, with the field's path as `param`: `charges.0.charge_code`. */
 export type Validate = (schema: DescMessage, message: Message) => void;
@@ -12,9 +12,9 @@ export type Validate = (schema: DescMessage, message: Message) => void;
  * The validator of these messages. Their rules are compiled here, so that the first request is as fast as the later ones, and
  * a rule that cannot be compiled stops the start.
  */
-export function createValidate(schemas: readonly DescMessage[]): Validate {
+export function createValidate(schemas: readonly DescMessage[], formats: TextFormats): Validate {
   const validator = createValidator({ failFast: true, regexMatch: cachedMatch() });
-  const textRules = new Map(schemas.map((schema) => [schema, compileTextRules(schema)]));
+  const textRules = new Map(schemas.map((schema) => [schema, compileTextRules(schema, formats)]));
   for (const schema of schemas) {
     const result = validator.validate(schema, create(schema));
     if (result.kind === "error") throw result.error;

@@ -13,6 +13,7 @@ import type { Idempotency } from "../../src/rpc/idempotency.ts";
 import { bind, type Implementation, planned } from "../../src/rpc/implementation.ts";
 import { observeCall } from "../../src/rpc/observe.ts";
 import { operationOf } from "../../src/rpc/operation.ts";
+import { textFormats } from "../../src/services/text-formats.ts";
 import { createSubscription, listSubscriptions, passOf } from "./admission-for-test.ts";
 
 type Methods = Implementation<typeof SubscriptionService>;
@@ -30,6 +31,7 @@ const wrong = create(CreateSubscriptionRequestSchema, { customerCode: "", planCo
 
 function callWith(methods: Partial<Methods>, idempotency: Idempotency) {
   return createCall({
+    formats: textFormats,
     idempotency,
     observe: observeCall,
     implementations: [bind(SubscriptionService, { ...notPlanned, ...methods })],
@@ -114,6 +116,7 @@ test("an implementation that disagrees with the option planned stops the start",
   expect(() => callWith({ createSubscription: planned }, recording())).toThrow(/planned/);
   expect(() =>
     createCall({
+      formats: textFormats,
       idempotency: recording(),
       observe: observeCall,
       implementations: [bind(OrganisationService, {} as never)],

@@ -15,6 +15,7 @@ import { operationOf } from "../../src/rpc/operation.ts";
 import { reflectionRoutes } from "../../src/rpc/reflection.ts";
 import { createTell } from "../../src/rpc/refusals.ts";
 import { connectRoutes, type RequestRecord } from "../../src/rpc/routes.ts";
+import { textFormats } from "../../src/services/text-formats.ts";
 import type { Admission } from "../../src/store/access.ts";
 import { accessOf } from "./admission-for-test.ts";
 
@@ -68,6 +69,7 @@ export async function startServer(settings: ServerSettings): Promise<TestServer>
         permits: () => null,
       }),
       call: createCall({
+        formats: textFormats,
         idempotency: settings.idempotency ?? withoutKeys,
         observe: observeCall,
         implementations: bindings,

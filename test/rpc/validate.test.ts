@@ -7,10 +7,11 @@ import {
   CreateSubscriptionRequestSchema,
 } from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
 import { createValidate } from "../../src/rpc/validate.ts";
+import { textFormats } from "../../src/services/text-formats.ts";
 
 const schema = CreateSubscriptionRequestSchema;
 type Changes = MessageInitShape<typeof schema>;
-const validate = createValidate([schema]);
+const validate = createValidate([schema], textFormats);
 
 function request(changes: Changes): CreateSubscriptionRequest {
   return create(schema, { customerCode: "acme", planCode: "pro", ...changes });
@@ -31,6 +32,9 @@ describe("validation", () => {
     ["units", { units: -1 }],
     ["discount_percent", { discountPercent: "100.5" }],
     ["discount_percent", { discountPercent: "01" }],
+    ["start_date", { startDate: "2026-02-30" }],
+    ["start_date", { startDate: "2026-2-3" }],
+    ["timezone", { timezone: "Mars/Olympus" }],
     ["charges.1.charge_code", { charges: charges("a", "") }],
   ])("refuses a fault of %s with its path", (param, changes) => {
     expect(() => validate(schema, request(changes))).toThrow(

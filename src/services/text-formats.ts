@@ -1,0 +1,16 @@
+/** What the contract's text formats mean: judged with the rest of the body, before any idempotency key. decisions §1, step 6. */
+import { isTimezone, parseCivilDate } from "../domain/civil-date.ts";
+import { TextFormat } from "../gen/proto/billing/options/v1/options_pb.ts";
+import type { TextFormats } from "../rpc/text-rules.ts";
+
+/** A day that the calendar has, and a zone that the time zone database has. */
+export const textFormats: TextFormats = new Map([
+  [
+    TextFormat.CIVIL_DATE,
+    {
+      holds: (text: string) => parseCivilDate(text) !== null,
+      must: "must be a day of the calendar, YYYY-MM-DD",
+    },
+  ],
+  [TextFormat.TIMEZONE, { holds: isTimezone, must: "must be the name of an IANA time zone, such as Europe/Paris" }],
+]);
