@@ -34,9 +34,14 @@ export interface LeaseParts {
 /** Endings tried at once: a database that has just come back is not to be met by all of them. */
 const settledAtOnce = 50;
 
+/** An ending that could not be written for so long will not be: its lease is let go, and the key works again. */
+const giveUpAfterMs = 10 * 60_000;
+
 /** Makes the leases of this process. */
 export function createLeases({ everyMs, renew, settle, onTrouble }: LeaseParts): Leases {
   const held = new Map<string, Leased>();
+  /** When the second try of an ending first failed. */
+  const endedAtMs = new Map<string, number>();
   let timer: NodeJS.Timeout | null = null;
   let working: Promise<void> = Promise.resolve();
 
@@ -62,9 +67,23 @@ export function createLeases({ everyMs, renew, settle, onTrouble }: LeaseParts):
 
   const settleEnded = async (): Promise<void> => {
     const ended = [...held.values()].filter(({ ending }) => ending !== null).slice(0, settledAtOnce);
-    for (const leased of ended) {
+    await Promise.all(ended.map(settleOne));
+  };
+
+  /** On its own, so that one that fails for ever does not hold up the others. */
+  const settleOne = async (leased: Leased): Promise<void> => {
+    const { owner } = leased.claim;
+    try {
       await settle(leased);
-      held.delete(leased.claim.owner);
+      held.delete(owner);
+      endedAtMs.delete(owner);
+    } catch (error) {
+      onTrouble(error);
+      const firstMs = endedAtMs.get(owner) ?? performance.now();
+      endedAtMs.set(owner, firstMs);
+      if (performance.now() - firstMs < giveUpAfterMs) return;
+      held.delete(owner);
+      endedAtMs.delete(owner);
     }
   };
 
@@ -79,7 +98,7 @@ export function createLeases({ everyMs, renew, settle, onTrouble }: LeaseParts):
     stop: async () => {
       if (timer !== null) clearTimeout(timer);
       await working;
-      await settleEnded().catch(onTrouble);
+      await settleEnded();
       held.clear();
       if (timer !== null) clearTimeout(timer);
     },
