@@ -18,7 +18,7 @@ export function retellLibraryErrors(
 ): void {
   context.signal.addEventListener("abort", () => {
     const error: unknown = context.signal.reason;
-    // Ours have a detail; a call that was cancelled or ran out of its own time is no fault of the request.
+    // Ours have a detail; a call that its client broke off or that ran out of its own time is no fault of the request.
     if (!(error instanceof ConnectError) || error.details.length > 0 || isOver(error)) return;
     const { code, message, rawMessage, details, metadata } = connectErrorOf(
       tell(readable() ? error : refusalOf(error)),
