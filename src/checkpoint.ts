@@ -3,7 +3,10 @@
  * itself there, once it comes by: the fault tests run creation through all of them. Without the setting nothing happens.
  */
 
-/** Every point, in the order in which a creation passes them; the `settlement` ones are the worker's. */
+/**
+ * Every point, in the order in which a creation passes them; the `settlement` ones are the worker's. A customer's creation
+ * loads no facts, so it passes all but `creation_loaded`.
+ */
 export const checkpoints = [
   "admitted",
   "key_begun",

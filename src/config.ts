@@ -1,7 +1,7 @@
 /**
  * The settings of the API and the worker: the environment, read once and typed. Every setting has a default but DATABASE_URL;
  * a wrong value stops the start with an error that names it. Temporal's own (`TEMPORAL_*`) are read by its library, and those
- * of embedded parts where they are started.
+ * of embedded parts where they are started. BILLING_CRASH_AT is for fault tests alone: see `checkpoint.ts`.
  */
 import { readFileSync } from "node:fs";
 
@@ -45,8 +45,6 @@ export interface Config {
   readonly secretKey: Buffer | null;
   /** LOG_LEVEL, default `info`: fatal, error, warn, info, debug, trace or silent. */
   readonly logLevel: LogLevel;
-  /** BILLING_CRASH_AT, for fault tests only: the name of the step before which the process kills itself; null in service. */
-  readonly crashAt: string | null;
 }
 
 const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
@@ -73,7 +71,6 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     taskQueue: text(env, "TASK_QUEUE", "billing"),
     secretKey: secretKey(env),
     logLevel: choice(env, "LOG_LEVEL", logLevels, "info"),
-    crashAt: env.BILLING_CRASH_AT || null,
   };
 }
 

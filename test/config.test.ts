@@ -19,7 +19,6 @@ describe("the settings", () => {
       taskQueue: "billing",
       secretKey: null,
       logLevel: "info",
-      crashAt: null,
     });
   });
 
@@ -33,13 +32,11 @@ describe("the settings", () => {
       DATABASE_POOL_SIZE: "25",
       LOG_LEVEL: "",
       SECRET_KEY: secret.toString("base64"),
-      BILLING_CRASH_AT: "before-commit",
     });
     expect(config).toMatchObject({
       api: { host: "0.0.0.0", port: 0, grpcReflection: false },
       database: { poolSize: 25 },
       logLevel: "info",
-      crashAt: "before-commit",
     });
     expect(config.secretKey).toEqual(secret);
   });

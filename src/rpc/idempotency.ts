@@ -4,6 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { type DescMessage, fromBinary, getOption, type Message, toBinary } from "@bufbuild/protobuf";
+import { checkpoint } from "../checkpoint.ts";
 import { Refusal } from "../domain/refusal.ts";
 import { http } from "../gen/proto/google/api/annotations_pb.ts";
 import { isDatabaseUnreachable } from "../store/access.ts";
@@ -53,6 +54,7 @@ export function createIdempotency(store: IdempotencyStore): Idempotency {
           throw new Refusal("request_in_progress", message, null, retryAfterSeconds);
         }
         case "begun":
+          checkpoint("key_begun");
           return finish(store, begun.claim, output, execute);
       }
     },
@@ -90,6 +92,7 @@ async function finish(
     throw error;
   }
   const other = await store.complete(claim, response);
+  checkpoint("key_completed");
   return other === null ? { message, replayed: false } : { message: fromBinary(output, other), replayed: true };
 }
 

@@ -1,4 +1,5 @@
 /** Waiting, within an answer's budget, for the ledger to decide on what a request has committed. */
+import { checkpoint } from "../checkpoint.ts";
 import type { OperationOutcome, Outcomes, Watch } from "../store/outcomes.ts";
 
 /** Wakes the organisation's ledger workflow; false where Temporal could not be reached. */
@@ -24,5 +25,6 @@ export async function awaitSettlement(
   untilMs: number,
 ): Promise<readonly OperationOutcome[]> {
   const woken = await wake(organisationId);
+  checkpoint("ledger_woken");
   return watch.settled(organisationId, woken ? untilMs : Date.now());
 }

@@ -5,6 +5,7 @@
 import { strict as assert } from "node:assert";
 import { createHash } from "node:crypto";
 import { toBinary } from "@bufbuild/protobuf";
+import { checkpoint } from "../../checkpoint.ts";
 import { type CustomerCreationRequest, decideCustomer } from "../../domain/creating-customer.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import {
@@ -34,11 +35,13 @@ export function createCustomer({ store, settlement }: ServiceParts): Method {
     const scope = store.organisation(call.caller.organisationId);
     const id = identityOf(call);
     const operationId = await begin(scope, id, request, call.caller.now, new Date(untilMs));
+    checkpoint("creation_saved");
     if (operationId !== null) {
       const watch = settlement.outcomes.watch([operationId]);
       const [outcome] = await awaitSettlement(settlement, scope.organisationId, watch, untilMs);
       await judge(scope, id, operationId, outcome);
     }
+    checkpoint("creation_settled");
     const customer = await scope.customers.get(id);
     assert(customer, "a customer whose contact is there is shown");
     return { customer: presentCustomer(customer) };
