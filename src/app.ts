@@ -38,6 +38,7 @@ import { createSealing } from "./store/sealing.ts";
 import { createSettling } from "./store/settling.ts";
 import { checkTemporal, connectTemporal } from "./temporal/connect.ts";
 import { startDispatcher } from "./temporal/dispatcher.ts";
+import { startHousekeeping } from "./temporal/housekeeping.ts";
 import { createLedgerWork } from "./temporal/ledger-work.ts";
 import { runWorker } from "./temporal/run-worker.ts";
 
@@ -154,7 +155,7 @@ function doors(
   };
 }
 
-/** Starts a worker: the workflows, their activities and the dispatcher. */
+/** Starts a worker: the workflows, their activities, the dispatcher and the housekeeping. */
 export async function startWorker(config: Config, log: Log): Promise<Running> {
   if (config.secretKey === null)
     throw new Error("SECRET_KEY is not set: the worker needs it to open ledger credentials.");
@@ -178,11 +179,14 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
     work,
     (err) => log.warn({ err }, "dispatcher: the database could not be asked"),
   );
+  const onTrouble = (err: unknown) => log.warn({ err }, "housekeeping: the database could not be asked");
+  const keys = createIdempotencyStore(pool, { onTrouble });
+  const housekeeping = startHousekeeping(keys.deleteExpired, { onError: onTrouble });
   return {
     port: null,
     done: worker.done,
     stop: async () => {
-      await dispatcher.stop();
+      await Promise.all([dispatcher.stop(), housekeeping.stop()]);
       await worker.stop();
       await adapters.close();
       await temporal.connection.close();
