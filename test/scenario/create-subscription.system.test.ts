@@ -1,20 +1,356 @@
-/** The main job, over HTTP and on real parts: a subscription becomes an invoice in the ledger. */
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startSystem, type TestSystem } from "../support/system.ts";
+/** Create subscription over HTTP and on real parts: every member, every plan type, exact amounts, and the ledger's answer. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
+
+/** 31 January in Auckland (16:00) and 30 January in Los Angeles (19:00). */
+const now = "2026-01-31T03:00:00Z";
 
 let system: TestSystem;
+let ask: Ask;
+let shared: MadeOrganisation;
 
 beforeAll(async () => {
   system = await startSystem();
+  ask = checkedAsk(system);
+  shared = await sandbox();
 });
 
 afterAll(() => system?.stop());
 
-test("a subscription created over REST becomes an invoice in the ledger", async () => {
-  const { apiKey, tenantId } = await system.organisation();
-  const body = { customer_code: "ACME", plan_code: "team", units: 10 };
-  const answer = await system.ask("POST", "/v1/subscriptions", { key: apiKey, idempotencyKey: "one", body });
+/** An organisation whose clock stands still, so that every date can be written down. */
+function sandbox(changes: Record<string, unknown> = {}, currency = "NZD"): Promise<MadeOrganisation> {
+  return system.organisation({ livemode: false, currency }, { test_clock: now, ...changes });
+}
+
+let keys = 0;
+
+function create(body: object, { apiKey } = shared, idempotencyKey = `key-${++keys}`) {
+  return ask("POST", "/v1/subscriptions", { key: apiKey, idempotencyKey, body: { customer_code: "ACME", ...body } });
+}
+
+async function created(body: object, organisation = shared) {
+  const answer = await create(body, organisation);
   expect(answer.status, answer.text).toBe(201);
-  expect(answer.json.invoice).toMatchObject({ status: "draft", ledger: { sync_status: "synced", sync_error: null } });
-  expect(await system.ledgerInvoices(tenantId)).toEqual([{ number: answer.json.invoice.number, status: "DRAFT" }]);
+  return answer.json;
+}
+
+test("a subscription created over REST becomes an invoice in the ledger", async () => {
+  const own = await system.organisation();
+  const { invoice } = await created({ plan_code: "team", units: 10 }, own);
+  expect(invoice).toMatchObject({ status: "draft", ledger: { sync_status: "synced", sync_error: null } });
+  expect(await system.ledgerInvoices(own.tenantId)).toEqual([{ number: invoice.number, status: "DRAFT" }]);
+});
+
+test("every member of the request is in the answer, and every amount is exact", async () => {
+  const { invoice, ...subscription } = await created({
+    customer_code: "GLOBEX",
+    plan_code: "team",
+    units: 7,
+    discount_percent: "12.5",
+    invoice_reference: "PO-1881",
+    start_date: "2026-02-28",
+    timezone: "America/Los_Angeles",
+    billing_day: 31,
+    price: "11.0001",
+    minimum_units: 5,
+    end_after_cycles: 12,
+    label: "Head office ☂",
+    charges: [
+      { charge_code: "onboarding", quantity: 3, price: "66.6667" },
+      { charge_code: "hardware-key", quantity: 2 },
+      { charge_code: "hardware-key" },
+    ],
+  });
+  const plans = await ask("GET", "/v1/plans?code=team", { key: shared.apiKey });
+  const customers = await ask("GET", "/v1/customers?code=GLOBEX", { key: shared.apiKey });
+  const [plan, customer] = [plans.json.data[0].id, customers.json.data[0].id];
+  expect(subscription).toEqual({
+    id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    object: "subscription",
+    customer,
+    customer_code: "GLOBEX",
+    plan,
+    status: "pending",
+    currency: "NZD",
+    interval: { unit: "month", count: 1 },
+    timezone: "America/Los_Angeles",
+    start_date: "2026-02-28",
+    renewal_date: "2026-03-31",
+    end_date: "2027-02-28",
+    units: 7,
+    minimum_units: 5,
+    discount_percent: "12.5000",
+    cancel_at_period_end: false,
+    end_after_cycles: 12,
+    label: "Head office ☂",
+    invoice_reference: "PO-1881",
+    // 7 × 11.0001 = 77.0007, less 12.5 % = 67.3756125.
+    renewal_value: "67.3800",
+    created: "2026-01-31T03:00:00.000Z",
+  });
+  const line = { id: expect.any(String), quantity: null, proration: null };
+  const charge = { ...line, kind: "charge", period: null };
+  expect(invoice).toEqual({
+    id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    object: "invoice",
+    number: expect.stringMatching(/^INV-\d{4}$/),
+    reference: "PO-1881",
+    type: "first",
+    customer,
+    subscription: subscription.id,
+    status: "draft",
+    currency: "NZD",
+    // 67.38 + 200.00 + 79.80 + 39.90, and 20 % tax on each line: 13.48 + 40.00 + 15.96 + 7.98.
+    subtotal: "387.0800",
+    total: "464.5000",
+    amount_due: "464.5000",
+    issue_date: "2026-02-28",
+    due_date: "2026-03-14",
+    period: { start: "2026-02-28", end: "2026-03-31" },
+    sent: false,
+    lines: [
+      {
+        ...line,
+        kind: "plan",
+        name: "Team",
+        description: "7 × 11.0001, less 12.5 %",
+        units: 7,
+        unit_price: "11.0001",
+        amount: "67.3800",
+        period: { start: "2026-02-28", end: "2026-03-31" },
+      },
+      // 3 × 66.6667 = 200.0001; a discount does not touch charges.
+      {
+        ...charge,
+        name: "Onboarding",
+        description: "Two hours with our team",
+        units: 3,
+        unit_price: "66.6667",
+        amount: "200.0000",
+      },
+      { ...charge, name: "Hardware key", description: "", units: 2, unit_price: "39.9000", amount: "79.8000" },
+      { ...charge, name: "Hardware key", description: "", units: 1, unit_price: "39.9000", amount: "39.9000" },
+    ],
+    ledger: { sync_status: "synced", invoice_id: expect.any(String), sync_error: null },
+    created: "2026-01-31T03:00:00.000Z",
+  });
+  const read = await ask("GET", `/v1/invoices/${invoice.id}`, { key: shared.apiKey });
+  expect(read.json).toEqual(invoice);
+});
+
+test("members left out have their defaults: today in the organisation's zone, its day, the plan's minimum", async () => {
+  expect(await created({ plan_code: "team", units: 1 })).toMatchObject({
+    status: "active",
+    timezone: "Pacific/Auckland",
+    start_date: "2026-01-31",
+    renewal_date: "2026-02-28",
+    end_date: null,
+    minimum_units: 1,
+    discount_percent: "0.0000",
+    end_after_cycles: null,
+    label: "",
+    invoice_reference: "",
+    invoice: { reference: null, issue_date: "2026-01-31", due_date: "2026-02-14" },
+  });
+  expect(await created({ plan_code: "site", timezone: "America/Los_Angeles" })).toMatchObject({
+    start_date: "2026-01-30",
+    renewal_date: "2026-02-28",
+  });
+});
+
+// Prices: site 49 flat; team 12.50 a unit; growth 5 at 7, 10 at 6.50, the rest at 6 by tiers; scale the same prices by volume with 2
+// units free; steps 50 to 10, 100 to 20, 150 above. Tax is 20 %.
+describe("what a first period costs", () => {
+  test.each<[string, number | null, string, string, string | null]>([
+    ["site", null, "49.0000", "58.8000", "49.0000"],
+    ["team", 1, "12.5000", "15.0000", "12.5000"],
+    ["team", 13, "162.5000", "195.0000", "12.5000"],
+    ["growth", 0, "0.0000", "0.0000", null],
+    ["growth", 5, "35.0000", "42.0000", "7.0000"],
+    ["growth", 6, "41.5000", "49.8000", null],
+    ["growth", 25, "157.5000", "189.0000", null],
+    ["scale", 2, "0.0000", "0.0000", null],
+    ["scale", 7, "35.0000", "42.0000", "7.0000"],
+    ["scale", 8, "39.0000", "46.8000", "6.5000"],
+    ["scale", 27, "150.0000", "180.0000", "6.0000"],
+    ["steps", 0, "0.0000", "0.0000", null],
+    ["steps", 10, "50.0000", "60.0000", null],
+    ["steps", 11, "100.0000", "120.0000", null],
+    ["steps", 21, "150.0000", "180.0000", null],
+  ])("%s with %s units: %s, with tax %s", async (plan, units, amount, total, unitPrice) => {
+    const answer = await created({ plan_code: plan, ...(units === null ? {} : { units }) });
+    expect(answer).toMatchObject({ units: units ?? 0, renewal_value: amount });
+    expect(answer.invoice).toMatchObject({ subtotal: amount, total, ledger: { sync_status: "synced" } });
+    expect(answer.invoice.lines).toHaveLength(1);
+    expect(answer.invoice.lines[0]).toMatchObject({ kind: "plan", units, amount, unit_price: unitPrice });
+  });
+
+  test.each([
+    // 2.01 less half is 1.005; 7 × 12.50 less 12.5 % is 76.5625; 41.50 less 33.3333 % is 27.66668…; 49 less 100 % is nothing.
+    [{ plan_code: "team", units: 1, price: "2.01", discount_percent: "50" }, "1.0100"],
+    [{ plan_code: "team", units: 7, discount_percent: "12.5000" }, "76.5600"],
+    [{ plan_code: "growth", units: 6, discount_percent: "33.3333" }, "27.6700"],
+    [{ plan_code: "scale", units: 8, discount_percent: "10" }, "35.1000"],
+    [{ plan_code: "steps", units: 11, discount_percent: "0.0050" }, "100.0000"],
+    [{ plan_code: "site", discount_percent: "100" }, "0.0000"],
+    [{ plan_code: "site", price: "0" }, "0.0000"],
+    [{ plan_code: "team", units: 3, price: "0.0033" }, "0.0100"],
+  ])("discount and override, rounded once and half away from zero: %o costs %s", async (body, amount) => {
+    const answer = await created(body);
+    expect(answer.invoice.lines[0].amount).toBe(amount);
+    expect(answer.invoice.subtotal).toBe(amount);
+    expect(answer.renewal_value).toBe(amount);
+  });
+
+  test("the yen has no smaller unit", async () => {
+    const yen = await sandbox({}, "JPY");
+    const answer = await created({ plan_code: "team", units: 3 }, yen);
+    expect(answer).toMatchObject({ currency: "JPY", renewal_value: "38.0000", invoice: { subtotal: "38.0000" } });
+  });
+});
+
+test("one that starts later is pending, and its invoice is raised now with its start date", async () => {
+  expect(await created({ plan_code: "site", start_date: "2031-01-31" })).toMatchObject({
+    status: "pending",
+    renewal_date: "2031-02-28",
+    invoice: {
+      issue_date: "2031-01-31",
+      due_date: "2031-02-14",
+      period: { start: "2031-01-31", end: "2031-02-28" },
+      ledger: { sync_status: "synced" },
+    },
+  });
+});
+
+test("one that began earlier in its first period is billed for all of it, dated today", async () => {
+  expect(await created({ plan_code: "site", start_date: "2026-01-01" })).toMatchObject({
+    status: "active",
+    renewal_date: "2026-02-01",
+    invoice: { issue_date: "2026-01-31", period: { start: "2026-01-01", end: "2026-02-01" }, subtotal: "49.0000" },
+  });
+});
+
+test("a limited number of cycles has its end date from the start, and its last one renews for nothing", async () => {
+  const last = await created({ plan_code: "site", end_after_cycles: 1 });
+  expect(last).toMatchObject({
+    status: "active",
+    end_date: "2026-02-28",
+    renewal_value: "0.0000",
+    end_after_cycles: 1,
+  });
+  expect(last.cancel_at_period_end).toBe(false);
+  const three = await created({ plan_code: "site", end_after_cycles: 3 });
+  expect(three).toMatchObject({ end_date: "2026-04-30", renewal_value: "49.0000" });
+});
+
+describe("in Setup Mode", () => {
+  test("nothing is raised, also once it is off and the request is repeated", async () => {
+    const own = await sandbox({ setup_mode: true, invoice_create_days: 25 });
+    const body = { plan_code: "team", units: 3, start_date: "2026-01-10" };
+    const first = await create(body, own, "mirror");
+    expect(first.status, first.text).toBe(201);
+    expect(first.json).toMatchObject({ invoice: null, status: "active", renewal_date: "2026-02-10" });
+    await system.pool.query("UPDATE organisations SET setup_mode = false WHERE id = $1", [own.organisationId]);
+    expect((await create(body, own, "mirror")).text).toBe(first.text);
+    expect((await ask("GET", "/v1/invoices", { key: own.apiKey })).json.data).toEqual([]);
+    expect(await system.ledgerInvoices(own.tenantId)).toEqual([]);
+  });
+
+  test("a future start is refused", async () => {
+    const own = await sandbox({ setup_mode: true });
+    const answer = await create({ plan_code: "site", start_date: "2026-02-01" }, own);
+    expect(refusalOf(answer)).toEqual(refused(422, "start_date_in_future", "start_date"));
+  });
+});
+
+describe("inside its invoice window", () => {
+  test("the renewal invoice is raised at once, without the one-off charges", async () => {
+    const own = await sandbox({ invoice_create_days: 25 });
+    const charges = [{ charge_code: "hardware-key" }];
+    const body = { plan_code: "team", units: 4, start_date: "2026-01-10", invoice_reference: "PO-7", charges };
+    const { id, invoice } = await created(body, own);
+    expect(invoice).toMatchObject({ type: "first", number: "INV-0001", subtotal: "89.9000" });
+    const renewal = await until("the renewal invoice is in the ledger", async () => {
+      const { json } = await ask("GET", `/v1/invoices?subscription=${id}`, { key: own.apiKey });
+      expect(json.data).toHaveLength(2);
+      return json.data[0].ledger.sync_status === "synced" && json.data[0];
+    });
+    expect(renewal).toMatchObject({
+      type: "renewal",
+      number: "INV-0002",
+      reference: "PO-7",
+      subtotal: "50.0000",
+      issue_date: "2026-01-31",
+      period: { start: "2026-02-10", end: "2026-03-10" },
+      lines: [{ kind: "plan", units: 4, period: { start: "2026-02-10", end: "2026-03-10" } }],
+    });
+    expect(await system.ledgerInvoices(own.tenantId)).toHaveLength(2);
+  });
+
+  test("none is raised a day before the window, or for one that will not renew", async () => {
+    const own = await sandbox({ invoice_create_days: 25 });
+    await created({ plan_code: "site", start_date: "2026-01-26" }, own);
+    await created({ plan_code: "site", start_date: "2026-01-10", end_after_cycles: 1 }, own);
+    const { json } = await ask("GET", "/v1/invoices", { key: own.apiKey });
+    expect(json.data.map(({ type }: { type: string }) => type)).toEqual(["first", "first"]);
+  });
+});
+
+test("a new invoice has the status that the organisation has chosen", async () => {
+  for (const status of ["awaiting_approval", "approved"]) {
+    const own = await sandbox({ first_invoice_status: status });
+    expect((await created({ plan_code: "site" }, own)).invoice.status).toBe(status);
+  }
+});
+
+describe("what the ledger refuses", () => {
+  test("is a 201 with failed and its reason, the subscription stays, and a repeat is answered byte for byte alike", async () => {
+    // Account 205 of the demo ledger is archived.
+    const own = await sandbox({ revenue_account: "205" });
+    const first = await create({ plan_code: "site" }, own, "refused");
+    expect(first.status, first.text).toBe(201);
+    expect(first.json.invoice).toMatchObject({
+      status: "not_in_external",
+      subtotal: "49.0000",
+      total: "49.0000",
+      ledger: { sync_status: "failed", invoice_id: null, sync_error: expect.stringContaining("205") },
+    });
+    expect(await system.ledgerInvoices(own.tenantId)).toEqual([]);
+    await system.pool.query("UPDATE organisations SET revenue_account = '200' WHERE id = $1", [own.organisationId]);
+    const again = await create({ plan_code: "site" }, own, "refused");
+    expect([again.status, again.text]).toEqual([201, first.text]);
+    expect(again.headers.get("Idempotent-Replayed")).toBe("true");
+    const { json } = await ask("GET", "/v1/subscriptions", { key: own.apiKey });
+    expect(json.data).toHaveLength(1);
+    expect(json.data[0]).toMatchObject({ id: first.json.id, status: "active" });
+  });
+
+  test("of several lines says why, and leaves the next subscription alone", async () => {
+    const own = await sandbox();
+    await system.fault({ match: "/Invoices", kind: "refuse", tenantId: own.tenantId, messages: ["Nope.", "Never."] });
+    expect((await created({ plan_code: "site" }, own)).invoice.ledger.sync_error).toBe("Nope. Never.");
+    expect((await created({ plan_code: "site" }, own)).invoice.ledger.sync_status).toBe("synced");
+  });
+});
+
+test("numbers are unique and rise without a gap, also of subscriptions created at once", async () => {
+  const own = await sandbox();
+  const answers = await Promise.all(Array.from({ length: 12 }, () => created({ plan_code: "site" }, own)));
+  const numbers = answers.map(({ invoice }) => invoice.number).sort();
+  expect(numbers).toEqual(Array.from({ length: 12 }, (_, index) => `INV-${String(index + 1).padStart(4, "0")}`));
+  const { json } = await ask("GET", "/v1/invoices", { key: own.apiKey });
+  const listed = json.data.map(({ number }: { number: string }) => number);
+  expect(listed).toEqual([...numbers].reverse());
+  expect((await system.ledgerInvoices(own.tenantId)).map(({ number }) => number)).toEqual(numbers);
+});
+
+test("the invoice is due the organisation's days after its date, and carries its prefix", async () => {
+  const own = await sandbox({ due_days: 0, number_prefix: "NW/" });
+  expect((await created({ plan_code: "site" }, own)).invoice).toMatchObject({
+    number: "NW/0001",
+    issue_date: "2026-01-31",
+    due_date: "2026-01-31",
+  });
 });

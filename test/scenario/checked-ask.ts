@@ -1,0 +1,84 @@
+/**
+ * Asks the service over REST and holds every answer against the published document and against what all answers have in
+ * common: Request-Id, the error envelope, the rate headers, Retry-After.
+ */
+import { expect } from "vitest";
+import { answerFaults, document } from "../contract/answer-check.ts";
+import type { Answered, Asked, TestSystem } from "../support/system.ts";
+
+/** As `TestSystem.ask`; fails where an answer is not as documented. */
+export type Ask = (verb: string, path: string, asked?: Asked) => Promise<Answered>;
+
+/** `GET /v1/plans/{id} 404`, for every documented operation that was asked. */
+export type Seen = Set<string>;
+
+/** The expected refusal as a test compares it: `param` null where none is named. */
+export interface Refused {
+  readonly status: number;
+  readonly type: string;
+  readonly code: string;
+  readonly param: string | null;
+}
+
+/** An `ask` of this system, or of another process at `baseUrl`, that notes in `seen` what it has met. */
+export function checkedAsk(system: TestSystem, seen: Seen = new Set()): Ask {
+  return async (verb, path, asked) => {
+    const answer = await system.ask(verb, path, asked);
+    assertAnswer(verb, path, answer, seen);
+    return answer;
+  };
+}
+
+/** What an answer refuses, for comparison with `refused`; fails where it refuses nothing. */
+export function refusalOf({ status, json, text }: Answered): Refused {
+  expect(json?.error, text).toBeTypeOf("object");
+  const { type, code, param } = json.error;
+  return { status, type, code, param: param ?? null };
+}
+
+const types: Readonly<Record<number, string>> = {
+  401: "authentication_error",
+  403: "permission_error",
+  404: "not_found",
+  409: "conflict",
+  413: "invalid_request_error",
+  422: "invalid_request_error",
+  429: "rate_limit_error",
+  500: "api_error",
+  502: "api_error",
+};
+
+/** The refusal of a status and code; its type follows from the status. Spec: Errors. */
+export function refused(status: number, code: string, param: string | null = null): Refused {
+  return { status, type: types[status] ?? "", code, param };
+}
+
+const templates = Object.keys(document.paths as object).map((template) => ({
+  template,
+  expression: new RegExp(`^(?:/api)?${template.replace(/\{[a-z_]+\}/g, "[^/]+")}$`),
+}));
+
+function assertAnswer(verb: string, path: string, answer: Answered, seen: Seen): void {
+  const { status, headers, json, text } = answer;
+  const what = `${verb} ${path}: ${status} ${text}`;
+  const requestId = headers.get("Request-Id");
+  expect(requestId, what).toMatch(/^[0-9a-f-]{36}$/);
+  if (status >= 400) {
+    expect(Object.keys(json ?? {}), what).toEqual(["error"]);
+    expect(json.error.request_id, what).toBe(requestId);
+    expect(json.error.type, what).toBe(types[status]);
+  }
+  if (status === 429) expect(headers.get("Retry-After"), what).toMatch(/^[1-9]\d*$/);
+  const isUncounted = status === 401 || json?.error?.code === "unknown_endpoint" || /openapi\.json$/.test(path);
+  for (const name of ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"]) {
+    if (isUncounted) expect(headers.get(name), what).toBeNull();
+    else expect(headers.get(name), what).toMatch(/^\d+$/);
+  }
+  const bare = path.replace(/[?#].*$/s, "");
+  const template = templates.find(({ expression }) => expression.test(bare))?.template;
+  if (template === undefined || (document.paths as Record<string, object>)[template] === undefined) return;
+  if (!Object.hasOwn((document.paths as Record<string, object>)[template] ?? {}, verb.toLowerCase())) return;
+  seen.add(`${verb} ${template} ${status}`);
+  const recorded = { status, headers: Object.fromEntries(headers), body: json };
+  expect(answerFaults(verb, template, recorded), what).toEqual([]);
+}

@@ -1,0 +1,109 @@
+/** Rows that tests write by themselves, because nothing makes them over the API: keys, catalogue entries, credit notes. */
+import { randomUUID } from "node:crypto";
+import type pg from "pg";
+import { generateApiKey } from "../../src/rpc/api-key.ts";
+
+/** A key of an organisation, with these scopes. */
+export async function addApiKey(
+  pool: pg.Pool,
+  organisationId: string,
+  scopes: readonly string[],
+  { livemode = true, expiresAt = null }: { readonly livemode?: boolean; readonly expiresAt?: Date | null } = {},
+): Promise<{ readonly id: string; readonly value: string }> {
+  const key = generateApiKey(livemode);
+  const id = randomUUID();
+  await pool.query(
+    `INSERT INTO api_keys (id, organisation_id, name, key_hash, hint, scopes, expires_at)
+     VALUES ($1, $2, 'test', $3, $4, $5, $6)`,
+    [id, organisationId, key.hash, key.hint, scopes, expiresAt],
+  );
+  return { id, value: key.value };
+}
+
+/** Another plan, charge or customer like the one with this code, except for these columns. Its id. */
+export async function addLike(
+  pool: pg.Pool,
+  table: "plans" | "charges" | "customers",
+  organisationId: string,
+  code: string,
+  changes: Record<string, unknown>,
+): Promise<string> {
+  const id = randomUUID();
+  const own = table === "customers" ? { ledger_contact_id: randomUUID() } : {};
+  await pool.query(
+    `INSERT INTO ${table} SELECT (jsonb_populate_record(t, $3::jsonb
+       || jsonb_build_object('seq', nextval(pg_get_serial_sequence('${table}', 'seq'))))).*
+     FROM ${table} t WHERE organisation_id = $1 AND code = $2`,
+    [organisationId, code, JSON.stringify({ id, ...own, ...changes })],
+  );
+  return id;
+}
+
+/** The bands of a plan: bound, unit price, flat price. */
+export async function addTiers(
+  pool: pg.Pool,
+  organisationId: string,
+  planId: string,
+  tiers: readonly (readonly [number | null, string | null, string | null])[],
+): Promise<void> {
+  for (const [position, tier] of tiers.entries()) {
+    await pool.query("INSERT INTO plan_tiers VALUES ($1, $2, $3, $4, $5, $6)", [
+      organisationId,
+      planId,
+      position,
+      ...tier,
+    ]);
+  }
+}
+
+/** What a credit note of a test is; the rest of it is fixed. */
+export interface TestCreditNote {
+  readonly customerId: string;
+  readonly subscriptionId: string;
+  readonly number: string;
+  readonly status?: string;
+  readonly total?: string;
+  readonly remaining?: string;
+  readonly reference?: string;
+  readonly syncError?: string | null;
+  /** The invoice that the difference of total and remaining was applied to. */
+  readonly invoiceId?: string | null;
+}
+
+/** A credit note with one line and, where `invoiceId` is given, one allocation. Its id. */
+export async function addCreditNote(pool: pg.Pool, organisationId: string, note: TestCreditNote): Promise<string> {
+  const { total = "12.00", remaining = total, status = "approved", invoiceId = null, syncError = null } = note;
+  const id = randomUUID();
+  const ledgerId = syncError === null ? randomUUID() : null;
+  await pool.query(
+    `INSERT INTO credit_notes (id, organisation_id, customer_id, subscription_id, number, reference, status, currency,
+       credit_note_date, subtotal, total, remaining_credit, ledger_credit_note_id, sync_error, created_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, 'NZD', '2026-03-16T00:00:00Z', $8, $8, $9, $10, $11, '2026-03-16T09:30:00Z')`,
+    [
+      id,
+      organisationId,
+      note.customerId,
+      note.subscriptionId,
+      note.number,
+      note.reference ?? "",
+      status,
+      total,
+      remaining,
+      ledgerId,
+      syncError,
+    ],
+  );
+  await pool.query(
+    `INSERT INTO credit_note_lines (id, organisation_id, credit_note_id, position, name, description, amount, effective_date)
+     VALUES ($1, $2, $3, 0, 'Scale', '10 to 11 seats', $4, '2026-03-16T00:00:00Z')`,
+    [randomUUID(), organisationId, id, total],
+  );
+  if (invoiceId !== null) {
+    await pool.query(
+      `INSERT INTO allocations (id, organisation_id, credit_note_id, invoice_id, amount, date, status, sync_status)
+       VALUES ($1, $2, $3, $4, $5::numeric - $6::numeric, '2026-04-01T00:00:00Z', 'active', 'synced')`,
+      [randomUUID(), organisationId, id, invoiceId, total, remaining],
+    );
+  }
+  return id;
+}
