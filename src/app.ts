@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { createSettlement } from "./activities/settlement.ts";
+import { type AdminPort, startAdminPort } from "./admin-port.ts";
 import type { Config } from "./config.ts";
 import { Refusal } from "./domain/refusal.ts";
 import type { HttpRequest, HttpResponse } from "./gateway/exchange.ts";
@@ -52,7 +53,7 @@ export interface Running {
 /** How long a probe may take; probes themselves wait a few seconds. */
 const checkMs = 1_500;
 
-/** Starts the API: REST, Connect, gRPC-Web and gRPC on one port. */
+/** Starts the API: REST, Connect, gRPC-Web and gRPC on one port, and the application's side on another. */
 export async function startApi(config: Config, log: Log): Promise<Running> {
   const metrics = createMetrics();
   const pool = createPool({ databaseUrl: config.database.url, size: config.database.poolSize, name: "api" }, (err) =>
@@ -72,6 +73,7 @@ export async function startApi(config: Config, log: Log): Promise<Running> {
     },
   });
   const stopping = new AbortController();
+  const adapters = keepAdapters();
   const checkDatabase = () => pool.query("SELECT 1");
   const port = await startHttp({
     host: config.api.host,
@@ -87,13 +89,21 @@ export async function startApi(config: Config, log: Log): Promise<Running> {
     log: createRequestObserver({ log, requests: metrics.requests }),
     logFailure: (err, requestId) => log.error({ requestId, err }, "failure"),
   });
+  const admin = await startAdmin(config, log, metrics, pool, keys, {
+    wake: work.wake,
+    openLedger: adapters.open,
+    connect: connectLedger,
+    shutdownSignal: stopping.signal,
+  });
   const ended = Promise.withResolvers<void>();
   return {
     port: port.port,
     done: ended.promise,
     stop: async () => {
       stopping.abort();
-      await port.stop({ graceMs: config.api.shutdownMs });
+      const graceMs = config.api.shutdownMs;
+      await Promise.all([port.stop({ graceMs }), admin.stop({ graceMs })]);
+      await adapters.close();
       await keys.stop();
       await outcomes.close();
       await temporal.connection.close();
@@ -101,6 +111,28 @@ export async function startApi(config: Config, log: Log): Promise<Running> {
       ended.resolve();
     },
   };
+}
+
+/** The port of the application's side, in the same process; where it cannot be opened, the process does not start. */
+function startAdmin(
+  config: Config,
+  log: Log,
+  metrics: Metrics,
+  pool: ReturnType<typeof createPool>,
+  keys: IdempotencyStore,
+  parts: Pick<Parameters<typeof startAdminPort>[0], "wake" | "openLedger" | "connect" | "shutdownSignal">,
+): Promise<AdminPort> {
+  const logFailure = (err: unknown, requestId: string) => log.error({ requestId, err }, "failure");
+  return startAdminPort({
+    ...parts,
+    config,
+    pool,
+    keys,
+    metrics: metrics.text,
+    log: createRequestObserver({ log, requests: metrics.requests }),
+    logFailure,
+    onPoolError: (err) => log.warn({ err }, "a database connection was lost"),
+  });
 }
 
 /** The two doors to the same gate and the same call: REST, and Connect with gRPC. */
@@ -207,8 +239,7 @@ function keepAdapters(): {
       const known = kept.get(organisationId);
       if (known?.print === print) return known.ledger;
       void known?.ledger.close();
-      if (!isLedgerKind(connection.kind)) throw new Error(`there is no ledger of kind ${connection.kind}`);
-      const ledger = ledgers[connection.kind](connection);
+      const ledger = connectLedger(connection);
       kept.set(organisationId, { print, ledger });
       return ledger;
     },
@@ -216,6 +247,12 @@ function keepAdapters(): {
       await Promise.all([...kept.values()].map(({ ledger }) => ledger.close()));
     },
   };
+}
+
+/** An adapter over a connection; whoever asks for it closes it. */
+function connectLedger(connection: LedgerConnection): Ledger {
+  if (!isLedgerKind(connection.kind)) throw new Error(`there is no ledger of kind ${connection.kind}`);
+  return ledgers[connection.kind](connection);
 }
 
 /** Made by `npm run gen`; the tag is of its bytes. */

@@ -24,6 +24,12 @@ export interface Config {
     /** SHUTDOWN_SECONDS, default 20: how long open requests may take to finish; one that waits for the ledger takes 15. */
     readonly shutdownMs: number;
   };
+  readonly admin: {
+    /** ADMIN_HOST, default `127.0.0.1`: the application's side is for operators, not for the network. */
+    readonly host: string;
+    /** ADMIN_PORT, default 8081; 0 takes a free one. */
+    readonly port: number;
+  };
   readonly database: {
     /** DATABASE_URL, required: `postgresql://user:password@host:port/database`. */
     readonly url: string;
@@ -63,6 +69,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       rateLimitPerMinute: whole(env, "RATE_LIMIT_PER_MINUTE", 120, 1, 1_000_000),
       shutdownMs: whole(env, "SHUTDOWN_SECONDS", 20, 0, 3_600) * 1000,
     },
+    admin: { host: text(env, "ADMIN_HOST", "127.0.0.1"), port: whole(env, "ADMIN_PORT", 8081, 0, 65_535) },
     database: { url: databaseUrl(env), poolSize: whole(env, "DATABASE_POOL_SIZE", 10, 1, 1_000) },
     ledger: {
       callDeadlineMs: whole(env, "LEDGER_CALL_SECONDS", 10, 1, 60) * 1000,

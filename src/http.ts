@@ -24,6 +24,8 @@ export interface HttpParts extends OwnPaths {
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
+  /** The setting that chooses the port, for the error that says it is taken; API_PORT if left out. */
+  readonly portSetting?: string;
   /** Key and certificate chain in PEM; null serves cleartext. */
   readonly tls: { readonly key: string; readonly cert: string } | null;
   /** Answers everything under `/v1`, and unknown paths with their 404. */
@@ -47,7 +49,7 @@ export interface HttpPort {
   stop(options: { readonly graceMs: number }): Promise<void>;
 }
 
-/** Opens the port. Rejects with an error that names `API_PORT` where another process has it. */
+/** Opens the port. Rejects with an error that names its setting where another process has it. */
 export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   const limits = { ...defaultLimits, ...parts.limits };
   const sockets = new Set<Socket>();
@@ -66,7 +68,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
   });
-  await listen(server, parts.host, parts.port);
+  await listen(server, parts.host, parts.port, parts.portSetting ?? "API_PORT");
 
   return {
     port: (server.address() as AddressInfo).port,
@@ -162,7 +164,7 @@ function serve(
   });
 }
 
-async function listen(server: Server, host: string, port: number): Promise<void> {
+async function listen(server: Server, host: string, port: number, setting: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once("error", reject);
   server.listen({ host, port }, resolve);
@@ -170,7 +172,7 @@ async function listen(server: Server, host: string, port: number): Promise<void>
     await promise;
   } catch (error) {
     if ((error as { code?: string }).code !== "EADDRINUSE") throw error;
-    throw new Error(`Port ${port} on ${host} is taken by another process: set API_PORT to a free one`, {
+    throw new Error(`Port ${port} on ${host} is taken by another process: set ${setting} to a free one`, {
       cause: error,
     });
   } finally {

@@ -1,6 +1,6 @@
 /**
  * What `npm start` runs: everything on real parts with no setting at all, until Ctrl-C or SIGTERM, or until a part ends by itself.
- * Settings: API_PORT, POSTGRES_PORT, TEMPORAL_PORT, TEMPORAL_UI_PORT, DEMO_LEDGER_PORT, DATA_FOLDER; DATABASE_URL and TEMPORAL_ADDRESS replace parts.
+ * Settings: API_PORT, ADMIN_PORT, POSTGRES_PORT, TEMPORAL_PORT, TEMPORAL_UI_PORT, DEMO_LEDGER_PORT, DATA_FOLDER; DATABASE_URL and TEMPORAL_ADDRESS replace parts.
  */
 import { assertNodeVersion } from "./embedded/node-version.ts";
 import { collectParts } from "./embedded/parts.ts";
@@ -37,16 +37,17 @@ async function failAndExit(problem: unknown): Promise<void> {
 
 /** First data belongs to the demo ledger: where a database and a Temporal of one's own are set, none is made in them. */
 async function tellWhatThereIs(stack: Stack): Promise<void> {
-  const { baseUrl, databaseUrl, demoLedgerUrl, secretKey, temporalUiUrl } = stack;
+  const { baseUrl, adminUrl, databaseUrl, demoLedgerUrl, secretKey, temporalUiUrl } = stack;
   if (demoLedgerUrl !== undefined) {
     const { makeFirstData, describeFirstData } = await import("./embedded/first-data.ts");
     const firstData = await makeFirstData({ databaseUrl, demoLedgerUrl, secretKey });
     if (firstData !== null) {
-      log(describeFirstData(firstData, { baseUrl, temporalUiUrl: temporalUiUrl ?? "" }));
+      log(describeFirstData(firstData, { baseUrl, adminUrl, temporalUiUrl: temporalUiUrl ?? "" }));
       return;
     }
   }
   log(`\nBase URL      ${baseUrl}`);
+  log(`Admin URL     ${adminUrl}`);
   if (temporalUiUrl !== undefined) log(`Temporal UI   ${temporalUiUrl}`);
   log(`OpenAPI       ${baseUrl}/v1/openapi.json`);
   log(`Logs          ${stack.logFolder}`);

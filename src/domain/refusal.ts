@@ -40,10 +40,12 @@ const aborted = { status: 409, type: "conflict", connect: "aborted" } as const;
 const precondition = { status: 409, type: "conflict", connect: "failed_precondition" } as const;
 const badGateway = { status: 502, type: "api_error", connect: "unavailable" } as const;
 
-/** Every code that the API can answer. Spec: Errors; decisions: section 2. */
+/** Every code that the API or the application's side can answer. Spec: Errors; decisions: sections 2 and 8. */
 export const refusals = {
   invalid_api_key: { status: 401, type: "authentication_error", connect: "unauthenticated" },
   insufficient_scope: { status: 403, type: "permission_error", connect: "permission_denied" },
+  invalid_operator_token: { status: 401, type: "authentication_error", connect: "unauthenticated" },
+  insufficient_role: { status: 403, type: "permission_error", connect: "permission_denied" },
   unknown_endpoint: { status: 404, type: "not_found", connect: "unimplemented" },
   subscription_not_found: notFound,
   plan_not_found: notFound,
@@ -51,10 +53,19 @@ export const refusals = {
   credit_note_not_found: notFound,
   invoice_not_found: notFound,
   charge_not_found: notFound,
+  organisation_not_found: notFound,
+  api_key_not_found: notFound,
+  operator_not_found: notFound,
+  operator_token_not_found: notFound,
   idempotency_conflict: aborted,
   request_in_progress: aborted,
   customer_code_taken: aborted,
   ledger_contact_name_taken: aborted,
+  plan_code_taken: aborted,
+  charge_code_taken: aborted,
+  plan_in_use: precondition,
+  charge_in_use: precondition,
+  ledger_not_connected: precondition,
   invalid_state: precondition,
   ledger_accounts_not_mapped: precondition,
   request_too_large: { status: 413, type: "invalid_request_error", connect: "invalid_argument" },
@@ -83,6 +94,7 @@ export const refusals = {
   currency_mismatch: invalid,
   price_override_not_allowed: invalid,
   start_date_in_future: invalid,
+  ledger_refused: invalid,
   rate_limited: { status: 429, type: "rate_limit_error", connect: "resource_exhausted" },
   internal_error: { status: 500, type: "api_error", connect: "internal" },
   ledger_unavailable: badGateway,

@@ -16,7 +16,15 @@ export function apiHostOf(env: NodeJS.ProcessEnv): string {
 
 /** The base URL as seen from this machine; https where TLS_CERT_FILE is set. */
 export function apiAddressOf(env: NodeJS.ProcessEnv, port: number): string {
-  const host = apiHostOf(env);
+  return addressOf(env, apiHostOf(env), port);
+}
+
+/** The same of the application's side, which listens at ADMIN_HOST. */
+export function adminAddressOf(env: NodeJS.ProcessEnv, port: number): string {
+  return addressOf(env, env.ADMIN_HOST || localHost, port);
+}
+
+function addressOf(env: NodeJS.ProcessEnv, host: string, port: number): string {
   return `${env.TLS_CERT_FILE ? "https" : "http"}://${everywhere.has(host) ? localHost : host}:${port}`;
 }
 

@@ -7,7 +7,8 @@ import pg from "pg";
 import type { Customer } from "../domain/customer.ts";
 import { ledgers } from "../ledger/index.ts";
 import type { LedgerContactDraft } from "../ledger/port.ts";
-import { generateApiKey } from "../rpc/api-key.ts";
+import { generateApiKey, generateOperatorToken } from "../rpc/api-key.ts";
+import { makeFirstOperator } from "../store/admin/first-operator.ts";
 import { newId } from "../store/ids.ts";
 import type { LedgerConnection } from "../store/ledger-connections.ts";
 import { createSealing } from "../store/sealing.ts";
@@ -25,6 +26,8 @@ export interface FirstDataSettings {
 export interface FirstData {
   readonly liveKey: string;
   readonly testKey: string;
+  /** The first operator's, an owner; null where there was an operator already. */
+  readonly operatorToken: string | null;
 }
 
 /** What an organisation of the first data differs in. */
@@ -72,7 +75,9 @@ export async function makeFirstData(settings: FirstDataSettings): Promise<FirstD
     const sandbox = { ...zone, name: "Northwind Software (sandbox)", livemode: false };
     const { apiKey: liveKey } = await makeDemoOrganisation(settingUp, settings.demoLedgerUrl, live);
     const { apiKey: testKey } = await makeDemoOrganisation(settingUp, settings.demoLedgerUrl, sandbox);
-    return { liveKey, testKey };
+    const token = generateOperatorToken();
+    const isMade = await makeFirstOperator(pool, "First operator", token);
+    return { liveKey, testKey, operatorToken: isMade ? token.value : null };
   } finally {
     await settingUp.close();
     await pool.end();
@@ -164,18 +169,23 @@ async function makeContacts(
 }
 
 /** What a new user is told: the keys, and calls that can be pasted as they are. */
-export function describeFirstData(data: FirstData, where: { baseUrl: string; temporalUiUrl: string }): string {
-  const { baseUrl, temporalUiUrl } = where;
+export function describeFirstData(
+  data: FirstData,
+  where: { baseUrl: string; adminUrl: string; temporalUiUrl: string },
+): string {
+  const { baseUrl, adminUrl, temporalUiUrl } = where;
   const body = '{"customer_code":"ACME","plan_code":"team","units":10}';
   const address = new URL(baseUrl).host;
   return `
 Base URL      ${baseUrl}
+Admin URL     ${adminUrl}
 Temporal UI   ${temporalUiUrl}
 OpenAPI       ${baseUrl}/v1/openapi.json
 
-API keys, shown this once:
+Shown this once, the API keys and the operator's token for the admin side:
   live      ${data.liveKey}
   sandbox   ${data.testKey}
+  operator  ${data.operatorToken ?? "made by an earlier start"}
 
 Create a subscription, and read its invoice:
 

@@ -7,6 +7,7 @@ export const localHost = "127.0.0.1";
 /** Used when no setting says otherwise: near each part's usual port, but beside it, since that one is often in use on a developer's machine. */
 export const defaultPorts = {
   api: 8080,
+  admin: 8081,
   postgres: 54_329,
   temporal: 7_239,
   temporalUi: 8_239,

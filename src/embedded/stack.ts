@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { migrate } from "../store/migrate.ts";
 import { searchAttributes } from "../temporal/search-attributes.ts";
-import { answersReady, apiAddressOf, apiHostOf } from "./api-address.ts";
+import { adminAddressOf, answersReady, apiAddressOf, apiHostOf } from "./api-address.ts";
 import { type Child, startChild } from "./children.ts";
 import { dataFolderOf, postgresFolderOf } from "./database-url.ts";
 import type { Parts } from "./parts.ts";
@@ -35,6 +35,8 @@ export interface StackSettings {
 /** Where everything is. `demoLedgerUrl` is undefined when nothing embedded runs, `temporalUiUrl` when Temporal is not ours. */
 export interface Stack {
   readonly baseUrl: string;
+  /** The application's side. */
+  readonly adminUrl: string;
   readonly databaseUrl: string;
   readonly demoLedgerUrl: string | undefined;
   readonly temporalUiUrl: string | undefined;
@@ -89,6 +91,7 @@ export async function startStack({ env, log, parts, programs = repositoryProgram
     SECRET_KEY: secretKey,
     DATABASE_URL: databaseUrl,
     API_PORT: String(plan.apiPort),
+    ADMIN_PORT: String(plan.adminPort),
     ...temporal.env,
   };
   const run = childRunner(childEnv, plan, parts, record);
@@ -104,7 +107,9 @@ export async function startStack({ env, log, parts, programs = repositoryProgram
   await run("Worker", programs.worker, workerDrainMs, undefined, "");
   const apiDrainMs = Number(env.SHUTDOWN_SECONDS || shutdownSeconds) * 1000 + drainGraceMs;
   await run("API", programs.api, apiDrainMs, () => answersReady(baseUrl), baseUrl);
-  return { secretKey, baseUrl, databaseUrl, demoLedgerUrl, temporalUiUrl: temporal.uiUrl, logFolder: plan.logFolder };
+  const adminUrl = adminAddressOf(env, plan.adminPort);
+  const { logFolder } = plan;
+  return { secretKey, baseUrl, adminUrl, databaseUrl, demoLedgerUrl, temporalUiUrl: temporal.uiUrl, logFolder };
 }
 
 interface Plan {
@@ -113,6 +118,7 @@ interface Plan {
   readonly temporalFile: string;
   readonly logFolder: string;
   readonly apiPort: number;
+  readonly adminPort: number;
   readonly postgresPort: number | undefined;
   readonly temporalPort: number | undefined;
   readonly temporalUiPort: number | undefined;
@@ -128,6 +134,7 @@ function planOf(env: NodeJS.ProcessEnv): Plan {
     return port;
   };
   const apiPort = want("the API", "API_PORT", defaultPorts.api, apiHostOf(env));
+  const adminPort = want("the application's side", "ADMIN_PORT", defaultPorts.admin, env.ADMIN_HOST || localHost);
   const ownDatabase = !env.DATABASE_URL;
   const ownTemporal = !env.TEMPORAL_ADDRESS;
   const dataFolder = dataFolderOf(env);
@@ -137,6 +144,7 @@ function planOf(env: NodeJS.ProcessEnv): Plan {
     temporalFile: join(dataFolder, "temporal", "temporal.db"),
     logFolder: join(dataFolder, "logs"),
     apiPort,
+    adminPort,
     postgresPort: ownDatabase ? want("PostgreSQL", "POSTGRES_PORT", defaultPorts.postgres) : undefined,
     temporalPort: ownTemporal ? want("Temporal", "TEMPORAL_PORT", defaultPorts.temporal) : undefined,
     temporalUiPort: ownTemporal ? want("the Temporal Web UI", "TEMPORAL_UI_PORT", defaultPorts.temporalUi) : undefined,

@@ -15,8 +15,8 @@ export interface HealthCheck {
 
 /** What the port shows of itself. */
 export interface OwnPaths {
-  /** The document and its entity tag, quotes included. */
-  readonly openapi: { readonly text: string; readonly etag: string };
+  /** The document and its entity tag, quotes included; null where the port has none. */
+  readonly openapi: { readonly text: string; readonly etag: string } | null;
   /** By name (`database`, `temporal`): each is told apart. */
   readonly checks: Readonly<Record<string, HealthCheck>>;
   /** The metrics in the text format of Prometheus. */
@@ -32,7 +32,7 @@ const checkMs = 2_000;
 /** The answers by path; only `GET` has them. `isDraining` makes the readiness negative before the port closes. */
 export function ownPaths(parts: OwnPaths, isDraining: () => boolean): ReadonlyMap<string, Answer> {
   return new Map<string, Answer>([
-    ["/v1/openapi.json", openapiAnswer(parts.openapi)],
+    ...(parts.openapi === null ? [] : [["/v1/openapi.json", openapiAnswer(parts.openapi)] as const]),
     ["/healthz", (request, response, exchange) => json(request, response, exchange, 200, { status: "ok" })],
     ["/readyz", readinessAnswer(parts.checks, isDraining)],
     ["/metrics", metricsAnswer(parts.metrics)],
@@ -43,7 +43,7 @@ function json(request: HttpRequest, response: HttpResponse, exchange: Exchange, 
   respond(request, response, status, responseHeaders(exchange), JSON.stringify(value));
 }
 
-function openapiAnswer({ text, etag }: OwnPaths["openapi"]): Answer {
+function openapiAnswer({ text, etag }: NonNullable<OwnPaths["openapi"]>): Answer {
   return (request, response, exchange) => {
     const headers = ["Request-Id", exchange.requestId, "X-Content-Type-Options", "nosniff", "ETag", etag];
     headers.push("Cache-Control", "public, no-cache");

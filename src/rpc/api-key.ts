@@ -1,6 +1,7 @@
 /**
- * The form of API keys: `sk_live_` or `sk_test_`, 256 random bits and a checksum, in base 62. The checksum lets a mistyped or
- * made-up key be refused without asking the database, and lets scanners of public code know a real one. Spec: Authentication.
+ * The form of API keys (`sk_live_`, `sk_test_`) and operators' tokens (`op_`): 256 random bits and a checksum, in base 62. The
+ * checksum lets a mistyped or made-up one be refused without asking the database, and lets scanners of public code know a real
+ * one. Spec: Authentication; decisions §8.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
@@ -13,7 +14,12 @@ const secretDigits = 43;
 /** 62^6 is the first power of 62 above 2^32. */
 const checksumDigits = 6;
 
-const form = new RegExp(`^sk_(?:live|test)_[0-9A-Za-z]{${secretDigits + checksumDigits}}$`);
+const apiKeyForm = formOf("sk_(?:live|test)_");
+const operatorTokenForm = formOf("op_");
+
+function formOf(prefix: string): RegExp {
+  return new RegExp(`^${prefix}[0-9A-Za-z]{${secretDigits + checksumDigits}}$`);
+}
 
 /** A new key: its value, which is shown once and never kept, and what is kept of it. */
 export interface NewApiKey {
@@ -27,20 +33,37 @@ export interface NewApiKey {
 
 /** A new random key; one of a sandbox (`livemode` false) begins with `sk_test_`. */
 export function generateApiKey(livemode: boolean): NewApiKey {
-  const prefix = livemode ? "sk_live_" : "sk_test_";
+  return generate(livemode ? "sk_live_" : "sk_test_");
+}
+
+/** A new random operator's token, `op_…`, 52 characters; kept as a key is. */
+export function generateOperatorToken(): NewApiKey {
+  return generate("op_");
+}
+
+function generate(prefix: string): NewApiKey {
   const secret = prefix + inBase62(BigInt(`0x${randomBytes(32).toString("hex")}`), secretDigits);
   const value = secret + checksumOf(secret);
   return { value, hash: hashApiKey(value), hint: `${prefix}…${value.slice(-4)}` };
 }
 
-/** The SHA-256 under which a key is stored. */
+/** The SHA-256 under which a key or token is stored. */
 export function hashApiKey(value: string): Buffer {
   return createHash("sha256").update(value).digest();
 }
 
 /** Whether the text has the form of a key, its checksum included; says nothing of whether the key exists. */
 export function isApiKey(value: string): boolean {
-  return form.test(value) && value.endsWith(checksumOf(value.slice(0, -checksumDigits)));
+  return apiKeyForm.test(value) && hasChecksum(value);
+}
+
+/** The same of an operator's token. */
+export function isOperatorToken(value: string): boolean {
+  return operatorTokenForm.test(value) && hasChecksum(value);
+}
+
+function hasChecksum(value: string): boolean {
+  return value.endsWith(checksumOf(value.slice(0, -checksumDigits)));
 }
 
 function checksumOf(secret: string): string {

@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { create, type DescMethodUnary, type Message } from "@bufbuild/protobuf";
 import { Refusal } from "../domain/refusal.ts";
 import { isDatabaseUnreachable } from "../store/access.ts";
+import type { Caller, Principal } from "./caller.ts";
 import type { Pass } from "./gate.ts";
 import type { Idempotency } from "./idempotency.ts";
 import { type MethodImplementation, planned, type ServiceBinding } from "./implementation.ts";
@@ -31,33 +32,45 @@ export interface CallContext {
  * Answers a request that passed the gate. Throws the refusals of validation (`invalid_parameter`), of idempotency
  * (`idempotency_conflict`, `request_in_progress`), `temporarily_unavailable`, and the method's own.
  */
-export type CallOperation = (pass: Pass, request: Message, context: CallContext) => Promise<Answer>;
+export type CallOperation<C extends Principal = Caller> = (
+  pass: Pass<C>,
+  request: Message,
+  context: CallContext,
+) => Promise<Answer>;
 
 /** What calls stand on. */
-export interface CallParts {
+export interface CallParts<C extends Principal = Caller> {
   readonly idempotency: Idempotency;
   readonly observe: ObserveCall;
-  readonly implementations: readonly ServiceBinding[];
+  readonly implementations: readonly ServiceBinding<C>[];
   /** What the formats of the contract mean. */
   readonly formats: TextFormats;
 }
 
 /** Makes `call`. Throws where a method's implementation and its option `planned` disagree. */
-export function createCall({ idempotency, observe, implementations, formats }: CallParts): CallOperation {
+export function createCall<C extends Principal = Caller>({
+  idempotency,
+  observe,
+  implementations,
+  formats,
+}: CallParts<C>): CallOperation<C> {
   const methods = collectMethods(implementations);
   const validate = createValidate(
     [...methods.keys()].map(({ input }) => input),
     formats,
   );
 
-  const run = async (pass: Pass, request: Message, { signal }: CallContext): Promise<Answer> => {
+  const run = async (pass: Pass<C>, request: Message, { signal }: CallContext): Promise<Answer> => {
     const { operation, caller, requestId, idempotencyKey } = pass;
     const { method } = operation;
     const implementation = methods.get(method);
     if (implementation === undefined) throw new Refusal("unknown_endpoint", `${operation.name} is not available yet`);
     validate(method.input, request);
     const execute = async (): Promise<Message> =>
-      create(method.output, await implementation(request, { caller, requestId, idempotencyKey, signal }));
+      create(
+        method.output,
+        await implementation(request, { caller, operation: operation.name, requestId, idempotencyKey, signal }),
+      );
     if (idempotencyKey !== null) return idempotency.run({ pass, idempotencyKey, request }, execute);
     return { message: operation.idempotencyKey === "none" ? await read(execute) : await execute(), replayed: false };
   };
@@ -74,14 +87,14 @@ async function read(execute: () => Promise<Message>): Promise<Message> {
   }
 }
 
-function collectMethods(
-  bindings: readonly ServiceBinding[],
-): ReadonlyMap<DescMethodUnary, MethodImplementation<DescMethodUnary>> {
-  const methods = new Map<DescMethodUnary, MethodImplementation<DescMethodUnary>>();
+function collectMethods<C extends Principal>(
+  bindings: readonly ServiceBinding<C>[],
+): ReadonlyMap<DescMethodUnary, MethodImplementation<DescMethodUnary, C>> {
+  const methods = new Map<DescMethodUnary, MethodImplementation<DescMethodUnary, C>>();
   for (const { service, implementation } of bindings) {
     for (const method of service.methods) {
       const operation = operationOf(method);
-      const own = (implementation as Record<string, MethodImplementation<DescMethodUnary> | typeof planned>)[
+      const own = (implementation as Record<string, MethodImplementation<DescMethodUnary, C> | typeof planned>)[
         method.localName
       ];
       assert(own !== undefined, `${operation.name} has no implementation`);

@@ -16,6 +16,34 @@ export interface Caller {
   readonly now: Date;
 }
 
+/** What an operator may do; each role may do all that the one before it may. decisions §8. */
+export const operatorRoles = ["read-only", "admin", "owner"] as const;
+
+/** One of them. */
+export type OperatorRole = (typeof operatorRoles)[number];
+
+/** The operator behind a request on the application's side, as it stood when the request was admitted. */
+export interface OperatorCaller {
+  readonly operatorId: string;
+  readonly name: string;
+  readonly role: OperatorRole;
+  /** The token that it came with. */
+  readonly tokenId: string;
+}
+
+/** Whoever calls: an organisation's platform by its API key, or an operator. */
+export type Principal = Caller | OperatorCaller;
+
+/** The id of the API key or token that was shown: what idempotency keys belong to, and what log and traces name. */
+export function credentialIdOf(principal: Principal): string {
+  return "tokenId" in principal ? principal.tokenId : principal.apiKeyId;
+}
+
+/** The organisation whose key was shown; null for an operator, who belongs to none. */
+export function organisationIdOf(principal: Principal): string | null {
+  return "tokenId" in principal ? null : principal.organisationId;
+}
+
 /** The sliding window of a key after one request was counted or refused. Spec: Limits. */
 export interface RateState {
   /** Requests allowed in any 60 seconds. */
@@ -27,8 +55,10 @@ export interface RateState {
 }
 
 /** What a service method knows of its call. */
-export interface Call {
-  readonly caller: Caller;
+export interface Call<C extends Principal = Caller> {
+  readonly caller: C;
+  /** `billing.v1.SubscriptionService/CreateSubscription`. */
+  readonly operation: string;
   /** The `Request-Id` of the response. */
   readonly requestId: string;
   /** The `Idempotency-Key` that was sent, or null. */

@@ -6,12 +6,10 @@ import { checkpoint } from "../checkpoint.ts";
 import { Refusal } from "../domain/refusal.ts";
 import { type Access, type AdmittedKey, isDatabaseUnreachable, type RateWindow } from "../store/access.ts";
 import { hashApiKey, isApiKey } from "./api-key.ts";
-import type { Caller } from "./caller.ts";
+import type { Caller, Principal } from "./caller.ts";
+import { type HeaderValue, readBearer, readIdempotencyKey } from "./gate-headers.ts";
 import type { Operation } from "./operation.ts";
 import { temporarilyUnavailable } from "./refusals.ts";
-
-/** A header as it came: absent, once, or several times. Repeats joined by a comma and a space count as several too. */
-export type HeaderValue = string | readonly string[] | null | undefined;
 
 /** The headers that the gate judges. */
 export interface GateHeaders {
@@ -23,22 +21,27 @@ export interface GateHeaders {
 export type SetHeader = (name: string, value: string) => void;
 
 /** A request that may go on: its body is read next, and `call` takes it from there. */
-export interface Pass {
+export interface Pass<C extends Principal = Caller> {
   readonly operation: Operation;
-  readonly caller: Caller;
+  readonly caller: C;
   readonly requestId: string;
   /** Null where none was sent, and where the operation ignores it (reads). */
   readonly idempotencyKey: string | null;
 }
 
-/** The gate; `createGate` makes it. */
-export interface Gate {
+/** The gate; `createGate` makes that of API keys, `createOperatorGate` that of operators. */
+export interface Gate<C extends Principal = Caller> {
   /**
    * Admits a request or throws the first of: `unknown_endpoint` (the operation is only planned), `invalid_api_key`,
    * `temporarily_unavailable` (the database cannot be reached), `rate_limited`, `insufficient_scope`,
    * `idempotency_key_required`, `invalid_parameter`. From the rate on, the response has the `RateLimit-*` headers.
    */
-  readonly pass: (operation: Operation, headers: GateHeaders, requestId: string, setHeader: SetHeader) => Promise<Pass>;
+  readonly pass: (
+    operation: Operation,
+    headers: GateHeaders,
+    requestId: string,
+    setHeader: SetHeader,
+  ) => Promise<Pass<C>>;
 }
 
 /** What the gate stands on. */
@@ -82,11 +85,6 @@ async function admit(access: Access, authorization: HeaderValue, setHeader: SetH
   return callerOf(admission.key);
 }
 
-/** The scheme is read in any case (RFC 9110, 11.1); the key itself is not. */
-function readBearer(header: HeaderValue): string | null {
-  return typeof header === "string" ? (/^bearer +(\S+)$/i.exec(header)?.[1] ?? null) : null;
-}
-
 /** One message for every cause, so that nobody learns which keys once were. RFC 9110 wants the challenge with a 401. */
 function invalidApiKey(setHeader: SetHeader): Refusal {
   setHeader("WWW-Authenticate", "Bearer");
@@ -103,18 +101,4 @@ function callerOf(key: AdmittedKey): Caller {
   const { apiKeyId, organisationId, livemode, canCreateLedgerContacts, usageAllowed, now } = key;
   const scopes = new Set(key.scopes);
   return { apiKeyId, organisationId, scopes, livemode, canCreateLedgerContacts, usageAllowed, now };
-}
-
-/** Spec: Idempotency, "1 to 255 printable ASCII characters, no spaces". So a list joined by ", " is malformed as well. */
-const idempotencyKeyForm = /^[\x21-\x7e]{1,255}$/;
-
-function readIdempotencyKey(rule: Operation["idempotencyKey"], header: HeaderValue): string | null {
-  if (rule === "none") return null;
-  if (header === undefined || header === null) {
-    if (rule === "optional") return null;
-    throw new Refusal("idempotency_key_required", "This request needs the header Idempotency-Key", "Idempotency-Key");
-  }
-  if (typeof header === "string" && idempotencyKeyForm.test(header)) return header;
-  const message = "The header Idempotency-Key must be sent once, with 1 to 255 printable ASCII characters and no space";
-  throw new Refusal("invalid_parameter", message, "Idempotency-Key");
 }

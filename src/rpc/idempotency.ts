@@ -3,20 +3,22 @@
  * request with it is refused. Spec: Idempotency; decisions §1, step 7.
  */
 import { createHash } from "node:crypto";
-import { type DescMessage, fromBinary, getOption, type Message, toBinary } from "@bufbuild/protobuf";
+import { clone, type DescMessage, fromBinary, getOption, type Message, toBinary } from "@bufbuild/protobuf";
 import { checkpoint } from "../checkpoint.ts";
 import { Refusal } from "../domain/refusal.ts";
+import { field as fieldOption } from "../gen/proto/billing/options/v1/options_pb.ts";
 import { http } from "../gen/proto/google/api/annotations_pb.ts";
 import { isDatabaseUnreachable } from "../store/access.ts";
 import type { Begun, Claim, IdempotencyStore } from "../store/idempotency.ts";
 import type { Answer } from "./call.ts";
+import { credentialIdOf, organisationIdOf, type Principal } from "./caller.ts";
 import type { Pass } from "./gate.ts";
 import type { Operation } from "./operation.ts";
 import { temporarilyUnavailable } from "./refusals.ts";
 
 /** A request that carries a key. */
 export interface KeyedRequest {
-  readonly pass: Pass;
+  readonly pass: Pass<Principal>;
   readonly idempotencyKey: string;
   readonly request: Message;
 }
@@ -64,8 +66,8 @@ export function createIdempotency(store: IdempotencyStore): Idempotency {
 async function begin(store: IdempotencyStore, { pass, idempotencyKey, request }: KeyedRequest): Promise<Begun> {
   try {
     return await store.begin({
-      apiKeyId: pass.caller.apiKeyId,
-      organisationId: pass.caller.organisationId,
+      apiKeyId: credentialIdOf(pass.caller),
+      organisationId: organisationIdOf(pass.caller),
       key: idempotencyKey,
       operation: pass.operation.name,
       path: pathOf(pass.operation, request),
@@ -86,7 +88,7 @@ async function finish(
   let response: Uint8Array;
   try {
     message = await execute();
-    response = toBinary(output, message);
+    response = toBinary(output, withoutSecrets(output, message));
   } catch (error) {
     await store.release(claim);
     throw error;
@@ -94,6 +96,15 @@ async function finish(
   const other = await store.complete(claim, response);
   checkpoint("key_completed");
   return other === null ? { message, replayed: false } : { message: fromBinary(output, other), replayed: true };
+}
+
+/** What is shown once is never kept: fields with the option `secret` are left out of what is stored. */
+function withoutSecrets(output: DescMessage, message: Message): Message {
+  const secrets = output.fields.filter((field) => getOption(field, fieldOption).secret);
+  if (secrets.length === 0) return message;
+  const kept = clone(output, message) as Message & Record<string, unknown>;
+  for (const { localName } of secrets) kept[localName] = "";
+  return kept;
 }
 
 /**

@@ -1,30 +1,33 @@
 /** The shape of a service: one function for each method of its proto, so that a method without one does not compile. */
 import type { DescMethodUnary, DescService, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
-import type { Call } from "./caller.ts";
+import type { Call, Caller, Principal } from "./caller.ts";
 
 /** Answers one method: the parsed, valid request in, the response out. Throws `Refusal` for an expected no. */
-export type MethodImplementation<M extends DescMethodUnary> = (
+export type MethodImplementation<M extends DescMethodUnary, C extends Principal = Caller> = (
   request: MessageShape<M["input"]>,
-  call: Call,
+  call: Call<C>,
 ) => Promise<MessageInitShape<M["output"]>>;
 
 /** Marks a method that the contract has and nothing answers yet: Connect and gRPC say Unimplemented. */
 export const planned = "planned";
 
 /** A function, or the mark `planned`, for each method of a service, by its local name. */
-export type Implementation<S extends DescService> = {
+export type Implementation<S extends DescService, C extends Principal = Caller> = {
   [P in keyof S["method"]]: S["method"][P] extends DescMethodUnary
-    ? MethodImplementation<S["method"][P]> | typeof planned
+    ? MethodImplementation<S["method"][P], C> | typeof planned
     : never;
 };
 
 /** A service with what answers it. */
-export interface ServiceBinding<S extends DescService = DescService> {
+export interface ServiceBinding<C extends Principal = Caller, S extends DescService = DescService> {
   readonly service: S;
-  readonly implementation: Implementation<S>;
+  readonly implementation: Implementation<S, C>;
 }
 
 /** Binds a service to its implementation, keeping both types together. */
-export function bind<S extends DescService>(service: S, implementation: Implementation<S>): ServiceBinding {
-  return { service, implementation: implementation as unknown as Implementation<DescService> };
+export function bind<S extends DescService, C extends Principal = Caller>(
+  service: S,
+  implementation: Implementation<S, C>,
+): ServiceBinding<C> {
+  return { service, implementation: implementation as unknown as Implementation<DescService, C> };
 }

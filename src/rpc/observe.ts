@@ -6,6 +6,7 @@ import { context, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import type { Logger } from "pino";
 import type { Histogram } from "prom-client";
 import { Refusal } from "../domain/refusal.ts";
+import { credentialIdOf, organisationIdOf, type Principal } from "./caller.ts";
 import type { Pass } from "./gate.ts";
 
 /** A finished request as the port tells it. */
@@ -22,7 +23,7 @@ export interface ObservedRequest {
   readonly organisationId: string | null;
   /** `rest`, `connect`, `grpc` or `grpc-web`, where the port knows it. */
   readonly protocol?: string | null;
-  /** The id of the key, never the key. */
+  /** The id of the key or of the operator's token, never its value. */
   readonly apiKeyId?: string | null;
   readonly status: number;
   /** The error code, null for a success. */
@@ -55,7 +56,7 @@ export function createRequestObserver({ log, requests }: ObserveParts): (request
 }
 
 /** Runs a call inside a span of its operation; where no tracing is started this costs a microsecond. */
-export type ObserveCall = <T>(pass: Pass, run: () => Promise<T>) => Promise<T>;
+export type ObserveCall = <T>(pass: Pass<Principal>, run: () => Promise<T>) => Promise<T>;
 
 /** `OTEL_*` decides whether these spans go anywhere (src/tracing.ts). */
 export const observeCall: ObserveCall = async (pass, run) => {
@@ -64,8 +65,8 @@ export const observeCall: ObserveCall = async (pass, run) => {
     "rpc.system": "connect_rpc",
     "rpc.service": operation.method.parent.typeName,
     "rpc.method": operation.method.name,
-    "billing.organisation_id": caller.organisationId,
-    "billing.api_key_id": caller.apiKeyId,
+    "billing.organisation_id": organisationIdOf(caller) ?? "",
+    "billing.api_key_id": credentialIdOf(caller),
     "billing.request_id": requestId,
   };
   const span = trace.getTracer("billing").startSpan(operation.name, { kind: SpanKind.SERVER, attributes });

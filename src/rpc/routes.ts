@@ -15,6 +15,7 @@ import {
 } from "@connectrpc/connect";
 import type { ConnectNodeAdapterOptions } from "@connectrpc/connect-node";
 import type { CallOperation } from "./call.ts";
+import { type Caller, credentialIdOf, organisationIdOf, type Principal } from "./caller.ts";
 import type { Gate, Pass } from "./gate.ts";
 import type { ServiceBinding } from "./implementation.ts";
 import { retellLibraryErrors } from "./library-faults.ts";
@@ -35,9 +36,9 @@ export interface RequestRecord {
 export type OpenRoutes = (router: ConnectRouter) => void;
 
 /** What the routes stand on. */
-export interface ConnectParts {
-  readonly gate: Gate;
-  readonly call: CallOperation;
+export interface ConnectParts<C extends Principal = Caller> {
+  readonly gate: Gate<C>;
+  readonly call: CallOperation<C>;
   readonly tell: Tell;
   /** The record that the port made for this request; its id is already in the response. */
   readonly recordOf: (request: object) => RequestRecord | undefined;
@@ -54,7 +55,7 @@ const stateKey = createContextKey<CallState | null>(null);
 
 interface CallState {
   readonly record: RequestRecord;
-  pass: Pass | null;
+  pass: Pass<Principal> | null;
   /** Whether the request has become a message: what fails from then on is no fault of the request. */
   read: boolean;
   /** HTTP/1: what is left of a body that was refused midway stands in the way of the connection's next request. */
@@ -62,7 +63,10 @@ interface CallState {
 }
 
 /** The adapter's options for these services. Unknown members of Connect's JSON are refused, as over REST. */
-export function connectRoutes(bindings: readonly ServiceBinding[], parts: ConnectParts): ConnectNodeAdapterOptions {
+export function connectRoutes<C extends Principal = Caller>(
+  bindings: readonly ServiceBinding<C>[],
+  parts: ConnectParts<C>,
+): ConnectNodeAdapterOptions {
   const operations = new Map<DescMethod, Operation>();
   for (const { service } of bindings) {
     for (const method of service.methods) operations.set(method, operationOf(method));
@@ -114,7 +118,7 @@ export function connectRoutes(bindings: readonly ServiceBinding[], parts: Connec
   };
 }
 
-function newState(parts: ConnectParts, request: { readonly httpVersion: string }): ContextValues {
+function newState(parts: Pick<ConnectParts, "recordOf">, request: { readonly httpVersion: string }): ContextValues {
   const record = parts.recordOf(request);
   assert(record !== undefined, "a request came without the record of its port");
   return createContextValues().set(stateKey, {
@@ -131,8 +135,8 @@ function stateOf(values: ContextValues | undefined): CallState {
   return state;
 }
 
-async function admit(
-  { gate }: ConnectParts,
+async function admit<C extends Principal>(
+  { gate }: Pick<ConnectParts<C>, "gate">,
   operation: Operation,
   state: CallState,
   request: Headers,
@@ -145,15 +149,15 @@ async function admit(
   };
   const passed = await gate.pass(operation, credentials, record.requestId, (name, value) => response.set(name, value));
   state.pass = passed;
-  record.organisationId = passed.caller.organisationId;
-  record.apiKeyId = passed.caller.apiKeyId;
+  record.organisationId = organisationIdOf(passed.caller);
+  record.apiKeyId = credentialIdOf(passed.caller);
 }
 
 type UnaryImplementation = (request: Message, context: HandlerContext) => Promise<Message>;
 
-function implementationOf(
-  { service }: ServiceBinding,
-  { call }: ConnectParts,
+function implementationOf<C extends Principal>(
+  { service }: ServiceBinding<C>,
+  { call }: Pick<ConnectParts<C>, "call">,
   tell: (state: CallState, error: unknown) => Told,
 ): Partial<ServiceImpl<DescService>> {
   const answer: UnaryImplementation = async (request, context) => {
@@ -161,7 +165,8 @@ function implementationOf(
     state.read = true;
     try {
       assert(state.pass !== null, "a call came past the gate");
-      const { message, replayed } = await call(state.pass, request, { signal: context.signal });
+      // The gate of these very parts made it.
+      const { message, replayed } = await call(state.pass as Pass<C>, request, { signal: context.signal });
       if (replayed) context.responseHeader.set("Idempotent-Replayed", "true");
       return message;
     } catch (error) {

@@ -24,16 +24,19 @@ export interface CreationQuery {
 export interface LoadedCreation {
   readonly facts: Omit<CreationFacts, "now">;
   readonly madeByRequest: Buffer | null;
+  /** The catalogue that the facts are from: what was decided by it is saved only while it stands. */
+  readonly catalogueVersion: string;
 }
 
 interface FactsRow extends OrganisationRow {
+  catalogue_version: string;
   request_hash: Buffer | null;
   customer: CustomerRow | null;
   plan: PlanRow | null;
   charges: ChargeRow[] | null;
 }
 
-const factsText = `SELECT ${organisationColumns},
+const factsText = `SELECT ${organisationColumns}, o.catalogue_version::text,
   (SELECT s.request_hash FROM subscriptions s WHERE s.organisation_id = $1 AND s.id = $2) AS request_hash,
   (SELECT row_to_json(r) FROM (SELECT ${customerListing.columns} FROM customers t
     WHERE t.organisation_id = $1 AND t.code = $3 AND ${customerListing.shown}) r) AS customer,
@@ -59,6 +62,7 @@ export async function loadCreation(
   const charges = (row.charges ?? []).map((charge) => readCharge(withDate(charge)));
   return {
     madeByRequest: row.request_hash,
+    catalogueVersion: row.catalogue_version,
     facts: {
       organisation: readOrganisation(row),
       customer: row.customer === null ? null : readCustomer(withDate(row.customer)),
@@ -74,7 +78,7 @@ export interface InvoiceIds {
   readonly operationId: string;
 }
 
-/** `exists`: another request with the same identity was faster. `changed`: Setup Mode was switched meanwhile. */
+/** `exists`: another request with the same identity was faster. `changed`: Setup Mode or the catalogue was changed meanwhile. */
 export type CreationSave = "saved" | "exists" | "changed";
 
 /** What a creation writes beside its decision. `first` are the ids of the first invoice, made before so that it can be watched. */
@@ -82,6 +86,7 @@ export interface CreationToSave {
   readonly subscriptionId: string;
   readonly requestHash: Uint8Array;
   readonly setupMode: boolean;
+  readonly catalogueVersion: string;
   readonly decision: CreationDecision;
   readonly first: InvoiceIds;
   readonly awaitedUntil: Date;
@@ -89,7 +94,7 @@ export interface CreationToSave {
 
 const saveText = `
 WITH organisation AS (
-  SELECT id, number_prefix FROM organisations WHERE id = $1 AND setup_mode = $2
+  SELECT id, number_prefix FROM organisations WHERE id = $1 AND setup_mode = $2 AND catalogue_version = $11 FOR SHARE
 ), counter AS (
   UPDATE document_counters d SET next = d.next + $3 FROM organisation o
   WHERE d.organisation_id = o.id AND d.kind = 'invoice' AND $3 > 0 RETURNING d.next - $3 AS first
@@ -164,6 +169,7 @@ export async function saveCreation(
           invoices.map((ids) => ({ id: ids.operationId, invoice_id: ids.invoiceId, position: ids.position })),
         ),
         creation.awaitedUntil,
+        creation.catalogueVersion,
       ],
     });
     return rows[0]?.saved === 1 ? "saved" : "changed";

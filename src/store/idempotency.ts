@@ -14,8 +14,10 @@ import { createLeases, type Leased } from "./idempotency-leases.ts";
 
 /** A request that asks for a key. */
 export interface KeyRequest {
+  /** The API key, or the operator's token. */
   readonly apiKeyId: string;
-  readonly organisationId: string;
+  /** Null for an operator's, who belongs to none. */
+  readonly organisationId: string | null;
   /** The header's value. */
   readonly key: string;
   readonly operation: string;

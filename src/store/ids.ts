@@ -8,12 +8,23 @@ export function newId(nowMs: number = Date.now()): string {
   return format(bytes, 0x70);
 }
 
+/** What a request with an Idempotency-Key can create; on the application's side an operator's token stands for the API key. */
+export type DerivedKind =
+  | "customer"
+  | "subscription"
+  | "organisation"
+  | "api_key"
+  | "plan"
+  | "charge"
+  | "operator"
+  | "operator_token";
+
 /**
  * The id of what a request with an Idempotency-Key creates: the same for the same key of the same API key, and no other.
  * A UUID version 8 over SHA-256 (RFC 9562, section 5.8). `kind` keeps a customer's id from being a subscription's.
  * Spec: Idempotency; decisions §3 "Ids".
  */
-export function derivedId(kind: "customer" | "subscription", apiKeyId: string, idempotencyKey: string): string {
+export function derivedId(kind: DerivedKind, apiKeyId: string, idempotencyKey: string): string {
   const digest = createHash("sha256").update(`${kind}\0${apiKeyId}\0${idempotencyKey}`).digest();
   return format(digest.subarray(0, 16), 0x80);
 }

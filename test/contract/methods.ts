@@ -1,5 +1,13 @@
 /** Every method of the contract, by its services. */
 import type { DescFile, DescMethod } from "@bufbuild/protobuf";
+import { file_billing_admin_v1_api_keys } from "../../src/gen/proto/billing/admin/v1/api_keys_pb.ts";
+import { file_billing_admin_v1_audit } from "../../src/gen/proto/billing/admin/v1/audit_pb.ts";
+import { file_billing_admin_v1_catalogue } from "../../src/gen/proto/billing/admin/v1/catalogue_pb.ts";
+import { file_billing_admin_v1_customers } from "../../src/gen/proto/billing/admin/v1/customers_pb.ts";
+import { file_billing_admin_v1_documents } from "../../src/gen/proto/billing/admin/v1/documents_pb.ts";
+import { file_billing_admin_v1_ledger_connections } from "../../src/gen/proto/billing/admin/v1/ledger_connections_pb.ts";
+import { file_billing_admin_v1_operators } from "../../src/gen/proto/billing/admin/v1/operators_pb.ts";
+import { file_billing_admin_v1_organisations } from "../../src/gen/proto/billing/admin/v1/organisations_pb.ts";
 import { file_billing_v1_catalogue } from "../../src/gen/proto/billing/v1/catalogue_pb.ts";
 import { file_billing_v1_credit_notes } from "../../src/gen/proto/billing/v1/credit_notes_pb.ts";
 import { file_billing_v1_customers } from "../../src/gen/proto/billing/v1/customers_pb.ts";
@@ -20,5 +28,21 @@ const files: readonly DescFile[] = [
 
 /** The methods that the specification's operations are. */
 export const methods: readonly DescMethod[] = files.flatMap(({ services }) =>
+  services.flatMap((service) => service.methods),
+);
+
+const adminFiles: readonly DescFile[] = [
+  file_billing_admin_v1_organisations,
+  file_billing_admin_v1_ledger_connections,
+  file_billing_admin_v1_api_keys,
+  file_billing_admin_v1_catalogue,
+  file_billing_admin_v1_customers,
+  file_billing_admin_v1_documents,
+  file_billing_admin_v1_operators,
+  file_billing_admin_v1_audit,
+];
+
+/** The methods of the application's side. */
+export const adminMethods: readonly DescMethod[] = adminFiles.flatMap(({ services }) =>
   services.flatMap((service) => service.methods),
 );

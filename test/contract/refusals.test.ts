@@ -1,9 +1,12 @@
 /** The table of refusals says what the specification and the decisions say, and nothing else. */
+import { getOption } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { refusals } from "../../src/domain/refusal.ts";
+import { operation as operationOption } from "../../src/gen/proto/billing/options/v1/options_pb.ts";
 import { describedOperation } from "../../tools/openapi/described-operation.ts";
 import { refusalTexts } from "../../tools/openapi/refusal-texts.ts";
-import { methods } from "./methods.ts";
+import { document } from "./answer-check.ts";
+import { adminMethods, methods } from "./methods.ts";
 
 type Row = readonly [status: number, type: string, codes: readonly string[]];
 
@@ -36,9 +39,18 @@ const decided: readonly Row[] = [
   [502, "api_error", ["ledger_unavailable", "temporarily_unavailable"]],
 ];
 
+/** What only the application's side answers. Decisions: section 8. */
+const administrative: readonly Row[] = [
+  [401, "authentication_error", ["invalid_operator_token"]],
+  [403, "permission_error", ["insufficient_role"]],
+  [404, "not_found", ["organisation_not_found", "api_key_not_found", "operator_not_found", "operator_token_not_found"]],
+  [409, "conflict", ["plan_code_taken", "charge_code_taken", "plan_in_use", "charge_in_use", "ledger_not_connected"]],
+  [422, "invalid_request_error", ["ledger_refused"]],
+];
+
 describe("the table of refusals", () => {
   test("has every code of the specification and the decisions with its status and type, and no other", () => {
-    const expected = [...specified, ...decided].flatMap(([status, type, codes]) =>
+    const expected = [...specified, ...decided, ...administrative].flatMap(([status, type, codes]) =>
       codes.map((code) => [code, { status, type }] as const),
     );
     const actual = Object.entries(refusals).map(([code, { status, type }]) => [code, { status, type }] as const);
@@ -66,6 +78,18 @@ describe("the table of refusals", () => {
 
   test("holds every code that an operation of the contract names", () => {
     const named = methods.flatMap((method) => describedOperation(method)?.refusals ?? []);
+    expect(named.length).toBeGreaterThan(0);
+    expect(named.filter((code) => !(code in refusals))).toEqual([]);
+  });
+
+  test("tells no code of the application's side in the public document", () => {
+    const own = administrative.flatMap(([, , codes]) => codes);
+    const told = JSON.stringify(document);
+    expect(own.filter((code) => told.includes(code))).toEqual([]);
+  });
+
+  test("holds every code that an operation of the application's side names", () => {
+    const named = adminMethods.flatMap((method) => getOption(method, operationOption).refusals);
     expect(named.length).toBeGreaterThan(0);
     expect(named.filter((code) => !(code in refusals))).toEqual([]);
   });

@@ -9,6 +9,9 @@ import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { type DemoOrganisation, type MadeOrganisation, makeDemoOrganisation } from "../../src/embedded/first-data.ts";
 import { startDemoLedger } from "../../src/ledger/demo/server.ts";
+import { generateOperatorToken } from "../../src/rpc/api-key.ts";
+import type { OperatorRole } from "../../src/rpc/caller.ts";
+import { newId } from "../../src/store/ids.ts";
 import { createPool } from "../../src/store/pool.ts";
 import { createSealing } from "../../src/store/sealing.ts";
 import { createSettingUp } from "../../src/store/setting-up.ts";
@@ -49,6 +52,8 @@ export interface TestProcess {
 /** The service under test. */
 export interface TestSystem {
   readonly baseUrl: string;
+  /** The application's side. */
+  readonly adminUrl: string;
   readonly demoUrl: string;
   readonly databaseUrl: string;
   readonly temporal: { readonly address: string; readonly namespace: string };
@@ -59,6 +64,10 @@ export interface TestSystem {
   /** Makes an organisation with plans, charges and customers (`demo-catalogue.ts`); `changes` are columns of organisations. */
   organisation(settings?: Partial<DemoOrganisation>, changes?: Record<string, unknown>): Promise<MadeOrganisation>;
   ask(verb: string, path: string, asked?: Asked): Promise<Answered>;
+  /** A call of the application's side over Connect: `PlanService/CreatePlan`, or a full path where it begins with a slash. */
+  askAdmin(method: string, asked?: Asked): Promise<Answered>;
+  /** The value of a new operator's token. */
+  operator(role?: OperatorRole, name?: string): Promise<string>;
   /** Orders faults of the demo ledger; `clearFaults` takes them back. */
   fault(fault: object): Promise<void>;
   clearFaults(): Promise<void>;
@@ -101,6 +110,8 @@ export async function startSystem(settings: SystemSettings = {}): Promise<TestSy
   const demoUrl = ledger.url;
   const secretKey = randomBytes(32);
   const apiPort = await freePort();
+  const adminPort = await freePort();
+  const adminUrl = `http://127.0.0.1:${adminPort}`;
   const baseUrl = `http://127.0.0.1:${apiPort}`;
   const env: NodeJS.ProcessEnv = {
     ...process.env,
@@ -109,6 +120,7 @@ export async function startSystem(settings: SystemSettings = {}): Promise<TestSy
     TEMPORAL_NAMESPACE: temporal.namespace,
     SECRET_KEY: secretKey.toString("base64"),
     API_PORT: String(apiPort),
+    ADMIN_PORT: String(adminPort),
     RATE_LIMIT_PER_MINUTE: "100000",
     LEDGER_CALL_SECONDS: "2",
     ...settings.env,
@@ -128,6 +140,7 @@ export async function startSystem(settings: SystemSettings = {}): Promise<TestSy
   };
   const system: TestSystem = {
     baseUrl,
+    adminUrl,
     demoUrl,
     databaseUrl: database.url,
     temporal,
@@ -144,6 +157,11 @@ export async function startSystem(settings: SystemSettings = {}): Promise<TestSy
       return made;
     },
     ask: (verb, path, asked) => ask(`${baseUrl}${path}`, verb, asked),
+    askAdmin: (method, asked) => {
+      const path = method.startsWith("/") ? method : `/billing.admin.v1.${method}`;
+      return ask(`${adminUrl}${path}`, "POST", { body: {}, ...asked });
+    },
+    operator: (role = "owner", name = role) => addOperator(pool, role, name),
     fault: async (fault) => void (await admin("POST", "faults", fault)),
     clearFaults: async () => void (await admin("DELETE", "faults")),
     ledgerInvoices: async (tenantId) => {
@@ -171,6 +189,18 @@ export async function startSystem(settings: SystemSettings = {}): Promise<TestSy
   const wanted = [api, worker].filter((_, index) => !settings.without?.includes(index === 0 ? "api" : "worker"));
   await Promise.all(wanted.map((each) => each.start()));
   return system;
+}
+
+/** An operator with a token, as rows. */
+async function addOperator(pool: pg.Pool, role: OperatorRole, name: string): Promise<string> {
+  const { value, hash, hint } = generateOperatorToken();
+  const operatorId = newId();
+  await pool.query("INSERT INTO operators (id, name, role) VALUES ($1, $2, $3)", [operatorId, name, role]);
+  await pool.query(
+    "INSERT INTO operator_tokens (id, operator_id, name, token_hash, hint) VALUES ($1, $2, 'Test', $3, $4)",
+    [newId(), operatorId, hash, hint],
+  );
+  return value;
 }
 
 async function ask(url: string, verb: string, asked: Asked = {}): Promise<Answered> {

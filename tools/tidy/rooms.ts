@@ -52,9 +52,32 @@ export const rooms: Readonly<Record<string, Room>> = {
     typesOf: ["src/rpc/"],
     packagesNever: database,
   },
+  // The services of the application's side, and its command line, which talks to them over the wire.
+  admin: {
+    paths: ["src/admin/"],
+    imports: [
+      "src/domain/",
+      "src/store/",
+      "src/ledger/port.ts",
+      protos,
+      "src/rpc/caller.ts",
+      "src/rpc/implementation.ts",
+      "src/rpc/api-key.ts",
+      "src/services/enums.ts",
+      "src/services/present.ts",
+    ],
+    packagesNever: [...database, "@temporalio/"],
+  },
   rpc: {
     paths: ["src/rpc/"],
-    imports: [protos, "src/domain/refusal.ts", "src/store/access.ts", "src/store/idempotency.ts", checkpoint],
+    imports: [
+      protos,
+      "src/domain/refusal.ts",
+      "src/store/access.ts",
+      "src/store/operator-access.ts",
+      "src/store/idempotency.ts",
+      checkpoint,
+    ],
     packagesNever: [...database, "@temporalio/"],
   },
   gateway: {

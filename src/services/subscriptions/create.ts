@@ -104,7 +104,7 @@ async function write(
     chargeCodes: asked.charges.map(({ chargeCode }) => chargeCode),
   };
   for (let attempt = 0; attempt < tries; attempt += 1) {
-    const { facts, madeByRequest } = await scope.subscriptions.loadCreation(query);
+    const { facts, madeByRequest, catalogueVersion } = await scope.subscriptions.loadCreation(query);
     checkpoint("creation_loaded");
     if (madeByRequest !== null) {
       if (madeByRequest.equals(requestHash)) return scope.invoices.findFirst(subscriptionId);
@@ -116,6 +116,7 @@ async function write(
       subscriptionId,
       requestHash,
       setupMode,
+      catalogueVersion,
       decision,
       first,
       awaitedUntil,

@@ -1,0 +1,136 @@
+/**
+ * The application's side put together: `billing.admin.v1` by Connect, gRPC and gRPC-Web on a port of its own, with its own gate
+ * and the same call, health and reflection as the public port. It has no REST. decisions §8.
+ */
+import { connectNodeAdapter } from "@connectrpc/connect-node";
+import type pg from "pg";
+import { adminServices } from "./admin/index.ts";
+import type { AdminParts } from "./admin/parts.ts";
+import type { Config } from "./config.ts";
+import { Refusal } from "./domain/refusal.ts";
+import type { HttpRequest, HttpResponse } from "./gateway/exchange.ts";
+import { restHandler } from "./gateway/handler.ts";
+import { exchangeOf } from "./http/exchanges.ts";
+import { type HttpParts, startHttp } from "./http.ts";
+import { createCall } from "./rpc/call.ts";
+import type { OperatorCaller } from "./rpc/caller.ts";
+import { healthRoutes } from "./rpc/health.ts";
+import { createIdempotency } from "./rpc/idempotency.ts";
+import { observeCall } from "./rpc/observe.ts";
+import { createOperatorGate } from "./rpc/operator-gate.ts";
+import { reflectionRoutes } from "./rpc/reflection.ts";
+import { createTell } from "./rpc/refusals.ts";
+import { connectRoutes } from "./rpc/routes.ts";
+import { textFormats } from "./services/text-formats.ts";
+import { createAdminStore } from "./store/admin/admin-store.ts";
+import type { IdempotencyStore } from "./store/idempotency.ts";
+import { createOperatorAccess } from "./store/operator-access.ts";
+import { createPool } from "./store/pool.ts";
+import { createSealing, type Sealing } from "./store/sealing.ts";
+
+/** What the port stands on beside the settings. */
+export interface AdminPortParts
+  extends Pick<AdminParts, "wake" | "openLedger" | "connect">,
+    Pick<HttpParts, "log" | "logFailure" | "metrics"> {
+  readonly config: Config;
+  /** The process's own pool: admissions and lists. Writes have a pool of their own. */
+  readonly pool: pg.Pool;
+  readonly keys: IdempotencyStore;
+  readonly onPoolError: (error: Error) => void;
+  /** Aborted when the process stops. */
+  readonly shutdownSignal: AbortSignal;
+}
+
+/** The port in service. */
+export interface AdminPort {
+  readonly port: number;
+  stop(options: { readonly graceMs: number }): Promise<void>;
+}
+
+/**
+ * A write holds a connection while it reads by another: were both from one pool, as many writes as it has connections would
+ * wait for each other. Operators are few.
+ */
+const writers = 4;
+
+/** Opens the port. Rejects with an error that names `ADMIN_PORT` where another process has it. */
+export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> {
+  const { config, pool, keys, shutdownSignal } = parts;
+  const { url } = config.database;
+  const writing = createPool({ databaseUrl: url, size: writers, name: "admin" }, parts.onPoolError);
+  const store = createAdminStore({ reading: pool, writing }, sealingOf(config.secretKey));
+  const bindings = adminServices({ ...parts, store, callDeadlineMs: config.ledger.callDeadlineMs });
+  const tell = createTell(parts.logFailure);
+  const call = createCall<OperatorCaller>({
+    idempotency: createIdempotency(keys),
+    observe: observeCall,
+    implementations: bindings,
+    formats: textFormats,
+  });
+  const gate = createOperatorGate(createOperatorAccess(pool));
+  const services = bindings.map(({ service }) => service);
+  const checkDatabase = () => pool.query("SELECT 1");
+  const health = healthRoutes({
+    services: services.map(({ typeName }) => typeName),
+    isServing: () =>
+      checkDatabase().then(
+        () => !shutdownSignal.aborted,
+        () => false,
+      ),
+  });
+  const open = config.api.grpcReflection ? [health, reflectionRoutes(services)] : [health];
+  const rest = restHandler({
+    ...unknownPaths,
+    tell,
+    refusalOf: ({ code, message, param }) => new Refusal(code, message, param),
+  });
+  const port = await startHttp({
+    host: config.admin.host,
+    port: config.admin.port,
+    portSetting: "ADMIN_PORT",
+    tls: config.api.tls,
+    rest,
+    connect: connectNodeAdapter({
+      ...connectRoutes<OperatorCaller>(bindings, { gate, call, tell, recordOf: exchangeOf, shutdownSignal, open }),
+      fallback: (request, response) => {
+        const exchange = exchangeOf(request);
+        if (exchange !== undefined) void rest(request as HttpRequest, response as HttpResponse, exchange);
+      },
+    }),
+    openapi: null,
+    checks: { database: { required: true, check: checkDatabase } },
+    metrics: parts.metrics,
+    log: parts.log,
+    logFailure: parts.logFailure,
+  }).catch(async (error: unknown) => {
+    await writing.end();
+    throw error;
+  });
+  return {
+    port: port.port,
+    stop: async (options) => {
+      await port.stop(options);
+      await store.close();
+      await writing.end();
+    },
+  };
+}
+
+/** Every path of REST is unknown here, so nothing ever passes. */
+const unknownPaths = {
+  findRoute: () => null,
+  pass: () => Promise.reject(new Error("there is no REST on this port")),
+  call: () => Promise.reject(new Error("there is no REST on this port")),
+};
+
+/** Without SECRET_KEY everything works but what needs a ledger's credentials. */
+function sealingOf(key: Buffer | null): Sealing {
+  if (key !== null) return createSealing(key);
+  const refuse = (): never => {
+    throw new Refusal(
+      "temporarily_unavailable",
+      "SECRET_KEY is not set for this process: it cannot seal or open credentials",
+    );
+  };
+  return { seal: refuse, open: refuse };
+}

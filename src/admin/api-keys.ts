@@ -1,0 +1,49 @@
+/** ApiKeyService: a key's value leaves here once. Spec: Authentication. */
+import type { ApiKeyService } from "../gen/proto/billing/admin/v1/api_keys_pb.ts";
+import { generateApiKey } from "../rpc/api-key.ts";
+import {
+  type AdminImplementation,
+  type AdminParts,
+  actorOf,
+  identityOf,
+  pageOf,
+  required,
+  requireOrganisation,
+  requireSame,
+} from "./parts.ts";
+import { presentApiKey } from "./present.ts";
+import { readExpiry } from "./read-values.ts";
+
+/** The methods of the service. Refuses `organisation_not_found`, `api_key_not_found`, `invalid_parameter`. */
+export function apiKeyService(parts: AdminParts): AdminImplementation<typeof ApiKeyService> {
+  const { apiKeys } = parts.store;
+  return {
+    createApiKey: async (request, call) => {
+      const organisation = await requireOrganisation(parts, request.organisation);
+      const now = new Date();
+      const expiresAt = readExpiry(request.expiresAt, now);
+      const { value, hash, hint } = generateApiKey(organisation.livemode);
+      const { made, isNew } = await apiKeys.create(actorOf(call), organisation.id, {
+        id: identityOf(call, "api_key"),
+        name: request.name,
+        hash,
+        hint,
+        scopes: request.scopes,
+        expiresAt,
+      });
+      requireSame(made.name === request.name);
+      return { apiKey: presentApiKey(made, now), value: isNew ? value : "" };
+    },
+    listApiKeys: async (request) => {
+      const { id } = await requireOrganisation(parts, request.organisation);
+      const { data, hasMore } = await apiKeys.list(id, pageOf(request));
+      const now = new Date();
+      return { data: data.map((key) => presentApiKey(key, now)), hasMore };
+    },
+    revokeApiKey: async ({ organisation, id }, call) => {
+      const owner = await requireOrganisation(parts, organisation);
+      const key = required(await apiKeys.revoke(actorOf(call), owner.id, id), "api_key_not_found");
+      return { apiKey: presentApiKey(key, new Date()) };
+    },
+  };
+}

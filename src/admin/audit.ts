@@ -1,0 +1,16 @@
+/** AuditService: the log of every change made on this side. decisions §8. */
+import type { AuditService } from "../gen/proto/billing/admin/v1/audit_pb.ts";
+import { type AdminImplementation, type AdminParts, pageOf } from "./parts.ts";
+import { presentAuditEntry } from "./present.ts";
+
+/** The methods of the service. */
+export function auditService({ store }: AdminParts): AdminImplementation<typeof AuditService> {
+  return {
+    listAuditEntries: async (request) => {
+      const { organisation, operator, target } = request;
+      const filters = { organisationId: organisation, operatorId: operator, targetId: target };
+      const { data, hasMore } = await store.audit.list(filters, pageOf(request));
+      return { data: data.map(presentAuditEntry), hasMore };
+    },
+  };
+}

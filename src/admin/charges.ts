@@ -1,0 +1,94 @@
+/** ChargeService of the application's side. decisions §3 "Charge", §4 and §8. */
+import { parseDecimal } from "../domain/decimal.ts";
+import type { Charge } from "../domain/plan.ts";
+import { Refusal } from "../domain/refusal.ts";
+import type { ChargeService, UpdateChargeRequest } from "../gen/proto/billing/admin/v1/catalogue_pb.ts";
+import { catalogueStatuses, wordOf } from "../services/enums.ts";
+import type { AdminCharge, CatalogueRefusal } from "../store/admin/catalogue.ts";
+import {
+  type AdminImplementation,
+  type AdminParts,
+  actorOf,
+  identityOf,
+  pageOf,
+  required,
+  requireOrganisation,
+  requireSame,
+} from "./parts.ts";
+import { presentCharge } from "./present.ts";
+import { requireCurrency } from "./read-values.ts";
+
+/**
+ * The methods of the service. Refuses `organisation_not_found`, `charge_not_found`, `charge_code_taken`, `charge_in_use`,
+ * `invalid_state` (status), `invalid_parameter`.
+ */
+export function chargeService(parts: AdminParts): AdminImplementation<typeof ChargeService> {
+  const { charges } = parts.store;
+  return {
+    createCharge: async (request, call) => {
+      const organisation = await requireOrganisation(parts, request.organisation);
+      requireCurrency(request.currency, "currency");
+      const made = accepted(
+        await charges.create(actorOf(call), organisation.id, {
+          id: identityOf(call, "charge"),
+          code: request.code,
+          name: request.name,
+          description: request.description || null,
+          currency: request.currency ?? organisation.defaultCurrency,
+          price: parseDecimal(request.price),
+          allowsPriceOverride: request.allowsPriceOverride,
+          status: "draft",
+          createdAt: new Date(),
+          revenueAccount: null,
+          taxType: null,
+        }),
+      );
+      requireSame(made.charge.code === request.code);
+      return { charge: presentCharge(made) };
+    },
+    getCharge: async ({ organisation, id }) => {
+      const owner = await requireOrganisation(parts, organisation);
+      return { charge: presentCharge(required(await charges.get(owner.id, id), "charge_not_found")) };
+    },
+    listCharges: async (request) => {
+      const { id } = await requireOrganisation(parts, request.organisation);
+      const filters = { code: request.code ?? null, status: wordOf(catalogueStatuses, request.status) };
+      const { data, hasMore } = await charges.list(id, filters, pageOf(request));
+      return { data: data.map(presentCharge), hasMore };
+    },
+    updateCharge: async (request, call) => {
+      const { id } = await requireOrganisation(parts, request.organisation);
+      requireCurrency(request.currency, "currency");
+      const decide = (before: Charge) => changedCharge(before, request);
+      const charge = accepted(await charges.update(actorOf(call), id, request.id, decide));
+      return { charge: presentCharge(required(charge, "charge_not_found")) };
+    },
+    setChargeStatus: async ({ organisation, id, status }, call) => {
+      const owner = await requireOrganisation(parts, organisation);
+      const wanted = wordOf(catalogueStatuses, status) ?? "draft";
+      const charge = await charges.setStatus(actorOf(call), owner.id, id, wanted);
+      return { charge: presentCharge(required(charge, "charge_not_found")) };
+    },
+  };
+}
+
+function accepted<T extends AdminCharge | null>(outcome: T | CatalogueRefusal): T {
+  if (outcome === "code_taken") throw new Refusal("charge_code_taken", "Another charge has this code.", "code");
+  if (outcome === "in_use") {
+    throw new Refusal("charge_in_use", "The charge was billed: its code, price and currency stay. Make another one.");
+  }
+  return outcome;
+}
+
+function changedCharge(before: Charge, request: UpdateChargeRequest): Charge {
+  return {
+    ...before,
+    code: request.code ?? before.code,
+    name: request.name ?? before.name,
+    // An empty description clears it.
+    description: request.description === undefined ? before.description : request.description || null,
+    currency: request.currency ?? before.currency,
+    price: request.price === undefined ? before.price : parseDecimal(request.price),
+    allowsPriceOverride: request.allowsPriceOverride ?? before.allowsPriceOverride,
+  };
+}

@@ -1,0 +1,56 @@
+/** The domain's and the store's words and the enum values of the admin contract, in one table each. */
+import type { FirstInvoiceStatus as FirstInvoiceStatusWord } from "../domain/organisation.ts";
+import { CredentialStatus } from "../gen/proto/billing/admin/v1/api_keys_pb.ts";
+import { LedgerContactStatus } from "../gen/proto/billing/admin/v1/customers_pb.ts";
+import { DocumentState } from "../gen/proto/billing/admin/v1/documents_pb.ts";
+import { LedgerKind, MappingKind } from "../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
+import { OperatorRole } from "../gen/proto/billing/admin/v1/operators_pb.ts";
+import { FirstInvoiceStatus } from "../gen/proto/billing/admin/v1/organisations_pb.ts";
+import type { LedgerContact, LedgerMappingKind } from "../ledger/port.ts";
+import type { OperatorRole as OperatorRoleWord } from "../rpc/caller.ts";
+
+/** The status that new invoices get. */
+export const firstInvoiceStatuses = {
+  draft: FirstInvoiceStatus.DRAFT,
+  awaiting_approval: FirstInvoiceStatus.AWAITING_APPROVAL,
+  approved: FirstInvoiceStatus.APPROVED,
+} as const satisfies Record<FirstInvoiceStatusWord, FirstInvoiceStatus>;
+
+/** Operators' roles. */
+export const roles = {
+  "read-only": OperatorRole.READ_ONLY,
+  admin: OperatorRole.ADMIN,
+  owner: OperatorRole.OWNER,
+} as const satisfies Record<OperatorRoleWord, OperatorRole>;
+
+/** Kinds of ledgers. */
+export const ledgerKinds: Readonly<Record<string, LedgerKind>> = { xero: LedgerKind.XERO };
+
+/** The lists to map onto. */
+export const mappingKinds = {
+  accounts: MappingKind.ACCOUNTS,
+  tax_rates: MappingKind.TAX_RATES,
+  currencies: MappingKind.CURRENCIES,
+} as const satisfies Record<LedgerMappingKind, MappingKind>;
+
+/** How the ledger has a contact. */
+export const contactStatuses = {
+  active: LedgerContactStatus.ACTIVE,
+  archived: LedgerContactStatus.ARCHIVED,
+  erased: LedgerContactStatus.ERASED,
+} as const satisfies Record<LedgerContact["status"], LedgerContactStatus>;
+
+/** Where a document that the ledger lacks stands. */
+export const documentStates = {
+  failed: DocumentState.FAILED,
+  waiting: DocumentState.WAITING,
+} as const;
+
+/** Whether a key or token is let in now. */
+export function credentialStatus(
+  { expiresAt, revokedAt }: { readonly expiresAt: Date | null; readonly revokedAt: Date | null },
+  now: Date,
+): CredentialStatus {
+  if (revokedAt !== null) return CredentialStatus.REVOKED;
+  return expiresAt !== null && expiresAt <= now ? CredentialStatus.EXPIRED : CredentialStatus.ACTIVE;
+}

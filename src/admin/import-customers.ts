@@ -1,0 +1,115 @@
+/** Importing contacts of the ledger as customers, each judged on its own. decisions §8. */
+import { customerCodeOf } from "../domain/creating-customer.ts";
+import { Refusal } from "../domain/refusal.ts";
+import {
+  type ContactToImport,
+  type CustomerService,
+  ImportStatus,
+} from "../gen/proto/billing/admin/v1/customers_pb.ts";
+import type { LedgerContact } from "../ledger/port.ts";
+import type { OperatorCaller } from "../rpc/caller.ts";
+import type { MethodImplementation } from "../rpc/implementation.ts";
+import { presentCustomer } from "../services/present.ts";
+import type { CustomerToImport } from "../store/admin/customers.ts";
+import { newId } from "../store/ids.ts";
+import { refusalOf, tryLedger } from "./ledger-answers.ts";
+import { type AdminCall, type AdminParts, actorOf, requireOrganisation } from "./parts.ts";
+
+type Method = MethodImplementation<typeof CustomerService.method.importCustomers, OperatorCaller>;
+type Result = NonNullable<Awaited<ReturnType<Method>>["results"]>[number];
+
+/** The method. Refuses `organisation_not_found`, `ledger_not_connected`, `ledger_refused`, `ledger_unavailable`. */
+export function importCustomers(parts: AdminParts): Method {
+  return async ({ organisation, contacts }, call) => {
+    requireDistinct(contacts);
+    const { id } = await requireOrganisation(parts, organisation);
+    const results: Result[] = [];
+    // One after the other: the ledger takes few calls at once, and a repeat takes up where this one was broken off.
+    for (const contact of contacts) results.push(await importOne(parts, call, id, contact));
+    const count = (status: ImportStatus) => results.filter((result) => result.status === status).length;
+    return {
+      results,
+      imported: count(ImportStatus.IMPORTED),
+      alreadyImported: count(ImportStatus.ALREADY_IMPORTED),
+      rejected: count(ImportStatus.REJECTED),
+    };
+  };
+}
+
+function requireDistinct(contacts: readonly ContactToImport[]): void {
+  const seen = new Set<string>();
+  for (const [index, { ledgerContactId }] of contacts.entries()) {
+    if (seen.has(ledgerContactId)) {
+      const param = `contacts.${index}.ledger_contact_id`;
+      throw new Refusal("invalid_parameter", `${param} must be given once`, param);
+    }
+    seen.add(ledgerContactId);
+  }
+}
+
+async function importOne(
+  parts: AdminParts,
+  call: AdminCall,
+  organisationId: string,
+  wanted: ContactToImport,
+): Promise<Result> {
+  const { ledgerContactId } = wanted;
+  const already = await findImported(parts, organisationId, ledgerContactId);
+  if (already !== null) return already;
+  const answer = await tryLedger(parts, organisationId, (ledger, asked) => ledger.getContact(asked, ledgerContactId));
+  if (answer.kind === "refused" && (answer.reason === "not_found" || answer.reason === "validation")) {
+    return rejected(ledgerContactId, "contact_not_found", "The ledger has no contact with this id.");
+  }
+  if (answer.kind !== "ok") throw refusalOf(answer);
+  const customer = decide(answer.value, wanted);
+  if (!("id" in customer)) return customer;
+  const actor = actorOf(call);
+  switch (await parts.store.customers.importOne(actor, organisationId, customer)) {
+    case "imported":
+      return { ledgerContactId, status: ImportStatus.IMPORTED, customer: presentCustomer(customer) };
+    case "exists":
+      return (
+        (await findImported(parts, organisationId, ledgerContactId)) ??
+        rejected(ledgerContactId, "contact_not_found", "The contact was imported and removed meanwhile.")
+      );
+    case "code_taken":
+      return rejected(ledgerContactId, "customer_code_taken", `Another customer has the code ${customer.code}.`);
+  }
+}
+
+async function findImported(
+  { store }: AdminParts,
+  organisationId: string,
+  ledgerContactId: string,
+): Promise<Result | null> {
+  const found = (await store.customers.findByContacts(organisationId, [ledgerContactId])).get(ledgerContactId);
+  if (found === undefined) return null;
+  return { ledgerContactId, status: ImportStatus.ALREADY_IMPORTED, customer: presentCustomer(found) };
+}
+
+/** The customer that a contact becomes, or why it becomes none. */
+function decide(contact: LedgerContact, wanted: ContactToImport): CustomerToImport | Result {
+  const { ledgerContactId } = wanted;
+  if (contact.status !== "active") {
+    return rejected(ledgerContactId, "contact_inactive", `The contact is ${contact.status} in the ledger.`);
+  }
+  const email = wanted.email ?? contact.email;
+  if (!email) return rejected(ledgerContactId, "email_missing", "The contact has no e-mail address: give one.");
+  const id = newId();
+  return {
+    id,
+    code: wanted.code ?? contact.code ?? customerCodeOf(id),
+    name: contact.name,
+    companyName: wanted.companyName ?? null,
+    firstName: contact.firstName,
+    lastName: contact.lastName,
+    email,
+    status: "active",
+    ledgerContactId: contact.id,
+    createdAt: new Date(),
+  };
+}
+
+function rejected(ledgerContactId: string, code: string, message: string): Result {
+  return { ledgerContactId, status: ImportStatus.REJECTED, error: { code, message } };
+}

@@ -1,0 +1,38 @@
+/** Every service of the application's side with what answers it. */
+import { ApiKeyService } from "../gen/proto/billing/admin/v1/api_keys_pb.ts";
+import { AuditService } from "../gen/proto/billing/admin/v1/audit_pb.ts";
+import { ChargeService, PlanService } from "../gen/proto/billing/admin/v1/catalogue_pb.ts";
+import { CustomerService } from "../gen/proto/billing/admin/v1/customers_pb.ts";
+import { DocumentService } from "../gen/proto/billing/admin/v1/documents_pb.ts";
+import { AccountMappingService, LedgerConnectionService } from "../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
+import { OperatorService } from "../gen/proto/billing/admin/v1/operators_pb.ts";
+import { OrganisationService } from "../gen/proto/billing/admin/v1/organisations_pb.ts";
+import type { OperatorCaller } from "../rpc/caller.ts";
+import { bind, type ServiceBinding } from "../rpc/implementation.ts";
+import { accountMappingService } from "./account-mapping.ts";
+import { apiKeyService } from "./api-keys.ts";
+import { auditService } from "./audit.ts";
+import { chargeService } from "./charges.ts";
+import { customerService } from "./customers.ts";
+import { documentService } from "./documents.ts";
+import { ledgerConnectionService } from "./ledger-connections.ts";
+import { operatorService } from "./operators.ts";
+import { organisationService } from "./organisations.ts";
+import type { AdminParts } from "./parts.ts";
+import { planService } from "./plans.ts";
+
+/** The bindings, in the order in which an organisation is set up. A later noun is a file here and a line. */
+export function adminServices(parts: AdminParts): readonly ServiceBinding<OperatorCaller>[] {
+  return [
+    bind(OrganisationService, organisationService(parts)),
+    bind(LedgerConnectionService, ledgerConnectionService(parts)),
+    bind(AccountMappingService, accountMappingService(parts)),
+    bind(ApiKeyService, apiKeyService(parts)),
+    bind(PlanService, planService(parts)),
+    bind(ChargeService, chargeService(parts)),
+    bind(CustomerService, customerService(parts)),
+    bind(DocumentService, documentService(parts)),
+    bind(OperatorService, operatorService(parts)),
+    bind(AuditService, auditService(parts)),
+  ];
+}

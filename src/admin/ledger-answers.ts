@@ -1,0 +1,58 @@
+/** Asking an organisation's ledger on an operator's behalf, and what its answers are told as. */
+import { Refusal } from "../domain/refusal.ts";
+import type { Ledger, LedgerAnswer, LedgerCall, LedgerFailure } from "../ledger/port.ts";
+import type { AdminParts } from "./parts.ts";
+
+/** Asks the organisation's ledger. Refuses `ledger_not_connected`, and what the ledger fails with as `refusalOf` says. */
+export async function askLedger<T>(
+  parts: AdminParts,
+  organisationId: string,
+  ask: (ledger: Ledger, call: LedgerCall) => Promise<LedgerAnswer<T>>,
+): Promise<T> {
+  const answer = await tryLedger(parts, organisationId, ask);
+  if (answer.kind !== "ok") throw refusalOf(answer);
+  return answer.value;
+}
+
+/** The ledger's own answer, also where it is a failure. Refuses `ledger_not_connected`. */
+export async function tryLedger<T>(
+  parts: AdminParts,
+  organisationId: string,
+  ask: (ledger: Ledger, call: LedgerCall) => Promise<LedgerAnswer<T>>,
+): Promise<LedgerAnswer<T>> {
+  const state = await parts.store.connections.open(organisationId);
+  if (state === null) throw notConnected();
+  return ask(parts.openLedger(organisationId, state.connection), readCall(parts));
+}
+
+/** The call of a read: it settles no operation. */
+export function readCall({ callDeadlineMs }: AdminParts): LedgerCall {
+  return { deadlineMs: callDeadlineMs, operationKeys: [] };
+}
+
+/** The refusal of everything that needs a ledger where none is connected. */
+export function notConnected(): Refusal {
+  return new Refusal("ledger_not_connected", "The organisation is not connected to a ledger.");
+}
+
+/** A failure in words, for people. */
+export function describeFailure(failure: LedgerFailure): string {
+  switch (failure.kind) {
+    case "refused":
+      return failure.messages.join(" ") || "The ledger refused.";
+    case "unauthorised":
+      return `The ledger does not let us in (${failure.why}): ${failure.message}`;
+    case "rate_limited":
+      return `The ledger's limit of calls is reached (${failure.scope}).`;
+    case "unavailable":
+      return `The ledger could not be reached: ${failure.cause}`;
+  }
+}
+
+/** `ledger_refused` where the ledger decided, `ledger_unavailable` where it could not be asked. */
+export function refusalOf(failure: LedgerFailure): Refusal {
+  const message = describeFailure(failure);
+  if (failure.kind === "refused" || failure.kind === "unauthorised") return new Refusal("ledger_refused", message);
+  const seconds = failure.kind === "rate_limited" ? Math.ceil(failure.retryAfterMs / 1000) : null;
+  return new Refusal("ledger_unavailable", message, null, seconds);
+}

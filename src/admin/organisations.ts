@@ -1,0 +1,100 @@
+/** OrganisationService of the application's side. decisions §4 "Setup Mode", §6 and §8. */
+import { Refusal } from "../domain/refusal.ts";
+import type { OrganisationService } from "../gen/proto/billing/admin/v1/organisations_pb.ts";
+import { wordOf } from "../services/enums.ts";
+import { firstInvoiceStatuses } from "./enums.ts";
+import {
+  type AdminImplementation,
+  type AdminParts,
+  actorOf,
+  identityOf,
+  pageOf,
+  required,
+  requireSame,
+} from "./parts.ts";
+import { presentOrganisation } from "./present.ts";
+import { requireCurrency } from "./read-values.ts";
+
+/** The methods of the service. Refuses `organisation_not_found`, and `invalid_parameter` for what is no currency. */
+export function organisationService({ store }: AdminParts): AdminImplementation<typeof OrganisationService> {
+  const { organisations } = store;
+  return {
+    createOrganisation: async (request, call) => {
+      requireCurrency(request.defaultCurrency, "default_currency");
+      const organisation = await organisations.create(actorOf(call), {
+        ...settingsOf(request),
+        id: identityOf(call, "organisation"),
+        name: request.name,
+        timezone: request.timezone,
+        defaultCurrency: request.defaultCurrency,
+        livemode: request.livemode ?? true,
+        setupMode: request.setupMode,
+      });
+      requireSame(organisation.name === request.name);
+      return { organisation: presentOrganisation(organisation) };
+    },
+    getOrganisation: async ({ id }) => {
+      const organisation = required(await organisations.get(id), "organisation_not_found");
+      return { organisation: presentOrganisation(organisation) };
+    },
+    listOrganisations: async (request) => {
+      const { data, hasMore } = await organisations.list(pageOf(request));
+      return { data: data.map(presentOrganisation), hasMore };
+    },
+    updateOrganisation: async (request, call) => {
+      requireCurrency(request.defaultCurrency, "default_currency");
+      const changes = settingsOf(request);
+      const organisation = await organisations.update(actorOf(call), request.id, changes);
+      return { organisation: presentOrganisation(required(organisation, "organisation_not_found")) };
+    },
+    setSetupMode: async ({ id, setupMode }, call) => {
+      if (setupMode === undefined) throw new Refusal("invalid_parameter", "setup_mode must be given", "setup_mode");
+      const outcome = required(
+        await organisations.setSetupMode(actorOf(call), id, setupMode),
+        "organisation_not_found",
+      );
+      return {
+        organisation: presentOrganisation(outcome.organisation),
+        changed: outcome.changed,
+        effects: outcome.changed ? [...(setupMode ? effectsOn : effectsOff)] : [],
+        unbilledSubscriptions: outcome.unbilledSubscriptions,
+      };
+    },
+  };
+}
+
+type Settings = Partial<Parameters<AdminParts["store"]["organisations"]["update"]>[2]>;
+
+function settingsOf(
+  request: {
+    readonly [K in Exclude<keyof Settings, "firstInvoiceStatus">]?: Settings[K];
+  } & { readonly firstInvoiceStatus?: number | undefined },
+): Settings {
+  return {
+    name: request.name,
+    timezone: request.timezone,
+    defaultCurrency: request.defaultCurrency,
+    canCreateLedgerContacts: request.canCreateLedgerContacts,
+    usageAllowed: request.usageAllowed,
+    invoiceCreateDays: request.invoiceCreateDays,
+    firstInvoiceStatus: wordOf(firstInvoiceStatuses, request.firstInvoiceStatus) ?? undefined,
+    dueDays: request.dueDays,
+    numberPrefix: request.numberPrefix,
+  };
+}
+
+/** What turning it on changes. Spec: Setup Mode; decisions §4. */
+const effectsOn = [
+  "Creating a subscription raises no invoice, and its start date cannot be to come.",
+  "Changing units is refused.",
+  "Ending a subscription with invoice removal is refused; nothing is changed in the ledger.",
+  "Periods that begin from now on are never billed, also not after Setup Mode is off.",
+  "Documents that were raised before still go to the ledger; failed ones are not retried.",
+] as const;
+
+/** What turning it off changes. Spec: Setup Mode; decisions §4. */
+const effectsOff = [
+  "Creating a subscription raises its first invoice.",
+  "Units can be changed, and ending can remove invoices.",
+  "Running subscriptions are billed from their next period on; periods that began in Setup Mode stay unbilled.",
+] as const;

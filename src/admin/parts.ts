@@ -1,0 +1,72 @@
+/** What the admin services are built over, and what all their methods begin with. The composition root fills it in. */
+import type { DescService } from "@bufbuild/protobuf";
+import { Refusal, type RefusalCode } from "../domain/refusal.ts";
+import type { Ledger } from "../ledger/port.ts";
+import type { Call, OperatorCaller } from "../rpc/caller.ts";
+import type { Implementation } from "../rpc/implementation.ts";
+import type { AdminStore } from "../store/admin/admin-store.ts";
+import type { Actor } from "../store/admin/changes.ts";
+import type { AdminOrganisation } from "../store/admin/organisations.ts";
+import { type DerivedKind, derivedId, newId } from "../store/ids.ts";
+import type { LedgerConnection } from "../store/ledger-connections.ts";
+import type { PageRequest } from "../store/page.ts";
+
+/** The store, the ledgers, and the way to have documents settled. */
+export interface AdminParts {
+  readonly store: AdminStore;
+  /** The adapter of an organisation's connection, kept from call to call. */
+  readonly openLedger: (organisationId: string, connection: LedgerConnection) => Ledger;
+  /** An adapter to try credentials with; the caller closes it. */
+  readonly connect: (connection: LedgerConnection) => Ledger;
+  /** How long one call to a ledger may take. */
+  readonly callDeadlineMs: number;
+  /** Wakes the organisation's ledger workflow; false where Temporal could not be reached. */
+  readonly wake: (organisationId: string) => Promise<boolean>;
+}
+
+/** What a method knows of its call. */
+export type AdminCall = Call<OperatorCaller>;
+
+/** The functions of an admin service. */
+export type AdminImplementation<S extends DescService> = Implementation<S, OperatorCaller>;
+
+/** Who does it, for the audit log. */
+export function actorOf({ caller, operation, requestId }: AdminCall): Actor {
+  const { operatorId, name, tokenId } = caller;
+  return { operatorId, operatorName: name, tokenId, operation, requestId };
+}
+
+/** The id of what a call creates: derived from its Idempotency-Key, so that a repeat after a crash finds what the first made. */
+export function identityOf(call: AdminCall, kind: DerivedKind): string {
+  return call.idempotencyKey === null ? newId() : derivedId(kind, call.caller.tokenId, call.idempotencyKey);
+}
+
+/** Refuses `idempotency_conflict` where the key of a call made something else before, its 24 hours being over. */
+export function requireSame(isSame: boolean): void {
+  if (isSame) return;
+  const message = "This Idempotency-Key created something else by another request.";
+  throw new Refusal("idempotency_conflict", message, "Idempotency-Key");
+}
+
+/** The organisation that a call names. Refuses `organisation_not_found`. */
+export async function requireOrganisation({ store }: AdminParts, id: string): Promise<AdminOrganisation> {
+  return required(await store.organisations.get(id), "organisation_not_found");
+}
+
+/** What was found. Refuses with `code` where that is nothing. */
+export function required<T>(found: T | null, code: RefusalCode & `${string}_not_found`): T {
+  if (found !== null) return found;
+  const kind = code.slice(0, -"_not_found".length).replaceAll("_", " ");
+  throw new Refusal(code, `There is no ${kind} with this id.`);
+}
+
+/** How many objects a page has when the request does not say. Spec: Lists and pagination. */
+const defaultLimit = 25;
+
+/** The page that a request asks for. */
+export function pageOf(request: {
+  readonly limit?: number | undefined;
+  readonly startingAfter?: string | undefined;
+}): PageRequest {
+  return { limit: request.limit ?? defaultLimit, startingAfter: request.startingAfter ?? null };
+}

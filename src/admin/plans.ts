@@ -1,0 +1,126 @@
+/** PlanService of the application's side: drafts, changes while nothing uses them, and their states. decisions §§3, 4 and 8. */
+import { type Decimal, parseDecimal } from "../domain/decimal.ts";
+import type { Plan, Tier } from "../domain/plan.ts";
+import { Refusal } from "../domain/refusal.ts";
+import type {
+  CreatePlanRequest,
+  PlanService,
+  TierInput,
+  UpdatePlanRequest,
+} from "../gen/proto/billing/admin/v1/catalogue_pb.ts";
+import { catalogueStatuses, planTypes, wordOf } from "../services/enums.ts";
+import type { AdminPlan, CatalogueRefusal } from "../store/admin/catalogue.ts";
+import {
+  type AdminImplementation,
+  type AdminParts,
+  actorOf,
+  identityOf,
+  pageOf,
+  required,
+  requireOrganisation,
+  requireSame,
+} from "./parts.ts";
+import { presentPlan } from "./present.ts";
+import { requireCurrency } from "./read-values.ts";
+
+/**
+ * The methods of the service. Refuses `organisation_not_found`, `plan_not_found`, `plan_code_taken`, `plan_in_use`,
+ * `invalid_state` (status), and `invalid_parameter` for prices that make no sense together (`checkPlanPrices`).
+ */
+export function planService(parts: AdminParts): AdminImplementation<typeof PlanService> {
+  const { plans } = parts.store;
+  return {
+    createPlan: async (request, call) => {
+      const organisation = await requireOrganisation(parts, request.organisation);
+      requireCurrency(request.currency, "currency");
+      const plan = newPlan(request, identityOf(call, "plan"), organisation.defaultCurrency, new Date());
+      const made = accepted(await plans.create(actorOf(call), organisation.id, plan));
+      requireSame(made.plan.code === request.code);
+      return { plan: presentPlan(made) };
+    },
+    getPlan: async ({ organisation, id }) => {
+      const owner = await requireOrganisation(parts, organisation);
+      return { plan: presentPlan(required(await plans.get(owner.id, id), "plan_not_found")) };
+    },
+    listPlans: async (request) => {
+      const { id } = await requireOrganisation(parts, request.organisation);
+      const filters = { code: request.code ?? null, status: wordOf(catalogueStatuses, request.status) };
+      const { data, hasMore } = await plans.list(id, filters, pageOf(request));
+      return { data: data.map(presentPlan), hasMore };
+    },
+    updatePlan: async (request, call) => {
+      const { id } = await requireOrganisation(parts, request.organisation);
+      requireCurrency(request.currency, "currency");
+      const decide = (before: Plan) => changedPlan(before, request);
+      const plan = accepted(await plans.update(actorOf(call), id, request.id, decide));
+      return { plan: presentPlan(required(plan, "plan_not_found")) };
+    },
+    setPlanStatus: async ({ organisation, id, status }, call) => {
+      const owner = await requireOrganisation(parts, organisation);
+      const wanted = wordOf(catalogueStatuses, status) ?? "draft";
+      const plan = await plans.setStatus(actorOf(call), owner.id, id, wanted);
+      return { plan: presentPlan(required(plan, "plan_not_found")) };
+    },
+  };
+}
+
+function accepted<T extends AdminPlan | null>(outcome: T | CatalogueRefusal): T {
+  if (outcome === "code_taken") throw new Refusal("plan_code_taken", "Another plan has this code.", "code");
+  if (outcome === "in_use") {
+    throw new Refusal("plan_in_use", "A subscription uses the plan: what it bills never changes. Make another plan.");
+  }
+  return outcome;
+}
+
+function newPlan(request: CreatePlanRequest, id: string, currency: string, now: Date): Plan {
+  return {
+    id,
+    code: request.code,
+    name: request.name,
+    type: wordOf(planTypes, request.type) ?? "flat_fee",
+    interval: { unit: "month", count: request.intervalMonths ?? 1 },
+    currency: request.currency ?? currency,
+    price: newPrice(request),
+    minimumUnits: request.minimumUnits ?? 0,
+    freeUnits: request.freeUnits ?? 0,
+    unitLabels: { singular: request.unitSingular ?? "unit", plural: request.unitPlural ?? "units" },
+    allowsPriceOverride: request.allowsPriceOverride,
+    status: "draft",
+    tiers: request.tiers.map(tierOf),
+    createdAt: now,
+    revenueAccount: null,
+    taxType: null,
+  };
+}
+
+/** A plan without tiers needs its price: one left out must not become a plan that costs nothing. */
+function newPrice({ type, price }: CreatePlanRequest): Decimal {
+  const isPriced = type === planTypes.flat_fee || type === planTypes.per_unit;
+  if (price === undefined && isPriced) throw new Refusal("invalid_parameter", "price must be given", "price");
+  return parseDecimal(price ?? "0");
+}
+
+function changedPlan(before: Plan, request: UpdatePlanRequest): Plan {
+  const { singular, plural } = before.unitLabels;
+  return {
+    ...before,
+    code: request.code ?? before.code,
+    name: request.name ?? before.name,
+    interval: { unit: "month", count: request.intervalMonths ?? before.interval.count },
+    currency: request.currency ?? before.currency,
+    price: request.price === undefined ? before.price : parseDecimal(request.price),
+    minimumUnits: request.minimumUnits ?? before.minimumUnits,
+    freeUnits: request.freeUnits ?? before.freeUnits,
+    unitLabels: { singular: request.unitSingular ?? singular, plural: request.unitPlural ?? plural },
+    allowsPriceOverride: request.allowsPriceOverride ?? before.allowsPriceOverride,
+    tiers: request.tiers === undefined ? before.tiers : request.tiers.tiers.map(tierOf),
+  };
+}
+
+function tierOf({ upTo, unitPrice, flatPrice }: TierInput): Tier {
+  return {
+    upTo: upTo ?? null,
+    unitPrice: unitPrice === undefined ? null : parseDecimal(unitPrice),
+    flatPrice: flatPrice === undefined ? null : parseDecimal(flatPrice),
+  };
+}

@@ -1,0 +1,197 @@
+/** Records and domain values to messages of the admin contract: every member is listed, so that nothing is shown by accident. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { formatDecimal } from "../domain/decimal.ts";
+import type { ApiKeySchema } from "../gen/proto/billing/admin/v1/api_keys_pb.ts";
+import type { AuditEntrySchema } from "../gen/proto/billing/admin/v1/audit_pb.ts";
+import type { ChargeSchema, PlanSchema } from "../gen/proto/billing/admin/v1/catalogue_pb.ts";
+import { DocumentKind, type DocumentSchema, DocumentState } from "../gen/proto/billing/admin/v1/documents_pb.ts";
+import {
+  type LedgerConnectionSchema,
+  type LedgerDescriptionSchema,
+  LedgerKind,
+} from "../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
+import {
+  OperatorRole,
+  type OperatorSchema,
+  type OperatorTokenSchema,
+} from "../gen/proto/billing/admin/v1/operators_pb.ts";
+import type { OrganisationSchema } from "../gen/proto/billing/admin/v1/organisations_pb.ts";
+import type { LedgerOrganisation } from "../ledger/port.ts";
+import { documentStatuses } from "../services/enums.ts";
+import { presentCharge as presentPublicCharge, presentPlan as presentPublicPlan } from "../services/present.ts";
+import type { AuditRecord } from "../store/admin/audit.ts";
+import type { AdminCharge, AdminPlan } from "../store/admin/catalogue.ts";
+import type { ConnectionView } from "../store/admin/connections.ts";
+import type { ApiKeyRecord, OperatorRecord, OperatorTokenRecord } from "../store/admin/credentials.ts";
+import type { AdminDocument } from "../store/admin/documents.ts";
+import type { AdminOrganisation } from "../store/admin/organisations.ts";
+import { credentialStatus, firstInvoiceStatuses, ledgerKinds, roles } from "./enums.ts";
+
+/** An organisation with all its settings. */
+export function presentOrganisation(organisation: AdminOrganisation): MessageInitShape<typeof OrganisationSchema> {
+  return {
+    id: organisation.id,
+    name: organisation.name,
+    timezone: organisation.timezone,
+    defaultCurrency: organisation.defaultCurrency,
+    livemode: organisation.livemode,
+    setupMode: organisation.setupMode,
+    canCreateLedgerContacts: organisation.canCreateLedgerContacts,
+    usageAllowed: organisation.usageAllowed,
+    invoiceCreateDays: organisation.invoiceCreateDays,
+    firstInvoiceStatus: firstInvoiceStatuses[organisation.firstInvoiceStatus],
+    dueDays: organisation.dueDays,
+    numberPrefix: organisation.numberPrefix,
+    ...present("revenueAccount", organisation.revenueAccount),
+    ...present("taxType", organisation.taxType),
+    ledgerConnected: organisation.ledgerConnected,
+    created: organisation.createdAt.toISOString(),
+  };
+}
+
+/** A connection without its secret; a pause that is over is none. */
+export function presentConnection(
+  connection: ConnectionView,
+  now: Date,
+): MessageInitShape<typeof LedgerConnectionSchema> {
+  const isPaused = connection.pausedUntil !== null && connection.pausedUntil > now;
+  return {
+    organisation: connection.organisationId,
+    kind: ledgerKinds[connection.kind] ?? LedgerKind.UNSPECIFIED,
+    tenantId: connection.tenantId,
+    clientId: connection.clientId,
+    baseUrl: connection.baseUrl,
+    identityUrl: connection.identityUrl,
+    ...presentInstant("pausedUntil", isPaused ? connection.pausedUntil : null),
+    ...present("pausedReason", isPaused ? connection.pausedReason : null),
+    created: connection.createdAt.toISOString(),
+  };
+}
+
+/** What the ledger says of itself. */
+export function presentLedger(ledger: LedgerOrganisation): MessageInitShape<typeof LedgerDescriptionSchema> {
+  return {
+    id: ledger.id,
+    name: ledger.name,
+    currency: ledger.currency,
+    ...present("timezone", ledger.timezone),
+    demo: ledger.demo,
+    ...present("periodLockDate", ledger.periodLockDate),
+    ...present("yearLockDate", ledger.yearLockDate),
+  };
+}
+
+/** A key without its value. */
+export function presentApiKey(key: ApiKeyRecord, now: Date): MessageInitShape<typeof ApiKeySchema> {
+  return {
+    id: key.id,
+    organisation: key.organisationId,
+    name: key.name,
+    hint: key.hint,
+    scopes: key.scopes,
+    status: credentialStatus(key, now),
+    ...presentInstant("expiresAt", key.expiresAt),
+    ...presentInstant("revokedAt", key.revokedAt),
+    ...presentInstant("lastUsedAt", key.lastUsedAt),
+    created: key.createdAt.toISOString(),
+  };
+}
+
+/** A plan with its mapping and its use. */
+export function presentPlan({ plan, subscriptions }: AdminPlan): MessageInitShape<typeof PlanSchema> {
+  const { object: _, $typeName: __, ...shown } = presentPublicPlan(plan);
+  return {
+    ...shown,
+    ...present("revenueAccount", plan.revenueAccount),
+    ...present("taxType", plan.taxType),
+    subscriptions,
+  };
+}
+
+/** A charge with its mapping and its use. */
+export function presentCharge({ charge, invoiceLines }: AdminCharge): MessageInitShape<typeof ChargeSchema> {
+  const { object: _, $typeName: __, ...shown } = presentPublicCharge(charge);
+  return {
+    ...shown,
+    ...present("revenueAccount", charge.revenueAccount),
+    ...present("taxType", charge.taxType),
+    invoiceLines,
+  };
+}
+
+/** A document and what became of its last sending. */
+export function presentDocument(document: AdminDocument): MessageInitShape<typeof DocumentSchema> {
+  return {
+    id: document.id,
+    kind: DocumentKind.INVOICE,
+    number: document.number,
+    state: stateOf(document),
+    status: documentStatuses[document.status],
+    customer: document.customerId,
+    subscription: document.subscriptionId,
+    currency: document.currency,
+    total: formatDecimal(document.total),
+    ...present("reason", document.reason),
+    ...present("message", document.message),
+    attempts: document.attempts,
+    ...presentInstant("nextAttemptAt", document.nextAttemptAt),
+    created: document.createdAt.toISOString(),
+  };
+}
+
+function stateOf({ status }: AdminDocument): DocumentState {
+  if (status === "scheduled") return DocumentState.WAITING;
+  return status === "not_in_external" ? DocumentState.FAILED : DocumentState.SYNCED;
+}
+
+/** An operator. */
+export function presentOperator(operator: OperatorRecord): MessageInitShape<typeof OperatorSchema> {
+  const role = (roles as Readonly<Record<string, OperatorRole>>)[operator.role] ?? OperatorRole.UNSPECIFIED;
+  const { id, name, active, createdAt } = operator;
+  return { id, name, role, active, created: createdAt.toISOString() };
+}
+
+/** A token without its value. */
+export function presentToken(token: OperatorTokenRecord, now: Date): MessageInitShape<typeof OperatorTokenSchema> {
+  return {
+    id: token.id,
+    operator: token.operatorId,
+    name: token.name,
+    hint: token.hint,
+    status: credentialStatus(token, now),
+    ...presentInstant("expiresAt", token.expiresAt),
+    ...presentInstant("revokedAt", token.revokedAt),
+    ...presentInstant("lastUsedAt", token.lastUsedAt),
+    created: token.createdAt.toISOString(),
+  };
+}
+
+/** An entry of the audit log. */
+export function presentAuditEntry(entry: AuditRecord): MessageInitShape<typeof AuditEntrySchema> {
+  return {
+    id: entry.id,
+    created: entry.createdAt.toISOString(),
+    ...present("operator", entry.operatorId),
+    operatorName: entry.operatorName,
+    ...present("token", entry.tokenId),
+    operation: entry.operation,
+    ...present("organisation", entry.organisationId),
+    targetKind: entry.targetKind,
+    target: entry.targetId,
+    ...present("before", entry.before as Snapshot | null),
+    ...present("after", entry.after as Snapshot | null),
+    ...present("requestId", entry.requestId),
+  };
+}
+
+/** The log keeps objects alone. */
+type Snapshot = Exclude<MessageInitShape<typeof AuditEntrySchema>["before"], undefined>;
+
+/** A member that is left out where there is no value. */
+export function present<Name extends string, T>(name: Name, value: T | null): { [K in Name]?: T } {
+  return value === null ? {} : ({ [name]: value } as { [K in Name]: T });
+}
+
+function presentInstant<Name extends string>(name: Name, instant: Date | null): { [K in Name]?: string } {
+  return present(name, instant === null ? null : instant.toISOString());
+}

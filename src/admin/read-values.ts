@@ -1,0 +1,27 @@
+/** Values of requests that a pattern cannot judge: instants to come and currencies. */
+import { parseCivilDate } from "../domain/civil-date.ts";
+import { isCurrency } from "../domain/currency.ts";
+import { Refusal } from "../domain/refusal.ts";
+
+/** RFC 3339 with seconds and offset, as timestamps of the public side are written. */
+const instantForm =
+  /^(\d{4}-\d{2}-\d{2})[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
+
+/** The instant of `expires_at`; null where it is left out: never. Refuses `invalid_parameter` what is no instant, or has passed. */
+export function readExpiry(text: string | undefined, now: Date): Date | null {
+  if (text === undefined) return null;
+  const day = instantForm.exec(text)?.[1];
+  const instant = new Date(text.toUpperCase());
+  if (day === undefined || parseCivilDate(day) === null || Number.isNaN(instant.getTime())) {
+    const message = "expires_at must be an instant with its offset, such as 2027-01-31T00:00:00Z";
+    throw new Refusal("invalid_parameter", message, "expires_at");
+  }
+  if (instant <= now) throw new Refusal("invalid_parameter", "expires_at must be to come", "expires_at");
+  return instant;
+}
+
+/** Refuses `invalid_parameter` a code of no current currency. */
+export function requireCurrency(code: string | undefined, param: string): void {
+  if (code === undefined || isCurrency(code)) return;
+  throw new Refusal("invalid_parameter", `${param} must be the code of a current currency, such as EUR`, param);
+}

@@ -1,0 +1,55 @@
+/** The store as the application's side sees it: over all organisations, each call naming the one that it means. */
+import type pg from "pg";
+import type { Charge, Plan } from "../../domain/plan.ts";
+import type { Sealing } from "../sealing.ts";
+import { type AuditStore, createAuditStore } from "./audit.ts";
+import {
+  type AdminCharge,
+  type AdminPlan,
+  type CatalogueStore,
+  createChargeStore,
+  createPlanStore,
+} from "./catalogue.ts";
+import { createChanges } from "./changes.ts";
+import { type ConnectionStore, createConnectionStore } from "./connections.ts";
+import { type ApiKeyStore, createApiKeyStore, createOperatorStore, type OperatorStore } from "./credentials.ts";
+import { type CustomerStore, createCustomerStore } from "./customers.ts";
+import { createDocumentStore, type DocumentStore } from "./documents.ts";
+import { createOrganisationStore, type OrganisationStore } from "./organisations.ts";
+
+/** Everything that the admin services ask of the database. */
+export interface AdminStore {
+  readonly organisations: OrganisationStore;
+  readonly connections: ConnectionStore;
+  readonly apiKeys: ApiKeyStore;
+  readonly plans: CatalogueStore<Plan, AdminPlan>;
+  readonly charges: CatalogueStore<Charge, AdminCharge>;
+  readonly customers: CustomerStore;
+  readonly documents: DocumentStore;
+  readonly operators: OperatorStore;
+  readonly audit: AuditStore;
+  close(): Promise<void>;
+}
+
+/** Two pools, because a write that holds a connection reads by another: from one pool they could wait for each other for ever. */
+export interface AdminPools {
+  readonly reading: pg.Pool;
+  readonly writing: pg.Pool;
+}
+
+/** The store over pools; `sealing` seals and opens the credentials of ledgers. */
+export function createAdminStore({ reading: pool, writing }: AdminPools, sealing: Sealing): AdminStore {
+  const changes = createChanges(writing);
+  return {
+    organisations: createOrganisationStore(changes),
+    connections: createConnectionStore(pool, changes, sealing),
+    apiKeys: createApiKeyStore(changes),
+    plans: createPlanStore(pool, changes),
+    charges: createChargeStore(pool, changes),
+    customers: createCustomerStore(pool, changes),
+    documents: createDocumentStore(pool, changes),
+    operators: createOperatorStore(changes),
+    audit: createAuditStore(changes),
+    close: () => changes.prisma.$disconnect(),
+  };
+}

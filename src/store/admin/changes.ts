@@ -1,0 +1,105 @@
+/**
+ * Every write of the application's side: one transaction with its entry in the audit log, so that there is no change without an
+ * entry and no entry without a change. decisions §8.
+ */
+import { PrismaPg } from "@prisma/adapter-pg";
+import type pg from "pg";
+import { Prisma, PrismaClient } from "../../gen/prisma/client.ts";
+import { newId } from "../ids.ts";
+
+/** A transaction of an ordinary write. */
+export type Transaction = Prisma.TransactionClient;
+
+/** Who does it, and by which call. Without an operator: the server's own machine. */
+export interface Actor {
+  readonly operatorId: string | null;
+  readonly operatorName: string;
+  readonly tokenId: string | null;
+  /** `billing.admin.v1.PlanService/UpdatePlan`. */
+  readonly operation: string;
+  readonly requestId: string | null;
+}
+
+/** What was changed: records or plain objects, of which the log keeps a snapshot without secrets. */
+export interface Change {
+  readonly targetKind:
+    | "organisation"
+    | "ledger_connection"
+    | "account_mapping"
+    | "api_key"
+    | "plan"
+    | "charge"
+    | "customer"
+    | "document"
+    | "operator"
+    | "operator_token";
+  readonly targetId: string;
+  /** Null where the change belongs to no organisation. */
+  readonly organisationId: string | null;
+  readonly before: object | null;
+  readonly after: object | null;
+}
+
+/** What a write came to; several changes have an entry each, none where nothing changed. */
+export interface Changed<T> {
+  readonly result: T;
+  readonly changes: readonly Change[];
+}
+
+/** Runs writes over a pool. */
+export interface Changes {
+  readonly prisma: PrismaClient;
+  /** Runs `write` and logs its changes in one transaction; what it throws undoes both. */
+  run<T>(actor: Actor, write: (transaction: Transaction) => Promise<Changed<T>>): Promise<T>;
+}
+
+/** Changes over a pool. */
+export function createChanges(pool: pg.Pool): Changes {
+  const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
+  return {
+    prisma,
+    run: (actor, write) =>
+      prisma.$transaction(async (transaction) => {
+        const { result, changes } = await write(transaction);
+        if (changes.length > 0) {
+          await transaction.auditEntry.createMany({ data: changes.map((change) => entryOf(actor, change)) });
+        }
+        return result;
+      }),
+  };
+}
+
+function entryOf(actor: Actor, { before, after, ...target }: Change): Prisma.AuditEntryCreateManyInput {
+  return {
+    id: newId(),
+    ...actor,
+    ...target,
+    before: before === null ? Prisma.DbNull : snapshotOf(before),
+    after: after === null ? Prisma.DbNull : snapshotOf(after),
+  };
+}
+
+/**
+ * A record as the log keeps it: names as in the contract, instants in ISO 8601, decimals with four places. Bytes are left out:
+ * they are hashes and sealed secrets. So are counters that mean nothing outside the database.
+ */
+export function snapshotOf(record: object): Prisma.InputJsonObject {
+  const members = Object.entries(record).flatMap(([name, value]): [string, Prisma.InputJsonValue | null][] => {
+    if (value === undefined || value instanceof Uint8Array || typeof value === "bigint") return [];
+    return [[name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), jsonOf(value)]];
+  });
+  return Object.fromEntries(members) as Prisma.InputJsonObject;
+}
+
+function jsonOf(value: unknown): Prisma.InputJsonValue | null {
+  if (value instanceof Date) return value.toISOString();
+  if (Prisma.Decimal.isDecimal(value)) return value.toFixed(4);
+  if (Array.isArray(value)) return value.map(jsonOf);
+  if (typeof value === "object" && value !== null) return snapshotOf(value);
+  return value as string | number | boolean | null;
+}
+
+/** Whether an error says that a unique value is taken. */
+export function isTaken(error: unknown): boolean {
+  return error instanceof Prisma.PrismaClientKnownRequestError && error.code === "P2002";
+}

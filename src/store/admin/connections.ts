@@ -1,0 +1,166 @@
+/** Ledger connections and account mappings as records. */
+import type pg from "pg";
+import type { LedgerConnection as ConnectionRecord } from "../../gen/prisma/client.ts";
+import { isId } from "../ids.ts";
+import { type ConnectionState, type LedgerConnection, readConnection } from "../ledger-connections.ts";
+import type { Sealing } from "../sealing.ts";
+import type { Actor, Changed, Changes, Transaction } from "./changes.ts";
+
+/** A connection without its secret. */
+export type ConnectionView = Omit<ConnectionRecord, "sealedSecret" | "sealingKeyId">;
+
+/** An account and a tax type of the ledger; null takes the next wider mapping. */
+export interface Mapping {
+  readonly revenueAccount: string | null;
+  readonly taxType: string | null;
+}
+
+/** The mapping of a plan or charge. */
+export interface CatalogueMapping extends Mapping {
+  readonly id: string;
+  readonly code: string;
+  readonly name: string;
+}
+
+/** All mappings of an organisation: its default, and the plans and charges that have one of their own. */
+export interface Mappings {
+  readonly default: Mapping;
+  readonly plans: readonly CatalogueMapping[];
+  readonly charges: readonly CatalogueMapping[];
+}
+
+/** What a mapping is for. */
+export interface MappingTarget {
+  readonly kind: "organisation" | "plan" | "charge";
+  /** The organisation's, plan's or charge's id. */
+  readonly id: string;
+}
+
+/** Connections and mappings of organisations. */
+export interface ConnectionStore {
+  /** Without its secret; null where there is none. */
+  view(organisationId: string): Promise<ConnectionView | null>;
+  /** With its secret opened; null where there is none. */
+  open(organisationId: string): Promise<ConnectionState | null>;
+  /**
+   * Makes or replaces it, and ends its pause. `other_tenant`: nothing was changed, because there are customers, whose contacts
+   * belong to the tenant that is connected.
+   */
+  save(actor: Actor, organisationId: string, connection: LedgerConnection): Promise<ConnectionView | "other_tenant">;
+  mappings(organisationId: string): Promise<Mappings>;
+  /** The mapping as it is now; null where there is no such plan or charge. */
+  map(actor: Actor, organisationId: string, target: MappingTarget, mapping: Mapping): Promise<Mapping | null>;
+}
+
+/** Connections over changes; without `sealing` none can be saved or opened. */
+export function createConnectionStore(pool: pg.Pool, { prisma, run }: Changes, sealing: Sealing): ConnectionStore {
+  return {
+    view: (organisationId) =>
+      prisma.ledgerConnection.findUnique({
+        where: { organisationId },
+        omit: { sealedSecret: true, sealingKeyId: true },
+      }),
+    open: (organisationId) => readConnection(pool, sealing, organisationId),
+    save: (actor, organisationId, connection) =>
+      run(actor, (transaction) => save(transaction, sealing, organisationId, connection)),
+    mappings: async (organisationId) => {
+      const own = { organisationId, OR: [{ revenueAccount: { not: null } }, { taxType: { not: null } }] };
+      const select = { id: true, code: true, name: true, revenueAccount: true, taxType: true };
+      const orderBy = { code: "asc" } as const;
+      const [organisation, plans, charges] = await Promise.all([
+        prisma.organisation.findUniqueOrThrow({ where: { id: organisationId } }),
+        prisma.plan.findMany({ where: own, select, orderBy }),
+        prisma.charge.findMany({ where: own, select, orderBy }),
+      ]);
+      return { default: mappingOf(organisation), plans, charges };
+    },
+    map: async (actor, organisationId, target, mapping) =>
+      isId(target.id) ? run(actor, (transaction) => map(transaction, organisationId, target, mapping)) : null,
+  };
+}
+
+async function save(
+  transaction: Transaction,
+  sealing: Sealing,
+  organisationId: string,
+  connection: LedgerConnection,
+): Promise<Changed<ConnectionView | "other_tenant">> {
+  await transaction.$executeRaw`SELECT 1 FROM organisations WHERE id = ${organisationId}::uuid FOR NO KEY UPDATE`;
+  const before = await transaction.ledgerConnection.findUnique({ where: { organisationId } });
+  if (before !== null && before.tenantId !== connection.tenantId) {
+    const customers = await transaction.customer.count({ where: { organisationId } });
+    if (customers > 0) return { result: "other_tenant", changes: [] };
+  }
+  const { clientSecret, ...shown } = connection;
+  const sealed = sealing.seal(clientSecret, organisationId);
+  const data = {
+    ...shown,
+    sealedSecret: new Uint8Array(sealed.bytes),
+    sealingKeyId: sealed.keyId,
+    pausedUntil: null,
+    pausedReason: null,
+  };
+  const after = await transaction.ledgerConnection.upsert({
+    where: { organisationId },
+    create: { ...data, organisationId },
+    update: data,
+  });
+  // What was put off by the pause, or for want of a connection, is due again.
+  await transaction.operation.updateMany({
+    where: { organisationId, state: "ready", notBefore: { gt: new Date() } },
+    data: { notBefore: new Date() },
+  });
+  const change = { targetKind: "ledger_connection", targetId: organisationId, organisationId, before, after } as const;
+  return { result: after, changes: [change] };
+}
+
+async function map(
+  transaction: Transaction,
+  organisationId: string,
+  { kind, id }: MappingTarget,
+  mapping: Mapping,
+): Promise<Changed<Mapping | null>> {
+  // Creations that were decided by the old mapping are decided again; the organisation's row is the lock of all its mappings.
+  await transaction.organisation.update({
+    where: { id: organisationId },
+    data: { catalogueVersion: { increment: 1 } },
+  });
+  const where = { organisationId, id };
+  const data = { ...mapping };
+  const change = (before: object, after: object) =>
+    ({ targetKind: "account_mapping", targetId: id, organisationId, before, after }) as const;
+  const told = (before: Mapping, named: object = {}) => ({
+    result: mapping,
+    changes: [change({ target: kind, ...named, ...mappingOf(before) }, { target: kind, ...named, ...mapping })],
+  });
+  switch (kind) {
+    case "organisation": {
+      const before = await transaction.organisation.findUniqueOrThrow({ where: { id: organisationId } });
+      if (isSame(before, mapping)) return { result: mapping, changes: [] };
+      await transaction.organisation.update({ where: { id: organisationId }, data });
+      return told(before);
+    }
+    case "plan": {
+      const before = await transaction.plan.findFirst({ where });
+      if (before === null) return { result: null, changes: [] };
+      if (isSame(before, mapping)) return { result: mapping, changes: [] };
+      await transaction.plan.updateMany({ where, data });
+      return told(before, { code: before.code });
+    }
+    case "charge": {
+      const before = await transaction.charge.findFirst({ where });
+      if (before === null) return { result: null, changes: [] };
+      if (isSame(before, mapping)) return { result: mapping, changes: [] };
+      await transaction.charge.updateMany({ where, data });
+      return told(before, { code: before.code });
+    }
+  }
+}
+
+function isSame(left: Mapping, right: Mapping): boolean {
+  return left.revenueAccount === right.revenueAccount && left.taxType === right.taxType;
+}
+
+function mappingOf({ revenueAccount, taxType }: Mapping): Mapping {
+  return { revenueAccount, taxType };
+}

@@ -1,0 +1,78 @@
+/** Customers as the application's side imports and keeps them. */
+import type pg from "pg";
+import type { Customer } from "../../domain/customer.ts";
+import { type CustomerFilters, customerFilters, customerListing } from "../customers.ts";
+import { isId } from "../ids.ts";
+import { getOne, listPage, type Page, type PageRequest } from "../page.ts";
+import { type Actor, type Changes, isTaken } from "./changes.ts";
+
+/** A customer to import, whose contact the ledger has. */
+export type CustomerToImport = Customer & { readonly ledgerContactId: string };
+
+/** An organisation's customers; null stands for one that does not exist. */
+export interface CustomerStore {
+  get(organisationId: string, id: string): Promise<Customer | null>;
+  list(organisationId: string, filters: CustomerFilters, page: PageRequest): Promise<Page<Customer>>;
+  /** The customers that these contacts of the ledger are, by the contact's id. */
+  findByContacts(organisationId: string, contactIds: readonly string[]): Promise<ReadonlyMap<string, Customer>>;
+  /** `exists`: the contact is a customer by now. `code_taken`: another customer has the code. */
+  importOne(
+    actor: Actor,
+    organisationId: string,
+    customer: CustomerToImport,
+  ): Promise<"imported" | "exists" | "code_taken">;
+  setStatus(actor: Actor, organisationId: string, id: string, status: Customer["status"]): Promise<Customer | null>;
+}
+
+/** Customers over changes. */
+export function createCustomerStore(pool: pg.Pool, { prisma, run }: Changes): CustomerStore {
+  const get = async (organisationId: string, id: string) =>
+    isId(id) ? getOne(pool, organisationId, customerListing, id) : null;
+  const findByContacts: CustomerStore["findByContacts"] = async (organisationId, contactIds) => {
+    const records = await prisma.customer.findMany({
+      where: { organisationId, ledgerContactId: { in: [...contactIds] } },
+    });
+    const entries = records.map((record) => [record.ledgerContactId ?? "", readRecord(record)] as const);
+    return new Map(entries);
+  };
+  return {
+    get,
+    findByContacts,
+    list: (organisationId, filters, page) =>
+      listPage(pool, organisationId, customerListing, customerFilters(filters), page),
+    importOne: async (actor, organisationId, customer) => {
+      try {
+        await run(actor, async (transaction) => {
+          const after = await transaction.customer.create({ data: { ...customer, organisationId } });
+          const target = { targetKind: "customer", targetId: customer.id, organisationId } as const;
+          return { result: null, changes: [{ ...target, before: null, after }] };
+        });
+        return "imported";
+      } catch (error) {
+        if (!isTaken(error)) throw error;
+        const found = await findByContacts(organisationId, [customer.ledgerContactId]);
+        return found.size > 0 ? "exists" : "code_taken";
+      }
+    },
+    setStatus: async (actor, organisationId, id, status) => {
+      if (!isId(id)) return null;
+      await run(actor, async (transaction) => {
+        await transaction.$executeRaw`SELECT 1 FROM customers
+          WHERE organisation_id = ${organisationId}::uuid AND id = ${id}::uuid FOR NO KEY UPDATE`;
+        // One whose contact is still being made is none yet.
+        const where = { organisationId, id, ledgerContactId: { not: null } };
+        const before = await transaction.customer.findFirst({ where });
+        if (before === null || before.status === status) return { result: null, changes: [] };
+        await transaction.customer.updateMany({ where, data: { status } });
+        const after = { ...before, status };
+        const change = { targetKind: "customer", targetId: before.id, organisationId, before, after } as const;
+        return { result: null, changes: [change] };
+      });
+      return get(organisationId, id);
+    },
+  };
+}
+
+function readRecord(record: Omit<Customer, "status"> & { readonly status: string }): Customer {
+  return { ...record, status: record.status === "active" ? "active" : "inactive" };
+}

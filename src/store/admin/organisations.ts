@@ -1,0 +1,170 @@
+/** Organisations as the application's side makes and sets them. */
+import type { FirstInvoiceStatus, OrganisationSettings } from "../../domain/organisation.ts";
+import type { Organisation as OrganisationRecord } from "../../gen/prisma/client.ts";
+import { isId } from "../ids.ts";
+import type { Page, PageRequest } from "../page.ts";
+import { type Actor, type Changes, isTaken, type Transaction } from "./changes.ts";
+import { pageBySeq } from "./page-by-seq.ts";
+
+/** An organisation with what only the application shows of it. */
+export interface AdminOrganisation extends OrganisationSettings {
+  readonly usageAllowed: boolean;
+  readonly ledgerConnected: boolean;
+  readonly createdAt: Date;
+}
+
+/** The settings that can be changed; undefined stays. */
+export type OrganisationChanges = {
+  readonly [K in
+    | "name"
+    | "timezone"
+    | "defaultCurrency"
+    | "canCreateLedgerContacts"
+    | "usageAllowed"
+    | "invoiceCreateDays"
+    | "firstInvoiceStatus"
+    | "dueDays"
+    | "numberPrefix"]?: AdminOrganisation[K] | undefined;
+};
+
+/** A new organisation; what is undefined takes the default of its column. */
+export type NewOrganisation = OrganisationChanges &
+  Pick<AdminOrganisation, "id" | "name" | "timezone" | "defaultCurrency" | "livemode"> & {
+    readonly setupMode?: boolean | undefined;
+  };
+
+/** What switching Setup Mode came to. */
+export interface SetupModeChange {
+  readonly organisation: AdminOrganisation;
+  readonly changed: boolean;
+  /** Running subscriptions whose current period began in Setup Mode: it is never billed. */
+  readonly unbilledSubscriptions: number;
+}
+
+/** Organisations; null stands for one that does not exist. */
+export interface OrganisationStore {
+  /** The new one, or the one of an earlier try with the same id. */
+  create(actor: Actor, organisation: NewOrganisation): Promise<AdminOrganisation>;
+  get(id: string): Promise<AdminOrganisation | null>;
+  list(page: PageRequest): Promise<Page<AdminOrganisation>>;
+  update(actor: Actor, id: string, changes: OrganisationChanges): Promise<AdminOrganisation | null>;
+  setSetupMode(actor: Actor, id: string, setupMode: boolean): Promise<SetupModeChange | null>;
+}
+
+/** The kinds of documents that each organisation numbers on its own. */
+const counters = ["invoice", "credit_note"] as const;
+
+const withConnection = { ledgerConnection: { select: { organisationId: true } } } as const;
+
+type FullRecord = OrganisationRecord & { ledgerConnection: { organisationId: string } | null };
+
+/** Organisations over changes. */
+export function createOrganisationStore({ prisma, run }: Changes): OrganisationStore {
+  const get = async (id: string): Promise<AdminOrganisation | null> => {
+    if (!isId(id)) return null;
+    const record = await prisma.organisation.findUnique({ where: { id }, include: withConnection });
+    return record && readRecord(record);
+  };
+  return {
+    get,
+    create: async (actor, organisation) => {
+      try {
+        return await run(actor, (transaction) => create(transaction, organisation));
+      } catch (error) {
+        const earlier = isTaken(error) ? await get(organisation.id) : null;
+        if (earlier === null) throw error;
+        return earlier;
+      }
+    },
+    list: async (page) => {
+      const found = await pageBySeq(page, {
+        seqOf: (id) => prisma.organisation.findUnique({ where: { id }, select: { seq: true } }),
+        below: (seq, take) =>
+          prisma.organisation.findMany({
+            where: seq === undefined ? {} : { seq },
+            orderBy: { seq: "desc" },
+            take,
+            include: withConnection,
+          }),
+      });
+      return { ...found, data: found.data.map(readRecord) };
+    },
+    update: async (actor, id, changes) => {
+      if (!isId(id)) return null;
+      return run(actor, (transaction) => update(transaction, id, given(changes)));
+    },
+    setSetupMode: async (actor, id, setupMode) => {
+      if (!isId(id)) return null;
+      const changed = await run(actor, async (transaction) => {
+        const before = await lock(transaction, id);
+        const { result, changes } = await update(transaction, id, { setupMode });
+        const wasOther = before !== null && before.setupMode !== setupMode;
+        return { result: result && { organisation: result, changed: wasOther }, changes };
+      });
+      return changed && { ...changed, unbilledSubscriptions: await countUnbilled(prisma, id) };
+    },
+  };
+}
+
+async function create(transaction: Transaction, { id, ...organisation }: NewOrganisation) {
+  const record = await transaction.organisation.create({
+    data: { id, ...given(organisation) },
+    include: withConnection,
+  });
+  await transaction.documentCounter.createMany({ data: counters.map((kind) => ({ organisationId: id, kind })) });
+  const { ledgerConnection: _, ...after } = record;
+  const change = { targetKind: "organisation", targetId: id, organisationId: id, before: null, after } as const;
+  return { result: readRecord(record), changes: [change] };
+}
+
+async function update(transaction: Transaction, id: string, changes: Partial<OrganisationRecord>) {
+  const before = await lock(transaction, id);
+  if (before === null) return { result: null, changes: [] };
+  const record = await transaction.organisation.update({ where: { id }, data: changes, include: withConnection });
+  const { ledgerConnection: _, ...after } = record;
+  const differs = Object.keys(changes).some(
+    (name) => before[name as keyof OrganisationRecord] !== record[name as never],
+  );
+  const change = { targetKind: "organisation", targetId: id, organisationId: id, before, after } as const;
+  return { result: readRecord(record), changes: differs ? [change] : [] };
+}
+
+/** The record, held until the transaction ends: what is logged as before is what was replaced. */
+async function lock(transaction: Transaction, id: string): Promise<OrganisationRecord | null> {
+  await transaction.$executeRaw`SELECT 1 FROM organisations WHERE id = ${id}::uuid FOR NO KEY UPDATE`;
+  return transaction.organisation.findUnique({ where: { id } });
+}
+
+async function countUnbilled(prisma: Changes["prisma"], id: string): Promise<number> {
+  const rows = await prisma.$queryRaw<{ count: number }[]>`SELECT count(*)::int AS count
+    FROM subscriptions s JOIN periods p ON p.organisation_id = s.organisation_id AND p.subscription_id = s.id AND p.index = s.current_period
+    WHERE s.organisation_id = ${id}::uuid AND s.status IN ('active', 'pending') AND p.setup_mode`;
+  return rows[0]?.count ?? 0;
+}
+
+/** Without the members that are undefined: those stay, or take their defaults. */
+export function given<T extends object>(members: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  const entries = Object.entries(members).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
+}
+
+function readRecord(record: FullRecord): AdminOrganisation {
+  return {
+    id: record.id,
+    name: record.name,
+    timezone: record.timezone,
+    defaultCurrency: record.defaultCurrency,
+    livemode: record.livemode,
+    setupMode: record.setupMode,
+    canCreateLedgerContacts: record.canCreateLedgerContacts,
+    usageAllowed: record.usageAllowed,
+    invoiceCreateDays: record.invoiceCreateDays,
+    firstInvoiceStatus: record.firstInvoiceStatus as FirstInvoiceStatus,
+    dueDays: record.dueDays,
+    numberPrefix: record.numberPrefix,
+    revenueAccount: record.revenueAccount,
+    taxType: record.taxType,
+    ledgerConnected: record.ledgerConnection !== null,
+    createdAt: record.createdAt,
+  };
+}

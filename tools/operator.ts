@@ -1,0 +1,35 @@
+/**
+ * `npm run operator -- create-first [NAME]`: makes the first operator, an owner, and prints its token once. It works only while
+ * there is no operator at all, and for whoever may write to the database (DATABASE_URL, or the embedded one): no call does this.
+ */
+import pg from "pg";
+import { withDatabaseUrl } from "../src/embedded/database-url.ts";
+import { generateOperatorToken } from "../src/rpc/api-key.ts";
+import { makeFirstOperator } from "../src/store/admin/first-operator.ts";
+
+const [verb, name = "First operator", ...rest] = process.argv.slice(2);
+if (verb !== "create-first" || rest.length > 0 || name.trim() === "" || name.length > 255) {
+  console.error("Usage: npm run operator -- create-first [NAME]");
+  process.exit(2);
+}
+
+const token = generateOperatorToken();
+const made = await withDatabaseUrl(
+  process.env,
+  (line) => console.error(line),
+  async (databaseUrl) => {
+    const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
+    try {
+      return await makeFirstOperator(pool, name, token);
+    } finally {
+      await pool.end();
+    }
+  },
+);
+if (made) {
+  console.error("The first operator's token, shown this once:");
+  console.log(token.value);
+} else {
+  console.error("There are operators already: an owner makes further ones and their tokens.");
+  process.exitCode = 1;
+}
