@@ -121,21 +121,21 @@ CREATE FUNCTION admit_operator(the_hash bytea)
 RETURNS TABLE (token_id uuid, operator_id uuid, operator_name text, operator_role text) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
-  found record;
+  admitted record;
 BEGIN
-  SELECT t.id, t.last_used_at, o.id AS owner_id, o.name, o.role INTO found
+  SELECT t.id, t.last_used_at, o.id AS owner_id, o.name, o.role INTO admitted
   FROM operator_tokens t JOIN operators o ON o.id = t.operator_id
   WHERE t.token_hash = the_hash AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > clock_timestamp()) AND o.active;
   IF NOT FOUND THEN
     RETURN;
   END IF;
-  IF found.last_used_at IS NULL OR found.last_used_at < clock_timestamp() - interval '1 minute' THEN
+  IF admitted.last_used_at IS NULL OR admitted.last_used_at < clock_timestamp() - interval '1 minute' THEN
     -- Only for people to look at: not worth a wait for the disk.
     PERFORM set_config('synchronous_commit', 'off', true);
     UPDATE operator_tokens t SET last_used_at = clock_timestamp()
-    WHERE t.id = found.id AND (t.last_used_at IS NULL OR t.last_used_at < clock_timestamp() - interval '1 minute');
+    WHERE t.id = admitted.id AND (t.last_used_at IS NULL OR t.last_used_at < clock_timestamp() - interval '1 minute');
   END IF;
-  RETURN QUERY SELECT found.id, found.owner_id, found.name, found.role;
+  RETURN QUERY SELECT admitted.id, admitted.owner_id, admitted.name, admitted.role;
 END $$;
 
 -- Why a document failed: its last refused operation. Refusals are few, so the index costs nothing where all goes well.
