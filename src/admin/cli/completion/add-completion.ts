@@ -1,0 +1,29 @@
+/** The command `completion`: writes the script for a shell, which also makes the program known there as `billing`. */
+import { fileURLToPath } from "node:url";
+import { Argument, type Command } from "commander";
+import type { Terminal } from "../terminal.ts";
+import { bashScript } from "./bash.ts";
+import { commandTree, quoted } from "./command-tree.ts";
+import { zshScript } from "./zsh.ts";
+
+const scripts = { bash: bashScript, zsh: zshScript } as const;
+
+const examples = `
+Examples:
+  $ source <(npm run --silent billing -- completion bash)
+  $ npm run --silent billing -- completion zsh > ~/.billing.zsh; echo 'source ~/.billing.zsh' >> ~/.zshrc
+`;
+
+/** Adds the command, after all others have been added. */
+export function addCompletion(program: Command, terminal: Terminal): void {
+  program
+    .command("completion")
+    .description("Write the completion script of a shell, which makes this program known there as billing.")
+    .addArgument(new Argument("<shell>", "the shell").choices(Object.keys(scripts)))
+    .addHelpText("after", examples)
+    .action((shell: keyof typeof scripts) => {
+      // The program stands in no folder of the PATH; called like this it also starts faster than by npm.
+      const run = `${quoted(process.execPath)} ${quoted(fileURLToPath(new URL("../main.ts", import.meta.url)))}`;
+      terminal.out(scripts[shell](commandTree(program), run));
+    });
+}

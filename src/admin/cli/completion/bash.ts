@@ -1,0 +1,83 @@
+/**
+ * The completion script for bash, from version 3.2 on. All words stand in it, so that a press of the key starts no process, and
+ * nothing of the line is ever evaluated.
+ */
+import { type NounWords, quoted, type VerbWords, type Word } from "./command-tree.ts";
+
+/** The script. `run` is the command line that runs the program, quoted for a shell. */
+export function bashScript(nouns: readonly NounWords[], run: string): string {
+  return `# Completion of billing for bash.
+billing() {
+  ${run} "$@"
+}
+
+_billing() {
+  local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}"
+  local noun="\${COMP_WORDS[1]}" verb="\${COMP_WORDS[2]}" words=''
+  COMPREPLY=()
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    words=${wordList(nouns)}
+  elif [ "$COMP_CWORD" -eq 2 ]; then
+    case "$noun" in
+${nouns.map(nounCase).join("")}    esac
+  else
+    case "$noun $verb $previous" in
+${verbsOf(nouns).map(valueCases).join("")}    esac
+    if [ -z "$words" ]; then
+      case "$noun $verb $COMP_CWORD" in
+${verbsOf(nouns).map(placeCases).join("")}      esac
+      case "$noun $verb" in
+${verbsOf(nouns).map(optionCase).join("")}      esac
+    fi
+  fi
+  COMPREPLY=( $(compgen -W "$words" -- "$current") )
+}
+
+# Where no word is found, files are: many options take one.
+complete -o default -F _billing billing
+`;
+}
+
+interface Called {
+  readonly path: string;
+  readonly verb: VerbWords;
+}
+
+function verbsOf(nouns: readonly NounWords[]): readonly Called[] {
+  return nouns.flatMap((noun) => noun.verbs.map((verb) => ({ path: `${noun.word} ${verb.word}`, verb })));
+}
+
+function wordList(words: readonly Word[]): string {
+  return quoted(words.map(({ word }) => word).join(" "));
+}
+
+function nounCase({ word, verbs, places: [choices = []] }: NounWords): string {
+  const words = verbs.length > 0 ? wordList(verbs) : quoted(choices.join(" "));
+  return `      ${quoted(word)}) words=${words} ;;\n`;
+}
+
+/** After an option with a value: its words, or nothing of ours. */
+function valueCases({ path, verb }: Called): string {
+  return verb.options
+    .filter(({ takesValue }) => takesValue)
+    .map(
+      ({ word, values }) =>
+        `      ${quoted(`${path} ${word}`)}) ${values.length > 0 ? `words=${quoted(values.join(" "))}` : "return"} ;;\n`,
+    )
+    .join("");
+}
+
+/** The word at which the first place of a verb stands: behind program, noun and verb. */
+const firstPlace = 3;
+
+function placeCases({ path, verb }: Called): string {
+  return verb.places
+    .map((choices, index) => ({ choices, at: `${path} ${firstPlace + index}` }))
+    .filter(({ choices }) => choices.length > 0)
+    .map(({ choices, at }) => `        ${quoted(at)}) words=${quoted(choices.join(" "))} ;;\n`)
+    .join("");
+}
+
+function optionCase({ path, verb }: Called): string {
+  return `        ${quoted(path)}) words="$words "${wordList(verb.options)} ;;\n`;
+}

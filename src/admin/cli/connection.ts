@@ -1,0 +1,92 @@
+/** The way to the admin services: address and token from options and environment, one call, and its errors told apart. */
+import { randomUUID } from "node:crypto";
+import type { DescMethodUnary, MessageShape } from "@bufbuild/protobuf";
+import { Code, ConnectError, type Transport } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-node";
+import { ErrorDetailSchema } from "../../gen/proto/billing/v1/common_pb.ts";
+import { operationOf } from "../../rpc/operation.ts";
+import { RefusedError, UnreachableError, UsageError } from "./failures.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** The address of the admin services where nothing is said: where `npm start` has them. */
+export const defaultUrl = "http://127.0.0.1:8081";
+
+/** Longer than the slowest method takes: it asks the ledger a few times, each within ten seconds by default. */
+const timeoutMs = 60_000;
+
+/** What the options say of the connection. */
+export interface ConnectionOptions {
+  readonly url?: string;
+  readonly tokenFile?: string;
+  /** Sent with writes; a random one where it is left out. */
+  readonly idempotencyKey?: string;
+}
+
+/** Calls the admin services. */
+export interface Connection {
+  /** Calls one method. Throws `RefusedError` where the service says no, `UnreachableError` where no answer of it came. */
+  call<M extends DescMethodUnary>(method: M, request: MessageShape<M["input"]>): Promise<MessageShape<M["output"]>>;
+}
+
+/** Opens the way. Nothing is sent yet. Throws `UsageError` where address or token is missing or cannot be one. */
+export async function connect(terminal: Terminal, options: ConnectionOptions): Promise<Connection> {
+  const baseUrl = addressOf(options.url ?? (terminal.env.BILLING_ADMIN_URL || defaultUrl));
+  const token = await tokenOf(terminal, options.tokenFile);
+  const transport = createConnectTransport({ baseUrl, httpVersion: "1.1" });
+  let writes = 0;
+  return {
+    call: async (method, request) => {
+      const isWrite = operationOf(method).idempotencyKey !== "none";
+      // A command that writes in several steps needs a key for each, and the same ones when it is repeated.
+      const given = options.idempotencyKey;
+      const key = given === undefined ? randomUUID() : writes === 0 ? given : `${given}.${writes}`;
+      if (isWrite) writes += 1;
+      const headers = { Authorization: `Bearer ${token}`, ...(isWrite ? { "Idempotency-Key": key } : {}) };
+      try {
+        return await unary(transport, method, headers, request);
+      } catch (error) {
+        throw failureOf(ConnectError.from(error), baseUrl, isWrite ? key : null);
+      }
+    },
+  };
+}
+
+async function unary<M extends DescMethodUnary>(
+  transport: Transport,
+  method: M,
+  headers: Record<string, string>,
+  request: MessageShape<M["input"]>,
+): Promise<MessageShape<M["output"]>> {
+  const { message } = await transport.unary(method, undefined, timeoutMs, headers, request);
+  return message as MessageShape<M["output"]>;
+}
+
+function addressOf(url: string): string {
+  const isAddress = /^https?:\/\//.test(url) && URL.canParse(url);
+  if (!isAddress) throw new UsageError(`${url} is no address of the form http://host:port`);
+  return url.replace(/\/+$/, "");
+}
+
+async function tokenOf(terminal: Terminal, file: string | undefined): Promise<string> {
+  const token = (file === undefined ? (terminal.env.BILLING_OPERATOR_TOKEN ?? "") : await terminal.read(file)).trim();
+  if (token === "") throw new UsageError("Set BILLING_OPERATOR_TOKEN to an operator's token, or give --token-file");
+  // Anything else cannot be a header, and the error of the library would repeat the token.
+  if (!/^[\x21-\x7e]+$/.test(token)) throw new UsageError("The operator's token has characters that no token has");
+  return token;
+}
+
+function failureOf(error: ConnectError, baseUrl: string, idempotencyKey: string | null): Error {
+  const [detail] = error.findDetails(ErrorDetailSchema);
+  if (detail !== undefined) {
+    const { code, message, param, requestId } = detail;
+    return new RefusedError(code, message, param ?? null, requestId === "" ? null : requestId);
+  }
+  const told = error.code === Code.Unavailable || error.code === Code.DeadlineExceeded;
+  const what = told ? "cannot be reached" : "does not answer as the billing admin service";
+  const again =
+    told && idempotencyKey !== null
+      ? "\nWhere it was reached all the same, this does the rest and nothing twice: repeat the command with " +
+        `--idempotency-key ${idempotencyKey}`
+      : "";
+  return new UnreachableError(`${baseUrl} ${what}: ${error.rawMessage}${again}`);
+}

@@ -1,0 +1,40 @@
+/** The ways in which a command ends, each with the exit code that a script branches on. */
+
+/** The exit codes: done; refused by the service; wrongly used; the service cannot be reached. */
+export const exitCodes = { done: 0, refused: 1, usage: 2, unreachable: 3 } as const;
+
+/** One of them. */
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
+
+/** The service said no: its code, its words, the parameter at fault, and the request's id to quote. */
+export class RefusedError extends Error {
+  override readonly name = "RefusedError";
+  readonly code: string;
+  readonly param: string | null;
+  readonly requestId: string | null;
+
+  constructor(code: string, message: string, param: string | null = null, requestId: string | null = null) {
+    super(message);
+    this.code = code;
+    this.param = param;
+    this.requestId = requestId;
+  }
+}
+
+/** The command was not used as its help says. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+/** No answer of the service came: nobody is there, someone else is, or the answer was lost. */
+export class UnreachableError extends Error {
+  override readonly name = "UnreachableError";
+}
+
+/** How an error is told on the error output, and what the command ends with. `null`: none of ours, a fault of the program. */
+export function endingOf(error: unknown): { readonly exitCode: ExitCode; readonly code: string } | null {
+  if (error instanceof RefusedError) return { exitCode: exitCodes.refused, code: error.code };
+  if (error instanceof UsageError) return { exitCode: exitCodes.usage, code: "usage" };
+  if (error instanceof UnreachableError) return { exitCode: exitCodes.unreachable, code: "unreachable" };
+  return null;
+}

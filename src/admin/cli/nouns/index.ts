@@ -1,0 +1,27 @@
+/** The registry of nouns, in the order in which an organisation is set up. A noun that is added stands here and nowhere else. */
+import type { Noun } from "../noun.ts";
+import { apiKeys } from "./api-keys.ts";
+import { audit } from "./audit.ts";
+import { charges } from "./charges.ts";
+import { customers } from "./customers.ts";
+import { documents } from "./documents.ts";
+import { ledger } from "./ledger.ts";
+import { mapping } from "./mapping.ts";
+import { operators, operatorTokens } from "./operators.ts";
+import { organisations } from "./organisations.ts";
+import { plans } from "./plans.ts";
+
+/** Every noun. */
+export const nouns: readonly Noun[] = [
+  organisations,
+  ledger,
+  mapping,
+  apiKeys,
+  plans,
+  charges,
+  customers,
+  documents,
+  operators,
+  operatorTokens,
+  audit,
+];

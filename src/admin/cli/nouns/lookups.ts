@@ -1,0 +1,13 @@
+/** What can be named by its code where an id is needed. */
+import { ChargeService, PlanService } from "../../../gen/proto/billing/admin/v1/catalogue_pb.ts";
+import { CustomerService } from "../../../gen/proto/billing/admin/v1/customers_pb.ts";
+import type { Lookup } from "../noun.ts";
+
+/** A plan by its code. */
+export const planByCode: Lookup = { kind: "plan", list: PlanService.method.listPlans };
+
+/** A charge by its code. */
+export const chargeByCode: Lookup = { kind: "charge", list: ChargeService.method.listCharges };
+
+/** A customer by its code. */
+export const customerByCode: Lookup = { kind: "customer", list: CustomerService.method.listCustomers };

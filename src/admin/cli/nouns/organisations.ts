@@ -1,0 +1,85 @@
+/** `billing organisations`: making them, their settings, and Setup Mode. */
+import { OrganisationService } from "../../../gen/proto/billing/admin/v1/organisations_pb.ts";
+import type { Noun } from "../noun.ts";
+
+const { method } = OrganisationService;
+
+const settings = {
+  name: "its name",
+  timezone: "the IANA name of its timezone, such as Pacific/Auckland",
+  default_currency: "its ISO 4217 currency code",
+  can_create_ledger_contacts: "customers, and contacts in the ledger, may be created through the API",
+  usage_allowed: "usage may be reported through the API",
+  invoice_create_days: "days ahead of the renewal date that renewal invoices are raised",
+  first_invoice_status: "the status that new invoices get in the ledger",
+  due_days: "days from an invoice's issue to when it is due",
+  number_prefix: "what invoice numbers begin with",
+};
+
+/** What an operator reads before it turns Setup Mode on. Spec: Setup Mode. */
+const setupModeSentence =
+  "Billing periods that begin while Setup Mode is on are never billed, also not after it is off.";
+
+/** The noun. */
+export const organisations: Noun = {
+  name: "organisations",
+  summary: "Make organisations and keep their settings",
+  verbs: [
+    {
+      name: "create",
+      method: method.createOrganisation,
+      summary: "Create an organisation; show its id.",
+      details: "It starts without a ledger connection, API keys or catalogue.",
+      examples: [
+        "organisations create --name 'Northwind Software' --timezone Pacific/Auckland --default-currency NZD",
+        "organisations create --file northwind.json --no-livemode",
+      ],
+      fields: {
+        ...settings,
+        livemode: "live, the default; a sandbox with --no-livemode",
+        setup_mode: "start in Setup Mode",
+      },
+      takesFile: true,
+    },
+    {
+      name: "list",
+      method: method.listOrganisations,
+      summary: "List organisations, newest first.",
+      examples: ["organisations list", "organisations list --all --json"],
+      columns: ["id", "name", "default_currency", "timezone", "livemode", "setup_mode", "ledger_connected"],
+    },
+    {
+      name: "get",
+      method: method.getOrganisation,
+      summary: "Show an organisation with all its settings.",
+      examples: ["organisations get $BILLING_ORGANISATION"],
+      places: ["id"],
+    },
+    {
+      name: "update",
+      method: method.updateOrganisation,
+      summary: "Change settings: those that are given, no others.",
+      details: "They hold for what is made from now on.",
+      examples: [
+        "organisations update $BILLING_ORGANISATION --due-days 30 --first-invoice-status approved",
+        "organisations update $BILLING_ORGANISATION --file settings.json",
+        "organisations update $BILLING_ORGANISATION --no-usage-allowed",
+      ],
+      places: ["id"],
+      fields: settings,
+      takesFile: true,
+    },
+    {
+      name: "setup-mode",
+      method: method.setSetupMode,
+      summary: "Turn Setup Mode on or off, and hear what that changes.",
+      details: `While it is on, the organisation mirrors billing that exists elsewhere. ${setupModeSentence}`,
+      examples: [
+        "organisations setup-mode $BILLING_ORGANISATION on --yes",
+        "organisations setup-mode $BILLING_ORGANISATION off",
+      ],
+      places: ["id", "setup_mode"],
+      irreversible: ({ setup_mode: on }) => (on === true ? setupModeSentence : null),
+    },
+  ],
+};

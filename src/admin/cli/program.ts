@@ -1,0 +1,91 @@
+/** The command line as a whole: commands made from the registry of nouns, and how a call of it ends. */
+import { Command, CommanderError } from "commander";
+import { operationOf } from "../../rpc/operation.ts";
+import { addCompletion } from "./completion/add-completion.ts";
+import { defaultUrl } from "./connection.ts";
+import { type ExitCode, endingOf, exitCodes, RefusedError } from "./failures.ts";
+import type { Noun, Verb } from "./noun.ts";
+import { nouns } from "./nouns/index.ts";
+import { addRequestOptions } from "./request-options.ts";
+import { isPaged, runVerb } from "./run-verb.ts";
+import { clean } from "./table.ts";
+import type { Terminal } from "./terminal.ts";
+
+const about = `Runs the application's side of the billing service by its admin services.
+
+Environment:
+  BILLING_ADMIN_URL       where they are (${defaultUrl})
+  BILLING_OPERATOR_TOKEN  your token; --token-file instead of it
+  BILLING_ORGANISATION    the organisation, where --organisation is left out
+
+Exit codes: 0 done, 1 refused by the service, 2 wrong usage, 3 the service cannot be reached.`;
+
+/** The whole program; `ended` hears the exit code of the command that ran. */
+export function buildProgram(terminal: Terminal, ended: (exitCode: ExitCode) => void): Command {
+  const program = new Command("billing")
+    .description(about)
+    .exitOverride()
+    .configureOutput({ writeOut: terminal.out, writeErr: terminal.err })
+    .showHelpAfterError("(--help shows what it takes)");
+  for (const noun of nouns) addNoun(program, noun, terminal, ended);
+  addCompletion(program, terminal);
+  return program;
+}
+
+function addNoun(program: Command, noun: Noun, terminal: Terminal, ended: (exitCode: ExitCode) => void): void {
+  const group = program.command(noun.name).description(noun.summary);
+  for (const verb of noun.verbs) addVerb(group, verb, terminal, ended);
+}
+
+function addVerb(group: Command, verb: Verb, terminal: Terminal, ended: (exitCode: ExitCode) => void): void {
+  const command = group.command(verb.name).summary(verb.summary).description(describe(verb));
+  addRequestOptions(command, verb);
+  if (isPaged(verb)) command.option("--all", "follow the pages to the end");
+  if (verb.irreversible !== undefined) command.option("--yes", "do not ask before what cannot be undone");
+  if (operationOf(verb.method).idempotencyKey !== "none") {
+    command.option("--idempotency-key <key>", "the same key does the same thing once; one is made if left out");
+  }
+  command.option("--json", "show the response as JSON");
+  command.option("--url <address>", "where the admin services are");
+  command.option("--token-file <path>", "a file with your token, or - for the standard input");
+  command.addHelpText("after", `\nExamples:\n${verb.examples.map((example) => `  $ billing ${example}\n`).join("")}`);
+  command.action(async () =>
+    ended(await runVerb(terminal, verb, { places: command.processedArgs, options: command.opts() })),
+  );
+}
+
+function describe({ summary, details }: Verb): string {
+  return details === undefined ? summary : `${summary}\n\n${details}`;
+}
+
+/** Runs one call, `words` being what stands behind `billing`; tells of errors on the error output. Never throws. */
+export async function runProgram(terminal: Terminal, words: readonly string[]): Promise<ExitCode> {
+  let exitCode: ExitCode = exitCodes.done;
+  const program = buildProgram(terminal, (code) => {
+    exitCode = code;
+  });
+  try {
+    await program.parseAsync(words, { from: "user" });
+    return exitCode;
+  } catch (error) {
+    // Commander has written its message, or the help, already.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+    const ending = endingOf(error);
+    if (ending === null || !(error instanceof Error)) throw error;
+    terminal.err(words.includes("--json") ? errorJson(error, ending.code) : errorText(error));
+    return ending.exitCode;
+  }
+}
+
+function errorJson(error: Error, code: string): string {
+  const refusal = error instanceof RefusedError ? { param: error.param, request_id: error.requestId } : {};
+  return `${JSON.stringify({ error: { code, message: error.message, ...refusal } }, null, 2)}\n`;
+}
+
+function errorText(error: Error): string {
+  if (!(error instanceof RefusedError)) return `${error.message.split("\n").map(clean).join("\n")}\n`;
+  const { code, message, param, requestId } = error;
+  const places = [param === null ? "" : `param ${param}`, requestId === null ? "" : `request ${requestId}`];
+  const told = places.filter((text) => text !== "").join(", ");
+  return clean(`${code}: ${message}${told === "" ? "" : ` (${told})`}`).concat("\n");
+}

@@ -1,0 +1,91 @@
+/** The request of a command: a JSON file first, options over it, secrets from where nobody looks on, codes turned into ids. */
+import type { DescMethod, JsonValue, Message } from "@bufbuild/protobuf";
+import { jsonName } from "../../gateway/json-shape.ts";
+import { compileReader } from "../../gateway/read-json.ts";
+import { RequestFault } from "../../gateway/request-fault.ts";
+import type { Connection } from "./connection.ts";
+import { RefusedError, UsageError } from "./failures.ts";
+import { isObject, type Json, messageJson } from "./message-json.ts";
+import type { Lookup, Verb } from "./noun.ts";
+import { givenJson, secretFields, secretFileOption, wordsOf } from "./request-options.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** What commander read of a call. */
+export interface Given {
+  readonly places: readonly unknown[];
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
+/** The request as JSON. Throws `UsageError` where a file is no JSON object or the organisation or a secret is missing. */
+export async function readRequest(terminal: Terminal, verb: Verb, { places, options }: Given): Promise<Json> {
+  const { file } = options;
+  const fromFile = verb.takesFile === true && typeof file === "string" ? await readJsonFile(terminal, file) : {};
+  const request: Json = { ...fromFile, ...givenJson(verb, places, options) };
+  const needsOrganisation = verb.method.input.fields.some((field) => jsonName(field) === "organisation");
+  const isFilter = verb.fields?.organisation !== undefined;
+  if (needsOrganisation && !isFilter && request.organisation === undefined) {
+    request.organisation = terminal.env.BILLING_ORGANISATION || missing("--organisation, or set BILLING_ORGANISATION");
+  }
+  for (const field of secretFields(verb)) {
+    const path = options[secretFileOption(field)];
+    if (typeof path === "string") request[jsonName(field)] = (await terminal.read(path)).trim();
+    else if (request[jsonName(field)] === undefined) {
+      if (!terminal.interactive) missing(`--${jsonName(field).replaceAll("_", "-")}-file`);
+      request[jsonName(field)] = (await terminal.ask(`The ${wordsOf(field)} (not shown): `, true)).trim();
+    }
+  }
+  return request;
+}
+
+function missing(what: string): never {
+  throw new UsageError(`Give ${what}`);
+}
+
+async function readJsonFile(terminal: Terminal, path: string): Promise<Json> {
+  const text = await terminal.read(path);
+  let value: JsonValue;
+  try {
+    value = JSON.parse(text) as JsonValue;
+  } catch (error) {
+    throw new UsageError(`${path} is no JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  if (!isObject(value)) throw new UsageError(`${path} must hold a JSON object`);
+  return value;
+}
+
+/** The message of a request. Throws `UsageError` where a member is unknown or of another type, with its path. */
+export function requestMessage(method: DescMethod, request: Json): Message {
+  try {
+    return compileReader(method.input)(Buffer.from(JSON.stringify(request)));
+  } catch (error) {
+    if (!(error instanceof RequestFault)) throw error;
+    throw new UsageError(error.message);
+  }
+}
+
+/** Ids as this service makes them; anything else in their place is a code. */
+const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** The request with ids in the place of codes. Throws `RefusedError` where a code is nobody's. */
+export async function resolveCodes(connection: Connection, verb: Verb, request: Json): Promise<Json> {
+  const resolved: Json = { ...request };
+  for (const [name, lookup] of Object.entries(verb.lookups ?? {})) {
+    const given = request[name];
+    if (typeof given !== "string" || idPattern.test(given)) continue;
+    resolved[name] = await idOf(connection, lookup, String(request.organisation), given);
+  }
+  return resolved;
+}
+
+async function idOf(
+  connection: Connection,
+  { kind, list }: Lookup,
+  organisation: string,
+  code: string,
+): Promise<string> {
+  const message = await connection.call(list, requestMessage(list, { organisation, code }));
+  const { data } = messageJson(list.output, message);
+  const [found] = Array.isArray(data) ? data : [];
+  if (isObject(found) && typeof found.id === "string") return found.id;
+  throw new RefusedError(`${kind}_not_found`, `There is no ${kind} with the code ${code}.`);
+}

@@ -1,0 +1,125 @@
+/** Options and arguments of a command, made from the fields of its request, and their values as a JSON object again. */
+import { type DescField, getOption, ScalarType } from "@bufbuild/protobuf";
+import { Argument, type Command, InvalidArgumentError, Option } from "commander";
+import { enumJsonNames, jsonName } from "../../gateway/json-shape.ts";
+import { field as fieldExtension } from "../../gen/proto/billing/options/v1/options_pb.ts";
+import type { Json } from "./message-json.ts";
+import { organisationField, type Verb } from "./noun.ts";
+
+/** Fields that every list has. */
+const pageFields: Readonly<Record<string, string>> = {
+  limit: "how many to return, 1 to 100",
+  starting_after: "the id of the last one on the page before",
+  cursor: "the cursor of the page before",
+};
+
+/** Fields that carry a secret in the request: never an argument, which others can see in the list of processes. */
+export function secretFields(verb: Verb): readonly DescField[] {
+  return verb.method.input.fields.filter((field) => getOption(field, fieldExtension).secret);
+}
+
+/** What a field is told as in help; `undefined` where it is no option. */
+export function optionText(verb: Verb, field: DescField): string | undefined {
+  const name = jsonName(field);
+  if (verb.places?.includes(name) || secretFields(verb).includes(field)) return undefined;
+  return verb.fields?.[name] ?? pageFields[name] ?? (name === "organisation" ? organisationField : undefined);
+}
+
+/** Adds the arguments and options of a verb to its command. */
+export function addRequestOptions(command: Command, verb: Verb): void {
+  const { fields } = verb.method.input;
+  for (const place of verb.places ?? []) {
+    const field = fields.find((each) => jsonName(each) === place);
+    if (field !== undefined) command.addArgument(placeArgument(verb, field));
+  }
+  for (const field of fields) {
+    const text = optionText(verb, field);
+    if (text !== undefined) for (const option of fieldOptions(field, text)) command.addOption(option);
+  }
+  for (const field of secretFields(verb)) {
+    command.option(
+      `--${flagOf(field)}-file <path>`,
+      `a file with the ${wordsOf(field)}, or - for the standard input; asked for if left out`,
+    );
+  }
+  if (verb.takesFile === true)
+    command.option("--file <path>", "a JSON file with the request, or - for the standard input; options win over it");
+  for (const { flags, description } of verb.extra ?? []) command.option(flags, description);
+}
+
+/** What was given by places and options, as members of the request. */
+export function givenJson(verb: Verb, places: readonly unknown[], options: Readonly<Record<string, unknown>>): Json {
+  const members = verb.method.input.fields.flatMap((field): [string, Json[string]][] => {
+    const name = jsonName(field);
+    const place = verb.places?.indexOf(name) ?? -1;
+    const value =
+      place >= 0 ? places[place] : optionText(verb, field) === undefined ? undefined : options[field.localName];
+    return value === undefined ? [] : [[name, value as Json[string]]];
+  });
+  return Object.fromEntries(members);
+}
+
+function placeArgument(verb: Verb, field: DescField): Argument {
+  const orCode = verb.lookups?.[jsonName(field)] === undefined ? "" : "-or-code";
+  const argument = new Argument(`<${flagOf(field)}${orCode}>`);
+  // Written as words, `on` reads better behind a noun than `true`.
+  if (field.scalar === ScalarType.BOOL) argument.choices(["on", "off"]).argParser(readSwitch);
+  if (field.enum !== undefined) withChoices(argument, enumJsonNames(field.enum));
+  return argument;
+}
+
+function fieldOptions(field: DescField, text: string): readonly Option[] {
+  const flag = flagOf(field);
+  if (field.fieldKind === "list") return [new Option(`--${flag} <list>`, text).argParser(readList)];
+  if (field.enum !== undefined) return [withChoices(new Option(`--${flag} <word>`, text), enumJsonNames(field.enum))];
+  switch (field.scalar) {
+    case ScalarType.BOOL:
+      return [new Option(`--${flag}`, text), new Option(`--no-${flag}`, `the opposite`)];
+    case ScalarType.INT32:
+      return [new Option(`--${flag} <number>`, text).argParser(readInteger)];
+    default:
+      return [new Option(`--${flag} <${/_at$/.test(field.name) ? "time" : "text"}>`, text)];
+  }
+}
+
+/** The words to choose from, which may be written with hyphens too. */
+function withChoices<T extends Option | Argument>(of: T, words: readonly string[]): T {
+  of.choices(words);
+  of.argParser((given: string) => {
+    const word = given.replaceAll("-", "_").toLowerCase();
+    if (!words.includes(word)) throw new InvalidArgumentError(`Allowed choices are ${words.join(", ")}.`);
+    return word;
+  });
+  return of;
+}
+
+function readSwitch(given: string): boolean {
+  if (given === "on") return true;
+  if (given === "off") return false;
+  throw new InvalidArgumentError("Allowed choices are on, off.");
+}
+
+function readInteger(given: string): number {
+  if (!/^-?(0|[1-9][0-9]{0,9})$/.test(given)) throw new InvalidArgumentError("It must be a whole number.");
+  return Number(given);
+}
+
+/** May be given several times, and with commas. */
+function readList(given: string, before: unknown): readonly string[] {
+  const words = given.split(",").map((word) => word.trim());
+  return [...(Array.isArray(before) ? (before as string[]) : []), ...words.filter((word) => word !== "")];
+}
+
+function flagOf(field: DescField): string {
+  return jsonName(field).replaceAll("_", "-");
+}
+
+/** A field's name as words: `client secret`. */
+export function wordsOf(field: DescField): string {
+  return jsonName(field).replaceAll("_", " ");
+}
+
+/** The camelCase name under which commander keeps the file option of a secret field. */
+export function secretFileOption(field: DescField): string {
+  return `${field.localName}File`;
+}

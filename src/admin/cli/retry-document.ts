@@ -1,0 +1,38 @@
+/** Sending a document again and, where that is wanted, waiting for what the ledger decides. */
+import { setTimeout as wait } from "node:timers/promises";
+import { DocumentService } from "../../gen/proto/billing/admin/v1/documents_pb.ts";
+import { UsageError } from "./failures.ts";
+import type { Json } from "./message-json.ts";
+import type { Work } from "./noun.ts";
+import { callJson } from "./run-verb.ts";
+
+const { method } = DocumentService;
+
+/** How long `--wait` waits where no seconds are given: several attempts of the worker. */
+const defaultWaitSeconds = 60;
+
+/** Between two looks: the ledger mostly decides within a second or two. */
+const lookEveryMs = 500;
+
+/** Retries the document and answers it as it is then; with `--wait` as it is once decided, `waited_for` telling its state. */
+export async function retryDocument({ terminal, connection, request, extra }: Work): Promise<Json> {
+  const seconds = secondsOf(extra.wait);
+  let document = await callJson(connection, method.retryDocument, request);
+  if (seconds === null) return document;
+  const { organisation, id } = request;
+  const end = performance.now() + seconds * 1000;
+  terminal.err("Waiting for the ledger …\n");
+  while (document.state === "waiting" && performance.now() < end) {
+    await wait(lookEveryMs);
+    document = await callJson(connection, method.getDocument, { organisation: organisation ?? "", id: id ?? "" });
+  }
+  return { ...document, waited_for: document.state ?? "" };
+}
+
+function secondsOf(given: unknown): number | null {
+  if (given === undefined) return null;
+  if (given === true) return defaultWaitSeconds;
+  const seconds = Number(given);
+  if (!Number.isFinite(seconds) || seconds <= 0) throw new UsageError("--wait takes a number of seconds");
+  return seconds;
+}

@@ -1,0 +1,78 @@
+/** Runs one command: request, confirmation, the calls, what is shown, and the exit code. */
+import { type Connection, type ConnectionOptions, connect } from "./connection.ts";
+import { type ExitCode, exitCodes, RefusedError, UsageError } from "./failures.ts";
+import { isObject, type Json, messageJson } from "./message-json.ts";
+import type { Verb } from "./noun.ts";
+import { type Given, readRequest, requestMessage, resolveCodes } from "./read-request.ts";
+import { show } from "./show.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** Runs a verb as it was called. Throws the errors of `failures.ts`. */
+export async function runVerb(terminal: Terminal, verb: Verb, given: Given): Promise<ExitCode> {
+  const { options } = given;
+  const request = await readRequest(terminal, verb, given);
+  // Wrong members are told before anything is asked of anyone.
+  if (verb.work === undefined) requestMessage(verb.method, request);
+  const connection = await connect(terminal, options as ConnectionOptions);
+  await confirm(terminal, verb.irreversible?.(request) ?? null, options.yes === true);
+  const resolved = await resolveCodes(connection, verb, request);
+  const response =
+    verb.work === undefined
+      ? await callOnce(terminal, connection, verb, resolved, options.all === true)
+      : await verb.work({ terminal, connection, request: resolved, extra: options });
+  show(terminal, verb, response, options.json === true);
+  return verb.failed?.(response) === true ? exitCodes.refused : exitCodes.done;
+}
+
+/** Whether a verb answers pages that can be followed. */
+export function isPaged(verb: Verb): boolean {
+  return verb.method.output.fields.some(({ name }) => name === "has_more");
+}
+
+/** One call as JSON in and out. */
+export async function callJson(connection: Connection, method: Verb["method"], request: Json): Promise<Json> {
+  return messageJson(method.output, await connection.call(method, requestMessage(method, request)));
+}
+
+/** The most that a page may have: fewer calls. */
+const largestPage = 100;
+
+/** Follows the pages of a list from where the request begins. `method` is one with `data` and `has_more`. */
+export async function* pages(connection: Connection, method: Verb["method"], request: Json): AsyncGenerator<Json> {
+  const hasLimit = method.input.fields.some(({ name }) => name === "limit");
+  let next: Json = { ...(hasLimit ? { limit: largestPage } : {}), ...request };
+  for (;;) {
+    const page = await callJson(connection, method, next);
+    yield page;
+    if (page.has_more !== true) return;
+    const rows = Array.isArray(page.data) ? page.data : [];
+    const last = rows.at(-1);
+    if (typeof page.next_cursor === "string") next = { ...next, cursor: page.next_cursor };
+    else if (isObject(last) && typeof last.id === "string") next = { ...next, starting_after: last.id };
+    else throw new Error("a page tells of another and not where it begins");
+  }
+}
+
+async function callOnce(
+  terminal: Terminal,
+  connection: Connection,
+  verb: Verb,
+  request: Json,
+  all: boolean,
+): Promise<Json> {
+  if (!all) return callJson(connection, verb.method, request);
+  const data: Json[] = [];
+  for await (const page of pages(connection, verb.method, request)) {
+    if (Array.isArray(page.data)) data.push(...page.data.filter(isObject));
+    if (terminal.interactive && page.has_more === true) terminal.err(`\r${data.length} …`);
+  }
+  if (terminal.interactive) terminal.err("\r");
+  return { data, has_more: false };
+}
+
+async function confirm(terminal: Terminal, sentence: string | null, yes: boolean): Promise<void> {
+  if (sentence === null || yes) return;
+  if (!terminal.interactive) throw new UsageError(`${sentence} Give --yes to do it without being asked.`);
+  const answer = await terminal.ask(`${sentence} Go on? [y/N] `, false);
+  if (!/^y(es)?$/i.test(answer.trim())) throw new RefusedError("not_confirmed", "Nothing was done.");
+}

@@ -1,0 +1,62 @@
+/** What a command knows of its surroundings: the environment, files, the outputs and the person at the keyboard, if any. */
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { createInterface } from "node:readline/promises";
+import { Writable } from "node:stream";
+import { text } from "node:stream/consumers";
+import { UsageError } from "./failures.ts";
+
+/** The surroundings; tests give others than the process's own. */
+export interface Terminal {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Whether somebody can be asked: input and error output are a terminal. */
+  readonly interactive: boolean;
+  /** Writes what was asked for. */
+  out(text: string): void;
+  /** Writes everything else: questions, progress, notes and errors. */
+  err(text: string): void;
+  /** The text of a file, or of the standard input for `-`. Throws `UsageError` where it cannot be read. */
+  read(path: string): Promise<string>;
+  /** Asks a question on the error output; what is typed is not shown where `hidden`. */
+  ask(question: string, hidden: boolean): Promise<string>;
+}
+
+/** The process's own. Paths are relative to where the command was called, which npm tells in `INIT_CWD`. */
+export function processTerminal(): Terminal {
+  const { env, stdin, stdout, stderr } = process;
+  let stdinIsRead = false;
+  return {
+    env,
+    interactive: stdin.isTTY === true && stderr.isTTY === true,
+    out: (written) => void stdout.write(written),
+    err: (written) => void stderr.write(written),
+    read: async (path) => {
+      if (path !== "-") return readGiven(resolve(env.INIT_CWD || process.cwd(), path));
+      if (stdinIsRead) throw new UsageError("Only one thing can be read from the standard input");
+      stdinIsRead = true;
+      return text(stdin);
+    },
+    ask: async (question, hidden) => {
+      stderr.write(question);
+      const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+      const lines = createInterface({ input: stdin, output: hidden ? silent : stderr, terminal: true });
+      const stop = new AbortController();
+      // Without this an end of the input (Ctrl-D, Ctrl-C) would leave the question open for ever.
+      lines.once("close", () => stop.abort());
+      try {
+        return await lines.question("", { signal: stop.signal }).catch(() => "");
+      } finally {
+        lines.close();
+        if (hidden) stderr.write("\n");
+      }
+    },
+  };
+}
+
+async function readGiven(path: string): Promise<string> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    throw new UsageError(`${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
