@@ -15,6 +15,7 @@ describe("the settings", () => {
         rateLimitPerMinute: 120,
         shutdownMs: 20_000,
       },
+      admin: { host: "127.0.0.1", port: 8081 },
       database: { url: database.DATABASE_URL, poolSize: 10 },
       taskQueue: "billing",
       secretKey: null,
@@ -28,6 +29,8 @@ describe("the settings", () => {
       ...database,
       API_PORT: "0",
       API_HOST: "0.0.0.0",
+      ADMIN_HOST: "10.0.0.7",
+      ADMIN_PORT: "9081",
       GRPC_REFLECTION: "off",
       DATABASE_POOL_SIZE: "25",
       LOG_LEVEL: "",
@@ -35,6 +38,7 @@ describe("the settings", () => {
     });
     expect(config).toMatchObject({
       api: { host: "0.0.0.0", port: 0, grpcReflection: false },
+      admin: { host: "10.0.0.7", port: 9081 },
       database: { poolSize: 25 },
       logLevel: "info",
     });
@@ -47,6 +51,7 @@ describe("the settings", () => {
     ["DATABASE_URL", "hunter2"],
     ["API_PORT", "65536"],
     ["API_PORT", "80a"],
+    ["ADMIN_PORT", "65536"],
     ["DATABASE_POOL_SIZE", "0"],
     ["RATE_LIMIT_PER_MINUTE", "-1"],
     ["GRPC_REFLECTION", "yes"],

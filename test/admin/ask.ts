@@ -15,13 +15,11 @@ export interface Tenant {
 /** Calls by one operator. */
 export interface AdminAsk {
   /** The answer of a call that succeeds. */
-  // biome-ignore lint/suspicious/noExplicitAny: answers of every shape are looked into by tests
-  done(method: string, body?: object, asked?: Asked): Promise<any>;
+  done(method: string, body?: object, asked?: Asked): Promise<Answered["json"]>;
   /** Code and param of the refusal of a call, such as `plan_in_use` or `invalid_parameter price`. */
   refused(method: string, body?: object, asked?: Asked): Promise<string>;
   /** The newest entry of the audit log. */
-  // biome-ignore lint/suspicious/noExplicitAny: an entry holds objects of every shape
-  lastEntry(): Promise<any>;
+  lastEntry(): Promise<Answered["json"]>;
 }
 
 /** Calls with a token. */

@@ -25,7 +25,14 @@ beforeEach(async () => {
   parts = collectParts((line) => lines.push(line));
   const { DATABASE_URL: _, TEMPORAL_ADDRESS: __, ...inherited } = process.env;
   env = { ...inherited, DATA_FOLDER: join(folder, "data"), STORY_FILE: join(folder, "story") };
-  for (const setting of ["API_PORT", "POSTGRES_PORT", "TEMPORAL_PORT", "TEMPORAL_UI_PORT", "DEMO_LEDGER_PORT"]) {
+  for (const setting of [
+    "API_PORT",
+    "ADMIN_PORT",
+    "POSTGRES_PORT",
+    "TEMPORAL_PORT",
+    "TEMPORAL_UI_PORT",
+    "DEMO_LEDGER_PORT",
+  ]) {
     env[setting] = String(await freePort());
   }
 });
@@ -65,7 +72,14 @@ test("API and worker are drained before the demo ledger, and that before Tempora
 });
 
 test("every taken port is an error that names its setting, before anything is started", async () => {
-  for (const setting of ["API_PORT", "POSTGRES_PORT", "TEMPORAL_PORT", "TEMPORAL_UI_PORT", "DEMO_LEDGER_PORT"]) {
+  for (const setting of [
+    "API_PORT",
+    "ADMIN_PORT",
+    "POSTGRES_PORT",
+    "TEMPORAL_PORT",
+    "TEMPORAL_UI_PORT",
+    "DEMO_LEDGER_PORT",
+  ]) {
     const other = createServer();
     await new Promise<void>((done) => other.listen(Number(env[setting]), "127.0.0.1", done));
     await expect(start()).rejects.toThrow(`is taken. Set ${setting} to a free one.`);

@@ -66,7 +66,9 @@ describe("a call", () => {
     const answer = await call(pass, request, { signal });
     expect(answer.replayed).toBe(false);
     expect(answer.message.$typeName).toBe("billing.v1.CreateSubscriptionResponse");
-    expect(calls).toEqual([{ caller: pass.caller, requestId: "request-1", idempotencyKey: "order-1", signal }]);
+    const { operation, caller } = pass;
+    const told = { caller, operation: operation.name, requestId: "request-1", idempotencyKey: "order-1", signal };
+    expect(calls).toEqual([told]);
   });
 
   test("refuses an invalid request before its key is touched", async () => {

@@ -52,7 +52,13 @@ export const rooms: Readonly<Record<string, Room>> = {
     typesOf: ["src/rpc/"],
     packagesNever: database,
   },
-  // The services of the application's side, and its command line, which talks to them over the wire.
+  // Talks to the admin services over the wire and knows their contract alone; it reads and writes messages as the gateway does.
+  commandLine: {
+    paths: ["src/admin/cli/"],
+    imports: [protos, "src/gateway/", "src/rpc/operation.ts"],
+    packagesNever: [...database, "@temporalio/"],
+  },
+  // The services of the application's side.
   admin: {
     paths: ["src/admin/"],
     imports: [

@@ -30,7 +30,9 @@ export async function makeFirstOperator(pool: pg.Pool, name: string, token: Firs
       await transaction.$executeRaw`SELECT pg_advisory_xact_lock(${firstOperatorLock})`;
       if ((await transaction.operator.count()) > 0) return { result: false, changes: [] };
       const operator = await createOperator(transaction, { id: newId(), name, role: "owner" });
-      const made = { id: newId(), name: "First token", expiresAt: null, ...token };
+      // Picked one by one: the value itself, which a caller may have beside them, must not go further.
+      const { hash, hint } = token;
+      const made = { id: newId(), name: "First token", expiresAt: null, hash, hint };
       const { changes } = await createToken(transaction, operator.result.id, made);
       return { result: true, changes: [...operator.changes, ...changes] };
     });
