@@ -23,9 +23,11 @@ ${nouns.map(nounCase).join("")}    esac
   else
     case "$noun $verb $previous" in
 ${verbsOf(nouns).map(valueCases).join("")}    esac
-    if [ -z "$words" ]; then
+    if [ -z "$words" ] && [ "\${current#-}" = "$current" ]; then
       case "$noun $verb $COMP_CWORD" in
 ${verbsOf(nouns).map(placeCases).join("")}      esac
+    fi
+    if [ -z "$words" ]; then
       case "$noun $verb" in
 ${verbsOf(nouns).map(optionCase).join("")}      esac
     fi
@@ -79,5 +81,5 @@ function placeCases({ path, verb }: Called): string {
 }
 
 function optionCase({ path, verb }: Called): string {
-  return `        ${quoted(path)}) words="$words "${wordList(verb.options)} ;;\n`;
+  return `        ${quoted(path)}) words=${wordList(verb.options)} ;;\n`;
 }

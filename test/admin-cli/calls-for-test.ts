@@ -1,0 +1,145 @@
+/** Calls of the command line inside the test's own process: a terminal that is a record, and a Connect server of the test's own answers. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { create, type DescMethodUnary, type DescService, type JsonValue, toJson } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { runProgram } from "../../src/admin/cli/program.ts";
+import type { Terminal } from "../../src/admin/cli/terminal.ts";
+import { ApiKeyService } from "../../src/gen/proto/billing/admin/v1/api_keys_pb.ts";
+import { AuditService } from "../../src/gen/proto/billing/admin/v1/audit_pb.ts";
+import { ChargeService, PlanService } from "../../src/gen/proto/billing/admin/v1/catalogue_pb.ts";
+import { CustomerService } from "../../src/gen/proto/billing/admin/v1/customers_pb.ts";
+import { DocumentService } from "../../src/gen/proto/billing/admin/v1/documents_pb.ts";
+import {
+  AccountMappingService,
+  LedgerConnectionService,
+} from "../../src/gen/proto/billing/admin/v1/ledger_connections_pb.ts";
+import { OperatorService } from "../../src/gen/proto/billing/admin/v1/operators_pb.ts";
+import { OrganisationService } from "../../src/gen/proto/billing/admin/v1/organisations_pb.ts";
+import { type ErrorDetail, ErrorDetailSchema } from "../../src/gen/proto/billing/v1/common_pb.ts";
+
+/** Every service of the application's side. */
+export const adminServices: readonly DescService[] = [
+  OrganisationService,
+  LedgerConnectionService,
+  AccountMappingService,
+  ApiKeyService,
+  PlanService,
+  ChargeService,
+  CustomerService,
+  DocumentService,
+  OperatorService,
+  AuditService,
+];
+
+/** What a call came to. */
+export interface Ended {
+  readonly exitCode: number;
+  readonly out: string;
+  readonly err: string;
+  /** The questions that were asked. */
+  readonly questions: readonly string[];
+}
+
+/** Surroundings that a test decides. */
+export interface Around {
+  readonly env?: Record<string, string>;
+  readonly files?: Record<string, string>;
+  /** Answers to questions, in order; somebody is there if given. */
+  readonly answers?: readonly string[];
+}
+
+/** The organisation of the tests. */
+export const organisation = "0199a0b2-0000-7000-8000-000000000001";
+
+/** Runs one call; `words` are split at spaces where they are one text. */
+export async function run(words: string | readonly string[], around: Around = {}): Promise<Ended> {
+  let [out, err] = ["", ""];
+  const questions: string[] = [];
+  const answers = [...(around.answers ?? [])];
+  const terminal: Terminal = {
+    env: around.env ?? {},
+    interactive: around.answers !== undefined,
+    out: (text) => {
+      out += text;
+    },
+    err: (text) => {
+      err += text;
+    },
+    read: async (path) => around.files?.[path] ?? "",
+    ask: async (question) => {
+      questions.push(question);
+      return answers.shift() ?? "";
+    },
+  };
+  const exitCode = await runProgram(terminal, typeof words === "string" ? words.split(" ") : words);
+  return { exitCode, out, err, questions };
+}
+
+/** A call as the server had it. */
+export interface Received {
+  readonly method: string;
+  readonly headers: Headers;
+  readonly request: JsonValue;
+}
+
+/** Answers a method; what it returns initialises the response. */
+export type Answer = (request: object, method: DescMethodUnary) => object;
+
+/** A server and what it received. */
+export interface AdminServer {
+  readonly received: Received[];
+  /** Environment with its address, a token and the organisation. */
+  readonly env: Record<string, string>;
+  /** Sets the answers by method name; all others answer empty messages. */
+  answer(answers: Readonly<Record<string, Answer>>): void;
+  stop(): Promise<void>;
+}
+
+/** Starts a server of all admin services. */
+export async function startAdminServer(): Promise<AdminServer> {
+  const received: Received[] = [];
+  let answers: Readonly<Record<string, Answer>> = {};
+  const adapter = connectNodeAdapter({
+    routes: (router) => {
+      for (const method of adminServices.flatMap(({ methods }) => methods) as DescMethodUnary[]) {
+        router.rpc(method, (request, { requestHeader }) => {
+          const told = toJson(method.input, request, { useProtoFieldName: true });
+          received.push({ method: method.name, headers: requestHeader, request: told });
+          return create(method.output, (answers[method.name]?.(request, method) ?? {}) as Record<string, unknown>);
+        });
+      }
+    },
+  });
+  const server = createServer(adapter);
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  const { port } = server.address() as AddressInfo;
+  return {
+    received,
+    env: {
+      BILLING_ADMIN_URL: `http://127.0.0.1:${port}`,
+      BILLING_OPERATOR_TOKEN: "op_test",
+      BILLING_ORGANISATION: organisation,
+    },
+    answer: (next) => {
+      answers = next;
+      received.length = 0;
+    },
+    stop: async () => {
+      server.closeAllConnections();
+      await new Promise((done) => server.close(done));
+    },
+  };
+}
+
+/** A refusal as the service tells it. */
+export function refuse(code: string, message: string, param?: string): never {
+  const value: Partial<ErrorDetail> = {
+    code,
+    message,
+    requestId: "request-1",
+    ...(param === undefined ? {} : { param }),
+  };
+  throw new ConnectError(message, Code.InvalidArgument, {}, [{ desc: ErrorDetailSchema, value }]);
+}

@@ -1,0 +1,88 @@
+/** The commands as a whole: nothing of the contract is missing, and every example can be typed. */
+import { type DescField, getOption } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Noun, Verb } from "../../src/admin/cli/noun.ts";
+import { nouns } from "../../src/admin/cli/nouns/index.ts";
+import { buildProgram } from "../../src/admin/cli/program.ts";
+import { optionText } from "../../src/admin/cli/request-options.ts";
+import { field as fieldExtension } from "../../src/gen/proto/billing/options/v1/options_pb.ts";
+import { type AdminServer, adminServices, run, startAdminServer } from "./calls-for-test.ts";
+
+const verbs: readonly (readonly [string, Verb])[] = nouns.flatMap((noun: Noun) =>
+  noun.verbs.map((verb) => [`${noun.name} ${verb.name}`, verb] as const),
+);
+
+let server: AdminServer;
+beforeAll(async () => {
+  server = await startAdminServer();
+});
+afterAll(() => server.stop());
+
+test("every method of every admin service has a command", () => {
+  const methods = adminServices.flatMap((service) => service.methods.map((method) => `${method}`)).sort();
+  expect(verbs.map(([, { method }]) => `${method}`).sort()).toEqual(methods);
+});
+
+describe.each(verbs)("%s", (name, verb) => {
+  test("lets every field of the request be given", () => {
+    const isGiven = (field: DescField): boolean =>
+      optionText(verb, field) !== undefined ||
+      verb.places?.includes(field.name) === true ||
+      getOption(field, fieldExtension).secret ||
+      (verb.takesFile === true && verb.fileFields?.includes(field.name) === true);
+    expect(verb.method.input.fields.filter((field) => !isGiven(field)).map((field) => field.name)).toEqual([]);
+  });
+
+  test("names only fields that the request has, and columns that the answer has", () => {
+    const fields = verb.method.input.fields.map((field) => field.name);
+    const named = [...Object.keys(verb.fields ?? {}), ...(verb.places ?? []), ...(verb.fileFields ?? [])];
+    expect(named.filter((field) => !fields.includes(field))).toEqual([]);
+    const row = verb.method.output.fields.find((field) => field.name === (verb.rows ?? "data"))?.message;
+    for (const column of verb.columns ?? []) {
+      if (typeof column === "string") expect(row?.fields.map((field) => field.name)).toContain(column.split(".")[0]);
+    }
+  });
+
+  test("tells examples in its help, each of which is understood", async () => {
+    const help = await run([...name.split(" "), "--help"]);
+    expect(help.exitCode).toBe(0);
+    expect(verb.examples.length).toBeGreaterThan(0);
+    server.answer({
+      ListPlans: () => ({ data: [{ id: "found" }] }),
+      ListCharges: () => ({ data: [{ id: "found" }] }),
+      ListCustomers: () => ({ data: [{ id: "found" }] }),
+      ListLedgerContacts: () => ({ data: [{ id: "contact" }] }),
+    });
+    const json = verb.name === "import" ? '{"contacts":[{"ledger_contact_id":"1"}]}' : "{}";
+    for (const example of verb.examples) {
+      expect(help.out).toContain(`$ billing ${example}`);
+      const words = wordsOf(example);
+      expect(words.slice(0, 2).join(" ")).toBe(name);
+      const files = Object.fromEntries(words.map((word) => [word, word.endsWith(".txt") ? "secret" : json]));
+      const ended = await run(words, { env: server.env, files, answers: ["the secret", "y"] });
+      expect([0, 1], `${example}: ${ended.err}`).toContain(ended.exitCode);
+      expect(server.received.map(({ method }) => method)).toContain(verb.method.name);
+    }
+  });
+});
+
+test("a verb that changes nothing takes no Idempotency-Key, and every verb takes --json", () => {
+  const program = buildProgram({ ...process, env: {} } as never, () => undefined);
+  for (const noun of program.commands.filter(({ commands }) => commands.length > 0)) {
+    for (const verb of noun.commands) {
+      const flags = verb.options.map(({ long }) => long);
+      expect(flags).toContain("--json");
+      if (/^(list|get|whoami|contacts|options|check)$/.test(verb.name()))
+        expect(flags).not.toContain("--idempotency-key");
+      else expect(flags).toContain("--idempotency-key");
+    }
+  }
+});
+
+/** An example as a shell would split it, without comments and redirections. */
+function wordsOf(example: string): string[] {
+  const [bare = ""] = example.split(/ +(?:#|>|<)/);
+  return [...bare.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) =>
+    (quoted ?? plain ?? "").replace("$BILLING_ORGANISATION", "0199a0b2-0000-7000-8000-000000000001"),
+  );
+}

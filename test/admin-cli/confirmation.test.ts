@@ -1,0 +1,124 @@
+/** What cannot be undone is asked about, and long work tells how far it is. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { DocumentState } from "../../src/gen/proto/billing/admin/v1/documents_pb.ts";
+import { type AdminServer, run, startAdminServer } from "./calls-for-test.ts";
+
+const id = "0199a0b2-4444-7000-8000-000000000001";
+
+let server: AdminServer;
+beforeAll(async () => {
+  server = await startAdminServer();
+});
+afterAll(() => server.stop());
+beforeEach(() => server.answer({}));
+
+const irreversible = [
+  `api-keys revoke ${id}`,
+  `operator-tokens revoke ${id}`,
+  `plans set-status ${id} inactive`,
+  `charges set-status ${id} inactive`,
+  `organisations setup-mode ${id} on`,
+];
+
+describe.each(irreversible)("%s", (words) => {
+  test("is refused where nobody can be asked, unless --yes is given", async () => {
+    const refused = await run(words, { env: server.env });
+    expect(refused).toMatchObject({ exitCode: 2, err: expect.stringContaining("--yes") });
+    expect(server.received).toEqual([]);
+    expect((await run(`${words} --yes`, { env: server.env })).exitCode).toBe(0);
+    expect(server.received).toHaveLength(1);
+  });
+
+  test("is done only after a yes", async () => {
+    for (const answer of ["", "n", "yesterday"]) {
+      const declined = await run(words, { env: server.env, answers: [answer] });
+      expect(declined).toMatchObject({ exitCode: 1, err: "not_confirmed: Nothing was done.\n" });
+    }
+    expect(server.received).toEqual([]);
+    const agreed = await run(words, { env: server.env, answers: ["y"] });
+    expect(agreed.exitCode).toBe(0);
+    expect(agreed.questions).toHaveLength(1);
+  });
+});
+
+test("what can be undone is not asked about", async () => {
+  for (const words of [
+    `plans set-status ${id} legacy`,
+    `organisations setup-mode ${id} off`,
+    `customers deactivate ${id}`,
+  ]) {
+    expect((await run(words, { env: server.env })).exitCode).toBe(0);
+  }
+});
+
+describe("importing", () => {
+  const pageSize = 60;
+  const contacts = Array.from({ length: 130 }, (_, index) => ({ id: `contact-${index}`, name: `Contact ${index}` }));
+
+  function answerContacts(rejected: readonly string[]): void {
+    server.answer({
+      ListLedgerContacts: (request) => {
+        const { cursor } = request as { cursor?: string };
+        const page = cursor === undefined ? 1 : Number(cursor.split("|")[1]);
+        const hasMore = page * pageSize < contacts.length;
+        const data = contacts.slice((page - 1) * pageSize, page * pageSize);
+        return { data, hasMore, ...(hasMore ? { nextCursor: `2026-11-21T00:00:00|${page + 1}` } : {}) };
+      },
+      ImportCustomers: (request) => {
+        const asked = (request as { contacts: { ledgerContactId: string }[] }).contacts;
+        const bad = asked.filter(({ ledgerContactId }) => rejected.includes(ledgerContactId)).length;
+        const results = asked.map(({ ledgerContactId }) => ({ ledgerContactId }));
+        return { results, imported: asked.length - bad, rejected: bad };
+      },
+    });
+  }
+
+  test("all contacts goes page by page, at most 50 in a call, and tells its progress", async () => {
+    answerContacts([]);
+    const ended = await run("customers import --all --json", { env: server.env });
+    expect(ended.exitCode, ended.err).toBe(0);
+    const sizes = server.received
+      .filter(({ method }) => method === "ImportCustomers")
+      .map(({ request }) => (request as { contacts: unknown[] }).contacts.length);
+    expect(sizes).toEqual([50, 10, 50, 10, 10]);
+    expect(ended.err.trim().split("\n")).toHaveLength(sizes.length);
+    expect(ended.err).toContain("130 imported, 0 there already, 0 rejected");
+    const { results, ...counts } = JSON.parse(ended.out);
+    expect(results).toHaveLength(130);
+    expect(counts).toEqual({ imported: 130, already_imported: 0, rejected: 0 });
+    expect(server.received[0]?.request).toMatchObject({ importable: true });
+  });
+
+  test("ends with 1 where a contact was rejected, and the others are customers all the same", async () => {
+    answerContacts(["contact-7"]);
+    const ended = await run(["customers", "import", "--contact", "contact-6", "contact-7"], { env: server.env });
+    expect(ended).toMatchObject({ exitCode: 1, err: "1 imported, 0 there already, 1 rejected\n" });
+    expect(ended.out).toMatch(/^contact-7/m);
+  });
+
+  test("gives each of its calls a key of its own, the same when it is repeated", async () => {
+    answerContacts([]);
+    await run("customers import --all --idempotency-key monday", { env: server.env });
+    const keys = server.received.map(({ headers }) => headers.get("idempotency-key")).filter((key) => key !== null);
+    expect(keys).toEqual(["monday", "monday.1", "monday.2", "monday.3", "monday.4"]);
+  });
+});
+
+describe("retrying a document", () => {
+  test("waits for the ledger's decision where that is wanted, and ends with 1 where it refused again", async () => {
+    for (const [state, exitCode] of [
+      [DocumentState.SYNCED, 0],
+      [DocumentState.FAILED, 1],
+    ] as const) {
+      let looks = 0;
+      server.answer({
+        RetryDocument: () => ({ document: { id, state: DocumentState.WAITING } }),
+        GetDocument: () => ({ document: { id, state: ++looks < 2 ? DocumentState.WAITING : state } }),
+      });
+      expect((await run(`documents retry ${id} --wait`, { env: server.env })).exitCode).toBe(exitCode);
+      expect(looks).toBe(2);
+    }
+    expect((await run(`documents retry ${id}`, { env: server.env })).exitCode).toBe(0);
+    expect((await run(`documents retry ${id} --wait soon`, { env: server.env })).exitCode).toBe(2);
+  });
+});
