@@ -25,7 +25,11 @@ const made = await withDatabaseUrl(
       await pool.end();
     }
   },
-);
+).catch((error: unknown) => {
+  const cause = error instanceof Error ? error.message : String(error);
+  console.error(`${cause}\nNothing was made. Are the migrations applied (npm run db:migrate)?`);
+  process.exit(1);
+});
 if (made) {
   console.error("The first operator's token, shown this once:");
   console.log(token.value);

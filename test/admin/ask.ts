@@ -18,6 +18,8 @@ export interface AdminAsk {
   done(method: string, body?: object, asked?: Asked): Promise<Answered["json"]>;
   /** Code and param of the refusal of a call, such as `plan_in_use` or `invalid_parameter price`. */
   refused(method: string, body?: object, asked?: Asked): Promise<string>;
+  /** The answer of a call, whatever it is. */
+  ask(method: string, body?: object): Promise<Answered>;
   /** The newest entry of the audit log. */
   lastEntry(): Promise<Answered["json"]>;
 }
@@ -33,6 +35,7 @@ export function askWith(system: TestSystem, key: string): AdminAsk {
   };
   return {
     done,
+    ask: (method, body = {}) => call(method, body, {}),
     refused: async (method, body = {}, asked = {}) => codeOf(await call(method, body, asked)),
     lastEntry: async () => (await done("AuditService/ListAuditEntries", { limit: 1 })).data[0],
   };

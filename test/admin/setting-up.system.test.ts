@@ -256,6 +256,23 @@ describe("plans", () => {
     expect(renamed).toMatchObject({ name: "Site 2", subscriptions: 1, price: data[0].price });
   });
 
+  test("are never priced anew under a creation that runs at the same moment", async () => {
+    for (let round = 0; round < 6; round += 1) {
+      const code = `race-${round}`;
+      const flat = { ...own, code, name: "Race", type: "PLAN_TYPE_FLAT_FEE", price: "10" };
+      const { plan: raced } = await admin.done("PlanService/CreatePlan", flat);
+      const at = { ...own, id: raced.id };
+      await admin.done("PlanService/SetPlanStatus", { ...at, status: "CATALOGUE_STATUS_ACTIVE" });
+      const body = { customer_code: "ACME", plan_code: code };
+      const [created] = await Promise.all([
+        system.ask("POST", "/v1/subscriptions", { key: made.apiKey, idempotencyKey: code, body }),
+        admin.ask("PlanService/UpdatePlan", { ...at, price: "20" }),
+      ]);
+      const { plan: now } = await admin.done("PlanService/GetPlan", at);
+      expect([created.status, created.json.invoice.subtotal], created.text).toEqual([201, now.price]);
+    }
+  });
+
   test("are refused with what is at fault", async () => {
     const refused = (change: object) =>
       admin.refused("PlanService/CreatePlan", { ...own, ...plan, code: "x", ...change });
@@ -277,7 +294,7 @@ describe("plans", () => {
     for (const method of ["GetPlan", "UpdatePlan"]) {
       expect(await admin.refused(`PlanService/${method}`, { ...own, id: randomUUID() })).toBe("plan_not_found");
     }
-    const { data } = await admin.done("PlanService/ListPlans", { ...own, limit: 2 });
+    const { data } = await admin.done("PlanService/ListPlans", { ...own, code: "cloud" });
     const taken = { ...own, id: data[0].id, code: "team" };
     expect(await admin.refused("PlanService/UpdatePlan", taken)).toBe("plan_code_taken code");
   });
