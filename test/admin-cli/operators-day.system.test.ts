@@ -1,0 +1,149 @@
+/**
+ * An operator's day with nothing but the command line: a new organisation to its first invoice, a failed document found,
+ * understood, mended and retried, and a leaked key revoked. The platform's own part is one public call a time.
+ */
+import { spawn } from "node:child_process";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { makeContacts, makeTenant } from "../admin/ask.ts";
+import { startSystem, type TestSystem } from "../support/system.ts";
+
+const main = fileURLToPath(new URL("../../src/admin/cli/main.ts", import.meta.url));
+
+let system: TestSystem;
+const env: NodeJS.ProcessEnv = { ...process.env };
+
+beforeAll(async () => {
+  system = await startSystem();
+  env.BILLING_ADMIN_URL = system.adminUrl;
+  env.BILLING_OPERATOR_TOKEN = await system.operator("owner", "Olga");
+});
+
+afterAll(() => system?.stop());
+
+/** What a call of the process came to. */
+interface Ended {
+  readonly exitCode: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** One call as a process of its own; `input` is its standard input. */
+async function billing(words: readonly string[], input = ""): Promise<Ended> {
+  const child = spawn(process.execPath, [main, ...words], { env, stdio: "pipe" });
+  const gone = new Promise<number | null>((resolve) => child.once("close", resolve));
+  child.stdin.end(input);
+  const [out, err, exitCode] = await Promise.all([text(child.stdout), text(child.stderr), gone]);
+  return { exitCode, out, err };
+}
+
+/** A call that succeeds; what it shows. */
+async function done(words: readonly string[], input = ""): Promise<string> {
+  const { exitCode, out, err } = await billing(words, input);
+  expect(exitCode, `${words.join(" ")}: ${err}`).toBe(0);
+  return out;
+}
+
+/** The same as JSON. */
+async function json(words: readonly string[], input = "") {
+  return JSON.parse(await done([...words, "--json"], input));
+}
+
+/** The platform's own call. */
+async function subscribe(key: string, order: string, units: number) {
+  const body = { customer_code: "FIRST", plan_code: "growth", units };
+  return system.ask("POST", "/v1/subscriptions", { key, idempotencyKey: order, body });
+}
+
+test("an operator takes an organisation to its first invoice, mends a failed document, and revokes a leaked key", async () => {
+  const tenant = await makeTenant(system);
+  const contacts = Array.from({ length: 4 }, (_, index) => ({
+    name: `Contact ${index}`,
+    email: `c${index}@first.example`,
+  }));
+  await makeContacts(tenant, [{ name: "First Customer", code: "FIRST", email: "pay@first.example" }, ...contacts]);
+
+  // First organisation.
+  expect(await done(["operators", "whoami"])).toMatch(/operator name +Olga/);
+  const settings = { name: "First Ltd", timezone: "Pacific/Auckland", default_currency: "NZD" };
+  const made = await json(["organisations", "create", "--file", "-", "--due-days", "20"], JSON.stringify(settings));
+  expect(made).toMatchObject({ name: "First Ltd", livemode: true, due_days: 20, first_invoice_status: "draft" });
+  env.BILLING_ORGANISATION = made.id;
+  const connect = ["ledger", "connect", "--tenant-id", tenant.tenantId, "--client-id", tenant.clientId];
+  const where = ["--base-url", tenant.baseUrl, "--identity-url", tenant.identityUrl];
+  const wrong = await billing([...connect, ...where, "--client-secret-file", "-"], "a wrong secret\n");
+  expect([wrong.exitCode, wrong.err]).toEqual([1, expect.stringMatching(/^ledger_refused: .*request/)]);
+  const connected = await done([...connect, ...where, "--client-secret-file", "-"], `${tenant.clientSecret}\n`);
+  expect(connected).toMatch(/ledger name +Own books/);
+  expect(connected).not.toContain(tenant.clientSecret);
+  await done(["ledger", "check"]);
+  expect(await done(["ledger", "options", "accounts"])).toMatch(/^200 +Sales +yes +yes$/m);
+  await done(["mapping", "set", "--revenue-account", "200", "--tax-type", "OUTPUT2"]);
+
+  // Customers and catalogue.
+  const imported = await json(["customers", "import", "--all"]);
+  expect(imported).toMatchObject({ imported: 5, rejected: 0 });
+  expect(await done(["customers", "list"])).toMatch(/FIRST +First Customer +pay@first\.example +active/);
+  expect(await done(["customers", "contacts", "--importable"])).toBe("None.\n");
+  const plan = {
+    code: "growth",
+    name: "Growth",
+    type: "tiered",
+    tiers: [{ up_to: 5, unit_price: "7" }, { unit_price: "6" }],
+  };
+  await done(["plans", "create", "--file", "-"], JSON.stringify(plan));
+  await done(["plans", "set-status", "growth", "active"]);
+  expect(await done(["plans", "get", "growth"])).toMatch(/status +active/);
+
+  // A key, alone on the standard output, and the first invoice.
+  const key = (
+    await done(["api-keys", "create", "--name", "Shop", "--scopes", "subscriptions:write,invoices:read"])
+  ).trim();
+  expect(key).toMatch(/^sk_live_\S+$/);
+  const first = await subscribe(key, "order-1", 12);
+  expect(first.status, first.text).toBe(201);
+  expect(first.json.invoice).toMatchObject({ number: "INV-0001", status: "draft" });
+
+  // A plan is mapped onto an account that is none: its next invoice is refused, seen, understood, mended and sent again.
+  await done(["mapping", "set", "--plan", "growth", "--revenue-account", "999", "--skip-check"]);
+  const second = await subscribe(key, "order-2", 3);
+  expect(second.json.invoice).toMatchObject({ status: "not_in_external" });
+  const { data: failed } = await json(["documents", "list", "--state", "failed"]);
+  expect(failed).toEqual([expect.objectContaining({ id: second.json.invoice.id, reason: "account_invalid" })]);
+  expect(await done(["mapping", "get"])).toMatch(/growth.*999/);
+  const { id } = failed[0];
+  const again = await billing(["documents", "retry", id, "--wait"]);
+  expect([again.exitCode, again.out]).toEqual([1, expect.stringMatching(/state +failed/)]);
+  await done(["mapping", "set", "--plan", "growth", "--revenue-account", "260"]);
+  expect(await done(["documents", "retry", id, "--wait"])).toMatch(/state +synced/);
+  expect(await done(["documents", "list"])).toBe("None.\n");
+  expect(await system.ledgerInvoices(tenant.tenantId)).toHaveLength(2);
+
+  // What the plan bills never changes now that it is used.
+  const used = await billing(["plans", "update", "growth", "--minimum-units", "3"]);
+  expect([used.exitCode, used.err]).toEqual([1, expect.stringMatching(/^plan_in_use: /)]);
+
+  // The key leaked.
+  const { data: keys } = await json(["api-keys", "list"]);
+  expect(keys).toEqual([
+    expect.objectContaining({ name: "Shop", status: "active", hint: expect.stringContaining(key.slice(-4)) }),
+  ]);
+  const unasked = await billing(["api-keys", "revoke", keys[0].id]);
+  expect([unasked.exitCode, unasked.err]).toEqual([2, expect.stringContaining("--yes")]);
+  await done(["api-keys", "revoke", keys[0].id, "--yes"]);
+  expect((await system.ask("GET", "/v1/invoices", { key })).status).toBe(401);
+
+  // Who did all that.
+  const log = await done(["audit", "list", "--organisation", made.id, "--all"]);
+  expect(log).toMatch(/Olga +RevokeApiKey +api_key/);
+  expect(log).toMatch(/Olga +RetryDocument +document/);
+  const whole = await done(["audit", "list", "--all", "--json"]);
+  for (const secret of [tenant.clientSecret, key]) expect(whole).not.toContain(secret);
+
+  // A role that may only look, and a token of its own.
+  const looker = await json(["operators", "create", "--name", "Rita", "--role", "read-only"]);
+  const token = await done(["operator-tokens", "create", "--operator", looker.id, "--name", "Laptop"]);
+  const refused = await billing(["plans", "set-status", "growth", "legacy", "--token-file", "-"], token);
+  expect([refused.exitCode, refused.err]).toEqual([1, expect.stringMatching(/^insufficient_role: /)]);
+});
