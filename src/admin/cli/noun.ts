@@ -62,7 +62,7 @@ export interface Verb {
   /** Does the work instead of the one call; its result is shown. */
   readonly work?: (work: Work) => Promise<Json>;
   /** Whether an answer tells of a failure all the same: the command then ends as refused. */
-  readonly failed?: (response: Json) => boolean;
+  readonly failed?: (response: Json, extra: Work["extra"]) => boolean;
 }
 
 /** A noun with its verbs. */

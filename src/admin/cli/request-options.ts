@@ -74,7 +74,7 @@ function fieldOptions(field: DescField, text: string): readonly Option[] {
   if (field.enum !== undefined) return [withChoices(new Option(`--${flag} <word>`, text), enumJsonNames(field.enum))];
   switch (field.scalar) {
     case ScalarType.BOOL:
-      return [new Option(`--${flag}`, text), new Option(`--no-${flag}`, `the opposite`)];
+      return [new Option(`--${flag}`, text), new Option(`--no-${flag}`, `the opposite of --${flag}`)];
     case ScalarType.INT32:
       return [new Option(`--${flag} <number>`, text).argParser(readInteger)];
     default:

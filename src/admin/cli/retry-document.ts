@@ -14,7 +14,7 @@ const defaultWaitSeconds = 60;
 /** Between two looks: the ledger mostly decides within a second or two. */
 const lookEveryMs = 500;
 
-/** Retries the document and answers it as it is then; with `--wait` as it is once decided, `waited_for` telling its state. */
+/** Retries the document and answers it as it is then; with `--wait` as it is once the ledger has decided, or the time is up. */
 export async function retryDocument({ terminal, connection, request, extra }: Work): Promise<Json> {
   const seconds = secondsOf(extra.wait);
   let document = await callJson(connection, method.retryDocument, request);
@@ -26,7 +26,7 @@ export async function retryDocument({ terminal, connection, request, extra }: Wo
     await wait(lookEveryMs);
     document = await callJson(connection, method.getDocument, { organisation: organisation ?? "", id: id ?? "" });
   }
-  return { ...document, waited_for: document.state ?? "" };
+  return document;
 }
 
 function secondsOf(given: unknown): number | null {

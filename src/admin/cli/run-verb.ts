@@ -21,7 +21,7 @@ export async function runVerb(terminal: Terminal, verb: Verb, given: Given): Pro
       ? await callOnce(terminal, connection, verb, resolved, options.all === true)
       : await verb.work({ terminal, connection, request: resolved, extra: options });
   show(terminal, verb, response, options.json === true);
-  return verb.failed?.(response) === true ? exitCodes.refused : exitCodes.done;
+  return verb.failed?.(response, options) === true ? exitCodes.refused : exitCodes.done;
 }
 
 /** Whether a verb answers pages that can be followed. */

@@ -43,7 +43,7 @@ export const documents: Noun = {
         },
       ],
       work: retryDocument,
-      failed: ({ waited_for: waitedFor }) => waitedFor !== undefined && waitedFor !== "synced",
+      failed: ({ state }, { wait }) => wait !== undefined && state !== "synced",
     },
   ],
 };
