@@ -114,6 +114,8 @@ describe("the secret of a ledger", () => {
     expect((await run(`${words} --client-secret hidden`, { env: server.env })).exitCode).toBe(2);
     const ended = await run(words, { env: server.env });
     expect(ended).toMatchObject({ exitCode: 2, err: "Give --client-secret-file\n" });
+    const silent = await run(words, { env: server.env, answers: [""] });
+    expect(silent).toMatchObject({ exitCode: 2, err: "No client secret was given\n" });
     expect(server.received).toEqual([]);
   });
 });

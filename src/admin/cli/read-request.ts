@@ -33,6 +33,7 @@ export async function readRequest(terminal: Terminal, verb: Verb, { places, opti
       if (!terminal.interactive) missing(`--${jsonName(field).replaceAll("_", "-")}-file`);
       request[jsonName(field)] = (await terminal.ask(`The ${wordsOf(field)} (not shown): `, true)).trim();
     }
+    if (request[jsonName(field)] === "") throw new UsageError(`No ${wordsOf(field)} was given`);
   }
   return request;
 }

@@ -37,14 +37,15 @@ export function processTerminal(): Terminal {
       return text(stdin);
     },
     ask: async (question, hidden) => {
-      stderr.write(question);
+      // Where nothing is echoed the library would not show the question either.
+      if (hidden) stderr.write(question);
       const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
       const lines = createInterface({ input: stdin, output: hidden ? silent : stderr, terminal: true });
       const stop = new AbortController();
       // Without this an end of the input (Ctrl-D, Ctrl-C) would leave the question open for ever.
       lines.once("close", () => stop.abort());
       try {
-        return await lines.question("", { signal: stop.signal }).catch(() => "");
+        return await lines.question(hidden ? "" : question, { signal: stop.signal }).catch(() => "");
       } finally {
         lines.close();
         if (hidden) stderr.write("\n");
