@@ -6,9 +6,9 @@ const ticksPerSecond = 100;
 
 /**
  * Seconds of processor time that this process and all below it have used so far, the ended ones included, without the
- * process `except` (the one that makes the load). 0 where there is no /proc.
+ * process `except` (the one that makes the load; null: none). 0 where there is no /proc.
  */
-export function cpuSecondsUsed(except: number): number {
+export function cpuSecondsUsed(except: number | null): number {
   const processes = new Map<number, { readonly parent: number; readonly ticks: number }>();
   for (const name of listProcesses()) {
     // The name of the program may hold anything, so that the fields are counted from behind it.
