@@ -226,7 +226,10 @@ describe("every protocol refuses alike", () => {
     expect([json.error.code, json.error.param ?? null]).toEqual([code, param]);
     for (const protocol of protocols) {
       const headers = { "Idempotency-Key": `refused-${++asked}` };
-      const called = await call(protocol, name, camel(request) as object, { key: own.apiKey, headers });
+      const called = await call(protocol, name, camel(request) as Record<string, unknown>, {
+        key: own.apiKey,
+        headers,
+      });
       expect({ protocol, code: called.code }).toEqual({ protocol, code: connectCode });
       expect(called.detail).toMatchObject({ type: json.error.type, code, requestId: called.headers.get("Request-Id") });
       expect([protocol, called.detail?.param ?? null]).toEqual([protocol, param]);
