@@ -139,7 +139,6 @@ function answer(
 /** The Connect library makes its own responses: what every response has is set before. */
 function connect(parts: ExchangeParts, request: HttpRequest, response: HttpResponse, exchange: Exchange): void {
   connectExchanges.set(request, exchange);
-  exchange.operation = exchange.path.slice(1);
   exchange.protocol = "connect";
   response.setHeader("Request-Id", exchange.requestId);
   response.setHeader("X-Content-Type-Options", "nosniff");

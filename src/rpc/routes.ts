@@ -29,6 +29,8 @@ export interface RequestRecord {
   code: string | null;
   apiKeyId?: string | null;
   protocol?: string | null;
+  /** Noted once the method is found: a stranger's path must not become a label of the metrics. */
+  operation?: string | null;
 }
 
 /** Registers services that need no key (health, reflection). */
@@ -81,6 +83,7 @@ export function connectRoutes(bindings: readonly ServiceBinding[], parts: Connec
     requestGate: async (context) => {
       const state = stateOf(context.values);
       state.record.protocol = context.protocolName;
+      state.record.operation = `${context.service.typeName}/${context.method.name}`;
       const operation = operations.get(context.method);
       if (operation === undefined) return;
       retellLibraryErrors(
@@ -139,6 +142,7 @@ async function admit(
   response: Headers,
 ): Promise<void> {
   const { record } = state;
+  record.operation = operation.name;
   const credentials = {
     authorization: request.get("Authorization"),
     idempotencyKey: request.get("Idempotency-Key"),
