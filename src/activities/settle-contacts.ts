@@ -1,8 +1,22 @@
 /** New customers' contacts: made in the ledger, or taken over from it. decisions §3 "Customer, create". */
+import { createHash } from "node:crypto";
 import type { Ledger, LedgerContact } from "../ledger/port.ts";
 import type { ContactToSend, Settlement, Taken } from "../store/operations.ts";
 import { settleFailedLookup, settleFailure } from "./ledger-call.ts";
 import type { CallSettings, GroupOutcome } from "./settle-invoices.ts";
+
+/** The longest contact number that the ledger takes. Facts: facts-ledger section 1.2. */
+const longestNumber = 50;
+
+/**
+ * The number under which a customer's contact is made and found again: its code, or where that is longer than the ledger
+ * takes, its head and enough of its hash to be nobody else's.
+ */
+export function contactNumber(code: string): string {
+  if ([...code].length <= longestNumber) return code;
+  const tail = createHash("sha256").update(code).digest("hex").slice(0, 16);
+  return `${[...code].slice(0, longestNumber - tail.length - 1).join("")}~${tail}`;
+}
 
 /** Which of these contacts are customers already. */
 export type FindImported = (contactIds: readonly string[]) => Promise<ReadonlySet<string>>;
@@ -40,7 +54,7 @@ async function createContacts(
     variant: String(Math.max(...contacts.map(({ attempts }) => attempts))),
   };
   const drafts = contacts.map(({ code, name, first_name, last_name, email }) => ({
-    code,
+    code: contactNumber(code),
     name,
     firstName: first_name,
     lastName: last_name,
@@ -80,7 +94,7 @@ async function lookUpContacts(
   ifMissing: "again" | "refuse" = "again",
 ): Promise<GroupOutcome> {
   const call = { deadlineMs: settings.deadlineMs, operationKeys: [] };
-  const answer = await ledger.findContacts(call, { codes: contacts.map(({ code }) => code) });
+  const answer = await ledger.findContacts(call, { codes: contacts.map(({ code }) => contactNumber(code)) });
   if (answer.kind !== "ok") {
     return { settlements: contacts.map((contact) => settleFailedLookup(contact, answer)), failure: answer };
   }
@@ -88,21 +102,36 @@ async function lookUpContacts(
   const imported = await findImported(answer.value.map(({ id }) => id));
   const settlements = contacts.map((contact): Settlement => {
     const operationId = contact.id;
-    const found = byCode.get(contact.code);
-    if (found !== undefined && found.name === contact.name && found.status === "active" && !imported.has(found.id)) {
+    const found = byCode.get(contactNumber(contact.code));
+    const isOurs = found !== undefined && isSameName(found.name, contact.name);
+    if (found !== undefined && isOurs && found.status === "active" && !imported.has(found.id)) {
       return { kind: "contact_done", operationId, ledgerId: found.id };
     }
     if (found === undefined && ifMissing === "again") {
       const reason = "not in the ledger: sent again";
       return { kind: "again", operationId, delayMs: 0, countsAsAttempt: true, reason };
     }
-    const message =
-      found === undefined
-        ? "The ledger has another contact with this name."
-        : "The ledger has another contact with this code.";
-    return { kind: "refused", operationId, reason: "duplicate_contact", message };
+    return found === undefined
+      ? {
+          kind: "refused",
+          operationId,
+          reason: "duplicate_contact",
+          message: "The ledger has another contact with this name.",
+        }
+      : {
+          kind: "refused",
+          operationId,
+          reason: "duplicate_contact_code",
+          message: "The ledger has another contact with this code.",
+        };
   });
   return { settlements, failure: null };
+}
+
+/** A ledger may keep a name without spaces at its ends or in a row. Facts: facts-ledger section 1.2. */
+function isSameName(left: string, right: string): boolean {
+  const plain = (name: string) => name.trim().replace(/\s+/g, " ");
+  return plain(left) === plain(right);
 }
 
 async function importContact(

@@ -546,7 +546,7 @@ ALTER TABLE "plans"
   ADD CONSTRAINT "plans_type" CHECK (type IN ('flat_fee', 'per_unit', 'tiered', 'volume', 'stairstep')),
   ADD CONSTRAINT "plans_status" CHECK (status IN ('draft', 'active', 'inactive', 'legacy')),
   ADD CONSTRAINT "plans_currency" CHECK (currency ~ '^[A-Z]{3}$'),
-  ADD CONSTRAINT "plans_interval" CHECK (interval_unit = 'month' AND interval_count BETWEEN 1 AND 120),
+  ADD CONSTRAINT "plans_interval" CHECK (interval_unit = 'month' AND interval_count BETWEEN 1 AND 1200),
   ADD CONSTRAINT "plans_price" CHECK (price BETWEEN 0 AND 999999999.9999),
   ADD CONSTRAINT "plans_with_tiers_have_no_price" CHECK (type IN ('flat_fee', 'per_unit') OR (price = 0 AND NOT allows_price_override)),
   ADD CONSTRAINT "plans_units" CHECK (minimum_units >= 0 AND free_units >= 0 AND (type <> 'flat_fee' OR (minimum_units = 0 AND free_units = 0)));

@@ -13,6 +13,8 @@ const reasonPatterns: readonly (readonly [RegExp, LedgerRefusalReason])[] = [
   [/payments? or credit notes? allocated/i, "has_payment_or_credit"],
   [/invoice # must be unique|credit note # must be unique|number must be unique/i, "duplicate_number"],
   [/contact name .* is already assigned|another contact has this contact number/i, "duplicate_contact"],
+  [/angle brackets|the (contact )?name (field )?(exceeds|cannot|must)/i, "contact_name_invalid"],
+  [/e-?mail ?address/i, "contact_email_invalid"],
   [/contact .*(archived|GDPR|deleted|cannot be used)/i, "contact_inactive"],
   [/lock date/i, "period_locked"],
   [/reached the limit of invoices/i, "approval_limit"],

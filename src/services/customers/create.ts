@@ -90,7 +90,10 @@ async function judge(
   // Not decided: given up where nothing was sent. Where something was, it goes on, and a retry with the key finds it.
   const isGivenUp = await scope.customers.abandon(operationId);
   if (!isGivenUp && (await scope.customers.get(id)) !== null) return;
-  throw new Refusal("ledger_unavailable", "The ledger could not be reached; try again.");
+  const retry = isGivenUp
+    ? "nothing was made; try again."
+    : "the customer may still be made; retry with the same Idempotency-Key, or look it up by its code.";
+  throw new Refusal("ledger_unavailable", `The ledger did not answer in time: ${retry}`);
 }
 
 function refusalOf({ reason, message }: OperationOutcome): Refusal {
@@ -98,6 +101,12 @@ function refusalOf({ reason, message }: OperationOutcome): Refusal {
   switch (reason) {
     case "duplicate_contact":
       return new Refusal("ledger_contact_name_taken", text, "name");
+    case "duplicate_contact_code":
+      return new Refusal("customer_code_taken", text, "code");
+    case "contact_name_invalid":
+      return new Refusal("invalid_parameter", text, "name");
+    case "contact_email_invalid":
+      return new Refusal("invalid_parameter", text, "email");
     case "not_found":
       return new Refusal("invalid_parameter", "The ledger has no contact with this id.", "ledger_contact_id");
     case "contact_inactive":
