@@ -48,5 +48,6 @@ export const refusalTexts: Readonly<Record<RefusalCode, string>> = {
   rate_limited: "More than 120 requests in a minute; retry after `Retry-After` seconds.",
   internal_error: "A fault of the server; retry, and quote `request_id` when you report it.",
   ledger_unavailable: "The ledger could not be reached and nothing was decided; retry.",
-  temporarily_unavailable: "The service could not decide now and nothing was changed; retry.",
+  temporarily_unavailable:
+    "The service could not decide now and nothing was changed; retry after `Retry-After` seconds.",
 };
