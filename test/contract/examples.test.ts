@@ -122,3 +122,11 @@ test("the example of creating a customer does not import one at the same time", 
   const content = at(document, "paths", "/v1/customers", "post", "requestBody", "content", "application/json");
   expect(at(content ?? {}, "example")).not.toHaveProperty("ledger_contact_id");
 });
+
+test("the manual tells of the refusals that a creation meets by its values alone", () => {
+  const properties = at(document, "components", "schemas", "CreateSubscriptionRequest", "properties") ?? {};
+  const words = (name: string) => at(properties, name)?.description;
+  expect(words("units")).toMatch(/`plan_has_no_units`.*1,000,000,000,000,000.*`invalid_parameter`/);
+  expect(words("minimum_units")).toContain("`plan_has_no_units`");
+  expect(words("end_after_cycles")).toMatch(/`invalid_parameter`.*9999/);
+});

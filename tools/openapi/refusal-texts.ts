@@ -24,7 +24,8 @@ export const refusalTexts: Readonly<Record<RefusalCode, string>> = {
   idempotency_key_required: "The header `Idempotency-Key` is required.",
   setup_mode_on: "The organisation is in Setup Mode.",
   subscription_not_changeable: "The subscription has ended or completed.",
-  plan_has_no_units: "The plan is a flat fee: it has no units.",
+  plan_has_no_units:
+    "The plan is a flat fee: it has no units, and no minimum of them; `param` names the one that was sent.",
   units_below_minimum: "`units` is below the minimum.",
   units_above_maximum: "`units` is above the last tier's bound.",
   units_unchanged: "`units` equals the current total.",
