@@ -130,3 +130,8 @@ test("the manual tells of the refusals that a creation meets by its values alone
   expect(words("minimum_units")).toContain("`plan_has_no_units`");
   expect(words("end_after_cycles")).toMatch(/`invalid_parameter`.*9999/);
 });
+
+test("the manual tells how to go on where the ledger's answer about a new customer was lost", () => {
+  const words = at(document, "paths", "/v1/customers", "post")?.description;
+  expect(words).toMatch(/`502 ledger_unavailable`.*may still be made\. Retry with the same `Idempotency-Key`.*`code`/);
+});

@@ -48,7 +48,8 @@ export const refusalTexts: Readonly<Record<RefusalCode, string>> = {
   start_date_in_future: "In Setup Mode `start_date` cannot lie in the future.",
   rate_limited: "More than 120 requests in a minute; retry after `Retry-After` seconds.",
   internal_error: "A fault of the server; retry, and quote `request_id` when you report it.",
-  ledger_unavailable: "The ledger could not be reached and nothing was decided; retry.",
+  ledger_unavailable:
+    "The ledger did not answer in time and, as far as is known, nothing was decided; retry with the same `Idempotency-Key`.",
   temporarily_unavailable:
     "The service could not decide now and nothing was changed; retry after `Retry-After` seconds.",
 };
