@@ -7,6 +7,7 @@ import type { Exchange, HttpRequest, HttpResponse } from "../gateway/exchange.ts
 import { responseHeaders } from "../gateway/handler.ts";
 import { hasBody } from "../gateway/read-body.ts";
 import { respond } from "../gateway/respond.ts";
+import { credentialsOf } from "./credentials.ts";
 import type { Answer } from "./own-paths.ts";
 import { refuseSocket } from "./refuse-socket.ts";
 import { newRequestId } from "./request-id.ts";
@@ -102,6 +103,7 @@ function begin(request: HttpRequest, awaitsContinue: boolean): Exchange {
     requestId: newRequestId(),
     path: path.startsWith("/api/v1/") ? path.slice("/api".length) : path,
     query: mark === -1 ? "" : url.slice(mark + 1),
+    credentials: credentialsOf(request),
     awaitsContinue,
     startedMs: performance.now(),
     operation: null,

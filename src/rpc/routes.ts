@@ -15,7 +15,7 @@ import {
 } from "@connectrpc/connect";
 import type { ConnectNodeAdapterOptions } from "@connectrpc/connect-node";
 import type { CallOperation } from "./call.ts";
-import type { Gate, Pass } from "./gate.ts";
+import type { Gate, GateHeaders, Pass, SetHeader } from "./gate.ts";
 import type { ServiceBinding } from "./implementation.ts";
 import { retellLibraryErrors } from "./library-faults.ts";
 import { type Operation, operationOf } from "./operation.ts";
@@ -25,6 +25,8 @@ import { answerWrongDoors } from "./wrong-doors.ts";
 /** What the port knows of a request, and what is noted here for the line of its log. */
 export interface RequestRecord {
   readonly requestId: string;
+  /** The headers that the gate judges, with their repeats, which the library does not show. */
+  readonly credentials: GateHeaders;
   organisationId: string | null;
   code: string | null;
   apiKeyId?: string | null;
@@ -97,7 +99,7 @@ export function connectRoutes(bindings: readonly ServiceBinding[], parts: Connec
         },
       );
       try {
-        await admit(parts, operation, state, context.requestHeader, context.responseHeader);
+        await admit(parts, operation, state, context.responseHeader);
       } catch (error) {
         throw connectErrorOf(tell(state, error));
       }
@@ -107,9 +109,9 @@ export function connectRoutes(bindings: readonly ServiceBinding[], parts: Connec
       const own = router.handlers.length;
       for (const open of parts.open ?? []) open(router);
       answerWrongDoors(router.handlers, own, {
-        admit: async (method, values, request, response) => {
+        admit: async (method, values, response) => {
           const operation = operations.get(method);
-          if (operation !== undefined) await admit(parts, operation, stateOf(values), request, response);
+          if (operation !== undefined) await admit(parts, operation, stateOf(values), response);
         },
         tell: (values, error) => tell(stateOf(values), error),
       });
@@ -134,20 +136,11 @@ function stateOf(values: ContextValues | undefined): CallState {
   return state;
 }
 
-async function admit(
-  { gate }: ConnectParts,
-  operation: Operation,
-  state: CallState,
-  request: Headers,
-  response: Headers,
-): Promise<void> {
+async function admit({ gate }: ConnectParts, operation: Operation, state: CallState, response: Headers): Promise<void> {
   const { record } = state;
   record.operation = operation.name;
-  const credentials = {
-    authorization: request.get("Authorization"),
-    idempotencyKey: request.get("Idempotency-Key"),
-  };
-  const passed = await gate.pass(operation, credentials, record.requestId, (name, value) => response.set(name, value));
+  const setHeader: SetHeader = (name, value) => response.set(name, value);
+  const passed = await gate.pass(operation, record.credentials, record.requestId, setHeader);
   state.pass = passed;
   record.organisationId = passed.caller.organisationId;
   record.apiKeyId = passed.caller.apiKeyId;

@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { InvoiceService } from "../../src/gen/proto/billing/v1/invoices_pb.ts";
 import { SubscriptionService } from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
+import { credentialsOf } from "../../src/http/credentials.ts";
 import { createCall } from "../../src/rpc/call.ts";
 import { createGate } from "../../src/rpc/gate.ts";
 import { healthRoutes } from "../../src/rpc/health.ts";
@@ -88,7 +89,12 @@ export async function startServer(settings: ServerSettings): Promise<TestServer>
     }),
   );
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
-    const record: RequestRecord = { requestId: `request-${records.length + 1}`, organisationId: null, code: null };
+    const record: RequestRecord = {
+      requestId: `request-${records.length + 1}`,
+      credentials: credentialsOf(request),
+      organisationId: null,
+      code: null,
+    };
     records.push(record);
     recordByRequest.set(request, record);
     response.setHeader("Request-Id", record.requestId);
