@@ -72,6 +72,7 @@ export function exchanges(
       refuseSocket(request.socket, 400);
       return;
     }
+    takeOriginForm(request);
     const exchange = begin(request, awaitsContinue);
     if (parts.isDraining() && response.stream === undefined) response.shouldKeepAlive = false;
     if (hasBody(request)) parts.slowBodies.watch(request, exchange.startedMs, isStream(exchange));
@@ -88,6 +89,16 @@ function ignore(): void {}
 /** RFC 9112, 3.2: a server must refuse an HTTP/1.1 request that names no host. */
 function isWithoutHost(request: HttpRequest): boolean {
   return request.httpVersion === "1.1" && request.headers.host === undefined;
+}
+
+const schemeAndAuthority = /^https?:\/\/[^/?#]+/i;
+
+/** RFC 9112, 3.2.2: a server must accept the absolute form. Scheme and host decide nothing here, so the path alone is kept. */
+function takeOriginForm(request: HttpRequest): void {
+  const { url } = request;
+  if (url === undefined || url.startsWith("/") || request.stream !== undefined) return;
+  const rest = url.replace(schemeAndAuthority, "");
+  request.url = rest === "" || rest.startsWith("?") ? `/${rest}` : rest;
 }
 
 /** gRPC's own services (reflection) are the only ones to which a client sends more than one message. */

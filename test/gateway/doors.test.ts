@@ -72,3 +72,36 @@ test.each([
     session.close();
   }
 });
+
+describe("a request target in absolute form (RFC 9112, 3.2.2)", () => {
+  const ask = (method: string, target: string) =>
+    sendBytes(
+      doors.port,
+      [`${method} ${target} HTTP/1.1`, "Host: x", "Connection: close", `Authorization: Bearer ${key}`]
+        .concat(method === "POST" ? ["Content-Type: application/json", "Content-Length: 2", "", "{}"] : ["", ""])
+        .join("\r\n"),
+    );
+
+  test.each([
+    ["GET", "http://billing.example/v1/organisation"],
+    ["GET", "HTTPS://billing.example:8443/api/v1/organisation?"],
+    ["POST", "http://127.0.0.1/billing.v1.OrganisationService/GetOrganisation"],
+    ["GET", "http://billing.example/healthz"],
+  ])("is answered as its path is: %s %s", async (method, target) => {
+    expect(await ask(method, target)).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  test.each([
+    "http://billing.example",
+    "http:///v1/organisation",
+    "ftp://billing.example/v1/organisation",
+    "*",
+  ])("with no path of ours is an unknown endpoint: %s", async (target) => {
+    expect(await ask("GET", target)).toMatch(/^HTTP\/1\.1 404 .*unknown_endpoint/s);
+  });
+
+  test("is logged by its path", async () => {
+    await ask("GET", "http://billing.example/v1/organisation?x=secret");
+    await expect.poll(() => doors.lines).toMatchObject([{ path: "/v1/organisation" }]);
+  });
+});
