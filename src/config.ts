@@ -65,7 +65,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     },
     database: { url: databaseUrl(env), poolSize: whole(env, "DATABASE_POOL_SIZE", 10, 1, 1_000) },
     ledger: {
-      callDeadlineMs: whole(env, "LEDGER_CALL_SECONDS", 10, 1, 60) * 1000,
+      callDeadlineMs: whole(env, "LEDGER_CALL_SECONDS", 10, 1, 20) * 1000,
       publicUrl: publicUrl(env),
     },
     taskQueue: text(env, "TASK_QUEUE", "billing"),

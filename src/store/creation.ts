@@ -89,7 +89,7 @@ export interface CreationToSave {
 
 const saveText = `
 WITH organisation AS (
-  SELECT id, number_prefix FROM organisations WHERE id = $1 AND setup_mode = $2
+  SELECT id, number_prefix FROM organisations WHERE id = $1 AND setup_mode = $2 FOR SHARE
 ), counter AS (
   UPDATE document_counters d SET next = d.next + $3 FROM organisation o
   WHERE d.organisation_id = o.id AND d.kind = 'invoice' AND $3 > 0 RETURNING d.next - $3 AS first
@@ -134,8 +134,8 @@ WITH organisation AS (
 SELECT count(*)::int AS saved FROM subscription`;
 
 /**
- * Writes a decided creation, all of it or nothing. Numbers are taken in the same statement, so that none is skipped; rows
- * of the catalogue are held by their foreign keys. Spec: Idempotency (derived identity); decisions §6 (reserved numbers).
+ * Writes a decided creation, all of it or nothing. Numbers are taken in the same statement, so that none is skipped; the
+ * organisation is held as it was judged, so that nothing is raised after Setup Mode was switched on. Spec: Idempotency (derived identity); decisions §6 (reserved numbers).
  */
 export async function saveCreation(
   pool: pg.Pool,

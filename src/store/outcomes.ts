@@ -35,6 +35,9 @@ export const outcomesChannel = "operation_outcomes";
 /** How long until a lost connection is tried again: long enough not to hammer a server that restarts. */
 const reconnectMs = 500;
 
+/** How long a connection may take to come about. */
+const connectTimeoutMs = 3_000;
+
 /** How often waiting callers look for themselves: covers what was told while the connection was lost. */
 const lookMs = 2_000;
 
@@ -48,10 +51,17 @@ export function createOutcomes(databaseUrl: string, pool: pg.Pool, onError: (err
   let client: pg.Client | null = null;
   const listen = async (): Promise<void> => {
     if (closed) return;
-    const next = new pg.Client({ connectionString: databaseUrl, application_name: "outcomes", keepAlive: true });
+    const next = new pg.Client({
+      connectionString: databaseUrl,
+      application_name: "outcomes",
+      keepAlive: true,
+      connectionTimeoutMillis: connectTimeoutMs,
+    });
     const lost = (error?: Error) => {
       if (client !== next) return;
       client = null;
+      // Connected, perhaps, and of no use (a standby refuses to LISTEN): it must not be left open.
+      void next.end().catch(() => undefined);
       if (error !== undefined) onError(error);
       setTimeout(listen, reconnectMs).unref();
     };

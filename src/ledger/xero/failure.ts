@@ -47,6 +47,12 @@ export function refusedBecause(messages: readonly string[]): LedgerFailure {
   return { kind: "refused", reason: refusalReasonOf(told), messages: told };
 }
 
+/** Xero's ids are UUIDs: anything else is the id of nothing, and in a path it might name something else. */
+export function refusedId(id: string): LedgerFailure | null {
+  if (/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id)) return null;
+  return { kind: "refused", reason: "not_found", messages: ["Not found in the ledger."] };
+}
+
 /** All error texts of an element: its own, its contact's, its lines', without repeats. */
 export function messagesOf(element: ExactObject): readonly string[] {
   const holders = [element, objectOf(element.Contact), ...objectsOf(element.LineItems)];
