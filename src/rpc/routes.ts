@@ -4,7 +4,7 @@
  */
 
 import assert from "node:assert/strict";
-import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
+import type { DescMessage, DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import {
   type ConnectRouter,
   type ContextValues,
@@ -13,13 +13,14 @@ import {
   type HandlerContext,
   type ServiceImpl,
 } from "@connectrpc/connect";
-import type { ConnectNodeAdapterOptions } from "@connectrpc/connect-node";
+import { type ConnectNodeAdapterOptions, compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import type { CallOperation } from "./call.ts";
 import type { Gate, GateHeaders, Pass, SetHeader } from "./gate.ts";
 import type { ServiceBinding } from "./implementation.ts";
 import { retellLibraryErrors } from "./library-faults.ts";
 import { type Operation, operationOf } from "./operation.ts";
 import { connectErrorOf, type Tell, type Told } from "./refusals.ts";
+import { checkJsonBodies } from "./strict-json.ts";
 import { answerWrongDoors } from "./wrong-doors.ts";
 
 /** What the port knows of a request, and what is noted here for the line of its log. */
@@ -43,6 +44,8 @@ export interface ConnectParts {
   readonly gate: Gate;
   readonly call: CallOperation;
   readonly tell: Tell;
+  /** Compiles the strict check of a message's JSON, which throws a refusal: REST's, for protobuf's names. */
+  readonly checkJson: (message: DescMessage) => (body: Uint8Array) => void;
   /** The record that the port made for this request; its id is already in the response. */
   readonly recordOf: (request: object) => RequestRecord | undefined;
   readonly open?: readonly OpenRoutes[];
@@ -52,6 +55,9 @@ export interface ConnectParts {
 
 /** decisions §1, step 6: "Body over 1 MiB". A compressed one counts unpacked. */
 const readMaxBytes = 1024 * 1024;
+
+/** The library's own choice, named because JSON is unpacked here as well. */
+const compressions = [compressionGzip, compressionBrotli];
 
 /** Set for every request before anything else sees it. */
 const stateKey = createContextKey<CallState | null>(null);
@@ -79,6 +85,7 @@ export function connectRoutes(bindings: readonly ServiceBinding[], parts: Connec
 
   return {
     readMaxBytes,
+    acceptCompression: compressions,
     jsonOptions: { ignoreUnknownFields: false },
     ...(parts.shutdownSignal === undefined ? {} : { shutdownSignal: parts.shutdownSignal }),
     contextValues: (request) => newState(parts, request),
@@ -114,6 +121,12 @@ export function connectRoutes(bindings: readonly ServiceBinding[], parts: Connec
           if (operation !== undefined) await admit(parts, operation, stateOf(values), response);
         },
         tell: (values, error) => tell(stateOf(values), error),
+      });
+      checkJsonBodies(router.handlers, own, {
+        check: ({ input }) => parts.checkJson(input),
+        tell: (values, error) => connectErrorOf(tell(stateOf(values), error)),
+        compressions,
+        readMaxBytes,
       });
     },
   };

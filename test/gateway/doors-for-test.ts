@@ -2,6 +2,7 @@
 import { connect as connectTcp } from "node:net";
 import type { DescService, Message } from "@bufbuild/protobuf";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { jsonCheck } from "../../src/gateway/check-json.ts";
 import type { HttpRequest, HttpResponse } from "../../src/gateway/exchange.ts";
 import { restHandler } from "../../src/gateway/handler.ts";
 import { exchangeOf } from "../../src/http/exchanges.ts";
@@ -40,7 +41,7 @@ export async function startDoors(answer: object = {}, open: readonly OpenRoutes[
   });
   const rest = restHandler({ findRoute, pass: gate.pass, call, tell, refusalOf });
   const connect = connectNodeAdapter({
-    ...connectRoutes(bindings, { gate, call, tell, recordOf: exchangeOf, open }),
+    ...connectRoutes(bindings, { gate, call, tell, checkJson: jsonCheck(refusalOf), recordOf: exchangeOf, open }),
     fallback: (request, response) => {
       const exchange = exchangeOf(request);
       if (exchange !== undefined) void rest(request as HttpRequest, response as HttpResponse, exchange);

@@ -3,6 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { createServer as createHttp2Server, type ServerHttp2Session } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { Refusal } from "../../src/domain/refusal.ts";
+import { jsonCheck } from "../../src/gateway/check-json.ts";
 import { InvoiceService } from "../../src/gen/proto/billing/v1/invoices_pb.ts";
 import { SubscriptionService } from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
 import { credentialsOf } from "../../src/http/credentials.ts";
@@ -75,6 +77,7 @@ export async function startServer(settings: ServerSettings): Promise<TestServer>
         observe: observeCall,
         implementations: bindings,
       }),
+      checkJson: jsonCheck(({ code, message, param }) => new Refusal(code, message, param)),
       tell: createTell((error) => failures.push(error)),
       recordOf: (request) => recordByRequest.get(request),
       open: [
