@@ -28,7 +28,7 @@ beforeAll(async () => {
     await addLike(system.pool, "plans", organisationId, "team", { code: `team-${status}`, status });
     await addLike(system.pool, "charges", organisationId, "onboarding", { code: `onboarding-${status}`, status });
   }
-  const gone = { code: "GONE", status: "inactive", email: "gone@acme.example" };
+  const gone = { code: "GONE", status: "inactive", email: "göne@acme.example" };
   await addLike(system.pool, "customers", organisationId, "ACME", gone);
   await subscribe("one", { customer_code: "ACME", plan_code: "site" });
   await subscribe("two", { customer_code: "GLOBEX", plan_code: "team", units: 3 });
@@ -197,6 +197,8 @@ describe("the filters of", () => {
     expect(await listed("/v1/customers?code=acme")).toEqual([]);
     expect(await listed("/v1/customers?email=BILLING%40Acme.example")).toEqual(["ACME"]);
     expect(await listed("/v1/customers?email=acme")).toEqual([]);
+    expect(await listed("/v1/customers?email=GÖNE%40acme.example")).toEqual(["GONE"]);
+    expect(await listed("/v1/customers?email=%25%40acme.example")).toEqual([]);
     expect(await listed("/v1/customers?status=inactive")).toEqual(["GONE"]);
     expect(await listed("/v1/customers?status=active&limit=10")).toEqual(["INITECH", "GLOBEX", "ACME"]);
     expect(await listed("/v1/customers?status=inactive&code=ACME")).toEqual([]);
@@ -336,6 +338,14 @@ test("a plan shows its tiers with both bounds, and no price of its own beside th
   });
   expect(byCode("steps")?.tiers).toMatchObject([{ unit_price: null, flat_price: "50.0000" }, {}, {}]);
   expect(byCode("site")).toMatchObject({ price: "49.0000", tiers: [] });
+});
+
+test("a read takes no Idempotency-Key into account, not even a malformed one", async () => {
+  const asked = { key: own.apiKey, idempotencyKey: "a b" };
+  for (const path of ["/v1/organisation", "/v1/plans"]) {
+    const answer = await ask("GET", path, asked);
+    expect([answer.status, answer.headers.get("Idempotent-Replayed")]).toEqual([200, null]);
+  }
 });
 
 describe("a look-up", () => {
