@@ -280,7 +280,8 @@ export async function readWaiting(
   const { rows } = await pool.query<{ waiting: number; next_in_ms: number | null }>({
     name: "read_waiting",
     text: `SELECT count(*)::int AS waiting,
-        greatest(0, ceil(1000 * extract(epoch FROM min(CASE WHEN state = 'ready' THEN not_before ELSE lease_until END) - now())))::float8 AS next_in_ms
+        CASE WHEN count(*) > 0 THEN greatest(0, ceil(1000 * extract(epoch FROM
+          min(CASE WHEN state = 'ready' THEN not_before ELSE lease_until END) - now())))::float8 END AS next_in_ms
       FROM operations WHERE organisation_id = $1 AND state IN ('ready', 'sending', 'uncertain')`,
     values: [organisationId],
   });
