@@ -6,7 +6,7 @@
 import pg from "pg";
 import type { LineKind } from "../domain/invoice.ts";
 import type { FirstInvoiceStatus } from "../domain/organisation.ts";
-import { outcomesChannel } from "./outcomes.ts";
+import { doneMark, outcomesChannel } from "./outcomes.ts";
 import { statementName } from "./page.ts";
 
 /** What an operation asks of the ledger. */
@@ -190,7 +190,7 @@ WITH result AS (
   DELETE FROM customers c USING op
   WHERE c.organisation_id = $1 AND c.id = op.customer_id AND op.state = 'refused' AND c.ledger_contact_id IS NULL
 )
-SELECT pg_notify('${outcomesChannel}', string_agg(id::text, ',')) FROM op HAVING count(*) > 0`;
+SELECT pg_notify('${outcomesChannel}', string_agg(CASE WHEN state = 'done' THEN '${doneMark}' ELSE '' END || id, ',')) FROM op HAVING count(*) > 0`;
 
 /**
  * Writes what became of taken operations and their documents, in one statement, and tells those who wait. What another round
