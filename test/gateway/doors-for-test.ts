@@ -28,7 +28,10 @@ export interface TestDoors extends TestPort {
 }
 
 /** Starts it; `answer` is what every service says, `open` are routes without a key. */
-export async function startDoors(answer: object = {}, open: readonly OpenRoutes[] = []): Promise<TestDoors> {
+export async function startDoors(
+  answer: () => object = () => ({}),
+  open: readonly OpenRoutes[] = [],
+): Promise<TestDoors> {
   const requests: Message[] = [];
   const bindings = services.map((service) => bindAll(service, requests, answer));
   const { findRoute, tell, refusalOf } = gatewayParts(() => ({}));
@@ -50,11 +53,11 @@ export async function startDoors(answer: object = {}, open: readonly OpenRoutes[
   return { ...(await startPort(() => ({}), { rest, connect })), requests };
 }
 
-function bindAll(service: DescService, requests: Message[], answer: object) {
+function bindAll(service: DescService, requests: Message[], answer: () => object) {
   const methods = service.methods.map((method) => {
     const take = async (request: Message) => {
       requests.push(request);
-      return answer;
+      return answer();
     };
     return [method.localName, operationOf(method).planned ? planned : take];
   });

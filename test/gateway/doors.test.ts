@@ -10,7 +10,7 @@ const withRepeats: object = { strictSingleValueFields: false };
 
 let doors: TestDoors;
 beforeAll(async () => {
-  doors = await startDoors({ organisation });
+  doors = await startDoors(() => ({ organisation }));
 });
 afterAll(() => doors.stop({ graceMs: 1_000 }));
 beforeEach(() => {
