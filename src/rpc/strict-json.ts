@@ -47,7 +47,7 @@ async function* checkedBody(
 ): AsyncIterable<Uint8Array> {
   const bytes = await readAllBytes(body as AsyncIterable<Uint8Array>, readMaxBytes, header.get("Content-Length"));
   const compression = compressions.find(({ name }) => name === header.get("Content-Encoding"));
-  // A client that cannot be unpacked, or unpacks to too much, is the library's to refuse.
+  // An encoding that is not known here never comes this far: the library refuses it first.
   const plain = compression === undefined ? bytes : await compression.decompress(bytes, readMaxBytes);
   try {
     check(plain);
