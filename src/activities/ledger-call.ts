@@ -1,6 +1,6 @@
 /** What a failed call to a ledger means for the operations that it carried. Facts: facts-ledger sections 5.2 and 5.4. */
 import type { LedgerFailure } from "../ledger/port.ts";
-import type { Held, Settlement } from "../store/operations.ts";
+import type { Held, Settlement } from "../store/settle-operations.ts";
 
 /** The first pause after a failed attempt; each further one doubles it. */
 const firstDelayMs = 1_000;

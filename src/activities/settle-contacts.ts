@@ -1,7 +1,8 @@
 /** New customers' contacts: made in the ledger, or taken over from it. decisions §3 "Customer, create". */
 import { createHash } from "node:crypto";
 import type { Ledger, LedgerContact } from "../ledger/port.ts";
-import type { ContactToSend, Settlement, Taken } from "../store/operations.ts";
+import type { ContactToSend, Taken } from "../store/operations.ts";
+import type { Settlement } from "../store/settle-operations.ts";
 import {
   type GroupOutcome,
   groupCalls,

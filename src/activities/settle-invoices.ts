@@ -1,6 +1,7 @@
 /** Waiting invoices to the ledger and its answers back: one call for up to fifty, each with an outcome of its own. */
 import type { Ledger, LedgerInvoice, LedgerInvoiceDraft, LedgerLineDraft } from "../ledger/port.ts";
-import type { InvoiceToSend, Settlement, Taken } from "../store/operations.ts";
+import type { InvoiceToSend, Taken } from "../store/operations.ts";
+import type { Settlement } from "../store/settle-operations.ts";
 import {
   type GroupOutcome,
   groupCalls,

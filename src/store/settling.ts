@@ -7,13 +7,12 @@ import {
   type InvoiceToSend,
   putOff,
   readWaiting,
-  type Settlement,
-  settleOperations,
   type Taken,
   takeContacts,
   takeInvoices,
 } from "./operations.ts";
 import type { Sealing } from "./sealing.ts";
+import { type Settlement, settleOperations } from "./settle-operations.ts";
 
 /** What settling asks of one organisation's data. */
 export interface SettlingScope {
