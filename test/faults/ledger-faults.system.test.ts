@@ -1,9 +1,12 @@
 /** The ledger loses requests and answers, errs, limits and refuses: still one document, or a reason that is told. Facts-ledger 5.5. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
 import { expectOneDocumentEach, scheduled, shownInvoice, subscriptionPost, synced } from "./books.ts";
 import { postUntilCreated } from "./processes.ts";
+
+// Restarts, leases and the ledger's pauses take half a minute where nothing else runs, and several times as long beside other tests.
+vi.setConfig({ testTimeout: 150_000 });
 
 let system: TestSystem;
 
@@ -86,7 +89,7 @@ test("a limit of the ledger is waited for, without a call meanwhile, and then ev
   expect(await faultsLeft()).toBe(0);
   for (const each of created) expect(each.json.invoice).toMatchObject(synced);
   await expectOneDocumentEach(system, organisation, 8);
-}, 90_000);
+});
 
 test("a limit beyond the answer's time is answered at once, and settled when it is over", async () => {
   const organisation = await system.organisation();

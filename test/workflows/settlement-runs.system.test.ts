@@ -5,7 +5,7 @@
 import { writeFileSync } from "node:fs";
 import { Client, Connection } from "@temporalio/client";
 import { historyToJSON } from "@temporalio/common/lib/proto-utils.js";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { ledgerWorkflowId } from "../../workflows/contract.ts";
 import { expectOneDocumentEach, subscriptionPost, synced } from "../faults/books.ts";
@@ -13,6 +13,9 @@ import { postUntilCreated } from "../faults/processes.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { bundle } from "./bundle.ts";
 import { replayFailure } from "./replay.ts";
+
+// Restarts, leases and the ledger's pauses take half a minute where nothing else runs, and several times as long beside other tests.
+vi.setConfig({ testTimeout: 150_000 });
 
 let system: TestSystem;
 let connection: Connection;
