@@ -12,6 +12,7 @@ import type { Answer } from "./own-paths.ts";
 import { refuseSocket } from "./refuse-socket.ts";
 import { newRequestId } from "./request-id.ts";
 import type { SlowBodies } from "./slow-bodies.ts";
+import type { UnreadAnswers } from "./unread-answers.ts";
 
 /** One finished request, for the log: nothing of its header, query or body. */
 export interface RequestLine {
@@ -42,6 +43,7 @@ export interface ExchangeParts {
   readonly log: (line: RequestLine) => void;
   readonly logFailure: (error: unknown, requestId: string) => void;
   readonly slowBodies: SlowBodies;
+  readonly unreadAnswers: UnreadAnswers;
   readonly isDraining: () => boolean;
 }
 
@@ -76,6 +78,7 @@ export function exchanges(
     const exchange = begin(request, awaitsContinue);
     if (parts.isDraining() && response.stream === undefined) response.shouldKeepAlive = false;
     if (hasBody(request)) parts.slowBodies.watch(request, exchange.startedMs, isStream(exchange));
+    parts.unreadAnswers.watch(response);
     response.once("close", () => end(parts, request, response, exchange));
     // A fault of the connection is told by `close`; without a listener it would end the process.
     request.on("error", ignore);
