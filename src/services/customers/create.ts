@@ -71,7 +71,12 @@ async function begin(
     if (saved.kind === "code_taken") {
       throw new Refusal("customer_code_taken", "Another customer has this code.", "code");
     }
-    throw new Refusal("temporarily_unavailable", "An earlier try of this request was given up meanwhile; try again.");
+    throw new Refusal(
+      "temporarily_unavailable",
+      "An earlier try of this request was given up meanwhile; try again.",
+      null,
+      1,
+    );
   }
   if (made.requestHash === null || !made.requestHash.equals(requestHash)) {
     throw new Refusal("idempotency_conflict", "This Idempotency-Key created another customer.");
