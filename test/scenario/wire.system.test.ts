@@ -72,18 +72,23 @@ describe("on the wire", () => {
     }
   });
 
-  test("a stream whose message was refused midway is closed, so that none is held for the life of its session", async () => {
+  test.each([
+    ["gRPC", path, "application/grpc+proto"],
+    ["Connect", path, "application/json"],
+    ["REST", "/v1/subscriptions", "application/json"],
+  ])("an HTTP/2 stream whose %s message was refused midway is closed, so that none is held for the life of its session", async (_, where, type) => {
     const session = connect(system.baseUrl);
     const stream = session.request({
       ":method": "POST",
-      ":path": path,
-      "content-type": "application/grpc+proto",
+      ":path": where,
+      "content-type": type,
       te: "trailers",
       authorization: `Bearer ${own.apiKey}`,
       "idempotency-key": "midway",
     });
     const size = 2 * 1_048_576;
-    const message = Buffer.alloc(5 + size);
+    const message = Buffer.alloc(5 + size, "x");
+    message.writeUInt8(0, 0);
     message.writeUInt32BE(size, 1);
     stream.on("error", () => undefined);
     stream.resume();
