@@ -159,15 +159,20 @@ describe("in the ledger", () => {
 
   test("a currency that the ledger does not have is its refusal, not ours", async () => {
     const own = await sandbox();
-    await addLike(system.pool, "plans", own.organisationId, "site", {
-      code: "dinar",
-      currency: "KWD",
-      price: "1.2345",
-    });
+    await addLike(system.pool, "plans", own.organisationId, "site", { code: "dinar", currency: "KWD", price: "1.23" });
     const answer = await created({ plan_code: "dinar" }, own);
+    expect(answer.invoice).toMatchObject({ subtotal: "1.2300", status: "not_in_external" });
+    expect(answer.invoice.ledger.sync_error).toContain("KWD");
+  });
+
+  test("an amount of three places, which the ledger would round, is never sent to it", async () => {
+    const own = await sandbox();
+    const plan = { code: "fils", currency: "KWD", price: "1.2345" };
+    await addLike(system.pool, "plans", own.organisationId, "site", plan);
+    const answer = await created({ plan_code: "fils" }, own);
     expect(answer).toMatchObject({ currency: "KWD", renewal_value: "1.2350" });
     expect(answer.invoice).toMatchObject({ subtotal: "1.2350", status: "not_in_external" });
-    expect(answer.invoice.ledger.sync_error).toContain("KWD");
+    expect(answer.invoice.ledger.sync_error).toContain("two decimal places");
   });
 
   test("a number that another document has is never taken over", async () => {

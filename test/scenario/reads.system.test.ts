@@ -53,10 +53,11 @@ async function subscribe(name: string, body: object): Promise<void> {
 async function addNotes(): Promise<void> {
   const of = (name: string) => ({ customerId: ids[`${name}'s customer`] ?? "", subscriptionId: ids[name] ?? "" });
   const invoiceId = ids["one's invoice"] ?? null;
+  const othersInvoiceId = ids["two's invoice"] ?? null;
   const notes = {
     unapplied: { ...of("one"), number: "CN-1" },
     partial: { ...of("one"), number: "CN-2", remaining: "4.50", reference: "PO-9", invoiceId },
-    applied: { ...of("two"), number: "CN-3", status: "paid", remaining: "0", invoiceId },
+    applied: { ...of("two"), number: "CN-3", status: "paid", remaining: "0", invoiceId: othersInvoiceId },
     voided: { ...of("two"), number: "CN-4", status: "voided" },
     refused: { ...of("four"), number: "CN-5", status: "not_in_external", syncError: "No such account" },
   };
