@@ -36,15 +36,19 @@ WITH subscription AS (
     10, 1, 0, '\\x00'
   FROM generate_series(1, $2::int) n, plans p WHERE p.organisation_id = $1 AND p.code = 'team'
   RETURNING id, customer_id
+), month AS (
+  SELECT n, ('2024-03-01'::date + n * interval '1 month')::date AS start, ('2024-03-01'::date + (n + 1) * interval '1 month')::date AS end
+  FROM generate_series(0, $3::int - 1) n
+), period AS (
+  INSERT INTO periods (organisation_id, subscription_id, index, previous_index, start_date, end_date, billed_units)
+  SELECT $1, s.id, m.n, nullif(m.n, 0) - 1, m.start, m.end, 10 FROM subscription s, month m
 ), invoice AS (
   INSERT INTO invoices (id, organisation_id, customer_id, subscription_id, number, reference, type, status, currency, subtotal,
     total, amount_due, issue_date, due_date, period_index, period_start, period_end, ledger_invoice_id)
   SELECT gen_random_uuid(), $1, s.customer_id, s.id, 'INV-' || row_number() OVER (ORDER BY n, s.id), 'PO-' || n,
     CASE n WHEN 0 THEN 'first' ELSE 'renewal' END, CASE WHEN n < $3 - 2 THEN 'paid' ELSE 'draft' END, 'NZD', 164.9, 189.635,
-    CASE WHEN n < $3 - 2 THEN 0 ELSE 189.635 END, d.start, d.start + 14, n, d.start,
-    ('2024-03-01'::date + (n + 1) * interval '1 month')::date, gen_random_uuid()
-  FROM subscription s, generate_series(0, $3::int - 1) n,
-    LATERAL (SELECT ('2024-03-01'::date + n * interval '1 month')::date AS start) d ORDER BY n, s.id
+    CASE WHEN n < $3 - 2 THEN 0 ELSE 189.635 END, m.start, m.start + 14, n, m.start, m.end, gen_random_uuid()
+  FROM subscription s, month m ORDER BY n, s.id
   RETURNING id, period_start, period_end
 )
 INSERT INTO invoice_lines (id, organisation_id, invoice_id, position, kind, name, description, units, unit_price, amount,
