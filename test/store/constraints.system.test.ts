@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type FreshDatabase, freshDatabase } from "../support/database.ts";
+import { until } from "../support/system.ts";
 import {
   creditFaults,
   documentFaults,
@@ -135,7 +136,18 @@ test("of two transactions that apply credit to one invoice, the later one sees w
   try {
     await client.query(`BEGIN; ${apply()}; SET CONSTRAINTS ALL IMMEDIATE`);
     await other.query(`BEGIN; ${apply()}`);
-    const later = other.query("COMMIT").catch((error: unknown) => error);
+    const { rows } = await other.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
+    let ended = false;
+    const later = other
+      .query("COMMIT")
+      .catch((error: unknown) => error)
+      .finally(() => {
+        ended = true;
+      });
+    await until("the later one waits for the earlier one", async () => {
+      const blocked = "SELECT cardinality(pg_blocking_pids($1)) > 0 AS yes";
+      return ended || (await client.query<{ yes: boolean }>(blocked, [rows[0]?.pid])).rows[0]?.yes === true;
+    });
     await client.query("COMMIT");
     expect(await later).toMatchObject({ constraint: "allocations_within_invoice" });
   } finally {
