@@ -93,7 +93,8 @@ export function settleRefusal(
 
 /** Looked up and not there: sent again at once after the first lost answer, later with growing pauses. */
 export function settleMissing(operation: Carried): Settlement {
-  const delayMs = operation.attempts <= togetherAttempts ? 0 : retryDelayMs(operation.attempts);
+  // Each time it was sent and then looked up: two attempts.
+  const delayMs = operation.attempts <= togetherAttempts ? 0 : retryDelayMs(operation.attempts / 2);
   return {
     ...held(operation),
     kind: "again",
