@@ -8,8 +8,10 @@ import { adminServices } from "./admin/index.ts";
 import type { AdminParts } from "./admin/parts.ts";
 import type { Config } from "./config.ts";
 import { Refusal } from "./domain/refusal.ts";
+import { jsonCheck } from "./gateway/check-json.ts";
 import type { HttpRequest, HttpResponse } from "./gateway/exchange.ts";
 import { restHandler } from "./gateway/handler.ts";
+import type { RequestFault } from "./gateway/request-fault.ts";
 import { exchangeOf } from "./http/exchanges.ts";
 import { type HttpParts, startHttp } from "./http.ts";
 import { createCall } from "./rpc/call.ts";
@@ -79,11 +81,13 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
       ),
   });
   const open = config.api.grpcReflection ? [health, reflectionRoutes(services)] : [health];
+  const refusalOf = ({ code, message, param }: RequestFault) => new Refusal(code, message, param);
   const rest = restHandler({
     ...unknownPaths,
     tell,
-    refusalOf: ({ code, message, param }) => new Refusal(code, message, param),
+    refusalOf,
   });
+  const checkJson = jsonCheck(refusalOf);
   const port = await startHttp({
     host: config.admin.host,
     port: config.admin.port,
@@ -91,7 +95,15 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
     tls: config.api.tls,
     rest,
     connect: connectNodeAdapter({
-      ...connectRoutes<OperatorCaller>(bindings, { gate, call, tell, recordOf: exchangeOf, shutdownSignal, open }),
+      ...connectRoutes<OperatorCaller>(bindings, {
+        gate,
+        call,
+        tell,
+        checkJson,
+        recordOf: exchangeOf,
+        shutdownSignal,
+        open,
+      }),
       fallback: (request, response) => {
         const exchange = exchangeOf(request);
         if (exchange !== undefined) void rest(request as HttpRequest, response as HttpResponse, exchange);

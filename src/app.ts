@@ -6,8 +6,10 @@ import { createSettlement } from "./activities/settlement.ts";
 import { type AdminPort, startAdminPort } from "./admin-port.ts";
 import type { Config } from "./config.ts";
 import { Refusal } from "./domain/refusal.ts";
+import { jsonCheck } from "./gateway/check-json.ts";
 import type { HttpRequest, HttpResponse } from "./gateway/exchange.ts";
 import { restHandler } from "./gateway/handler.ts";
+import type { RequestFault } from "./gateway/request-fault.ts";
 import { compileRoutes } from "./gateway/routes.ts";
 import { exchangeOf } from "./http/exchanges.ts";
 import { type HttpParts, startHttp } from "./http.ts";
@@ -167,17 +169,14 @@ function doors(
       ),
   });
   const open = config.api.grpcReflection ? [health, reflectionRoutes(publicServices)] : [health];
-  const rest = restHandler({
-    findRoute: compileRoutes(operationsOf(publicServices)),
-    pass: gate.pass,
-    call,
-    tell,
-    refusalOf: ({ code, message, param }) => new Refusal(code, message, param),
-  });
+  const refusalOf = ({ code, message, param }: RequestFault) => new Refusal(code, message, param);
+  const findRoute = compileRoutes(operationsOf(publicServices));
+  const rest = restHandler({ findRoute, pass: gate.pass, call, tell, refusalOf });
+  const checkJson = jsonCheck(refusalOf);
   return {
     rest,
     connect: connectNodeAdapter({
-      ...connectRoutes(bindings, { gate, call, tell, recordOf: exchangeOf, shutdownSignal, open }),
+      ...connectRoutes(bindings, { gate, call, tell, checkJson, recordOf: exchangeOf, shutdownSignal, open }),
       // A procedure that nobody has is told as any other unknown path.
       fallback: (request, response) => {
         const exchange = exchangeOf(request);
@@ -218,8 +217,7 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
     port: null,
     done: worker.done,
     stop: async () => {
-      await Promise.all([dispatcher.stop(), housekeeping.stop()]);
-      await worker.stop();
+      await Promise.all([dispatcher.stop(), housekeeping.stop(), worker.stop()]);
       await adapters.close();
       await temporal.connection.close();
       await pool.end();

@@ -72,7 +72,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     admin: { host: text(env, "ADMIN_HOST", "127.0.0.1"), port: whole(env, "ADMIN_PORT", 8081, 0, 65_535) },
     database: { url: databaseUrl(env), poolSize: whole(env, "DATABASE_POOL_SIZE", 10, 1, 1_000) },
     ledger: {
-      callDeadlineMs: whole(env, "LEDGER_CALL_SECONDS", 10, 1, 60) * 1000,
+      callDeadlineMs: whole(env, "LEDGER_CALL_SECONDS", 10, 1, 20) * 1000,
       publicUrl: publicUrl(env),
     },
     taskQueue: text(env, "TASK_QUEUE", "billing"),

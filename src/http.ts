@@ -18,6 +18,7 @@ import { type Answer, type OwnPaths, ownPaths } from "./http/own-paths.ts";
 import { peekProtocol } from "./http/protocol-peek.ts";
 import { refuseSocket, statusOfSocketError } from "./http/refuse-socket.ts";
 import { watchSlowBodies } from "./http/slow-bodies.ts";
+import { watchUnreadAnswers } from "./http/unread-answers.ts";
 
 /** What the port serves, and where. */
 export interface HttpParts extends OwnPaths {
@@ -57,8 +58,9 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   let draining = false;
 
   const slowBodies = watchSlowBodies(limits, (socket) => refuseSocket(socket, 408));
+  const unreadAnswers = watchUnreadAnswers(limits);
   const own = ownPaths(parts, () => draining);
-  const onRequest = exchanges({ ...parts, own, slowBodies, isDraining: () => draining });
+  const onRequest = exchanges({ ...parts, own, slowBodies, unreadAnswers, isDraining: () => draining });
   const server =
     parts.tls === null
       ? cleartextServer(limits, onRequest, sessions)
@@ -75,6 +77,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
     stop: ({ graceMs }) => {
       draining = true;
       slowBodies.stop();
+      unreadAnswers.stop();
       return drain(server, sockets, sessions, graceMs);
     },
   };

@@ -4,9 +4,12 @@ import type { ActivityOptions } from "@temporalio/workflow";
 /**
  * A round of settling: one call to the ledger for contacts and one for invoices, each with its own deadline well inside.
  * Failures are the database's (the ledger's are outcomes), so it is tried until that is back, at most every ten seconds.
+ * The worker beats for it (`src/temporal/heartbeats.ts`): a round whose worker was killed is done again after these ten seconds,
+ * and one that was only slow meets a second one without harm, because what it took is leased.
  */
 export const settlementRound: ActivityOptions = {
   startToCloseTimeout: "2 minutes",
+  heartbeatTimeout: "10 seconds",
   retry: { initialInterval: "200 milliseconds", backoffCoefficient: 2, maximumInterval: "10 seconds" },
 };
 

@@ -15,6 +15,8 @@ export interface Round {
   readonly status: number;
   readonly connections: number;
   readonly durationMs: number;
+  /** Whether the client sleeps while it waits: for a server of several processes, which need the core that waking takes. */
+  readonly sleeps?: boolean;
 }
 
 /** What a round did. */
@@ -31,6 +33,8 @@ export interface RoundResult {
 
 /** A process that makes load, one round after the other. */
 export interface HttpLoad {
+  /** The process: its own time is not the server's. */
+  readonly pid: number;
   round(round: Round): Promise<RoundResult>;
   stop(): void;
 }
@@ -39,6 +43,7 @@ export interface HttpLoad {
 export function startHttpLoad(): HttpLoad {
   const child: ChildProcess = fork(import.meta.filename, ["load"], { stdio: "inherit" });
   return {
+    pid: child.pid ?? 0,
     async round(round) {
       child.send(round);
       const [result] = (await once(child, "message")) as [RoundResult];
@@ -53,7 +58,7 @@ async function makeLoad(round: Round): Promise<RoundResult> {
   const endMs = startedMs + round.durationMs;
   const tookMs: number[] = [];
   // To wake a sleeping client costs the server 20 µs a response, which would be taken for its own work.
-  let awake = true;
+  let awake = round.sleeps !== true;
   const stayAwake = () => {
     if (awake) setImmediate(stayAwake);
   };

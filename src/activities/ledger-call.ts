@@ -1,6 +1,6 @@
 /** What a failed call to a ledger means for the operations that it carried. Facts: facts-ledger sections 5.2 and 5.4. */
 import type { LedgerFailure } from "../ledger/port.ts";
-import type { Settlement } from "../store/operations.ts";
+import type { Held, Settlement } from "../store/settle-operations.ts";
 
 /** The first pause after a failed attempt; each further one doubles it. */
 const firstDelayMs = 1_000;
@@ -16,52 +16,126 @@ export function retryDelayMs(attempts: number): number {
   return Math.min(longestDelayMs, firstDelayMs * 2 ** Math.max(0, Math.min(attempts - 1, 20)));
 }
 
-/** An operation that a call carried. */
+/** A taken operation that a call carried. */
 export interface Carried {
   readonly id: string;
   readonly attempts: number;
 }
 
+/** Which operation a settlement is of, and by which attempt. */
+export function held({ id, attempts }: Carried): Held {
+  return { operationId: id, attempt: attempts };
+}
+
+/**
+ * After so many attempts an operation is sent alone: one document that the ledger always fails on must not keep others in
+ * its group. The first attempt and the look-up after a lost answer are two.
+ */
+const togetherAttempts = 2;
+
+/** How many operations of a round are sent alone at most: each is a call of the ledger's budget. */
+const mostAlone = 5;
+
+/** The calls of a round: most operations together in one, troubled ones each alone; `later` did not fit. */
+export function groupCalls<T extends Carried>(
+  operations: readonly T[],
+): { readonly calls: readonly (readonly T[])[]; readonly later: readonly T[] } {
+  const together = operations.filter(({ attempts }) => attempts <= togetherAttempts);
+  const alone = operations.filter(({ attempts }) => attempts > togetherAttempts);
+  const calls = [...(together.length === 0 ? [] : [together]), ...alone.slice(0, mostAlone).map((one) => [one])];
+  return { calls, later: alone.slice(mostAlone) };
+}
+
+/** Back to where it was taken from, at once: this round has no room for it. */
+export function settleLater(operation: Carried): Settlement {
+  return { ...held(operation), kind: "again", delayMs: 0, countsAsAttempt: false, reason: "next round" };
+}
+
 /**
  * The settlement of one operation whose call failed. `lookUpAfterMs`: when the first request can no longer take effect.
- * A refusal is final; `rate_limited` and `unauthorised` use up no attempt; a lost answer is looked up, never sent again blindly.
+ * `rate_limited` and `unauthorised` use up no attempt; a lost answer is looked up, never sent again blindly. A refusal of
+ * a whole call is final only for a document that was alone in it, and never where the ledger has no such address.
  */
-export function settleFailure(operation: Carried, failure: LedgerFailure, lookUpAfterMs: number): Settlement {
-  const operationId = operation.id;
+export function settleFailure(
+  operation: Carried,
+  failure: LedgerFailure,
+  lookUpAfterMs: number,
+  isAlone: boolean,
+): Settlement {
+  const own = held(operation);
+  const again = (delayMs: number, countsAsAttempt: boolean, reason: string): Settlement => {
+    return { ...own, kind: "again", delayMs, countsAsAttempt, reason };
+  };
   switch (failure.kind) {
-    case "refused":
-      return { kind: "refused", operationId, reason: failure.reason, message: failure.messages.join(" ") || "Refused" };
-    case "rate_limited": {
-      const reason = `rate limit of the ledger: ${failure.scope}`;
-      return { kind: "again", operationId, delayMs: failure.retryAfterMs, countsAsAttempt: false, reason };
+    case "refused": {
+      const message = failure.messages.join(" ") || "Refused";
+      if (isAlone && failure.reason !== "not_found") return settleRefusal(operation, failure);
+      return again(retryDelayMs(operation.attempts), true, `the whole call was refused: ${message}`);
     }
-    case "unauthorised": {
-      const reason = `the ledger does not let us in: ${failure.why}`;
-      return { kind: "again", operationId, delayMs: unauthorisedPauseMs, countsAsAttempt: false, reason };
-    }
+    case "rate_limited":
+      return again(failure.retryAfterMs, false, `rate limit of the ledger: ${failure.scope}`);
+    case "unauthorised":
+      return again(unauthorisedPauseMs, false, `the ledger does not let us in: ${failure.why}`);
     case "unavailable":
       return failure.outcome === "unknown"
-        ? { kind: "uncertain", operationId, delayMs: lookUpAfterMs, reason: failure.cause }
-        : {
-            kind: "again",
-            operationId,
-            delayMs: retryDelayMs(operation.attempts),
-            countsAsAttempt: true,
-            reason: failure.cause,
-          };
+        ? { ...own, kind: "uncertain", delayMs: lookUpAfterMs, reason: failure.cause }
+        : again(retryDelayMs(operation.attempts), true, failure.cause);
   }
 }
 
-/** The pause that a failure puts on the whole connection, or null. */
-export function connectionPause(failure: LedgerFailure): { readonly pauseMs: number; readonly reason: string } | null {
-  if (failure.kind === "rate_limited") return { pauseMs: failure.retryAfterMs, reason: `${failure.scope} limit` };
-  if (failure.kind === "unauthorised") return { pauseMs: unauthorisedPauseMs, reason: failure.why };
-  return null;
+/** The ledger's final no to one document. */
+export function settleRefusal(
+  operation: Carried,
+  { reason, messages }: LedgerFailure & { kind: "refused" },
+): Settlement {
+  return { ...held(operation), kind: "refused", reason, message: messages.join(" ") || "Refused" };
+}
+
+/** Looked up and not there: sent again at once after the first lost answer, later with growing pauses. */
+export function settleMissing(operation: Carried): Settlement {
+  // Each time it was sent and then looked up: two attempts.
+  const delayMs = operation.attempts <= togetherAttempts ? 0 : retryDelayMs(operation.attempts / 2);
+  return {
+    ...held(operation),
+    kind: "again",
+    delayMs,
+    countsAsAttempt: true,
+    reason: "not in the ledger: sent again",
+  };
+}
+
+/** The pause that failures put on the whole connection: the longest, or null. */
+export function connectionPause(
+  failures: readonly LedgerFailure[],
+): { readonly pauseMs: number; readonly reason: string } | null {
+  const pauses = failures.flatMap((failure) => {
+    if (failure.kind === "rate_limited") return [{ pauseMs: failure.retryAfterMs, reason: `${failure.scope} limit` }];
+    if (failure.kind === "unauthorised") return [{ pauseMs: unauthorisedPauseMs, reason: failure.why }];
+    return [];
+  });
+  return pauses.reduce<(typeof pauses)[number] | null>(
+    (longest, pause) => (longest === null || pause.pauseMs > longest.pauseMs ? pause : longest),
+    null,
+  );
 }
 
 /** The settlement of an operation whose look-up failed: it stays uncertain, and nothing is sent before a look-up succeeds. */
 export function settleFailedLookup(operation: Carried, failure: LedgerFailure): Settlement {
   const cause = failure.kind === "unavailable" ? failure.cause : failure.kind;
   const delayMs = failure.kind === "rate_limited" ? failure.retryAfterMs : retryDelayMs(operation.attempts);
-  return { kind: "uncertain", operationId: operation.id, delayMs, reason: `look-up failed: ${cause}` };
+  return { ...held(operation), kind: "uncertain", delayMs, reason: `look-up failed: ${cause}` };
+}
+
+/** What calls came to: a settlement for each operation, and the failures of whole calls, which may pause the connection. */
+export interface GroupOutcome {
+  readonly settlements: readonly Settlement[];
+  readonly failures: readonly LedgerFailure[];
+}
+
+/** Several outcomes as one. */
+export function joinOutcomes(outcomes: readonly GroupOutcome[]): GroupOutcome {
+  return {
+    settlements: outcomes.flatMap(({ settlements }) => settlements),
+    failures: outcomes.flatMap(({ failures }) => failures),
+  };
 }

@@ -1,10 +1,38 @@
 /** New customers' contacts: made in the ledger, or taken over from it. decisions §3 "Customer, create". */
+import { createHash } from "node:crypto";
 import type { Ledger, LedgerContact } from "../ledger/port.ts";
-import type { ContactToSend, Settlement, Taken } from "../store/operations.ts";
-import { settleFailedLookup, settleFailure } from "./ledger-call.ts";
-import type { CallSettings, GroupOutcome } from "./settle-invoices.ts";
+import type { ContactToSend, Taken } from "../store/operations.ts";
+import type { Settlement } from "../store/settle-operations.ts";
+import {
+  type GroupOutcome,
+  groupCalls,
+  held,
+  joinOutcomes,
+  settleFailedLookup,
+  settleFailure,
+  settleLater,
+  settleMissing,
+  settleRefusal,
+} from "./ledger-call.ts";
+import type { CallSettings } from "./settle-invoices.ts";
 
-/** Which of these contacts are customers already. */
+/** The longest contact number that the ledger takes. Facts: facts-ledger section 1.2. */
+const longestNumber = 50;
+
+/**
+ * The number under which a customer's contact is made and found again: its code, or where that is longer than the ledger
+ * takes, its head and enough of its hash to be nobody else's.
+ */
+export function contactNumber(code: string): string {
+  if ([...code].length <= longestNumber) return code;
+  const tail = createHash("sha256").update(code).digest("hex").slice(0, 16);
+  return `${[...code].slice(0, longestNumber - tail.length - 1).join("")}~${tail}`;
+}
+
+/** Imports of a round: each is a call of its own. */
+const mostImports = 5;
+
+/** Which of these contacts are customers already, or are being made one in this round. */
 export type FindImported = (contactIds: readonly string[]) => Promise<ReadonlySet<string>>;
 
 /** Makes, looks up and imports what was taken. */
@@ -14,17 +42,30 @@ export async function settleContacts(
   settings: CallSettings,
   findImported: FindImported,
 ): Promise<GroupOutcome> {
-  const creates = taken.ready.filter(({ kind }) => kind === "create_contact");
+  const { calls, later } = groupCalls(taken.ready.filter(({ kind }) => kind === "create_contact"));
   const uncertain = taken.uncertain.filter(({ kind }) => kind === "create_contact");
   // An import only reads the ledger: one that was broken off is simply done again.
   const imports = [...taken.ready, ...taken.uncertain].filter(({ kind }) => kind === "import_contact");
-  const outcomes: GroupOutcome[] = [];
-  if (creates.length > 0) outcomes.push(await createContacts(ledger, creates, settings, findImported));
-  if (uncertain.length > 0) outcomes.push(await lookUpContacts(ledger, uncertain, settings, findImported));
-  for (const contact of imports) outcomes.push(await importContact(ledger, contact, settings, findImported));
-  return {
-    settlements: outcomes.flatMap(({ settlements }) => settlements),
-    failure: outcomes.find(({ failure }) => failure !== null)?.failure ?? null,
+  const postponed = [...later, ...imports.slice(mostImports)].map(settleLater);
+  const claimed = claims(findImported);
+  const outcomes = await Promise.all([
+    ...calls.map((call) => createContacts(ledger, call, settings, claimed)),
+    ...(uncertain.length === 0 ? [] : [lookUpContacts(ledger, uncertain, settings, claimed, settleMissing)]),
+    ...imports.slice(0, mostImports).map((contact) => importContact(ledger, contact, settings, claimed)),
+  ]);
+  return joinOutcomes([{ settlements: postponed, failures: [] }, ...outcomes]);
+}
+
+/** Claims a contact for a customer: false where it is one already, or another of this round was faster. */
+type Claim = (contactId: string) => Promise<boolean>;
+
+function claims(findImported: FindImported): Claim {
+  const claimed = new Set<string>();
+  return async (contactId) => {
+    const imported = await findImported([contactId]);
+    if (imported.has(contactId) || claimed.has(contactId)) return false;
+    claimed.add(contactId);
+    return true;
   };
 }
 
@@ -32,7 +73,7 @@ async function createContacts(
   ledger: Ledger,
   contacts: readonly ContactToSend[],
   settings: CallSettings,
-  findImported: FindImported,
+  claim: Claim,
 ): Promise<GroupOutcome> {
   const call = {
     deadlineMs: settings.deadlineMs,
@@ -40,7 +81,7 @@ async function createContacts(
     variant: String(Math.max(...contacts.map(({ attempts }) => attempts))),
   };
   const drafts = contacts.map(({ code, name, first_name, last_name, email }) => ({
-    code,
+    code: contactNumber(code),
     name,
     firstName: first_name,
     lastName: last_name,
@@ -48,90 +89,104 @@ async function createContacts(
   }));
   const answer = await ledger.createContacts(call, drafts);
   if (answer.kind !== "ok") {
-    return {
-      settlements: contacts.map((contact) => settleFailure(contact, answer, settings.deadlineMs)),
-      failure: answer,
-    };
+    const isAlone = contacts.length === 1;
+    const settlements = contacts.map((contact) => settleFailure(contact, answer, settings.deadlineMs, isAlone));
+    return { settlements, failures: [answer] };
   }
   const settlements: Settlement[] = [];
-  const taken: ContactToSend[] = [];
+  const takenNames: ContactToSend[] = [];
   for (const [index, contact] of contacts.entries()) {
     const element = answer.value[index];
     if (element === undefined) throw new Error("the ledger's adapter left out an element");
-    if (element.kind === "ok") {
-      settlements.push({ kind: "contact_done", operationId: contact.id, ledgerId: element.value.id });
-    } else if (element.kind === "refused" && element.reason === "duplicate_contact") taken.push(contact);
-    else settlements.push(settleFailure(contact, element, settings.deadlineMs));
+    if (element.kind === "ok") settlements.push(done(contact, element.value));
+    else if (element.kind === "refused" && element.reason === "duplicate_contact") takenNames.push(contact);
+    else if (element.kind === "refused") settlements.push(settleRefusal(contact, element));
+    else settlements.push(settleFailure(contact, element, settings.deadlineMs, true));
   }
-  if (taken.length === 0) return { settlements, failure: null };
-  const found = await lookUpContacts(ledger, taken, settings, findImported, "refuse");
-  return { settlements: [...settlements, ...found.settlements], failure: found.failure };
+  const looked =
+    takenNames.length === 0
+      ? []
+      : [await lookUpContacts(ledger, takenNames, settings, claim, (contact) => refuse(contact, nameTaken))];
+  return joinOutcomes([{ settlements, failures: [] }, ...looked]);
 }
 
 /**
- * Looks contacts up by our codes. One with our code and name that is nobody's customer was made by our own request, whose
- * answer was lost. Without one, nothing was made: `again` sends it, `refuse` says that the name is somebody else's.
+ * Looks contacts up by our codes. One with our code and name, that is nobody's customer and that we may have sent before, was
+ * made by our own request, whose answer was lost. `missing` says what becomes of one that is not there.
  */
 async function lookUpContacts(
   ledger: Ledger,
   contacts: readonly ContactToSend[],
   settings: CallSettings,
-  findImported: FindImported,
-  ifMissing: "again" | "refuse" = "again",
+  claim: Claim,
+  missing: (contact: ContactToSend) => Settlement,
 ): Promise<GroupOutcome> {
   const call = { deadlineMs: settings.deadlineMs, operationKeys: [] };
-  const answer = await ledger.findContacts(call, { codes: contacts.map(({ code }) => code) });
+  const answer = await ledger.findContacts(call, { codes: contacts.map(({ code }) => contactNumber(code)) });
   if (answer.kind !== "ok") {
-    return { settlements: contacts.map((contact) => settleFailedLookup(contact, answer)), failure: answer };
+    return { settlements: contacts.map((contact) => settleFailedLookup(contact, answer)), failures: [answer] };
   }
   const byCode = new Map(answer.value.map((contact) => [contact.code, contact]));
-  const imported = await findImported(answer.value.map(({ id }) => id));
-  const settlements = contacts.map((contact): Settlement => {
-    const operationId = contact.id;
-    const found = byCode.get(contact.code);
-    if (found !== undefined && found.name === contact.name && found.status === "active" && !imported.has(found.id)) {
-      return { kind: "contact_done", operationId, ledgerId: found.id };
-    }
-    if (found === undefined && ifMissing === "again") {
-      const reason = "not in the ledger: sent again";
-      return { kind: "again", operationId, delayMs: 0, countsAsAttempt: true, reason };
-    }
-    const message =
-      found === undefined
-        ? "The ledger has another contact with this name."
-        : "The ledger has another contact with this code.";
-    return { kind: "refused", operationId, reason: "duplicate_contact", message };
-  });
-  return { settlements, failure: null };
+  const settlements: Settlement[] = [];
+  for (const contact of contacts) {
+    const found = byCode.get(contactNumber(contact.code));
+    if (found === undefined) settlements.push(missing(contact));
+    else if (isOurs(contact, found) && (await claim(found.id))) settlements.push(done(contact, found));
+    else settlements.push(refuse(contact, codeTaken));
+  }
+  return { settlements, failures: [] };
+}
+
+function isOurs(contact: ContactToSend, found: LedgerContact): boolean {
+  return contact.attempts > 1 && found.status === "active" && isSameName(found.name, contact.name);
+}
+
+/** A ledger may keep a name without spaces at its ends or in a row. Facts: facts-ledger section 1.2. */
+function isSameName(left: string, right: string): boolean {
+  const plain = (name: string) => name.trim().replace(/\s+/g, " ");
+  return plain(left) === plain(right);
 }
 
 async function importContact(
   ledger: Ledger,
   contact: ContactToSend,
   settings: CallSettings,
-  findImported: FindImported,
+  claim: Claim,
 ): Promise<GroupOutcome> {
   const call = { deadlineMs: settings.deadlineMs, operationKeys: [] };
   const answer = await ledger.getContact(call, contact.wanted_contact_id ?? "");
+  if (answer.kind === "refused") return { settlements: [settleRefusal(contact, answer)], failures: [] };
   if (answer.kind !== "ok") {
-    const settlement = settleFailure(contact, answer, settings.deadlineMs);
-    return { settlements: [settlement], failure: answer.kind === "refused" ? null : answer };
+    return { settlements: [settleFailure(contact, answer, settings.deadlineMs, true)], failures: [answer] };
   }
-  return { settlements: [await judgeImport(contact, answer.value, findImported)], failure: null };
+  return { settlements: [await judgeImport(contact, answer.value, claim)], failures: [] };
 }
 
-async function judgeImport(
-  contact: ContactToSend,
-  found: LedgerContact,
-  findImported: FindImported,
-): Promise<Settlement> {
-  const operationId = contact.id;
-  if (found.status !== "active") {
-    const message = "The contact is archived in the ledger.";
-    return { kind: "refused", operationId, reason: "contact_inactive", message };
-  }
-  if ((await findImported([found.id])).has(found.id)) {
-    return { kind: "refused", operationId, reason: "already_imported", message: "The contact is a customer already." };
-  }
-  return { kind: "contact_done", operationId, ledgerId: found.id };
+async function judgeImport(contact: ContactToSend, found: LedgerContact, claim: Claim): Promise<Settlement> {
+  if (found.status !== "active") return refuse(contact, inactive);
+  return (await claim(found.id)) ? done(contact, found) : refuse(contact, imported);
+}
+
+function done(contact: ContactToSend, found: LedgerContact): Settlement {
+  return { ...held(contact), kind: "contact_done", ledgerId: found.id };
+}
+
+interface OwnRefusal {
+  readonly reason: string;
+  readonly message: string;
+}
+
+const nameTaken: OwnRefusal = {
+  reason: "duplicate_contact",
+  message: "The ledger has another contact with this name.",
+};
+const codeTaken: OwnRefusal = {
+  reason: "duplicate_contact_code",
+  message: "The ledger has another contact with this code.",
+};
+const inactive: OwnRefusal = { reason: "contact_inactive", message: "The contact is archived in the ledger." };
+const imported: OwnRefusal = { reason: "already_imported", message: "The contact is a customer already." };
+
+function refuse(contact: ContactToSend, refusal: OwnRefusal): Settlement {
+  return { ...held(contact), kind: "refused", ...refusal };
 }

@@ -1,18 +1,23 @@
 /** Waiting invoices to the ledger and its answers back: one call for up to fifty, each with an outcome of its own. */
-import type { Ledger, LedgerFailure, LedgerInvoice, LedgerInvoiceDraft, LedgerLineDraft } from "../ledger/port.ts";
-import type { InvoiceToSend, Settlement, Taken } from "../store/operations.ts";
-import { settleFailedLookup, settleFailure } from "./ledger-call.ts";
+import type { Ledger, LedgerInvoice, LedgerInvoiceDraft, LedgerLineDraft } from "../ledger/port.ts";
+import type { InvoiceToSend, Taken } from "../store/operations.ts";
+import type { Settlement } from "../store/settle-operations.ts";
+import {
+  type GroupOutcome,
+  groupCalls,
+  held,
+  joinOutcomes,
+  settleFailedLookup,
+  settleFailure,
+  settleLater,
+  settleMissing,
+  settleRefusal,
+} from "./ledger-call.ts";
 
 /** How calls are made: `deadlineMs` for each, and where a document leads back to us (null: nowhere). */
 export interface CallSettings {
   readonly deadlineMs: number;
   readonly publicUrl: string | null;
-}
-
-/** What a group came to: a settlement for each operation, and the failure of a whole call, which may pause the connection. */
-export interface GroupOutcome {
-  readonly settlements: readonly Settlement[];
-  readonly failure: LedgerFailure | null;
 }
 
 /** The longest description that the ledger takes. Facts: facts-ledger section 1.3. */
@@ -24,27 +29,26 @@ export async function settleInvoices(
   taken: Taken<InvoiceToSend>,
   settings: CallSettings,
 ): Promise<GroupOutcome> {
-  const unmapped = taken.ready.filter((invoice) => invoice.lines.some((line) => line.revenue_account === null));
-  const sendable = taken.ready.filter((invoice) => !unmapped.includes(invoice));
-  const refusals = unmapped.map(
-    ({ id }): Settlement => ({
-      kind: "refused",
-      operationId: id,
-      reason: "account_invalid",
-      message: "No revenue account is mapped for a line of this invoice.",
-    }),
+  const judged = taken.ready.map((invoice) => ({ invoice, fault: preflight(invoice) }));
+  const refusals = judged.flatMap(({ invoice, fault }): Settlement[] =>
+    fault === null ? [] : [{ ...held(invoice), kind: "refused", ...fault }],
   );
-  const [sent, found] = await Promise.all([
-    sendable.length === 0 ? nothing : sendInvoices(ledger, sendable, settings),
-    taken.uncertain.length === 0 ? nothing : lookUpInvoices(ledger, taken.uncertain, settings),
-  ]);
-  return {
-    settlements: [...refusals, ...sent.settlements, ...found.settlements],
-    failure: sent.failure ?? found.failure,
-  };
+  const { calls, later } = groupCalls(judged.filter(({ fault }) => fault === null).map(({ invoice }) => invoice));
+  const uncertain = taken.uncertain.length === 0 ? [] : [lookUpInvoices(ledger, taken.uncertain, settings)];
+  const outcomes = await Promise.all([...calls.map((call) => sendInvoices(ledger, call, settings)), ...uncertain]);
+  return joinOutcomes([{ settlements: [...refusals, ...later.map(settleLater)], failures: [] }, ...outcomes]);
 }
 
-const nothing: GroupOutcome = { settlements: [], failure: null };
+/** What we can say ourselves, and for free. The ledger counts in hundredths. Facts: facts-ledger sections 1.3 and 4. */
+function preflight({ lines }: InvoiceToSend): { readonly reason: string; readonly message: string } | null {
+  if (lines.some((line) => line.revenue_account === null)) {
+    return { reason: "account_invalid", message: "No revenue account is mapped for a line of this invoice." };
+  }
+  if (lines.some(({ amount }) => !/^\d+(?:\.\d{1,2}0*)?$/.test(amount))) {
+    return { reason: "currency_not_enabled", message: "The ledger keeps two decimal places; an amount has more." };
+  }
+  return null;
+}
 
 async function sendInvoices(
   ledger: Ledger,
@@ -57,29 +61,26 @@ async function sendInvoices(
     // Whatever is sent a second time has been looked up before: a remembered internal error must not answer again.
     variant: String(Math.max(...invoices.map(({ attempts }) => attempts))),
   };
-  const answer = await ledger.createInvoices(
-    call,
-    invoices.map((invoice) => draftOf(invoice, settings)),
-  );
+  const drafts = invoices.map((invoice) => draftOf(invoice, settings));
+  const answer = await ledger.createInvoices(call, drafts);
   if (answer.kind !== "ok") {
-    return {
-      settlements: invoices.map((invoice) => settleFailure(invoice, answer, settings.deadlineMs)),
-      failure: answer,
-    };
+    const isAlone = invoices.length === 1;
+    const settlements = invoices.map((invoice) => settleFailure(invoice, answer, settings.deadlineMs, isAlone));
+    return { settlements, failures: [answer] };
   }
   const settlements: Settlement[] = [];
-  const taken: InvoiceToSend[] = [];
+  const numberTaken: InvoiceToSend[] = [];
   for (const [index, invoice] of invoices.entries()) {
     const element = answer.value[index];
     if (element === undefined) throw new Error("the ledger's adapter left out an element");
     if (element.kind === "ok") settlements.push(done(invoice, element.value));
-    // The number is taken: by our own earlier request whose answer was lost, or by somebody else.
-    else if (element.kind === "refused" && element.reason === "duplicate_number") taken.push(invoice);
-    else settlements.push(settleFailure(invoice, element, settings.deadlineMs));
+    // By our own earlier request whose answer was lost, or by somebody else.
+    else if (element.kind === "refused" && element.reason === "duplicate_number") numberTaken.push(invoice);
+    else if (element.kind === "refused") settlements.push(settleRefusal(invoice, element));
+    else settlements.push(settleFailure(invoice, element, settings.deadlineMs, true));
   }
-  if (taken.length === 0) return { settlements, failure: null };
-  const found = await lookUpInvoices(ledger, taken, settings);
-  return { settlements: [...settlements, ...found.settlements], failure: found.failure };
+  const looked = numberTaken.length === 0 ? [] : [await lookUpInvoices(ledger, numberTaken, settings)];
+  return joinOutcomes([{ settlements, failures: [] }, ...looked]);
 }
 
 /** Looks invoices up by the numbers that we reserved: ours is adopted, somebody else's is a refusal, none is sent again. */
@@ -91,38 +92,48 @@ async function lookUpInvoices(
   const call = { deadlineMs: settings.deadlineMs, operationKeys: [] };
   const answer = await ledger.findInvoices(call, { numbers: invoices.map(({ number }) => number) });
   if (answer.kind !== "ok") {
-    return { settlements: invoices.map((invoice) => settleFailedLookup(invoice, answer)), failure: answer };
+    return { settlements: invoices.map((invoice) => settleFailedLookup(invoice, answer)), failures: [answer] };
   }
   const byNumber = new Map(answer.value.map((invoice) => [invoice.number, invoice]));
   const settlements = invoices.map((invoice): Settlement => {
     const found = byNumber.get(invoice.number);
-    if (found === undefined) {
-      const reason = "not in the ledger: sent again";
-      return { kind: "again", operationId: invoice.id, delayMs: 0, countsAsAttempt: true, reason };
-    }
-    if (isOurs(invoice, found, settings)) return done(invoice, found);
+    if (found === undefined) return settleMissing(invoice);
+    if (isOurs(invoice, found)) return done(invoice, found);
     const message = `The number ${invoice.number} is taken by another invoice in the ledger.`;
-    return { kind: "refused", operationId: invoice.id, reason: "duplicate_number", message };
+    return { ...held(invoice), kind: "refused", reason: "duplicate_number", message };
   });
-  return { settlements, failure: null };
+  return { settlements, failures: [] };
 }
 
-/** Ours leads back to us; where it cannot, it has our contact, currency, reference and sum. Facts: facts-ledger section 5.4. */
-function isOurs(invoice: InvoiceToSend, found: LedgerInvoice, settings: CallSettings): boolean {
-  const url = sourceUrl(invoice, settings);
-  if (url !== null && found.sourceUrl !== null) return url === found.sourceUrl;
+/**
+ * One that leads back to us is ours, and one that leads elsewhere is not. One that leads nowhere is ours where we may have sent
+ * it before (on a first attempt nothing was), and everything about it is as we asked, and nobody has put money on it.
+ * Facts: facts-ledger section 5.4.
+ */
+function isOurs(invoice: InvoiceToSend, found: LedgerInvoice): boolean {
+  if (found.sourceUrl !== null) return found.sourceUrl.endsWith(sourcePath(invoice));
   return (
+    invoice.attempts > 1 &&
     found.contactId === invoice.contact_id &&
     found.currency === invoice.currency &&
     found.reference === invoice.reference &&
-    found.subtotal === invoice.subtotal
+    found.issueDate === invoice.issue_date &&
+    found.dueDate === invoice.due_date &&
+    found.subtotal === invoice.subtotal &&
+    found.lines.map(({ amount }) => amount).join() === invoice.lines.map(({ amount }) => amount).join() &&
+    isUntouched(found)
   );
+}
+
+/** No payment and no credit. One over nothing is paid by itself. */
+function isUntouched({ amountPaid, amountCredited }: LedgerInvoice): boolean {
+  return [amountPaid, amountCredited].every((amount) => /^0(?:\.0*)?$/.test(amount));
 }
 
 function done(invoice: InvoiceToSend, found: LedgerInvoice): Settlement {
   return {
+    ...held(invoice),
     kind: "invoice_done",
-    operationId: invoice.id,
     ledgerId: found.id,
     status: found.status,
     total: found.total,
@@ -131,11 +142,12 @@ function done(invoice: InvoiceToSend, found: LedgerInvoice): Settlement {
   };
 }
 
-function sourceUrl({ invoice_id }: InvoiceToSend, { publicUrl }: CallSettings): string | null {
-  return publicUrl === null ? null : `${publicUrl}/v1/invoices/${invoice_id}`;
+/** Without the host: the address under which we are known may change between two attempts. */
+function sourcePath({ invoice_id }: InvoiceToSend): string {
+  return `/v1/invoices/${invoice_id}`;
 }
 
-function draftOf(invoice: InvoiceToSend, settings: CallSettings): LedgerInvoiceDraft {
+function draftOf(invoice: InvoiceToSend, { publicUrl }: CallSettings): LedgerInvoiceDraft {
   return {
     number: invoice.number,
     reference: invoice.reference,
@@ -145,7 +157,7 @@ function draftOf(invoice: InvoiceToSend, settings: CallSettings): LedgerInvoiceD
     dueDate: invoice.due_date,
     lineAmounts: "exclusive",
     status: invoice.first_status,
-    sourceUrl: sourceUrl(invoice, settings),
+    sourceUrl: publicUrl === null ? null : `${publicUrl}${sourcePath(invoice)}`,
     lines: invoice.lines.map(lineOf),
   };
 }

@@ -3,8 +3,8 @@ import type { LedgerSettlementInput, SettlementRound } from "../../workflows/con
 import { checkpoint } from "../checkpoint.ts";
 import type { Ledger } from "../ledger/port.ts";
 import type { LedgerConnection } from "../store/ledger-connections.ts";
-import type { OpenSettling } from "../store/settling.ts";
-import { connectionPause } from "./ledger-call.ts";
+import type { OpenSettling, SettlingScope } from "../store/settling.ts";
+import { connectionPause, type GroupOutcome, joinOutcomes } from "./ledger-call.ts";
 import { settleContacts } from "./settle-contacts.ts";
 import { settleInvoices } from "./settle-invoices.ts";
 
@@ -31,40 +31,73 @@ const leaseFactor = 3;
 /** How long an organisation without a connection waits for one: an operator's matter. */
 const unconnectedPauseMs = 5 * 60_000;
 
+/** How long a round goes on with further groups: short against what its workflow and a worker's end wait for. */
+const roundMs = 1_000;
+
 /** The activities over these parts. Each round re-reads the database, so a repetition finds only what is left. */
 export function createSettlement(parts: SettlementParts): SettlementActivities {
   return { settleRound: ({ organisationId }) => settleRound(parts, organisationId) };
 }
 
+/**
+ * Groups, one after the other, as long as there is more to take: only then the engine is told, which costs it and the worker
+ * more than a group does.
+ */
 async function settleRound(parts: SettlementParts, organisationId: string): Promise<SettlementRound> {
+  const endMs = performance.now() + roundMs;
+  let settled = 0;
+  let refused = 0;
+  for (;;) {
+    const group = await settleGroup(parts, organisationId);
+    settled += group.settled;
+    refused += group.refused;
+    const isMore = group.nextInMs === 0 && group.settled + group.refused > 0;
+    if (!isMore || performance.now() >= endMs) return { ...group, settled, refused };
+  }
+}
+
+async function settleGroup(parts: SettlementParts, organisationId: string): Promise<SettlementRound> {
   const scope = parts.openScope(organisationId);
   const state = await scope.connection();
   if (state === null || state.pausedMs > 0) {
-    const reason = state?.pausedReason ?? "no ledger is connected";
-    await scope.pause(state?.pausedMs ?? unconnectedPauseMs, reason);
-    return { settled: 0, refused: 0, ...(await scope.waiting()), paused: reason };
+    return putOff(scope, state?.pausedMs ?? unconnectedPauseMs, state?.pausedReason ?? "no ledger is connected");
   }
   const ledger = parts.openLedger(organisationId, state.connection);
   const settings = { deadlineMs: parts.callDeadlineMs, publicUrl: parts.publicUrl };
   const leaseMs = leaseFactor * parts.callDeadlineMs;
   const [contacts, invoices] = await Promise.all([scope.takeContacts(leaseMs), scope.takeInvoices(leaseMs)]);
   checkpoint("settlement_taken");
-  const outcomes = await Promise.all([
-    settleContacts(ledger, contacts, settings, scope.findImported),
-    settleInvoices(ledger, invoices, settings),
-  ]);
-  checkpoint("settlement_answered");
-  const settlements = outcomes.flatMap((outcome) => outcome.settlements);
-  await scope.settle(settlements);
-  checkpoint("settlement_saved");
-  const failure = outcomes.find((outcome) => outcome.failure !== null)?.failure ?? null;
-  const pause = failure === null ? null : connectionPause(failure);
-  if (pause !== null) await scope.pause(pause.pauseMs, pause.reason);
+  // Each kind is saved as soon as it is answered: neither waits for the other.
+  const save = async (outcome: GroupOutcome): Promise<GroupOutcome> => {
+    checkpoint("settlement_answered");
+    await scope.settle(outcome.settlements);
+    checkpoint("settlement_saved");
+    return outcome;
+  };
+  const { settlements, failures } = joinOutcomes(
+    await Promise.all([
+      settleContacts(ledger, contacts, settings, scope.findImported).then(save),
+      settleInvoices(ledger, invoices, settings).then(save),
+    ]),
+  );
   const isTaken = ({ kind }: { kind: string }) => kind === "invoice_done" || kind === "contact_done";
+  const settled = settlements.filter(isTaken).length;
+  const refused = settlements.filter(({ kind }) => kind === "refused").length;
+  const pause = connectionPause(failures);
+  if (pause === null) return { settled, refused, ...(await scope.waiting()), paused: null };
+  await scope.pause(pause.pauseMs, pause.reason);
+  return { ...(await putOff(scope, pause.pauseMs, pause.reason)), settled, refused };
+}
+
+/** A paused connection: what is ready is put off, and what is uncertain waits as long, because a look-up is a call as well. */
+async function putOff(scope: SettlingScope, pauseMs: number, reason: string): Promise<SettlementRound> {
+  await scope.putOff(pauseMs, reason);
+  const { waiting, nextInMs } = await scope.waiting();
   return {
-    settled: settlements.filter(isTaken).length,
-    refused: settlements.filter(({ kind }) => kind === "refused").length,
-    ...(await scope.waiting()),
-    paused: pause?.reason ?? null,
+    settled: 0,
+    refused: 0,
+    waiting,
+    nextInMs: nextInMs === null ? null : Math.max(nextInMs, pauseMs),
+    paused: reason,
   };
 }

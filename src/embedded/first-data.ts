@@ -12,7 +12,7 @@ import { makeFirstOperator } from "../store/admin/first-operator.ts";
 import { newId } from "../store/ids.ts";
 import type { LedgerConnection } from "../store/ledger-connections.ts";
 import { createSealing } from "../store/sealing.ts";
-import { createSettingUp, type SettingUp } from "../store/setting-up.ts";
+import { createSettingUp, type OrganisationToSave, type SettingUp } from "../store/setting-up.ts";
 import { demoCharges, demoContacts, demoPlans } from "./demo-catalogue.ts";
 
 /** Where the data goes. `secretKey`: 32 bytes in base64, the key that the API and worker are given. */
@@ -73,23 +73,39 @@ export async function makeFirstData(settings: FirstDataSettings): Promise<FirstD
     const zone = { timezone: "Pacific/Auckland", currency: "NZD" };
     const live = { ...zone, name: "Northwind Software", livemode: true };
     const sandbox = { ...zone, name: "Northwind Software (sandbox)", livemode: false };
-    const { apiKey: liveKey } = await makeDemoOrganisation(settingUp, settings.demoLedgerUrl, live);
-    const { apiKey: testKey } = await makeDemoOrganisation(settingUp, settings.demoLedgerUrl, sandbox);
+    const first = await prepareDemoOrganisation(settings.demoLedgerUrl, live);
+    const second = await prepareDemoOrganisation(settings.demoLedgerUrl, sandbox);
+    // Together or not at all: a start that dies in between is begun anew by the next one.
+    await settingUp.save(first.toSave, second.toSave);
     const token = generateOperatorToken();
     const isMade = await makeFirstOperator(pool, "First operator", token);
-    return { liveKey, testKey, operatorToken: isMade ? token.value : null };
+    return {
+      liveKey: first.made.apiKey,
+      testKey: second.made.apiKey,
+      operatorToken: isMade ? token.value : null,
+    };
   } finally {
     await settingUp.close();
     await pool.end();
   }
 }
 
-/** One organisation on a new tenant of the demo ledger, whose contacts are made before its customers. */
+/** One organisation on a new tenant of the demo ledger. */
 export async function makeDemoOrganisation(
   settingUp: SettingUp,
   demoLedgerUrl: string,
   organisation: DemoOrganisation,
 ): Promise<MadeOrganisation> {
+  const { made, toSave } = await prepareDemoOrganisation(demoLedgerUrl, organisation);
+  await settingUp.save(toSave);
+  return made;
+}
+
+/** The tenant and its contacts are made, and everything else is ready to be saved. */
+async function prepareDemoOrganisation(
+  demoLedgerUrl: string,
+  organisation: DemoOrganisation,
+): Promise<{ readonly made: MadeOrganisation; readonly toSave: OrganisationToSave }> {
   const { name, livemode, timezone, currency } = organisation;
   const connection = await makeTenant(demoLedgerUrl, organisation);
   const now = new Date();
@@ -97,7 +113,7 @@ export async function makeDemoOrganisation(
   const organisationId = newId();
   const key = generateApiKey(livemode);
   const apiKeyId = newId();
-  await settingUp.save({
+  const toSave: OrganisationToSave = {
     settings: {
       id: organisationId,
       name,
@@ -118,8 +134,8 @@ export async function makeDemoOrganisation(
     plans: demoPlans(currency, now),
     charges: demoCharges(currency, now),
     customers,
-  });
-  return { organisationId, apiKeyId, apiKey: key.value, tenantId: connection.tenantId };
+  };
+  return { made: { organisationId, apiKeyId, apiKey: key.value, tenantId: connection.tenantId }, toSave };
 }
 
 async function makeTenant(demoLedgerUrl: string, organisation: DemoOrganisation): Promise<LedgerConnection> {
@@ -175,7 +191,8 @@ export function describeFirstData(
 ): string {
   const { baseUrl, adminUrl, temporalUiUrl } = where;
   const body = '{"customer_code":"ACME","plan_code":"team","units":10}';
-  const address = new URL(baseUrl).host;
+  // Over TLS the client and the server agree on HTTP/2 by themselves.
+  const priorKnowledge = new URL(baseUrl).protocol === "https:" ? "" : " --http2-prior-knowledge";
   return `
 Base URL      ${baseUrl}
 Admin URL     ${adminUrl}
@@ -198,9 +215,9 @@ Create a subscription, and read its invoice:
 
 The same over gRPC:
 
-  npx buf curl --protocol grpc --http2-prior-knowledge \\
+  npx buf curl --protocol grpc${priorKnowledge} \\
     -H 'Authorization: Bearer ${data.liveKey}' -H 'Idempotency-Key: second-try' \\
     -d '${body}' \\
-    http://${address}/billing.v1.SubscriptionService/CreateSubscription
+    ${baseUrl}/billing.v1.SubscriptionService/CreateSubscription
 `;
 }

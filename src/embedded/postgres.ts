@@ -57,6 +57,8 @@ const baseSettings: Readonly<Record<string, string>> = {
   max_connections: "200",
   shared_buffers: "128MB",
   fsync: "on",
+  // A new database has no statistics, and plans made without them read whole tables: the first analysis comes soon.
+  autovacuum_naptime: "5s",
   timezone: "UTC",
   log_timezone: "UTC",
   // The package ships no LLVM.

@@ -2,6 +2,7 @@
  * Everything that one command starts, in order: PostgreSQL and Temporal, migrations, demo ledger, API and worker.
  * What DATABASE_URL and TEMPORAL_ADDRESS name is used instead of an embedded part; with both set nothing embedded starts.
  */
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { migrate } from "../store/migrate.ts";
@@ -186,7 +187,16 @@ async function startTemporalPart(
   const namespace = env.TEMPORAL_NAMESPACE || "default";
   const make = () => startTemporal({ dataFile: plan.temporalFile, port, uiPort, namespace, searchAttributes, log });
   const { address, uiUrl } = await parts.start("Temporal", make, (part) => `${part.address}, Web UI ${part.uiUrl}`);
-  return { uiUrl, env: { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace } };
+  const profile = join(plan.dataFolder, "temporal", "profile.toml");
+  await writeFile(profile, "[profile.default]\n");
+  const own = { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace, TEMPORAL_CONFIG_FILE: profile };
+  return { uiUrl, env: { ...withoutOthersTemporal(env), ...own } };
+}
+
+/** The embedded server takes neither key nor TLS: what the environment, or a profile file, holds is meant for another one. */
+function withoutOthersTemporal(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const others = Object.keys(env).filter((name) => /^TEMPORAL_(API_KEY|TLS|PROFILE|GRPC_META|CLIENT_)/.test(name));
+  return Object.fromEntries(others.map((name) => [name, undefined]));
 }
 
 /** Waits for both even when one fails, so that a stop finds everything that was started. */

@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ServerHttp2Stream } from "node:http2";
+import type { GateHeaders } from "../rpc/gate.ts";
 
 /** A request of either HTTP version: the HTTP/2 compatibility object has the same members, and its stream beside. */
 export type HttpRequest = IncomingMessage & { readonly stream?: ServerHttp2Stream };
@@ -19,6 +20,8 @@ export interface Exchange {
   readonly path: string;
   /** What stands after the question mark, `""` where nothing does. */
   readonly query: string;
+  /** The two headers that the gate judges, with their repeats. */
+  readonly credentials: GateHeaders;
   /** The client waits for `100 Continue` before it sends its body. */
   readonly awaitsContinue: boolean;
   /** Milliseconds of the monotonic clock at the request's arrival. */

@@ -38,7 +38,7 @@ export function restHandler(
       if (match === null) throw unknownEndpoint(request, exchange);
       const { operation } = match.route;
       exchange.operation = operation.name;
-      const pass = await parts.pass(operation, credentialsOf(request), exchange.requestId, setHeader);
+      const pass = await parts.pass(operation, exchange.credentials, exchange.requestId, setHeader);
       exchange.organisationId = pass.caller.organisationId;
       exchange.apiKeyId = pass.caller.apiKeyId;
       const message = await readRequest(match, request, response, exchange);
@@ -83,13 +83,6 @@ function replaceHeader(headers: string[], name: string, value: string): void {
 function unknownEndpoint(request: HttpRequest, exchange: Exchange): RequestFault {
   // A path is told back only as far as a person would read it.
   return new RequestFault("unknown_endpoint", `There is no ${request.method} ${exchange.path.slice(0, 200)}`);
-}
-
-/** A repeated `Idempotency-Key` comes joined by a comma and a space, and is malformed for its space. */
-function credentialsOf(request: HttpRequest): { authorization: string | null; idempotencyKey: string | null } {
-  const { headers } = request;
-  const key = headers["idempotency-key"];
-  return { authorization: headers.authorization ?? null, idempotencyKey: typeof key === "string" ? key : null };
 }
 
 async function readRequest(

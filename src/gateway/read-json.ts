@@ -5,7 +5,14 @@
  */
 import assert from "node:assert/strict";
 import { isUtf8 } from "node:buffer";
-import { create, type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
+import {
+  create,
+  type DescEnumValue,
+  type DescField,
+  type DescMessage,
+  type Message,
+  ScalarType,
+} from "@bufbuild/protobuf";
 import {
   type Cursor,
   closeBrace,
@@ -49,12 +56,22 @@ const maxInt32 = 2_147_483_647;
 const minInt32 = -2_147_483_648;
 
 /**
+ * Which names and words the text uses: `contract` are those of REST (`plan_code`, `per_unit`, decimals also as numbers);
+ * `protobuf` those of its JSON mapping (`planCode` or `plan_code`, `PLAN_TYPE_PER_UNIT` or its number), which Connect speaks.
+ */
+export type JsonForm = "contract" | "protobuf";
+
+/**
  * Compiles the reader of a message: UTF-8 bytes in, the message out. Members named in `without` (those that the path
  * carries) are unknown in the body. Throws `RequestFault` `invalid_parameter` for whatever is not a JSON object of exactly
  * this shape; `param` is the path of the first fault, null where the body is no JSON object. decisions §1, step 6.
  */
-export function compileReader(message: DescMessage, without: readonly string[] = []): (body: Uint8Array) => Message {
-  const readMembers = compileMembers(message, without, 1);
+export function compileReader(
+  message: DescMessage,
+  without: readonly string[] = [],
+  form: JsonForm = "contract",
+): (body: Uint8Array) => Message {
+  const readMembers = compileMembers(message, without, 1, form);
   return (body) => {
     const text = decode(body);
     const cursor = cursorAt(text);
@@ -97,11 +114,16 @@ function compileMembers(
   message: DescMessage,
   without: readonly string[],
   depth: number,
+  form: JsonForm,
 ): (cursor: Cursor) => Message & Record<string, unknown> {
   assert(depth <= maxDepth, `${message.typeName} is nested too deeply`);
   const fields = message.fields.filter((field) => !without.includes(field.name));
   assert(fields.length <= maxMembers, `${message.typeName} has too many fields`);
-  const members = new Map(fields.map((field, index) => [jsonName(field), compileMember(field, index, depth)]));
+  const members = new Map<string, Member>();
+  for (const [index, field] of fields.entries()) {
+    const member = compileMember(field, index, depth, form);
+    for (const name of namesOf(field, form)) members.set(name, member);
+  }
 
   return (cursor) => {
     const value = create(message) as Message & Record<string, unknown>;
@@ -134,6 +156,11 @@ function compileMembers(
   };
 }
 
+/** Both names of a member are one member: given once each, it is given twice. */
+function namesOf(field: DescField, form: JsonForm): readonly string[] {
+  return form === "contract" ? [jsonName(field)] : [field.name, field.jsonName];
+}
+
 function refuseName(cursor: Cursor, name: string): never {
   if (name.length > longestToldName) {
     cursor.path[cursor.depth - 1] = `${name.slice(0, longestToldName).toWellFormed()}…`;
@@ -141,31 +168,31 @@ function refuseName(cursor: Cursor, name: string): never {
   return refuseValue(cursor, "is not a member of this request");
 }
 
-function compileMember(field: DescField, index: number, depth: number): Member {
+function compileMember(field: DescField, index: number, depth: number, form: JsonForm): Member {
   assert(!isInline(field), `${field}: an inline field has no meaning in a request`);
   const bit = 1 << index;
-  return { localName: field.localName, bit, nullable: isNullable(field), read: compileValue(field, depth) };
+  return { localName: field.localName, bit, nullable: isNullable(field), read: compileValue(field, depth, form) };
 }
 
-function compileValue(field: DescField, depth: number): ReadValue {
+function compileValue(field: DescField, depth: number, form: JsonForm): ReadValue {
   switch (field.fieldKind) {
     case "scalar":
-      return compileScalar(field, field.scalar);
+      return compileScalar(field, field.scalar, form);
     case "enum":
-      return compileEnum(field);
+      return compileEnum(field, form);
     case "message":
-      return compileObject(field.message, depth);
+      return compileObject(field.message, depth, form);
     case "list":
-      return compileList(field, depth);
+      return compileList(field, depth, form);
     case "map":
       return assert.fail(`${field}: maps are not part of the contract`);
   }
 }
 
-function compileScalar(field: DescField, scalar: ScalarType): ReadValue {
+function compileScalar(field: DescField, scalar: ScalarType, form: JsonForm): ReadValue {
   switch (scalar) {
     case ScalarType.STRING:
-      return allowsNumber(field) ? readStringOrNumber : readString;
+      return form === "contract" && allowsNumber(field) ? readStringOrNumber : readString;
     case ScalarType.INT32:
       return readInt32;
     case ScalarType.BOOL:
@@ -198,24 +225,27 @@ function readBoolean(cursor: Cursor): boolean {
   return refuseValue(cursor, "must be true or false");
 }
 
-function compileEnum(field: DescField & { readonly enum: NonNullable<DescField["enum"]> }): ReadValue {
-  // The zero value stands for unset: it has no word.
-  const values = field.enum.values.filter(({ number }) => number !== 0);
-  const numbers = new Map(values.map((value) => [enumJsonName(value), value.number]));
+function compileEnum(field: DescField & { readonly enum: NonNullable<DescField["enum"]> }, form: JsonForm): ReadValue {
+  // The zero value stands for unset: over REST it has no word.
+  const values = form === "contract" ? field.enum.values.filter(({ number }) => number !== 0) : field.enum.values;
+  const nameOf = (value: DescEnumValue) => (form === "contract" ? enumJsonName(value) : value.name);
+  const numbers = new Map(values.map((value) => [nameOf(value), value.number]));
   const expectation = `must be one of ${[...numbers.keys()].join(", ")}`;
-  return (cursor) => numbers.get(readString(cursor)) ?? refuseValue(cursor, expectation);
+  const readWord: ReadValue = (cursor) => numbers.get(readString(cursor)) ?? refuseValue(cursor, expectation);
+  if (form === "contract") return readWord;
+  return (cursor) => (cursor.text.charCodeAt(cursor.at) === quote ? readWord(cursor) : readInt32(cursor));
 }
 
-function compileObject(message: DescMessage, depth: number): ReadValue {
-  const readMembers = compileMembers(message, [], depth + 1);
+function compileObject(message: DescMessage, depth: number, form: JsonForm): ReadValue {
+  const readMembers = compileMembers(message, [], depth + 1, form);
   return (cursor) => {
     if (cursor.text.charCodeAt(cursor.at) !== openBrace) refuseValue(cursor, "must be an object");
     return readMembers(cursor);
   };
 }
 
-function compileList(field: DescField & { readonly fieldKind: "list" }, depth: number): ReadValue {
-  const readElement = compileElement(field, depth);
+function compileList(field: DescField & { readonly fieldKind: "list" }, depth: number, form: JsonForm): ReadValue {
+  const readElement = compileElement(field, depth, form);
   return (cursor) => {
     if (cursor.text.charCodeAt(cursor.at) !== openBracket) refuseValue(cursor, "must be an array");
     const elements: unknown[] = [];
@@ -237,13 +267,13 @@ function compileList(field: DescField & { readonly fieldKind: "list" }, depth: n
   };
 }
 
-function compileElement(field: DescField & { readonly fieldKind: "list" }, depth: number): ReadValue {
+function compileElement(field: DescField & { readonly fieldKind: "list" }, depth: number, form: JsonForm): ReadValue {
   switch (field.listKind) {
     case "message":
-      return compileObject(field.message, depth + 1);
+      return compileObject(field.message, depth + 1, form);
     case "enum":
-      return compileEnum(field);
+      return compileEnum(field, form);
     case "scalar":
-      return compileScalar(field, field.scalar);
+      return compileScalar(field, field.scalar, form);
   }
 }

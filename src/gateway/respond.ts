@@ -29,8 +29,7 @@ export function respond(
   if (request.complete || !hasBody(request)) {
     response.writeHead(status, headers).end(body, encoding);
   } else if (request.stream !== undefined) {
-    // The answer is whole, so the rest of the body is of no use: RFC 9113, 8.1.
-    response.once("finish", () => request.stream?.close(constants.NGHTTP2_NO_ERROR));
+    closeAfterAnswer(request);
     response.writeHead(status, headers).end(body, encoding);
   } else if (isDiscardable(request)) {
     // Node throws the rest away by itself once the response has ended.
@@ -40,6 +39,25 @@ export function respond(
     response.writeHead(status, headers).write(body, encoding);
     linger(request, response);
   }
+}
+
+/** How long a closed stream may linger here: a client that never ends its body would hold it as long as its session. */
+const closedStreamMs = 1_000;
+
+/**
+ * Over HTTP/2: once the answer is whole, the rest of a body is of no use, and the stream is closed (RFC 9113, 8.1). Node tells
+ * `finish` only when the stream has closed, so the last data is known by `wantTrailers`; the trailers still have to go out.
+ */
+export function closeAfterAnswer(request: HttpRequest): void {
+  const { stream } = request;
+  stream?.once("wantTrailers", () => {
+    setImmediate(() => {
+      // Its client has ended it meanwhile, and it closes by itself.
+      if (request.complete) return;
+      stream.close(constants.NGHTTP2_NO_ERROR);
+      setTimeout(() => stream.destroy(), closedStreamMs).unref();
+    });
+  });
 }
 
 /** A client that waits for `100 Continue` may leave its body out, so that nothing would tell where the next request begins. */

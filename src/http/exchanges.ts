@@ -6,11 +6,13 @@ import { errorEnvelope } from "../gateway/error-envelope.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../gateway/exchange.ts";
 import { responseHeaders } from "../gateway/handler.ts";
 import { hasBody } from "../gateway/read-body.ts";
-import { respond } from "../gateway/respond.ts";
+import { closeAfterAnswer, respond } from "../gateway/respond.ts";
+import { credentialsOf } from "./credentials.ts";
 import type { Answer } from "./own-paths.ts";
 import { refuseSocket } from "./refuse-socket.ts";
 import { newRequestId } from "./request-id.ts";
 import type { SlowBodies } from "./slow-bodies.ts";
+import type { UnreadAnswers } from "./unread-answers.ts";
 
 /** One finished request, for the log: nothing of its header, query or body. */
 export interface RequestLine {
@@ -41,6 +43,7 @@ export interface ExchangeParts {
   readonly log: (line: RequestLine) => void;
   readonly logFailure: (error: unknown, requestId: string) => void;
   readonly slowBodies: SlowBodies;
+  readonly unreadAnswers: UnreadAnswers;
   readonly isDraining: () => boolean;
 }
 
@@ -71,9 +74,11 @@ export function exchanges(
       refuseSocket(request.socket, 400);
       return;
     }
+    takeOriginForm(request);
     const exchange = begin(request, awaitsContinue);
     if (parts.isDraining() && response.stream === undefined) response.shouldKeepAlive = false;
     if (hasBody(request)) parts.slowBodies.watch(request, exchange.startedMs, isStream(exchange));
+    parts.unreadAnswers.watch(response);
     response.once("close", () => end(parts, request, response, exchange));
     // A fault of the connection is told by `close`; without a listener it would end the process.
     request.on("error", ignore);
@@ -89,6 +94,16 @@ function isWithoutHost(request: HttpRequest): boolean {
   return request.httpVersion === "1.1" && request.headers.host === undefined;
 }
 
+const schemeAndAuthority = /^https?:\/\/[^/?#]+/i;
+
+/** RFC 9112, 3.2.2: a server must accept the absolute form. Scheme and host decide nothing here, so the path alone is kept. */
+function takeOriginForm(request: HttpRequest): void {
+  const { url } = request;
+  if (url === undefined || url.startsWith("/") || request.stream !== undefined) return;
+  const rest = url.replace(schemeAndAuthority, "");
+  request.url = rest === "" || rest.startsWith("?") ? `/${rest}` : rest;
+}
+
 /** gRPC's own services (reflection) are the only ones to which a client sends more than one message. */
 function isStream(exchange: Exchange): boolean {
   return exchange.path.startsWith("/grpc.");
@@ -102,6 +117,7 @@ function begin(request: HttpRequest, awaitsContinue: boolean): Exchange {
     requestId: newRequestId(),
     path: path.startsWith("/api/v1/") ? path.slice("/api".length) : path,
     query: mark === -1 ? "" : url.slice(mark + 1),
+    credentials: credentialsOf(request),
     awaitsContinue,
     startedMs: performance.now(),
     operation: null,
@@ -139,11 +155,12 @@ function answer(
 /** The Connect library makes its own responses: what every response has is set before. */
 function connect(parts: ExchangeParts, request: HttpRequest, response: HttpResponse, exchange: Exchange): void {
   connectExchanges.set(request, exchange);
-  exchange.operation = exchange.path.slice(1);
   exchange.protocol = "connect";
   response.setHeader("Request-Id", exchange.requestId);
   response.setHeader("X-Content-Type-Options", "nosniff");
   if (exchange.awaitsContinue) response.writeContinue();
+  // A body that was read to its end has ended the client's side; any other would hold the stream.
+  if (!request.complete && hasBody(request)) closeAfterAnswer(request);
   try {
     parts.connect(request, response);
   } catch (error) {

@@ -17,6 +17,8 @@ export interface HttpLimits {
   readonly keepAliveMs: number;
   /** An HTTP/2 session on which nothing moves. Above the longest wait for an answer (15 s for the ledger). */
   readonly sessionIdleMs: number;
+  /** A whole answer that its client has not read by then ends the connection: it is held in memory so long. */
+  readonly unreadMs: number;
   /** All header fields of a request together, both versions. */
   readonly headerBytes: number;
   /** Open requests of one HTTP/2 session; Node's default is no limit. */
@@ -35,6 +37,7 @@ export const defaultLimits: HttpLimits = {
   slowestBytesPerSecond: 1_024,
   keepAliveMs: 65_000,
   sessionIdleMs: 60_000,
+  unreadMs: 30_000,
   headerBytes: 16_384,
   streamsPerSession: 100,
   connections: 10_000,

@@ -13,6 +13,8 @@ export type LedgerRefusalReason =
   | "wrong_status"
   | "duplicate_number"
   | "duplicate_contact"
+  | "contact_name_invalid"
+  | "contact_email_invalid"
   | "contact_inactive"
   | "account_invalid"
   | "tax_invalid"

@@ -4,7 +4,7 @@
  */
 
 import assert from "node:assert/strict";
-import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
+import type { DescMessage, DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import {
   type ConnectRouter,
   type ContextValues,
@@ -13,23 +13,28 @@ import {
   type HandlerContext,
   type ServiceImpl,
 } from "@connectrpc/connect";
-import type { ConnectNodeAdapterOptions } from "@connectrpc/connect-node";
+import { type ConnectNodeAdapterOptions, compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import type { CallOperation } from "./call.ts";
 import { type Caller, credentialIdOf, organisationIdOf, type Principal } from "./caller.ts";
-import type { Gate, Pass } from "./gate.ts";
+import type { Gate, GateHeaders, Pass, SetHeader } from "./gate.ts";
 import type { ServiceBinding } from "./implementation.ts";
 import { retellLibraryErrors } from "./library-faults.ts";
 import { type Operation, operationOf } from "./operation.ts";
 import { connectErrorOf, type Tell, type Told } from "./refusals.ts";
+import { checkJsonBodies } from "./strict-json.ts";
 import { answerWrongDoors } from "./wrong-doors.ts";
 
 /** What the port knows of a request, and what is noted here for the line of its log. */
 export interface RequestRecord {
   readonly requestId: string;
+  /** The headers that the gate judges, with their repeats, which the library does not show. */
+  readonly credentials: GateHeaders;
   organisationId: string | null;
   code: string | null;
   apiKeyId?: string | null;
   protocol?: string | null;
+  /** Noted once the method is found: a stranger's path must not become a label of the metrics. */
+  operation?: string | null;
 }
 
 /** Registers services that need no key (health, reflection). */
@@ -40,6 +45,8 @@ export interface ConnectParts<C extends Principal = Caller> {
   readonly gate: Gate<C>;
   readonly call: CallOperation<C>;
   readonly tell: Tell;
+  /** Compiles the strict check of a message's JSON, which throws a refusal: REST's, for protobuf's names. */
+  readonly checkJson: (message: DescMessage) => (body: Uint8Array) => void;
   /** The record that the port made for this request; its id is already in the response. */
   readonly recordOf: (request: object) => RequestRecord | undefined;
   readonly open?: readonly OpenRoutes[];
@@ -49,6 +56,9 @@ export interface ConnectParts<C extends Principal = Caller> {
 
 /** decisions §1, step 6: "Body over 1 MiB". A compressed one counts unpacked. */
 const readMaxBytes = 1024 * 1024;
+
+/** The library's own choice, named because JSON is unpacked here as well. */
+const compressions = [compressionGzip, compressionBrotli];
 
 /** Set for every request before anything else sees it. */
 const stateKey = createContextKey<CallState | null>(null);
@@ -79,12 +89,14 @@ export function connectRoutes<C extends Principal = Caller>(
 
   return {
     readMaxBytes,
+    acceptCompression: compressions,
     jsonOptions: { ignoreUnknownFields: false },
     ...(parts.shutdownSignal === undefined ? {} : { shutdownSignal: parts.shutdownSignal }),
     contextValues: (request) => newState(parts, request),
     requestGate: async (context) => {
       const state = stateOf(context.values);
       state.record.protocol = context.protocolName;
+      state.record.operation = `${context.service.typeName}/${context.method.name}`;
       const operation = operations.get(context.method);
       if (operation === undefined) return;
       retellLibraryErrors(
@@ -98,7 +110,7 @@ export function connectRoutes<C extends Principal = Caller>(
         },
       );
       try {
-        await admit(parts, operation, state, context.requestHeader, context.responseHeader);
+        await admit(parts, operation, state, context.responseHeader);
       } catch (error) {
         throw connectErrorOf(tell(state, error));
       }
@@ -108,11 +120,17 @@ export function connectRoutes<C extends Principal = Caller>(
       const own = router.handlers.length;
       for (const open of parts.open ?? []) open(router);
       answerWrongDoors(router.handlers, own, {
-        admit: async (method, values, request, response) => {
+        admit: async (method, values, response) => {
           const operation = operations.get(method);
-          if (operation !== undefined) await admit(parts, operation, stateOf(values), request, response);
+          if (operation !== undefined) await admit(parts, operation, stateOf(values), response);
         },
         tell: (values, error) => tell(stateOf(values), error),
+      });
+      checkJsonBodies(router.handlers, own, {
+        check: ({ input }) => parts.checkJson(input),
+        tell: (values, error) => connectErrorOf(tell(stateOf(values), error)),
+        compressions,
+        readMaxBytes,
       });
     },
   };
@@ -139,15 +157,12 @@ async function admit<C extends Principal>(
   { gate }: Pick<ConnectParts<C>, "gate">,
   operation: Operation,
   state: CallState,
-  request: Headers,
   response: Headers,
 ): Promise<void> {
   const { record } = state;
-  const credentials = {
-    authorization: request.get("Authorization"),
-    idempotencyKey: request.get("Idempotency-Key"),
-  };
-  const passed = await gate.pass(operation, credentials, record.requestId, (name, value) => response.set(name, value));
+  record.operation = operation.name;
+  const setHeader: SetHeader = (name, value) => response.set(name, value);
+  const passed = await gate.pass(operation, record.credentials, record.requestId, setHeader);
   state.pass = passed;
   record.organisationId = organisationIdOf(passed.caller);
   record.apiKeyId = credentialIdOf(passed.caller);

@@ -1,8 +1,9 @@
 /** Holds a parsed request against the rules of its proto file (buf.validate) and those of every text. decisions §1, step 6. */
 import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
 import type { Path } from "@bufbuild/protobuf/reflect";
-import { createValidator } from "@bufbuild/protovalidate";
+import { createValidator, type Violation } from "@bufbuild/protovalidate";
 import { Refusal } from "../domain/refusal.ts";
+import { sayPattern } from "./say-pattern.ts";
 import { compileTextRules, type TextFormats } from "./text-rules.ts";
 
 /** Throws `invalid_parameter` at the first fault, with the field's path as `param`: `charges.0.charge_code`. */
@@ -26,9 +27,16 @@ export function createValidate(schemas: readonly DescMessage[], formats: TextFor
     if (result.kind === "error") throw result.error;
     const violation = result.violations[0];
     const param = paramOf(violation?.field ?? []);
-    const said = violation?.message ?? "is invalid";
+    const said = messageOf(violation);
     throw new Refusal("invalid_parameter", param === null ? said : `${param}: ${said}`, param);
   };
+}
+
+/** The library's own words, but where they would show a regular expression. */
+function messageOf(violation: Violation | undefined): string {
+  const at = violation?.field.at(-1);
+  if (violation?.ruleId === "string.pattern" && at?.kind === "field") return sayPattern(at);
+  return violation?.message ?? "is invalid";
 }
 
 /**

@@ -12,12 +12,7 @@ import { connectErrorOf, type Told } from "./refusals.ts";
 /** How such a request is judged and told. */
 export interface WrongDoorParts {
   /** The gate, for methods that have one; throws its refusal. */
-  readonly admit: (
-    method: DescMethod,
-    values: ContextValues | undefined,
-    request: Headers,
-    response: Headers,
-  ) => Promise<void>;
+  readonly admit: (method: DescMethod, values: ContextValues | undefined, response: Headers) => Promise<void>;
   readonly tell: (values: ContextValues | undefined, error: unknown) => Told;
 }
 
@@ -33,7 +28,7 @@ export function answerWrongDoors(handlers: UniversalHandler[], count: number, pa
       }
       const header = new Headers();
       try {
-        await parts.admit(handler.method, request.contextValues, request.header, header);
+        await parts.admit(handler.method, request.contextValues, header);
       } catch (error) {
         return refuse(request, parts, null, header, error);
       }

@@ -59,6 +59,15 @@ const largestBatch = 64;
 /** One works in PostgreSQL while the other's answer is read here: half as many again as with one; a third only adds waits. */
 const statementsInFlight = 2;
 
+/**
+ * How long an admission is waited for. It takes a millisecond; behind a connection that has gone silent all requests of the
+ * process would wait, so it is given up long before other statements are.
+ */
+const admissionTimeoutMs = 3_000;
+
+/** More requests than can be judged in the time that their clients wait: one more is told that it cannot be answered now. */
+const mostWaiting = 10_000;
+
 interface AdmissionRow {
   ordinal: number;
   api_key_id: string;
@@ -102,11 +111,14 @@ export function createAccess(pool: Pick<pg.Pool, "query">, settings: AccessSetti
 
   const judge = async (batch: readonly Waiting[]): Promise<void> => {
     try {
-      const { rows } = await pool.query<AdmissionRow>({
+      // pg knows the limit of one query, its types do not.
+      const query: pg.QueryConfig & { readonly query_timeout: number } = {
+        query_timeout: admissionTimeoutMs,
         name: "admit_api_keys",
         text: "SELECT * FROM admit_api_keys($1::bytea[], $2::integer)",
         values: [batch.map(({ keyHash }) => Buffer.from(keyHash)), limit],
-      });
+      };
+      const { rows } = await pool.query<AdmissionRow>(query);
       settings.onBatch?.(batch.length);
       const byOrdinal = new Map(rows.map((row) => [row.ordinal, row]));
       for (const [index, { resolve }] of batch.entries()) resolve(readAdmission(byOrdinal.get(index + 1), limit));
@@ -118,6 +130,10 @@ export function createAccess(pool: Pick<pg.Pool, "query">, settings: AccessSetti
   return {
     admit: (keyHash) =>
       new Promise((resolve, reject) => {
+        if (waiting.length >= mostWaiting) {
+          reject(Object.assign(new Error("too many requests wait to be admitted"), { code: "53300" }));
+          return;
+        }
         waiting.push({ keyHash, resolve, reject });
         next();
       }),
@@ -157,7 +173,7 @@ const unreachableCodes = new Set([
 
 /** What pg says, without a code, where a connection cannot be had or breaks. */
 const unreachableMessages =
-  /timeout exceeded when trying to connect|Connection terminated|Cannot use a pool after calling end/;
+  /timeout exceeded when trying to connect|Connection terminated|Cannot use a pool after calling end|Query read timeout/;
 
 /** Whether an error says that the database could not be reached or was lost, as against one that it answered. */
 export function isDatabaseUnreachable(error: unknown): boolean {

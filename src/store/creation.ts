@@ -139,8 +139,8 @@ WITH organisation AS (
 SELECT count(*)::int AS saved FROM subscription`;
 
 /**
- * Writes a decided creation, all of it or nothing. Numbers are taken in the same statement, so that none is skipped; rows
- * of the catalogue are held by their foreign keys. Spec: Idempotency (derived identity); decisions §6 (reserved numbers).
+ * Writes a decided creation, all of it or nothing. Numbers are taken in the same statement, so that none is skipped; the
+ * organisation is held as it was judged, so that nothing is raised after Setup Mode was switched on. Spec: Idempotency (derived identity); decisions §6 (reserved numbers).
  */
 export async function saveCreation(
   pool: pg.Pool,

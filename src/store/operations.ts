@@ -135,101 +135,16 @@ async function take<T extends TakenRow>(
   };
 }
 
-/** What becomes of a taken operation. Times are from now. */
-export type Settlement =
-  | {
-      readonly kind: "invoice_done";
-      readonly operationId: string;
-      readonly ledgerId: string;
-      readonly status: string;
-      readonly total: string;
-      readonly amountDue: string;
-      readonly sent: boolean;
-    }
-  | { readonly kind: "contact_done"; readonly operationId: string; readonly ledgerId: string }
-  | { readonly kind: "refused"; readonly operationId: string; readonly reason: string; readonly message: string }
-  /** Nothing was sent, or it is known that nothing was made: to be sent again after `delayMs`. */
-  | {
-      readonly kind: "again";
-      readonly operationId: string;
-      readonly delayMs: number;
-      readonly countsAsAttempt: boolean;
-      readonly reason: string;
-    }
-  /** The answer was lost: to be looked up after `delayMs`, when the first request can no longer take effect. */
-  | { readonly kind: "uncertain"; readonly operationId: string; readonly delayMs: number; readonly reason: string };
-
-const settleText = `
-WITH result AS (
-  SELECT * FROM jsonb_to_recordset($2) AS r(operation_id uuid, state text, reason text, message text, delay_ms bigint,
-    uncount int, ledger_id text, status text, total numeric, amount_due numeric, sent boolean)
-), op AS (
-  UPDATE operations o SET state = r.state, reason = r.reason, message = coalesce(r.message, o.message),
-    attempts = o.attempts - r.uncount,
-    not_before = CASE WHEN r.state = 'ready' THEN now() + r.delay_ms * interval '1 millisecond' ELSE o.not_before END,
-    lease_until = CASE WHEN r.state = 'uncertain' THEN now() + r.delay_ms * interval '1 millisecond' END,
-    settled_at = CASE WHEN r.state IN ('done', 'refused') THEN now() END
-  FROM result r WHERE o.organisation_id = $1 AND o.id = r.operation_id AND o.state IN ('sending', 'uncertain')
-  RETURNING o.id, o.kind, o.invoice_id, o.customer_id, r.state, r.message, r.ledger_id, r.status, r.total, r.amount_due, r.sent
-), invoice AS (
-  UPDATE invoices i SET status = coalesce(op.status, 'not_in_external'), ledger_invoice_id = coalesce(op.ledger_id, i.ledger_invoice_id),
-    total = coalesce(op.total, i.total), amount_due = coalesce(op.amount_due, i.amount_due), sent = coalesce(op.sent, i.sent),
-    sync_error = CASE WHEN op.state = 'refused' THEN op.message END
-  FROM op WHERE i.organisation_id = $1 AND i.id = op.invoice_id AND op.state IN ('done', 'refused') AND i.status = 'scheduled'
-), customer AS (
-  UPDATE customers c SET ledger_contact_id = op.ledger_id
-  FROM op WHERE c.organisation_id = $1 AND c.id = op.customer_id AND op.state = 'done'
-), dropped AS (
-  DELETE FROM customers c USING op
-  WHERE c.organisation_id = $1 AND c.id = op.customer_id AND op.state = 'refused' AND c.ledger_contact_id IS NULL
-)
-SELECT pg_notify('${outcomesChannel}', string_agg(id::text, ',')) FROM op HAVING count(*) > 0`;
-
-/** Writes what became of taken operations and their documents, in one statement, and tells those who wait. */
-export async function settleOperations(
-  pool: pg.Pool,
-  organisationId: string,
-  settlements: readonly Settlement[],
-): Promise<void> {
-  if (settlements.length === 0) return;
-  const records = JSON.stringify(settlements.map(settlementRecord));
-  await pool.query({ name: "settle_operations", text: settleText, values: [organisationId, records] });
-}
-
-function settlementRecord(settlement: Settlement): object {
-  const record = { operation_id: settlement.operationId, delay_ms: 0, uncount: 0 };
-  switch (settlement.kind) {
-    case "invoice_done": {
-      const { ledgerId, status, total, amountDue, sent } = settlement;
-      return { ...record, state: "done", ledger_id: ledgerId, status, total, amount_due: amountDue, sent };
-    }
-    case "contact_done":
-      return { ...record, state: "done", ledger_id: settlement.ledgerId };
-    case "refused":
-      return { ...record, state: "refused", reason: settlement.reason, message: settlement.message };
-    case "again":
-      return {
-        ...record,
-        state: "ready",
-        reason: settlement.reason,
-        delay_ms: settlement.delayMs,
-        uncount: settlement.countsAsAttempt ? 0 : 1,
-      };
-    case "uncertain":
-      return { ...record, state: "uncertain", reason: settlement.reason, delay_ms: settlement.delayMs };
-  }
-}
-
 /** Puts off everything of an organisation that is ready, and tells those who wait: its connection is paused. */
-export async function putOff(pool: pg.Pool, organisationId: string, until: Date, reason: string): Promise<void> {
+export async function putOff(pool: pg.Pool, organisationId: string, pauseMs: number, reason: string): Promise<void> {
   await pool.query({
     name: "put_off_operations",
-    text: `WITH op AS (
-        UPDATE operations SET not_before = $2, reason = $3
-        WHERE organisation_id = $1 AND state = 'ready' AND not_before < $2 RETURNING id
+    text: `WITH until AS (SELECT now() + $2 * interval '1 millisecond' AS instant), op AS (
+        UPDATE operations SET not_before = until.instant, reason = $3 FROM until
+        WHERE organisation_id = $1 AND state = 'ready' AND not_before < until.instant RETURNING id
       ), parts AS (SELECT id, (row_number() OVER () - 1) / 100 AS part FROM op)
       SELECT pg_notify('${outcomesChannel}', ids) FROM (SELECT string_agg(id::text, ',') AS ids FROM parts GROUP BY part) p`,
-    values: [organisationId, until, reason],
+    values: [organisationId, pauseMs, reason],
   });
 }
 
@@ -241,7 +156,8 @@ export async function readWaiting(
   const { rows } = await pool.query<{ waiting: number; next_in_ms: number | null }>({
     name: "read_waiting",
     text: `SELECT count(*)::int AS waiting,
-        greatest(0, ceil(1000 * extract(epoch FROM min(CASE WHEN state = 'ready' THEN not_before ELSE lease_until END) - now())))::float8 AS next_in_ms
+        CASE WHEN count(*) > 0 THEN greatest(0, ceil(1000 * extract(epoch FROM
+          min(CASE WHEN state = 'ready' THEN not_before ELSE lease_until END) - now())))::float8 END AS next_in_ms
       FROM operations WHERE organisation_id = $1 AND state IN ('ready', 'sending', 'uncertain')`,
     values: [organisationId],
   });

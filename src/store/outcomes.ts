@@ -29,29 +29,45 @@ export interface Watch {
   stop(): void;
 }
 
-/** The channel. The payload is operation ids, comma-separated: at most 100 of 36 characters, under the 8,000 bytes allowed. */
+/**
+ * The channel. The payload is operation ids, comma-separated, those that are done with `doneMark` before them: at most 200
+ * (four groups of 50) of 37 characters, under the 8,000 bytes allowed.
+ */
 export const outcomesChannel = "operation_outcomes";
+
+/** Says of an operation that it is done, so that its waiter need not ask: most are, and each question is a round trip. */
+export const doneMark = "+";
 
 /** How long until a lost connection is tried again: long enough not to hammer a server that restarts. */
 const reconnectMs = 500;
+
+/** How long a connection may take to come about. */
+const connectTimeoutMs = 3_000;
 
 /** How often waiting callers look for themselves: covers what was told while the connection was lost. */
 const lookMs = 2_000;
 
 /** Outcomes over one connection of its own (LISTEN needs a session) and `pool` for look-ups. */
 export function createOutcomes(databaseUrl: string, pool: pg.Pool, onError: (error: Error) => void): Outcomes {
-  const watchers = new Map<string, Set<() => void>>();
-  const wake = (id: string) => {
-    for (const watcher of watchers.get(id) ?? []) watcher();
+  const watchers: Watchers = new Map();
+  const wake = (id: string, isDone: boolean) => {
+    for (const watcher of watchers.get(id) ?? []) watcher(id, isDone);
   };
   let closed = false;
   let client: pg.Client | null = null;
   const listen = async (): Promise<void> => {
     if (closed) return;
-    const next = new pg.Client({ connectionString: databaseUrl, application_name: "outcomes", keepAlive: true });
+    const next = new pg.Client({
+      connectionString: databaseUrl,
+      application_name: "outcomes",
+      keepAlive: true,
+      connectionTimeoutMillis: connectTimeoutMs,
+    });
     const lost = (error?: Error) => {
       if (client !== next) return;
       client = null;
+      // Connected, perhaps, and of no use (a standby refuses to LISTEN): it must not be left open.
+      void next.end().catch(() => undefined);
       if (error !== undefined) onError(error);
       setTimeout(listen, reconnectMs).unref();
     };
@@ -59,7 +75,10 @@ export function createOutcomes(databaseUrl: string, pool: pg.Pool, onError: (err
     next.on("error", lost);
     next.on("end", () => lost());
     next.on("notification", ({ payload }) => {
-      for (const id of (payload ?? "").split(",")) wake(id);
+      for (const told of (payload ?? "").split(",")) {
+        const isDone = told.startsWith(doneMark);
+        wake(isDone ? told.slice(doneMark.length) : told, isDone);
+      }
     });
     try {
       await next.connect();
@@ -68,7 +87,7 @@ export function createOutcomes(databaseUrl: string, pool: pg.Pool, onError: (err
       lost(error instanceof Error ? error : new Error(String(error)));
       return;
     }
-    for (const id of watchers.keys()) wake(id);
+    for (const id of watchers.keys()) wake(id, false);
   };
   void listen();
   return {
@@ -82,12 +101,17 @@ export function createOutcomes(databaseUrl: string, pool: pg.Pool, onError: (err
   };
 }
 
-function startWatch(pool: pg.Pool, watchers: Map<string, Set<() => void>>, operationIds: readonly string[]): Watch {
+/** Those who are told of an operation, by its id. */
+type Watchers = Map<string, Set<(id: string, isDone: boolean) => void>>;
+
+function startWatch(pool: pg.Pool, watchers: Watchers, operationIds: readonly string[]): Watch {
   // A wake-up before anybody sleeps is remembered.
   let woken = false;
   let resume: (() => void) | null = null;
-  const watcher = () => {
+  const open = new Set(operationIds);
+  const watcher = (id: string, isDone: boolean) => {
     woken = true;
+    if (isDone) open.delete(id);
     resume?.();
   };
   for (const id of operationIds) watchers.set(id, (watchers.get(id) ?? new Set()).add(watcher));
@@ -112,6 +136,7 @@ function startWatch(pool: pg.Pool, watchers: Map<string, Set<() => void>>, opera
       for (;;) {
         await sleep(Math.max(0, Math.min(lookMs, untilMs - Date.now())));
         woken = false;
+        if (open.size === 0) return operationIds.map((id) => ({ id, state: "done", reason: null, message: null }));
         const { outcomes, decided } = await readOutcomes(pool, organisationId, operationIds, untilMs);
         if (decided || Date.now() >= untilMs) return outcomes;
       }

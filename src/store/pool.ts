@@ -12,6 +12,12 @@ export interface PoolSettings {
 /** A statement that runs longer than this is broken off: every one of ours takes milliseconds. */
 const statementTimeoutMs = 10_000;
 
+/**
+ * How long an answer is waited for: a connection may stay open and silent (a partition, a failover), and the server's own
+ * time limit never reaches us then. A little longer than that one, so that its clear error comes first.
+ */
+const queryTimeoutMs = 12_000;
+
 /** How long a request waits for a free connection or a new one before it is told that the database cannot be reached. */
 const connectTimeoutMs = 3_000;
 
@@ -32,6 +38,8 @@ export function createPool(settings: PoolSettings, onError: (error: Error) => vo
     application_name: settings.name,
     connectionTimeoutMillis: connectTimeoutMs,
     statement_timeout: statementTimeoutMs,
+    query_timeout: queryTimeoutMs,
+    keepAlive: true,
     // A transaction left open by a lost client would hold its row locks for ever.
     idle_in_transaction_session_timeout: statementTimeoutMs,
     types,

@@ -1,6 +1,6 @@
 /**
- * Making organisations with what belongs to them: settings, ledger connection, a key, catalogue, customers. All of one
- * organisation is one transaction. Ordinary writes, through Prisma.
+ * Making organisations with what belongs to them: settings, ledger connection, a key, catalogue, customers. What is made
+ * together is one transaction. Ordinary writes, through Prisma.
  */
 import { PrismaPg } from "@prisma/adapter-pg";
 import type pg from "pg";
@@ -35,8 +35,8 @@ export interface OrganisationToSave {
 export interface SettingUp {
   /** Whether there is any organisation at all. */
   isEmpty(): Promise<boolean>;
-  /** Refuses (`invalid_parameter`) a plan that could not be priced. */
-  save(organisation: OrganisationToSave): Promise<void>;
+  /** All of them in one transaction. Refuses (`invalid_parameter`) a plan that could not be priced. */
+  save(...organisations: readonly OrganisationToSave[]): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -48,9 +48,11 @@ export function createSettingUp(pool: pg.Pool, sealing: Sealing): SettingUp {
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
   return {
     isEmpty: async () => (await prisma.organisation.count()) === 0,
-    save: async (organisation) => {
-      for (const plan of organisation.plans) checkPlanPrices(plan);
-      await prisma.$transaction((client) => saveAll(client as PrismaClient, sealing, organisation));
+    save: async (...organisations) => {
+      for (const plan of organisations.flatMap(({ plans }) => plans)) checkPlanPrices(plan);
+      await prisma.$transaction(async (client) => {
+        for (const organisation of organisations) await saveAll(client as PrismaClient, sealing, organisation);
+      });
     },
     close: () => prisma.$disconnect(),
   };

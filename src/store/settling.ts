@@ -7,21 +7,22 @@ import {
   type InvoiceToSend,
   putOff,
   readWaiting,
-  type Settlement,
-  settleOperations,
   type Taken,
   takeContacts,
   takeInvoices,
 } from "./operations.ts";
 import type { Sealing } from "./sealing.ts";
+import { type Settlement, settleOperations } from "./settle-operations.ts";
 
 /** What settling asks of one organisation's data. */
 export interface SettlingScope {
   readonly organisationId: string;
   /** The connection with its secret opened, or null where there is none. */
   connection(): Promise<ConnectionState | null>;
-  /** Pauses every call of the connection, and puts off what waits; callers are told. */
+  /** Pauses every call of the connection. */
   pause(pauseMs: number, reason: string): Promise<void>;
+  /** Puts off what is ready to be sent; callers are told. */
+  putOff(pauseMs: number, reason: string): Promise<void>;
   takeContacts(leaseMs: number): Promise<Taken<ContactToSend>>;
   takeInvoices(leaseMs: number): Promise<Taken<InvoiceToSend>>;
   findImported(contactIds: readonly string[]): Promise<ReadonlySet<string>>;
@@ -37,10 +38,8 @@ export function createSettling(pool: pg.Pool, sealing: Sealing): OpenSettling {
   return (organisationId) => ({
     organisationId,
     connection: () => readConnection(pool, sealing, organisationId),
-    pause: async (pauseMs, reason) => {
-      await pauseConnection(pool, organisationId, pauseMs, reason);
-      await putOff(pool, organisationId, new Date(Date.now() + pauseMs), reason);
-    },
+    pause: (pauseMs, reason) => pauseConnection(pool, organisationId, pauseMs, reason),
+    putOff: (pauseMs, reason) => putOff(pool, organisationId, pauseMs, reason),
     takeContacts: (leaseMs) => takeContacts(pool, organisationId, leaseMs),
     takeInvoices: (leaseMs) => takeInvoices(pool, organisationId, leaseMs),
     findImported: (contactIds) => findImported(pool, organisationId, contactIds),

@@ -40,7 +40,11 @@ export function startDispatcher(
       try {
         const neglected = new Set(await findNeglected(graceMs));
         for (const organisationId of wokenAt.keys()) if (!neglected.has(organisationId)) wokenAt.delete(organisationId);
-        for (const organisationId of neglected) await wake(organisationId);
+        for (const organisationId of neglected) {
+          // With Temporal out of reach each one takes seconds: a stop must not wait for all of them.
+          if (stopped) return;
+          await wake(organisationId);
+        }
       } catch (error) {
         onError(error);
       }

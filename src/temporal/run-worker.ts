@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { loadClientConnectConfig } from "@temporalio/envconfig";
 import { DefaultLogger, NativeConnection, Runtime, Worker } from "@temporalio/worker";
 import type { TemporalClient } from "./connect.ts";
+import { beating } from "./heartbeats.ts";
 import { ensureSearchAttributes } from "./search-attributes.ts";
 
 /** The part of a process's log that a worker writes to. */
@@ -50,6 +51,7 @@ export async function runWorker(temporal: TemporalClient, settings: WorkerSettin
     taskQueue: settings.taskQueue,
     workflowBundle: { codePath: bundle },
     activities: settings.activities,
+    interceptors: { activity: [beating] },
     shutdownGraceTime: graceMs,
   });
   const done = worker.run().finally(() => connection.close());

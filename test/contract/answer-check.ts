@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
+import { retriedCodes } from "../../tools/openapi/errors.ts";
 
 /** A JSON object of the document. */
 export type Json = { readonly [name: string]: unknown };
@@ -31,16 +32,35 @@ export function answerFaults(verb: string, path: string, answer: Answer): string
   if (operation === undefined) return [`the document has no operation ${verb} ${path}`];
   const response = at(operation, "responses", String(answer.status));
   if (response === undefined) return [`${verb} ${path} has no documented answer ${answer.status}`];
-  return [...headerFaults(response, answer.headers), ...bodyFaults(response, answer.body)];
+  return [...headerFaults(response, answer), ...bodyFaults(response, answer.body)];
 }
 
-function headerFaults(response: Json, headers: Readonly<Record<string, string>>): string[] {
-  const documented = new Set(Object.keys(at(response, "headers") ?? {}).map((name) => name.toLowerCase()));
-  const ours = Object.keys(headers).filter((name) => /^(request-id|ratelimit-|retry-after|idempotent-)/.test(name));
+/** What of the headers is ours, and so has to be documented. */
+const ownHeader = /^(request-id|ratelimit-|retry-after|idempotent-|www-authenticate)/;
+
+function headerFaults(response: Json, { headers, body }: Answer): string[] {
+  const documented = Object.entries(at(response, "headers") ?? {}).map(
+    ([name, reference]) => [name, resolve((reference as { $ref: string }).$ref)] as const,
+  );
+  const names = new Set(documented.map(([name]) => name.toLowerCase()));
+  const code = at(body as Json, "error")?.code;
+  const waits = typeof code === "string" && retriedCodes.has(code) ? ["Retry-After"] : [];
+  const required = [...documented.filter(([, header]) => header.required === true).map(([name]) => name), ...waits];
   return [
-    ...(headers["request-id"] === undefined ? ["the header Request-Id is missing"] : []),
-    ...ours.filter((name) => !documented.has(name)).map((name) => `the header ${name} is not documented here`),
+    ...required.filter((name) => headers[name.toLowerCase()] === undefined).map((name) => `no header ${name}`),
+    ...Object.keys(headers)
+      .filter((name) => ownHeader.test(name) && !names.has(name))
+      .map((name) => `the header ${name} is not documented here`),
+    ...documented.flatMap(([name, header]) => valueFaults(name, header, headers[name.toLowerCase()])),
   ];
+}
+
+/** Headers are text: where the document says a number, the text must be one. */
+function valueFaults(name: string, header: Json, value: string | undefined): string[] {
+  if (value === undefined) return [];
+  const schema = at(header, "schema") ?? {};
+  const read = schema.type === "integer" && /^\d+$/.test(value) ? Number(value) : value;
+  return schemaFaults(schema, read).map((fault) => `the header ${name}: ${fault}`);
 }
 
 function bodyFaults(response: Json, body: unknown): string[] {

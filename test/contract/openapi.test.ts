@@ -74,17 +74,33 @@ describe.each(named)("%s", (_name, { verb, path, object }) => {
 
   test("has examples of its failures that the error schema accepts, each under its own status", () => {
     const failures = responses.filter(([code]) => code >= "300");
-    expect(failures.map(([code]) => code)).toEqual(expect.arrayContaining(["401", "404", "422", "429", "500"]));
+    expect(failures.map(([code]) => code)).toEqual(expect.arrayContaining(["401", "404", "422", "429", "500", "502"]));
     for (const [status, response] of failures) {
       for (const [code, example] of Object.entries(
         at(response as Json, "content", "application/json", "examples") ?? {},
       )) {
         const body = resolve((example as { $ref: string }).$ref).value;
-        expect(answerFaults(verb, path, { status: Number(status), headers: { "request-id": "r" }, body })).toEqual([]);
+        const headers = headersOf(code);
+        expect(answerFaults(verb, path, { status: Number(status), headers, body })).toEqual([]);
+        // Each of these headers is told, and is missed where it is not there.
+        for (const name of Object.keys(headers)) {
+          const { [name]: _, ...others } = headers;
+          const faults = answerFaults(verb, path, { status: Number(status), headers: others, body });
+          expect(faults.map((fault) => fault.toLowerCase())).toEqual([`no header ${name}`]);
+        }
         expect(refusals[code as keyof typeof refusals].status).toBe(Number(status));
         expect(body).toMatchObject({ error: { code, type: refusals[code as keyof typeof refusals].type } });
       }
     }
+  });
+
+  test("tells of a bad key, a full minute and an unreachable database with the header that the client needs", () => {
+    const headersAt = (status: string) => Object.keys(at(object, "responses", status, "headers") ?? {});
+    expect(headersAt("401")).toEqual(["Request-Id", "WWW-Authenticate"]);
+    for (const status of ["429", "502"]) expect(headersAt(status)).toContain("Retry-After");
+    expect(at(object, "responses", "502")?.description).toContain("`temporarily_unavailable`");
+    const others = ["403", "404", "422", "500"].flatMap(headersAt);
+    expect(others.filter((name) => name === "Retry-After" || name === "WWW-Authenticate")).toEqual([]);
   });
 
   test("has a request example that its schema accepts, and refuses an unknown member", () => {
@@ -103,6 +119,17 @@ describe.each(named)("%s", (_name, { verb, path, object }) => {
     }
   });
 });
+
+/** The headers that a refusal with this code cannot be without. */
+function headersOf(code: string): Record<string, string> {
+  return {
+    "request-id": "r",
+    ...(code === "invalid_api_key" ? { "www-authenticate": "Bearer" } : {}),
+    ...(["rate_limited", "request_in_progress", "temporarily_unavailable"].includes(code)
+      ? { "retry-after": "1" }
+      : {}),
+  };
+}
 
 /** Every schema below `value`, through references, that carries examples. */
 function schemasIn(value: unknown, seen = new Set<string>()): Json[] {

@@ -86,6 +86,39 @@ describe("a slow client is ended", () => {
   });
 });
 
+describe("a client that does not read its answer is ended", () => {
+  test("over HTTP/2, where its window is closed", async () => {
+    const unread = await startPort(() => ({ organisation, subscription }), {
+      openapi: { text: "x".repeat(200_000), etag: '"x"' },
+      limits: { unreadMs: 200, checkEveryMs: 25 },
+    });
+    const session = connectHttp2(`http://127.0.0.1:${unread.port}`, { settings: { initialWindowSize: 0 } });
+    session.on("error", () => {});
+    const closed = new Promise<void>((resolve) => session.once("close", () => resolve()));
+    for (let index = 0; index < 10; index += 1) {
+      session
+        .request({ ":path": "/v1/openapi.json" })
+        .on("error", () => {})
+        .end();
+    }
+    await closed;
+    await unread.stop({ graceMs: 0 });
+  });
+
+  test("over HTTP/1.1, where it takes nothing from its socket", async () => {
+    const unread = await startPort(() => ({ organisation, subscription }), {
+      openapi: { text: "x".repeat(20_000_000), etag: '"x"' },
+      limits: { unreadMs: 200, checkEveryMs: 25 },
+    });
+    const socket = connectTcp({ port: unread.port, host: "127.0.0.1" }).on("error", () => {});
+    socket.write("GET /v1/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n");
+    socket.pause();
+    await expect.poll(() => unread.lines).toMatchObject([{ path: "/v1/openapi.json", answered: false }]);
+    socket.destroy();
+    await unread.stop({ graceMs: 0 });
+  });
+});
+
 describe("an oversized request is refused", () => {
   test("by the length it announces, before a byte of its body is sent", async () => {
     const { socket, closed } = open(patient);

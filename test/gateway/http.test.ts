@@ -11,8 +11,10 @@ import {
 } from "@connectrpc/connect-node";
 import { afterEach, describe, expect, test } from "vitest";
 import { OrganisationService } from "../../src/gen/proto/billing/v1/organisation_pb.ts";
-import { exchangeOf } from "../../src/http/exchanges.ts";
+import { exchangeOf, type RequestLine } from "../../src/http/exchanges.ts";
 import type { HttpParts } from "../../src/http.ts";
+import { createMetrics } from "../../src/metrics.ts";
+import { createRequestObserver } from "../../src/rpc/observe.ts";
 import { type Answer, startPort, type TestPort } from "./port-for-test.ts";
 import { certificate } from "./tls-for-test.ts";
 
@@ -113,6 +115,25 @@ describe("in cleartext", () => {
       const response = await fetch(base + path);
       expect([response.status, response.headers.has("x-request")]).toEqual([404, false]);
     }
+  });
+
+  test("a procedure that nobody has adds no series to the metrics, whatever strangers call it", async () => {
+    const metrics = createMetrics();
+    const lines: RequestLine[] = [];
+    const observe = createRequestObserver({ log: { info: () => undefined }, requests: metrics.requests });
+    const { base } = await open({
+      connect: connectHandler,
+      log: (line) => {
+        observe(line);
+        lines.push(line);
+      },
+    });
+    const series = async () => (await metrics.registry.metrics()).match(/^billing_request_duration_seconds_count.*$/gm);
+    for (const path of ["/evil.v1/Method1", "/evil.v1/Method2", "/evil.v1.Service/Method3"]) {
+      await fetch(base + path, { method: "POST" });
+    }
+    await expect.poll(() => lines.length).toBe(3);
+    expect(await series()).toEqual([expect.stringMatching(/operation="unknown",.*\} 3$/)]);
   });
 
   test("a procedure asked for without a host is an error of one request, not of the process", async () => {

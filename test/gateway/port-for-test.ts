@@ -7,6 +7,7 @@ import { Refusal } from "../../src/domain/refusal.ts";
 import { type GatewayParts, restHandler } from "../../src/gateway/handler.ts";
 import { compileRoutes } from "../../src/gateway/routes.ts";
 import { ChargeService, PlanService } from "../../src/gen/proto/billing/v1/catalogue_pb.ts";
+import { CreditNoteService } from "../../src/gen/proto/billing/v1/credit_notes_pb.ts";
 import { CustomerService } from "../../src/gen/proto/billing/v1/customers_pb.ts";
 import { InvoiceService } from "../../src/gen/proto/billing/v1/invoices_pb.ts";
 import { OrganisationService } from "../../src/gen/proto/billing/v1/organisation_pb.ts";
@@ -26,6 +27,7 @@ export const services: readonly DescService[] = [
   ChargeService,
   SubscriptionService,
   InvoiceService,
+  CreditNoteService,
   UsageService,
 ];
 

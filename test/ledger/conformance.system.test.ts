@@ -71,7 +71,7 @@ describe.each(Object.entries(connectors))("%s", (_kind, connect) => {
       "duplicate_contact",
       "ok",
       "duplicate_contact",
-      "validation",
+      "contact_name_invalid",
     ]);
   });
 

@@ -64,7 +64,12 @@ describe.each(protocols)("over %s", (protocol) => {
     expect(response?.get("Request-Id")).toBe("request-1");
     expect(response?.get("Idempotent-Replayed")).toBeNull();
     expect(server.records).toEqual([
-      expect.objectContaining({ organisationId, code: null, protocol: protocol.split(" ")[0] }),
+      expect.objectContaining({
+        organisationId,
+        code: null,
+        protocol: protocol.split(" ")[0],
+        operation: "billing.v1.SubscriptionService/CreateSubscription",
+      }),
     ]);
   });
 
@@ -209,6 +214,7 @@ describe("a request that no protocol takes", () => {
     expect([unknown.status, unknown.detail?.code]).toEqual([401, "invalid_api_key"]);
     const known = await post("{}", { "Content-Type": "text/plain" });
     expect([known.status, known.detail?.code]).toEqual([415, "invalid_parameter"]);
+    expect(server.records[1]?.operation).toBe("billing.v1.SubscriptionService/CreateSubscription");
     expect(known.response.headers.get("RateLimit-Limit")).toBe("120");
   });
 

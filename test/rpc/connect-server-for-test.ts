@@ -3,8 +3,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { createServer as createHttp2Server, type ServerHttp2Session } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { Refusal } from "../../src/domain/refusal.ts";
+import { jsonCheck } from "../../src/gateway/check-json.ts";
 import { InvoiceService } from "../../src/gen/proto/billing/v1/invoices_pb.ts";
 import { SubscriptionService } from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
+import { credentialsOf } from "../../src/http/credentials.ts";
 import { createCall } from "../../src/rpc/call.ts";
 import { createGate } from "../../src/rpc/gate.ts";
 import { healthRoutes } from "../../src/rpc/health.ts";
@@ -74,6 +77,7 @@ export async function startServer(settings: ServerSettings): Promise<TestServer>
         observe: observeCall,
         implementations: bindings,
       }),
+      checkJson: jsonCheck(({ code, message, param }) => new Refusal(code, message, param)),
       tell: createTell((error) => failures.push(error)),
       recordOf: (request) => recordByRequest.get(request),
       open: [
@@ -88,7 +92,12 @@ export async function startServer(settings: ServerSettings): Promise<TestServer>
     }),
   );
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
-    const record: RequestRecord = { requestId: `request-${records.length + 1}`, organisationId: null, code: null };
+    const record: RequestRecord = {
+      requestId: `request-${records.length + 1}`,
+      credentials: credentialsOf(request),
+      organisationId: null,
+      code: null,
+    };
     records.push(record);
     recordByRequest.set(request, record);
     response.setHeader("Request-Id", record.requestId);

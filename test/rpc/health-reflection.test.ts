@@ -26,6 +26,7 @@ describe("health", () => {
     const client = createClient(Health, transport());
     serving = true;
     expect((await client.check({})).status).toBe(Status.SERVING);
+    expect(server.records.at(-1)?.operation).toBe("grpc.health.v1.Health/Check");
     expect((await client.check({ service: "billing.v1.SubscriptionService" })).status).toBe(Status.SERVING);
     const error = await client.check({ service: "nobody" }).then(() => null, ConnectError.from);
     expect(error?.code).toBe(Code.NotFound);

@@ -1,16 +1,29 @@
 /** Faults of a parsed request: the rules of the proto files, and those of every text. */
-import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import {
+  create,
+  type DescMessage,
+  fromBinary,
+  type Message,
+  type MessageInitShape,
+  toBinary,
+} from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { describe, expect, test } from "vitest";
+import { CreateCustomerRequestSchema, CustomerService } from "../../src/gen/proto/billing/v1/customers_pb.ts";
+import { InvoiceService } from "../../src/gen/proto/billing/v1/invoices_pb.ts";
 import {
   type CreateSubscriptionRequest,
   CreateSubscriptionRequestSchema,
+  SubscriptionService,
 } from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
+import { UsageEventSchema, UsageService } from "../../src/gen/proto/billing/v1/usage_pb.ts";
+import { patternOf, sayPattern } from "../../src/rpc/say-pattern.ts";
 import { createValidate } from "../../src/rpc/validate.ts";
 import { textFormats } from "../../src/services/text-formats.ts";
 
 const schema = CreateSubscriptionRequestSchema;
 type Changes = MessageInitShape<typeof schema>;
+const usage = { eventId: "e", subscription: "s", timestamp: "2026-03-05T10:15:00Z" };
 const validate = createValidate([schema], textFormats);
 
 function request(changes: Changes): CreateSubscriptionRequest {
@@ -50,6 +63,47 @@ describe("validation", () => {
     expect(() => validate(schema, request(changes))).toThrow(
       expect.objectContaining({ code: "invalid_parameter", param }),
     );
+  });
+
+  test.each<[DescMessage, object, string]>([
+    [
+      schema,
+      request({ discountPercent: "100.5" }),
+      "discount_percent: must be a decimal such as 12.50, without a sign, with at most four places, and at most 100",
+    ],
+    [
+      schema,
+      request({ price: "-1" }),
+      "price: must be a decimal such as 12.50, without a sign, with at most four places, and below 1000000000",
+    ],
+    [schema, request({ startDate: "3 March" }), "start_date must be a day of the calendar, YYYY-MM-DD"],
+    [
+      UsageEventSchema,
+      create(UsageEventSchema, { ...usage, quantity: "1e3" }),
+      "quantity: must be a decimal such as 12.50, without a sign, with at most four places",
+    ],
+    [
+      CreateCustomerRequestSchema,
+      create(CreateCustomerRequestSchema, { code: "a", name: "A", email: "nobody" }),
+      "email: must have the form of billing@acme.example",
+    ],
+  ])("says of a text in %s what is wanted, in words", (message, value, said) => {
+    const one = createValidate([message], textFormats);
+    expect(() => one(message, value as Message)).toThrow(expect.objectContaining({ message: said }));
+  });
+
+  test("tells no expression of any field of the contract", () => {
+    const messages = [InvoiceService, SubscriptionService, CustomerService, UsageService].flatMap(({ methods }) =>
+      methods.map(({ input }) => input),
+    );
+    const nested = messages.flatMap(({ fields }) => fields.flatMap(({ message }) => message ?? []));
+    const fields = [...messages, ...nested].flatMap((message) => message.fields);
+    const patterns = fields.map((field) => [field, patternOf(field)] as const).filter(([, pattern]) => pattern !== "");
+    expect(patterns.length).toBeGreaterThan(5);
+    for (const [field, pattern] of patterns) {
+      expect(sayPattern(field)).not.toContain(pattern);
+      expect(sayPattern(field)).not.toMatch(/[\\^$]/);
+    }
   });
 
   test("counts lengths in code points, not in code units", () => {

@@ -75,10 +75,20 @@ export async function addCreditNote(pool: pg.Pool, organisationId: string, note:
   const { total = "12.00", remaining = total, status = "approved", invoiceId = null, syncError = null } = note;
   const id = randomUUID();
   const ledgerId = syncError === null ? randomUUID() : null;
+  // One statement: a note, its lines and what is applied of it are judged together.
   await pool.query(
-    `INSERT INTO credit_notes (id, organisation_id, customer_id, subscription_id, number, reference, status, currency,
-       credit_note_date, subtotal, total, remaining_credit, ledger_credit_note_id, sync_error, created_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, 'NZD', '2026-03-16T00:00:00Z', $8, $8, $9, $10, $11, '2026-03-16T09:30:00Z')`,
+    `WITH note AS (
+       INSERT INTO credit_notes (id, organisation_id, customer_id, subscription_id, number, reference, status, currency,
+         credit_note_date, subtotal, total, remaining_credit, ledger_credit_note_id, sync_error, created_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, 'NZD', '2026-03-16T00:00:00Z', $8::numeric, $8::numeric, $9::numeric, $10, $11,
+         '2026-03-16T09:30:00Z')
+     ), line AS (
+       INSERT INTO credit_note_lines (id, organisation_id, credit_note_id, position, name, description, amount, effective_date)
+       VALUES (gen_random_uuid(), $2, $1, 0, 'Scale', '10 to 11 seats', $8::numeric, '2026-03-16T00:00:00Z')
+     )
+     INSERT INTO allocations (id, organisation_id, credit_note_id, invoice_id, amount, date, status, sync_status)
+     SELECT gen_random_uuid(), $2, $1, $12::uuid, $8::numeric - $9::numeric, '2026-04-01T00:00:00Z', 'active', 'synced'
+     WHERE $12::uuid IS NOT NULL`,
     [
       id,
       organisationId,
@@ -91,19 +101,8 @@ export async function addCreditNote(pool: pg.Pool, organisationId: string, note:
       remaining,
       ledgerId,
       syncError,
+      invoiceId,
     ],
   );
-  await pool.query(
-    `INSERT INTO credit_note_lines (id, organisation_id, credit_note_id, position, name, description, amount, effective_date)
-     VALUES ($1, $2, $3, 0, 'Scale', '10 to 11 seats', $4, '2026-03-16T00:00:00Z')`,
-    [randomUUID(), organisationId, id, total],
-  );
-  if (invoiceId !== null) {
-    await pool.query(
-      `INSERT INTO allocations (id, organisation_id, credit_note_id, invoice_id, amount, date, status, sync_status)
-       VALUES ($1, $2, $3, $4, $5::numeric - $6::numeric, '2026-04-01T00:00:00Z', 'active', 'synced')`,
-      [randomUUID(), organisationId, id, invoiceId, total, remaining],
-    );
-  }
   return id;
 }

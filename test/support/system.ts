@@ -118,6 +118,7 @@ export async function startSystem(settings: SystemSettings = {}): Promise<TestSy
     DATABASE_URL: database.url,
     TEMPORAL_ADDRESS: temporal.address,
     TEMPORAL_NAMESPACE: temporal.namespace,
+    TEMPORAL_CONFIG_FILE: fileURLToPath(new URL("temporal-profile.toml", import.meta.url)),
     SECRET_KEY: secretKey.toString("base64"),
     API_PORT: String(apiPort),
     ADMIN_PORT: String(adminPort),

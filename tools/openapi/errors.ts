@@ -40,7 +40,8 @@ export function operationCodes(operation: DescribedOperation): RefusalCode[] {
     idempotency_key_required: operation.idempotencyKey === "required",
     rate_limited: true,
     internal_error: true,
-    temporarily_unavailable: operation.http.hasBody,
+    // The key is looked up in the database for every operation, before anything else.
+    temporarily_unavailable: true,
   };
   return codes.filter((code) => own.has(code) || common[code] === true);
 }
@@ -76,13 +77,20 @@ export function errorExamples(codes: readonly RefusalCode[], detail: DescMessage
   );
 }
 
+/** Refused with the seconds after which to retry. Spec: Idempotency, Limits; decisions: section 1. */
+export const retriedCodes: ReadonlySet<string> = new Set<RefusalCode>([
+  "rate_limited",
+  "request_in_progress",
+  "temporarily_unavailable",
+]);
+
 /** The rate is counted once the key is known; unknown endpoints and bad keys are not. */
 function errorHeaders(codes: readonly RefusalCode[]): HeaderName[] {
   const counted = codes.some((code) => code !== "invalid_api_key" && code !== "unknown_endpoint");
-  const waits = codes.some((code) => code === "rate_limited" || code === "request_in_progress");
   return [
     "Request-Id",
     ...(counted ? (["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"] as const) : []),
-    ...(waits ? (["Retry-After"] as const) : []),
+    ...(codes.some((code) => retriedCodes.has(code)) ? (["Retry-After"] as const) : []),
+    ...(codes.includes("invalid_api_key") ? (["WWW-Authenticate"] as const) : []),
   ];
 }

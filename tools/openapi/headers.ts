@@ -10,7 +10,8 @@ export const headerComponents = {
     schema: { type: "string" },
   },
   "RateLimit-Limit": {
-    description: "How many requests a minute the key may make.",
+    description:
+      "How many requests a minute the key may make. Absent, with the two beside it, where the request was refused before it was counted: a bad key, an unknown endpoint, a `temporarily_unavailable` while keys cannot be looked up.",
     schema: { type: "integer", minimum: 1 },
     example: 120,
   },
@@ -25,9 +26,15 @@ export const headerComponents = {
     example: 60,
   },
   "Retry-After": {
-    description: "The seconds after which to retry. On `rate_limited` and `request_in_progress`.",
+    description:
+      "The seconds after which to retry. On `rate_limited`, `request_in_progress` and `temporarily_unavailable`.",
     schema: { type: "integer", minimum: 1 },
     example: 2,
+  },
+  "WWW-Authenticate": {
+    description: "The scheme that the API key is sent with.",
+    required: true,
+    schema: { type: "string", const: "Bearer" },
   },
   "Idempotent-Replayed": {
     description: "`true` where this is the stored response of an earlier request with the same key; absent otherwise.",

@@ -36,7 +36,8 @@ export const refusalTexts: Readonly<Record<RefusalCode, string>> = {
   idempotency_key_required: "The header `Idempotency-Key` is required.",
   setup_mode_on: "The organisation is in Setup Mode.",
   subscription_not_changeable: "The subscription has ended or completed.",
-  plan_has_no_units: "The plan is a flat fee: it has no units.",
+  plan_has_no_units:
+    "The plan is a flat fee: it has no units, and no minimum of them; `param` names the one that was sent.",
   units_below_minimum: "`units` is below the minimum.",
   units_above_maximum: "`units` is above the last tier's bound.",
   units_unchanged: "`units` equals the current total.",
@@ -60,6 +61,8 @@ export const refusalTexts: Readonly<Record<RefusalCode, string>> = {
   ledger_refused: "The ledger refused; the message has its own words.",
   rate_limited: "More than 120 requests in a minute; retry after `Retry-After` seconds.",
   internal_error: "A fault of the server; retry, and quote `request_id` when you report it.",
-  ledger_unavailable: "The ledger could not be reached and nothing was decided; retry.",
-  temporarily_unavailable: "The service could not decide now and nothing was changed; retry.",
+  ledger_unavailable:
+    "The ledger did not answer in time and, as far as is known, nothing was decided; retry with the same `Idempotency-Key`.",
+  temporarily_unavailable:
+    "The service could not decide now and nothing was changed; retry after `Retry-After` seconds.",
 };

@@ -17,7 +17,7 @@ export const bannedWords: readonly BannedWord[] = [
   { pattern: /behavior/gi, use: "behaviour" },
   // A subscription is ended; what the SDKs of others call cancellation keeps their name.
   {
-    pattern: /(?<!Code\.)cancel(?!_at_period_end|AtPeriodEnd|lation\b|lationScope|ledFailure|ledError)\w*/gi,
+    pattern: /(?<!Code\.|NGHTTP2_)cancel(?!_at_period_end|AtPeriodEnd|lation\b|lationScope|ledFailure|ledError)\w*/gi,
     use: "end (of a subscription), stop or abort (of work)",
     except: /^(?:src\/embedded|src\/temporal|workflows|src\/ledger\/demo)\//,
   },

@@ -391,6 +391,9 @@ CREATE UNIQUE INDEX "subscriptions_organisation_id_id_key" ON "subscriptions"("o
 CREATE UNIQUE INDEX "subscriptions_organisation_id_seq_key" ON "subscriptions"("organisation_id", "seq");
 
 -- CreateIndex
+CREATE UNIQUE INDEX "subscriptions_billed_key" ON "subscriptions"("organisation_id", "id", "customer_id", "currency");
+
+-- CreateIndex
 CREATE UNIQUE INDEX "periods_subscription_id_index_end_date_key" ON "periods"("subscription_id", "index", "end_date");
 
 -- CreateIndex
@@ -484,10 +487,10 @@ ALTER TABLE "periods" ADD CONSTRAINT "periods_organisation_id_subscription_id_fk
 ALTER TABLE "periods" ADD CONSTRAINT "periods_subscription_id_previous_index_start_date_fkey" FOREIGN KEY ("subscription_id", "previous_index", "start_date") REFERENCES "periods"("subscription_id", "index", "end_date") ON DELETE RESTRICT ON UPDATE NO ACTION;
 
 -- AddForeignKey
-ALTER TABLE "invoices" ADD CONSTRAINT "invoices_organisation_id_customer_id_fkey" FOREIGN KEY ("organisation_id", "customer_id") REFERENCES "customers"("organisation_id", "id") ON DELETE RESTRICT ON UPDATE CASCADE;
+ALTER TABLE "invoices" ADD CONSTRAINT "invoices_subscription_fkey" FOREIGN KEY ("organisation_id", "subscription_id", "customer_id", "currency") REFERENCES "subscriptions"("organisation_id", "id", "customer_id", "currency") ON DELETE RESTRICT ON UPDATE NO ACTION;
 
 -- AddForeignKey
-ALTER TABLE "invoices" ADD CONSTRAINT "invoices_organisation_id_subscription_id_fkey" FOREIGN KEY ("organisation_id", "subscription_id") REFERENCES "subscriptions"("organisation_id", "id") ON DELETE RESTRICT ON UPDATE CASCADE;
+ALTER TABLE "invoices" ADD CONSTRAINT "invoices_period_fkey" FOREIGN KEY ("subscription_id", "period_index") REFERENCES "periods"("subscription_id", "index") ON DELETE RESTRICT ON UPDATE NO ACTION;
 
 -- AddForeignKey
 ALTER TABLE "invoice_lines" ADD CONSTRAINT "invoice_lines_organisation_id_invoice_id_fkey" FOREIGN KEY ("organisation_id", "invoice_id") REFERENCES "invoices"("organisation_id", "id") ON DELETE RESTRICT ON UPDATE CASCADE;
@@ -496,10 +499,7 @@ ALTER TABLE "invoice_lines" ADD CONSTRAINT "invoice_lines_organisation_id_invoic
 ALTER TABLE "invoice_lines" ADD CONSTRAINT "invoice_lines_organisation_id_charge_id_fkey" FOREIGN KEY ("organisation_id", "charge_id") REFERENCES "charges"("organisation_id", "id") ON DELETE RESTRICT ON UPDATE CASCADE;
 
 -- AddForeignKey
-ALTER TABLE "credit_notes" ADD CONSTRAINT "credit_notes_organisation_id_customer_id_fkey" FOREIGN KEY ("organisation_id", "customer_id") REFERENCES "customers"("organisation_id", "id") ON DELETE RESTRICT ON UPDATE CASCADE;
-
--- AddForeignKey
-ALTER TABLE "credit_notes" ADD CONSTRAINT "credit_notes_organisation_id_subscription_id_fkey" FOREIGN KEY ("organisation_id", "subscription_id") REFERENCES "subscriptions"("organisation_id", "id") ON DELETE RESTRICT ON UPDATE CASCADE;
+ALTER TABLE "credit_notes" ADD CONSTRAINT "credit_notes_subscription_fkey" FOREIGN KEY ("organisation_id", "subscription_id", "customer_id", "currency") REFERENCES "subscriptions"("organisation_id", "id", "customer_id", "currency") ON DELETE RESTRICT ON UPDATE NO ACTION;
 
 -- AddForeignKey
 ALTER TABLE "credit_note_lines" ADD CONSTRAINT "credit_note_lines_organisation_id_credit_note_id_fkey" FOREIGN KEY ("organisation_id", "credit_note_id") REFERENCES "credit_notes"("organisation_id", "id") ON DELETE RESTRICT ON UPDATE CASCADE;
@@ -511,9 +511,14 @@ ALTER TABLE "allocations" ADD CONSTRAINT "allocations_organisation_id_credit_not
 ALTER TABLE "allocations" ADD CONSTRAINT "allocations_organisation_id_invoice_id_fkey" FOREIGN KEY ("organisation_id", "invoice_id") REFERENCES "invoices"("organisation_id", "id") ON DELETE RESTRICT ON UPDATE CASCADE;
 
 -- AddForeignKey
+ALTER TABLE "operations" ADD CONSTRAINT "operations_subscription_fkey" FOREIGN KEY ("organisation_id", "subscription_id") REFERENCES "subscriptions"("organisation_id", "id") ON DELETE RESTRICT ON UPDATE CASCADE;
+
+-- AddForeignKey
 ALTER TABLE "operations" ADD CONSTRAINT "operations_organisation_id_invoice_id_fkey" FOREIGN KEY ("organisation_id", "invoice_id") REFERENCES "invoices"("organisation_id", "id") ON DELETE RESTRICT ON UPDATE CASCADE;
 
 -- What Prisma's language cannot say: the checks, the partial indexes and the sums.
+-- Amounts are bounded above as well, since NaN is greater than every number: a line is below 10^15, as the rules of creating
+-- have it, and a document, with all its lines and the ledger's tax, below 2 * 10^15.
 
 -- The windows of the rate limit are worth nothing after a crash, and are written at every request.
 ALTER TABLE "rate_windows" SET UNLOGGED;
@@ -546,14 +551,14 @@ ALTER TABLE "plans"
   ADD CONSTRAINT "plans_type" CHECK (type IN ('flat_fee', 'per_unit', 'tiered', 'volume', 'stairstep')),
   ADD CONSTRAINT "plans_status" CHECK (status IN ('draft', 'active', 'inactive', 'legacy')),
   ADD CONSTRAINT "plans_currency" CHECK (currency ~ '^[A-Z]{3}$'),
-  ADD CONSTRAINT "plans_interval" CHECK (interval_unit = 'month' AND interval_count BETWEEN 1 AND 120),
+  ADD CONSTRAINT "plans_interval" CHECK (interval_unit = 'month' AND interval_count BETWEEN 1 AND 1200),
   ADD CONSTRAINT "plans_price" CHECK (price BETWEEN 0 AND 999999999.9999),
   ADD CONSTRAINT "plans_with_tiers_have_no_price" CHECK (type IN ('flat_fee', 'per_unit') OR (price = 0 AND NOT allows_price_override)),
   ADD CONSTRAINT "plans_units" CHECK (minimum_units >= 0 AND free_units >= 0 AND (type <> 'flat_fee' OR (minimum_units = 0 AND free_units = 0)));
 
 ALTER TABLE "plan_tiers"
   ADD CONSTRAINT "plan_tiers_bounds" CHECK (position >= 0 AND (up_to IS NULL OR up_to >= 1)),
-  ADD CONSTRAINT "plan_tiers_prices" CHECK (coalesce(unit_price, 0) >= 0 AND coalesce(flat_price, 0) >= 0 AND num_nonnulls(unit_price, flat_price) >= 1);
+  ADD CONSTRAINT "plan_tiers_prices" CHECK (coalesce(unit_price, 0) BETWEEN 0 AND 999999999999999.9999 AND coalesce(flat_price, 0) BETWEEN 0 AND 999999999999999.9999 AND num_nonnulls(unit_price, flat_price) >= 1);
 
 ALTER TABLE "charges"
   ADD CONSTRAINT "charges_status" CHECK (status IN ('draft', 'active', 'inactive', 'legacy')),
@@ -562,7 +567,7 @@ ALTER TABLE "charges"
 
 ALTER TABLE "subscriptions"
   ADD CONSTRAINT "subscriptions_status" CHECK (status IN ('pending', 'active', 'complete', 'ended')),
-  ADD CONSTRAINT "subscriptions_units" CHECK (units >= 0 AND minimum_units >= 0),
+  ADD CONSTRAINT "subscriptions_units" CHECK (minimum_units >= 0 AND units >= minimum_units),
   ADD CONSTRAINT "subscriptions_discount" CHECK (discount_percent BETWEEN 0 AND 100),
   ADD CONSTRAINT "subscriptions_billing_day" CHECK (billing_day BETWEEN 1 AND 31),
   ADD CONSTRAINT "subscriptions_cycles" CHECK (end_after_cycles BETWEEN 1 AND 1200),
@@ -571,7 +576,9 @@ ALTER TABLE "subscriptions"
   -- An end date is there exactly where something gives the subscription an end.
   ADD CONSTRAINT "subscriptions_end_date" CHECK (
     CASE WHEN status IN ('ended', 'complete') THEN end_date IS NOT NULL
-         ELSE (end_date IS NOT NULL) = (cancel_at_period_end OR end_after_cycles IS NOT NULL) END);
+         ELSE (end_date IS NOT NULL) = (cancel_at_period_end OR end_after_cycles IS NOT NULL) END),
+  ADD CONSTRAINT "subscriptions_complete" CHECK (status <> 'complete' OR end_date = renewal_date),
+  ADD CONSTRAINT "subscriptions_ended" CHECK (status <> 'ended' OR NOT cancel_at_period_end);
 
 ALTER TABLE "periods"
   ADD CONSTRAINT "periods_days" CHECK (start_date < end_date),
@@ -581,7 +588,7 @@ ALTER TABLE "periods"
 ALTER TABLE "invoices"
   ADD CONSTRAINT "invoices_type" CHECK (type IN ('first', 'renewal', 'change', 'usage')),
   ADD CONSTRAINT "invoices_status" CHECK (status IN ('draft', 'awaiting_approval', 'approved', 'paid', 'voided', 'deleted', 'scheduled', 'not_in_external')),
-  ADD CONSTRAINT "invoices_amounts" CHECK (subtotal >= 0 AND total >= 0 AND amount_due >= 0),
+  ADD CONSTRAINT "invoices_amounts" CHECK (subtotal BETWEEN 0 AND 1999999999999999.9999 AND total BETWEEN 0 AND 1999999999999999.9999 AND amount_due BETWEEN 0 AND 1999999999999999.9999),
   ADD CONSTRAINT "invoices_period" CHECK (num_nonnulls(period_start, period_end) IN (0, 2) AND period_start < period_end AND period_index >= 0),
   ADD CONSTRAINT "invoices_first_period" CHECK (type NOT IN ('first', 'renewal') OR ((type = 'first') = (period_index = 0) AND period_start IS NOT NULL)),
   -- In the ledger and with its id, or not there and with a reason (a scheduled one's reason is its status).
@@ -593,19 +600,22 @@ CREATE UNIQUE INDEX "invoices_one_for_a_period" ON "invoices" (organisation_id, 
 
 ALTER TABLE "invoice_lines"
   ADD CONSTRAINT "invoice_lines_kind" CHECK (kind IN ('plan', 'proration', 'charge', 'usage')),
-  ADD CONSTRAINT "invoice_lines_amount" CHECK (amount >= 0),
+  ADD CONSTRAINT "invoice_lines_amount" CHECK (amount BETWEEN 0 AND 999999999999999.9999 AND unit_price BETWEEN 0 AND 999999999999999.9999 AND quantity BETWEEN 0 AND 999999999999999.9999),
   ADD CONSTRAINT "invoice_lines_period" CHECK (num_nonnulls(period_start, period_end) IN (0, 2) AND period_start < period_end),
   ADD CONSTRAINT "invoice_lines_proration" CHECK (num_nonnulls(from_units, to_units, days_remaining, days_in_period) = CASE WHEN kind = 'proration' THEN 4 ELSE 0 END),
   ADD CONSTRAINT "invoice_lines_charge" CHECK ((kind = 'charge') = (charge_id IS NOT NULL));
+CREATE UNIQUE INDEX "invoice_lines_one_plan" ON "invoice_lines" (invoice_id) WHERE kind = 'plan';
 
 ALTER TABLE "credit_notes"
   ADD CONSTRAINT "credit_notes_status" CHECK (status IN ('draft', 'awaiting_approval', 'approved', 'paid', 'voided', 'deleted', 'scheduled', 'not_in_external')),
-  ADD CONSTRAINT "credit_notes_amounts" CHECK (subtotal > 0 AND total > 0 AND remaining_credit BETWEEN 0 AND total),
+  ADD CONSTRAINT "credit_notes_amounts" CHECK (subtotal > 0 AND subtotal <= 1999999999999999.9999 AND total > 0 AND total <= 1999999999999999.9999 AND remaining_credit BETWEEN 0 AND total),
   ADD CONSTRAINT "credit_notes_synced" CHECK (status IN ('scheduled', 'not_in_external') OR ledger_credit_note_id IS NOT NULL),
   ADD CONSTRAINT "credit_notes_sync_error" CHECK ((status = 'not_in_external') = (sync_error IS NOT NULL));
 
+ALTER TABLE "credit_note_lines" ADD CONSTRAINT "credit_note_lines_amount" CHECK (amount BETWEEN 0 AND 999999999999999.9999);
+
 ALTER TABLE "allocations"
-  ADD CONSTRAINT "allocations_amount" CHECK (amount > 0),
+  ADD CONSTRAINT "allocations_amount" CHECK (amount > 0 AND amount <= 1999999999999999.9999),
   ADD CONSTRAINT "allocations_status" CHECK (status IN ('active', 'removed')),
   ADD CONSTRAINT "allocations_sync_status" CHECK (sync_status IN ('synced', 'failed'));
 
@@ -623,28 +633,172 @@ CREATE INDEX "operations_waiting" ON "operations" (organisation_id, not_before, 
 CREATE UNIQUE INDEX "operations_one_for_an_invoice" ON "operations" (invoice_id, kind) WHERE state IN ('ready', 'sending', 'uncertain');
 CREATE UNIQUE INDEX "operations_one_for_a_customer" ON "operations" (customer_id, kind) WHERE state IN ('ready', 'sending', 'uncertain');
 
--- An invoice's subtotal is the sum of its lines. Judged at the end of the transaction, when all lines are there.
-CREATE FUNCTION require_invoice_subtotal(wanted uuid) RETURNS void LANGUAGE plpgsql AS $$
+-- Sums and what else spans rows. Judged at the end of the transaction, when all rows are there; each refusal carries the name
+-- of its trigger as that of a constraint.
+CREATE FUNCTION refuse(rule text, message text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION '%', message USING ERRCODE = 'check_violation', CONSTRAINT = rule;
+END $$;
+
+-- An invoice's subtotal is the sum of its lines.
+CREATE FUNCTION require_invoice_subtotal(wanted uuid, rule text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF EXISTS (
     SELECT 1 FROM invoices i
     WHERE i.id = wanted
       AND i.subtotal <> (SELECT coalesce(sum(l.amount), 0) FROM invoice_lines l WHERE l.organisation_id = i.organisation_id AND l.invoice_id = i.id)
   ) THEN
-    RAISE EXCEPTION 'the subtotal of invoice % is not the sum of its lines', wanted USING ERRCODE = 'check_violation';
+    PERFORM refuse(rule, format('the subtotal of invoice %s is not the sum of its lines', wanted));
   END IF;
 END $$;
 CREATE FUNCTION check_invoice() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM require_invoice_subtotal(NEW.id);
+  PERFORM require_invoice_subtotal(NEW.id, TG_NAME);
   RETURN NULL;
 END $$;
 CREATE FUNCTION check_invoice_line() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM require_invoice_subtotal(CASE WHEN TG_OP = 'DELETE' THEN OLD.invoice_id ELSE NEW.invoice_id END);
+  IF TG_OP <> 'DELETE' THEN PERFORM require_invoice_subtotal(NEW.invoice_id, TG_NAME); END IF;
+  -- A line that was moved leaves an invoice behind.
+  IF TG_OP = 'DELETE' OR (TG_OP = 'UPDATE' AND OLD.invoice_id <> NEW.invoice_id) THEN
+    PERFORM require_invoice_subtotal(OLD.invoice_id, TG_NAME);
+  END IF;
   RETURN NULL;
 END $$;
 CREATE CONSTRAINT TRIGGER "invoices_subtotal" AFTER INSERT OR UPDATE OF subtotal ON "invoices"
   DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION check_invoice();
 CREATE CONSTRAINT TRIGGER "invoice_lines_subtotal" AFTER INSERT OR UPDATE OR DELETE ON "invoice_lines"
   DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION check_invoice_line();
+
+-- A credit note's subtotal is the sum of its lines.
+CREATE FUNCTION require_credit_note_subtotal(wanted uuid, rule text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (
+    SELECT 1 FROM credit_notes n
+    WHERE n.id = wanted
+      AND n.subtotal <> (SELECT coalesce(sum(l.amount), 0) FROM credit_note_lines l WHERE l.organisation_id = n.organisation_id AND l.credit_note_id = n.id)
+  ) THEN
+    PERFORM refuse(rule, format('the subtotal of credit note %s is not the sum of its lines', wanted));
+  END IF;
+END $$;
+CREATE FUNCTION check_credit_note() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM require_credit_note_subtotal(NEW.id, TG_NAME);
+  RETURN NULL;
+END $$;
+CREATE FUNCTION check_credit_note_line() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP <> 'DELETE' THEN PERFORM require_credit_note_subtotal(NEW.credit_note_id, TG_NAME); END IF;
+  IF TG_OP = 'DELETE' OR (TG_OP = 'UPDATE' AND OLD.credit_note_id <> NEW.credit_note_id) THEN
+    PERFORM require_credit_note_subtotal(OLD.credit_note_id, TG_NAME);
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE CONSTRAINT TRIGGER "credit_notes_subtotal" AFTER INSERT OR UPDATE OF subtotal ON "credit_notes"
+  DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION check_credit_note();
+CREATE CONSTRAINT TRIGGER "credit_note_lines_subtotal" AFTER INSERT OR UPDATE OR DELETE ON "credit_note_lines"
+  DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION check_credit_note_line();
+
+-- No credit is lost or made: what is left of a credit note and what is applied of it are its total. The row is locked, so that
+-- of two transactions that apply it at once the later one sees what the earlier one applied.
+CREATE FUNCTION require_credit_kept(wanted uuid, rule text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM 1 FROM credit_notes WHERE id = wanted FOR NO KEY UPDATE;
+  IF EXISTS (
+    SELECT 1 FROM credit_notes n
+    WHERE n.id = wanted
+      AND n.total <> n.remaining_credit + (SELECT coalesce(sum(a.amount), 0) FROM allocations a WHERE a.credit_note_id = n.id AND a.status = 'active')
+  ) THEN
+    PERFORM refuse(rule, format('the total of credit note %s is not what is left and what is applied of it', wanted));
+  END IF;
+END $$;
+CREATE FUNCTION check_credit_of_note() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM require_credit_kept(NEW.id, TG_NAME);
+  RETURN NULL;
+END $$;
+CREATE FUNCTION check_credit_of_allocation() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP <> 'DELETE' THEN PERFORM require_credit_kept(NEW.credit_note_id, TG_NAME); END IF;
+  IF TG_OP = 'DELETE' OR (TG_OP = 'UPDATE' AND OLD.credit_note_id <> NEW.credit_note_id) THEN
+    PERFORM require_credit_kept(OLD.credit_note_id, TG_NAME);
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE CONSTRAINT TRIGGER "credit_notes_credit" AFTER INSERT OR UPDATE OF total, remaining_credit ON "credit_notes"
+  DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION check_credit_of_note();
+CREATE CONSTRAINT TRIGGER "allocations_credit" AFTER INSERT OR UPDATE OR DELETE ON "allocations"
+  DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION check_credit_of_allocation();
+
+-- The credit applied to an invoice never exceeds its total. The row is locked, since two transactions that each see only their
+-- own credit could exceed it together.
+CREATE FUNCTION require_credit_within_invoice(wanted uuid, rule text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM 1 FROM invoices WHERE id = wanted FOR NO KEY UPDATE;
+  IF EXISTS (
+    SELECT 1 FROM invoices i
+    WHERE i.id = wanted AND i.total < (SELECT sum(a.amount) FROM allocations a WHERE a.invoice_id = i.id AND a.status = 'active')
+  ) THEN
+    PERFORM refuse(rule, format('more credit is applied to invoice %s than its total', wanted));
+  END IF;
+END $$;
+CREATE FUNCTION check_credit_of_invoice() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM require_credit_within_invoice(NEW.id, TG_NAME);
+  RETURN NULL;
+END $$;
+CREATE FUNCTION check_invoice_of_allocation() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM require_credit_within_invoice(NEW.invoice_id, TG_NAME);
+  RETURN NULL;
+END $$;
+CREATE CONSTRAINT TRIGGER "invoices_credit" AFTER UPDATE OF total ON "invoices"
+  DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.total < OLD.total) EXECUTE FUNCTION check_credit_of_invoice();
+CREATE CONSTRAINT TRIGGER "allocations_within_invoice" AFTER INSERT OR UPDATE ON "allocations"
+  DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION check_invoice_of_allocation();
+
+-- Credit is applied to an invoice of the same customer and currency.
+CREATE FUNCTION check_allocation_party() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (
+    SELECT 1 FROM allocations a
+      JOIN credit_notes n ON n.organisation_id = a.organisation_id AND n.id = a.credit_note_id
+      JOIN invoices i ON i.organisation_id = a.organisation_id AND i.id = a.invoice_id
+    WHERE CASE TG_TABLE_NAME WHEN 'allocations' THEN a.id WHEN 'invoices' THEN a.invoice_id ELSE a.credit_note_id END = NEW.id
+      AND (n.customer_id, n.currency) <> (i.customer_id, i.currency)
+  ) THEN
+    PERFORM refuse(TG_NAME, format('credit of another customer or currency is applied: %s %s', TG_TABLE_NAME, NEW.id));
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE CONSTRAINT TRIGGER "allocations_party" AFTER INSERT OR UPDATE OF credit_note_id, invoice_id ON "allocations"
+  DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION check_allocation_party();
+CREATE CONSTRAINT TRIGGER "invoices_party" AFTER UPDATE OF customer_id, currency ON "invoices"
+  DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION check_allocation_party();
+CREATE CONSTRAINT TRIGGER "credit_notes_party" AFTER UPDATE OF customer_id, currency ON "credit_notes"
+  DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION check_allocation_party();
+
+-- A subscription's first period starts on its start date.
+CREATE FUNCTION require_first_period(wanted uuid, rule text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (
+    SELECT 1 FROM periods p JOIN subscriptions s ON s.organisation_id = p.organisation_id AND s.id = p.subscription_id
+    WHERE p.subscription_id = wanted AND p.index = 0 AND p.start_date <> s.start_date
+  ) THEN
+    PERFORM refuse(rule, format('the first period of subscription %s does not start on its start date', wanted));
+  END IF;
+END $$;
+CREATE FUNCTION check_first_period() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM require_first_period(NEW.subscription_id, TG_NAME);
+  RETURN NULL;
+END $$;
+CREATE FUNCTION check_start_date() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM require_first_period(NEW.id, TG_NAME);
+  RETURN NULL;
+END $$;
+CREATE CONSTRAINT TRIGGER "periods_first" AFTER INSERT OR UPDATE OF index, subscription_id, start_date ON "periods"
+  DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.index = 0) EXECUTE FUNCTION check_first_period();
+CREATE CONSTRAINT TRIGGER "subscriptions_first_period" AFTER UPDATE OF start_date ON "subscriptions"
+  DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION check_start_date();

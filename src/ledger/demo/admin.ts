@@ -27,7 +27,8 @@ export interface AdminRequest {
 }
 
 /**
- * Answers `POST /demo/tenants`, `POST /demo/tenants/{id}/invoices/{id}/payments`, and `GET|POST|DELETE /demo/faults`.
+ * Answers `POST /demo/tenants`, `POST /demo/tenants/{id}/invoices/{id}/payments`, `GET|POST|DELETE /demo/faults`, and
+ * `GET /demo/invoices`: the newest invoices of all organisations, for a look into the books without a token.
  */
 export async function answerAdmin(parts: AdminParts, request: AdminRequest): Promise<DemoAnswer> {
   const isPost = request.method === "POST";
@@ -36,12 +37,30 @@ export async function answerAdmin(parts: AdminParts, request: AdminRequest): Pro
   if (!body) return refusal(400, "The body is not a JSON object.");
   const [resource, tenantId = "", second, invoiceId = "", third] = request.segments;
   if (resource === "faults" && request.segments.length === 1) return answerFaults(parts.faults, request.method, body);
+  if (resource === "invoices" && request.method === "GET" && request.segments.length === 1) {
+    return jsonAnswer(200, { invoices: await newestInvoices(parts.pool) });
+  }
   if (resource !== "tenants" || !isPost) return refusal(404, "There is no such route.");
   if (request.segments.length === 1) return putTenant(parts.tenants, body);
   if (second === "invoices" && third === "payments" && isUuid(tenantId) && isUuid(invoiceId)) {
     return pay(parts.pool, tenantId, invoiceId, body);
   }
   return refusal(404, "There is no such route.");
+}
+
+/** How many a look shows: what somebody has just tried stands on top. */
+const shownInvoices = 25;
+
+async function newestInvoices(pool: pg.Pool): Promise<readonly object[]> {
+  const { rows } = await pool.query<object>(
+    `SELECT t.name AS organisation, i.number, c.name AS contact, i.status, i.currency, i.total::text AS total, i.issue_date
+      FROM demo_ledger.invoices i
+      JOIN demo_ledger.tenants t ON t.tenant_id = i.tenant_id
+      JOIN demo_ledger.contacts c ON c.contact_id = i.contact_id
+      ORDER BY i.updated_at DESC, i.number DESC LIMIT $1`,
+    [shownInvoices],
+  );
+  return rows;
 }
 
 async function putTenant(tenants: TenantBook, body: ExactObject): Promise<DemoAnswer> {

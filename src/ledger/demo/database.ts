@@ -106,6 +106,12 @@ export async function openDatabase(databaseUrl: string, onIdleError: (error: Err
 export async function inTransaction<T>(pool: pg.Pool, work: (client: Queryable) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   let broken: Error | undefined;
+  // A connection that breaks while it is in use tells so twice: by the query that fails, and by an event that, unheard, would
+  // end the process.
+  const onError = (failure: Error) => {
+    broken = failure;
+  };
+  client.on("error", onError);
   try {
     await client.query("begin");
     const result = await work(client);
@@ -117,6 +123,7 @@ export async function inTransaction<T>(pool: pg.Pool, work: (client: Queryable) 
     });
     throw error;
   } finally {
+    client.off("error", onError);
     client.release(broken);
   }
 }

@@ -8,7 +8,7 @@ import type {
   LedgerContactQuery,
 } from "../port.ts";
 import { createEach } from "./create-each.ts";
-import { unreadable } from "./failure.ts";
+import { refusedId, unreadable } from "./failure.ts";
 import { readContact } from "./read-shapes.ts";
 import { shortGroups, whereAny } from "./where.ts";
 import type { XeroCall, XeroWire } from "./wire.ts";
@@ -48,7 +48,9 @@ export async function listContacts(
 
 /** One contact; `not_found` where there is none. */
 export async function getContact(wire: XeroWire, call: XeroCall, id: string): Promise<LedgerAnswer<LedgerContact>> {
-  const answer = await wire.ask(call, { method: "GET", path: `/Contacts/${encodeURIComponent(id)}` });
+  const refused = refusedId(id);
+  if (refused !== null) return refused;
+  const answer = await wire.ask(call, { method: "GET", path: `/Contacts/${id}` });
   if (answer.kind !== "ok") return answer;
   const [element] = objectsOf(answer.value.Contacts);
   const contact = element && readContact(element);

@@ -13,6 +13,8 @@ const reasonPatterns: readonly (readonly [RegExp, LedgerRefusalReason])[] = [
   [/payments? or credit notes? allocated/i, "has_payment_or_credit"],
   [/invoice # must be unique|credit note # must be unique|number must be unique/i, "duplicate_number"],
   [/contact name .* is already assigned|another contact has this contact number/i, "duplicate_contact"],
+  [/angle brackets|the (contact )?name (field )?(exceeds|cannot|must)/i, "contact_name_invalid"],
+  [/e-?mail ?address/i, "contact_email_invalid"],
   [/contact .*(archived|GDPR|deleted|cannot be used)/i, "contact_inactive"],
   [/lock date/i, "period_locked"],
   [/reached the limit of invoices/i, "approval_limit"],
@@ -43,6 +45,12 @@ export function refusalReasonOf(messages: readonly string[]): LedgerRefusalReaso
 export function refusedBecause(messages: readonly string[]): LedgerFailure {
   const told = messages.length > 0 ? messages : ["The ledger refused without a reason."];
   return { kind: "refused", reason: refusalReasonOf(told), messages: told };
+}
+
+/** Xero's ids are UUIDs: anything else is the id of nothing, and in a path it might name something else. */
+export function refusedId(id: string): LedgerFailure | null {
+  if (/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id)) return null;
+  return { kind: "refused", reason: "not_found", messages: ["Not found in the ledger."] };
 }
 
 /** All error texts of an element: its own, its contact's, its lines', without repeats. */

@@ -71,7 +71,12 @@ async function begin(
     if (saved.kind === "code_taken") {
       throw new Refusal("customer_code_taken", "Another customer has this code.", "code");
     }
-    throw new Refusal("temporarily_unavailable", "An earlier try of this request was given up meanwhile; try again.");
+    throw new Refusal(
+      "temporarily_unavailable",
+      "An earlier try of this request was given up meanwhile; try again.",
+      null,
+      1,
+    );
   }
   if (made.requestHash === null || !made.requestHash.equals(requestHash)) {
     throw new Refusal("idempotency_conflict", "This Idempotency-Key created another customer.");
@@ -90,7 +95,10 @@ async function judge(
   // Not decided: given up where nothing was sent. Where something was, it goes on, and a retry with the key finds it.
   const isGivenUp = await scope.customers.abandon(operationId);
   if (!isGivenUp && (await scope.customers.get(id)) !== null) return;
-  throw new Refusal("ledger_unavailable", "The ledger could not be reached; try again.");
+  const retry = isGivenUp
+    ? "nothing was made; try again."
+    : "the customer may still be made; retry with the same Idempotency-Key, or look it up by its code.";
+  throw new Refusal("ledger_unavailable", `The ledger did not answer in time: ${retry}`);
 }
 
 function refusalOf({ reason, message }: OperationOutcome): Refusal {
@@ -98,6 +106,12 @@ function refusalOf({ reason, message }: OperationOutcome): Refusal {
   switch (reason) {
     case "duplicate_contact":
       return new Refusal("ledger_contact_name_taken", text, "name");
+    case "duplicate_contact_code":
+      return new Refusal("customer_code_taken", text, "code");
+    case "contact_name_invalid":
+      return new Refusal("invalid_parameter", text, "name");
+    case "contact_email_invalid":
+      return new Refusal("invalid_parameter", text, "email");
     case "not_found":
       return new Refusal("invalid_parameter", "The ledger has no contact with this id.", "ledger_contact_id");
     case "contact_inactive":

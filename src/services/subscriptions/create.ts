@@ -123,7 +123,7 @@ async function write(
     });
     if (saved === "saved") return decision.invoice === null ? null : first;
   }
-  throw new Refusal("temporarily_unavailable", "The organisation's settings change too often; try again.");
+  throw new Refusal("temporarily_unavailable", "The organisation's settings change too often; try again.", null, 1);
 }
 
 function read(request: CreateSubscriptionRequest): CreationRequest {

@@ -1,0 +1,180 @@
+/**
+ * Creations of subscriptions over REST, each answered once its invoice is in the demo ledger: a second at 1, 8 and 32 at
+ * once, and how long one takes alone. The floor is what a creation makes PostgreSQL do before the ledger hears of it, sent
+ * by the store itself without HTTP, Temporal and ledger. Aim: 250 a second at 32, and a middle of 40 ms alone.
+ */
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { Agent } from "undici";
+import { decideCreation } from "../src/domain/creating.ts";
+import type { MadeOrganisation } from "../src/embedded/first-data.ts";
+import { hashApiKey } from "../src/rpc/api-key.ts";
+import { createAccess } from "../src/store/access.ts";
+import { createIdempotencyStore } from "../src/store/idempotency.ts";
+import { newId } from "../src/store/ids.ts";
+import { createStore } from "../src/store/scope.ts";
+import { cpuSecondsUsed } from "./support/cpu.ts";
+import { printFigure } from "./support/figure.ts";
+import { requireSettledOnce } from "./support/settled-once.ts";
+import { type MeasuredSystem, startMeasuredSystem } from "./support/system.ts";
+
+/** How many at once, and for how long: long enough that the first round's compiling does not count. */
+const loads = [
+  { atOnce: 1, durationMs: 5_000 },
+  { atOnce: 8, durationMs: 6_000 },
+  { atOnce: 32, durationMs: 8_000 },
+] as const;
+
+const warmUp = { atOnce: 8, durationMs: 3_000 };
+
+/** Of 120 requests a minute each: more than all rounds together can use up. */
+const keyCount = 150;
+
+const creation = { customerCode: "ACME", planCode: "team", units: 10, chargeCode: "onboarding" } as const;
+
+const body = JSON.stringify({
+  customer_code: creation.customerCode,
+  plan_code: creation.planCode,
+  units: creation.units,
+  charges: [{ charge_code: creation.chargeCode }],
+});
+
+/** Makes one creation; resolves once it is done. */
+type Create = () => Promise<void>;
+
+/** What a round did: milliseconds of each creation, in rising order. */
+interface Round {
+  readonly perSecond: number;
+  /** Of everything that runs for it, the client too: what the machine does beside does not change it. */
+  readonly perCpuSecond: number;
+  readonly tookMs: readonly number[];
+}
+
+async function measure(create: Create, { atOnce, durationMs }: { atOnce: number; durationMs: number }): Promise<Round> {
+  const cpuBefore = cpuSecondsUsed(null);
+  const began = performance.now();
+  const tookMs: number[] = [];
+  const one = async () => {
+    for (let startedMs = began; startedMs - began < durationMs; startedMs = performance.now()) {
+      await create();
+      tookMs.push(performance.now() - startedMs);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, one));
+  const seconds = (performance.now() - began) / 1_000;
+  const perCpuSecond = tookMs.length / (cpuSecondsUsed(null) - cpuBefore);
+  return { perSecond: tookMs.length / seconds, perCpuSecond, tookMs: tookMs.sort((a, b) => a - b) };
+}
+
+/** Creates over REST; every answer must say that the document is in the ledger, and is kept for the look at the end. */
+function createOverRest(baseUrl: string, keys: readonly string[], acknowledged: Map<string, string>): Create {
+  const dispatcher = new Agent({ connections: 64, pipelining: 1 });
+  let sent = 0;
+  return async () => {
+    const { statusCode, body: answer } = await dispatcher.request({
+      origin: baseUrl,
+      path: "/v1/subscriptions",
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${keys[sent++ % keys.length]}`,
+        "content-type": "application/json",
+        "idempotency-key": randomUUID(),
+      },
+      body,
+    });
+    const text = await answer.text();
+    assert.equal(statusCode, 201, text);
+    const { id, invoice } = JSON.parse(text);
+    assert.equal(invoice.ledger.sync_status, "synced", text);
+    acknowledged.set(id, invoice.id);
+  };
+}
+
+/** The statements that the API sends for a creation, by its own store: admission, key, facts, write, reads, key. */
+function createInDatabase(
+  { pool }: MeasuredSystem,
+  organisationId: string,
+  keys: readonly string[],
+): { readonly create: Create; readonly stop: () => Promise<void> } {
+  const access = createAccess(pool);
+  const fail = (error: unknown) => assert.fail(error as Error);
+  const idempotency = createIdempotencyStore(pool, { onTrouble: fail });
+  const scope = createStore(pool).organisation(organisationId);
+  const fingerprint = Buffer.alloc(32);
+  const charges = [{ chargeCode: creation.chargeCode, quantity: 1, price: null }];
+  const nothing = { discountPercent: null, startDate: null, timezone: null, billingDay: null, price: null } as const;
+  const rest = { ...nothing, minimumUnits: null, endAfterCycles: null, label: "", invoiceReference: "" } as const;
+  const query = { ...creation, chargeCodes: [creation.chargeCode] };
+  let sent = 0;
+  const create = async () => {
+    const admission = await access.admit(hashApiKey(keys[sent++ % keys.length] ?? ""));
+    assert(admission.kind === "admitted");
+    const { apiKeyId, now } = admission.key;
+    const key = {
+      apiKeyId,
+      organisationId,
+      key: randomUUID(),
+      operation: "floor",
+      path: "/v1/subscriptions",
+      fingerprint,
+    };
+    const begun = await idempotency.begin(key);
+    assert(begun.kind === "begun");
+    const subscriptionId = newId();
+    const first = { invoiceId: newId(), operationId: newId() };
+    const { facts, catalogueVersion } = await scope.subscriptions.loadCreation({ ...query, subscriptionId });
+    const decision = decideCreation({ ...facts, now }, { ...creation, ...rest, charges });
+    const write = {
+      subscriptionId,
+      requestHash: fingerprint,
+      setupMode: false,
+      catalogueVersion,
+      decision,
+      first,
+      awaitedUntil: now,
+    };
+    assert.equal(await scope.subscriptions.saveCreation(write), "saved");
+    await Promise.all([scope.subscriptions.get(subscriptionId), scope.invoices.get(first.invoiceId)]);
+    await idempotency.complete(begun.claim, fingerprint);
+  };
+  return { create, stop: idempotency.stop };
+}
+
+/** A share of the sorted values. */
+function at(sorted: readonly number[], share: number): number {
+  return sorted[Math.floor(sorted.length * share)] ?? Number.NaN;
+}
+
+/** Prints the figures; rejects unless every acknowledged creation is one subscription, one invoice and one document. */
+export async function run(): Promise<void> {
+  const system = await startMeasuredSystem();
+  try {
+    const made: MadeOrganisation = await system.organisation("Measured");
+    const acknowledged = new Map<string, string>();
+    const keys = await system.addKeys(made.organisationId, keyCount);
+    const create = createOverRest(system.baseUrl, keys, acknowledged);
+    await measure(create, warmUp);
+    // What autovacuum does within the first minute: statements planned over empty tables read an organisation's whole history.
+    await system.pool.query("VACUUM ANALYZE");
+    const rounds: Round[] = [];
+    for (const load of loads) rounds.push(await measure(create, load));
+    await requireSettledOnce(system.pool, made, acknowledged);
+    // After the look, in an organisation of its own: the worker settles what the floor leaves waiting.
+    const other = await system.organisation("Floor");
+    const floor = createInDatabase(system, other.organisationId, await system.addKeys(other.organisationId, keyCount));
+    await measure(floor.create, { ...warmUp, durationMs: 500 });
+    for (const [index, { atOnce }] of loads.entries()) {
+      const round = rounds[index];
+      const bare = await measure(floor.create, { atOnce, durationMs: 1_500 });
+      assert(round);
+      printFigure(`create_${atOnce}_at_once`, round.perSecond, "creations/s", bare.perSecond);
+      printFigure(`create_${atOnce}_at_once_cpu`, round.perCpuSecond, "creations/cpu-s", bare.perCpuSecond);
+      printFigure(`create_${atOnce}_at_once_p50`, at(round.tookMs, 0.5), "ms");
+      printFigure(`create_${atOnce}_at_once_p95`, at(round.tookMs, 0.95), "ms");
+    }
+    await floor.stop();
+    printFigure("create_acknowledged_and_settled_once", acknowledged.size, "creations");
+  } finally {
+    await system.stop();
+  }
+}

@@ -1,0 +1,47 @@
+/** Processor time of everything that a measurement started: what the machine does beside does not change it. */
+import { readdirSync, readFileSync } from "node:fs";
+
+/** Linux counts processor time in hundredths of a second, whatever the kernel's own clock. */
+const ticksPerSecond = 100;
+
+/**
+ * Seconds of processor time that this process and all below it have used so far, the ended ones included, without the
+ * process `except` (the one that makes the load; null: none). 0 where there is no /proc.
+ */
+export function cpuSecondsUsed(except: number | null): number {
+  const processes = new Map<number, { readonly parent: number; readonly ticks: number }>();
+  for (const name of listProcesses()) {
+    // The name of the program may hold anything, so that the fields are counted from behind it.
+    const fields = statOf(name)
+      .replace(/^.*\) /s, "")
+      .split(" ");
+    const [user, system, ofEnded, systemOfEnded] = fields.slice(11, 15).map(Number);
+    const ticks = (user ?? 0) + (system ?? 0) + (ofEnded ?? 0) + (systemOfEnded ?? 0);
+    processes.set(Number(name), { parent: Number(fields[1]), ticks });
+  }
+  const isOurs = (pid: number): boolean => {
+    if (pid === process.pid) return true;
+    const parent = processes.get(pid)?.parent;
+    return pid !== except && parent !== undefined && isOurs(parent);
+  };
+  let ticks = 0;
+  for (const [pid, one] of processes) if (isOurs(pid)) ticks += one.ticks;
+  return ticks / ticksPerSecond;
+}
+
+function listProcesses(): readonly string[] {
+  try {
+    return readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  } catch {
+    return [];
+  }
+}
+
+/** Empty where the process has ended meanwhile. */
+function statOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, "utf8");
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,47 @@
+/** Looks whether what was acknowledged is there, exactly once, here and in the ledger. */
+import assert from "node:assert/strict";
+import { setTimeout as wait } from "node:timers/promises";
+import type pg from "pg";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+
+/** The longest wait for documents that were not settled when their creation was answered. */
+const settleLimitMs = 30_000;
+
+/** Invoices by the subscription that they were acknowledged with. */
+export type Acknowledged = ReadonlyMap<string, string>;
+
+/** Rejects unless every acknowledged subscription has one invoice and one ledger document, and there are no others. */
+export async function requireSettledOnce(
+  pool: pg.Pool,
+  { organisationId, tenantId }: MadeOrganisation,
+  acknowledged: Acknowledged,
+): Promise<void> {
+  await untilSettled(pool, organisationId);
+  const { rows } = await pool.query<{ subscription: string; invoices: string[]; documents: string[] }>(
+    `SELECT s.id AS subscription, array_agg(i.id::text) AS invoices, array_agg(d.invoice_id::text) AS documents
+      FROM subscriptions s LEFT JOIN invoices i ON i.organisation_id = s.organisation_id AND i.subscription_id = s.id
+      LEFT JOIN demo_ledger.invoices d ON d.tenant_id::text = $2 AND d.number = i.number AND d.invoice_id::text = i.ledger_invoice_id
+      WHERE s.organisation_id = $1 GROUP BY s.id`,
+    [organisationId, tenantId],
+  );
+  assert.equal(rows.length, acknowledged.size, "subscriptions are those acknowledged");
+  for (const { subscription, invoices, documents } of rows) {
+    assert.deepEqual(invoices, [acknowledged.get(subscription)], `subscription ${subscription} has its one invoice`);
+    assert(documents.length === 1 && documents[0] !== null, `subscription ${subscription} has its one document`);
+  }
+  const ledger = await pool.query("SELECT 1 FROM demo_ledger.invoices WHERE tenant_id::text = $1", [tenantId]);
+  assert.equal(ledger.rows.length, acknowledged.size, "the ledger has no other documents");
+}
+
+async function untilSettled(pool: pg.Pool, organisationId: string): Promise<void> {
+  const endMs = performance.now() + settleLimitMs;
+  for (;;) {
+    const { rows } = await pool.query(
+      "SELECT 1 FROM operations WHERE organisation_id = $1 AND state IN ('ready', 'sending', 'uncertain') LIMIT 1",
+      [organisationId],
+    );
+    if (rows.length === 0) return;
+    assert(performance.now() < endMs, "what waits is settled by itself");
+    await wait(100);
+  }
+}

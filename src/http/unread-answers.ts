@@ -1,0 +1,45 @@
+/**
+ * Ends connections whose client does not read its answer: what is unread stays in memory, and a client needs no key to ask for
+ * the OpenAPI document. Answers that go on (a health watch) are not whole, and may take as long as they like.
+ */
+import { constants } from "node:http2";
+import type { HttpResponse } from "../gateway/exchange.ts";
+import type { HttpLimits } from "./limits.ts";
+
+/** Watches over answers until the client has them. */
+export interface UnreadAnswers {
+  watch(response: HttpResponse): void;
+  stop(): void;
+}
+
+/** Starts the watch. */
+export function watchUnreadAnswers({ unreadMs, checkEveryMs }: HttpLimits): UnreadAnswers {
+  /** By response: when it was first seen whole and unread, null before. */
+  const open = new Map<HttpResponse, number | null>();
+  const check = () => {
+    const nowMs = performance.now();
+    for (const [response, wholeSinceMs] of open) {
+      if (!response.writableEnded) continue;
+      if (wholeSinceMs === null) open.set(response, nowMs);
+      else if (nowMs - wholeSinceMs > unreadMs) {
+        open.delete(response);
+        end(response);
+      }
+    }
+  };
+  const timer = setInterval(check, checkEveryMs).unref();
+  return {
+    watch(response) {
+      open.set(response, null);
+      response.once("close", () => open.delete(response));
+    },
+    stop: () => clearInterval(timer),
+  };
+}
+
+/** A client that reads none of its answers holds the whole session, so that goes with it. */
+function end(response: HttpResponse): void {
+  if (response.stream === undefined) response.destroy();
+  else if (response.stream.session === undefined) response.stream.close(constants.NGHTTP2_CANCEL);
+  else response.stream.session.destroy();
+}

@@ -1,0 +1,32 @@
+/** Says in words what a text with a pattern must be: the expression itself is for the machine. decisions §1, Decimal text. */
+import { type DescField, getOption } from "@bufbuild/protobuf";
+import { field as rulesExtension } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import { field as fieldOption } from "../gen/proto/billing/options/v1/options_pb.ts";
+
+/** 1, 9, 10, 99 … 999999999, 1000000000: where a decimal can end in the contract. Beyond them it has no end of its own. */
+const ends = Array.from({ length: 9 }, (_, digits) => [`1${"0".repeat(digits)}`, "9".repeat(digits + 1)])
+  .flat()
+  .concat("1000000000");
+
+/** The regular expression that the proto file holds a text to; empty where there is none. */
+export function patternOf(field: DescField): string {
+  const { type } = getOption(field, rulesExtension);
+  return type.case === "string" ? type.value.pattern : "";
+}
+
+/** What the field must be, without its name: by its option `decimal`, else by its example. */
+export function sayPattern(field: DescField): string {
+  const { decimal, example } = getOption(field, fieldOption);
+  if (decimal) {
+    return `must be a decimal such as 12.50, without a sign, with at most four places${sayEnd(patternOf(field))}`;
+  }
+  return example === "" ? "does not have the form it must have" : `must have the form of ${JSON.parse(example)}`;
+}
+
+/** The range of a decimal stands in its expression alone: the greatest end that it lets pass tells it. */
+function sayEnd(pattern: string): string {
+  const expression = new RegExp(pattern, "u");
+  const last = ends.findLast((end) => expression.test(end));
+  if (last === undefined || last === ends.at(-1)) return "";
+  return last.startsWith("9") ? `, and below 1${"0".repeat(last.length)}` : `, and at most ${last}`;
+}

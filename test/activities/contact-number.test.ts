@@ -1,0 +1,15 @@
+/** The numbers under which contacts are made in the ledger. */
+import { expect, test } from "vitest";
+import { contactNumber } from "../../src/activities/settle-contacts.ts";
+
+test("a code that fits is the contact's number", () => {
+  expect(contactNumber("ACME")).toBe("ACME");
+  expect(contactNumber("x".repeat(50))).toBe("x".repeat(50));
+});
+
+test("a longer code is shortened to fifty characters, and two of them never meet", () => {
+  const [one, other] = [`${"x".repeat(99)}1`, `${"x".repeat(99)}2`].map(contactNumber);
+  expect(one).toHaveLength(50);
+  expect(one).not.toBe(other);
+  expect(contactNumber(`${"x".repeat(99)}1`)).toBe(one);
+});

@@ -1,0 +1,156 @@
+/** The breaking check, run as it is in repositories of its own: it fails where a client would break, and only there. */
+import { execFile } from "node:child_process";
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+const root = join(import.meta.dirname, "../..");
+const contract = "proto/billing/v1/subscriptions.proto";
+
+/** buf takes a second or two for each comparison, more where several programs share the machine. */
+const patienceMs = 60_000;
+
+/** A repository whose only commit, on main, is the contract as it is here. */
+let original = "";
+const folders: string[] = [];
+
+beforeAll(async () => {
+  original = newFolder();
+  for (const path of ["proto", "tools", "buf.yaml", ".proto-deps"]) {
+    cpSync(join(root, path), join(original, path), { recursive: true });
+  }
+  symlinkSync(join(root, "node_modules"), join(original, "node_modules"));
+  writeFileSync(join(original, ".gitignore"), "node_modules\n.proto-deps\n");
+  await git(original, "init", "--quiet", "--initial-branch=main");
+  await commit(original);
+}, patienceMs);
+
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "proto-breaking-test-"));
+  folders.push(folder);
+  return folder;
+}
+
+/** A copy of the original repository. */
+function repository(): string {
+  const folder = newFolder();
+  cpSync(original, folder, { recursive: true });
+  return folder;
+}
+
+/** Changes the contract in the working tree; fails where there is nothing to change. */
+function edit(folder: string, before: string | RegExp, after: string): void {
+  const path = join(folder, contract);
+  const text = readFileSync(path, "utf8");
+  const changed = text.replace(before, after);
+  expect(changed).not.toBe(text);
+  writeFileSync(path, changed);
+}
+
+interface Ended {
+  readonly status: number;
+  readonly output: string;
+}
+
+/** Runs a program of the folder's own; `GIT_*` of an outer git must not lead it elsewhere. */
+function run(folder: string, program: string, args: readonly string[]): Promise<Ended> {
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("GIT_")));
+  return new Promise((resolve) => {
+    execFile(program, args, { cwd: folder, env }, (error, stdout, stderr) => {
+      resolve({ status: error === null ? 0 : Number(error.code), output: `${stdout}${stderr}` });
+    });
+  });
+}
+
+async function git(folder: string, ...args: string[]): Promise<void> {
+  const { status, output } = await run(folder, "git", args);
+  expect(status, output).toBe(0);
+}
+
+async function commit(folder: string): Promise<void> {
+  const author = ["-c", "user.name=test", "-c", "user.email=test@example.com", "-c", "commit.gpgsign=false"];
+  await git(folder, "add", ".");
+  await git(folder, ...author, "commit", "--quiet", "--message", "Change the contract");
+}
+
+function check(folder: string): Promise<Ended> {
+  return run(folder, process.execPath, [join(folder, "tools/proto-breaking.ts")]);
+}
+
+/** The field `label` of the message `Subscription`, with its option. */
+const label = /\n {2}string label = 18 [^;]*;/;
+
+test.concurrent(
+  "a field removed in the working tree is reported by number and name, and fails",
+  async () => {
+    const folder = repository();
+    edit(folder, label, "");
+    const { status, output } = await check(folder);
+    expect(status, output).toBe(1);
+    expect(output).toContain(contract);
+    expect(output).toMatch(/Previously present field "18" with name "label" on message "Subscription" was deleted/);
+    expect(output).toContain("clients break");
+  },
+  patienceMs,
+);
+
+test.concurrent(
+  "a changed type in main's last commit is reported against the commit before, and fails",
+  async () => {
+    const folder = repository();
+    edit(folder, "\n  bool cancel_at_period_end = 16;", "\n  string cancel_at_period_end = 16;");
+    await commit(folder);
+    const { status, output } = await check(folder);
+    expect(status, output).toBe(1);
+    expect(output).toMatch(/Field "16" with name "cancel_at_period_end" .*changed type from "bool" to "string"/);
+  },
+  patienceMs,
+);
+
+test.concurrent(
+  "a break in any commit of a branch is reported against where it left main, and fails",
+  async () => {
+    const folder = repository();
+    await git(folder, "checkout", "--quiet", "-b", "change");
+    edit(folder, label, "");
+    await commit(folder);
+    edit(folder, "\n  bool cancel_at_period_end = 16;", "\n  // Words alone.\n  bool cancel_at_period_end = 16;");
+    await commit(folder);
+    const { status, output } = await check(folder);
+    expect(status, output).toBe(1);
+    expect(output).toContain('with name "label"');
+  },
+  patienceMs,
+);
+
+test.concurrent(
+  "a new field and other words break nobody",
+  async () => {
+    const folder = repository();
+    edit(folder, "// A label of your own.", "// A label.");
+    edit(
+      folder,
+      label,
+      (readFileSync(join(folder, contract), "utf8").match(label)?.[0] ?? "").concat("\n  bool added = 90;"),
+    );
+    const { status, output } = await check(folder);
+    expect(status, output).toBe(0);
+    expect(output).toContain("no client breaks");
+  },
+  patienceMs,
+);
+
+test.concurrent(
+  "without an earlier version nothing is compared, and that is said",
+  async () => {
+    const { status, output } = await check(repository());
+    expect(status, output).toBe(0);
+    expect(output).toContain("nothing was checked");
+  },
+  patienceMs,
+);

@@ -1,0 +1,52 @@
+/** Generated code is not committed, so every script that needs it makes it first. */
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { expect, test } from "vitest";
+
+const root = join(import.meta.dirname, "../..");
+const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+  readonly scripts: Readonly<Record<string, string>>;
+};
+
+const makesIt = /^npm run --silent gen && /;
+
+/** What reads generated code or the third-party protos without a program of ours that imports them. */
+const readers = /(^|&& )(tsc|vitest|buf lint)\b|proto-breaking/;
+
+/** A module that is imported for more than its types, at the start or on the way. */
+const imported = /^(?!import type)(?:import|export|} from)[^;]*?"(\.[^"]+)";|import\("(\.[^"]+)"\)/gm;
+
+/** Every file of ours that `path` imports, directly or not, as it is written: generated files are told by their path. */
+function importsOf(path: string, seen = new Set<string>()): Set<string> {
+  if (seen.has(path)) return seen;
+  seen.add(path);
+  if (!existsSync(join(root, path))) return seen;
+  for (const [, atStart, onTheWay] of readFileSync(join(root, path), "utf8").matchAll(imported)) {
+    importsOf(relative(root, join(root, dirname(path), atStart ?? onTheWay ?? "")), seen);
+  }
+  return seen;
+}
+
+function needsGenerated(command: string): boolean {
+  const program = /\bnode (\S+\.ts)/.exec(command)?.[1];
+  if (program !== undefined && [...importsOf(program)].some((path) => path.startsWith("src/gen/"))) return true;
+  return readers.test(command);
+}
+
+test("every script that needs generated code makes it first", () => {
+  const needing = Object.entries(scripts).filter(([name, command]) => name !== "gen" && needsGenerated(command));
+  expect(needing.map(([name]) => name)).toEqual(
+    expect.arrayContaining(["start", "api", "worker", "types", "proto:lint", "proto:breaking", "test:unit", "test"]),
+  );
+  expect(needing.filter(([, command]) => !makesIt.test(command))).toEqual([]);
+});
+
+test("a script that runs a server becomes it, so that a signal to npm ends the server", () => {
+  for (const name of ["start", "api", "worker", "demo-ledger"]) expect(scripts[name]).toMatch(/&& exec node \S+$/);
+});
+
+test("what `npm run verify` calls are scripts, each of which makes its own generated code", () => {
+  const called = [...(scripts.verify ?? "").matchAll(/npm run --silent (\S+)/g)].map(([, name = ""]) => name);
+  expect(called).toEqual(["types", "lint", "proto:lint", "proto:breaking", "test:unit"]);
+  expect(called.filter((name) => scripts[name] === undefined)).toEqual([]);
+});

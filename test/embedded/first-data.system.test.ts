@@ -1,0 +1,129 @@
+/** The first data of an empty database: two organisations that work at once, made together or not at all, and told in calls that work. */
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { delimiter, join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { describeFirstData, type FirstData, makeFirstData } from "../../src/embedded/first-data.ts";
+import { startSystem, type TestSystem } from "../support/system.ts";
+import { commandsIn, keysIn, readCurl } from "./first-start.ts";
+
+const root = join(import.meta.dirname, "../..");
+const secretKey = randomBytes(32).toString("base64");
+const temporalUiUrl = "http://127.0.0.1:8239";
+
+let system: TestSystem;
+
+beforeAll(async () => {
+  system = await startSystem({ env: { SECRET_KEY: secretKey } });
+});
+afterAll(() => system.stop());
+
+function make(demoLedgerUrl = system.demoUrl): Promise<FirstData | null> {
+  return makeFirstData({ databaseUrl: system.databaseUrl, demoLedgerUrl, secretKey });
+}
+
+async function run(curl: string): Promise<{ status: number; json: Record<string, unknown> }> {
+  const { url, method, headers, body } = readCurl(curl);
+  const answer = await fetch(url, { method, headers, ...(body === null ? {} : { body }) });
+  return { status: answer.status, json: (await answer.json()) as Record<string, unknown> };
+}
+
+/** The demo ledger, but for a second tenant, which it does not make. */
+async function ledgerWithOneTenant(): Promise<{ url: string; server: Server }> {
+  let tenants = 0;
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    if (request.url === "/demo/tenants" && ++tenants > 1) return response.writeHead(503).end("not now");
+    const { host: _, connection: __, "content-length": ___, ...headers } = request.headers;
+    const answer = await fetch(`${system.demoUrl}${request.url}`, {
+      method: request.method ?? "GET",
+      headers: headers as Record<string, string>,
+      ...(chunks.length === 0 ? {} : { body: Buffer.concat(chunks) }),
+    });
+    const type = answer.headers.get("content-type") ?? "text/plain";
+    return response.writeHead(answer.status, { "Content-Type": type }).end(await answer.text());
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server };
+}
+
+async function organisations(): Promise<readonly { name: string; livemode: boolean }[]> {
+  return (await system.pool.query("SELECT name, livemode FROM organisations ORDER BY seq")).rows;
+}
+
+test("a ledger that fails after the first tenant leaves no organisation, so that the next start makes both", async () => {
+  const { url, server } = await ledgerWithOneTenant();
+  await expect(make(url)).rejects.toThrow("The demo ledger made no tenant: 503 not now");
+  server.closeAllConnections();
+  server.close();
+  expect(await organisations()).toEqual([]);
+});
+
+test("the first data is a live organisation and a sandbox whose keys work, and the calls that are told work as they are", async () => {
+  const data = await make();
+  if (data === null) throw new Error("the database was empty");
+  expect((await organisations()).map(({ livemode }) => livemode)).toEqual([true, false]);
+  for (const [key, livemode] of [[data.liveKey, true] as const, [data.testKey, false] as const]) {
+    const { status, json } = await system.ask("GET", "/v1/organisation", { key });
+    expect({ status, livemode: json.livemode }).toEqual({ status: 200, livemode });
+    const customers = await system.ask("GET", "/v1/customers?code=ACME", { key });
+    expect(customers.json.data).toHaveLength(1);
+  }
+
+  const text = describeFirstData(data, { baseUrl: system.baseUrl, adminUrl: system.adminUrl, temporalUiUrl });
+  expect(keysIn(text)).toEqual([data.liveKey, data.testKey]);
+  const [create = "", list = "", grpc = "", ...others] = commandsIn(text);
+  expect(others).toEqual([]);
+
+  const created = await run(create);
+  expect(created.status, JSON.stringify(created.json)).toBe(201);
+  const invoice = created.json.invoice as { id: string; ledger: { sync_status: string } };
+  expect(invoice.ledger.sync_status).toBe("synced");
+  // Pasted once more, it is the same subscription.
+  expect((await run(create)).json.id).toBe(created.json.id);
+  const listed = await run(list);
+  expect((listed.json.data as { id: string }[]).map(({ id }) => id)).toEqual([invoice.id]);
+
+  const output = await shell(grpc);
+  const message = JSON.parse(output) as { subscription: { customerCode?: string; customer_code?: string } };
+  expect(message.subscription.customerCode ?? message.subscription.customer_code).toBe("ACME");
+  const { rows } = await system.pool.query("SELECT count(*)::int AS count FROM subscriptions");
+  expect(rows).toEqual([{ count: 2 }]);
+});
+
+test("a database that has an organisation gets no first data", async () => {
+  const before = await organisations();
+  expect(before.length).toBeGreaterThan(0);
+  expect(await make()).toBeNull();
+  expect(await organisations()).toEqual(before);
+});
+
+test("over TLS the told addresses are https, and gRPC needs no prior knowledge of HTTP/2", () => {
+  const data = { liveKey: "key_live_a", testKey: "key_test_b", operatorToken: null };
+  const [plain, tls] = ["http", "https"].map((scheme) =>
+    describeFirstData(data, {
+      baseUrl: `${scheme}://billing.example:8443`,
+      adminUrl: "http://127.0.0.1:8081",
+      temporalUiUrl,
+    }),
+  );
+  expect(commandsIn(plain ?? "")[2]).toContain("--http2-prior-knowledge");
+  expect(tls).not.toContain("--http2-prior-knowledge");
+  const commands = commandsIn(tls ?? "");
+  expect(commands).toHaveLength(3);
+  for (const command of commands) expect(command).toContain("https://billing.example:8443/");
+});
+
+/** Runs a command as a shell does, with the programs of this repository; its output. */
+function shell(command: string): Promise<string> {
+  const path = `${join(root, "node_modules/.bin")}${delimiter}${process.env.PATH ?? ""}`;
+  return new Promise((resolve, reject) => {
+    execFile("sh", ["-c", command], { cwd: root, env: { ...process.env, PATH: path } }, (error, stdout, stderr) => {
+      if (error === null) resolve(stdout);
+      else reject(new Error(`${error.message}\n${stdout}${stderr}`));
+    });
+  });
+}

@@ -1,0 +1,68 @@
+/** What stands in our database and in the ledger's books after a fault: the two must tell the same story. */
+import { expect } from "vitest";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { type Answered, type TestSystem, until } from "../support/system.ts";
+import type { Post } from "./processes.ts";
+
+/** A creation of a subscription of the demo catalogue; `units` tells one from another. */
+export function subscriptionPost(organisation: MadeOrganisation, idempotencyKey: string, units = 10): Post {
+  const body = { customer_code: "ACME", plan_code: "team", units };
+  return { path: "/v1/subscriptions", key: organisation.apiKey, idempotencyKey, body };
+}
+
+/** A creation of a customer whose contact is new to the ledger. */
+export function customerPost(organisation: MadeOrganisation, idempotencyKey: string): Post {
+  const body = { code: "NEW-1", name: "New and Sons", email: "books@new.example" };
+  return { path: "/v1/customers", key: organisation.apiKey, idempotencyKey, body };
+}
+
+/** Waits until nothing of the organisation waits for the ledger any more. */
+export async function allSettled({ pool }: TestSystem, organisationId: string): Promise<void> {
+  await until("all operations are settled", async () => {
+    const { rows } = await pool.query(
+      "SELECT 1 FROM operations WHERE organisation_id = $1 AND state NOT IN ('done', 'refused', 'abandoned') LIMIT 1",
+      [organisationId],
+    );
+    return rows.length === 0;
+  });
+}
+
+/** Holds that there are so many subscriptions, each with one invoice that is in the ledger, and no other document there. */
+export async function expectOneDocumentEach(
+  system: TestSystem,
+  { organisationId, tenantId }: MadeOrganisation,
+  subscriptions: number,
+): Promise<void> {
+  await allSettled(system, organisationId);
+  const { rows } = await system.pool.query<{ subscription_id: string; number: string; ledger_invoice_id: string }>(
+    "SELECT subscription_id, number, ledger_invoice_id FROM invoices WHERE organisation_id = $1 ORDER BY number",
+    [organisationId],
+  );
+  const made = await system.pool.query("SELECT id FROM subscriptions WHERE organisation_id = $1", [organisationId]);
+  expect(made.rows).toHaveLength(subscriptions);
+  expect(new Set(rows.map((row) => row.subscription_id)).size).toBe(subscriptions);
+  expect(rows).toHaveLength(subscriptions);
+  expect(rows.filter((row) => row.ledger_invoice_id === null)).toEqual([]);
+  const books = await system.ledgerInvoices(tenantId);
+  expect(books).toEqual(rows.map(({ number }) => ({ number, status: "DRAFT" })));
+}
+
+/** The invoice of a created subscription as the API shows it now. */
+export async function shownInvoice(
+  system: TestSystem,
+  { apiKey }: MadeOrganisation,
+  created: Answered,
+): Promise<unknown> {
+  const answer = await system.ask("GET", `/v1/invoices/${created.json.invoice.id}`, { key: apiKey });
+  expect(answer.status, answer.text).toBe(200);
+  return answer.json;
+}
+
+/** What the API shows of an invoice that is in the ledger. */
+export const synced = { status: "draft", ledger: { sync_status: "synced", sync_error: null } };
+
+/** What it shows while the ledger has not decided. decisions §4. */
+export const scheduled = {
+  status: "scheduled",
+  ledger: { sync_status: "failed", sync_error: "The ledger could not be reached; it is retried", invoice_id: null },
+};

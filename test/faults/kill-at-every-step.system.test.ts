@@ -1,0 +1,96 @@
+/**
+ * SIGKILL between every two steps of a creation, in the API and in the worker; then the same request again. Spec: Idempotency
+ * ("a retry after a crash"); facts-ledger section 5.4.
+ */
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { checkpoints } from "../../src/checkpoint.ts";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { customerPost, expectOneDocumentEach, shownInvoice, subscriptionPost, synced } from "./books.ts";
+import { type Post, post, postUntilCreated, startApiProcess } from "./processes.ts";
+
+// Restarts, leases and the ledger's pauses take half a minute where nothing else runs, and several times as long beside other tests.
+vi.setConfig({ testTimeout: 150_000 });
+
+let system: TestSystem;
+
+beforeAll(async () => {
+  system = await startSystem();
+});
+
+afterAll(() => system?.stop());
+
+const ofWorker = checkpoints.filter((point) => point.startsWith("settlement_"));
+const ofApi = checkpoints.filter((point) => !ofWorker.includes(point));
+
+/** A process that must die of the request: it is sent to one of its own, and asked again of the one that stands. */
+async function dieOf(point: string, what: Post): Promise<void> {
+  const doomed = await startApiProcess(system, { BILLING_CRASH_AT: point });
+  const [answer, end] = await Promise.all([post(doomed.baseUrl, what), doomed.exited]);
+  expect([answer, end]).toEqual([null, "SIGKILL"]);
+}
+
+/** The first 201 and two later ones: the same bytes, and the later ones marked as replays. */
+async function retried(what: Post): Promise<NonNullable<Awaited<ReturnType<typeof post>>>> {
+  const created = await postUntilCreated(system.baseUrl, what);
+  const again = await postUntilCreated(system.baseUrl, what);
+  expect(again.text).toBe(created.text);
+  expect(again.headers.get("idempotent-replayed")).toBe("true");
+  return created;
+}
+
+async function expectOneCustomer({ organisationId, tenantId, apiKey }: MadeOrganisation, id: string): Promise<void> {
+  const text = "SELECT c.id, c.ledger_contact_id FROM customers c WHERE c.organisation_id = $1 AND c.code = 'NEW-1'";
+  const ours = await system.pool.query(text, [organisationId]);
+  const { rows } = await system.pool.query(
+    "SELECT contact_id FROM demo_ledger.contacts WHERE tenant_id = $1 AND name = $2",
+    [tenantId, "New and Sons"],
+  );
+  expect(rows).toHaveLength(1);
+  expect(ours.rows).toEqual([{ id, ledger_contact_id: rows[0].contact_id }]);
+  const shown = await system.ask("GET", `/v1/customers/${id}`, { key: apiKey });
+  expect(shown.json).toMatchObject({ id, ledger_contact_id: rows[0].contact_id });
+}
+
+describe.concurrent("an API killed at a step leaves a key that works, and everything once:", () => {
+  test.each(ofApi)("create subscription at %s", async (point) => {
+    const organisation = await system.organisation();
+    const what = subscriptionPost(organisation, "the-key");
+    await dieOf(point, what);
+    const created = await retried(what);
+    await expectOneDocumentEach(system, organisation, 1);
+    expect(await shownInvoice(system, organisation, created)).toMatchObject(synced);
+  });
+
+  test.each(ofApi.filter((point) => point !== "creation_loaded"))("create customer at %s", async (point) => {
+    const organisation = await system.organisation();
+    const what = customerPost(organisation, "the-key");
+    await dieOf(point, what);
+    const created = await retried(what);
+    await expectOneCustomer(organisation, created.json.id);
+  });
+});
+
+describe("a worker killed at a step settles everything once after its restart:", () => {
+  test.each(ofWorker)("%s", async (point) => {
+    const organisation = await system.organisation();
+    const subscription = subscriptionPost(organisation, "subscription");
+    const customer = customerPost(organisation, "customer");
+    // Both wait before the worker starts, so that one round carries both.
+    await system.worker.stop();
+    const answers = Promise.all([retried(subscription), retried(customer)]);
+    await until("both wait", async () => {
+      const text = "SELECT count(*)::int AS waiting FROM operations WHERE organisation_id = $1 AND state = 'ready'";
+      const { rows } = await system.pool.query(text, [organisation.organisationId]);
+      return rows[0].waiting === 2;
+    });
+    // It may die before it has told that it is ready: the start itself is not waited for.
+    void system.worker.start({ BILLING_CRASH_AT: point }).catch(() => undefined);
+    await system.worker.exited();
+    await system.worker.start();
+    const [created, made] = await answers;
+    await expectOneDocumentEach(system, organisation, 1);
+    expect(await shownInvoice(system, organisation, created)).toMatchObject(synced);
+    await expectOneCustomer(organisation, made.json.id);
+  });
+});

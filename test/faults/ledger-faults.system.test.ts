@@ -1,0 +1,128 @@
+/** The ledger loses requests and answers, errs, limits and refuses: still one document, or a reason that is told. Facts-ledger 5.5. */
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
+import { expectOneDocumentEach, scheduled, shownInvoice, subscriptionPost, synced } from "./books.ts";
+import { postUntilCreated } from "./processes.ts";
+
+// Restarts, leases and the ledger's pauses take half a minute where nothing else runs, and several times as long beside other tests.
+vi.setConfig({ testTimeout: 150_000 });
+
+let system: TestSystem;
+
+beforeAll(async () => {
+  system = await startSystem();
+});
+
+afterAll(() => system?.stop());
+
+async function create(organisation: MadeOrganisation, idempotencyKey = "first", units = 10): Promise<Answered> {
+  return postUntilCreated(system.baseUrl, subscriptionPost(organisation, idempotencyKey, units));
+}
+
+/** How often the ledger was asked to make documents, by the faults that it had ready for it. */
+async function faultsLeft(): Promise<number> {
+  const answer = await fetch(`${system.demoUrl}/demo/faults`);
+  const { left } = (await answer.json()) as { left: number };
+  return left;
+}
+
+describe.concurrent("an invoice whose answer was lost is in the ledger once:", () => {
+  // The system's calls to the ledger may take two seconds.
+  test.each([
+    ["the request never came", { kind: "drop_before", match: "PUT /api.xro/2.0/Invoices" }],
+    ["the answer was cut off", { kind: "drop_after", match: "PUT /api.xro/2.0/Invoices" }],
+    ["the answer came too late", { kind: "slow_after", match: "PUT /api.xro/2.0/Invoices", delayMs: 3_000 }],
+    ["it was done after we had given up", { kind: "slow_before", match: "PUT /api.xro/2.0/Invoices", delayMs: 2_500 }],
+    ["a gateway answered 503 in HTML", { kind: "status", match: "PUT /api.xro/2.0/Invoices", status: 503 }],
+    ["it answered 500", { kind: "status", match: "PUT /api.xro/2.0/Invoices", status: 500, body: "{}" }],
+    ["the look-up failed as well", { kind: "drop_after", match: "/api.xro/2.0/Invoices", times: 2 }],
+    ["its first token was refused", { kind: "status", match: "PUT /api.xro/2.0/Invoices", status: 401, body: "{}" }],
+  ])("%s", async (_, fault) => {
+    const organisation = await system.organisation();
+    await system.fault({ ...fault, tenantId: organisation.tenantId });
+    const created = await create(organisation);
+    await expectOneDocumentEach(system, organisation, 1);
+    expect(await shownInvoice(system, organisation, created)).toMatchObject(synced);
+  });
+});
+
+describe.concurrent("a refusal of the ledger is told with its reason:", () => {
+  test("the number is taken by an invoice of somebody else", async () => {
+    const organisation = await system.organisation();
+    await create(organisation);
+    await system.pool.query("UPDATE demo_ledger.invoices SET number = 'INV-0002' WHERE tenant_id = $1", [
+      organisation.tenantId,
+    ]);
+    const created = await create(organisation, "second", 11);
+    const message = "The number INV-0002 is taken by another invoice in the ledger.";
+    expect(created.json.invoice).toMatchObject({
+      number: "INV-0002",
+      status: "not_in_external",
+      ledger: { sync_status: "failed", sync_error: message, invoice_id: null },
+    });
+    expect(await system.ledgerInvoices(organisation.tenantId)).toHaveLength(1);
+  });
+
+  test("the contact was archived", async () => {
+    const organisation = await system.organisation();
+    await system.pool.query("UPDATE demo_ledger.contacts SET status = 'ARCHIVED' WHERE tenant_id = $1", [
+      organisation.tenantId,
+    ]);
+    const created = await create(organisation);
+    expect(created.json.invoice).toMatchObject({
+      status: "not_in_external",
+      ledger: { sync_status: "failed", sync_error: expect.stringMatching(/archived/i) },
+    });
+    expect(await system.ledgerInvoices(organisation.tenantId)).toEqual([]);
+  });
+});
+
+test("a limit of the ledger is waited for, without a call meanwhile, and then everything is settled", async () => {
+  const organisation = await system.organisation();
+  const refusals = { kind: "rate_limit", match: "PUT /api.xro/2.0/Invoices", times: 3, retryAfterSeconds: 3 };
+  await system.fault({ ...refusals, tenantId: organisation.tenantId });
+  const started = performance.now();
+  const created = await Promise.all(Array.from({ length: 8 }, (_, index) => create(organisation, `key-${index}`)));
+  // Three refusals of three seconds each, however many documents wait.
+  expect(performance.now() - started).toBeGreaterThan(9_000);
+  expect(await faultsLeft()).toBe(0);
+  for (const each of created) expect(each.json.invoice).toMatchObject(synced);
+  await expectOneDocumentEach(system, organisation, 8);
+});
+
+test("a limit beyond the answer's time is answered at once, and settled when it is over", async () => {
+  const organisation = await system.organisation();
+  const refusal = { kind: "rate_limit", match: "PUT /api.xro/2.0/Invoices", problem: "day", retryAfterSeconds: 3_600 };
+  await system.fault({ ...refusal, tenantId: organisation.tenantId });
+  const started = performance.now();
+  const [first, second] = [await create(organisation), await create(organisation, "second")];
+  expect(performance.now() - started).toBeLessThan(12_000);
+  for (const { json } of [first, second]) expect(json.invoice).toMatchObject(scheduled);
+  const { rows } = await system.pool.query(
+    "SELECT paused_reason, paused_until > now() + interval '50 minutes' AS is_paused FROM ledger_connections WHERE organisation_id = $1",
+    [organisation.organisationId],
+  );
+  expect(rows).toEqual([{ paused_reason: "day limit", is_paused: true }]);
+  // The hour is over.
+  const id = [organisation.organisationId];
+  await system.pool.query("UPDATE ledger_connections SET paused_until = now() WHERE organisation_id = $1", id);
+  await system.pool.query("UPDATE operations SET not_before = now() WHERE organisation_id = $1", id);
+  await expectOneDocumentEach(system, organisation, 2);
+});
+
+test("a ledger that is down leaves the invoice scheduled, and it is settled once it is back", async () => {
+  const organisation = await system.organisation();
+  await system.stopLedger();
+  const started = performance.now();
+  const created = await create(organisation);
+  expect(performance.now() - started).toBeLessThan(16_000);
+  expect(created.json.invoice).toMatchObject(scheduled);
+  await system.startLedger();
+  await expectOneDocumentEach(system, organisation, 1);
+  expect(await shownInvoice(system, organisation, created)).toMatchObject(synced);
+  await until("the answer to a repeat is still the first one", async () => {
+    const again = await create(organisation);
+    return again.text === created.text;
+  });
+});

@@ -1,0 +1,92 @@
+/**
+ * Many requests at once with one idempotency key, over two API processes: one subscription, one document in the ledger.
+ * Spec: Idempotency.
+ */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { type Answered, startSystem, type TestSystem } from "../support/system.ts";
+import { expectOneDocumentEach, subscriptionPost } from "./books.ts";
+import { type ApiProcess, post, postUntilCreated, startApiProcess } from "./processes.ts";
+
+let system: TestSystem;
+let second: ApiProcess;
+
+beforeAll(async () => {
+  system = await startSystem({ env: { RATE_LIMIT_PER_MINUTE: "1000000" } });
+  second = await startApiProcess(system, { RATE_LIMIT_PER_MINUTE: "1000000" });
+});
+
+afterAll(async () => {
+  await second?.stop();
+  await system?.stop();
+});
+
+/** Trials of each width. */
+const trials = 200;
+
+/** The bodies differ in their units. */
+const [units, otherUnits] = [10, 11];
+
+/**
+ * One trial: so many requests at once. In a mixed one every second request has the other body; whoever comes first wins.
+ * Returns a fault in words, or null where all is as promised.
+ */
+async function trial(
+  organisation: MadeOrganisation,
+  name: string,
+  width: number,
+  isMixed: boolean,
+): Promise<string | null> {
+  const doors = [system.baseUrl, second.baseUrl];
+  const answers = await Promise.all(
+    Array.from({ length: width }, async (_, index) => {
+      // Two doors and two bodies, each body at each door.
+      const sent = isMixed && index % 2 === 1 ? otherUnits : units;
+      const answer = await post(doors[(index >> 1) % 2] ?? "", subscriptionPost(organisation, name, sent));
+      return { sent, answer };
+    }),
+  );
+  if (answers.some(({ answer }) => answer === null)) return `${name}: a connection broke`;
+  const faults: string[] = [];
+  const created = answers.filter(({ answer }) => answer?.status === 201);
+  // Where every first answer was "in progress", the retry has it.
+  const winner = created[0]?.sent ?? null;
+  for (const { sent, answer } of answers) {
+    if (answer?.status === 201 && sent === winner) continue;
+    const code = answer?.status === 409 ? answer.json.error.code : `status ${answer?.status}`;
+    if (sent === winner && code === "request_in_progress" && answer?.headers.get("retry-after") === "2") continue;
+    if (sent !== winner && code === "idempotency_conflict") continue;
+    faults.push(`${name}: ${sent} units of ${winner}: ${code}`);
+  }
+  if (winner === null) return `${name}: nobody was answered 201`;
+  const replay = await postUntilCreated(system.baseUrl, subscriptionPost(organisation, name, winner));
+  const bodies = new Set([replay, ...created.map(({ answer }) => answer as Answered)].map(({ text }) => text));
+  if (bodies.size !== 1) faults.push(`${name}: ${bodies.size} different answers`);
+  if (replay.headers.get("idempotent-replayed") !== "true") faults.push(`${name}: the repeat was not replayed`);
+  return faults.length === 0 ? null : faults.join("; ");
+}
+
+/** Runs all trials of a width, so many at a time. */
+async function runTrials(organisation: MadeOrganisation, width: number, atOnce: number): Promise<(string | null)[]> {
+  const names = Array.from({ length: trials }, (_, index) => `${width}-wide-${index}`);
+  const faults: (string | null)[] = [];
+  const runner = async (): Promise<void> => {
+    for (let name = names.pop(); name !== undefined; name = names.pop()) {
+      faults.push(await trial(organisation, name, width, names.length % 2 === 1));
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, runner));
+  return faults;
+}
+
+test.each([
+  { width: 2, atOnce: 24 },
+  { width: 10, atOnce: 8 },
+  { width: 100, atOnce: 2 },
+])("$width requests at once with one key make one subscription and one document", async ({ width, atOnce }) => {
+  const organisation = await system.organisation();
+  const faults = await runTrials(organisation, width, atOnce);
+  expect(faults).toHaveLength(trials);
+  expect(faults.filter((fault) => fault !== null)).toEqual([]);
+  await expectOneDocumentEach(system, organisation, trials);
+}, 170_000);

@@ -1,0 +1,112 @@
+/** Further API processes beside a system's own, and requests as a client makes them that retries until it has its answer. */
+import { spawn } from "node:child_process";
+import { setTimeout as wait } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { Agent, request } from "undici";
+import { freePort } from "../support/ports.ts";
+import { type Answered, type TestSystem, until } from "../support/system.ts";
+
+/** One more API process of a system. */
+export interface ApiProcess {
+  readonly baseUrl: string;
+  /** Resolves with the signal or code by which it ended. */
+  readonly exited: Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** A POST as this file sends it. */
+export interface Post {
+  readonly path: string;
+  readonly key: string;
+  readonly idempotencyKey: string;
+  readonly body: object;
+}
+
+const script = fileURLToPath(new URL("../../src/server.ts", import.meta.url));
+
+/** Starts an API process on the system's database and Temporal, with other settings where `env` has them. */
+export async function startApiProcess(system: TestSystem, env: NodeJS.ProcessEnv = {}): Promise<ApiProcess> {
+  const port = await freePort();
+  const baseUrl = `http://127.0.0.1:${port}`;
+  const child = spawn(process.execPath, [script], {
+    env: {
+      ...process.env,
+      DATABASE_URL: system.databaseUrl,
+      TEMPORAL_ADDRESS: system.temporal.address,
+      TEMPORAL_NAMESPACE: system.temporal.namespace,
+      RATE_LIMIT_PER_MINUTE: "100000",
+      ...env,
+      API_PORT: String(port),
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (output += String(chunk)));
+  const exited = new Promise<string>((resolve) =>
+    child.once("exit", (code, signal) => resolve(signal ?? String(code))),
+  );
+  await until("a further API process is ready", async () => {
+    if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}: ${output}`);
+    const ready = await fetch(`${baseUrl}/readyz`).catch(() => null);
+    return ready?.status === 200;
+  });
+  return {
+    baseUrl,
+    exited,
+    stop: async () => {
+      child.kill("SIGTERM");
+      await exited;
+    },
+  };
+}
+
+// The tests' own limits must not be what is measured: no pipelining, no time-out before an answer's own fifteen seconds.
+const agent = new Agent({ pipelining: 1, connections: 128, headersTimeout: 60_000, keepAliveTimeout: 10_000 });
+
+/** Sends a POST once; null where the connection broke before the answer had come. */
+export async function post(baseUrl: string, { path, key, idempotencyKey, body }: Post): Promise<Answered | null> {
+  try {
+    const answer = await request(`${baseUrl}${path}`, {
+      dispatcher: agent,
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${key}`,
+        "idempotency-key": idempotencyKey,
+        "content-type": "application/json",
+      },
+      body: JSON.stringify(body),
+    });
+    const text = await answer.body.text();
+    const headers = new Headers();
+    for (const [name, value] of Object.entries(answer.headers)) headers.set(name, String(value));
+    return { status: answer.statusCode, headers, text, json: JSON.parse(text) };
+  } catch (error) {
+    if (error instanceof SyntaxError) throw error;
+    return null;
+  }
+}
+
+/** How long a client goes on: the longest lease and the longest answer fit in several times. */
+const patienceMs = 90_000;
+
+/** The pause after an answer that names none. */
+const pauseMs = 500;
+
+/**
+ * Sends a POST as the specification tells clients to: again with the same key on a broken connection, 409
+ * `request_in_progress`, 429, 500 and 502, after `Retry-After` where there is one. Throws for any other answer than 201.
+ */
+export async function postUntilCreated(baseUrl: string, what: Post): Promise<Answered> {
+  const end = performance.now() + patienceMs;
+  for (;;) {
+    const answer = await post(baseUrl, what);
+    if (answer?.status === 201) return answer;
+    const isRetried =
+      answer === null || answer.json?.error?.code === "request_in_progress" || [429, 500, 502].includes(answer.status);
+    const told = answer === null ? "a broken connection" : `${answer.status} ${answer.text}`;
+    if (!isRetried) throw new Error(`not to be retried: ${told}`);
+    if (performance.now() > end) throw new Error(`still no 201 after ${patienceMs} ms: ${told}`);
+    const seconds = Number(answer?.headers.get("retry-after") ?? 0);
+    await wait(seconds > 0 ? seconds * 1000 : pauseMs);
+  }
+}

@@ -1,0 +1,74 @@
+/** Temporal out of reach, no worker, and database connections cut under load: what was accepted is settled, once. */
+import { setTimeout as wait } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { freePort } from "../support/ports.ts";
+import { startSystem, type TestSystem } from "../support/system.ts";
+import { expectOneDocumentEach, scheduled, shownInvoice, subscriptionPost, synced } from "./books.ts";
+import { postUntilCreated, startApiProcess } from "./processes.ts";
+
+// Restarts, leases and the ledger's pauses take half a minute where nothing else runs, and several times as long beside other tests.
+vi.setConfig({ testTimeout: 150_000 });
+
+let system: TestSystem;
+
+beforeAll(async () => {
+  system = await startSystem();
+});
+
+afterAll(() => system?.stop());
+
+test("with Temporal out of reach a subscription is created at once, and the dispatcher has it settled", async () => {
+  const organisation = await system.organisation();
+  const blind = await startApiProcess(system, { TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}` });
+  try {
+    const started = performance.now();
+    const created = await postUntilCreated(blind.baseUrl, subscriptionPost(organisation, "first"));
+    expect(performance.now() - started).toBeLessThan(5_000);
+    expect(created.json.invoice).toMatchObject(scheduled);
+    await expectOneDocumentEach(system, organisation, 1);
+    expect(await shownInvoice(system, organisation, created)).toMatchObject(synced);
+  } finally {
+    await blind.stop();
+  }
+});
+
+test("without a worker the answer comes within its time, and a worker that starts settles it", async () => {
+  const organisation = await system.organisation();
+  await system.worker.stop();
+  const started = performance.now();
+  const created = await postUntilCreated(system.baseUrl, subscriptionPost(organisation, "first"));
+  expect(performance.now() - started).toBeLessThan(16_500);
+  expect(created.json.invoice).toMatchObject(scheduled);
+  await system.worker.start();
+  await expectOneDocumentEach(system, organisation, 1);
+  expect(await shownInvoice(system, organisation, created)).toMatchObject(synced);
+});
+
+test("database connections cut under load lose nothing that was accepted, and double nothing", async () => {
+  const organisation = await system.organisation();
+  const names = Array.from({ length: 120 }, (_, index) => `key-${index}`);
+  const created: string[] = [];
+  const client = async (): Promise<void> => {
+    for (let name = names.pop(); name !== undefined; name = names.pop()) {
+      const answer = await postUntilCreated(system.baseUrl, subscriptionPost(organisation, name));
+      created.push(answer.json.id);
+    }
+  };
+  const load = { isOver: false };
+  const loaded = Promise.all(Array.from({ length: 12 }, client)).finally(() => {
+    load.isOver = true;
+  });
+  let cuts = 0;
+  while (!load.isOver) {
+    const { rowCount } = await system.pool.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+        AND application_name <> 'test' AND application_name <> 'demo-ledger'`,
+    );
+    cuts += rowCount ?? 0;
+    await Promise.race([loaded, wait(300)]);
+  }
+  await loaded;
+  expect(cuts).toBeGreaterThan(10);
+  expect(new Set(created).size).toBe(120);
+  await expectOneDocumentEach(system, organisation, 120);
+});

@@ -1,0 +1,122 @@
+/** Documents that go to the ledger together: the trouble of one is never the trouble of another. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
+
+let system: TestSystem;
+
+beforeAll(async () => {
+  system = await startSystem();
+});
+
+afterAll(() => system?.stop());
+
+const size = 5;
+const invoicesPut = "PUT /api.xro/2.0/Invoices";
+
+/** What is created while the worker is stopped waits, and goes to the ledger as one group when it is back. */
+async function inOneGroup<T>(work: () => Promise<T>): Promise<T> {
+  await system.worker.stop();
+  const answers = work();
+  await until("all of them wait", async () => {
+    const { rows } = await system.pool.query("SELECT count(*)::int AS n FROM operations WHERE state = 'ready'");
+    return rows[0].n >= size;
+  });
+  await system.worker.start();
+  return answers;
+}
+
+function create(organisation: MadeOrganisation, count: number): Promise<Answered[]> {
+  const body = { customer_code: "ACME", plan_code: "team", units: 10 };
+  return Promise.all(
+    Array.from({ length: count }, (_, index) =>
+      system.ask("POST", "/v1/subscriptions", { key: organisation.apiKey, idempotencyKey: `n-${index}`, body }),
+    ),
+  );
+}
+
+async function statuses(organisation: MadeOrganisation): Promise<Record<string, number>> {
+  const { rows } = await system.pool.query<{ status: string; n: number }>(
+    "SELECT status, count(*)::int AS n FROM invoices WHERE organisation_id = $1 GROUP BY status",
+    [organisation.organisationId],
+  );
+  return Object.fromEntries(rows.map(({ status, n }) => [status, n]));
+}
+
+test("an invoice that the ledger always fails on does not keep the others of its group", async () => {
+  const organisation = await system.organisation();
+  const fault = { kind: "status", match: invoicesPut, status: 500, body: "{}", element: "INV-0002", times: 1_000 };
+  await system.fault({ ...fault, tenantId: organisation.tenantId });
+  await inOneGroup(() => create(organisation, size));
+  await until("the others are settled", async () => (await statuses(organisation)).draft === size - 1);
+  expect(await statuses(organisation)).toEqual({ draft: size - 1, scheduled: 1 });
+  expect(await system.ledgerInvoices(organisation.tenantId)).toHaveLength(size - 1);
+  await system.clearFaults();
+});
+
+test.each([404, 413])("a %i to a whole call is final for none of its documents", async (status) => {
+  const organisation = await system.organisation();
+  await system.fault({ kind: "status", match: invoicesPut, status, tenantId: organisation.tenantId, times: 2 });
+  await inOneGroup(() => create(organisation, size));
+  await until("all are settled", async () => (await statuses(organisation)).draft === size);
+  expect(await system.ledgerInvoices(organisation.tenantId)).toHaveLength(size);
+});
+
+test("of two imports of one contact at once, one is made and the other told, and nothing else is held up", async () => {
+  const organisation = await system.organisation();
+  const { rows } = await system.pool.query<{ contact_id: string }>(
+    `INSERT INTO demo_ledger.contacts (contact_id, tenant_id, name, status)
+      VALUES (gen_random_uuid(), $1, 'Twice Ltd', 'ACTIVE') RETURNING contact_id`,
+    [organisation.tenantId],
+  );
+  const contact = rows[0]?.contact_id;
+  const ask = (code: string, own: object) =>
+    system.ask("POST", "/v1/customers", {
+      key: organisation.apiKey,
+      body: { code, name: `Customer ${code}`, email: `${code}@twice.example`, ...own },
+    });
+  const answers = await inOneGroup(() =>
+    Promise.all([
+      ask("one", { ledger_contact_id: contact }),
+      ask("two", { ledger_contact_id: contact }),
+      ask("three", {}),
+      ...[4, 5].map((n) => ask(`n${n}`, {})),
+    ]),
+  );
+  expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 201, 201, 422]);
+  const refused = answers.find(({ status }) => status === 422);
+  expect(refused?.json.error).toMatchObject({ code: "invalid_parameter", param: "ledger_contact_id" });
+});
+
+test("an invoice that was in the ledger before is never taken for ours, however alike", async () => {
+  const organisation = await system.organisation();
+  const [first] = await create(organisation, 1);
+  // As if somebody had made the very same invoice by hand, under the number that comes next.
+  await system.pool.query("UPDATE demo_ledger.invoices SET number = 'INV-0002' WHERE tenant_id = $1", [
+    organisation.tenantId,
+  ]);
+  const body = { customer_code: "ACME", plan_code: "team", units: 10 };
+  const second = await system.ask("POST", "/v1/subscriptions", {
+    key: organisation.apiKey,
+    idempotencyKey: "next",
+    body,
+  });
+  expect(first?.json.invoice.subtotal).toBe(second.json.invoice.subtotal);
+  expect(second.json.invoice).toMatchObject({ status: "not_in_external", ledger: { sync_status: "failed" } });
+});
+
+test("a paused connection is left alone until its time, and longer pauses are not made by waiting", async () => {
+  const organisation = await system.organisation();
+  await system.fault({ kind: "rate_limit", match: invoicesPut, tenantId: organisation.tenantId, retryAfterSeconds: 4 });
+  const [answer] = await create(organisation, 1);
+  expect(answer?.json.invoice.ledger.sync_status, answer?.text).toBe("synced");
+  const { rows } = await system.pool.query<{ paused_until: Date; created_at: Date }>(
+    `SELECT l.paused_until, o.created_at FROM ledger_connections l JOIN operations o USING (organisation_id)
+      WHERE organisation_id = $1`,
+    [organisation.organisationId],
+  );
+  const [row] = rows;
+  const pausedMs = (row?.paused_until.getTime() ?? 0) - (row?.created_at.getTime() ?? 0);
+  expect(pausedMs).toBeGreaterThan(3_000);
+  expect(pausedMs).toBeLessThan(8_000);
+});

@@ -1,0 +1,82 @@
+/** The port with both of its real doors, the real gate and the real call; only keys and services are the test's own. */
+import { connect as connectTcp } from "node:net";
+import type { DescService, Message } from "@bufbuild/protobuf";
+import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { jsonCheck } from "../../src/gateway/check-json.ts";
+import type { HttpRequest, HttpResponse } from "../../src/gateway/exchange.ts";
+import { restHandler } from "../../src/gateway/handler.ts";
+import { exchangeOf } from "../../src/http/exchanges.ts";
+import { generateApiKey } from "../../src/rpc/api-key.ts";
+import { createCall } from "../../src/rpc/call.ts";
+import { createGate } from "../../src/rpc/gate.ts";
+import { bind, type Implementation, planned } from "../../src/rpc/implementation.ts";
+import { observeCall } from "../../src/rpc/observe.ts";
+import { operationOf } from "../../src/rpc/operation.ts";
+import { connectRoutes, type OpenRoutes } from "../../src/rpc/routes.ts";
+import { textFormats } from "../../src/services/text-formats.ts";
+import { accessOf, admitted } from "../rpc/admission-for-test.ts";
+import { gatewayParts, services, startPort, type TestPort } from "./port-for-test.ts";
+
+/** A key that the doors know; every other is unknown. */
+export const key = generateApiKey(true).value;
+
+const scopes = services.flatMap(({ methods }) => methods.map((method) => operationOf(method).scope ?? ""));
+
+/** A running port and the requests that reached a service. */
+export interface TestDoors extends TestPort {
+  readonly requests: Message[];
+}
+
+/** Starts it; `answer` is what every service says, `open` are routes without a key. */
+export async function startDoors(
+  answer: () => object = () => ({}),
+  open: readonly OpenRoutes[] = [],
+): Promise<TestDoors> {
+  const requests: Message[] = [];
+  const bindings = services.map((service) => bindAll(service, requests, answer));
+  const { findRoute, tell, refusalOf } = gatewayParts(() => ({}));
+  const gate = createGate({ access: accessOf(admitted(scopes)), permits: () => null });
+  const call = createCall({
+    idempotency: { run: async (_, execute) => ({ message: await execute(), replayed: false }) },
+    observe: observeCall,
+    implementations: bindings,
+    formats: textFormats,
+  });
+  const rest = restHandler({ findRoute, pass: gate.pass, call, tell, refusalOf });
+  const connect = connectNodeAdapter({
+    ...connectRoutes(bindings, { gate, call, tell, checkJson: jsonCheck(refusalOf), recordOf: exchangeOf, open }),
+    fallback: (request, response) => {
+      const exchange = exchangeOf(request);
+      if (exchange !== undefined) void rest(request as HttpRequest, response as HttpResponse, exchange);
+    },
+  });
+  return { ...(await startPort(() => ({}), { rest, connect })), requests };
+}
+
+function bindAll(service: DescService, requests: Message[], answer: () => object) {
+  const methods = service.methods.map((method) => {
+    const take = async (request: Message) => {
+      requests.push(request);
+      return answer();
+    };
+    return [method.localName, operationOf(method).planned ? planned : take];
+  });
+  return bind(service, Object.fromEntries(methods) as Implementation<DescService>);
+}
+
+/** Sends bytes over a connection of their own; everything that comes until it is closed. */
+export async function sendBytes(port: number, text: string): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  let received = "";
+  const socket = connectTcp({ port, host: "127.0.0.1" });
+  socket.setEncoding("utf8").on("data", (chunk: string) => {
+    received += chunk;
+  });
+  socket.once("end", () => resolve(received)).once("error", reject);
+  socket.write(text);
+  try {
+    return await promise;
+  } finally {
+    socket.destroy();
+  }
+}

@@ -1,0 +1,53 @@
+/** Create customer where the ledger has its own mind about names and numbers. decisions §3 "Customer, create". */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { startSystem, type TestSystem } from "../support/system.ts";
+
+let system: TestSystem;
+let organisation: MadeOrganisation;
+
+beforeAll(async () => {
+  system = await startSystem();
+  organisation = await system.organisation();
+});
+
+afterAll(() => system?.stop());
+
+const create = (body: object) => system.ask("POST", "/v1/customers", { key: organisation.apiKey, body });
+
+test("a code of a hundred characters is taken, and billed", async () => {
+  const code = "c".repeat(100);
+  const answer = await create({ code, name: "Long Code Ltd", email: "a@long.example" });
+  expect(answer.status, answer.text).toBe(201);
+  expect(answer.json.code).toBe(code);
+  const body = { customer_code: code, plan_code: "team", units: 1 };
+  const billed = await system.ask("POST", "/v1/subscriptions", {
+    key: organisation.apiKey,
+    idempotencyKey: "long",
+    body,
+  });
+  expect(billed.json.invoice.ledger.sync_status, billed.text).toBe("synced");
+});
+
+test("a code that another contact of the ledger has is told as a fault of the code", async () => {
+  await system.pool.query(
+    "UPDATE demo_ledger.contacts SET contact_number = 'FOREIGN' WHERE tenant_id = $1 AND contact_number = 'ACME'",
+    [organisation.tenantId],
+  );
+  const answer = await create({ code: "FOREIGN", name: "Somebody Else", email: "b@else.example" });
+  expect(answer.status, answer.text).toBe(409);
+  expect(answer.json.error).toMatchObject({ code: "customer_code_taken", param: "code" });
+});
+
+test("a name that the ledger does not take is told as a fault of the name, and leaves nothing behind", async () => {
+  const answer = await create({ code: "ANGLE", name: "Rev <8>", email: "c@angle.example" });
+  expect(answer.status, answer.text).toBe(422);
+  expect(answer.json.error).toMatchObject({ code: "invalid_parameter", param: "name" });
+  const again = await create({ code: "ANGLE", name: "Rev 8", email: "c@angle.example" });
+  expect(again.status, again.text).toBe(201);
+});
+
+test("the demo ledger shows what was raised without a token", async () => {
+  const books = await fetch(`${system.demoUrl}/demo/invoices`);
+  expect(await books.json()).toMatchObject({ invoices: [{ organisation: "Northwind", contact: "Long Code Ltd" }] });
+});

@@ -1,0 +1,290 @@
+/** Create customer over HTTP and on real parts: made or given codes, imports, what is taken, and a ledger that is away. */
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { type Asked, startSystem, type TestSystem } from "../support/system.ts";
+import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
+
+let system: TestSystem;
+let ask: Ask;
+let own: MadeOrganisation;
+
+beforeAll(async () => {
+  system = await startSystem();
+  ask = checkedAsk(system);
+  own = await system.organisation();
+});
+
+afterAll(() => system?.stop());
+
+const invalid = (param: string | null) => refused(422, "invalid_parameter", param);
+
+function create(body: unknown, asked: Asked = {}) {
+  return ask("POST", "/v1/customers", { key: own.apiKey, body, ...asked });
+}
+
+interface Contact {
+  readonly contact_id: string;
+  readonly contact_number: string | null;
+  readonly name: string;
+  readonly first_name: string | null;
+  readonly last_name: string | null;
+  readonly email: string | null;
+}
+
+/** The contacts of this name in the organisation's ledger. */
+async function contactsNamed(name: string): Promise<readonly Contact[]> {
+  const { rows } = await system.pool.query<Contact>(
+    `SELECT contact_id, contact_number, name, first_name, last_name, email FROM demo_ledger.contacts
+     WHERE tenant_id = $1 AND name = $2`,
+    [own.tenantId, name],
+  );
+  return rows;
+}
+
+/** A contact that is in the ledger and no customer. */
+async function addContact(name: string, number: string | null = null, status = "ACTIVE"): Promise<string> {
+  const id = randomUUID();
+  await system.pool.query(
+    `INSERT INTO demo_ledger.contacts (contact_id, tenant_id, name, contact_number, email, status)
+     VALUES ($1, $2, $3, $4, 'old@ledger.example', $5)`,
+    [id, own.tenantId, name, number, status],
+  );
+  return id;
+}
+
+async function customersWithCode(code: string) {
+  return (await ask("GET", `/v1/customers?code=${encodeURIComponent(code)}`, { key: own.apiKey })).json.data;
+}
+
+test("a customer is made with its contact in the ledger, and is read as it was answered", async () => {
+  const body = {
+    code: "UMB 1/ä",
+    name: "Umbrella ☂ Ltd",
+    company_name: "Umbrella Holding",
+    first_name: "Alice",
+    last_name: "Abernathy",
+    email: "Billing@umbrella.example",
+  };
+  const answer = await create(body);
+  expect(answer.status, answer.text).toBe(201);
+  const [contact] = await contactsNamed(body.name);
+  expect(answer.json).toEqual({
+    ...body,
+    id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7/),
+    object: "customer",
+    status: "active",
+    ledger_contact_id: contact?.contact_id,
+    created: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+  });
+  expect(contact).toMatchObject({
+    contact_number: body.code,
+    first_name: "Alice",
+    last_name: "Abernathy",
+    email: body.email,
+  });
+  expect((await ask("GET", `/v1/customers/${answer.json.id}`, { key: own.apiKey })).text).toBe(answer.text);
+  const subscription = { customer_code: body.code, plan_code: "site" };
+  const made = await ask("POST", "/v1/subscriptions", { key: own.apiKey, idempotencyKey: "umb", body: subscription });
+  expect(made.json).toMatchObject({ customer: answer.json.id, invoice: { ledger: { sync_status: "synced" } } });
+});
+
+test.each([
+  ["left out", {}],
+  ["null", { code: null, company_name: null, first_name: null, last_name: null, ledger_contact_id: null }],
+])("with its optional members %s the code is made, and is the contact's number", async (said, members) => {
+  const name = `Members ${said}`;
+  const { status, json, text } = await create({ name, email: "a@b.example", ...members });
+  expect(status, text).toBe(201);
+  expect(json).toMatchObject({
+    code: expect.stringMatching(/^CUS-[0-9A-F]{12}$/),
+    company_name: null,
+    first_name: null,
+  });
+  expect(await contactsNamed(name)).toMatchObject([{ contact_number: json.code, first_name: null }]);
+});
+
+describe("an existing contact", () => {
+  test("is imported, and none is made", async () => {
+    const id = await addContact("Stark Industries", "S-1");
+    const body = { code: "STARK", name: "Stark Industries", email: "tony@stark.example", ledger_contact_id: id };
+    const answer = await create(body);
+    expect(answer.status, answer.text).toBe(201);
+    expect(answer.json).toMatchObject(body);
+    expect(await contactsNamed(body.name)).toHaveLength(1);
+    expect(await customersWithCode("STARK")).toEqual([answer.json]);
+  });
+
+  test("that is a customer already is refused, in whatever case its id is written", async () => {
+    const { json } = await ask("GET", "/v1/customers?code=ACME", { key: own.apiKey });
+    const taken: string = json.data[0].ledger_contact_id;
+    for (const id of [taken, taken.toUpperCase()]) {
+      const answer = await create({ code: "TWICE", name: "Acme Ltd", email: "a@b.example", ledger_contact_id: id });
+      expect(refusalOf(answer)).toEqual(invalid("ledger_contact_id"));
+    }
+    expect(await customersWithCode("TWICE")).toEqual([]);
+  });
+
+  test("that is archived, unknown or another organisation's is refused", async () => {
+    const archived = await addContact("Old Ltd", null, "ARCHIVED");
+    const other = await system.organisation();
+    const { json } = await ask("GET", "/v1/customers?code=ACME", { key: other.apiKey });
+    for (const id of [archived, randomUUID(), json.data[0].ledger_contact_id]) {
+      const answer = await create({ name: "Whoever", email: "a@b.example", ledger_contact_id: id });
+      expect({ id, ...refusalOf(answer) }).toEqual({ id, ...invalid("ledger_contact_id") });
+    }
+  });
+});
+
+test("a text that is no contact's id imports none, whatever the ledger makes of it", async () => {
+  await addContact("Numbered Ltd", "N-1");
+  for (const id of [".", "..", "no id", "?where=x", "/", "%2e", "N-1"]) {
+    const answer = await create({ name: "Whoever", email: "a@b.example", ledger_contact_id: id });
+    expect({ id, status: answer.status, param: answer.json.error?.param }).toEqual({
+      id,
+      status: 422,
+      param: "ledger_contact_id",
+    });
+  }
+});
+
+describe("what is taken", () => {
+  const email = "x@taken.example";
+
+  test("is told: a customer's code", async () => {
+    const answer = await create({ code: "ACME", name: "Nobody yet", email });
+    expect(refusalOf(answer)).toEqual(refused(409, "customer_code_taken", "code"));
+    expect(await contactsNamed("Nobody yet")).toEqual([]);
+  });
+
+  test("is told: a contact's name, and the code that was asked for is free again", async () => {
+    await addContact("Wayne Enterprises");
+    for (const name of ["Wayne Enterprises", "wayne enterprises", "Acme Ltd"]) {
+      const answer = await create({ code: "WAYNE", name, email });
+      expect(refusalOf(answer)).toEqual(refused(409, "ledger_contact_name_taken", "name"));
+    }
+    expect(await customersWithCode("WAYNE")).toEqual([]);
+    expect((await create({ code: "WAYNE", name: "Wayne Foundation", email })).status).toBe(201);
+  });
+
+  test("is told: the name of an archived contact is free", async () => {
+    await addContact("Once Ltd", null, "ARCHIVED");
+    expect((await create({ name: "Once Ltd", email })).status).toBe(201);
+  });
+
+  test("by requests at once: one of each code and one of each name is made", async () => {
+    const sameCode = await Promise.all(
+      Array.from({ length: 6 }, (_, index) => create({ code: "ONCE", name: `Once ${index}`, email })),
+    );
+    expect(sameCode.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409, 409]);
+    for (const answer of sameCode.filter(({ status }) => status === 409)) {
+      expect(refusalOf(answer).code).toBe("customer_code_taken");
+    }
+    const sameName = await Promise.all(
+      Array.from({ length: 6 }, (_, index) => create({ code: `N${index}`, name: "One Name", email })),
+    );
+    expect(sameName.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409, 409]);
+    for (const answer of sameName.filter(({ status }) => status === 409)) {
+      expect(refusalOf(answer)).toEqual(refused(409, "ledger_contact_name_taken", "name"));
+    }
+    expect(await contactsNamed("One Name")).toHaveLength(1);
+  });
+});
+
+describe("an Idempotency-Key", () => {
+  test("makes a repeat answer the same, byte for byte, and makes nothing twice", async () => {
+    const body = { name: "Repeated Ltd", email: "a@b.example" };
+    const first = await create(body, { idempotencyKey: "one" });
+    const again = await create(body, { idempotencyKey: "one" });
+    expect([first.status, first.headers.get("Idempotent-Replayed")]).toEqual([201, null]);
+    expect([again.status, again.text, again.headers.get("Idempotent-Replayed")]).toEqual([201, first.text, "true"]);
+    expect(await contactsNamed(body.name)).toHaveLength(1);
+    const other = await create({ ...body, email: "c@d.example" }, { idempotencyKey: "one" });
+    expect(refusalOf(other).code).toBe("idempotency_conflict");
+    expect(refusalOf(await create(body))).toEqual(refused(409, "ledger_contact_name_taken", "name"));
+  });
+
+  test("sent by many at once makes one customer", async () => {
+    const body = { name: "At Once Ltd", email: "a@b.example" };
+    const answers = await Promise.all(Array.from({ length: 10 }, () => create(body, { idempotencyKey: "many" })));
+    const made = answers.filter(({ status }) => status === 201);
+    expect(new Set(made.map(({ text }) => text)).size).toBe(1);
+    for (const answer of answers.filter(({ status }) => status !== 201)) {
+      expect(refusalOf(answer)).toEqual(refused(409, "request_in_progress"));
+      expect(answer.headers.get("Retry-After")).toBe("2");
+    }
+    expect(await contactsNamed(body.name)).toHaveLength(1);
+  });
+
+  test("of a refused request is free again", async () => {
+    const idempotencyKey = "refused";
+    expect((await create({ name: "Acme Ltd", email: "a@b.example" }, { idempotencyKey })).status).toBe(409);
+    expect((await create({ name: "Mended Ltd", email: "a@b.example" }, { idempotencyKey })).status).toBe(201);
+  });
+
+  test("may be left out, but not malformed", async () => {
+    const body = { name: "Malformed Ltd", email: "a@b.example" };
+    expect(refusalOf(await create(body, { idempotencyKey: "a b" }))).toEqual(invalid("Idempotency-Key"));
+  });
+});
+
+test("where the organisation does not allow it, it is forbidden before the body is read", async () => {
+  const closed = await system.organisation({}, { can_create_ledger_contacts: false });
+  const answer = await create("no JSON", { key: closed.apiKey });
+  expect(refusalOf(answer)).toEqual(refused(403, "insufficient_scope"));
+  const { json } = await ask("GET", "/v1/organisation", { key: closed.apiKey });
+  expect(json.can_create_ledger_contacts).toBe(false);
+});
+
+describe("a member that is wrong", () => {
+  const good = { code: "GOOD", name: "Good Ltd", email: "good@good.example" };
+
+  test.each<[string, unknown]>([
+    ["name", undefined],
+    ["name", null],
+    ["name", ""],
+    ["name", 5],
+    ["name", "x".repeat(256)],
+    ["name", "a\0b"],
+    ["name", "\ud800"],
+    ["email", undefined],
+    ["email", null],
+    ["email", ""],
+    ["email", "nobody"],
+    ["email", "a@b@c"],
+    ["email", "a b@c"],
+    ["email", "a@b\u00a0c"],
+    ["email", "@b"],
+    ["email", `${"x".repeat(250)}@b.example`],
+    ["code", ""],
+    ["code", 5],
+    ["code", "x".repeat(101)],
+    ["company_name", ""],
+    ["company_name", "x".repeat(256)],
+    ["first_name", ""],
+    ["last_name", "x".repeat(256)],
+    ["ledger_contact_id", ""],
+    ["ledger_contact_id", "x".repeat(101)],
+    ["status", "active"],
+    ["id", randomUUID()],
+  ])("is refused by its name: %s %o", async (member, value) => {
+    expect(refusalOf(await create({ ...good, [member]: value }))).toEqual(invalid(member));
+  });
+});
+
+test("with the ledger away nothing is made and nothing shown, and a retry with the key works once it is back", async () => {
+  const body = { code: "LATER", name: "Later Ltd", email: "a@b.example" };
+  await system.stopLedger();
+  const [made, imported] = await Promise.all([
+    create(body, { idempotencyKey: "later" }),
+    create({ ...body, code: "LATER-2", ledger_contact_id: randomUUID() }),
+  ]);
+  for (const answer of [made, imported]) expect(refusalOf(answer)).toEqual(refused(502, "ledger_unavailable"));
+  expect(await customersWithCode("LATER")).toEqual([]);
+  await system.startLedger();
+  const retried = await create(body, { idempotencyKey: "later" });
+  expect(retried.status, retried.text).toBe(201);
+  expect(retried.headers.get("Idempotent-Replayed")).toBeNull();
+  expect(await contactsNamed(body.name)).toHaveLength(1);
+  expect(await customersWithCode("LATER")).toEqual([retried.json]);
+});

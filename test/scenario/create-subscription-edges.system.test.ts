@@ -1,0 +1,225 @@
+/** Create subscription at its edges: short months, long intervals, zones, the largest amounts, accounts, and a key after its day. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
+import { addLike } from "./rows.ts";
+
+/** 31 January in Auckland (16:00) and 30 January in Los Angeles (19:00). */
+const now = "2026-01-31T03:00:00Z";
+
+let system: TestSystem;
+let ask: Ask;
+let shared: MadeOrganisation;
+
+beforeAll(async () => {
+  system = await startSystem();
+  ask = checkedAsk(system);
+  shared = await sandbox();
+  const months = { 2: "two-months", 3: "quarter", 12: "year" };
+  for (const [interval_count, code] of Object.entries(months)) {
+    const changes = { code, interval_count: Number(interval_count) };
+    await addLike(system.pool, "plans", shared.organisationId, "site", changes);
+  }
+});
+
+afterAll(() => system?.stop());
+
+function sandbox(changes: Record<string, unknown> = {}): Promise<MadeOrganisation> {
+  return system.organisation({ livemode: false }, { test_clock: now, ...changes });
+}
+
+let keys = 0;
+
+function create(body: object, { apiKey } = shared, idempotencyKey = `key-${++keys}`) {
+  return ask("POST", "/v1/subscriptions", { key: apiKey, idempotencyKey, body: { customer_code: "ACME", ...body } });
+}
+
+async function created(body: object, organisation = shared) {
+  const answer = await create(body, organisation);
+  expect(answer.status, answer.text).toBe(201);
+  return answer.json;
+}
+
+describe("periods are counted from the anchor", () => {
+  test.each([
+    ["from the 31st to the end of February", "site", { start_date: "2027-01-31" }, "2027-02-28"],
+    ["from the 31st to a leap day", "site", { start_date: "2028-01-31" }, "2028-02-29"],
+    ["from the 30th to the end of February", "site", { start_date: "2027-01-30" }, "2027-02-28"],
+    ["from a clamped day back to its billing day", "site", { start_date: "2027-02-28", billing_day: 31 }, "2027-03-31"],
+    ["from a clamped day without one to the same day", "site", { start_date: "2027-02-28" }, "2027-03-28"],
+    ["over a year's end", "site", { start_date: "2026-12-15" }, "2027-01-15"],
+    ["two months on", "two-months", { start_date: "2026-12-31" }, "2027-02-28"],
+    ["a quarter on", "quarter", { start_date: "2026-11-30" }, "2027-02-28"],
+    ["a year on", "year", {}, "2027-01-31"],
+    ["a year from a leap day", "year", { start_date: "2028-02-29" }, "2029-02-28"],
+  ])("%s", async (_, plan, members, renewal) => {
+    const answer = await created({ plan_code: plan, ...members });
+    expect(answer.renewal_date).toBe(renewal);
+    expect(answer.invoice.period).toEqual({ start: answer.start_date, end: renewal });
+  });
+
+  test.each([
+    ["site", { start_date: "2027-01-31", end_after_cycles: 2 }, "2027-03-31"],
+    ["site", { start_date: "2027-02-28", billing_day: 31, end_after_cycles: 3 }, "2027-05-31"],
+    ["year", { start_date: "2028-02-29", end_after_cycles: 4 }, "2032-02-29"],
+    ["site", { start_date: "2026-01-31", end_after_cycles: 1200 }, "2126-01-31"],
+  ])("and so is the end of a limited number of them: %s %o", async (plan, members, end) => {
+    expect((await created({ plan_code: plan, ...members })).end_date).toBe(end);
+  });
+});
+
+describe("today is a day of the subscription's zone", () => {
+  test.each([
+    ["Pacific/Auckland", "2026-01-31", "active", "2026-01-31"],
+    ["America/Los_Angeles", "2026-01-31", "pending", "2026-01-31"],
+    ["America/Los_Angeles", "2026-01-15", "active", "2026-01-30"],
+    ["Pacific/Kiritimati", "2026-01-31", "active", "2026-01-31"],
+    ["Etc/GMT+12", "2026-01-30", "active", "2026-01-30"],
+  ])("in %s one from %s is %s, and its invoice dated %s", async (timezone, start_date, status, issueDate) => {
+    const answer = await created({ plan_code: "site", timezone, start_date });
+    expect([answer.status, answer.invoice.issue_date]).toEqual([status, issueDate]);
+  });
+
+  test("five years ahead are counted from it too", async () => {
+    const late = { plan_code: "site", start_date: "2031-01-31" };
+    expect((await created(late)).status).toBe("pending");
+    const answer = await create({ ...late, timezone: "America/Los_Angeles" });
+    expect(refusalOf(answer)).toEqual(refused(422, "invalid_parameter", "start_date"));
+  });
+});
+
+describe("the largest amounts", () => {
+  const price = "999999999.9999";
+
+  test("are exact, in the answer and in the ledger", async () => {
+    const own = await sandbox();
+    const charges = Array.from({ length: 20 }, () => ({ charge_code: "onboarding", quantity: 999, price }));
+    // 1,000,000 × 999,999,999.9999, and 20 times 999 × it, 998,999,999,999.9001 rounded to 998,999,999,999.90.
+    const { invoice } = await created({ plan_code: "team", units: 1_000_000, price, charges }, own);
+    expect(invoice.lines[0].amount).toBe("999999999999900.0000");
+    expect(invoice.lines[1].amount).toBe("998999999999.9000");
+    expect(invoice).toMatchObject({
+      subtotal: "1019979999999898.0000",
+      total: "1223975999999877.6000",
+      ledger: { sync_status: "synced" },
+    });
+    const text = "SELECT sub_total, total FROM demo_ledger.invoices WHERE tenant_id = $1";
+    const { rows } = await system.pool.query(text, [own.tenantId]);
+    expect(rows).toEqual([{ sub_total: "1019979999999898.00", total: "1223975999999877.60" }]);
+  });
+
+  test("are bounded: what no invoice can hold is refused", async () => {
+    const answer = await create({ plan_code: "team", units: 1_000_001, price });
+    expect(refusalOf(answer)).toEqual(refused(422, "invalid_parameter", "units"));
+    expect((await created({ plan_code: "growth", units: 1_000_000_000 })).invoice.subtotal).toBe("6000000007.5000");
+  });
+});
+
+describe("in the ledger", () => {
+  test("each line has the account and tax of its plan or charge, else the organisation's", async () => {
+    const own = await sandbox();
+    const changes = { code: "taxed", revenue_account: "201", tax_type: "RROUTPUT" };
+    await addLike(system.pool, "plans", own.organisationId, "site", changes);
+    const charges = [{ charge_code: "hardware-key" }];
+    const { invoice } = await created({ plan_code: "taxed", charges, invoice_reference: "PO-3" }, own);
+    // 49.00 at 5 % and 39.90 at 20 %.
+    expect(invoice).toMatchObject({ subtotal: "88.9000", total: "99.3300", amount_due: "99.3300" });
+    const text = `SELECT number, reference, currency, issue_date, due_date, lines FROM demo_ledger.invoices WHERE tenant_id = $1`;
+    const { rows } = await system.pool.query(text, [own.tenantId]);
+    expect(rows).toEqual([
+      {
+        number: invoice.number,
+        reference: "PO-3",
+        currency: "NZD",
+        issue_date: "2026-01-31",
+        due_date: "2026-02-14",
+        lines: [
+          expect.objectContaining({ accountCode: "201", taxType: "RROUTPUT" }),
+          expect.objectContaining({ accountCode: "200", taxType: "OUTPUT2" }),
+        ],
+      },
+    ]);
+  });
+
+  test("nothing is raised for a line without an account: the answer says so, and the subscription stays", async () => {
+    const own = await sandbox({ revenue_account: null });
+    const { id, invoice } = await created({ plan_code: "site" }, own);
+    expect(invoice).toMatchObject({ status: "not_in_external", ledger: { sync_status: "failed", invoice_id: null } });
+    expect(invoice.ledger.sync_error).toMatch(/account/i);
+    expect((await ask("GET", `/v1/subscriptions/${id}`, { key: own.apiKey })).json.status).toBe("active");
+    expect(await system.ledgerInvoices(own.tenantId)).toEqual([]);
+  });
+
+  test("an approved invoice over nothing is paid at once", async () => {
+    const own = await sandbox({ first_invoice_status: "approved" });
+    const { invoice } = await created({ plan_code: "site", discount_percent: "100" }, own);
+    expect(invoice).toMatchObject({ status: "paid", total: "0.0000", amount_due: "0.0000" });
+  });
+
+  test("a currency that the ledger does not have is its refusal, not ours", async () => {
+    const own = await sandbox();
+    await addLike(system.pool, "plans", own.organisationId, "site", { code: "dinar", currency: "KWD", price: "1.23" });
+    const answer = await created({ plan_code: "dinar" }, own);
+    expect(answer.invoice).toMatchObject({ subtotal: "1.2300", status: "not_in_external" });
+    expect(answer.invoice.ledger.sync_error).toContain("KWD");
+  });
+
+  test("an amount of three places, which the ledger would round, is never sent to it", async () => {
+    const own = await sandbox();
+    const plan = { code: "fils", currency: "KWD", price: "1.2345" };
+    await addLike(system.pool, "plans", own.organisationId, "site", plan);
+    const answer = await created({ plan_code: "fils" }, own);
+    expect(answer).toMatchObject({ currency: "KWD", renewal_value: "1.2350" });
+    expect(answer.invoice).toMatchObject({ subtotal: "1.2350", status: "not_in_external" });
+    expect(answer.invoice.ledger.sync_error).toContain("two decimal places");
+  });
+
+  test("a number that another document has is never taken over", async () => {
+    const own = await sandbox();
+    const other = await created({ plan_code: "site" }, own);
+    await system.pool.query("UPDATE demo_ledger.invoices SET number = 'INV-0002' WHERE tenant_id = $1", [own.tenantId]);
+    const { invoice } = await created({ plan_code: "team", units: 5 }, own);
+    expect(invoice).toMatchObject({ number: "INV-0002", status: "not_in_external", ledger: { invoice_id: null } });
+    expect(invoice.ledger.sync_error).toContain("INV-0002");
+    expect(await system.ledgerInvoices(own.tenantId)).toEqual([{ number: "INV-0002", status: "DRAFT" }]);
+    expect((await ask("GET", `/v1/invoices/${other.invoice.id}`, { key: own.apiKey })).json.number).toBe("INV-0001");
+  });
+});
+
+describe("with the ledger away", () => {
+  test("the subscription is there and its invoice scheduled, and it is settled by itself once it is back", async () => {
+    await system.stopLedger();
+    const answer = await create({ plan_code: "site" }, shared, "away").finally(() => system.startLedger());
+    expect(answer.status, answer.text).toBe(201);
+    expect(answer.json).toMatchObject({
+      status: "active",
+      invoice: {
+        status: "scheduled",
+        total: "49.0000",
+        ledger: { sync_status: "failed", sync_error: "The ledger could not be reached; it is retried" },
+      },
+    });
+    const { id } = answer.json.invoice;
+    const settled = await until("the invoice is in the ledger", async () => {
+      const { json } = await ask("GET", `/v1/invoices/${id}`, { key: shared.apiKey });
+      return json.ledger.sync_status === "synced" && json;
+    });
+    expect(settled).toMatchObject({ status: "draft", total: "58.8000", number: answer.json.invoice.number });
+    const again = await create({ plan_code: "site" }, shared, "away");
+    expect([again.text, again.headers.get("Idempotent-Replayed")]).toEqual([answer.text, "true"]);
+  });
+});
+
+test("a key reused after its 24 hours finds its subscription again, and refuses another request", async () => {
+  const body = { plan_code: "team", units: 4, label: "kept" };
+  const first = await create(body, shared, "old");
+  await system.pool.query("UPDATE idempotency_keys SET expires_at = now() WHERE key = 'old'");
+  const conflict = await create({ ...body, units: 5 }, shared, "old");
+  expect(refusalOf(conflict).code).toBe("idempotency_conflict");
+  const again = await create(body, shared, "old");
+  expect(again.status, again.text).toBe(201);
+  expect(again.json).toEqual(first.json);
+  const { json } = await ask("GET", "/v1/subscriptions?limit=100", { key: shared.apiKey });
+  expect(json.data.filter(({ label }: { label: string }) => label === "kept")).toHaveLength(1);
+});

@@ -1,0 +1,307 @@
+/** REST, Connect in JSON and binary, gRPC-Web and gRPC on one port: the same answers, the same refusals, the same keys. */
+import { randomUUID } from "node:crypto";
+import { Code, ConnectError, createClient } from "@connectrpc/connect";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { allScopes } from "../../src/embedded/first-data.ts";
+import { Health, HealthCheckResponse_ServingStatus as Serving } from "../../src/gen/proto/grpc/health/v1/health_pb.ts";
+import { ServerReflection } from "../../src/gen/proto/grpc/reflection/v1/reflection_pb.ts";
+import { describedOperation } from "../../tools/openapi/described-operation.ts";
+import { type Answered, startSystem, type TestSystem } from "../support/system.ts";
+import { type Ask, checkedAsk } from "./checked-ask.ts";
+import { type CallMethod, callsTo, operations, protocols, transportsTo } from "./procedures.ts";
+import { addApiKey, addCreditNote } from "./rows.ts";
+
+let system: TestSystem;
+let ask: Ask;
+let call: CallMethod;
+let own: MadeOrganisation;
+const ids: Record<string, string> = {};
+
+const rateHeaders = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"];
+
+beforeAll(async () => {
+  system = await startSystem();
+  ask = checkedAsk(system);
+  call = callsTo(system.baseUrl);
+  own = await system.organisation();
+  const charges = [{ charge_code: "onboarding", quantity: 2, price: "99.9999" }];
+  const body = { customer_code: "ACME", plan_code: "scale", units: 8, invoice_reference: "PO-1", charges };
+  const { json } = await ask("POST", "/v1/subscriptions", { key: own.apiKey, idempotencyKey: "first", body });
+  const note = { customerId: json.customer, subscriptionId: json.id, number: "CN-1", invoiceId: json.invoice.id };
+  Object.assign(ids, {
+    GetSubscription: json.id,
+    GetCustomer: json.customer,
+    GetPlan: json.plan,
+    GetInvoice: json.invoice.id,
+    GetCreditNote: await addCreditNote(system.pool, own.organisationId, { ...note, remaining: "2" }),
+    GetCharge: (await ask("GET", "/v1/charges", { key: own.apiKey })).json.data[0].id,
+  });
+});
+
+afterAll(() => system?.stop());
+
+/** A procedure's answer in the form of REST: enum values as words, unset members left out, the resource bare. */
+function restForm(message: unknown): unknown {
+  const shape = bare(message) as Record<string, object>;
+  const { subscription, invoice, ...rest } = shape;
+  if (subscription !== undefined) return { ...subscription, ...(invoice === undefined ? {} : { invoice }) };
+  const [only] = Object.values({ ...rest, ...(invoice === undefined ? {} : { invoice }) });
+  return "data" in shape ? shape : only;
+}
+
+function bare(value: unknown): unknown {
+  if (typeof value === "string") {
+    const word = /^(?:[A-Z]+_)*(?:STATUS|TYPE|KIND|STATE)_([A-Z_]+)$/.exec(value)?.[1];
+    return word === undefined ? value : word.toLowerCase();
+  }
+  if (Array.isArray(value)) return value.map(bare);
+  if (typeof value !== "object" || value === null) return value;
+  const members = Object.entries(value).filter(([, member]) => member !== null);
+  return Object.fromEntries(members.map(([name, member]) => [name, bare(member)]));
+}
+
+const reads = [...operations.values()].filter(({ planned, idempotencyKey }) => !planned && idempotencyKey === "none");
+
+describe.each(protocols)("over %s", (protocol) => {
+  test.each(reads.map(({ method }) => method.name))("%s answers what REST answers", async (name) => {
+    const operation = operations.get(name);
+    const path = operation && describedOperation(operation.method)?.http.path;
+    const id = ids[name] ?? "";
+    const [rest, called] = await Promise.all([
+      ask("GET", (path ?? "").replace("{id}", id), { key: own.apiKey }),
+      call(protocol, name, name.startsWith("Get") && id !== "" ? { id } : {}, { key: own.apiKey }),
+    ]);
+    expect([rest.status, called.code]).toEqual([200, null]);
+    expect(restForm(called.message)).toEqual(bare(rest.json));
+    expect(called.headers.get("Request-Id")).toMatch(/^[0-9a-f-]{36}$/);
+    for (const header of rateHeaders) expect(called.headers.get(header)).toMatch(/^\d+$/);
+  });
+
+  test("a subscription becomes an invoice in the ledger", async () => {
+    const headers = { "Idempotency-Key": `new ${protocol}`.replaceAll(" ", "-") };
+    const request = { customerCode: "ACME", planCode: "team", units: 10 };
+    const { code, message } = await call(protocol, "CreateSubscription", request, { key: own.apiKey, headers });
+    expect(code).toBeNull();
+    const { invoice } = restForm(message) as { invoice: { number: string } };
+    expect(invoice).toMatchObject({ subtotal: "125.0000", total: "150.0000", ledger: { sync_status: "synced" } });
+    expect(await system.ledgerInvoices(own.tenantId)).toContainEqual({ number: invoice.number, status: "DRAFT" });
+  });
+
+  test("a key used over REST replays, and one used here replays over REST", async () => {
+    const name = protocol.replaceAll(" ", "-");
+    const body = { customer_code: "ACME", plan_code: "team", units: 1, charges: [{ charge_code: "hardware-key" }] };
+    const request = { customerCode: "ACME", planCode: "team", units: 1, charges: [{ chargeCode: "hardware-key" }] };
+    const here = (key: string) =>
+      call(protocol, "CreateSubscription", request, { key: own.apiKey, headers: { "Idempotency-Key": key } });
+    const rest = (key: string) => ask("POST", "/v1/subscriptions", { key: own.apiKey, idempotencyKey: key, body });
+    const first = await rest(`rest-first-${name}`);
+    const replayed = await here(`rest-first-${name}`);
+    expect(replayed.headers.get("Idempotent-Replayed")).toBe("true");
+    expect(restForm(replayed.message)).toEqual(bare(first.json));
+    const made = await here(`here-first-${name}`);
+    expect(made.headers.get("Idempotent-Replayed")).toBeNull();
+    const again = await rest(`here-first-${name}`);
+    expect([again.status, again.headers.get("Idempotent-Replayed")]).toEqual([201, "true"]);
+    expect(bare(again.json)).toEqual(restForm(made.message));
+    const other = { key: own.apiKey, headers: { "Idempotency-Key": `here-first-${name}` } };
+    const conflict = await call(protocol, "CreateSubscription", { ...request, units: 2 }, other);
+    expect([conflict.code, conflict.detail?.code]).toEqual(["Aborted", "idempotency_conflict"]);
+  });
+
+  test.each(
+    [...operations.values()].filter(({ planned }) => planned).map(({ method }) => method.name),
+  )("%s, which is still to be built, is Unimplemented with and without a key", async (name) => {
+    for (const key of [own.apiKey, undefined]) {
+      const { code, detail } = await call(protocol, name, {}, { key });
+      expect([code, detail?.code]).toEqual(["Unimplemented", "unknown_endpoint"]);
+    }
+  });
+
+  test("health tells a balancer that the process and each service serves, without a key", async () => {
+    const health = createClient(Health, transportsTo(system.baseUrl)[protocol]);
+    for (const service of ["", ...new Set([...operations.values()].map(({ method }) => method.parent.typeName))]) {
+      expect((await health.check({ service })).status).toBe(Serving.SERVING);
+    }
+    const unknown = await health.check({ service: "billing.v2.PlanService" }).then(() => null, ConnectError.from);
+    expect(unknown?.code).toBe(Code.NotFound);
+  });
+});
+
+/** What both sides are asked, and what both must refuse: method, request, code, Connect code, param. */
+const refusals: [string, string, Record<string, unknown>, string, string, string | null][] = [
+  ["an id that nobody has", "GetPlan", { id: randomUUID() }, "plan_not_found", "NotFound", null],
+  ["an id that is none", "GetInvoice", { id: "none" }, "invoice_not_found", "NotFound", null],
+  [
+    "an unknown customer",
+    "CreateSubscription",
+    { customer_code: "X" },
+    "customer_not_found",
+    "NotFound",
+    "customer_code",
+  ],
+  ["too few units", "CreateSubscription", { units: 0 }, "units_below_minimum", "InvalidArgument", "units"],
+  ["negative units", "CreateSubscription", { units: -1 }, "invalid_parameter", "InvalidArgument", "units"],
+  ["a missing member", "CreateSubscription", { plan_code: "" }, "invalid_parameter", "InvalidArgument", "plan_code"],
+  ["a bad decimal", "CreateSubscription", { price: "1e3" }, "invalid_parameter", "InvalidArgument", "price"],
+  [
+    "a day that is none",
+    "CreateSubscription",
+    { start_date: "2026-02-29" },
+    "invalid_parameter",
+    "InvalidArgument",
+    "start_date",
+  ],
+  [
+    "a zone that is none",
+    "CreateSubscription",
+    { timezone: "Mars" },
+    "invalid_parameter",
+    "InvalidArgument",
+    "timezone",
+  ],
+  ["NUL", "CreateSubscription", { label: "\0" }, "invalid_parameter", "InvalidArgument", "label"],
+  [
+    "a fault below",
+    "CreateSubscription",
+    { charges: [{ charge_code: "onboarding", quantity: 0 }] },
+    "invalid_parameter",
+    "InvalidArgument",
+    "charges.0.quantity",
+  ],
+  [
+    "an unknown charge",
+    "CreateSubscription",
+    { charges: [{ charge_code: "none" }] },
+    "charge_not_found",
+    "NotFound",
+    "charges.0.charge_code",
+  ],
+  ["a code that is taken", "CreateCustomer", { code: "ACME" }, "customer_code_taken", "Aborted", "code"],
+  ["a bad e-mail address", "CreateCustomer", { email: "nobody" }, "invalid_parameter", "InvalidArgument", "email"],
+  ["a limit out of range", "ListPlans", { limit: 101 }, "invalid_parameter", "InvalidArgument", "limit"],
+  [
+    "a position that is none",
+    "ListPlans",
+    { starting_after: randomUUID() },
+    "invalid_parameter",
+    "InvalidArgument",
+    "starting_after",
+  ],
+  ["a filter that is no id", "ListInvoices", { customer: "ACME" }, "invalid_parameter", "InvalidArgument", "customer"],
+];
+
+let asked = 0;
+
+function overRest(name: string, request: Record<string, unknown>): Promise<Answered> {
+  const operation = operations.get(name);
+  const http = operation && describedOperation(operation.method)?.http;
+  const path = (http?.path ?? "").replace("{id}", String(request.id));
+  const idempotencyKey = `refused-${++asked}`;
+  if (http?.verb !== "GET") return ask("POST", path, { key: own.apiKey, idempotencyKey, body: request });
+  const { id: _, ...query } = request;
+  const pairs = Object.entries(query).map(([field, value]): [string, string] => [field, String(value)]);
+  return ask("GET", pairs.length === 0 ? path : `${path}?${new URLSearchParams(pairs)}`, { key: own.apiKey });
+}
+
+describe("every protocol refuses alike", () => {
+  const defaults: Record<string, Record<string, unknown>> = {
+    CreateSubscription: { customer_code: "ACME", plan_code: "team", units: 1 },
+    CreateCustomer: { name: "Refused Ltd", email: "a@b.example" },
+  };
+  const camel = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(camel);
+    if (typeof value !== "object" || value === null) return value;
+    const named = Object.entries(value).map(([name, member]) => [
+      name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+      camel(member),
+    ]);
+    return Object.fromEntries(named);
+  };
+
+  test.each(refusals)("%s", async (_, name, changes, code, connectCode, param) => {
+    const request: Record<string, unknown> = { ...defaults[name], ...changes };
+    const { status, json } = await overRest(name, request);
+    expect(status).toBeGreaterThanOrEqual(400);
+    expect([json.error.code, json.error.param ?? null]).toEqual([code, param]);
+    for (const protocol of protocols) {
+      const headers = { "Idempotency-Key": `refused-${++asked}` };
+      const called = await call(protocol, name, camel(request) as Record<string, unknown>, {
+        key: own.apiKey,
+        headers,
+      });
+      expect({ protocol, code: called.code }).toEqual({ protocol, code: connectCode });
+      expect(called.detail).toMatchObject({ type: json.error.type, code, requestId: called.headers.get("Request-Id") });
+      expect([protocol, called.detail?.param ?? null]).toEqual([protocol, param]);
+      for (const header of rateHeaders) expect(called.headers.get(header)).toMatch(/^\d+$/);
+    }
+  });
+
+  test("no key, a wrong one, no Idempotency-Key, a malformed one, a forbidden creation", async () => {
+    const closed = await system.organisation({}, { can_create_ledger_contacts: false });
+    const good = { customerCode: "ACME", planCode: "team", units: 1 };
+    const cases: [string, Record<string, string>, string | undefined, string, string][] = [
+      ["CreateSubscription", {}, undefined, "Unauthenticated", "invalid_api_key"],
+      ["CreateSubscription", {}, "sk_live_no", "Unauthenticated", "invalid_api_key"],
+      ["CreateSubscription", {}, own.apiKey, "InvalidArgument", "idempotency_key_required"],
+      ["CreateSubscription", { "Idempotency-Key": "a b" }, own.apiKey, "InvalidArgument", "invalid_parameter"],
+      ["CreateCustomer", {}, closed.apiKey, "PermissionDenied", "insufficient_scope"],
+    ];
+    for (const [name, headers, key, connectCode, code] of cases) {
+      for (const protocol of protocols) {
+        const called = await call(protocol, name, good, { key, headers });
+        expect([protocol, called.code, called.detail?.code]).toEqual([protocol, connectCode, code]);
+        expect(called.headers.get("Request-Id")).toBe(called.detail?.requestId);
+        expect(called.headers.has("RateLimit-Limit")).toBe(code !== "invalid_api_key");
+      }
+    }
+  });
+});
+
+test("reflection lists every service of the contract, over gRPC, without a key", async () => {
+  const client = createClient(ServerReflection, transportsTo(system.baseUrl).gRPC);
+  const question = { host: "", messageRequest: { case: "listServices" as const, value: "" } };
+  const names: string[] = [];
+  for await (const answer of client.serverReflectionInfo(once(question))) {
+    if (answer.messageResponse.case !== "listServicesResponse") continue;
+    names.push(...answer.messageResponse.value.service.map(({ name }) => name));
+  }
+  for (const { method } of operations.values()) expect(names).toContain(method.parent.typeName);
+  expect(names).toContain("grpc.health.v1.Health");
+});
+
+async function* once<T>(value: T): AsyncIterable<T> {
+  yield value;
+}
+
+test("over REST an operation that is still to be built is no endpoint, with or without a key", async () => {
+  const planned = [...operations.values()].filter((operation) => operation.planned);
+  expect(planned).toHaveLength(4);
+  for (const { method } of planned) {
+    const path = describedOperation(method)?.http.path.replace("{id}", ids.GetSubscription ?? "") ?? "";
+    for (const key of [own.apiKey, ""]) {
+      const { status, json } = await ask("POST", path, { ...(key === "" ? {} : { key }), body: {} });
+      expect([status, json.error.code]).toEqual([404, "unknown_endpoint"]);
+    }
+  }
+});
+
+describe("a key", () => {
+  test.each([
+    ...allScopes,
+    "none",
+  ])("with the scope %s alone may do what that allows, over REST and over gRPC", async (scope) => {
+    const { value } = await addApiKey(system.pool, own.organisationId, scope === "none" ? [] : [scope]);
+    for (const { method, scope: needed, planned } of operations.values()) {
+      const http = describedOperation(method)?.http;
+      const path = (http?.path ?? "").replace("{id}", randomUUID());
+      const body = http?.verb === "POST" ? { body: {} } : {};
+      const rest = await ask(http?.verb ?? "", path, { key: value, idempotencyKey: "x", ...body });
+      const grpc = await call("gRPC", method.name, {}, { key: value, headers: { "Idempotency-Key": "x" } });
+      const seen = [method.name, rest.json.error?.code === "insufficient_scope", grpc.code === "PermissionDenied"];
+      const isForbidden = !planned && needed !== null && needed !== scope;
+      expect(seen).toEqual([method.name, isForbidden, isForbidden]);
+      expect(rest.status === 403).toBe(isForbidden);
+    }
+  });
+});

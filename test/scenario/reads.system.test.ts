@@ -1,0 +1,364 @@
+/** Every list and every look-up over HTTP: order, pages, each filter, and each wrong parameter by its name. */
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { startSystem, type TestSystem } from "../support/system.ts";
+import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
+import { addCreditNote, addLike } from "./rows.ts";
+
+interface Listed {
+  readonly id: string;
+  readonly [member: string]: unknown;
+}
+
+let system: TestSystem;
+let ask: Ask;
+let own: MadeOrganisation;
+/** Ids by name: subscriptions `one` to `four` (oldest first), customers, credit notes. */
+const ids: Record<string, string> = {};
+
+const lists = ["customers", "plans", "charges", "subscriptions", "invoices", "credit_notes"];
+
+beforeAll(async () => {
+  system = await startSystem();
+  ask = checkedAsk(system);
+  own = await system.organisation({ livemode: false }, { test_clock: "2026-01-31T03:00:00Z" });
+  const { organisationId } = own;
+  for (const status of ["draft", "inactive", "legacy"]) {
+    await addLike(system.pool, "plans", organisationId, "team", { code: `team-${status}`, status });
+    await addLike(system.pool, "charges", organisationId, "onboarding", { code: `onboarding-${status}`, status });
+  }
+  const gone = { code: "GONE", status: "inactive", email: "göne@acme.example" };
+  await addLike(system.pool, "customers", organisationId, "ACME", gone);
+  await subscribe("one", { customer_code: "ACME", plan_code: "site" });
+  await subscribe("two", { customer_code: "GLOBEX", plan_code: "team", units: 3 });
+  await subscribe("three", { customer_code: "ACME", plan_code: "site", start_date: "2026-02-28" });
+  await system.pool.query("UPDATE organisations SET revenue_account = '205' WHERE id = $1", [organisationId]);
+  await subscribe("four", { customer_code: "INITECH", plan_code: "site" });
+  await addNotes();
+});
+
+afterAll(() => system?.stop());
+
+async function subscribe(name: string, body: object): Promise<void> {
+  const { json, text } = await ask("POST", "/v1/subscriptions", { key: own.apiKey, idempotencyKey: name, body });
+  expect(json.invoice, text).toBeTypeOf("object");
+  Object.assign(ids, {
+    [name]: json.id,
+    [`${name}'s customer`]: json.customer,
+    [`${name}'s invoice`]: json.invoice.id,
+  });
+}
+
+async function addNotes(): Promise<void> {
+  const of = (name: string) => ({ customerId: ids[`${name}'s customer`] ?? "", subscriptionId: ids[name] ?? "" });
+  const invoiceId = ids["one's invoice"] ?? null;
+  const othersInvoiceId = ids["two's invoice"] ?? null;
+  const notes = {
+    unapplied: { ...of("one"), number: "CN-1" },
+    partial: { ...of("one"), number: "CN-2", remaining: "4.50", reference: "PO-9", invoiceId },
+    applied: { ...of("two"), number: "CN-3", status: "paid", remaining: "0", invoiceId: othersInvoiceId },
+    voided: { ...of("two"), number: "CN-4", status: "voided" },
+    refused: { ...of("four"), number: "CN-5", status: "not_in_external", syncError: "No such account" },
+  };
+  for (const [name, note] of Object.entries(notes))
+    ids[name] = await addCreditNote(system.pool, own.organisationId, note);
+}
+
+function read(path: string) {
+  return ask("GET", path, { key: own.apiKey });
+}
+
+async function list(path: string): Promise<{ readonly data: Listed[]; readonly has_more: boolean }> {
+  const { status, json, text } = await read(path);
+  expect(status, text).toBe(200);
+  expect(Object.keys(json)).toEqual(["data", "has_more"]);
+  return json;
+}
+
+/** The names of the objects that a list holds, by code, number or the ids above. */
+async function listed(path: string): Promise<unknown[]> {
+  const { data, has_more } = await list(path);
+  expect(has_more).toBe(false);
+  const names = new Map(Object.entries(ids).map(([name, id]) => [id, name]));
+  return data.map(({ id, code }) => code ?? names.get(id));
+}
+
+const invalid = (param: string) => refused(422, "invalid_parameter", param);
+
+test("the organisation is the key's", async () => {
+  expect((await read("/v1/organisation")).json).toEqual({
+    id: own.organisationId,
+    object: "organisation",
+    name: "Northwind",
+    timezone: "Pacific/Auckland",
+    default_currency: "NZD",
+    setup_mode: false,
+    can_create_ledger_contacts: true,
+    livemode: false,
+  });
+});
+
+describe("a list", () => {
+  test.each(lists)("of %s pages through everything, newest first, whatever the page's size", async (kind) => {
+    const whole = await list(`/v1/${kind}`);
+    expect(whole.data.length).toBeGreaterThan(2);
+    for (const limit of [1, 2, whole.data.length - 1]) {
+      const seen: Listed[] = [];
+      for (let after = ""; ; after = `&starting_after=${seen.at(-1)?.id}`) {
+        const page = await list(`/v1/${kind}?limit=${limit}${after}`);
+        expect(page.data.length).toBeLessThanOrEqual(limit);
+        seen.push(...page.data);
+        if (!page.has_more) break;
+      }
+      expect(seen).toEqual(whole.data);
+    }
+    expect(await list(`/v1/${kind}?limit=${whole.data.length}`)).toEqual({ data: whole.data, has_more: false });
+    expect(await list(`/v1/${kind}?starting_after=${whole.data.at(-1)?.id}`)).toEqual({ data: [], has_more: false });
+    expect(await list(`/api/v1/${kind}?limit=100`)).toEqual(whole);
+  });
+
+  test("has 25 objects where no limit is given, and knows that there are more", async () => {
+    const big = await system.organisation();
+    for (let index = 0; index < 23; index += 1) {
+      await addLike(system.pool, "customers", big.organisationId, "ACME", { code: `C${index}` });
+    }
+    const { json } = await ask("GET", "/v1/customers", { key: big.apiKey });
+    expect([json.data.length, json.has_more, json.data[0].code]).toEqual([25, true, "C22"]);
+    const rest = await ask("GET", `/v1/customers?starting_after=${json.data[24].id}`, { key: big.apiKey });
+    expect([rest.json.data.map(({ code }: Listed) => code), rest.json.has_more]).toEqual([["ACME"], false]);
+  });
+
+  test.each([
+    ["customers", "status=active", "GONE", ["INITECH", "GLOBEX", "ACME"]],
+    ["plans", "status=active", "team-draft", ["steps", "scale", "growth", "team", "site"]],
+    ["charges", "status=active", "onboarding-draft", ["hardware-key", "onboarding"]],
+    ["charges", "code=onboarding", "onboarding-draft", ["onboarding"]],
+    ["subscriptions", "status=active", "three", ["two", "one"]],
+    ["invoices", "status=draft", "four's invoice", ["three's invoice", "two's invoice", "one's invoice"]],
+    ["credit_notes", "status=approved", "voided", ["partial", "unapplied"]],
+  ])("of %s with %s starts also after %s, which it leaves out", async (kind, filter, position, expected) => {
+    const after = ids[position] ?? (await list(`/v1/${kind}`)).data.find(({ code }) => code === position)?.id;
+    expect(await listed(`/v1/${kind}?${filter}&starting_after=${after}`)).toEqual(expected);
+  });
+
+  test.each(lists)("of %s shows each object as it is retrieved", async (kind) => {
+    for (const object of (await list(`/v1/${kind}`)).data) {
+      expect((await read(`/v1/${kind}/${object.id}`)).json).toEqual(object);
+      expect((await read(`/api/v1/${kind}/${object.id.toUpperCase()}`)).json).toEqual(object);
+    }
+  });
+
+  test.each(lists)("of %s refuses a wrong parameter by its name", async (kind) => {
+    const elsewhere = kind === "plans" ? ids.one : (await list("/v1/plans")).data[0]?.id;
+    const wrong: [string, string][] = [
+      ["limit=0", "limit"],
+      ["limit=101", "limit"],
+      ["limit=-1", "limit"],
+      ["limit=05", "limit"],
+      ["limit=5.0", "limit"],
+      ["limit=5e0", "limit"],
+      ["limit=%205", "limit"],
+      ["limit=", "limit"],
+      ["limit", "limit"],
+      ["limit=5&limit=5", "limit"],
+      ["limit=99999999999", "limit"],
+      ["starting_after=", "starting_after"],
+      ["starting_after=abc", "starting_after"],
+      [`starting_after=${randomUUID()}`, "starting_after"],
+      [`starting_after=${elsewhere}`, "starting_after"],
+      [
+        `limit=1&starting_after=${elsewhere}&status=draft`,
+        kind === "customers" || kind === "subscriptions" ? "status" : "starting_after",
+      ],
+      ["colour=red", "colour"],
+      ["Limit=5", "Limit"],
+      ["page=2", "page"],
+      ["id=1", "id"],
+      ["status=", "status"],
+      ["status=nonsense", "status"],
+      ["status=Active", "status"],
+      ["status=STATUS_ACTIVE", "status"],
+      ["status=1", "status"],
+      ["status=unspecified", "status"],
+      ["status=draft,", "status"],
+      ["status=,draft", "status"],
+      ["status=draft&status=draft", "status"],
+    ];
+    for (const [query, param] of wrong) {
+      expect({ query, ...refusalOf(await read(`/v1/${kind}?${query}`)) }).toEqual({ query, ...invalid(param) });
+    }
+  });
+});
+
+describe("the filters of", () => {
+  test("customers: code, email in any case, status", async () => {
+    expect(await listed("/v1/customers")).toEqual(["GONE", "INITECH", "GLOBEX", "ACME"]);
+    expect(await listed("/v1/customers?code=ACME")).toEqual(["ACME"]);
+    expect(await listed("/v1/customers?code=acme")).toEqual([]);
+    expect(await listed("/v1/customers?email=BILLING%40Acme.example")).toEqual(["ACME"]);
+    expect(await listed("/v1/customers?email=acme")).toEqual([]);
+    expect(await listed("/v1/customers?email=GÖNE%40acme.example")).toEqual(["GONE"]);
+    expect(await listed("/v1/customers?email=%25%40acme.example")).toEqual([]);
+    expect(await listed("/v1/customers?status=inactive")).toEqual(["GONE"]);
+    expect(await listed("/v1/customers?status=active&limit=10")).toEqual(["INITECH", "GLOBEX", "ACME"]);
+    expect(await listed("/v1/customers?status=inactive&code=ACME")).toEqual([]);
+    expect(refusalOf(await read("/v1/customers?status=active,inactive"))).toEqual(invalid("status"));
+    expect(refusalOf(await read("/v1/customers?code="))).toEqual(invalid("code"));
+    expect(refusalOf(await read(`/v1/customers?code=${"x".repeat(101)}`))).toEqual(invalid("code"));
+    expect(refusalOf(await read(`/v1/customers?email=${"x".repeat(256)}`))).toEqual(invalid("email"));
+    expect(refusalOf(await read("/v1/customers?code=%00"))).toEqual(invalid("code"));
+    expect(refusalOf(await read("/v1/customers?code=%FF"))).toEqual(invalid("code"));
+  });
+
+  test("plans and charges: active and draft ones, unless a status is given", async () => {
+    expect(await listed("/v1/plans")).toEqual(["team-draft", "steps", "scale", "growth", "team", "site"]);
+    expect(await listed("/v1/charges")).toEqual(["onboarding-draft", "hardware-key", "onboarding"]);
+    for (const status of ["draft", "inactive", "legacy"]) {
+      expect(await listed(`/v1/plans?status=${status}`)).toEqual([`team-${status}`]);
+      expect(await listed(`/v1/charges?status=${status}`)).toEqual([`onboarding-${status}`]);
+    }
+    expect(await listed("/v1/plans?status=active")).toEqual(["steps", "scale", "growth", "team", "site"]);
+    expect(await listed("/v1/charges?status=active")).toEqual(["hardware-key", "onboarding"]);
+    expect(await listed("/v1/plans?code=team")).toEqual(["team"]);
+    expect(await listed("/v1/plans?code=team-legacy&status=legacy")).toEqual(["team-legacy"]);
+    expect(await listed("/v1/charges?code=onboarding&status=active")).toEqual(["onboarding"]);
+    expect(await listed("/v1/charges?code=team")).toEqual([]);
+    expect(refusalOf(await read("/v1/plans?status=active,draft"))).toEqual(invalid("status"));
+  });
+
+  test("subscriptions: customer, customer_code, status", async () => {
+    const customer = ids["one's customer"];
+    expect(await listed("/v1/subscriptions")).toEqual(["four", "three", "two", "one"]);
+    expect(await listed(`/v1/subscriptions?customer=${customer}`)).toEqual(["three", "one"]);
+    expect(await listed(`/v1/subscriptions?customer=${customer?.toUpperCase()}`)).toEqual(["three", "one"]);
+    expect(await listed("/v1/subscriptions?customer_code=GLOBEX")).toEqual(["two"]);
+    expect(await listed("/v1/subscriptions?customer_code=nobody")).toEqual([]);
+    expect(await listed("/v1/subscriptions?status=pending")).toEqual(["three"]);
+    expect(await listed("/v1/subscriptions?status=active")).toEqual(["four", "two", "one"]);
+    expect(await listed("/v1/subscriptions?status=ended")).toEqual([]);
+    expect(await listed(`/v1/subscriptions?status=active&customer_code=ACME&customer=${customer}`)).toEqual(["one"]);
+    expect(await listed(`/v1/subscriptions?customer=${randomUUID()}`)).toEqual([]);
+    expect(refusalOf(await read("/v1/subscriptions?customer=ACME"))).toEqual(invalid("customer"));
+  });
+
+  test("invoices and credit notes: subscription, customer, several statuses", async () => {
+    const invoices = async (query: string) =>
+      (await listed(`/v1/invoices?${query}`)).map((name) => String(name).replace("'s invoice", ""));
+    expect(await invoices("limit=100")).toEqual(["four", "three", "two", "one"]);
+    expect(await invoices(`subscription=${ids.two}`)).toEqual(["two"]);
+    expect(await invoices(`customer=${ids["one's customer"]}`)).toEqual(["three", "one"]);
+    expect(await invoices("status=draft")).toEqual(["three", "two", "one"]);
+    expect(await invoices("status=not_in_external")).toEqual(["four"]);
+    expect(await invoices("status=not_in_external,draft,paid")).toEqual(["four", "three", "two", "one"]);
+    expect(await invoices("status=approved,voided,deleted,scheduled,awaiting_approval")).toEqual([]);
+    expect(await invoices(`customer=${ids["two's customer"]}&status=draft&subscription=${ids.one}`)).toEqual([]);
+
+    const notes = (query: string) => listed(`/v1/credit_notes?${query}`);
+    expect(await notes("limit=100")).toEqual(["refused", "voided", "applied", "partial", "unapplied"]);
+    expect(await notes(`subscription=${ids.two}`)).toEqual(["voided", "applied"]);
+    expect(await notes(`customer=${ids["one's customer"]}&status=approved`)).toEqual(["partial", "unapplied"]);
+    expect(await notes("status=voided,not_in_external")).toEqual(["refused", "voided"]);
+    for (const kind of ["invoices", "credit_notes"]) {
+      expect(await listed(`/v1/${kind}?subscription=${randomUUID()}`)).toEqual([]);
+      expect(refusalOf(await read(`/v1/${kind}?subscription=one`))).toEqual(invalid("subscription"));
+      expect(refusalOf(await read(`/v1/${kind}?customer=ACME`))).toEqual(invalid("customer"));
+      expect(refusalOf(await read(`/v1/${kind}?status=draft,draft,nonsense`))).toEqual(invalid("status"));
+    }
+  });
+});
+
+test("a credit note shows its lines, where its credit went and how much of it is left", async () => {
+  expect((await read(`/v1/credit_notes/${ids.partial}`)).json).toEqual({
+    id: ids.partial,
+    object: "credit_note",
+    customer: ids["one's customer"],
+    subscription: ids.one,
+    number: "CN-2",
+    reference: "PO-9",
+    status: "approved",
+    currency: "NZD",
+    credit_note_date: "2026-03-16T00:00:00.000Z",
+    subtotal: "12.0000",
+    total: "12.0000",
+    remaining_credit: "4.5000",
+    allocation_status: "partially_applied",
+    sent: false,
+    ledger: { sync_status: "synced", credit_note_id: expect.any(String), sync_error: null },
+    lines: [
+      {
+        id: expect.any(String),
+        name: "Scale",
+        description: "10 to 11 seats",
+        amount: "12.0000",
+        effective_date: "2026-03-16T00:00:00.000Z",
+      },
+    ],
+    allocations: [
+      {
+        id: expect.any(String),
+        invoice: ids["one's invoice"],
+        amount: "7.5000",
+        date: "2026-04-01T00:00:00.000Z",
+        status: "active",
+        ledger_sync_status: "synced",
+      },
+    ],
+    created: "2026-03-16T09:30:00.000Z",
+  });
+  const { data } = await list("/v1/credit_notes");
+  expect(data.map(({ allocation_status }) => allocation_status)).toEqual([
+    "unapplied",
+    "not_applicable",
+    "applied",
+    "partially_applied",
+    "unapplied",
+  ]);
+  expect(data[0]).toMatchObject({
+    reference: null,
+    ledger: { sync_status: "failed", credit_note_id: null, sync_error: "No such account" },
+    allocations: [],
+  });
+});
+
+test("a plan shows its tiers with both bounds, and no price of its own beside them", async () => {
+  const plans = (await list("/v1/plans")).data;
+  const byCode = (code: string) => plans.find((plan) => plan.code === code);
+  expect(byCode("scale")).toMatchObject({
+    type: "volume",
+    interval: { unit: "month", count: 1 },
+    price: "0.0000",
+    free_units: 2,
+    unit_labels: { singular: "seat", plural: "seats" },
+    allows_price_override: false,
+    tiers: [
+      { from: 1, up_to: 5, unit_price: "7.0000", flat_price: null },
+      { from: 6, up_to: 10, unit_price: "6.5000", flat_price: null },
+      { from: 11, up_to: null, unit_price: "6.0000", flat_price: null },
+    ],
+  });
+  expect(byCode("steps")?.tiers).toMatchObject([{ unit_price: null, flat_price: "50.0000" }, {}, {}]);
+  expect(byCode("site")).toMatchObject({ price: "49.0000", tiers: [] });
+});
+
+test("a read takes no Idempotency-Key into account, not even a malformed one", async () => {
+  const asked = { key: own.apiKey, idempotencyKey: "a b" };
+  for (const path of ["/v1/organisation", "/v1/plans"]) {
+    const answer = await ask("GET", path, asked);
+    expect([answer.status, answer.headers.get("Idempotent-Replayed")]).toEqual([200, null]);
+  }
+});
+
+describe("a look-up", () => {
+  test.each(lists)("of %s answers the same 404 for every id that is none of theirs", async (kind) => {
+    const code = `${kind.slice(0, -1)}_not_found`;
+    const other = kind === "plans" ? ids.one : (await list("/v1/plans")).data[0]?.id;
+    for (const id of [randomUUID(), other, "abc", "0", "%20", "null", "a%2Fb", "%F0%9F%98%80", "x".repeat(300)]) {
+      expect({ id, ...refusalOf(await read(`/v1/${kind}/${id}`)) }).toEqual({ id, ...refused(404, code) });
+    }
+    const { data } = await list(`/v1/${kind}?limit=1`);
+    expect(refusalOf(await read(`/v1/${kind}/${data[0]?.id.replaceAll("-", "")}`))).toEqual(refused(404, code));
+    expect(refusalOf(await read(`/v1/${kind}/{${data[0]?.id}}`))).toEqual(refused(404, code));
+    expect(refusalOf(await read(`/v1/${kind}/${data[0]?.id}?limit=1`))).toEqual(invalid("limit"));
+  });
+});

@@ -1,0 +1,169 @@
+/** Every answer that the published document promises is met here, and is as the document says: status, headers and body. */
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { document } from "../contract/answer-check.ts";
+import { type Asked, startSystem, type TestSystem, until } from "../support/system.ts";
+import { type Ask, checkedAsk, refusalOf, refused, type Seen } from "./checked-ask.ts";
+import { type CutLine, openLine } from "./cut-line.ts";
+import { addApiKey, addCreditNote } from "./rows.ts";
+
+let system: TestSystem;
+let line: CutLine;
+let ask: Ask;
+let own: MadeOrganisation;
+const seen: Seen = new Set();
+const ids: Record<string, string> = {};
+
+const limit = 500;
+
+/** Verb, path template and promised statuses of every operation in the document. */
+const operations = Object.entries(document.paths as Record<string, Record<string, { responses: object }>>).flatMap(
+  ([path, verbs]) =>
+    Object.entries(verbs).map(([verb, { responses }]) => ({
+      verb: verb.toUpperCase(),
+      path,
+      statuses: Object.keys(responses),
+    })),
+);
+const named = operations.map(({ verb, path }) => [verb, path] as const);
+const posts = named.filter(([verb]) => verb === "POST");
+
+beforeAll(async () => {
+  system = await startSystem({ without: ["api"], env: { RATE_LIMIT_PER_MINUTE: String(limit) } });
+  line = await openLine(system.databaseUrl);
+  await system.api.start({ DATABASE_URL: line.url });
+  ask = checkedAsk(system, seen);
+  own = await system.organisation();
+  for (const idempotencyKey of ["one", "two"]) {
+    const charges = [{ charge_code: "onboarding" }];
+    const body = { customer_code: "ACME", plan_code: "growth", units: 6, end_after_cycles: 2, charges };
+    const { json } = await ask("POST", "/v1/subscriptions", { key: own.apiKey, idempotencyKey, body });
+    const note = { customerId: json.customer, subscriptionId: json.id, invoiceId: json.invoice.id };
+    await addCreditNote(system.pool, own.organisationId, { ...note, number: `CN-${idempotencyKey}`, remaining: "3" });
+  }
+  for (const kind of ["customers", "plans", "charges", "subscriptions", "invoices", "credit_notes"]) {
+    ids[kind] = (await ask("GET", `/v1/${kind}?limit=1`, { key: own.apiKey })).json.data[0].id;
+  }
+});
+
+afterAll(async () => {
+  await system?.stop();
+  await line?.cut();
+});
+
+let requests = 0;
+
+/** A request that is in order: its path with an id that is there, and a body. */
+function goodRequest(verb: string, template: string): { readonly path: string; readonly asked: Asked } {
+  const kind = template.split("/")[2] ?? "";
+  const path = template.replace("{id}", ids[kind] ?? "");
+  const asked = { key: own.apiKey, idempotencyKey: `good-${++requests}` };
+  if (verb === "GET") return { path, asked };
+  const customer = { name: `Customer ${requests}`, email: "a@b.example" };
+  const subscription = { customer_code: "ACME", plan_code: "team", units: 2 };
+  return { path, asked: { ...asked, body: kind === "customers" ? customer : subscription } };
+}
+
+async function send(verb: string, template: string, changes: Asked = {}, query = "") {
+  const { path, asked } = goodRequest(verb, template);
+  return ask(verb, path + query, { ...asked, ...changes });
+}
+
+describe.each(named)("%s %s", (verb, path) => {
+  test("succeeds as documented, under both addresses", async () => {
+    const status = verb === "POST" ? 201 : 200;
+    const { path: good, asked } = goodRequest(verb, path);
+    expect((await ask(verb, good, asked)).status).toBe(status);
+    const again = await ask(verb, `/api${good}`, asked);
+    expect(again.status).toBe(status);
+    expect(again.headers.get("Idempotent-Replayed")).toBe(verb === "POST" ? "true" : null);
+  });
+
+  test("refuses as documented: no key, no scope, a wrong parameter, too many requests", async () => {
+    const { value } = await addApiKey(system.pool, own.organisationId, []);
+    const full = await addApiKey(system.pool, own.organisationId, []);
+    await system.pool.query(
+      "INSERT INTO rate_windows (api_key_id, hits) VALUES ($1, array_fill(clock_timestamp(), ARRAY[$2::int]))",
+      [full.id, limit],
+    );
+    const { asked } = goodRequest(verb, path);
+    const { key: _, ...keyless } = asked;
+    expect(refusalOf(await ask(verb, path.replace("{id}", ids.plans ?? ""), keyless)).code).toBe("invalid_api_key");
+    expect((await send(verb, path, { key: value })).status).toBe(path === "/v1/organisation" ? 200 : 403);
+    expect(refusalOf(await send(verb, path, {}, "?colour=red"))).toEqual(refused(422, "invalid_parameter", "colour"));
+    expect(refusalOf(await send(verb, path, { key: full.value }))).toEqual(refused(429, "rate_limited"));
+  });
+});
+
+test.each(named.filter(([, path]) => path.endsWith("{id}")))("%s %s knows no other id", async (verb, path) => {
+  const code = `${path.split("/")[2]?.slice(0, -1)}_not_found`;
+  const answer = await ask(verb, path.replace("{id}", randomUUID()), { key: own.apiKey });
+  expect(refusalOf(answer)).toEqual(refused(404, code));
+});
+
+test.each(posts)("%s %s refuses a body that is too large, and a conflict of keys", async (verb, path) => {
+  expect((await send(verb, path, { body: "x".repeat(1_048_577) })).status).toBe(413);
+  expect((await send(verb, path, { idempotencyKey: "conflict" })).status).toBe(path === "/v1/customers" ? 201 : 409);
+  const body = { ...(goodRequest(verb, path).asked.body as object), name: "Acme Ltd", email: "b@c.example" };
+  if (path === "/v1/customers") expect((await send(verb, path, { body })).status).toBe(409);
+});
+
+test("an unknown code in a body is a documented 404", async () => {
+  const body = { customer_code: "NOBODY", plan_code: "team", units: 2 };
+  expect((await send("POST", "/v1/subscriptions", { body })).status).toBe(404);
+});
+
+test("with the ledger away a customer is a documented 502, and a subscription waits", async () => {
+  await system.fault({ match: "/", kind: "status", status: 503, times: 1000, tenantId: own.tenantId });
+  const [customer, subscription] = await Promise.all([
+    send("POST", "/v1/customers"),
+    send("POST", "/v1/subscriptions"),
+  ]);
+  await system.clearFaults();
+  expect(refusalOf(customer)).toEqual(refused(502, "ledger_unavailable"));
+  expect([subscription.status, subscription.json.invoice]).toEqual([
+    201,
+    expect.objectContaining({
+      status: "scheduled",
+      ledger: { sync_status: "failed", invoice_id: null, sync_error: "The ledger could not be reached; it is retried" },
+    }),
+  ]);
+  // Looked for in the database: asking so often would use up the key's rate.
+  await until("the invoice is settled by itself", async () => {
+    const text = "SELECT 1 FROM invoices WHERE id = $1 AND ledger_invoice_id IS NOT NULL";
+    return (await system.pool.query(text, [subscription.json.invoice.id])).rows.length > 0;
+  });
+  const { json } = await ask("GET", `/v1/invoices/${subscription.json.invoice.id}`, { key: own.apiKey });
+  expect(json.ledger).toMatchObject({ sync_status: "synced", sync_error: null });
+});
+
+test("with the database away every operation answers as documented, and answers again once it is back", async () => {
+  await line.cut();
+  const undocumented: string[] = [];
+  for (const [verb, path] of named) {
+    const { path: good, asked } = goodRequest(verb, path);
+    const { status, json } = await system.ask(verb, good, asked);
+    expect([verb, path, status >= 500, json.error.type]).toEqual([verb, path, true, "api_error"]);
+    const promised = operations.find((one) => one.verb === verb && one.path === path)?.statuses;
+    if (promised?.includes(String(status))) await ask(verb, good, asked);
+    else undocumented.push(`${verb} ${path} ${status} ${json.error.code}`);
+  }
+  await line.mend();
+  await until("the service is back", async () => (await system.ask("GET", "/readyz")).status === 200);
+  expect((await send("GET", "/v1/plans")).status).toBe(200);
+  expect(undocumented).toEqual([]);
+});
+
+test("no documented answer was left out but a fault of our own, and a path that is none", () => {
+  const expected = operations.flatMap(({ verb, path, statuses }) =>
+    statuses
+      .filter((status) => status !== "500")
+      // Of an operation that is there, an unknown path is never asked: lists and the organisation have no 404 of their own.
+      .filter(
+        (status) => status !== "404" || path.endsWith("{id}") || (verb === "POST" && path === "/v1/subscriptions"),
+      )
+      .map((status) => `${verb} ${path} ${status}`),
+  );
+  expect(expected.filter((answer) => !seen.has(answer))).toEqual([]);
+});

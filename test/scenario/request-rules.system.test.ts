@@ -1,0 +1,337 @@
+/**
+ * The rules that every request meets, on real processes: their order, the rate over two API processes together, keys that
+ * are revoked or expire, paths, the public document, Request-Id.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { allScopes, type MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { freePort } from "../support/ports.ts";
+import { type Answered, type Asked, startSystem, type TestSystem, until } from "../support/system.ts";
+import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
+import { callsTo } from "./procedures.ts";
+import { addApiKey } from "./rows.ts";
+
+/** What the specification allows in any 60 seconds; the system has no other setting here. */
+const limit = 120;
+
+let system: TestSystem;
+let ask: Ask;
+let own: MadeOrganisation;
+let second: { readonly url: string; readonly stop: () => Promise<void> };
+
+beforeAll(async () => {
+  system = await startSystem({ env: { RATE_LIMIT_PER_MINUTE: "" } });
+  ask = checkedAsk(system);
+  own = await system.organisation();
+  second = await startSecondApi();
+});
+
+afterAll(async () => {
+  await second?.stop();
+  await system?.stop();
+});
+
+/** Another API process on the same database. */
+async function startSecondApi(): Promise<typeof second> {
+  const port = await freePort();
+  const env = {
+    ...process.env,
+    DATABASE_URL: system.databaseUrl,
+    TEMPORAL_ADDRESS: system.temporal.address,
+    TEMPORAL_NAMESPACE: system.temporal.namespace,
+    API_PORT: String(port),
+  };
+  const path = fileURLToPath(new URL("../../src/server.ts", import.meta.url));
+  const child: ChildProcess = spawn(process.execPath, [path], { env, stdio: "ignore" });
+  const gone = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  const url = `http://127.0.0.1:${port}`;
+  await until("the second API is ready", async () => {
+    const answer = await fetch(`${url}/readyz`).catch(() => null);
+    return answer?.status === 200;
+  });
+  return {
+    url,
+    stop: async () => {
+      child.kill("SIGTERM");
+      await gone;
+    },
+  };
+}
+
+async function newKey(scopes: readonly string[] = allScopes): Promise<{ readonly id: string; readonly value: string }> {
+  return addApiKey(system.pool, own.organisationId, scopes);
+}
+
+/** Fills the window of a key but for `left` requests, all of them `ageSeconds` old. */
+async function fill(keyId: string, left: number, ageSeconds = 1): Promise<void> {
+  await system.pool.query(
+    `INSERT INTO rate_windows (api_key_id, hits)
+     VALUES ($1, array_fill(clock_timestamp() - make_interval(secs => $3), ARRAY[$2::int]))
+     ON CONFLICT (api_key_id) DO UPDATE SET hits = excluded.hits`,
+    [keyId, limit - left, ageSeconds],
+  );
+}
+
+/** How many requests the window of a key counts. */
+async function counted(keyId: string): Promise<number> {
+  const text = "SELECT cardinality(hits) AS hits FROM rate_windows WHERE api_key_id = $1";
+  const { rows } = await system.pool.query<{ hits: number }>(text, [keyId]);
+  return rows[0]?.hits ?? 0;
+}
+
+const rate = ({ headers }: { readonly headers: Headers }) =>
+  ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"].map((name) => Number(headers.get(name)));
+
+describe("the order of a request's judgement", () => {
+  const big = "x".repeat(1_048_577);
+
+  test("each fault mended shows the next: path, key, rate, scope, Idempotency-Key, size, body, idempotency, rules", async () => {
+    const unscoped = await newKey(["customers:read"]);
+    const full = await newKey([]);
+    await fill(full.id, 0);
+    const { value: key } = await newKey();
+    await ask("POST", "/v1/subscriptions", {
+      key,
+      idempotencyKey: "used",
+      body: { customer_code: "ACME", plan_code: "site" },
+    });
+    const good = { customer_code: "ACME", plan_code: "team" };
+    const steps: [string, Asked, number, string][] = [
+      ["/v1/subscription", { key: "wrong", body: big }, 404, "unknown_endpoint"],
+      ["/v1/subscriptions", { key: "wrong", body: big }, 401, "invalid_api_key"],
+      ["/v1/subscriptions", { key: full.value, body: big }, 429, "rate_limited"],
+      ["/v1/subscriptions", { key: unscoped.value, body: big }, 403, "insufficient_scope"],
+      ["/v1/subscriptions", { key, body: big }, 422, "idempotency_key_required"],
+      ["/v1/subscriptions", { key, idempotencyKey: "a b", body: big }, 422, "invalid_parameter"],
+      ["/v1/subscriptions", { key, idempotencyKey: "used", body: big }, 413, "request_too_large"],
+      ["/v1/subscriptions", { key, idempotencyKey: "used", body: "{" }, 422, "invalid_parameter"],
+      ["/v1/subscriptions", { key, idempotencyKey: "used", body: { ...good, units: -1 } }, 422, "invalid_parameter"],
+      ["/v1/subscriptions", { key, idempotencyKey: "used", body: { ...good, units: 0 } }, 409, "idempotency_conflict"],
+      ["/v1/subscriptions", { key, idempotencyKey: "new", body: { ...good, units: 0 } }, 422, "units_below_minimum"],
+      ["/v1/subscriptions", { key, idempotencyKey: "new", body: { ...good, units: 1 } }, 201, ""],
+    ];
+    for (const [path, asked, status, code] of steps) {
+      const answer = await ask("POST", path, asked);
+      expect([answer.status, answer.json.error?.code ?? ""]).toEqual([status, code]);
+    }
+  });
+
+  test("what is not allowed to the organisation is judged with the scope, before the header and the body", async () => {
+    const closed = await system.organisation({}, { can_create_ledger_contacts: false });
+    const asked = { key: closed.apiKey, idempotencyKey: "a b", body: big };
+    expect(refusalOf(await ask("POST", "/v1/customers", asked))).toEqual(refused(403, "insufficient_scope"));
+  });
+});
+
+describe("the rate limit", () => {
+  test("counts every request with a valid key, whatever its answer, and no other", async () => {
+    const { id, value: key } = await newKey(["customers:read", "catalogue:read", "subscriptions:write"]);
+    const answers = [
+      await ask("GET", "/v1/plans", { key }),
+      await ask("GET", "/v1/invoices", { key }),
+      await ask("GET", "/v1/plans/none", { key }),
+      await ask("GET", "/v1/plans?limit=0", { key }),
+      await ask("POST", "/v1/subscriptions", { key, body: {} }),
+      await ask("POST", "/v1/subscriptions", { key, idempotencyKey: "x", body: "x".repeat(1_048_577) }),
+      await ask("POST", "/v1/subscriptions", { key, idempotencyKey: "x", body: {} }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([200, 403, 404, 422, 422, 413, 422]);
+    expect(answers.map((answer) => rate(answer)[1])).toEqual([119, 118, 117, 116, 115, 114, 113]);
+    await ask("GET", "/v1/nothing", { key });
+    await ask("POST", "/v1/usage_events", { key, body: {} });
+    await ask("GET", "/v1/openapi.json", { key });
+    await ask("GET", "/v1/plans", { key: `${key}x` });
+    expect(await counted(id)).toBe(7);
+  });
+
+  test("holds over two processes together, and over REST and gRPC together: of 130 at once 120 are admitted", async () => {
+    const { id, value: key } = await newKey();
+    const [grpc, connect] = [callsTo(system.baseUrl), callsTo(second.url)];
+    const rest = async (url: string) =>
+      (await fetch(`${url}/v1/plans?limit=1`, { headers: { authorization: `Bearer ${key}` } })).status === 200;
+    const ways = [
+      () => rest(system.baseUrl),
+      () => rest(second.url),
+      async () => (await grpc("gRPC", "ListPlans", { limit: 1 }, { key })).code === null,
+      async () => (await connect("Connect JSON", "ListPlans", { limit: 1 }, { key })).code === null,
+    ];
+    const admitted = await Promise.all(Array.from({ length: limit + 10 }, (_, index) => ways[index % 4]?.()));
+    expect(admitted.filter(Boolean)).toHaveLength(limit);
+    expect(await counted(id)).toBe(limit);
+  });
+
+  test("a refusal says when to come back, is not counted, and ends as the oldest requests leave the window", async () => {
+    const { id, value: key } = await newKey();
+    await fill(id, 1, 20);
+    const last = await ask("GET", "/v1/plans?limit=1", { key });
+    expect([last.status, ...rate(last)]).toEqual([
+      200,
+      limit,
+      0,
+      expect.toSatisfy((seconds) => seconds >= 38 && seconds <= 40),
+    ]);
+    for (let turn = 0; turn < 3; turn += 1) {
+      const over = await ask("GET", "/v1/plans?limit=1", { key });
+      expect(refusalOf(over)).toEqual(refused(429, "rate_limited"));
+      const [, remaining, reset] = rate(over);
+      expect(remaining).toBe(0);
+      expect(over.headers.get("Retry-After")).toBe(String(reset));
+    }
+    expect(await counted(id)).toBe(limit);
+    await fill(id, 0, 59.9);
+    await until("the window has moved on", async () => (await ask("GET", "/v1/plans?limit=1", { key })).status === 200);
+    expect(await counted(id)).toBe(1);
+  });
+
+  test("one key's requests leave another's alone, also of the same organisation", async () => {
+    const [busy, quiet] = [await newKey(), await newKey()];
+    await fill(busy.id, 0);
+    expect((await ask("GET", "/v1/organisation", { key: busy.value })).status).toBe(429);
+    expect(rate(await ask("GET", "/v1/organisation", { key: quiet.value }))[1]).toBe(limit - 1);
+  });
+});
+
+describe("a key", () => {
+  const both = async (key: string): Promise<number[]> => {
+    const headers = { authorization: `Bearer ${key}` };
+    const asked = [system.baseUrl, second.url].map((url) => fetch(`${url}/v1/organisation`, { headers }));
+    return (await Promise.all(asked)).map(({ status }) => status);
+  };
+
+  test("that is revoked is refused by every process from the next request on", async () => {
+    const { id, value } = await newKey();
+    expect(await both(value)).toEqual([200, 200]);
+    await system.pool.query("UPDATE api_keys SET revoked_at = now() WHERE id = $1", [id]);
+    expect(await both(value)).toEqual([401, 401]);
+  });
+
+  test("works until it expires, and not after", async () => {
+    const key = await addApiKey(system.pool, own.organisationId, [], { expiresAt: new Date(Date.now() + 3_600_000) });
+    expect(await both(key.value)).toEqual([200, 200]);
+    await system.pool.query("UPDATE api_keys SET expires_at = now() + interval '200 ms' WHERE id = $1", [key.id]);
+    await until("the key has expired", async () => (await both(key.value)).every((status) => status === 401));
+    const past = await addApiKey(system.pool, own.organisationId, [], { expiresAt: new Date(Date.now() - 1_000) });
+    expect(await both(past.value)).toEqual([401, 401]);
+  });
+
+  test("is read with the scheme in any case, and nothing else is taken for one", async () => {
+    const { value } = await newKey();
+    const send = (authorization: string) => ask("GET", "/v1/organisation", { headers: { authorization } });
+    for (const scheme of ["Bearer", "bearer", "BEARER"]) expect((await send(`${scheme} ${value}`)).status).toBe(200);
+    const wrong = [
+      "",
+      "Bearer",
+      value,
+      `Basic ${value}`,
+      `Bearer ${value}x`,
+      `Bearer ${value.slice(0, -1)}`,
+      `Bearer ${value.toUpperCase()}`,
+      `Bearer ${value} ${value}`,
+      `Bearer ${value}, Bearer ${value}`,
+      `Bearer ${value.replace("sk_live_", "sk_test_")}`,
+    ];
+    const messages = new Set<string>();
+    for (const authorization of wrong) {
+      const answer = await send(authorization);
+      expect({ authorization, ...refusalOf(answer) }).toEqual({ authorization, ...refused(401, "invalid_api_key") });
+      messages.add(answer.json.error.message);
+    }
+    expect(messages.size).toBe(1);
+    const inQuery = await ask("GET", `/v1/organisation?api_key=${value}`);
+    expect(inQuery.status).toBe(401);
+  });
+});
+
+describe("paths are exact", () => {
+  test.each([
+    ["GET", "/"],
+    ["GET", "/v1"],
+    ["GET", "/v1/"],
+    ["GET", "/v1/plans/"],
+    ["GET", "//v1/plans"],
+    ["GET", "/v1//plans"],
+    ["GET", "/V1/plans"],
+    ["GET", "/v1/Plans"],
+    ["GET", "/v2/plans"],
+    ["GET", "/plans"],
+    ["GET", "/api/plans"],
+    ["GET", "/api/api/v1/plans"],
+    ["GET", "/api//v1/plans"],
+    ["GET", "/v1/plans/1/2"],
+    ["GET", "/v1/usage_events"],
+    ["POST", "/v1/plans"],
+    ["PUT", "/v1/customers"],
+    ["PATCH", "/v1/subscriptions"],
+    ["DELETE", "/v1/subscriptions"],
+    ["OPTIONS", "/v1/plans"],
+    ["POST", "/v1/openapi.json"],
+    ["GET", "/v1/openapi.json/"],
+  ])("%s %s is an unknown endpoint, with a key and without", async (verb, path) => {
+    for (const asked of [{}, { key: own.apiKey }]) {
+      expect(refusalOf(await ask(verb, path, asked))).toEqual(refused(404, "unknown_endpoint"));
+    }
+  });
+
+  test("HEAD is an unknown endpoint as well", async () => {
+    for (const path of ["/v1/plans", "/v1/openapi.json"]) {
+      const { status, text, headers } = await system.ask("HEAD", path, { key: own.apiKey });
+      expect([status, text]).toEqual([404, ""]);
+      expect(headers.get("Request-Id")).toMatch(/^[0-9a-f-]{36}$/);
+    }
+  });
+});
+
+test("the document is public, the same under both addresses, and not sent again to who has it", async () => {
+  const first = await ask("GET", "/v1/openapi.json");
+  expect(first.json).toMatchObject({ openapi: expect.stringMatching(/^3\.1\./), info: { version: "1.0.0" } });
+  expect(first.headers.get("Content-Type")).toMatch(/^application\/json/);
+  const etag = first.headers.get("ETag") ?? "";
+  expect(etag).toMatch(/^"[^"]+"$/);
+  expect((await ask("GET", "/api/v1/openapi.json", { key: "wrong" })).text).toBe(first.text);
+  for (const tag of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
+    const again = await ask("GET", "/v1/openapi.json", { headers: { "If-None-Match": tag } });
+    expect([again.status, again.text, again.headers.get("ETag")]).toEqual([304, "", etag]);
+  }
+  expect((await ask("GET", "/v1/openapi.json", { headers: { "If-None-Match": '"other"' } })).status).toBe(200);
+  expect((await fetch(`${second.url}/v1/openapi.json`)).headers.get("ETag")).toBe(etag);
+});
+
+test("every answer has a Request-Id of its own, which the client cannot choose", async () => {
+  const { value: key } = await newKey();
+  const headers = { "Request-Id": "mine" };
+  const answers: Answered[] = [];
+  for (const path of [
+    "/v1/plans",
+    "/v1/plans/none",
+    "/v1/none",
+    "/v1/openapi.json",
+    "/healthz",
+    "/readyz",
+    "/metrics",
+  ]) {
+    answers.push(await system.ask("GET", path, { key, headers }), await system.ask("GET", path, { headers }));
+  }
+  const ids = answers.map((answer) => answer.headers.get("Request-Id"));
+  for (const id of ids) expect(id).toMatch(/^[0-9a-f-]{36}$/);
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+test("a repeat with one key while the first still runs is told to wait two seconds, and then has its answer", async () => {
+  const { value: key } = await newKey();
+  const body = { customer_code: "ACME", plan_code: "site" };
+  await system.fault({ match: "/Invoices", kind: "slow_before", delayMs: 1_000, tenantId: own.tenantId });
+  const asked = { key, idempotencyKey: "running", body };
+  const first = ask("POST", "/v1/subscriptions", asked);
+  const running = await until("the first request runs", async () => {
+    const { rows } = await system.pool.query("SELECT 1 FROM idempotency_keys WHERE key = 'running'");
+    return rows.length > 0 && ask("POST", "/v1/subscriptions", asked);
+  });
+  expect(refusalOf(running)).toEqual(refused(409, "request_in_progress"));
+  expect(running.headers.get("Retry-After")).toBe("2");
+  const other = await ask("POST", "/v1/subscriptions", { ...asked, body: { ...body, label: "other" } });
+  expect(refusalOf(other).code).toBe("idempotency_conflict");
+  const { status, text } = await first;
+  expect(status).toBe(201);
+  expect((await ask("POST", "/v1/subscriptions", asked)).text).toBe(text);
+});

@@ -1,0 +1,123 @@
+/** Two organisations with a row of every kind, for tests of what the database refuses, and SQL that changes one of them. */
+import { createHash, randomUUID } from "node:crypto";
+import type pg from "pg";
+
+/** The ids of an organisation's rows: one of each kind. */
+export interface SeededRows {
+  readonly organisation: string;
+  readonly key: string;
+  readonly customer: string;
+  readonly plan: string;
+  readonly tieredPlan: string;
+  readonly charge: string;
+  readonly subscription: string;
+  readonly invoice: string;
+  readonly line: string;
+  readonly creditNote: string;
+  readonly creditNoteLine: string;
+  readonly allocation: string;
+  readonly invoiceOperation: string;
+  readonly contactOperation: string;
+}
+
+/** New ids for an organisation. */
+export function newRows(): SeededRows {
+  return {
+    organisation: randomUUID(),
+    key: randomUUID(),
+    customer: randomUUID(),
+    plan: randomUUID(),
+    tieredPlan: randomUUID(),
+    charge: randomUUID(),
+    subscription: randomUUID(),
+    invoice: randomUUID(),
+    line: randomUUID(),
+    creditNote: randomUUID(),
+    creditNoteLine: randomUUID(),
+    allocation: randomUUID(),
+    invoiceOperation: randomUUID(),
+    contactOperation: randomUUID(),
+  };
+}
+
+/** Writes the rows, which break no rule: a live organisation, its subscription in its second period, one invoice of 25.00. */
+export async function seed(client: pg.Client, rows: SeededRows): Promise<void> {
+  const hash = createHash("sha256").update(rows.key).digest("hex");
+  await client.query(`
+BEGIN;
+INSERT INTO organisations (id, name, timezone, default_currency, livemode) VALUES ('${rows.organisation}', 'Acme', 'UTC', 'EUR', true);
+INSERT INTO api_keys (id, organisation_id, name, key_hash, hint) VALUES ('${rows.key}', '${rows.organisation}', 'key', '\\x${hash}', 'hint');
+INSERT INTO idempotency_keys (api_key_id, key, organisation_id, operation, path, fingerprint, state, owner, lease_until, expires_at)
+  VALUES ('${rows.key}', 'order', '${rows.organisation}', 'Create', '/', '\\x00', 'running', gen_random_uuid(), now(), now());
+INSERT INTO ledger_connections (organisation_id, kind, tenant_id, base_url, identity_url, client_id, sealed_secret, sealing_key_id)
+  VALUES ('${rows.organisation}', 'xero', 'tenant', 'http://a', 'http://b', 'client', '\\x00', 'key');
+INSERT INTO document_counters (organisation_id, kind) VALUES ('${rows.organisation}', 'invoice');
+INSERT INTO customers (id, organisation_id, code, name, email, status, ledger_contact_id)
+  VALUES ('${rows.customer}', '${rows.organisation}', 'ACME', 'Acme', 'a@acme.example', 'active', 'contact');
+INSERT INTO plans (id, organisation_id, code, name, type, currency, price, status) VALUES
+  ('${rows.plan}', '${rows.organisation}', 'team', 'Team', 'per_unit', 'EUR', 12.5, 'active'),
+  ('${rows.tieredPlan}', '${rows.organisation}', 'growth', 'Growth', 'tiered', 'EUR', 0, 'active');
+INSERT INTO plan_tiers (organisation_id, plan_id, position, up_to, unit_price) VALUES ('${rows.organisation}', '${rows.tieredPlan}', 0, 5, 7);
+INSERT INTO charges (id, organisation_id, code, name, currency, price, status)
+  VALUES ('${rows.charge}', '${rows.organisation}', 'setup', 'Setup', 'EUR', 250, 'active');
+INSERT INTO subscriptions (id, organisation_id, customer_id, plan_id, status, currency, interval_unit, interval_count, timezone, start_date,
+    billing_day, current_period, renewal_date, units, minimum_units, discount_percent, request_hash)
+  VALUES ('${rows.subscription}', '${rows.organisation}', '${rows.customer}', '${rows.plan}', 'active', 'EUR', 'month', 1, 'UTC', '2026-01-15',
+    15, 1, '2026-03-15', 2, 0, 0, '\\x00');
+INSERT INTO periods (organisation_id, subscription_id, index, previous_index, start_date, end_date, billed_units) VALUES
+  ('${rows.organisation}', '${rows.subscription}', 0, NULL, '2026-01-15', '2026-02-15', 2),
+  ('${rows.organisation}', '${rows.subscription}', 1, 0, '2026-02-15', '2026-03-15', 2);
+INSERT INTO invoices (id, organisation_id, customer_id, subscription_id, number, type, status, currency, subtotal, total, amount_due, issue_date,
+    period_index, period_start, period_end, ledger_invoice_id)
+  VALUES ('${rows.invoice}', '${rows.organisation}', '${rows.customer}', '${rows.subscription}', 'INV-0001', 'first', 'draft', 'EUR', 25, 25, 25,
+    '2026-01-15', 0, '2026-01-15', '2026-02-15', 'ledger');
+INSERT INTO invoice_lines (id, organisation_id, invoice_id, position, kind, name, description, units, unit_price, amount, period_start, period_end)
+  VALUES ('${rows.line}', '${rows.organisation}', '${rows.invoice}', 0, 'plan', 'Team', '2 × 12.5000', 2, 12.5, 25, '2026-01-15', '2026-02-15');
+INSERT INTO credit_notes (id, organisation_id, customer_id, subscription_id, number, status, currency, credit_note_date, subtotal, total,
+    remaining_credit, ledger_credit_note_id)
+  VALUES ('${rows.creditNote}', '${rows.organisation}', '${rows.customer}', '${rows.subscription}', 'CN-0001', 'approved', 'EUR', now(), 5, 5, 4, 'ledger');
+INSERT INTO credit_note_lines (id, organisation_id, credit_note_id, position, name, description, amount, effective_date)
+  VALUES ('${rows.creditNoteLine}', '${rows.organisation}', '${rows.creditNote}', 0, 'Team', '2 to 1 seats', 5, now());
+INSERT INTO allocations (id, organisation_id, credit_note_id, invoice_id, amount, date, status, sync_status)
+  VALUES ('${rows.allocation}', '${rows.organisation}', '${rows.creditNote}', '${rows.invoice}', 1, now(), 'active', 'synced');
+INSERT INTO operations (id, organisation_id, kind, state, subscription_id, invoice_id)
+  VALUES ('${rows.invoiceOperation}', '${rows.organisation}', 'create_invoice', 'ready', '${rows.subscription}', '${rows.invoice}');
+INSERT INTO operations (id, organisation_id, kind, state, customer_id)
+  VALUES ('${rows.contactOperation}', '${rows.organisation}', 'create_contact', 'ready', '${rows.customer}');
+COMMIT`);
+}
+
+/** SQL that sets columns of one row; `where` is its id, or a condition. */
+export function change(table: string, where: string, assignments: string): string {
+  return `UPDATE ${table} SET ${assignments} WHERE ${conditionOf(where)}`;
+}
+
+/** Tables whose rows have an id of their own, and those that count their rows. */
+const counted = [
+  "organisations",
+  "customers",
+  "plans",
+  "charges",
+  "subscriptions",
+  "invoices",
+  "credit_notes",
+  "operations",
+];
+const withId = [...counted, "api_keys", "invoice_lines", "credit_note_lines", "allocations"];
+
+/** SQL that adds a row like that one with another id and place in the order, except for these columns. */
+export function another(table: string, where: string, columns: Readonly<Record<string, unknown>> = {}): string {
+  const own = withId.includes(table) && columns.id === undefined ? { id: randomUUID() } : {};
+  const json = JSON.stringify({ ...own, ...columns }).replaceAll("'", "''");
+  const place =
+    counted.includes(table) && columns.seq === undefined
+      ? ` || jsonb_build_object('seq', nextval(pg_get_serial_sequence('${table}', 'seq')))`
+      : columns.seq === "same"
+        ? " - 'seq'"
+        : "";
+  return `INSERT INTO ${table} SELECT (jsonb_populate_record(t, '${json}'::jsonb${place})).* FROM ${table} t WHERE ${conditionOf(where)}`;
+}
+
+function conditionOf(where: string): string {
+  return where.includes(" ") ? where : `id = '${where}'`;
+}

@@ -1,0 +1,156 @@
+/** The database itself refuses what must never be stored, whatever the code above it does: every rule, broken once. */
+import { randomUUID } from "node:crypto";
+import pg from "pg";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type FreshDatabase, freshDatabase } from "../support/database.ts";
+import { until } from "../support/system.ts";
+import {
+  creditFaults,
+  documentFaults,
+  type Faults,
+  repeatFaults,
+  subscriptionFaults,
+  tenantFaults,
+  valueFaults,
+} from "./constraint-faults.ts";
+import { another, change, newRows, seed } from "./constraint-rows.ts";
+
+const a = newRows();
+const b = newRows();
+const faults: Faults = {
+  ...valueFaults(a),
+  ...subscriptionFaults(a),
+  ...documentFaults(a),
+  ...creditFaults(a),
+  ...repeatFaults(a),
+  ...tenantFaults(a, b),
+};
+const cases = Object.entries(faults).flatMap(([rule, statements]) => statements.map((sql) => [rule, sql] as const));
+
+let database: FreshDatabase;
+let client: pg.Client;
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  await seed(client, a);
+  await seed(client, b);
+});
+
+afterAll(async () => {
+  await client.end();
+  await database.drop();
+});
+
+/** Runs statements up to the point where they would be committed, and takes them back; the error that they meet. */
+async function attempt(sql: string): Promise<pg.DatabaseError | null> {
+  await client.query("BEGIN");
+  try {
+    await client.query(`${sql}; SET CONSTRAINTS ALL IMMEDIATE`);
+    return null;
+  } catch (error) {
+    if (error instanceof pg.DatabaseError) return error;
+    throw error;
+  } finally {
+    await client.query("ROLLBACK");
+  }
+}
+
+test.each(cases)("%s refuses: %s", async (rule, sql) => {
+  const error = await attempt(sql);
+  expect(error, "nothing was refused").not.toBeNull();
+  expect(error?.code, error?.message).toMatch(/^235(03|05|14)$/);
+  expect(error?.constraint, error?.message).toBe(rule);
+});
+
+test("every check, foreign key, unique index and trigger of the schema is broken above, and no other is named", async () => {
+  // A unique index that a foreign key refers to repeats the primary key, and cannot be dropped without that foreign key.
+  const { rows } = await client.query<{ name: string }>(`
+    SELECT conname AS name FROM pg_constraint
+    WHERE connamespace = 'public'::regnamespace AND contype IN ('c', 'f', 'u', 'x', 't')
+      AND conrelid <> 0 AND conrelid <> coalesce(to_regclass('_prisma_migrations'), 0)
+    UNION
+    SELECT i.indexrelid::regclass::text FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+    WHERE c.relnamespace = 'public'::regnamespace AND i.indisunique AND NOT i.indisprimary
+      AND NOT EXISTS (SELECT 1 FROM pg_constraint f WHERE f.contype = 'f' AND f.conindid = i.indexrelid)
+    UNION
+    SELECT tgname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
+    WHERE c.relnamespace = 'public'::regnamespace AND NOT t.tgisinternal`);
+  expect(rows.map(({ name }) => name).sort()).toEqual(Object.keys(faults).sort());
+});
+
+test("every table but the migrations' own belongs to an organisation by a foreign key, or to a key of one", async () => {
+  const { rows } = await client.query<{ name: string }>(`
+    SELECT c.relname AS name FROM pg_class c
+    WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND NOT EXISTS (
+      SELECT 1 FROM pg_constraint f JOIN pg_attribute o ON o.attrelid = c.oid AND o.attnum = ANY (f.conkey)
+      WHERE f.contype = 'f' AND f.conrelid = c.oid AND o.attname = 'organisation_id')
+    ORDER BY 1`);
+  expect(rows.map(({ name }) => name)).toEqual(["_prisma_migrations", "organisations", "rate_windows"]);
+});
+
+test("a period whose invoice was voided or deleted can be billed again", async () => {
+  for (const status of ["voided", "deleted"]) {
+    const next = { number: "OTHER", ledger_invoice_id: "other", subtotal: 0 };
+    const sql = `${change("invoices", a.invoice, `status = '${status}'`)}; ${another("invoices", a.invoice, { ...next, status: "draft" })}`;
+    expect((await attempt(sql))?.message).toBeUndefined();
+  }
+});
+
+test("an operation that has ended makes way for another one of its document", async () => {
+  const ended = change("operations", a.invoiceOperation, "state = 'done', settled_at = now()");
+  const again = another("operations", a.invoiceOperation, { state: "ready", settled_at: null });
+  expect((await attempt(`${ended}; ${again}`))?.message).toBeUndefined();
+});
+
+test("an invoice and its lines may change together, since sums are judged at the end", async () => {
+  const line = change("invoice_lines", a.line, "amount = 30");
+  const invoice = change("invoices", a.invoice, "subtotal = 30");
+  expect((await attempt(`${line}; ${invoice}`))?.message).toBeUndefined();
+});
+
+test("a credit note, its lines and what is applied of it may change together", async () => {
+  const line = change("credit_note_lines", a.creditNoteLine, "amount = 20");
+  const note = change("credit_notes", a.creditNote, "subtotal = 20, total = 20");
+  const allocation = change("allocations", a.allocation, "amount = 16");
+  expect((await attempt(`${line}; ${note}; ${allocation}`))?.message).toBeUndefined();
+});
+
+test("of two transactions that apply credit to one invoice, the later one sees what the earlier one applied", async () => {
+  const other = new pg.Client({ connectionString: database.url });
+  await other.connect();
+  const invoice = randomUUID();
+  const columns = { id: invoice, type: "change", number: "SHARED", ledger_invoice_id: "shared", subtotal: 0 };
+  await client.query(another("invoices", a.invoice, columns));
+  // A note of 20 wholly applied to an invoice of 25: one fits, two do not.
+  const apply = () => {
+    const note = randomUUID();
+    const own = { id: note, number: note, ledger_credit_note_id: note, subtotal: 20, total: 20, remaining_credit: 0 };
+    return [
+      another("credit_notes", a.creditNote, own),
+      another("credit_note_lines", a.creditNoteLine, { credit_note_id: note, amount: 20 }),
+      another("allocations", a.allocation, { credit_note_id: note, invoice_id: invoice, amount: 20 }),
+    ].join("; ");
+  };
+  try {
+    await client.query(`BEGIN; ${apply()}; SET CONSTRAINTS ALL IMMEDIATE`);
+    await other.query(`BEGIN; ${apply()}`);
+    const { rows } = await other.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
+    let ended = false;
+    const later = other
+      .query("COMMIT")
+      .catch((error: unknown) => error)
+      .finally(() => {
+        ended = true;
+      });
+    await until("the later one waits for the earlier one", async () => {
+      const blocked = "SELECT cardinality(pg_blocking_pids($1)) > 0 AS yes";
+      return ended || (await client.query<{ yes: boolean }>(blocked, [rows[0]?.pid])).rows[0]?.yes === true;
+    });
+    await client.query("COMMIT");
+    expect(await later).toMatchObject({ constraint: "allocations_within_invoice" });
+  } finally {
+    await other.end();
+  }
+});

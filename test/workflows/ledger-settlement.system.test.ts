@@ -1,0 +1,128 @@
+/** The ledger workflow's own promises on a real Temporal server: no wake-up lost, pauses kept, histories of bounded length. */
+import { randomUUID } from "node:crypto";
+import { setTimeout as wait } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { ledgerWorkflowId, wakeSignal } from "../../workflows/contract.ts";
+import { longestWaitMs } from "../../workflows/policies.ts";
+import { until } from "../support/system.ts";
+import { nothing, type SettlementForTest, settlementForTest } from "./settlement-for-test.ts";
+
+// Restarts, leases and the ledger's pauses take half a minute where nothing else runs, and several times as long beside other tests.
+vi.setConfig({ testTimeout: 150_000 });
+
+let settlement: SettlementForTest;
+
+beforeAll(async () => {
+  settlement = await settlementForTest();
+});
+
+afterAll(() => settlement?.stop());
+
+/** `lingerTime` of the policies. */
+const lingerMs = 10_000;
+
+/** The number of events from which the server asks for a new run. Facts: facts-temporal section 1.2. */
+const longHistory = 4_096;
+
+async function statusOf(organisationId: string): Promise<string> {
+  const { status } = await settlement.client.workflow.getHandle(ledgerWorkflowId(organisationId)).describe();
+  return status.name;
+}
+
+describe.concurrent("the ledger workflow", () => {
+  test("loses no wake-up that meets it as it completes", async () => {
+    // Close together around the end, and some far from it for a machine on which the end comes late.
+    const dense = Array.from({ length: 40 }, (_, index) => index * 15 - 200);
+    const offsets = [-2_000, -1_000, -500, ...dense, 500, 750, 1_000, 2_000, 4_000, 8_000];
+    const isNewRun = await Promise.all(
+      offsets.map(async (offset) => {
+        const organisationId = randomUUID();
+        const handle = settlement.client.workflow.getHandle(ledgerWorkflowId(organisationId));
+        await settlement.add(organisationId);
+        await until("it is settled", async () => settlement.waiting(organisationId) === 0);
+        const { runId } = await handle.describe();
+        const [begun = 0] = settlement.rounds(organisationId);
+        await wait(begun + lingerMs + offset - performance.now());
+        await settlement.add(organisationId);
+        await until("what came last is settled", async () => settlement.waiting(organisationId) === 0);
+        return (await handle.describe()).runId !== runId;
+      }),
+    );
+    // Some were heard by the first run, some needed a new one: the moment of completion lies between.
+    expect(new Set(isNewRun)).toEqual(new Set([false, true]));
+  });
+
+  test("ends after ten seconds without work, having asked once", async () => {
+    const organisationId = randomUUID();
+    await settlement.add(organisationId);
+    await until("it is over", async () => (await statusOf(organisationId)) === "COMPLETED");
+    const [begun = 0, ...others] = settlement.rounds(organisationId);
+    expect(others).toEqual([]);
+    expect(performance.now() - begun).toBeGreaterThan(lingerMs - 100);
+  });
+
+  test("waits as long as a round says, and a wake-up meanwhile only asks again", async () => {
+    const organisationId = randomUUID();
+    const pauseMs = 4_000;
+    const began = Promise.withResolvers<number>();
+    const ended = Promise.withResolvers<number>();
+    settlement.decide(organisationId, async () => {
+      const now = performance.now();
+      began.resolve(now);
+      const nextInMs = (await began.promise) + pauseMs - now;
+      if (nextInMs > 0) return { ...nothing, waiting: 1, nextInMs, paused: "minute limit" };
+      ended.resolve(now);
+      return { ...nothing, settled: 1 };
+    });
+    await settlement.add(organisationId);
+    await began.promise;
+    await settlement.add(organisationId);
+    expect((await ended.promise) - (await began.promise)).toBeGreaterThan(pauseMs - 50);
+    // The first, the one that was asked for, and the one after the pause, which a timer a little early asks for twice.
+    expect(settlement.rounds(organisationId).length).toBeLessThanOrEqual(4);
+  });
+
+  test("ends at a pause that is longer than it waits: the dispatcher starts it when it is over", async () => {
+    const organisationId = randomUUID();
+    settlement.decide(organisationId, async () => ({ ...nothing, waiting: 1, nextInMs: longestWaitMs + 1 }));
+    await settlement.add(organisationId);
+    await until("it is over", async () => (await statusOf(organisationId)) === "COMPLETED");
+    expect(settlement.rounds(organisationId)).toHaveLength(1);
+  });
+
+  test("goes on once the database is back", async () => {
+    const organisationId = randomUUID();
+    let failures = 3;
+    settlement.decide(organisationId, async () => {
+      failures -= 1;
+      if (failures >= 0) throw new Error("the database is away");
+      return { ...nothing, settled: 1 };
+    });
+    await settlement.add(organisationId);
+    await until("the fourth try", async () => settlement.rounds(organisationId).length === 4);
+  });
+});
+
+test("the ledger workflow goes on in a new run when its history has become long", async () => {
+  const organisationId = randomUUID();
+  const held = Promise.withResolvers<void>();
+  settlement.decide(organisationId, async () => {
+    await held.promise;
+    return { ...nothing, settled: 1 };
+  });
+  await settlement.add(organisationId);
+  const handle = settlement.client.workflow.getHandle(ledgerWorkflowId(organisationId));
+  const first = await handle.describe();
+  while ((await handle.describe()).historyLength <= longHistory) {
+    await Promise.all(Array.from({ length: 250 }, () => handle.signal(wakeSignal)));
+  }
+  held.resolve();
+  await until("a new run goes on", async () => {
+    const { runId, status } = await handle.describe();
+    return runId !== first.runId && status.name === "RUNNING" && settlement.rounds(organisationId).length > 1;
+  });
+  // A wake-up of the new run is heard like any other.
+  const before = settlement.rounds(organisationId).length;
+  await settlement.add(organisationId);
+  await until("it is heard", async () => settlement.rounds(organisationId).length > before);
+});

@@ -1,0 +1,81 @@
+/**
+ * The ledger workflow on the real Temporal server with a double in place of its activity: what waits is a number that tests
+ * raise, and every round is written down. So a test decides what a round finds and how long it takes.
+ */
+import { Client, Connection } from "@temporalio/client";
+import { DefaultLogger, makeTelemetryFilterString, NativeConnection, Runtime, Worker } from "@temporalio/worker";
+import { createLedgerWork } from "../../src/temporal/ledger-work.ts";
+import type { LedgerSettlementInput, SettlementRound } from "../../workflows/contract.ts";
+import { temporalForTest } from "../support/temporal.ts";
+import { bundle } from "./bundle.ts";
+
+/** A worker in this process, and what its workflows are asked and told. */
+export interface SettlementForTest {
+  readonly client: Client;
+  /** Adds one to what waits of the organisation, and wakes its workflow. */
+  add(organisationId: string): Promise<void>;
+  waiting(organisationId: string): number;
+  /** When each round of the organisation began, by `performance.now()`. */
+  rounds(organisationId: string): readonly number[];
+  /** What the organisation's rounds do, instead of settling all that waits at once. */
+  decide(organisationId: string, round: () => Promise<SettlementRound>): void;
+  stop(): Promise<void>;
+}
+
+/** A round that found nothing, as a base for others. */
+export const nothing: SettlementRound = { settled: 0, refused: 0, waiting: 0, nextInMs: null, paused: null };
+
+/** Starts the worker in a namespace of its own. */
+export async function settlementForTest(): Promise<SettlementForTest> {
+  // A signal that overtakes a workflow task has it done again: that is told as a warning.
+  const filter = makeTelemetryFilterString({ core: "ERROR", other: "ERROR" });
+  Runtime.install({
+    shutdownSignals: [],
+    logger: new DefaultLogger("ERROR"),
+    telemetryOptions: { logging: { filter } },
+  });
+  const { address, namespace } = await temporalForTest();
+  const [connection, native] = await Promise.all([
+    Connection.connect({ address }),
+    NativeConnection.connect({ address }),
+  ]);
+  const client = new Client({ connection, namespace });
+  const waiting = new Map<string, number>();
+  const begun = new Map<string, number[]>();
+  const decisions = new Map<string, () => Promise<SettlementRound>>();
+  const settleRound = async ({ organisationId }: LedgerSettlementInput): Promise<SettlementRound> => {
+    begun.set(organisationId, [...(begun.get(organisationId) ?? []), performance.now()]);
+    const decision = decisions.get(organisationId);
+    if (decision !== undefined) return decision();
+    const settled = waiting.get(organisationId) ?? 0;
+    waiting.set(organisationId, 0);
+    return { ...nothing, settled };
+  };
+  const taskQueue = "billing";
+  const worker = await Worker.create({
+    connection: native,
+    namespace,
+    taskQueue,
+    workflowBundle: { code: bundle },
+    activities: { settleRound },
+  });
+  const running = worker.run();
+  const work = createLedgerWork(client, taskQueue, () => undefined);
+  return {
+    client,
+    add: async (organisationId) => {
+      waiting.set(organisationId, (waiting.get(organisationId) ?? 0) + 1);
+      // A server too busy to answer in time is asked again, as the dispatcher does.
+      while (!(await work.wake(organisationId)));
+    },
+    waiting: (organisationId) => waiting.get(organisationId) ?? 0,
+    rounds: (organisationId) => begun.get(organisationId) ?? [],
+    decide: (organisationId, round) => void decisions.set(organisationId, round),
+    stop: async () => {
+      worker.shutdown();
+      await running;
+      await native.close();
+      await connection.close();
+    },
+  };
+}

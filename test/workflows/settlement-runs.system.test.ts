@@ -1,0 +1,99 @@
+/**
+ * The ledger workflow at work in the real service: group commit, and the histories of a plain settlement, a refusal and a pause,
+ * which must replay. With RECORD_HISTORIES set they are kept in `test/histories` for `replay.test.ts`.
+ */
+import { writeFileSync } from "node:fs";
+import { Client, Connection } from "@temporalio/client";
+import { historyToJSON } from "@temporalio/common/lib/proto-utils.js";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { ledgerWorkflowId } from "../../workflows/contract.ts";
+import { expectOneDocumentEach, subscriptionPost, synced } from "../faults/books.ts";
+import { postUntilCreated } from "../faults/processes.ts";
+import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { bundle } from "./bundle.ts";
+import { replayFailure } from "./replay.ts";
+
+// Restarts, leases and the ledger's pauses take half a minute where nothing else runs, and several times as long beside other tests.
+vi.setConfig({ testTimeout: 150_000 });
+
+let system: TestSystem;
+let connection: Connection;
+let client: Client;
+
+beforeAll(async () => {
+  system = await startSystem();
+  connection = await Connection.connect({ address: system.temporal.address });
+  client = new Client({ connection, namespace: system.temporal.namespace });
+});
+
+afterAll(async () => {
+  await connection?.close();
+  await system?.stop();
+});
+
+/** The writes that the ledger was sent for an organisation: it remembers the key of each. */
+async function ledgerWrites({ tenantId }: MadeOrganisation): Promise<number> {
+  const { rows } = await system.pool.query(
+    "SELECT count(*)::int AS writes FROM demo_ledger.idempotency WHERE client_id = $1",
+    [`demo-${tenantId}`],
+  );
+  return rows[0].writes;
+}
+
+/** The history of the organisation's workflow once it has ended: it replays, and it is kept where that is asked for. */
+async function expectReplayable(name: string, { organisationId }: MadeOrganisation): Promise<void> {
+  const handle = client.workflow.getHandle(ledgerWorkflowId(organisationId));
+  await until("the workflow has ended", async () => (await handle.describe()).status.name === "COMPLETED");
+  const history = JSON.parse(historyToJSON(await handle.fetchHistory()));
+  if (process.env.RECORD_HISTORIES) {
+    // Who polled, and the name of its own queue, are those of a machine.
+    const text = JSON.stringify(history, null, 1).replaceAll(/"\d+@[^"]*"/g, '"recorded"');
+    writeFileSync(new URL(`../histories/${name}.json`, import.meta.url), `${text}\n`);
+  }
+  expect(await replayFailure(bundle, history)).toBeNull();
+}
+
+describe.concurrent("the organisation's workflow", () => {
+  test("settles a hundred creations in far fewer calls than a hundred", async () => {
+    const organisation = await system.organisation();
+    const before = await ledgerWrites(organisation);
+    const create = (index: number) => postUntilCreated(system.baseUrl, subscriptionPost(organisation, `key-${index}`));
+    const created = await Promise.all(Array.from({ length: 100 }, (_, index) => create(index)));
+    for (const { json } of created) expect(json.invoice).toMatchObject(synced);
+    await expectOneDocumentEach(system, organisation, 100);
+    expect((await ledgerWrites(organisation)) - before).toBeLessThanOrEqual(25);
+  });
+
+  test("settles one after the other in one run, and its history replays", async () => {
+    const organisation = await system.organisation();
+    for (const name of ["first", "second"]) {
+      const created = await postUntilCreated(system.baseUrl, subscriptionPost(organisation, name));
+      expect(created.json.invoice).toMatchObject(synced);
+    }
+    await expectReplayable("settlement", organisation);
+  });
+
+  test("goes on after a refusal, and its history replays", async () => {
+    const organisation = await system.organisation();
+    const refusal = { kind: "refuse", match: "PUT /api.xro/2.0/Invoices", element: "INV-0001" };
+    await system.fault({ ...refusal, tenantId: organisation.tenantId, messages: ["The lock date has passed."] });
+    const [refused, taken] = [
+      await postUntilCreated(system.baseUrl, subscriptionPost(organisation, "first")),
+      await postUntilCreated(system.baseUrl, subscriptionPost(organisation, "second")),
+    ];
+    const ledger = { sync_status: "failed", sync_error: "The lock date has passed." };
+    expect(refused.json.invoice).toMatchObject({ status: "not_in_external", ledger });
+    expect(taken.json.invoice).toMatchObject(synced);
+    await expectReplayable("refusal", organisation);
+  });
+
+  test("waits for a limit of the ledger, and its history replays", async () => {
+    const organisation = await system.organisation();
+    const limit = { kind: "rate_limit", match: "PUT /api.xro/2.0/Invoices", retryAfterSeconds: 2 };
+    await system.fault({ ...limit, tenantId: organisation.tenantId });
+    const created = await postUntilCreated(system.baseUrl, subscriptionPost(organisation, "first"));
+    expect(created.json.invoice).toMatchObject(synced);
+    await expectReplayable("pause", organisation);
+  });
+});
