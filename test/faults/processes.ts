@@ -37,6 +37,7 @@ export async function startApiProcess(system: TestSystem, env: NodeJS.ProcessEnv
       RATE_LIMIT_PER_MINUTE: "100000",
       ...env,
       API_PORT: String(port),
+      ADMIN_PORT: "0",
     },
     stdio: ["ignore", "pipe", "pipe"],
   });

@@ -41,6 +41,7 @@ async function startSecondApi(): Promise<typeof second> {
     TEMPORAL_ADDRESS: system.temporal.address,
     TEMPORAL_NAMESPACE: system.temporal.namespace,
     API_PORT: String(port),
+    ADMIN_PORT: "0",
   };
   const path = fileURLToPath(new URL("../../src/server.ts", import.meta.url));
   const child: ChildProcess = spawn(process.execPath, [path], { env, stdio: "ignore" });

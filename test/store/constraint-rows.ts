@@ -18,6 +18,9 @@ export interface SeededRows {
   readonly allocation: string;
   readonly invoiceOperation: string;
   readonly contactOperation: string;
+  readonly operator: string;
+  readonly token: string;
+  readonly auditEntry: string;
 }
 
 /** New ids for an organisation. */
@@ -37,6 +40,9 @@ export function newRows(): SeededRows {
     allocation: randomUUID(),
     invoiceOperation: randomUUID(),
     contactOperation: randomUUID(),
+    operator: randomUUID(),
+    token: randomUUID(),
+    auditEntry: randomUUID(),
   };
 }
 
@@ -84,6 +90,11 @@ INSERT INTO operations (id, organisation_id, kind, state, subscription_id, invoi
   VALUES ('${rows.invoiceOperation}', '${rows.organisation}', 'create_invoice', 'ready', '${rows.subscription}', '${rows.invoice}');
 INSERT INTO operations (id, organisation_id, kind, state, customer_id)
   VALUES ('${rows.contactOperation}', '${rows.organisation}', 'create_contact', 'ready', '${rows.customer}');
+INSERT INTO operators (id, name, role) VALUES ('${rows.operator}', 'Ada', 'owner');
+INSERT INTO operator_tokens (id, operator_id, name, token_hash, hint) VALUES ('${rows.token}', '${rows.operator}', 'token', '\\x${hash}', 'hint');
+INSERT INTO audit_log (id, operator_id, operator_name, token_id, operation, organisation_id, target_kind, target_id, after, request_id)
+  VALUES ('${rows.auditEntry}', '${rows.operator}', 'Ada', '${rows.token}', 'Create', '${rows.organisation}', 'organisation',
+    '${rows.organisation}', '{}', 'request');
 COMMIT`);
 }
 
@@ -95,6 +106,10 @@ export function change(table: string, where: string, assignments: string): strin
 /** Tables whose rows have an id of their own, and those that count their rows. */
 const counted = [
   "organisations",
+  "api_keys",
+  "operators",
+  "operator_tokens",
+  "audit_log",
   "customers",
   "plans",
   "charges",
@@ -103,7 +118,7 @@ const counted = [
   "credit_notes",
   "operations",
 ];
-const withId = [...counted, "api_keys", "invoice_lines", "credit_note_lines", "allocations"];
+const withId = [...counted, "invoice_lines", "credit_note_lines", "allocations"];
 
 /** SQL that adds a row like that one with another id and place in the order, except for these columns. */
 export function another(table: string, where: string, columns: Readonly<Record<string, unknown>> = {}): string {

@@ -14,6 +14,7 @@ import {
   valueFaults,
 } from "./constraint-faults.ts";
 import { another, change, newRows, seed } from "./constraint-rows.ts";
+import { operatorFaults } from "./operator-faults.ts";
 
 const a = newRows();
 const b = newRows();
@@ -24,6 +25,7 @@ const faults: Faults = {
   ...creditFaults(a),
   ...repeatFaults(a),
   ...tenantFaults(a, b),
+  ...operatorFaults(a),
 };
 const cases = Object.entries(faults).flatMap(([rule, statements]) => statements.map((sql) => [rule, sql] as const));
 
@@ -80,14 +82,20 @@ test("every check, foreign key, unique index and trigger of the schema is broken
   expect(rows.map(({ name }) => name).sort()).toEqual(Object.keys(faults).sort());
 });
 
-test("every table but the migrations' own belongs to an organisation by a foreign key, or to a key of one", async () => {
+test("every table but the operators' and the migrations' own belongs to an organisation, or to a key of one", async () => {
   const { rows } = await client.query<{ name: string }>(`
     SELECT c.relname AS name FROM pg_class c
     WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND NOT EXISTS (
       SELECT 1 FROM pg_constraint f JOIN pg_attribute o ON o.attrelid = c.oid AND o.attnum = ANY (f.conkey)
       WHERE f.contype = 'f' AND f.conrelid = c.oid AND o.attname = 'organisation_id')
     ORDER BY 1`);
-  expect(rows.map(({ name }) => name)).toEqual(["_prisma_migrations", "organisations", "rate_windows"]);
+  expect(rows.map(({ name }) => name)).toEqual([
+    "_prisma_migrations",
+    "operator_tokens",
+    "operators",
+    "organisations",
+    "rate_windows",
+  ]);
 });
 
 test("a period whose invoice was voided or deleted can be billed again", async () => {

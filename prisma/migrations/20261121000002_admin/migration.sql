@@ -111,7 +111,7 @@ ALTER TABLE "audit_log"
 -- The log is only ever added to, by whomever: who may change the schema can take this away, and nobody else.
 CREATE FUNCTION refuse_audit_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  RAISE EXCEPTION 'the audit log is only ever added to' USING ERRCODE = 'insufficient_privilege';
+  RAISE EXCEPTION 'the audit log is only ever added to' USING ERRCODE = 'check_violation', CONSTRAINT = TG_NAME;
 END $$;
 CREATE TRIGGER "audit_log_only_grows" BEFORE UPDATE OR DELETE OR TRUNCATE ON "audit_log"
   FOR EACH STATEMENT EXECUTE FUNCTION refuse_audit_change();

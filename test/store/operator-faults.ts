@@ -1,0 +1,34 @@
+/** What the database refuses of operators, their tokens and the audit log: each rule, and statements that break it. */
+import type { Faults } from "./constraint-faults.ts";
+import { another, change, type SeededRows } from "./constraint-rows.ts";
+
+const nobody = "00000000-0000-0000-0000-000000000000";
+
+/** The rules of the application's side. */
+export function operatorFaults(a: SeededRows): Faults {
+  const entry = (columns: object) => another("audit_log", a.auditEntry, { ...columns });
+  const token = (assignments: string) => change("operator_tokens", a.token, assignments);
+  return {
+    operators_role: [change("operators", a.operator, "role = 'king'")],
+    operators_seq_key: [another("operators", a.operator, { seq: "same" })],
+    operator_tokens_hash_is_sha256: [token("token_hash = '\\x00'")],
+    operator_tokens_operator_id_fkey: [token(`operator_id = '${nobody}'`)],
+    operator_tokens_token_hash_key: [another("operator_tokens", a.token)],
+    operator_tokens_seq_key: [
+      another("operator_tokens", a.token, { seq: "same", token_hash: `\\x${"11".repeat(32)}` }),
+    ],
+    audit_log_target_kind: [entry({ target_kind: "weather" })],
+    audit_log_has_a_change: [entry({ before: null, after: null })],
+    audit_log_operator_has_token: [entry({ token_id: null }), entry({ request_id: null })],
+    audit_log_operator_id_fkey: [entry({ operator_id: nobody })],
+    audit_log_organisation_id_fkey: [entry({ organisation_id: nobody })],
+    audit_log_seq_key: [entry({ seq: "same" })],
+    audit_log_only_grows: [
+      change("audit_log", a.auditEntry, "operation = 'Other'"),
+      `DELETE FROM audit_log WHERE id = '${a.auditEntry}'`,
+      "TRUNCATE audit_log",
+    ],
+    organisations_seq_key: [another("organisations", a.organisation, { seq: "same" })],
+    api_keys_organisation_id_seq_key: [another("api_keys", a.key, { seq: "same", key_hash: `\\x${"22".repeat(32)}` })],
+  };
+}
