@@ -94,7 +94,7 @@ export function settleRefusal(
 /** Looked up and not there: sent again at once after the first lost answer, later with growing pauses. */
 export function settleMissing(operation: Carried): Settlement {
   // Each time it was sent and then looked up: two attempts.
-  const delayMs = operation.attempts <= togetherAttempts ? 0 : retryDelayMs(operation.attempts / 2);
+  const delayMs = operation.attempts <= togetherAttempts ? 0 : retryDelayMs(Math.ceil(operation.attempts / 2));
   return {
     ...held(operation),
     kind: "again",

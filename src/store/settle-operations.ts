@@ -61,7 +61,8 @@ SELECT pg_notify('${outcomesChannel}', string_agg(CASE WHEN state = 'done' THEN 
 
 /**
  * Writes what became of taken operations and their documents, in one statement, and tells those who wait. What another round
- * has taken meanwhile is left to it. Where one element cannot be written, the others are, each on its own, and it is refused.
+ * has taken meanwhile is left to it. Where one cannot be written, the others are, each on its own; a document that the ledger
+ * has and no record fits is refused, so that an operator sees it.
  */
 export async function settleOperations(
   pool: pg.Pool,
@@ -77,7 +78,7 @@ export async function settleOperations(
     const [only] = settlements;
     if (settlements.length > 1) {
       for (const settlement of settlements) await settleOperations(pool, organisationId, [settlement]);
-    } else if (only !== undefined && only.kind !== "refused") {
+    } else if (only !== undefined && (only.kind === "invoice_done" || only.kind === "contact_done")) {
       await settleOperations(pool, organisationId, [unwritable(only)]);
     } else throw error;
   }

@@ -1,0 +1,65 @@
+/** What a failed call means for the operations that it carried. */
+import { describe, expect, test } from "vitest";
+import {
+  connectionPause,
+  groupCalls,
+  retryDelayMs,
+  settleFailedLookup,
+  settleFailure,
+  settleMissing,
+} from "../../src/activities/ledger-call.ts";
+import type { LedgerFailure } from "../../src/ledger/port.ts";
+
+const operation = (attempts: number) => ({ id: `operation-${attempts}`, attempts });
+const lost: LedgerFailure = { kind: "unavailable", outcome: "unknown", cause: "reset" };
+const unsent: LedgerFailure = { kind: "unavailable", outcome: "not_sent", cause: "refused" };
+const limited = (retryAfterMs: number): LedgerFailure => ({ kind: "rate_limited", scope: "minute", retryAfterMs });
+const out: LedgerFailure = { kind: "unauthorised", why: "disconnected", message: "gone" };
+const refused = (reason: "validation" | "not_found"): LedgerFailure => ({ kind: "refused", reason, messages: ["No."] });
+
+describe("a failure of a whole call", () => {
+  test.each([
+    ["a lost answer is looked up", lost, true, { kind: "uncertain", delayMs: 9 }],
+    ["what was not sent is sent again", unsent, true, { kind: "again", countsAsAttempt: true }],
+    ["a limit uses up no attempt", limited(7), true, { kind: "again", delayMs: 7, countsAsAttempt: false }],
+    ["a closed door uses up no attempt", out, true, { kind: "again", countsAsAttempt: false }],
+    ["a refusal is final for one alone", refused("validation"), true, { kind: "refused", reason: "validation" }],
+    ["a refusal is final for none of several", refused("validation"), false, { kind: "again", countsAsAttempt: true }],
+    ["an address that is not there is final for nobody", refused("not_found"), true, { kind: "again" }],
+  ])("%s", (_, failure, isAlone, expected) => {
+    expect(settleFailure(operation(1), failure, 9, isAlone)).toMatchObject({ attempt: 1, ...expected });
+  });
+
+  test("a look-up that failed leaves the operation uncertain", () => {
+    for (const failure of [lost, unsent, limited(5), out, refused("validation")]) {
+      expect(settleFailedLookup(operation(3), failure).kind).toBe("uncertain");
+    }
+  });
+});
+
+test("every pause is a whole number of milliseconds, grows, and ends at five minutes", () => {
+  const delays = Array.from({ length: 40 }, (_, index) => settleMissing(operation(index + 1))).map((settlement) =>
+    settlement.kind === "again" ? settlement.delayMs : Number.NaN,
+  );
+  for (const [index, delayMs] of delays.entries()) {
+    expect(Number.isInteger(delayMs)).toBe(true);
+    expect(delayMs).toBeGreaterThanOrEqual(delays[index - 1] ?? 0);
+    expect(delayMs).toBeLessThanOrEqual(300_000);
+  }
+  expect(delays[0]).toBe(0);
+  expect(delays.at(-1)).toBe(300_000);
+  expect([1, 2, 3].map(retryDelayMs)).toEqual([1_000, 2_000, 4_000]);
+});
+
+test("what has failed twice is sent alone, and only some of it in one round", () => {
+  const fresh = [operation(1), operation(2)];
+  const troubled = [3, 4, 5, 6, 7, 8, 9].map(operation);
+  const { calls, later } = groupCalls([...fresh, ...troubled]);
+  expect(calls).toEqual([fresh, ...troubled.slice(0, 5).map((one) => [one])]);
+  expect(later).toEqual(troubled.slice(5));
+});
+
+test("of several failures the longest pause holds for the connection", () => {
+  expect(connectionPause([lost, limited(10), limited(30), refused("validation")])?.pauseMs).toBe(30);
+  expect(connectionPause([lost, unsent])).toBeNull();
+});
