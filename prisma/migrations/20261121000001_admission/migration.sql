@@ -150,9 +150,11 @@ DECLARE
   deleted integer;
 BEGIN
   PERFORM set_config('synchronous_commit', 'off', true);
-  DELETE FROM idempotency_keys WHERE (api_key_id, key) IN (
+  -- Picked once: as a plain subquery, the planner may run it anew for each row, and the limit then limits nothing.
+  WITH picked AS MATERIALIZED (
     SELECT api_key_id, key FROM idempotency_keys WHERE expires_at <= clock_timestamp() ORDER BY expires_at LIMIT at_most FOR UPDATE SKIP LOCKED
-  );
+  )
+  DELETE FROM idempotency_keys i USING picked WHERE i.api_key_id = picked.api_key_id AND i.key = picked.key;
   GET DIAGNOSTICS deleted = ROW_COUNT;
   RETURN deleted;
 END $$;
