@@ -200,6 +200,78 @@ export interface LedgerInvoice {
   readonly updatedAt: string;
 }
 
+/**
+ * One change of an invoice's lines: `ledgerLineId` names the line whose place it takes; null adds a line. An added line
+ * that stands there already, by its description and amount, is not added again, so that a repeat changes nothing.
+ */
+export interface LedgerLineChange extends LedgerLineDraft {
+  readonly ledgerLineId: string | null;
+}
+
+/**
+ * A change of an invoice that the ledger has. Only what `changes` names is changed: every other line stays as it is in
+ * the ledger, with its id, also one that somebody added there by hand. `allowed` are the statuses in which it may be
+ * changed at all.
+ */
+export interface LedgerInvoiceAmendment {
+  readonly id: string;
+  readonly allowed: readonly LedgerInvoiceStatus[];
+  readonly changes: readonly LedgerLineChange[];
+}
+
+/** The amended invoice, and the ids of the lines that were changed or added, in the order of the changes. */
+export interface LedgerAmended {
+  readonly invoice: LedgerInvoice;
+  readonly lineIds: readonly string[];
+}
+
+/** A credit note to make. `number` was reserved and saved before the call and is its natural key. */
+export interface LedgerCreditNoteDraft {
+  readonly number: string;
+  readonly reference: string;
+  readonly contactId: string;
+  readonly currency: string;
+  readonly issueDate: string;
+  readonly lineAmounts: "exclusive" | "inclusive" | "none";
+  readonly status: LedgerFirstStatus;
+  readonly lines: readonly LedgerLineDraft[];
+}
+
+/** Credit of a note put on an invoice; `date` is the day of it. `id` is empty where the ledger does not tell it. */
+export interface LedgerAllocation {
+  readonly id: string;
+  readonly invoiceId: string;
+  readonly amount: string;
+  readonly date: string;
+}
+
+/** A sales credit note as the ledger holds it. Amounts have four places; `total` contains tax. */
+export interface LedgerCreditNote {
+  readonly id: string;
+  readonly number: string;
+  readonly reference: string;
+  readonly contactId: string;
+  readonly status: LedgerInvoiceStatus;
+  readonly currency: string;
+  readonly issueDate: string;
+  readonly subtotal: string;
+  readonly tax: string;
+  readonly total: string;
+  readonly remainingCredit: string;
+  readonly sent: boolean;
+  readonly lines: readonly LedgerLine[];
+  readonly allocations: readonly LedgerAllocation[];
+  readonly updatedAt: string;
+}
+
+/** Credit to put on an invoice; the date is the day of it, `YYYY-MM-DD`. */
+export interface LedgerCreditApplication {
+  readonly creditNoteId: string;
+  readonly invoiceId: string;
+  readonly amount: string;
+  readonly date: string;
+}
+
 /** How a removal ended. All but `not_found` leave the document out of the books; `invoice` is its last known state. */
 export type LedgerRemoval =
   | { readonly outcome: "deleted" | "voided" | "already_removed"; readonly invoice: LedgerInvoice }
@@ -257,6 +329,29 @@ export interface Ledger {
     call: LedgerCall,
     query: { readonly numbers: readonly string[] },
   ): Promise<LedgerAnswer<readonly LedgerInvoice[]>>;
+  /**
+   * Reads an invoice and changes its lines. `refused`: `not_found`; `wrong_status` where its status is none of those
+   * allowed; `has_payment_or_credit` where money is on it. Repeating is safe: what stands already is left as it is.
+   */
+  amendInvoice(call: LedgerCall, amendment: LedgerInvoiceAmendment): Promise<LedgerAnswer<LedgerAmended>>;
+  /** Makes credit notes; a number that is taken is `refused`, `duplicate_number`. */
+  createCreditNotes(
+    call: LedgerCall,
+    drafts: readonly LedgerCreditNoteDraft[],
+  ): Promise<LedgerAnswer<readonly LedgerAnswer<LedgerCreditNote>[]>>;
+  /** One credit note with its allocations; `refused`, `not_found` where the ledger has none. */
+  getCreditNote(call: LedgerCall, id: string): Promise<LedgerAnswer<LedgerCreditNote>>;
+  /** The sales credit notes that carry these numbers, removed ones too; numbers without one are left out. */
+  findCreditNotes(
+    call: LedgerCall,
+    query: { readonly numbers: readonly string[] },
+  ): Promise<LedgerAnswer<readonly LedgerCreditNote[]>>;
+  /**
+   * Puts credit of an approved note on an approved invoice of the same contact, and reads the note again: the value is
+   * the note as it is then. Not safe to repeat: after a lost answer the note is read first. `refused`, `amount_exceeds`
+   * where the note has less left or the invoice less due, `wrong_status` where either takes none.
+   */
+  allocateCredit(call: LedgerCall, application: LedgerCreditApplication): Promise<LedgerAnswer<LedgerCreditNote>>;
   /**
    * Takes an invoice out of the books: reads it, then deletes (draft, awaiting approval) or voids (approved) it.
    * Repeating is safe. `refused`, `has_payment_or_credit` where money was put on it.
