@@ -2,11 +2,11 @@
 import { addMonths, type CivilDate, calendarDay, isTimezone, todayIn } from "./civil-date.ts";
 import type { ChargeRequest, CreationFacts, CreationRequest } from "./creating.ts";
 import type { Customer } from "./customer.ts";
-import { compare, decimalOf, formatDecimal, ZERO } from "./decimal.ts";
+import { compare, formatDecimal, ZERO } from "./decimal.ts";
 import type { OrganisationSettings } from "./organisation.ts";
 import { type Anchor, type Interval, liesOnBillingDay, periodAt } from "./period.ts";
 import type { Charge, Plan } from "./plan.ts";
-import { hasUnits, lineAmount, maximumUnits } from "./pricing/index.ts";
+import { amountLimit, hasUnits, lineAmount, maximumUnits } from "./pricing/index.ts";
 import { Refusal } from "./refusal.ts";
 
 /** A charge asked for, found in the catalogue. */
@@ -33,11 +33,6 @@ const lastYear = 9999;
 
 /** How far ahead a start date may lie, in months: five years. decisions §3. */
 const furthestStartMonths = 60;
-
-/**
- * What a period's amount must stay below: the 16 digits before the point that are stored, less one for tax and charges.
- */
-const amountLimit = decimalOf(10n ** 15n);
 
 /**
  * The subscription's zone: the one asked for, else the organisation's. Refuses a name that no zone has. decisions §3.

@@ -1,6 +1,29 @@
-/** Credit notes as they are read, and how much of one has been applied. */
+/** Credit notes: what the domain asks to be raised (a draft), what is read back, and how much of one has been applied. */
+import type { CivilDate } from "./civil-date.ts";
 import { type Decimal, isZero } from "./decimal.ts";
 import type { DocumentStatus, InvoiceLedgerState } from "./invoice.ts";
+
+/**
+ * A line to be credited: `amount` above 0, rounded, without tax; `effectiveDate` is the day from which the credit counts; account
+ * and tax as resolved, null where the organisation has none either.
+ */
+export interface CreditNoteLineDraft {
+  readonly name: string;
+  readonly description: string;
+  readonly amount: Decimal;
+  readonly effectiveDate: CivilDate;
+  readonly revenueAccount: string | null;
+  readonly taxType: string | null;
+}
+
+/** A credit note to be raised: everything but ids and number. `reference` may be empty; `subtotal` is the sum of the lines. */
+export interface CreditNoteDraft {
+  readonly reference: string;
+  readonly currency: string;
+  readonly issueDate: CivilDate;
+  readonly lines: readonly CreditNoteLineDraft[];
+  readonly subtotal: Decimal;
+}
 
 /** A line of a credit note; `effectiveAt` is from when the credit counts. Spec: Credit note. */
 export interface CreditNoteLine {

@@ -1,8 +1,9 @@
 /**
- * Drafting invoices: plan and charge lines, their amounts, accounts and dates. Nothing here decides whether to raise
+ * Drafting invoices and credit notes: their lines, amounts, accounts and dates. Nothing here decides whether to raise
  * one.
  */
 import { addDays, type CivilDate, laterDate } from "./civil-date.ts";
+import type { CreditNoteDraft, CreditNoteLineDraft } from "./credit-note.ts";
 import { roundToMinorUnit } from "./currency.ts";
 import { type Decimal, decimalOf, multiply, sum } from "./decimal.ts";
 import type { InvoiceDraft, InvoiceLineDraft, InvoicePeriod, InvoiceType } from "./invoice.ts";
@@ -10,6 +11,7 @@ import type { OrganisationSettings } from "./organisation.ts";
 import type { Period } from "./period.ts";
 import type { Charge, Plan } from "./plan.ts";
 import { describePrice, hasUnits, lineAmount, type PriceTerms } from "./pricing/index.ts";
+import type { ProrationParts } from "./proration.ts";
 
 /** What of the organisation a line or an invoice falls back on. */
 export type InvoiceDefaults = Pick<OrganisationSettings, "dueDays" | "revenueAccount" | "taxType">;
@@ -79,6 +81,60 @@ export function chargeLine(
   };
 }
 
+/** A prorated charge as it is printed and deferred: all but the account that it is booked to. */
+export interface ProratedCharge extends ProrationParts {
+  readonly name: string;
+  readonly description: string;
+  readonly amount: Decimal;
+  readonly period: InvoicePeriod;
+}
+
+/** The line of a prorated charge, booked to the plan's account. decisions §3 "Invoice". */
+export function prorationLine(
+  plan: Pick<Plan, "revenueAccount" | "taxType">,
+  { name, description, amount, period, ...proration }: ProratedCharge,
+  defaults: InvoiceDefaults,
+): InvoiceLineDraft {
+  const { fromUnits, toUnits, daysRemaining, daysInPeriod } = proration;
+  return {
+    kind: "proration",
+    name,
+    description,
+    units: null,
+    quantity: null,
+    unitPrice: null,
+    amount,
+    period,
+    proration: { fromUnits, toUnits, daysRemaining, daysInPeriod },
+    chargeId: null,
+    ...accountOf(plan, defaults),
+  };
+}
+
+/** The line of a prorated credit, `amount` above 0, booked to the plan's account. Spec: Change units, rule 5. */
+export function creditLine(
+  plan: Pick<Plan, "revenueAccount" | "taxType">,
+  { name, description, amount, period }: ProratedCharge,
+  defaults: InvoiceDefaults,
+): CreditNoteLineDraft {
+  return { name, description, amount, effectiveDate: period.start, ...accountOf(plan, defaults) };
+}
+
+/** A credit note of the subscription, dated as an invoice is. Spec: Change units, rule 5; decisions §6. */
+export function draftCreditNote(
+  subscription: InvoicedSubscription,
+  lines: readonly CreditNoteLineDraft[],
+  today: CivilDate,
+): CreditNoteDraft {
+  return {
+    reference: subscription.invoiceReference,
+    currency: subscription.currency,
+    issueDate: laterDate(subscription.startDate, today),
+    lines,
+    subtotal: sum(lines.map(({ amount }) => amount)),
+  };
+}
+
 /**
  * An invoice of the subscription: dated the later of its start date and today, also when it is raised ahead of the
  * period that it bills; due the organisation's days after. decisions §3 "Invoice".
@@ -102,8 +158,8 @@ export function draftInvoice(
   };
 }
 
-/** The plan's or charge's own account and tax type before the organisation's. decisions §6. */
-function accountOf(
+/** The plan's or charge's own account and tax type before the organisation's; null where neither has one. decisions §6. */
+export function accountOf(
   item: Pick<Plan, "revenueAccount" | "taxType">,
   defaults: InvoiceDefaults,
 ): Pick<InvoiceLineDraft, "revenueAccount" | "taxType"> {

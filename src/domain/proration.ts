@@ -5,7 +5,7 @@
 import { strict as assert } from "node:assert";
 import { type CivilDate, compareDates, daysBetween } from "./civil-date.ts";
 import { minorUnitDigits } from "./currency.ts";
-import { type Decimal, decimalOf, multiply, roundQuotient, subtract } from "./decimal.ts";
+import { type Decimal, decimalOf, formatShort, isNegative, multiply, roundQuotient, subtract } from "./decimal.ts";
 import { daysInPeriod, type Period } from "./period.ts";
 import type { Plan } from "./plan.ts";
 import { type PricedPlan, type PriceTerms, planValue } from "./pricing/index.ts";
@@ -50,6 +50,25 @@ export function prorate(
   const difference = subtract(valueAt(toUnits), valueAt(fromUnits));
   const days = { daysRemaining: daysBetween(effectiveDate, period.end), daysInPeriod: daysInPeriod(period) };
   return { amount: shareOfDays(difference, days, plan.currency), fromUnits, toUnits, ...days };
+}
+
+/** What a described proration is of: the units' names and the price terms, beside the change itself. */
+export interface DescribedProration {
+  readonly plan: PricedPlan & Pick<Plan, "unitLabels">;
+  readonly terms: Omit<PriceTerms, "units">;
+  readonly proration: Proration;
+}
+
+/**
+ * How a proration comes about, in words: `10 to 12 seats, 15 of 30 days: (60 − 50) × 15 ÷ 30`, where both values are
+ * those of a whole period after discount. Of a credit the values are turned, so that the amount printed is above 0.
+ */
+export function describeProration({ plan, terms, proration }: DescribedProration): string {
+  const { fromUnits, toUnits, daysRemaining, daysInPeriod: days } = proration;
+  const [minuend, subtrahend] = isNegative(proration.amount) ? [fromUnits, toUnits] : [toUnits, fromUnits];
+  const value = (units: number) => formatShort(planValue(plan, { ...terms, units }));
+  const units = `${fromUnits} to ${toUnits} ${toUnits === 1 ? plan.unitLabels.singular : plan.unitLabels.plural}`;
+  return `${units}, ${daysRemaining} of ${days} days: (${value(minuend)} − ${value(subtrahend)}) × ${daysRemaining} ÷ ${days}`;
 }
 
 /** value × days remaining ÷ days in the period, rounded once, half away from zero, to the currency's minor unit. */

@@ -62,6 +62,11 @@ export function maximumUnits(plan: Pick<Plan, "tiers" | "freeUnits">): number | 
   return bound === null ? null : bound + plan.freeUnits;
 }
 
+/**
+ * What a period's amount must stay below: the 16 digits before the point that are stored, less one for tax and charges.
+ */
+export const amountLimit = decimalOf(10n ** 15n);
+
 /** V(units): what one period costs under these terms, discount taken off, exact and not rounded. decisions §5. */
 export function planValue(plan: PricedPlan, terms: PriceTerms): Decimal {
   return lessDiscount(partsValue(partsOf(plan, terms)), terms.discountPercent);

@@ -1,0 +1,87 @@
+/** What is known of one subscription when an operation on it is judged: periods, live invoices, what is deferred, what runs. */
+import type { CivilDate } from "./civil-date.ts";
+import { type Decimal, equals, isZero } from "./decimal.ts";
+import type { DocumentStatus, InvoiceType } from "./invoice.ts";
+import type { ProratedCharge } from "./invoice-draft.ts";
+import type { OrganisationSettings } from "./organisation.ts";
+import type { Period } from "./period.ts";
+import type { Plan } from "./plan.ts";
+import type { Subscription } from "./subscription.ts";
+
+/**
+ * A period and what it was billed for. `billedUnits` null on a flat fee; `setupMode`: it began in Setup Mode and is never billed;
+ * `prorationClosed`: units rose above the billed ones without proration (Spec: Change units, rule 2); `billedSeparately`: a
+ * change was billed on an invoice of its own after this period's invoice was raised (rule 7). decisions §5.
+ */
+export interface PeriodState extends Period {
+  readonly billedUnits: number | null;
+  readonly setupMode: boolean;
+  readonly prorationClosed: boolean;
+  readonly billedSeparately: boolean;
+}
+
+/** An invoice that is not removed, as far as rules look at it. `inLedger`: the ledger has it. */
+export interface RaisedInvoice {
+  readonly id: string;
+  readonly number: string;
+  readonly type: InvoiceType;
+  readonly periodIndex: number;
+  readonly status: DocumentStatus;
+  readonly total: Decimal;
+  readonly amountDue: Decimal;
+  readonly inLedger: boolean;
+}
+
+/** A prorated charge that waits for the renewal invoice. Spec: Change units, `charge_on_renewal`. */
+export interface DeferredLine extends ProratedCharge {
+  readonly id: string;
+}
+
+/** An operation on the subscription that is still on its way: a second one is refused. decisions §6. */
+export interface RunningOperation {
+  readonly id: string;
+  /** In words, for the refusal's message: `invoice INV-0042 is being amended`. */
+  readonly description: string;
+}
+
+/**
+ * A subscription with all that its rules look at. `nextPeriod` is there once its invoice was raised ahead; `invoices` are those of
+ * the current and the next period that are not removed, newest first; `today` is the day in the subscription's zone.
+ */
+export interface BillingState {
+  readonly organisation: OrganisationSettings;
+  readonly subscription: Subscription;
+  readonly plan: Plan;
+  readonly period: PeriodState;
+  readonly nextPeriod: PeriodState | null;
+  readonly invoices: readonly RaisedInvoice[];
+  readonly deferred: readonly DeferredLine[];
+  readonly running: RunningOperation | null;
+  readonly today: CivilDate;
+}
+
+/**
+ * The renewal invoice that was raised ahead and is not removed: while it is there the subscription is inside its invoice window.
+ * decisions §6.
+ */
+export function raisedAhead({
+  nextPeriod,
+  invoices,
+}: Pick<BillingState, "nextPeriod" | "invoices">): RaisedInvoice | null {
+  if (nextPeriod === null) return null;
+  return invoices.find(({ type, periodIndex }) => type === "renewal" && periodIndex === nextPeriod.index) ?? null;
+}
+
+/** Why the lines of an invoice can no longer be changed, as the end of a sentence; null where they can. decisions §6. */
+export function notAmendable({ number, status, inLedger, total, amountDue }: RaisedInvoice): string | null {
+  if (!inLedger || status === "scheduled" || status === "not_in_external")
+    return `invoice ${number} is not in the ledger`;
+  if (status === "paid") return `invoice ${number} is paid`;
+  if (!equals(total, amountDue)) return `invoice ${number} has a payment or credit on it`;
+  return status === "voided" || status === "deleted" ? `invoice ${number} is removed` : null;
+}
+
+/** Whether a payment or credit is on the invoice: what keeps it from being removed. Spec: End, rule 6. */
+export function hasMoney({ status, total, amountDue }: Pick<RaisedInvoice, "status" | "total" | "amountDue">): boolean {
+  return (status === "paid" && !isZero(total)) || !equals(total, amountDue);
+}

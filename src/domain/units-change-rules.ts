@@ -1,0 +1,151 @@
+/** The refusals of a change of units, one function a group, in the order of decisions §7. */
+import { notAmendable, type RaisedInvoice } from "./billing-state.ts";
+import { compareDates } from "./civil-date.ts";
+import { compare, formatDecimal, isNegative, isZero } from "./decimal.ts";
+import { accountOf } from "./invoice-draft.ts";
+import { amountLimit, hasUnits, lineAmount, maximumUnits } from "./pricing/index.ts";
+import { Refusal } from "./refusal.ts";
+import { willRenew } from "./subscription.ts";
+import type { MeasuredChange, UnitsChangeFacts, UnitsChangeRequest } from "./units-change.ts";
+
+/**
+ * Refuses `setup_mode_on`, `invalid_state` (another operation of the subscription is on its way), `subscription_not_changeable`,
+ * `plan_has_no_units`.
+ */
+export function checkChangeable({ organisation, subscription, plan, running }: UnitsChangeFacts): void {
+  if (organisation.setupMode) {
+    throw new Refusal("setup_mode_on", "The organisation is in Setup Mode: units cannot be changed.");
+  }
+  if (running !== null) {
+    throw new Refusal(
+      "invalid_state",
+      `Another operation on this subscription is still running: ${running.description}.`,
+    );
+  }
+  if (subscription.status === "ended" || subscription.status === "complete") {
+    const state = subscription.status === "ended" ? "has ended" : "is complete";
+    throw new Refusal("subscription_not_changeable", `The subscription ${state}: its units cannot be changed.`);
+  }
+  if (!hasUnits(plan.type)) throw new Refusal("plan_has_no_units", "A flat fee plan has no units.", "units");
+}
+
+/** Refuses `units_below_minimum`, `units_above_maximum`, `invalid_parameter` (more than an invoice can hold), `units_unchanged`. */
+export function checkUnits({ subscription, plan }: UnitsChangeFacts, { units }: UnitsChangeRequest): void {
+  if (units < subscription.minimumUnits) {
+    const message = `units must not be below the minimum of ${subscription.minimumUnits}.`;
+    throw new Refusal("units_below_minimum", message, "units");
+  }
+  const most = maximumUnits(plan);
+  if (most !== null && units > most) {
+    throw new Refusal("units_above_maximum", `units must not be above the plan's maximum of ${most}.`, "units");
+  }
+  if (compare(lineAmount(plan, { ...subscription, units }), amountLimit) >= 0) {
+    const message = `units cost more than an invoice can hold: ${formatDecimal(amountLimit)} a period.`;
+    throw new Refusal("invalid_parameter", message, "units");
+  }
+  if (units === subscription.units) {
+    throw new Refusal("units_unchanged", `The subscription has ${units} units already.`, "units");
+  }
+}
+
+/**
+ * Refuses `effective_date_required`, `effective_date_out_of_period`, `proration_not_applicable` (a decrease, or while pending).
+ * decisions §2.
+ */
+export function checkEffectiveDate(facts: UnitsChangeFacts, request: UnitsChangeRequest): void {
+  if (!request.prorate) return;
+  const { effectiveDate, units } = request;
+  const { period, subscription } = facts;
+  if (effectiveDate === null) {
+    throw new Refusal("effective_date_required", "effective_date is required with prorate.", "effective_date");
+  }
+  if (compareDates(effectiveDate, period.start) < 0 || compareDates(effectiveDate, period.end) >= 0) {
+    const message = `effective_date must fall within the current period: from ${period.start}, before ${period.end}.`;
+    throw new Refusal("effective_date_out_of_period", message, "effective_date");
+  }
+  if (subscription.status === "pending") {
+    const message = "A pending subscription's first invoice is re-priced as a whole: prorate does not apply.";
+    throw new Refusal("proration_not_applicable", message, "prorate");
+  }
+  if (units < subscription.units) {
+    const message = "A decrease raises no document: prorate does not apply.";
+    throw new Refusal("proration_not_applicable", message, "prorate");
+  }
+}
+
+/**
+ * Refuses `proration_behaviour_not_allowed` where the behaviour is fixed to `charge_immediately`: in the final period, when the
+ * next period is invoiced already, and where a credit would be raised. Spec: Change units, rules 5 and 6.
+ */
+export function checkBehaviour(facts: UnitsChangeFacts, request: UnitsChangeRequest, change: MeasuredChange): void {
+  if (request.behaviour !== "charge_on_renewal") return;
+  const why = fixedBecause(facts, change);
+  if (why === null) return;
+  const message = `proration_behaviour must be charge_immediately: ${why}.`;
+  throw new Refusal("proration_behaviour_not_allowed", message, "proration_behaviour");
+}
+
+function fixedBecause(
+  { subscription }: UnitsChangeFacts,
+  { renewalInvoice, proration }: MeasuredChange,
+): string | null {
+  if (!willRenew(subscription)) return "the subscription is in its final period";
+  if (renewalInvoice !== null) return `the next period is invoiced already, by ${renewalInvoice.number}`;
+  return proration !== null && isNegative(proration.amount) ? "the change is a credit" : null;
+}
+
+/** Refuses `document_required` inside the invoice window, `document_not_allowed` outside it. Spec: Change units, rule 7. */
+export function checkDocument({ document }: UnitsChangeRequest, { renewalInvoice }: MeasuredChange): void {
+  if (renewalInvoice !== null && document === null) {
+    const message = `document is required: the renewal invoice ${renewalInvoice.number} is there already. Send amend or separate.`;
+    throw new Refusal("document_required", message, "document");
+  }
+  if (renewalInvoice === null && document !== null) {
+    throw new Refusal("document_not_allowed", "document is allowed inside the invoice window only.", "document");
+  }
+}
+
+/**
+ * Refuses `proration_required` (an unprorated change that would be a credit) and `proration_unavailable` (a prorated charge after
+ * an unprorated increase). Spec: Change units, rules 5 and 2; decisions §5.
+ */
+export function checkProration(
+  { period }: UnitsChangeFacts,
+  { prorate }: UnitsChangeRequest,
+  change: MeasuredChange,
+): void {
+  if (!prorate && change.isCredit) {
+    const message =
+      "The new total costs less than what was billed: send prorate true, so that the credit can be raised.";
+    throw new Refusal("proration_required", message, "prorate");
+  }
+  const { proration } = change;
+  const isCharge = proration !== null && !isNegative(proration.amount) && !isZero(proration.amount);
+  if (isCharge && period.prorationClosed) {
+    const message = `Units were increased without proration in this period: prorated charges are possible from ${period.end} on.`;
+    throw new Refusal("proration_unavailable", message, "prorate");
+  }
+}
+
+/** Refuses `renewal_invoice_not_amendable` for `amend`. Spec: Change units, rule 7; decisions §6. */
+export function checkRenewalAmendable({ nextPeriod }: UnitsChangeFacts, renewalInvoice: RaisedInvoice): void {
+  const why = nextPeriod?.billedSeparately ? "an earlier change was billed separately" : notAmendable(renewalInvoice);
+  if (why === null) return;
+  const message = `The renewal invoice cannot be amended: ${why}. Send document separate.`;
+  throw new Refusal("renewal_invoice_not_amendable", message, "document");
+}
+
+/** The first invoice of a pending subscription, to be re-priced. Refuses `first_invoice_not_amendable`. decisions §4. */
+export function requireFirstInvoice({ invoices }: UnitsChangeFacts): RaisedInvoice {
+  const first = invoices.find(({ type }) => type === "first");
+  const why = first === undefined ? "it is removed" : notAmendable(first);
+  if (first !== undefined && why === null) return first;
+  throw new Refusal("first_invoice_not_amendable", `The first invoice cannot be re-priced: ${why}.`);
+}
+
+/** Refuses `ledger_accounts_not_mapped`, whatever the change. Spec: Change units, Refusals. */
+export function checkAccounts({ plan, organisation }: UnitsChangeFacts): void {
+  if (accountOf(plan, organisation).revenueAccount !== null) return;
+  const message = "No revenue account of the ledger is mapped for the plan or the organisation.";
+  throw new Refusal("ledger_accounts_not_mapped", message);
+}
