@@ -33,5 +33,47 @@ export function ledgerWorkflowId(organisationId: string): string {
   return `ledger/${organisationId}`;
 }
 
+/** The input of `invoiceAmendment`: one change of an invoice that the ledger has. */
+export interface InvoiceAmendmentInput {
+  readonly organisationId: string;
+  readonly subscriptionId: string;
+  readonly invoiceId: string;
+  readonly operationId: string;
+}
+
+/** The input of `creditAllocation`: applying the credit that a subscription holds. */
+export interface CreditAllocationInput {
+  readonly organisationId: string;
+  readonly subscriptionId: string;
+}
+
+/** What one round of a piece of work that has a workflow of its own came to. */
+export interface WorkRound {
+  /** `settled`: nothing is left to do. `waiting`: to be tried again. */
+  readonly state: "settled" | "waiting";
+  /** How it ended, as an operator looks for it (search attribute `Outcome`): `done`, `refused`, … ; null while it waits. */
+  readonly outcome: string | null;
+  /** What an operator reads in the current details: `amending INV-0042, attempt 2: the ledger answered 503`. */
+  readonly detail: string;
+  /** In how many milliseconds it can be tried again; null where it is settled. */
+  readonly nextInMs: number | null;
+}
+
+/** The type of the workflow that amends one invoice. */
+export const invoiceAmendmentType = "invoiceAmendment";
+
+/** The id of an amendment's workflow: one for each operation. */
+export function amendmentWorkflowId(operationId: string): string {
+  return `amendment/${operationId}`;
+}
+
+/** The type of the workflow that applies a subscription's held credit. */
+export const creditAllocationType = "creditAllocation";
+
+/** The id of the workflow that applies a subscription's held credit: there is one, or none while nothing is to be applied. */
+export function creditWorkflowId(subscriptionId: string): string {
+  return `credit/${subscriptionId}`;
+}
+
 /** The queue of workflows and database activities, unless a process is told another one. */
 export const defaultTaskQueue = "billing";
