@@ -4,6 +4,20 @@
  * Amounts are decimal text, dates `YYYY-MM-DD`, instants ISO 8601 in UTC. Facts: facts-ledger section 5.
  */
 
+import type {
+  LedgerAmended,
+  LedgerCreditApplication,
+  LedgerCreditNote,
+  LedgerCreditNoteDraft,
+  LedgerInvoice,
+  LedgerInvoiceAmendment,
+  LedgerInvoiceDraft,
+  LedgerRemoval,
+} from "./port-documents.ts";
+
+/** The documents of the port: invoices, credit notes, their lines and what is asked of them. */
+export type * from "./port-documents.ts";
+
 /**
  * Why a ledger said no, for rules that depend on it; the ledger's own words are beside it.
  * `validation` is the rest. Facts: facts-ledger section 5.2.
@@ -63,15 +77,6 @@ export interface LedgerCall {
   readonly operationKeys: readonly string[];
   readonly variant?: string;
 }
-
-/**
- * Invoice statuses in our words; a ledger's adapter maps its own onto them. Spec: Invoice statuses; decisions: section
- * 4.
- */
-export type LedgerInvoiceStatus = "draft" | "awaiting_approval" | "approved" | "paid" | "voided" | "deleted";
-
-/** The statuses that an invoice can be made with. decisions: section 6. */
-export type LedgerFirstStatus = "draft" | "awaiting_approval" | "approved";
 
 /**
  * The organisation behind a connection. `timezone` is the ledger's own name of it, which need not be an IANA name.
@@ -138,146 +143,6 @@ export interface LedgerContactDraft {
 }
 
 /**
- * One line to invoice. `amount` is what the line must come to, rounded to the currency's minor unit; where
- * `quantity` × `unitAmount` is not exactly that, the ledger gets 1 × `amount` and the arithmetic in words.
- * `taxType` null leaves the account's own default.
- */
-export interface LedgerLineDraft {
-  readonly description: string;
-  readonly quantity: string;
-  readonly unitAmount: string;
-  readonly amount: string;
-  readonly accountCode: string;
-  readonly taxType: string | null;
-}
-
-/**
- * An invoice to make. `number` was reserved and saved before the call and is its natural key. `sourceUrl` leads back to
- * us and proves that a document found later is ours; null sends none. `lineAmounts` says whether amounts contain tax.
- */
-export interface LedgerInvoiceDraft {
-  readonly number: string;
-  readonly reference: string;
-  readonly contactId: string;
-  readonly currency: string;
-  readonly issueDate: string;
-  readonly dueDate: string;
-  readonly lineAmounts: "exclusive" | "inclusive" | "none";
-  readonly status: LedgerFirstStatus;
-  readonly sourceUrl: string | null;
-  readonly lines: readonly LedgerLineDraft[];
-}
-
-/** A line as the ledger holds it; its id must be given again when lines are replaced, or the ledger drops the line. */
-export interface LedgerLine {
-  readonly ledgerLineId: string;
-  readonly description: string;
-  readonly amount: string;
-}
-
-/**
- * An invoice as the ledger holds it. Amounts have four places; `total` contains tax. `sourceUrl` is ours where we made
- * it.
- */
-export interface LedgerInvoice {
-  readonly id: string;
-  readonly number: string;
-  readonly reference: string;
-  readonly contactId: string;
-  readonly status: LedgerInvoiceStatus;
-  readonly currency: string;
-  readonly issueDate: string;
-  readonly dueDate: string | null;
-  readonly subtotal: string;
-  readonly tax: string;
-  readonly total: string;
-  readonly amountDue: string;
-  readonly amountPaid: string;
-  readonly amountCredited: string;
-  readonly sent: boolean;
-  readonly sourceUrl: string | null;
-  readonly lines: readonly LedgerLine[];
-  readonly updatedAt: string;
-}
-
-/**
- * One change of an invoice's lines: `ledgerLineId` names the line whose place it takes; null adds a line. An added line
- * that stands there already, by its description and amount, is not added again, so that a repeat changes nothing.
- */
-export interface LedgerLineChange extends LedgerLineDraft {
-  readonly ledgerLineId: string | null;
-}
-
-/**
- * A change of an invoice that the ledger has. Only what `changes` names is changed: every other line stays as it is in
- * the ledger, with its id, also one that somebody added there by hand. `allowed` are the statuses in which it may be
- * changed at all.
- */
-export interface LedgerInvoiceAmendment {
-  readonly id: string;
-  readonly allowed: readonly LedgerInvoiceStatus[];
-  readonly changes: readonly LedgerLineChange[];
-}
-
-/** The amended invoice, and the ids of the lines that were changed or added, in the order of the changes. */
-export interface LedgerAmended {
-  readonly invoice: LedgerInvoice;
-  readonly lineIds: readonly string[];
-}
-
-/** A credit note to make. `number` was reserved and saved before the call and is its natural key. */
-export interface LedgerCreditNoteDraft {
-  readonly number: string;
-  readonly reference: string;
-  readonly contactId: string;
-  readonly currency: string;
-  readonly issueDate: string;
-  readonly lineAmounts: "exclusive" | "inclusive" | "none";
-  readonly status: LedgerFirstStatus;
-  readonly lines: readonly LedgerLineDraft[];
-}
-
-/** Credit of a note put on an invoice; `date` is the day of it. `id` is empty where the ledger does not tell it. */
-export interface LedgerAllocation {
-  readonly id: string;
-  readonly invoiceId: string;
-  readonly amount: string;
-  readonly date: string;
-}
-
-/** A sales credit note as the ledger holds it. Amounts have four places; `total` contains tax. */
-export interface LedgerCreditNote {
-  readonly id: string;
-  readonly number: string;
-  readonly reference: string;
-  readonly contactId: string;
-  readonly status: LedgerInvoiceStatus;
-  readonly currency: string;
-  readonly issueDate: string;
-  readonly subtotal: string;
-  readonly tax: string;
-  readonly total: string;
-  readonly remainingCredit: string;
-  readonly sent: boolean;
-  readonly lines: readonly LedgerLine[];
-  readonly allocations: readonly LedgerAllocation[];
-  readonly updatedAt: string;
-}
-
-/** Credit to put on an invoice; the date is the day of it, `YYYY-MM-DD`. */
-export interface LedgerCreditApplication {
-  readonly creditNoteId: string;
-  readonly invoiceId: string;
-  readonly amount: string;
-  readonly date: string;
-}
-
-/** How a removal ended. All but `not_found` leave the document out of the books; `invoice` is its last known state. */
-export type LedgerRemoval =
-  | { readonly outcome: "deleted" | "voided" | "already_removed"; readonly invoice: LedgerInvoice }
-  | { readonly outcome: "not_found"; readonly invoice: null };
-
-/**
  * Which contacts to list: those changed at or after `since` (ISO 8601; all without it), from `cursor` of the answer
  * before.
  */
@@ -330,8 +195,9 @@ export interface Ledger {
     query: { readonly numbers: readonly string[] },
   ): Promise<LedgerAnswer<readonly LedgerInvoice[]>>;
   /**
-   * Reads an invoice and changes its lines. `refused`: `not_found`; `wrong_status` where its status is none of those
-   * allowed; `has_payment_or_credit` where money is on it. Repeating is safe: what stands already is left as it is.
+   * Reads an invoice and changes its lines, in this order of refusals: `not_found`; `wrong_status` where its status is
+   * none of those allowed; `has_payment_or_credit` where money is on it. Repeating is safe: what stands already is left
+   * as it is, and where nothing differs nothing is sent.
    */
   amendInvoice(call: LedgerCall, amendment: LedgerInvoiceAmendment): Promise<LedgerAnswer<LedgerAmended>>;
   /** Makes credit notes; a number that is taken is `refused`, `duplicate_number`. */
@@ -348,8 +214,9 @@ export interface Ledger {
   ): Promise<LedgerAnswer<readonly LedgerCreditNote[]>>;
   /**
    * Puts credit of an approved note on an approved invoice of the same contact, and reads the note again: the value is
-   * the note as it is then. Not safe to repeat: after a lost answer the note is read first. `refused`, `amount_exceeds`
-   * where the note has less left or the invoice less due, `wrong_status` where either takes none.
+   * the note as it is then. Not safe to repeat: after `unknown` (also where the credit was taken and the note could not
+   * be read) the note is read first. `refused`, `amount_exceeds` where the note has less left or the invoice less due,
+   * `wrong_status` where either takes none.
    */
   allocateCredit(call: LedgerCall, application: LedgerCreditApplication): Promise<LedgerAnswer<LedgerCreditNote>>;
   /**
