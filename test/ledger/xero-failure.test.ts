@@ -28,7 +28,15 @@ describe("reasons", () => {
       "The status VOIDED cannot be applied to the invoice because it has payments or credit notes allocated to it.",
     ],
     ["has_payment_or_credit", "This document cannot be edited as it has a payment or credit note allocated to it."],
+    [
+      "has_payment_or_credit",
+      "The status DRAFT cannot be applied to the invoice because it has payments or credit notes allocated to it.",
+    ],
     ["wrong_status", "Invoice not of valid status for modification"],
+    ["wrong_status", "Credit Note not of valid status for allocation"],
+    ["wrong_status", "The status DRAFT cannot be applied to the invoice."],
+    ["wrong_status", "The invoice must be AUTHORISED"],
+    ["wrong_status", "The credit note has been voided"],
     ["duplicate_number", "Invoice # must be unique."],
     [
       "duplicate_contact",
@@ -44,6 +52,10 @@ describe("reasons", () => {
     ["period_locked", "The document date cannot be before the end of year lock date, currently set at 31 March 2026"],
     ["approval_limit", "You have reached the limit of invoices you can approve"],
     ["amount_exceeds", "Credit Note cannot be allocated as amount is greater than amount outstanding"],
+    ["amount_exceeds", "The invoice you are trying to allocate to has already been paid off"],
+    ["amount_exceeds", "The amount is greater than the remaining credit"],
+    ["account_invalid", "Account code '205' has been archived or has been deleted."],
+    ["validation", "Credit Note cannot be allocated to an incorrect invoice type"],
     ["validation", "Something that nobody has seen before"],
   ] as const)("%s: %s", (reason, message) => {
     expect(refusalReasonOf([message])).toBe(reason);
@@ -109,13 +121,15 @@ describe("statuses", () => {
 });
 
 describe("elements", () => {
-  test("the errors of an element, its contact and its lines are all told, once each", () => {
+  test("the errors of an element, its contact, invoice, lines and allocations are all told, once each", () => {
     const element = {
       ValidationErrors: [{ Message: "a" }, { Message: "" }, {}],
       Contact: { ValidationErrors: [{ Message: "b" }] },
       LineItems: [{ ValidationErrors: [{ Message: "c" }, { Message: "a" }] }, {}],
+      Allocations: [{ ValidationErrors: [{ Message: "d" }] }],
+      Invoice: { ValidationErrors: [{ Message: "e" }] },
     };
-    expect(messagesOf(element)).toEqual(["a", "b", "c"]);
+    expect([...messagesOf(element)].sort()).toEqual(["a", "b", "c", "d", "e"]);
     expect(isElementRefused(element)).toBe(true);
   });
 

@@ -4,9 +4,9 @@ import { describe, expect, test } from "vitest";
 import { decimalTextOf, scaledOf } from "../../src/ledger/decimal-text.ts";
 import { readExactJson, writeExactJson } from "../../src/ledger/exact-json.ts";
 import { idempotencyKeyOf, type KeyedWrite } from "../../src/ledger/xero/idempotency-key.ts";
-import { dateOf, instantOf, readContact, readInvoice } from "../../src/ledger/xero/read-shapes.ts";
+import { dateOf, instantOf, readContact, readCreditNote, readInvoice } from "../../src/ledger/xero/read-shapes.ts";
 import { shortGroups, whereAny } from "../../src/ledger/xero/where.ts";
-import { writeLine } from "../../src/ledger/xero/write-line.ts";
+import { writeAmount, writeLine } from "../../src/ledger/xero/write-line.ts";
 
 const line = { description: "Seats", accountCode: "200", taxType: null };
 
@@ -36,6 +36,11 @@ describe("lines", () => {
         expect(scaledOf(sent.Quantity, 4) * scaledOf(sent.UnitAmount, 4)).toBe(scaledOf(amount, 8));
       }),
     );
+  });
+
+  test("an amount goes with all its digits and no more", () => {
+    const texts = ["10", "10.5000", "0.0001", "-3.10", "99999999999999.9999"].map((text) => writeAmount(text));
+    expect(writeExactJson(texts)).toBe("[10,10.5,0.0001,-3.1,99999999999999.9999]");
   });
 
   test("a description never grows beyond what the ledger takes", () => {
@@ -117,6 +122,82 @@ describe("elements", () => {
     expect(dateOf(undefined, "/Date(1539993600000+1300)/")).toBe("2018-10-20");
     expect(dateOf(undefined, undefined)).toBeUndefined();
     expect(instantOf("/Date(-1000)/")).toBe("1969-12-31T23:59:59.000Z");
+  });
+});
+
+describe("credit notes", () => {
+  const allocation = {
+    AllocationID: "b12335f4-a1e5-4431-aeb4-488e5547558e",
+    Invoice: { InvoiceID: "d4956132-ed94-4dd7-9eaa-aa22dfdf06f2", InvoiceNumber: "INV-1" },
+    Amount: "13.50",
+    Date: "/Date(1539993600000+0000)/",
+    IsDeleted: false,
+  };
+  const note = {
+    Type: "ACCRECCREDIT",
+    CreditNoteID: "7be578f5-63af-45c8-9b00-dcc4732baf0b",
+    CreditNoteNumber: "CN-1",
+    Contact: { ContactID: "a3675fc4-f8dd-4f03-ba5b-f1870566bcd7" },
+    Status: "AUTHORISED",
+    CurrencyCode: "NZD",
+    DateString: "2018-10-20T00:00:00",
+    SubTotal: "40.00",
+    TotalTax: "6.00",
+    Total: "46.00",
+    RemainingCredit: "32.50",
+    Allocations: [allocation],
+    LineItems: [{ LineItemID: "5", Description: "Credit", LineAmount: "40.00" }],
+    UpdatedDateUTC: "/Date(1541176592690+0000)/",
+  };
+
+  test("are read with four places, their lines and what went where", () => {
+    expect(readCreditNote(note)).toEqual({
+      id: note.CreditNoteID,
+      number: "CN-1",
+      reference: "",
+      contactId: note.Contact.ContactID,
+      status: "approved",
+      currency: "NZD",
+      issueDate: "2018-10-20",
+      subtotal: "40.0000",
+      tax: "6.0000",
+      total: "46.0000",
+      remainingCredit: "32.5000",
+      sent: false,
+      lines: [{ ledgerLineId: "5", description: "Credit", amount: "40.0000" }],
+      allocations: [
+        {
+          id: allocation.AllocationID,
+          invoiceId: allocation.Invoice.InvoiceID,
+          amount: "13.5000",
+          date: "2018-10-20",
+        },
+      ],
+      updatedAt: "2018-11-02T16:36:32.690Z",
+    });
+  });
+
+  test("have no allocation that was taken back, and one without id where the ledger does not tell it", () => {
+    const Allocations = [
+      { ...allocation, IsDeleted: true, Invoice: null },
+      { ...allocation, AllocationID: undefined },
+    ];
+    expect(readCreditNote({ ...note, Allocations })?.allocations).toMatchObject([{ id: "", amount: "13.5000" }]);
+    expect(readCreditNote({ ...note, Allocations: undefined })?.allocations).toEqual([]);
+  });
+
+  test.each([
+    { CreditNoteID: "00000000-0000-0000-0000-000000000000" },
+    { CreditNoteNumber: "" },
+    { Contact: {} },
+    { Status: "SENT" },
+    { RemainingCredit: undefined },
+    { RemainingCredit: "much" },
+    { Allocations: [{ ...allocation, Invoice: {} }] },
+    { Allocations: [{ ...allocation, Amount: null }] },
+    { Allocations: [{ ...allocation, Date: "" }] },
+  ])("with a part that cannot be trusted are not read: %o", (fault) => {
+    expect(readCreditNote({ ...note, ...fault })).toBeUndefined();
   });
 });
 

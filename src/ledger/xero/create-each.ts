@@ -19,7 +19,7 @@ import type { XeroCall, XeroWire } from "./wire.ts";
 
 /** What is made: `member` names the list in Xero's JSON (`Invoices`), the key functions tell which element is whose. */
 export interface CreateEach<Draft, Made> {
-  readonly member: "Contacts" | "Invoices";
+  readonly member: "Contacts" | "Invoices" | "CreditNotes";
   readonly query?: Readonly<Record<string, string>>;
   readonly drafts: readonly Draft[];
   readonly keyOf: (draft: Draft) => string;

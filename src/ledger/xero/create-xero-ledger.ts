@@ -1,7 +1,9 @@
 /** The Xero adapter put together: the port's operations over one wire. */
 import type { Ledger } from "../port.ts";
+import { amendInvoice } from "./amend-invoice.ts";
 import type { XeroConnection, XeroOptions } from "./connection.ts";
 import { createContacts, findContacts, getContact, listContacts } from "./contacts.ts";
+import { allocateCredit, createCreditNotes, findCreditNotes, getCreditNote } from "./credit-notes.ts";
 import { createInvoices, findInvoices, getInvoice, removeInvoice } from "./invoices.ts";
 import { describe, listMappingOptions } from "./settings.ts";
 import { beginCall, createXeroWire } from "./wire.ts";
@@ -22,6 +24,11 @@ export function createXeroLedger(connection: XeroConnection, options: XeroOption
     createInvoices: (call, drafts) => createInvoices(wire, beginCall(call), drafts),
     getInvoice: (call, id) => getInvoice(wire, beginCall(call), id),
     findInvoices: (call, query) => findInvoices(wire, beginCall(call), query.numbers),
+    amendInvoice: (call, amendment) => amendInvoice(wire, beginCall(call), amendment),
+    createCreditNotes: (call, drafts) => createCreditNotes(wire, beginCall(call), drafts),
+    getCreditNote: (call, id) => getCreditNote(wire, beginCall(call), id),
+    findCreditNotes: (call, query) => findCreditNotes(wire, beginCall(call), query.numbers),
+    allocateCredit: (call, application) => allocateCredit(wire, beginCall(call), application),
     removeInvoice: (call, id) => removeInvoice(wire, beginCall(call), id),
     close: () => wire.close(),
   };

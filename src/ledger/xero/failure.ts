@@ -19,12 +19,17 @@ const reasonPatterns: readonly (readonly [RegExp, LedgerRefusalReason])[] = [
   [/lock date/i, "period_locked"],
   [/reached the limit of invoices/i, "approval_limit"],
   [/not subscribed to currency|currency .* (not enabled|is not valid)/i, "currency_not_enabled"],
-  [/greater than amount outstanding|already been paid off/i, "amount_exceeds"],
+  [/greater than (the )?(amount )?(outstanding|remaining)|already been paid off|remaining credit/i, "amount_exceeds"],
   // Before the accounts: "The TaxType code x cannot be used with account code y."
   [/the tax ?type code/i, "tax_invalid"],
   [/account code|account must be valid/i, "account_invalid"],
   [/tax rate must be valid/i, "tax_invalid"],
-  [/not of valid status/i, "wrong_status"],
+  // Last: accounts and contacts can be "deleted" too.
+  [
+    /not of (a )?valid status|status \w+ cannot be applied|(must be|is not|only) (authorised|approved)/i,
+    "wrong_status",
+  ],
+  [/(invoice|credit note|document) (is|has been) (already )?(paid|voided|deleted)/i, "wrong_status"],
 ];
 
 // A key that was used for other content says nothing of whether that content was taken.
@@ -53,9 +58,10 @@ export function refusedId(id: string): LedgerFailure | null {
   return { kind: "refused", reason: "not_found", messages: ["Not found in the ledger."] };
 }
 
-/** All error texts of an element: its own, its contact's, its lines', without repeats. */
+/** All error texts of an element: its own, those of its contact, its invoice, its lines and allocations, once each. */
 export function messagesOf(element: ExactObject): readonly string[] {
-  const holders = [element, objectOf(element.Contact), ...objectsOf(element.LineItems)];
+  const parts = [...objectsOf(element.LineItems), ...objectsOf(element.Allocations)];
+  const holders = [element, objectOf(element.Contact), objectOf(element.Invoice), ...parts];
   const texts = holders.flatMap((holder) =>
     objectsOf(holder?.ValidationErrors).map((one) => filledTextOf(one.Message)),
   );

@@ -1,18 +1,12 @@
 /** Sales invoices in Xero: create, get, find by our number, remove. Facts: facts-ledger section 1.3. */
 import { type ExactObject, filledTextOf, objectsOf, writeExactJson } from "../exact-json.ts";
-import type { LedgerAnswer, LedgerInvoice, LedgerInvoiceDraft, LedgerRemoval } from "../port.ts";
+import type { LedgerAnswer, LedgerFailure, LedgerInvoice, LedgerInvoiceDraft, LedgerRemoval } from "../port.ts";
 import { createEach } from "./create-each.ts";
 import { isElementRefused, messagesOf, refusedBecause, unreadable } from "./failure.ts";
 import { readInvoice } from "./read-shapes.ts";
 import { shortGroups, whereAny } from "./where.ts";
 import type { XeroCall, XeroWire } from "./wire.ts";
-import { writeLine } from "./write-line.ts";
-
-const firstStatuses = { draft: "DRAFT", awaiting_approval: "SUBMITTED", approved: "AUTHORISED" } as const;
-const lineAmountTypes = { exclusive: "Exclusive", inclusive: "Inclusive", none: "NoTax" } as const;
-
-// Without it Xero rounds unit amounts to two places.
-const unitPlaces = { unitdp: "4" } as const;
+import { unitPlaces, writeDocument } from "./write-document.ts";
 
 /** Makes invoices, each under the number that we reserved. */
 export function createInvoices(
@@ -77,10 +71,8 @@ export async function removeInvoice(wire: XeroWire, call: XeroCall, id: string):
   if (invoice.status === "deleted" || invoice.status === "voided") {
     return { kind: "ok", value: { outcome: "already_removed", invoice } };
   }
-  if (hasMoney(invoice)) {
-    const message = `Invoice ${invoice.number} has payments or credit notes allocated to it.`;
-    return { kind: "refused", reason: "has_payment_or_credit", messages: [message] };
-  }
+  const refused = refusedMoney(invoice);
+  if (refused !== null) return refused;
   const isApproved = invoice.status === "approved" || invoice.status === "paid";
   const outcome = isApproved ? "voided" : "deleted";
   const removed = await setStatus(wire, call, invoice.id, outcome === "voided" ? "VOIDED" : "DELETED");
@@ -106,9 +98,14 @@ function readOne(answer: LedgerAnswer<ExactObject>, isWrite: boolean): LedgerAns
   return invoice ? { kind: "ok", value: invoice } : unreadable("the invoice cannot be read", isWrite);
 }
 
-// Not by status: an invoice over nothing is `paid` as soon as it is approved, and carries no money.
-function hasMoney(invoice: LedgerInvoice): boolean {
-  return Number(invoice.amountPaid) !== 0 || Number(invoice.amountCredited) !== 0;
+/**
+ * The refusal of a change that money on the invoice forbids, null where there is none on it. Not by status: an invoice
+ * over nothing is `paid` as soon as it is approved, and carries no money.
+ */
+export function refusedMoney(invoice: LedgerInvoice): LedgerFailure | null {
+  if (Number(invoice.amountPaid) === 0 && Number(invoice.amountCredited) === 0) return null;
+  const message = `Invoice ${invoice.number} has payments or credit notes allocated to it.`;
+  return { kind: "refused", reason: "has_payment_or_credit", messages: [message] };
 }
 
 function isWanted(element: ExactObject, wanted: ReadonlySet<string>): boolean {
@@ -119,15 +116,8 @@ function writeInvoice(draft: LedgerInvoiceDraft): object {
   return {
     Type: "ACCREC",
     InvoiceNumber: draft.number,
-    ...(draft.reference === "" ? {} : { Reference: draft.reference }),
-    // Any other member of the contact would change the contact.
-    Contact: { ContactID: draft.contactId },
-    CurrencyCode: draft.currency,
-    Date: draft.issueDate,
+    ...writeDocument(draft),
     DueDate: draft.dueDate,
-    LineAmountTypes: lineAmountTypes[draft.lineAmounts],
-    Status: firstStatuses[draft.status],
     ...(draft.sourceUrl === null ? {} : { Url: draft.sourceUrl }),
-    LineItems: draft.lines.map(writeLine),
   };
 }

@@ -1,13 +1,20 @@
 /**
- * Reads Xero's contacts and invoices into the port's values. Nothing is taken on trust: an element without id, with an
+ * Reads Xero's contacts, invoices and credit notes into the port's values. Nothing is taken on trust: an element without id, with an
  * unknown status or an amount that is no number gives undefined, and the caller treats the answer as unreadable.
- * Facts: facts-ledger sections 1.1 to 1.3; facts-performance section 5.2 (API10).
+ * Facts: facts-ledger sections 1.1 to 1.4; facts-performance section 5.2 (API10).
  */
 import { decimalTextOf, isDecimalText, scaledOf } from "../decimal-text.ts";
 import { type ExactJson, type ExactObject, filledTextOf, objectOf, objectsOf, textOf } from "../exact-json.ts";
-import type { LedgerContact, LedgerInvoice, LedgerInvoiceStatus, LedgerLine } from "../port.ts";
+import type {
+  LedgerAllocation,
+  LedgerContact,
+  LedgerCreditNote,
+  LedgerInvoice,
+  LedgerInvoiceStatus,
+  LedgerLine,
+} from "../port.ts";
 
-const invoiceStatuses: ReadonlyMap<string, LedgerInvoiceStatus> = new Map([
+const documentStatuses: ReadonlyMap<string, LedgerInvoiceStatus> = new Map([
   ["DRAFT", "draft"],
   ["SUBMITTED", "awaiting_approval"],
   ["AUTHORISED", "approved"],
@@ -27,6 +34,7 @@ const emptyId = "00000000-0000-0000-0000-000000000000";
 
 // All amounts of the port have four places.
 const amountPlaces = 4;
+const noAmount = "0.0000";
 
 /** A contact, or undefined where the element is not a whole one. */
 export function readContact(element: ExactObject): LedgerContact | undefined {
@@ -52,28 +60,44 @@ export function readContact(element: ExactObject): LedgerContact | undefined {
 export function readInvoice(element: ExactObject): LedgerInvoice | undefined {
   const id = idOf(element.InvoiceID);
   const number = filledTextOf(element.InvoiceNumber);
-  const contactId = idOf(objectOf(element.Contact)?.ContactID);
-  const status = invoiceStatuses.get(filledTextOf(element.Status) ?? "");
-  const currency = filledTextOf(element.CurrencyCode);
-  const issueDate = dateOf(element.DateString, element.Date);
-  const updatedAt = instantOf(element.UpdatedDateUTC);
-  const amounts = readAmounts(element);
-  if (id === undefined || number === undefined || contactId === undefined || status === undefined) return undefined;
-  if (currency === undefined || issueDate === undefined || updatedAt === undefined || !amounts) return undefined;
+  const amountDue = amountOf(element.AmountDue);
+  const document = readDocument(element);
+  if (id === undefined || number === undefined || amountDue === undefined || !document) return undefined;
   return {
     id,
     number,
-    reference: textOf(element.Reference) ?? "",
-    contactId,
-    status,
-    currency,
-    issueDate,
+    ...document,
     dueDate: dateOf(element.DueDateString, element.DueDate) ?? null,
-    ...amounts,
-    sent: element.SentToContact === true,
+    amountDue,
+    // The answer to a create leaves out what cannot be there yet.
+    amountPaid: amountOf(element.AmountPaid) ?? noAmount,
+    amountCredited: amountOf(element.AmountCredited) ?? noAmount,
     sourceUrl: filledTextOf(element.Url) ?? null,
-    lines: objectsOf(element.LineItems).map(readLine),
-    updatedAt,
+  };
+}
+
+/**
+ * A sales credit note with its allocations, or undefined where the element is not a whole one: what is left of its
+ * credit, and where the rest went, decide whether money is spent twice. Facts: facts-ledger section 1.4.
+ */
+export function readCreditNote(element: ExactObject): LedgerCreditNote | undefined {
+  const id = idOf(element.CreditNoteID);
+  const number = filledTextOf(element.CreditNoteNumber);
+  const remainingCredit = amountOf(element.RemainingCredit);
+  const document = readDocument(element);
+  if (id === undefined || number === undefined || remainingCredit === undefined || !document) return undefined;
+  const standing = objectsOf(element.Allocations).filter((allocation) => allocation.IsDeleted !== true);
+  const allocations = standing.map(readAllocation).filter((allocation) => allocation !== undefined);
+  if (allocations.length < standing.length) return undefined;
+  return { id, number, ...document, remainingCredit, allocations };
+}
+
+/** A line of a document. One that says nothing but a description comes to nothing. */
+export function readLine(element: ExactObject): LedgerLine {
+  return {
+    ledgerLineId: idOf(element.LineItemID) ?? "",
+    description: textOf(element.Description) ?? "",
+    amount: amountOf(element.LineAmount) ?? noAmount,
   };
 }
 
@@ -89,24 +113,41 @@ export function dateOf(plain: ExactJson | undefined, milliseconds: ExactJson | u
   return day ?? instantOf(milliseconds)?.slice(0, 10);
 }
 
-function readAmounts(element: ExactObject) {
+// What invoices and credit notes have in common.
+function readDocument(element: ExactObject) {
+  const contactId = idOf(objectOf(element.Contact)?.ContactID);
+  const status = documentStatuses.get(filledTextOf(element.Status) ?? "");
+  const currency = filledTextOf(element.CurrencyCode);
+  const issueDate = dateOf(element.DateString, element.Date);
+  const updatedAt = instantOf(element.UpdatedDateUTC);
   const subtotal = amountOf(element.SubTotal);
   const tax = amountOf(element.TotalTax);
   const total = amountOf(element.Total);
-  const amountDue = amountOf(element.AmountDue);
-  if (subtotal === undefined || tax === undefined || total === undefined || amountDue === undefined) return undefined;
-  // The answer to a create leaves out what cannot be there yet.
-  const amountPaid = amountOf(element.AmountPaid) ?? "0.0000";
-  const amountCredited = amountOf(element.AmountCredited) ?? "0.0000";
-  return { subtotal, tax, total, amountDue, amountPaid, amountCredited };
+  if (contactId === undefined || status === undefined || currency === undefined) return undefined;
+  if (issueDate === undefined || updatedAt === undefined) return undefined;
+  if (subtotal === undefined || tax === undefined || total === undefined) return undefined;
+  return {
+    reference: textOf(element.Reference) ?? "",
+    contactId,
+    status,
+    currency,
+    issueDate,
+    subtotal,
+    tax,
+    total,
+    sent: element.SentToContact === true,
+    lines: objectsOf(element.LineItems).map(readLine),
+    updatedAt,
+  };
 }
 
-function readLine(element: ExactObject): LedgerLine {
-  return {
-    ledgerLineId: idOf(element.LineItemID) ?? "",
-    description: textOf(element.Description) ?? "",
-    amount: amountOf(element.LineAmount) ?? "0.0000",
-  };
+// Older answers of Xero have no AllocationID.
+function readAllocation(element: ExactObject): LedgerAllocation | undefined {
+  const invoiceId = idOf(objectOf(element.Invoice)?.InvoiceID);
+  const amount = amountOf(element.Amount);
+  const date = dateOf(element.DateString, element.Date);
+  if (invoiceId === undefined || amount === undefined || date === undefined) return undefined;
+  return { id: idOf(element.AllocationID) ?? "", invoiceId, amount, date };
 }
 
 function amountOf(value: ExactJson | undefined): string | undefined {

@@ -31,8 +31,8 @@ export function writeLine(line: LedgerLineDraft): XeroLine {
   const sum = `${short(line.quantity)} × ${short(line.unitAmount)} = ${short(line.amount)}`;
   return {
     Description: isExact ? line.description.slice(0, maxDescription) : describe(line.description, sum),
-    Quantity: numberToken(isExact ? plain(line.quantity) : "1"),
-    UnitAmount: numberToken(plain(isExact ? line.unitAmount : line.amount)),
+    Quantity: writeAmount(isExact ? line.quantity : "1"),
+    UnitAmount: writeAmount(isExact ? line.unitAmount : line.amount),
     AccountCode: line.accountCode,
     ...(line.taxType === null ? {} : { TaxType: line.taxType }),
   };
@@ -47,6 +47,7 @@ function short(text: string): string {
   return shortDecimalText(text, places);
 }
 
-function plain(text: string): string {
-  return decimalTextOf(scaledOf(text, places), places);
+/** An amount of the port as a number token: all its digits, at most four places, never an exponent. */
+export function writeAmount(text: string): NumberToken {
+  return numberToken(decimalTextOf(scaledOf(text, places), places));
 }

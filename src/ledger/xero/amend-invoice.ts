@@ -1,0 +1,83 @@
+/**
+ * Changes the lines of an invoice that Xero has: reads it, and writes all its lines back only where something differs.
+ * Facts: facts-ledger section 1.3.
+ */
+import { type ExactObject, objectsOf, writeExactJson } from "../exact-json.ts";
+import type { LedgerAmended, LedgerAnswer, LedgerFailure, LedgerInvoice, LedgerInvoiceAmendment } from "../port.ts";
+import { isElementRefused, messagesOf, refusedBecause, refusedId, unreadable } from "./failure.ts";
+import { refusedMoney } from "./invoices.ts";
+import { amendedLineIds, amendLines, type LineAmendment } from "./line-amendment.ts";
+import { readInvoice } from "./read-shapes.ts";
+import type { XeroCall, XeroWire } from "./wire.ts";
+import { unitPlaces } from "./write-document.ts";
+
+const statusWords = {
+  draft: "a draft",
+  awaiting_approval: "awaiting approval",
+  approved: "approved",
+  paid: "paid",
+  voided: "voided",
+  deleted: "deleted",
+} as const satisfies Record<LedgerInvoice["status"], string>;
+
+// Sent along as they were read. Without the first, sent lines may be taken as exclusive of tax; with the second, Xero
+// refuses where the invoice was approved or removed since we read it. `PAID` is Xero's own to set.
+const heldMembers = ["LineAmountTypes", "Status"] as const;
+
+/** Reads the invoice, judges whether it may be changed, and changes it. */
+export async function amendInvoice(
+  wire: XeroWire,
+  call: XeroCall,
+  amendment: LedgerInvoiceAmendment,
+): Promise<LedgerAnswer<LedgerAmended>> {
+  const refused = refusedId(amendment.id);
+  if (refused !== null) return refused;
+  const path = `/Invoices/${amendment.id}`;
+  const current = await wire.ask(call, { method: "GET", path, query: unitPlaces });
+  if (current.kind !== "ok") return current;
+  const [element] = objectsOf(current.value.Invoices);
+  const invoice = element && readInvoice(element);
+  if (!element || !invoice || !hasItsLines(element, invoice)) return unreadable("the invoice cannot be read", false);
+  const no = refusedStatus(invoice, amendment) ?? refusedMoney(invoice);
+  if (no !== null) return no;
+
+  const lines = amendLines(objectsOf(element.LineItems), amendment.changes);
+  if (lines === undefined) return unreadable("a line of the invoice cannot be read", false);
+  if (lines.isSame) return amended(invoice, lines, false);
+
+  const held = heldMembers.filter((name) => typeof element[name] === "string" && element[name] !== "PAID");
+  const body = writeExactJson({
+    Invoices: [
+      {
+        InvoiceID: invoice.id,
+        ...Object.fromEntries(held.map((name) => [name, element[name]])),
+        LineItems: lines.lines,
+      },
+    ],
+  });
+  const answer = await wire.ask(call, { method: "POST", path, query: unitPlaces, body });
+  if (answer.kind !== "ok") return answer;
+  const [after] = objectsOf(answer.value.Invoices);
+  if (after && isElementRefused(after)) return refusedBecause(messagesOf(after));
+  const changed = after && readInvoice(after);
+  return changed?.id === invoice.id ? amended(changed, lines, true) : unreadable("the invoice cannot be read", true);
+}
+
+// An answer without lines, as lists give them, must never be taken for an invoice without: all of them would be dropped.
+function hasItsLines(element: ExactObject, invoice: LedgerInvoice): boolean {
+  return Array.isArray(element.LineItems) && (invoice.lines.length > 0 || Number(invoice.total) === 0);
+}
+
+function refusedStatus(invoice: LedgerInvoice, { allowed }: LedgerInvoiceAmendment): LedgerFailure | null {
+  if (allowed.includes(invoice.status)) return null;
+  const open = allowed.map((status) => statusWords[status]).join(" or ");
+  const message = `Invoice ${invoice.number} is ${statusWords[invoice.status]}; its lines can be changed while it is ${open}.`;
+  return { kind: "refused", reason: "wrong_status", messages: [message] };
+}
+
+function amended(invoice: LedgerInvoice, lines: LineAmendment, isWrite: boolean): LedgerAnswer<LedgerAmended> {
+  const lineIds = amendedLineIds(lines, invoice.lines);
+  return lineIds === undefined
+    ? unreadable("the answer does not show all changed lines", isWrite)
+    : { kind: "ok", value: { invoice, lineIds } };
+}

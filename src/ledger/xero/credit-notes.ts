@@ -1,0 +1,118 @@
+/**
+ * Sales credit notes in Xero: create, get, find by our number, put their credit on an invoice. Facts: facts-ledger
+ * section 1.4.
+ */
+import { scaledOf } from "../decimal-text.ts";
+import { type ExactObject, filledTextOf, objectsOf, writeExactJson } from "../exact-json.ts";
+import type {
+  LedgerAnswer,
+  LedgerCreditApplication,
+  LedgerCreditNote,
+  LedgerCreditNoteDraft,
+  LedgerFailure,
+} from "../port.ts";
+import { createEach } from "./create-each.ts";
+import { isElementRefused, messagesOf, refusedBecause, refusedId, unreadable } from "./failure.ts";
+import { readCreditNote } from "./read-shapes.ts";
+import { shortGroups, whereAny } from "./where.ts";
+import type { XeroCall, XeroWire } from "./wire.ts";
+import { unitPlaces, writeDocument } from "./write-document.ts";
+import { writeAmount } from "./write-line.ts";
+
+/** Makes sales credit notes, each under the number that we reserved. */
+export function createCreditNotes(
+  wire: XeroWire,
+  call: XeroCall,
+  drafts: readonly LedgerCreditNoteDraft[],
+): Promise<LedgerAnswer<readonly LedgerAnswer<LedgerCreditNote>[]>> {
+  return createEach(wire, call, {
+    member: "CreditNotes",
+    query: unitPlaces,
+    drafts,
+    keyOf: (draft) => draft.number,
+    write: (draft) => ({ Type: "ACCRECCREDIT", CreditNoteNumber: draft.number, ...writeDocument(draft) }),
+    elementKeyOf: (element) => filledTextOf(element.CreditNoteNumber),
+    read: readCreditNote,
+  });
+}
+
+/** One credit note with its lines and allocations; `not_found` where there is none. */
+export async function getCreditNote(
+  wire: XeroWire,
+  call: XeroCall,
+  id: string,
+): Promise<LedgerAnswer<LedgerCreditNote>> {
+  const refused = refusedId(id);
+  if (refused !== null) return refused;
+  const answer = await wire.ask(call, { method: "GET", path: `/CreditNotes/${id}`, query: unitPlaces });
+  if (answer.kind !== "ok") return answer;
+  const [element] = objectsOf(answer.value.CreditNotes);
+  const note = element && readCreditNote(element);
+  return note ? { kind: "ok", value: note } : unreadable("the credit note cannot be read", false);
+}
+
+/** The sales credit notes with these numbers. */
+export async function findCreditNotes(
+  wire: XeroWire,
+  call: XeroCall,
+  numbers: readonly string[],
+): Promise<LedgerAnswer<readonly LedgerCreditNote[]>> {
+  const found: LedgerCreditNote[] = [];
+  const wanted = new Set(numbers);
+  for (const group of shortGroups("CreditNoteNumber", numbers)) {
+    // Xero has no filter by a list of these numbers. Only a paged list has lines.
+    const query = { where: whereAny("CreditNoteNumber", group), ...unitPlaces, page: "1", pageSize: "1000" };
+    const answer = await wire.ask(call, { method: "GET", path: "/CreditNotes", query });
+    if (answer.kind !== "ok") return answer;
+    const elements = objectsOf(answer.value.CreditNotes).filter((element) => isWanted(element, wanted));
+    const notes = elements.map(readCreditNote).filter((note) => note !== undefined);
+    if (notes.length < elements.length) return unreadable("a credit note of the list cannot be read", false);
+    found.push(...notes);
+  }
+  return { kind: "ok", value: found };
+}
+
+/**
+ * Puts credit on an invoice and reads the note again. Only the new allocation is sent, because Xero would put those
+ * that it has already on their invoices once more.
+ */
+export async function allocateCredit(
+  wire: XeroWire,
+  call: XeroCall,
+  application: LedgerCreditApplication,
+): Promise<LedgerAnswer<LedgerCreditNote>> {
+  const { creditNoteId, invoiceId, amount, date } = application;
+  const refused = refusedId(creditNoteId) ?? refusedId(invoiceId);
+  if (refused !== null) return refused;
+  const allocation = { Invoice: { InvoiceID: invoiceId }, Amount: writeAmount(amount), Date: date };
+  const answer = await wire.ask(call, {
+    method: "PUT",
+    path: `/CreditNotes/${creditNoteId}/Allocations`,
+    query: { summarizeErrors: "true" },
+    body: writeExactJson({ Allocations: [allocation] }),
+  });
+  if (answer.kind !== "ok") return answer;
+  const refusedOne = objectsOf(answer.value.Allocations).find(isElementRefused);
+  if (refusedOne) return refusedBecause(messagesOf(refusedOne));
+
+  const note = await getCreditNote(wire, call, creditNoteId);
+  if (note.kind !== "ok") return unknownAfterwards(note);
+  // A note read too early would look as if nothing had been put on the invoice, and invite to do it again.
+  return hasAllocation(note.value, application) ? note : unreadable("the credit note does not show it yet", true);
+}
+
+function unknownAfterwards(failure: LedgerFailure): LedgerFailure {
+  const why = failure.kind === "unavailable" ? failure.cause : failure.kind;
+  return unreadable(`the credit was taken, and the credit note cannot be read: ${why}`, true);
+}
+
+// By the sum, because a ledger may join what goes from one note to one invoice.
+function hasAllocation(note: LedgerCreditNote, { invoiceId, amount }: LedgerCreditApplication): boolean {
+  const own = note.allocations.filter((one) => one.invoiceId.toLowerCase() === invoiceId.toLowerCase());
+  return own.reduce((sum, one) => sum + scaledOf(one.amount, 4), 0n) >= scaledOf(amount, 4);
+}
+
+// A supplier's credit note may carry the same number as one of ours, and a filter may compare more loosely than we do.
+function isWanted(element: ExactObject, wanted: ReadonlySet<string>): boolean {
+  return element.Type === "ACCRECCREDIT" && wanted.has(filledTextOf(element.CreditNoteNumber) ?? "");
+}

@@ -1,0 +1,91 @@
+/**
+ * What a change of an invoice's lines makes of the lines that stand there. Xero drops every line that is not sent and
+ * adds every line without an id, so all lines are sent, each under its id, and what stands already is found again.
+ * Facts: facts-ledger section 1.3 (field rules).
+ */
+import { strict as assert } from "node:assert";
+import { scaledOf } from "../decimal-text.ts";
+import type { ExactObject } from "../exact-json.ts";
+import type { LedgerLine, LedgerLineChange } from "../port.ts";
+import { isSameText, keepLine, replaceLine, standsAs } from "./kept-line.ts";
+import { readLine } from "./read-shapes.ts";
+import { writeLine, type XeroLine } from "./write-line.ts";
+
+/** A change with the line of the ledger that answers for it; null where it is still to be added. */
+interface Placed {
+  readonly change: LedgerLineChange;
+  readonly written: XeroLine;
+  readonly lineId: string | null;
+}
+
+/** All lines as they are to be sent. `isSame` is true where nothing would change; `placed` is in the changes' order. */
+export interface LineAmendment {
+  readonly lines: readonly object[];
+  readonly isSame: boolean;
+  readonly placed: readonly Placed[];
+  readonly knownIds: ReadonlySet<string>;
+}
+
+/**
+ * The lines to send for these changes, or undefined where a line that stands there cannot be sent back as it is (no
+ * id, a number that is none): sending it otherwise would change or double it.
+ */
+export function amendLines(
+  elements: readonly ExactObject[],
+  changes: readonly LedgerLineChange[],
+): LineAmendment | undefined {
+  const lines = elements.map(readLine);
+  const knownIds = new Set(lines.map((line) => line.ledgerLineId));
+  if (knownIds.has("") || knownIds.size < lines.length) return undefined;
+  const placed = placeChanges(lines, changes);
+  const byId = new Map(placed.map((one) => [one.lineId, one]));
+  let isSame = placed.every(({ lineId }) => lineId !== null);
+  const sent: object[] = [];
+  for (const element of elements) {
+    const one = byId.get(readLine(element).ledgerLineId);
+    const kept = keepLine(element);
+    if (kept === undefined) return undefined;
+    // What stands for an added line is left as it is: only a line that is named by its id is changed.
+    const isChanged = one !== undefined && one.change.ledgerLineId === one.lineId && !standsAs(element, one.written);
+    sent.push(isChanged ? replaceLine(element, one.written) : kept);
+    isSame &&= !isChanged;
+  }
+  const added = placed.filter(({ lineId }) => lineId === null).map(({ written }) => written);
+  return { lines: [...sent, ...added], isSame, placed, knownIds };
+}
+
+/**
+ * The ids of the changed and added lines in the answer, in the order of the changes: by id where the line was there,
+ * else by description and amount among the ids that were not. Undefined where the answer has not all of them.
+ */
+export function amendedLineIds(amendment: LineAmendment, lines: readonly LedgerLine[]): readonly string[] | undefined {
+  const kept = new Set(lines.map((line) => line.ledgerLineId));
+  const free = lines.filter((line) => line.ledgerLineId !== "" && !amendment.knownIds.has(line.ledgerLineId));
+  const ids = amendment.placed.map(({ change, written, lineId }) => {
+    if (lineId !== null) return kept.has(lineId) ? lineId : undefined;
+    const index = free.findIndex((line) => isLineOf(line, change, written));
+    return free.splice(index, index < 0 ? 0 : 1)[0]?.ledgerLineId;
+  });
+  const found = ids.filter((id) => id !== undefined);
+  return found.length === ids.length ? found : undefined;
+}
+
+// Each line of the ledger answers for one change only. A named line that is gone is added, like one without a name.
+function placeChanges(lines: readonly LedgerLine[], changes: readonly LedgerLineChange[]): readonly Placed[] {
+  const standing = new Set(lines.map((line) => line.ledgerLineId));
+  const named = changes.map((change) => change.ledgerLineId).filter((id) => id !== null);
+  assert(new Set(named).size === named.length, "two changes of one line");
+  const free = lines.filter((line) => !named.includes(line.ledgerLineId));
+  return changes.map((change) => {
+    const written = writeLine(change);
+    const { ledgerLineId } = change;
+    if (ledgerLineId !== null && standing.has(ledgerLineId)) return { change, written, lineId: ledgerLineId };
+    const index = free.findIndex((line) => isLineOf(line, change, written));
+    const [found] = free.splice(index, index < 0 ? 0 : 1);
+    return { change, written, lineId: found?.ledgerLineId ?? null };
+  });
+}
+
+function isLineOf(line: LedgerLine, change: LedgerLineChange, written: XeroLine): boolean {
+  return isSameText(line.description, written.Description) && scaledOf(line.amount, 4) === scaledOf(change.amount, 4);
+}
