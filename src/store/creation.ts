@@ -4,11 +4,19 @@
  */
 import type pg from "pg";
 import type { CreationDecision, CreationFacts } from "../domain/creating.ts";
-import { type Decimal, formatDecimal } from "../domain/decimal.ts";
-import type { InvoiceDraft } from "../domain/invoice.ts";
+import { formatDecimal } from "../domain/decimal.ts";
 import { type ChargeRow, chargeListing, type PlanRow, planListing, readCharge, readPlan } from "./catalogue.ts";
 import { type CustomerRow, customerListing, readCustomer } from "./customers.ts";
 import { newId } from "./ids.ts";
+import {
+  decimalText,
+  documentNumber,
+  insertLines,
+  invoiceRecord,
+  invoiceRecordType,
+  lineRecords,
+  lineRecordType,
+} from "./invoice-records.ts";
 import { type OrganisationRow, organisationColumns, readOrganisation } from "./organisations.ts";
 import { isDatabaseError, uniqueViolation } from "./pool.ts";
 
@@ -117,20 +125,14 @@ WITH organisation AS (
 ), invoice AS (
   INSERT INTO invoices (id, organisation_id, customer_id, subscription_id, number, reference, type, status, currency, subtotal,
     total, amount_due, issue_date, due_date, period_index, period_start, period_end, created_at)
-  SELECT r.id, o.id, s.customer_id, s.id, o.number_prefix || lpad((k.first + r.position)::text, greatest(4, length((k.first + r.position)::text)), '0'),
+  SELECT r.id, o.id, s.customer_id, s.id, ${documentNumber("o.number_prefix", "k.first + r.position")},
     r.reference, r.type, 'scheduled', r.currency, r.subtotal, r.subtotal, r.subtotal, r.issue_date, r.due_date, r.period_index,
     r.period_start, r.period_end, s.created_at
-  FROM organisation o, subscription s, counter k, jsonb_to_recordset($7) AS r(id uuid, position int, reference text, type text,
-    currency text, subtotal numeric, issue_date date, due_date date, period_index int, period_start date, period_end date)
+  FROM organisation o, subscription s, counter k, jsonb_to_recordset($7) AS r(${invoiceRecordType})
   ORDER BY r.position
 ), line AS (
-  INSERT INTO invoice_lines (id, organisation_id, invoice_id, position, kind, name, description, units, unit_price, amount,
-    period_start, period_end, charge_id, revenue_account, tax_type)
-  SELECT r.id, o.id, r.invoice_id, r.position, r.kind, r.name, r.description, r.units, r.unit_price, r.amount, r.period_start,
-    r.period_end, r.charge_id, r.revenue_account, r.tax_type
-  FROM organisation o, jsonb_to_recordset($8) AS r(id uuid, invoice_id uuid, position int, kind text, name text, description text,
-    units int, unit_price numeric, amount numeric, period_start date, period_end date, charge_id uuid, revenue_account text,
-    tax_type text)
+  ${insertLines}
+  FROM organisation o, jsonb_to_recordset($8) AS r(${lineRecordType})
 ), operation AS (
   INSERT INTO operations (id, organisation_id, kind, state, subscription_id, invoice_id, awaited_until)
   SELECT r.id, o.id, 'create_invoice', 'ready', s.id, r.invoice_id, $10::timestamptz
@@ -164,7 +166,7 @@ export async function saveCreation(
         JSON.stringify(subscriptionRecord(subscriptionId, decision)),
         JSON.stringify(periodRecords(decision)),
         JSON.stringify(invoices.map(({ invoiceId, position, draft }) => invoiceRecord(invoiceId, position, draft))),
-        JSON.stringify(invoices.flatMap(({ invoiceId, draft }) => lineRecords(invoiceId, draft))),
+        JSON.stringify(invoices.flatMap(({ invoiceId, draft }) => lineRecords(invoiceId, draft.lines))),
         JSON.stringify(
           invoices.map((ids) => ({ id: ids.operationId, invoice_id: ids.invoiceId, position: ids.position })),
         ),
@@ -196,7 +198,7 @@ function subscriptionRecord(id: string, { subscription }: CreationDecision): obj
     units: subscription.units,
     minimum_units: subscription.minimumUnits,
     discount_percent: formatDecimal(subscription.discountPercent),
-    price_override: text(subscription.priceOverride),
+    price_override: decimalText(subscription.priceOverride),
     end_after_cycles: subscription.endAfterCycles,
     label: subscription.label,
     invoice_reference: subscription.invoiceReference,
@@ -213,45 +215,6 @@ function periodRecords({ firstPeriod, renewalPeriod }: CreationDecision): object
       end_date: end,
       billed_units: billedUnits,
     }));
-}
-
-function invoiceRecord(id: string, position: number, draft: InvoiceDraft): object {
-  return {
-    id,
-    position,
-    reference: draft.reference,
-    type: draft.type,
-    currency: draft.currency,
-    subtotal: formatDecimal(draft.subtotal),
-    issue_date: draft.issueDate,
-    due_date: draft.dueDate,
-    period_index: draft.periodIndex,
-    period_start: draft.period?.start ?? null,
-    period_end: draft.period?.end ?? null,
-  };
-}
-
-function lineRecords(invoiceId: string, draft: InvoiceDraft): object[] {
-  return draft.lines.map((line, position) => ({
-    id: newId(),
-    invoice_id: invoiceId,
-    position,
-    kind: line.kind,
-    name: line.name,
-    description: line.description,
-    units: line.units,
-    unit_price: text(line.unitPrice),
-    amount: formatDecimal(line.amount),
-    period_start: line.period?.start ?? null,
-    period_end: line.period?.end ?? null,
-    charge_id: line.chargeId,
-    revenue_account: line.revenueAccount,
-    tax_type: line.taxType,
-  }));
-}
-
-function text(value: Decimal | null): string | null {
-  return value === null ? null : formatDecimal(value);
 }
 
 function textPrice(columns: string): string {

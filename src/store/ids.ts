@@ -17,7 +17,8 @@ export type DerivedKind =
   | "plan"
   | "charge"
   | "operator"
-  | "operator_token";
+  | "operator_token"
+  | "unit_change";
 
 /**
  * The id of what a request with an Idempotency-Key creates: the same for the same key of the same API key, and no other.

@@ -48,6 +48,31 @@ export function createPool(settings: PoolSettings, onError: (error: Error) => vo
   return pool;
 }
 
+/** Runs the work in one transaction on one connection: committed when it returns, rolled back when it throws. */
+export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  // A connection that breaks between two statements tells so by an event that, unheard, would end the process.
+  const onError = (failure: Error) => {
+    broken = failure;
+  };
+  client.on("error", onError);
+  try {
+    await client.query("BEGIN");
+    const result = await work(client);
+    await client.query("COMMIT");
+    return result;
+  } catch (error) {
+    await client.query("ROLLBACK").catch((failure: Error) => {
+      broken ??= failure;
+    });
+    throw error;
+  } finally {
+    client.off("error", onError);
+    client.release(broken);
+  }
+}
+
 /** Whether an error is PostgreSQL's, with this SQLSTATE (and, where given, about this constraint). */
 export function isDatabaseError(error: unknown, code: string, constraint?: string): boolean {
   if (!(error instanceof pg.DatabaseError) || error.code !== code) return false;

@@ -1,0 +1,75 @@
+/**
+ * Changes of invoices that the ledger has, written inside the transaction of the change that asks for them, each with the operation
+ * that tells the ledger of it.
+ */
+import { formatDecimal } from "../domain/decimal.ts";
+import type { InvoiceAmendment } from "../domain/units-change.ts";
+import { decimalText, insertLines, lineRecords, lineRecordType } from "./invoice-records.ts";
+import type { Client } from "./raise-documents.ts";
+
+/** An amendment to write. */
+export interface AmendmentToWrite {
+  readonly operationId: string;
+  readonly subscriptionId: string;
+  readonly amendment: InvoiceAmendment;
+  readonly awaitedUntil: Date | null;
+}
+
+const repriceText = `
+UPDATE invoice_lines l SET units = $3, description = $4, unit_price = $5, amount = $6, amending = true
+WHERE l.organisation_id = $1 AND l.invoice_id = $2 AND l.kind = 'plan'
+  AND (l.units, l.description, l.unit_price, l.amount) IS DISTINCT FROM ($3::int, $4::text, $5::numeric, $6::numeric)`;
+
+const addText = `${insertLines} FROM jsonb_to_recordset($2) AS r(${lineRecordType})`;
+
+const positionText = `SELECT coalesce(max(position), -1) + 1 AS next FROM invoice_lines WHERE organisation_id = $1 AND invoice_id = $2`;
+
+// Total and amount due stay the ledger's until it has the new lines.
+const askText = `
+WITH amended AS (
+  UPDATE invoices i SET subtotal = (SELECT sum(l.amount) FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = i.id)
+  WHERE i.organisation_id = $1 AND i.id = $2 RETURNING i.id
+)
+INSERT INTO operations (id, organisation_id, kind, state, subscription_id, invoice_id, joins, awaited_until)
+SELECT $3, $1, 'amend_invoice', 'ready', $4, amended.id, $5, $6::timestamptz FROM amended`;
+
+/**
+ * Re-prices the plan line where it differs, appends the added lines, and leaves an operation that tells the ledger. False where the
+ * invoice is as it should be already: then there is nothing to tell.
+ */
+export async function amendInvoice(
+  client: Client,
+  organisationId: string,
+  { operationId, subscriptionId, amendment, awaitedUntil }: AmendmentToWrite,
+): Promise<boolean> {
+  const { invoiceId, planLine, added, onlyDraft } = amendment;
+  let isChanged = added.length > 0;
+  if (planLine !== null) {
+    const { units, description, unitPrice, amount } = planLine;
+    const values = [organisationId, invoiceId, units, description, decimalText(unitPrice), formatDecimal(amount)];
+    const { rowCount } = await client.query({ name: "reprice_plan_line", text: repriceText, values });
+    isChanged ||= rowCount === 1;
+  }
+  if (!isChanged) return false;
+  if (added.length > 0) await appendLines(client, organisationId, amendment);
+  await client.query({
+    name: "ask_amendment",
+    text: askText,
+    values: [organisationId, invoiceId, operationId, subscriptionId, onlyDraft, awaitedUntil],
+  });
+  return true;
+}
+
+async function appendLines(
+  client: Client,
+  organisationId: string,
+  { invoiceId, added }: InvoiceAmendment,
+): Promise<void> {
+  const { rows } = await client.query<{ next: number }>({
+    name: "next_line_position",
+    text: positionText,
+    values: [organisationId, invoiceId],
+  });
+  const records = lineRecords(invoiceId, added, { first: rows[0]?.next ?? 0, amending: true });
+  await client.query({ name: "append_lines", text: addText, values: [organisationId, JSON.stringify(records)] });
+}

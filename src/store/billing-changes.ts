@@ -1,0 +1,135 @@
+/**
+ * Changes of subscriptions, one at a time each: the subscription is locked, what is due for it is performed, its state is loaded, a
+ * decision is made of it, and everything that the decision says is written in the same transaction. decisions §4.
+ */
+import type pg from "pg";
+import type { BillingState, PeriodState } from "../domain/billing-state.ts";
+import { type DueDecision, decideDue } from "../domain/due.ts";
+import type { OrganisationSettings } from "../domain/organisation.ts";
+import type { Subscription } from "../domain/subscription.ts";
+import { loadStates, lockSubscriptions } from "./billing-state.ts";
+import { newId } from "./ids.ts";
+import { type OrganisationRow, organisationColumns, readOrganisation } from "./organisations.ts";
+import { inTransaction } from "./pool.ts";
+import { type Client, raiseInvoices } from "./raise-documents.ts";
+
+/**
+ * Runs `change` on the locked subscription's state in one transaction; its refusal rolls back what it wrote, and nothing else: what
+ * was due has been performed before, for itself. Null where the organisation has no such subscription. `now` is the organisation's.
+ * `hasDue`: whether something was performed that the ledger must hear of.
+ */
+export async function changeSubscription<T>(
+  pool: pg.Pool,
+  organisationId: string,
+  subscriptionId: string,
+  now: Date,
+  change: (client: Client, state: BillingState) => Promise<T>,
+): Promise<{ readonly result: T; readonly hasDue: boolean } | null> {
+  let hasDue = false;
+  for (;;) {
+    const step = await inTransaction(pool, async (client) => {
+      const organisation = await holdOrganisation(client, organisationId);
+      await lockSubscriptions(client, organisationId, [subscriptionId]);
+      const [loaded] = await loadStates(client, organisation, [subscriptionId], now);
+      if (loaded === undefined) return { kind: "unknown" } as const;
+      const due = decideDue(loaded.state);
+      if (due === null) return { kind: "changed", result: await change(client, loaded.state) } as const;
+      await writeDue(client, organisationId, [due], now);
+      return { kind: "due", raised: due.invoices.length > 0 } as const;
+    });
+    if (step.kind === "unknown") return null;
+    if (step.kind === "changed") return { result: step.result, hasDue };
+    hasDue ||= step.raised;
+  }
+}
+
+/** The organisation as it is judged, held against a switch of Setup Mode until the transaction ends. */
+export async function holdOrganisation(client: Client, organisationId: string): Promise<OrganisationSettings> {
+  const { rows } = await client.query<OrganisationRow>({
+    name: "hold_organisation",
+    text: `SELECT ${organisationColumns} FROM organisations o WHERE o.id = $1 FOR SHARE`,
+    values: [organisationId],
+  });
+  if (rows[0] === undefined) throw new Error(`organisation ${organisationId} is gone`);
+  return readOrganisation(rows[0]);
+}
+
+/** Writes what was due for subscriptions: their states, new periods, invoices with what was deferred to them. */
+export async function writeDue(
+  client: Client,
+  organisationId: string,
+  dues: readonly DueDecision[],
+  now: Date,
+): Promise<void> {
+  await updateSubscriptions(
+    client,
+    organisationId,
+    dues.map(({ subscription, currentPeriod }) => ({ subscription, currentPeriod })),
+  );
+  const periods = dues.flatMap((due) => due.periods.map((period) => ({ subscriptionId: due.subscription.id, period })));
+  await savePeriods(client, organisationId, periods);
+  const invoices = dues.flatMap(({ subscription, invoices }) =>
+    invoices.map((invoice) => ({ id: newId(), operationId: newId(), subscriptionId: subscription.id, ...invoice })),
+  );
+  await raiseInvoices(client, organisationId, invoices, { createdAt: now, awaitedUntil: null });
+}
+
+const subscriptionsText = `
+UPDATE subscriptions s SET status = r.status, current_period = r.current_period, renewal_date = r.renewal_date, end_date = r.end_date,
+  units = r.units, cancel_at_period_end = r.cancel_at_period_end
+FROM jsonb_to_recordset($2) AS r(id uuid, status text, current_period int, renewal_date date, end_date date, units int,
+  cancel_at_period_end boolean)
+WHERE s.organisation_id = $1 AND s.id = r.id`;
+
+/** Writes the members of subscriptions that change in their life. */
+export async function updateSubscriptions(
+  client: Client,
+  organisationId: string,
+  changes: readonly { readonly subscription: Subscription; readonly currentPeriod: number }[],
+): Promise<void> {
+  const records = changes.map(({ subscription, currentPeriod }) => ({
+    id: subscription.id,
+    status: subscription.status,
+    current_period: currentPeriod,
+    renewal_date: subscription.renewalDate,
+    end_date: subscription.endDate,
+    units: subscription.units,
+    cancel_at_period_end: subscription.cancelAtPeriodEnd,
+  }));
+  await client.query({
+    name: "update_subscriptions",
+    text: subscriptionsText,
+    values: [organisationId, JSON.stringify(records)],
+  });
+}
+
+const periodsText = `
+INSERT INTO periods AS p (organisation_id, subscription_id, index, previous_index, start_date, end_date, billed_units, setup_mode,
+  proration_closed, billed_separately)
+SELECT $1, r.subscription_id, r.index, nullif(r.index, 0) - 1, r.start_date, r.end_date, r.billed_units, r.setup_mode,
+  r.proration_closed, r.billed_separately
+FROM jsonb_to_recordset($2) AS r(subscription_id uuid, index int, start_date date, end_date date, billed_units int,
+  setup_mode boolean, proration_closed boolean, billed_separately boolean)
+ORDER BY r.subscription_id, r.index
+ON CONFLICT (subscription_id, index) DO UPDATE SET billed_units = excluded.billed_units,
+  proration_closed = excluded.proration_closed, billed_separately = excluded.billed_separately`;
+
+/** Writes periods: new ones as they are, of known ones what was billed for them. */
+export async function savePeriods(
+  client: Client,
+  organisationId: string,
+  periods: readonly { readonly subscriptionId: string; readonly period: PeriodState }[],
+): Promise<void> {
+  if (periods.length === 0) return;
+  const records = periods.map(({ subscriptionId, period }) => ({
+    subscription_id: subscriptionId,
+    index: period.index,
+    start_date: period.start,
+    end_date: period.end,
+    billed_units: period.billedUnits,
+    setup_mode: period.setupMode,
+    proration_closed: period.prorationClosed,
+    billed_separately: period.billedSeparately,
+  }));
+  await client.query({ name: "save_periods", text: periodsText, values: [organisationId, JSON.stringify(records)] });
+}

@@ -1,0 +1,170 @@
+/** Loads what a subscription's rules look at: the subscription, its periods, live invoices, deferred lines, and what runs. */
+import type {
+  BillingState,
+  DeferredLine,
+  PeriodState,
+  RaisedInvoice,
+  RunningOperation,
+} from "../domain/billing-state.ts";
+import { civilDate, todayIn } from "../domain/civil-date.ts";
+import { parseDecimal } from "../domain/decimal.ts";
+import type { DocumentStatus, InvoiceType } from "../domain/invoice.ts";
+import type { OrganisationSettings } from "../domain/organisation.ts";
+import { statementName } from "./page.ts";
+import type { Client } from "./raise-documents.ts";
+import { type SubscriptionRow, subscriptionListing } from "./subscriptions.ts";
+
+interface PeriodRow {
+  index: number;
+  start_date: string;
+  end_date: string;
+  billed_units: number | null;
+  setup_mode: boolean;
+  proration_closed: boolean;
+  billed_separately: boolean;
+}
+
+interface RaisedRow {
+  id: string;
+  number: string;
+  type: InvoiceType;
+  period_index: number;
+  status: DocumentStatus;
+  total: string;
+  amount_due: string;
+  in_ledger: boolean;
+}
+
+interface DeferredRow {
+  id: string;
+  name: string;
+  description: string;
+  amount: string;
+  period_start: string;
+  period_end: string;
+  from_units: number;
+  to_units: number;
+  days_remaining: number;
+  days_in_period: number;
+}
+
+interface StateRow extends SubscriptionRow {
+  current_period: number;
+  periods: PeriodRow[] | null;
+  raised: RaisedRow[] | null;
+  deferred: DeferredRow[] | null;
+  running: { id: string; kind: string; number: string | null } | null;
+}
+
+// Amounts as text: a number of JSON would become a float. Removed invoices bill nothing.
+const stateText = `SELECT ${subscriptionListing.columns}, t.current_period,
+    (SELECT json_agg(p) FROM (SELECT p.index, p.start_date, p.end_date, p.billed_units, p.setup_mode, p.proration_closed, p.billed_separately
+      FROM periods p WHERE p.organisation_id = $1 AND p.subscription_id = t.id AND p.index BETWEEN t.current_period AND t.current_period + 1
+      ORDER BY p.index) p) AS periods,
+    (SELECT json_agg(i) FROM (SELECT i.id, i.number, i.type, i.period_index, i.status, i.total::text, i.amount_due::text,
+        i.ledger_invoice_id IS NOT NULL AS in_ledger
+      FROM invoices i WHERE i.organisation_id = $1 AND i.subscription_id = t.id AND i.period_index >= t.current_period
+        AND i.status NOT IN ('voided', 'deleted') ORDER BY i.seq DESC) i) AS raised,
+    (SELECT json_agg(d) FROM (SELECT d.id, d.name, d.description, d.amount::text, d.period_start, d.period_end, d.from_units, d.to_units,
+        d.days_remaining, d.days_in_period
+      FROM deferred_lines d WHERE d.organisation_id = $1 AND d.subscription_id = t.id AND d.invoice_id IS NULL ORDER BY d.seq) d) AS deferred,
+    (SELECT row_to_json(r) FROM (SELECT o.id, o.kind, i.number FROM operations o
+      LEFT JOIN invoices i ON i.organisation_id = $1 AND i.id = o.invoice_id
+      WHERE o.organisation_id = $1 AND o.subscription_id = t.id AND o.kind = 'amend_invoice'
+        AND o.state IN ('ready', 'sending', 'uncertain') LIMIT 1) r) AS running
+  FROM ${subscriptionListing.from} WHERE t.organisation_id = $1 AND t.id = ANY ($2::uuid[]) ORDER BY t.seq`;
+
+/** A subscription's state, and the index of its current period. */
+export interface LoadedState {
+  readonly state: BillingState;
+  readonly currentPeriod: number;
+}
+
+/**
+ * Locks subscriptions for a change, in the order of their ids, so that two changes never wait for each other. What is loaded after
+ * it is as the last change left it.
+ */
+export async function lockSubscriptions(client: Client, organisationId: string, ids: readonly string[]): Promise<void> {
+  await client.query({
+    name: "lock_subscriptions",
+    text: "SELECT id FROM subscriptions WHERE organisation_id = $1 AND id = ANY ($2::uuid[]) ORDER BY id FOR NO KEY UPDATE",
+    values: [organisationId, ids],
+  });
+}
+
+/** The states of these subscriptions, oldest first; unknown ids are left out. `now` is the organisation's. */
+export async function loadStates(
+  client: Client,
+  organisation: OrganisationSettings,
+  ids: readonly string[],
+  now: Date,
+): Promise<readonly LoadedState[]> {
+  const { rows } = await client.query<StateRow>({
+    name: statementName(stateText),
+    text: stateText,
+    values: [organisation.id, ids],
+  });
+  return rows.map((row) => {
+    const { subscription, plan } = subscriptionListing.read(row);
+    const periods = (row.periods ?? []).map(readPeriod);
+    const period = periods.find(({ index }) => index === row.current_period);
+    if (period === undefined) throw new Error(`subscription ${row.id} has no current period`);
+    return {
+      currentPeriod: row.current_period,
+      state: {
+        organisation,
+        subscription,
+        plan,
+        period,
+        nextPeriod: periods.find(({ index }) => index === row.current_period + 1) ?? null,
+        invoices: (row.raised ?? []).map(readRaised),
+        deferred: (row.deferred ?? []).map(readDeferred),
+        running: row.running === null ? null : readRunning(row.running),
+        today: todayIn(subscription.timezone, now),
+      },
+    };
+  });
+}
+
+function readPeriod(row: PeriodRow): PeriodState {
+  return {
+    index: row.index,
+    start: civilDate(row.start_date),
+    end: civilDate(row.end_date),
+    billedUnits: row.billed_units,
+    setupMode: row.setup_mode,
+    prorationClosed: row.proration_closed,
+    billedSeparately: row.billed_separately,
+  };
+}
+
+function readRaised(row: RaisedRow): RaisedInvoice {
+  return {
+    id: row.id,
+    number: row.number,
+    type: row.type,
+    periodIndex: row.period_index,
+    status: row.status,
+    total: parseDecimal(row.total),
+    amountDue: parseDecimal(row.amount_due),
+    inLedger: row.in_ledger,
+  };
+}
+
+function readDeferred(row: DeferredRow): DeferredLine {
+  return {
+    id: row.id,
+    name: row.name,
+    description: row.description,
+    amount: parseDecimal(row.amount),
+    period: { start: civilDate(row.period_start), end: civilDate(row.period_end) },
+    fromUnits: row.from_units,
+    toUnits: row.to_units,
+    daysRemaining: row.days_remaining,
+    daysInPeriod: row.days_in_period,
+  };
+}
+
+function readRunning({ id, number }: { id: string; number: string | null }): RunningOperation {
+  return { id, description: `invoice ${number ?? ""} is being amended in the ledger` };
+}

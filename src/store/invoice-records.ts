@@ -1,0 +1,80 @@
+/** Invoices and their lines as JSON records, and the SQL that reads those: how every statement that raises invoices is told of them. */
+import { type Decimal, formatDecimal } from "../domain/decimal.ts";
+import type { InvoiceDraft, InvoiceLineDraft } from "../domain/invoice.ts";
+import { newId } from "./ids.ts";
+
+/** The columns of an `invoiceRecord`, as jsonb_to_recordset wants them. */
+export const invoiceRecordType = `id uuid, position int, reference text, type text, currency text, subtotal numeric, issue_date date,
+    due_date date, period_index int, period_start date, period_end date`;
+
+/** The columns of a `lineRecord`. */
+export const lineRecordType = `id uuid, invoice_id uuid, position int, kind text, name text, description text, units int,
+    unit_price numeric, amount numeric, period_start date, period_end date, from_units int, to_units int, days_remaining int,
+    days_in_period int, charge_id uuid, revenue_account text, tax_type text, amending boolean`;
+
+/** Inserts lines from records `r`: everything between INSERT and FROM. `$1` is the organisation. */
+export const insertLines = `INSERT INTO invoice_lines (id, organisation_id, invoice_id, position, kind, name, description, units,
+    unit_price, amount, period_start, period_end, from_units, to_units, days_remaining, days_in_period, charge_id,
+    revenue_account, tax_type, amending)
+  SELECT r.id, $1, r.invoice_id, r.position, r.kind, r.name, r.description, r.units, r.unit_price, r.amount, r.period_start,
+    r.period_end, r.from_units, r.to_units, r.days_remaining, r.days_in_period, r.charge_id, r.revenue_account, r.tax_type,
+    r.amending`;
+
+/** A document's number: prefix, then four digits at least. decisions §6. Both arguments are SQL. */
+export function documentNumber(prefix: string, counted: string): string {
+  return `${prefix} || lpad((${counted})::text, greatest(4, length((${counted})::text)), '0')`;
+}
+
+/** An invoice to be inserted; its number is counted from its position. */
+export function invoiceRecord(id: string, position: number, draft: InvoiceDraft): object {
+  return {
+    id,
+    position,
+    reference: draft.reference,
+    type: draft.type,
+    currency: draft.currency,
+    subtotal: formatDecimal(draft.subtotal),
+    issue_date: draft.issueDate,
+    due_date: draft.dueDate,
+    period_index: draft.periodIndex,
+    period_start: draft.period?.start ?? null,
+    period_end: draft.period?.end ?? null,
+  };
+}
+
+/**
+ * The lines of an invoice to be inserted, under new ids, in order. Those of an invoice that the ledger has already are `amending`,
+ * in positions from `first` on.
+ */
+export function lineRecords(
+  invoiceId: string,
+  lines: readonly InvoiceLineDraft[],
+  { first, amending }: { readonly first: number; readonly amending: boolean } = { first: 0, amending: false },
+): object[] {
+  return lines.map((line, index) => ({
+    id: newId(),
+    invoice_id: invoiceId,
+    position: first + index,
+    kind: line.kind,
+    name: line.name,
+    description: line.description,
+    units: line.units,
+    unit_price: decimalText(line.unitPrice),
+    amount: formatDecimal(line.amount),
+    period_start: line.period?.start ?? null,
+    period_end: line.period?.end ?? null,
+    from_units: line.proration?.fromUnits ?? null,
+    to_units: line.proration?.toUnits ?? null,
+    days_remaining: line.proration?.daysRemaining ?? null,
+    days_in_period: line.proration?.daysInPeriod ?? null,
+    charge_id: line.chargeId,
+    revenue_account: line.revenueAccount,
+    tax_type: line.taxType,
+    amending,
+  }));
+}
+
+/** Decimal text, or null. */
+export function decimalText(value: Decimal | null): string | null {
+  return value === null ? null : formatDecimal(value);
+}

@@ -1,0 +1,182 @@
+/**
+ * Documents of subscriptions, written inside the transaction of the change that raises them: each under a number reserved in the
+ * same statement and with the operation that tells the ledger of it. Set-based: one subscription or a chunk of them cost alike.
+ */
+import type pg from "pg";
+import type { CreditNoteDraft } from "../domain/credit-note.ts";
+import { formatDecimal } from "../domain/decimal.ts";
+import type { InvoiceDraft } from "../domain/invoice.ts";
+import { newId } from "./ids.ts";
+import {
+  documentNumber,
+  insertLines,
+  invoiceRecord,
+  invoiceRecordType,
+  lineRecords,
+  lineRecordType,
+} from "./invoice-records.ts";
+
+/** A connection inside a transaction. */
+export type Client = Pick<pg.PoolClient, "query">;
+
+/** An invoice to raise: its ids, the subscription that it is of, and the deferred lines that it bills. */
+export interface InvoiceToRaise {
+  readonly id: string;
+  readonly operationId: string;
+  readonly subscriptionId: string;
+  readonly draft: InvoiceDraft;
+  readonly deferredIds: readonly string[];
+}
+
+/** A credit note to raise. */
+export interface CreditNoteToRaise {
+  readonly id: string;
+  readonly operationId: string;
+  readonly subscriptionId: string;
+  readonly draft: CreditNoteDraft;
+}
+
+/** `createdAt` is the organisation's now; until `awaitedUntil` a caller waits for the ledger (null: none does). */
+export interface Raising {
+  readonly createdAt: Date;
+  readonly awaitedUntil: Date | null;
+}
+
+// Counters are made by their first use; an organisation has none before its first document.
+const takeNumbers = `
+counter AS (
+  INSERT INTO document_counters AS d (organisation_id, kind, next) VALUES ($1, $2, 1 + $3)
+  ON CONFLICT (organisation_id, kind) DO UPDATE SET next = d.next + $3 RETURNING d.next - $3 AS first
+)`;
+
+const invoicesText = `
+WITH ${takeNumbers}, invoice AS (
+  INSERT INTO invoices (id, organisation_id, customer_id, subscription_id, number, reference, type, status, currency, subtotal,
+    total, amount_due, issue_date, due_date, period_index, period_start, period_end, created_at)
+  SELECT r.id, $1, s.customer_id, s.id, ${documentNumber("o.number_prefix", "k.first + r.position")}, r.reference, r.type,
+    'scheduled', r.currency, r.subtotal, r.subtotal, r.subtotal, r.issue_date, r.due_date, r.period_index, r.period_start,
+    r.period_end, $6
+  FROM jsonb_to_recordset($4) AS r(${invoiceRecordType}, subscription_id uuid, operation_id uuid)
+    JOIN subscriptions s ON s.organisation_id = $1 AND s.id = r.subscription_id JOIN organisations o ON o.id = $1, counter k
+  ORDER BY r.position
+  RETURNING id
+), line AS (
+  ${insertLines} FROM jsonb_to_recordset($5) AS r(${lineRecordType})
+), operation AS (
+  INSERT INTO operations (id, organisation_id, kind, state, subscription_id, invoice_id, awaited_until)
+  SELECT r.operation_id, $1, 'create_invoice', 'ready', r.subscription_id, r.id, $7::timestamptz
+  FROM jsonb_to_recordset($4) AS r(id uuid, position int, subscription_id uuid, operation_id uuid) ORDER BY r.position
+), billed AS (
+  UPDATE deferred_lines d SET invoice_id = r.invoice_id
+  FROM jsonb_to_recordset($8) AS r(id uuid, invoice_id uuid)
+  WHERE d.organisation_id = $1 AND d.id = r.id AND d.invoice_id IS NULL RETURNING d.id
+)
+SELECT (SELECT count(*) FROM invoice)::int AS raised, (SELECT count(*) FROM billed)::int AS billed`;
+
+/** Raises invoices, in the order given. Deferred lines that somebody else has billed meanwhile end the transaction. */
+export async function raiseInvoices(
+  client: Client,
+  organisationId: string,
+  invoices: readonly InvoiceToRaise[],
+  { createdAt, awaitedUntil }: Raising,
+): Promise<void> {
+  if (invoices.length === 0) return;
+  const deferred = invoices.flatMap(({ id, deferredIds }) =>
+    deferredIds.map((deferredId) => ({ id: deferredId, invoice_id: id })),
+  );
+  const { rows } = await client.query<{ raised: number; billed: number }>({
+    name: "raise_invoices",
+    text: invoicesText,
+    values: [
+      organisationId,
+      "invoice",
+      invoices.length,
+      JSON.stringify(
+        invoices.map(({ id, draft, subscriptionId, operationId }, position) => ({
+          ...invoiceRecord(id, position, draft),
+          subscription_id: subscriptionId,
+          operation_id: operationId,
+        })),
+      ),
+      JSON.stringify(invoices.flatMap(({ id, draft }) => lineRecords(id, draft.lines))),
+      createdAt,
+      awaitedUntil,
+      JSON.stringify(deferred),
+    ],
+  });
+  if (rows[0]?.raised !== invoices.length || rows[0].billed !== deferred.length) {
+    throw new Error("an invoice's subscription or deferred line is not as it was loaded");
+  }
+}
+
+// A prefix of an organisation's own goes into the numbers of its credit notes too: INV-NZ- gives CN-NZ-.
+const creditNotePrefix = "'CN-' || regexp_replace(o.number_prefix, '^INV-', '')";
+
+// Its number in the sequence of the invoices tells which of these are later than it.
+const creditNotesText = `
+WITH ${takeNumbers}, note AS (
+  INSERT INTO credit_notes (id, organisation_id, customer_id, subscription_id, number, reference, status, currency, credit_note_date,
+    subtotal, total, remaining_credit, created_at)
+  SELECT r.id, $1, s.customer_id, s.id, ${documentNumber(creditNotePrefix, "k.first + r.position")}, r.reference, 'scheduled',
+    r.currency, r.issue_date::timestamp AT TIME ZONE 'UTC', r.subtotal, r.subtotal, r.subtotal, $6
+  FROM jsonb_to_recordset($4) AS r(id uuid, position int, subscription_id uuid, reference text, currency text, issue_date date,
+      subtotal numeric)
+    JOIN subscriptions s ON s.organisation_id = $1 AND s.id = r.subscription_id JOIN organisations o ON o.id = $1, counter k
+  ORDER BY r.position
+), line AS (
+  INSERT INTO credit_note_lines (id, organisation_id, credit_note_id, position, name, description, amount, effective_date,
+    revenue_account, tax_type)
+  SELECT r.id, $1, r.credit_note_id, r.position, r.name, r.description, r.amount,
+    r.effective_date::timestamp AT TIME ZONE 'UTC', r.revenue_account, r.tax_type
+  FROM jsonb_to_recordset($5) AS r(id uuid, credit_note_id uuid, position int, name text, description text, amount numeric,
+    effective_date date, revenue_account text, tax_type text)
+)
+INSERT INTO operations (id, organisation_id, kind, state, subscription_id, credit_note_id, awaited_until)
+SELECT r.operation_id, $1, 'create_credit_note', 'ready', r.subscription_id, r.id, $7::timestamptz
+FROM jsonb_to_recordset($4) AS r(id uuid, position int, subscription_id uuid, operation_id uuid) ORDER BY r.position`;
+
+/** Raises credit notes. Their credit is held until an invoice that is raised after them takes it. Spec: Change units, rule 5. */
+export async function raiseCreditNotes(
+  client: Client,
+  organisationId: string,
+  notes: readonly CreditNoteToRaise[],
+  { createdAt, awaitedUntil }: Raising,
+): Promise<void> {
+  if (notes.length === 0) return;
+  const records = notes.map(({ id, operationId, subscriptionId, draft }, position) => ({
+    id,
+    position,
+    operation_id: operationId,
+    subscription_id: subscriptionId,
+    reference: draft.reference,
+    currency: draft.currency,
+    issue_date: draft.issueDate,
+    subtotal: formatDecimal(draft.subtotal),
+  }));
+  const lines = notes.flatMap(({ id, draft }) =>
+    draft.lines.map((line, position) => ({
+      id: newId(),
+      credit_note_id: id,
+      position,
+      name: line.name,
+      description: line.description,
+      amount: formatDecimal(line.amount),
+      effective_date: line.effectiveDate,
+      revenue_account: line.revenueAccount,
+      tax_type: line.taxType,
+    })),
+  );
+  await client.query({
+    name: "raise_credit_notes",
+    text: creditNotesText,
+    values: [
+      organisationId,
+      "credit_note",
+      notes.length,
+      JSON.stringify(records),
+      JSON.stringify(lines),
+      createdAt,
+      awaitedUntil,
+    ],
+  });
+}

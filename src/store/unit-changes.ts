@@ -1,0 +1,242 @@
+/** Changes of units as rows: what was decided is written with everything that it raises, and found again by a repeat of its request. */
+import type pg from "pg";
+import type { BillingState } from "../domain/billing-state.ts";
+import { formatDecimal } from "../domain/decimal.ts";
+import type { ProratedCharge } from "../domain/invoice-draft.ts";
+import type { InvoiceAmendment, UnitsDecision } from "../domain/units-change.ts";
+import { amendInvoice } from "./amend-documents.ts";
+import { changeSubscription, savePeriods, updateSubscriptions } from "./billing-changes.ts";
+import { newId } from "./ids.ts";
+import { type Client, raiseCreditNotes, raiseInvoices } from "./raise-documents.ts";
+
+/** A change of units to be made. `requestId` is derived from the idempotency key, null without one. */
+export interface UnitsChangeToMake {
+  readonly subscriptionId: string;
+  readonly requestId: string | null;
+  readonly requestHash: Uint8Array;
+  readonly now: Date;
+  readonly awaitedUntil: Date;
+  readonly operations: UnitsOperations;
+}
+
+/** The ids of the operations that a change may leave, made before so that they can be watched. */
+export interface UnitsOperations {
+  readonly invoice: string;
+  readonly amendment: string;
+  readonly creditNote: string;
+}
+
+/** A change that was made, and what it raised; null where it raised none. */
+export interface MadeUnitsChange {
+  readonly id: string;
+  readonly subscriptionId: string;
+  readonly units: number;
+  readonly invoiceId: string | null;
+  readonly renewalInvoiceId: string | null;
+  readonly creditNoteId: string | null;
+  readonly deferred: boolean;
+  readonly operationIds: readonly string[];
+}
+
+/**
+ * What came of it. `made`: now, or by an earlier try of the same request (`isRepeat`); `conflict`: the key belongs to another
+ * request; `unknown`: the organisation has no such subscription.
+ */
+export type UnitsChangeOutcome =
+  | { readonly kind: "made"; readonly change: MadeUnitsChange; readonly isRepeat: boolean; readonly hasDue: boolean }
+  | { readonly kind: "conflict" }
+  | { readonly kind: "unknown" };
+
+interface ChangeRow {
+  id: string;
+  subscription_id: string;
+  to_units: number;
+  invoice_id: string | null;
+  renewal_invoice_id: string | null;
+  credit_note_id: string | null;
+  deferred: boolean;
+  operation_ids: string[];
+  request_hash: Buffer;
+}
+
+const columns = `id, subscription_id, to_units, invoice_id, renewal_invoice_id, credit_note_id, deferred, operation_ids, request_hash`;
+
+/** Makes the change that `decide` decides; what it refuses leaves everything as it was. Spec: Change units; Idempotency. */
+export async function makeUnitsChange(
+  pool: pg.Pool,
+  organisationId: string,
+  asked: UnitsChangeToMake,
+  decide: (state: BillingState) => UnitsDecision,
+): Promise<UnitsChangeOutcome> {
+  const { subscriptionId, now } = asked;
+  const changed = await changeSubscription(pool, organisationId, subscriptionId, now, async (client, state) => {
+    const earlier = await findRepeated(client, organisationId, asked.requestId);
+    if (earlier !== null) return { change: readChange(earlier), requestHash: earlier.request_hash };
+    return { change: await saveChange(client, state, asked, decide(state)), requestHash: null };
+  });
+  if (changed === null) return { kind: "unknown" };
+  const { change, requestHash } = changed.result;
+  if (requestHash !== null && !requestHash.equals(asked.requestHash)) return { kind: "conflict" };
+  return { kind: "made", change, isRepeat: requestHash !== null, hasDue: changed.hasDue };
+}
+
+/** The change with this id; it exists. */
+export async function getUnitsChange(pool: pg.Pool, organisationId: string, id: string): Promise<MadeUnitsChange> {
+  const { rows } = await pool.query<ChangeRow>({
+    name: "get_unit_change",
+    text: `SELECT ${columns} FROM unit_changes WHERE organisation_id = $1 AND id = $2`,
+    values: [organisationId, id],
+  });
+  if (rows[0] === undefined) throw new Error(`change of units ${id} is gone`);
+  return readChange(rows[0]);
+}
+
+/** An idempotency key lives 24 hours; after them it stands for another request. Spec: Idempotency. */
+async function findRepeated(
+  client: Client,
+  organisationId: string,
+  requestId: string | null,
+): Promise<ChangeRow | null> {
+  if (requestId === null) return null;
+  const { rows } = await client.query<ChangeRow>({
+    name: "find_unit_change",
+    text: `SELECT ${columns} FROM unit_changes
+      WHERE organisation_id = $1 AND request_id = $2 AND created_at > now() - interval '24 hours' ORDER BY seq DESC LIMIT 1`,
+    values: [organisationId, requestId],
+  });
+  return rows[0] ?? null;
+}
+
+async function saveChange(
+  client: Client,
+  { organisation, subscription, period }: BillingState,
+  asked: UnitsChangeToMake,
+  decision: UnitsDecision,
+): Promise<MadeUnitsChange> {
+  const { id: organisationId } = organisation;
+  const { subscriptionId, operations, awaitedUntil } = asked;
+  const raising = { createdAt: asked.now, awaitedUntil };
+  const changed = { ...subscription, units: decision.units };
+  await updateSubscriptions(client, organisationId, [{ subscription: changed, currentPeriod: period.index }]);
+  await savePeriods(
+    client,
+    organisationId,
+    decision.periods.map((one) => ({ subscriptionId, period: one })),
+  );
+  const operationIds: string[] = [];
+  const amend = async (amendment: InvoiceAmendment | null): Promise<string | null> => {
+    if (amendment === null) return null;
+    const toWrite = { operationId: operations.amendment, subscriptionId, amendment, awaitedUntil };
+    if (await amendInvoice(client, organisationId, toWrite)) operationIds.push(operations.amendment);
+    return amendment.invoiceId;
+  };
+  const joinedId = await amend(decision.joined);
+  const renewalInvoiceId = await amend(decision.amended);
+  const invoiceId = decision.invoice === null ? joinedId : newId();
+  if (decision.invoice !== null && invoiceId !== null) {
+    const invoice = {
+      id: invoiceId,
+      operationId: operations.invoice,
+      subscriptionId,
+      draft: decision.invoice,
+      deferredIds: [],
+    };
+    await raiseInvoices(client, organisationId, [invoice], raising);
+    operationIds.push(operations.invoice);
+  }
+  // After the invoice: credit goes to invoices that are raised later than it.
+  const creditNoteId = decision.creditNote === null ? null : newId();
+  if (decision.creditNote !== null && creditNoteId !== null) {
+    const note = { id: creditNoteId, operationId: operations.creditNote, subscriptionId, draft: decision.creditNote };
+    await raiseCreditNotes(client, organisationId, [note], raising);
+    operationIds.push(operations.creditNote);
+  }
+  if (decision.deferred !== null) {
+    await deferLine(client, organisationId, subscriptionId, period.index, decision.deferred);
+  }
+  const made: MadeUnitsChange = {
+    id: newId(),
+    subscriptionId,
+    units: decision.units,
+    invoiceId,
+    renewalInvoiceId,
+    creditNoteId,
+    deferred: decision.deferred !== null,
+    operationIds,
+  };
+  await insertChange(client, organisationId, subscription.units, made, asked);
+  return made;
+}
+
+async function deferLine(
+  client: Client,
+  organisationId: string,
+  subscriptionId: string,
+  periodIndex: number,
+  line: ProratedCharge,
+): Promise<void> {
+  await client.query({
+    name: "defer_line",
+    text: `INSERT INTO deferred_lines (id, organisation_id, subscription_id, period_index, name, description, amount, period_start,
+        period_end, from_units, to_units, days_remaining, days_in_period)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+    values: [
+      newId(),
+      organisationId,
+      subscriptionId,
+      periodIndex,
+      line.name,
+      line.description,
+      formatDecimal(line.amount),
+      line.period.start,
+      line.period.end,
+      line.fromUnits,
+      line.toUnits,
+      line.daysRemaining,
+      line.daysInPeriod,
+    ],
+  });
+}
+
+// Its time is the database's, also in a sandbox: an idempotency key's 24 hours are real ones.
+async function insertChange(
+  client: Client,
+  organisationId: string,
+  fromUnits: number,
+  change: MadeUnitsChange,
+  { requestId, requestHash }: UnitsChangeToMake,
+): Promise<void> {
+  await client.query({
+    name: "insert_unit_change",
+    text: `INSERT INTO unit_changes (id, organisation_id, request_id, subscription_id, from_units, to_units, invoice_id,
+        renewal_invoice_id, credit_note_id, deferred, operation_ids, request_hash)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+    values: [
+      change.id,
+      organisationId,
+      requestId,
+      change.subscriptionId,
+      fromUnits,
+      change.units,
+      change.invoiceId,
+      change.renewalInvoiceId,
+      change.creditNoteId,
+      change.deferred,
+      change.operationIds,
+      requestHash,
+    ],
+  });
+}
+
+function readChange(row: ChangeRow): MadeUnitsChange {
+  return {
+    id: row.id,
+    subscriptionId: row.subscription_id,
+    units: row.to_units,
+    invoiceId: row.invoice_id,
+    renewalInvoiceId: row.renewal_invoice_id,
+    creditNoteId: row.credit_note_id,
+    deferred: row.deferred,
+    operationIds: row.operation_ids,
+  };
+}
