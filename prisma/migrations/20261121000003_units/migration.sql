@@ -50,6 +50,7 @@ CREATE TABLE "unit_changes" (
     "id" UUID NOT NULL,
     "organisation_id" UUID NOT NULL,
     "seq" BIGSERIAL NOT NULL,
+    "request_id" UUID,
     "subscription_id" UUID NOT NULL,
     "from_units" INTEGER NOT NULL,
     "to_units" INTEGER NOT NULL,
@@ -66,6 +67,9 @@ CREATE TABLE "unit_changes" (
 
 -- CreateIndex
 CREATE INDEX "unit_changes_organisation_id_subscription_id_seq_idx" ON "unit_changes"("organisation_id", "subscription_id", "seq");
+
+-- CreateIndex
+CREATE INDEX "unit_changes_organisation_id_request_id_idx" ON "unit_changes"("organisation_id", "request_id");
 
 -- AddForeignKey
 ALTER TABLE "operations" ADD CONSTRAINT "operations_organisation_id_credit_note_id_fkey" FOREIGN KEY ("organisation_id", "credit_note_id") REFERENCES "credit_notes"("organisation_id", "id") ON DELETE RESTRICT ON UPDATE CASCADE;
