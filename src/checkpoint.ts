@@ -1,27 +1,48 @@
 /**
  * The points between two steps at which a process may die, by name. Set BILLING_CRASH_AT to one of them and the process kills
- * itself there, once it comes by: the fault tests run creation through all of them. Without the setting nothing happens.
+ * itself there, once it comes by: the fault tests run every operation through all of its own. Without the setting nothing happens.
  */
 
+/** Those that every request passes in the API, before and after its operation. */
+const requestCheckpoints = ["admitted", "key_begun", "key_completed"] as const;
+
+/** The worker's, when it settles new documents. */
+const settlementCheckpoints = ["settlement_taken", "settlement_answered", "settlement_saved"] as const;
+
 /**
- * Every point, in the order in which a creation passes them; the `settlement` ones are the worker's. A customer's creation
- * loads no facts, so it passes all but `creation_loaded`.
+ * Those of a creation. A customer's creation loads no facts, so it passes all but `creation_loaded`.
  */
-export const checkpoints = [
-  "admitted",
-  "key_begun",
+export const creationCheckpoints = [
+  ...requestCheckpoints,
   "creation_loaded",
   "creation_saved",
   "ledger_woken",
   "creation_settled",
-  "key_completed",
-  "settlement_taken",
-  "settlement_answered",
-  "settlement_saved",
+  ...settlementCheckpoints,
 ] as const;
 
-/** One of `checkpoints`. */
-export type Checkpoint = (typeof checkpoints)[number];
+/** The worker's, when it changes an invoice that the ledger has. */
+export const amendmentCheckpoints = ["amendment_taken", "amendment_answered", "amendment_saved"] as const;
+
+/** The worker's, when it applies held credit. */
+export const allocationCheckpoints = ["allocation_taken", "allocation_answered", "allocation_saved"] as const;
+
+/** Those of a change of units; which of the worker's it passes depends on what it raises. */
+export const unitsCheckpoints = [
+  ...requestCheckpoints,
+  "units_loaded",
+  "units_saved",
+  "ledger_woken",
+  "units_settled",
+  ...settlementCheckpoints,
+  ...amendmentCheckpoints,
+] as const;
+
+/** One of them. */
+export type Checkpoint =
+  | (typeof creationCheckpoints)[number]
+  | (typeof unitsCheckpoints)[number]
+  | (typeof allocationCheckpoints)[number];
 
 const crashAt = process.env.BILLING_CRASH_AT;
 

@@ -1,6 +1,6 @@
 /**
  * What holds for every message whatever its rules: no text has a NUL or a lone surrogate (PostgreSQL refuses the one, drivers
- * replace the other silently), and nothing unknown was sent. Compiled once for each message. decisions §1, step 6 and "Text".
+ * replace the other silently), nothing unknown was sent, and no member stands without the one that it belongs to. Compiled once for each message. decisions §1, step 6 and "Text".
  */
 import { type DescField, type DescMessage, getOption, ScalarType } from "@bufbuild/protobuf";
 import { Refusal } from "../domain/refusal.ts";
@@ -42,6 +42,8 @@ function compileMessage(
   for (const field of message.fields) {
     const checkValue = compileField(field, formats, known);
     if (checkValue !== null) checks.push(checkMember(field, checkValue));
+    const { onlyWith } = getOption(field, fieldOption);
+    if (onlyWith !== "") checks.push(checkOnlyWith(message, field, onlyWith));
   }
   return check;
 }
@@ -51,6 +53,18 @@ function checkMember(field: DescField, check: CheckValue): CheckMessage {
   return (message, path) => {
     const value = oneof === undefined ? message[localName] : chosen(message[oneof.localName], localName);
     if (value !== undefined) check(value, path === "" ? name : `${path}.${name}`);
+  };
+}
+
+/** A member that says how another one is meant: without that one it is a fault of the request. decisions §2. */
+function checkOnlyWith(message: DescMessage, { localName, name }: DescField, onlyWith: string): CheckMessage {
+  const needed = message.fields.find((field) => field.name === onlyWith);
+  if (needed?.scalar !== ScalarType.BOOL)
+    throw new Error(`${message}: ${name} stands only with ${onlyWith}, which is no boolean`);
+  return (value, path) => {
+    if (value[localName] === undefined || value[needed.localName] === true) return;
+    const param = path === "" ? name : `${path}.${name}`;
+    throw new Refusal("invalid_parameter", `${param} is allowed only where ${onlyWith} is true`, param);
   };
 }
 

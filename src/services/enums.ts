@@ -8,12 +8,16 @@ import type {
 } from "../domain/invoice.ts";
 import type { CatalogueStatus as CatalogueStatusWord, PlanType as PlanTypeWord } from "../domain/plan.ts";
 import type { SubscriptionStatus as SubscriptionStatusWord } from "../domain/subscription.ts";
+import type {
+  ChangeDocument as ChangeDocumentWord,
+  ProrationBehaviour as ProrationBehaviourWord,
+} from "../domain/units-change.ts";
 import { PlanType } from "../gen/proto/billing/v1/catalogue_pb.ts";
 import { CatalogueStatus, DocumentStatus, LedgerSyncStatus } from "../gen/proto/billing/v1/common_pb.ts";
 import { AllocationState, AllocationStatus } from "../gen/proto/billing/v1/credit_notes_pb.ts";
 import { CustomerStatus } from "../gen/proto/billing/v1/customers_pb.ts";
 import { InvoiceLineKind, InvoiceType } from "../gen/proto/billing/v1/invoices_pb.ts";
-import { SubscriptionStatus } from "../gen/proto/billing/v1/subscriptions_pb.ts";
+import { ChangeDocument, ProrationBehaviour, SubscriptionStatus } from "../gen/proto/billing/v1/subscriptions_pb.ts";
 
 /** Customer statuses. */
 export const customerStatuses = {
@@ -93,6 +97,18 @@ export const allocationStates = {
   active: AllocationState.ACTIVE,
   removed: AllocationState.REMOVED,
 } as const;
+
+/** When a prorated charge is billed. */
+export const prorationBehaviours = {
+  charge_immediately: ProrationBehaviour.CHARGE_IMMEDIATELY,
+  charge_on_renewal: ProrationBehaviour.CHARGE_ON_RENEWAL,
+} as const satisfies Record<ProrationBehaviourWord, ProrationBehaviour>;
+
+/** How a change inside the invoice window is billed. */
+export const changeDocuments = {
+  amend: ChangeDocument.AMEND,
+  separate: ChangeDocument.SEPARATE,
+} as const satisfies Record<ChangeDocumentWord, ChangeDocument>;
 
 /** The word of an enum value that a request carries; null where it carries none. The value was validated before. */
 export function wordOf<Word extends string>(

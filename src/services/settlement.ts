@@ -1,13 +1,18 @@
 /** Waiting, within an answer's budget, for the ledger to decide on what a request has committed. */
+import type { InvoiceAmendmentInput } from "../../workflows/contract.ts";
 import { checkpoint } from "../checkpoint.ts";
 import type { OperationOutcome, Outcomes, Watch } from "../store/outcomes.ts";
 
 /** Wakes the organisation's ledger workflow; false where Temporal could not be reached. */
 export type WakeLedger = (organisationId: string) => Promise<boolean>;
 
+/** Starts the workflow of an amendment; false where Temporal could not be reached. */
+export type StartAmendment = (input: InvoiceAmendmentInput) => Promise<boolean>;
+
 /** What a method needs to have its documents settled. */
 export interface Settlement {
   readonly wake: WakeLedger;
+  readonly startAmendment: StartAmendment;
   readonly outcomes: Outcomes;
 }
 
@@ -24,7 +29,17 @@ export async function awaitSettlement(
   watch: Watch,
   untilMs: number,
 ): Promise<readonly OperationOutcome[]> {
-  const woken = await wake(organisationId);
+  return awaitWork(() => wake(organisationId), organisationId, watch, untilMs);
+}
+
+/** The same for any work: `begin` has Temporal begin it, and says whether Temporal could be reached. */
+export async function awaitWork(
+  begin: () => Promise<boolean>,
+  organisationId: string,
+  watch: Watch,
+  untilMs: number,
+): Promise<readonly OperationOutcome[]> {
+  const begun = await begin();
   checkpoint("ledger_woken");
-  return watch.settled(organisationId, woken ? untilMs : Date.now());
+  return watch.settled(organisationId, begun ? untilMs : Date.now());
 }

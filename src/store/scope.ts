@@ -3,11 +3,13 @@
  * statement behind it names that organisation.
  */
 import type pg from "pg";
+import type { BillingState } from "../domain/billing-state.ts";
 import type { CreditNote } from "../domain/credit-note.ts";
 import type { Customer } from "../domain/customer.ts";
 import type { Invoice } from "../domain/invoice.ts";
 import type { OrganisationSettings } from "../domain/organisation.ts";
 import type { Charge, Plan } from "../domain/plan.ts";
+import type { UnitsDecision } from "../domain/units-change.ts";
 import { type CatalogueFilters, catalogueFilters, chargeListing, planListing } from "./catalogue.ts";
 import {
   type CreationQuery,
@@ -40,6 +42,13 @@ import {
   subscriptionFilters,
   subscriptionListing,
 } from "./subscriptions.ts";
+import {
+  getUnitsChange,
+  type MadeUnitsChange,
+  makeUnitsChange,
+  type UnitsChangeOutcome,
+  type UnitsChangeToMake,
+} from "./unit-changes.ts";
 
 /** A kind of object that can be listed, newest first, and looked up; null for an id of nothing, or of somebody else. */
 export interface Collection<T, Filters> {
@@ -62,6 +71,9 @@ export interface Scope {
   readonly subscriptions: Collection<PlannedSubscription, SubscriptionFilters> & {
     loadCreation(query: CreationQuery): Promise<LoadedCreation>;
     saveCreation(creation: CreationToSave): Promise<CreationSave>;
+    /** Performs what is due, then makes the change that `decide` decides, all in the lock of the subscription. */
+    changeUnits(change: UnitsChangeToMake, decide: (state: BillingState) => UnitsDecision): Promise<UnitsChangeOutcome>;
+    getUnitsChange(id: string): Promise<MadeUnitsChange>;
   };
   readonly invoices: Collection<Invoice, DocumentFilters> & {
     /** The first invoice that a creation raised, and the operation that told the ledger of it; null in Setup Mode. */
@@ -96,6 +108,8 @@ function openScope(pool: pg.Pool, organisationId: string): Scope {
       ...collect(pool, organisationId, subscriptionListing, subscriptionFilters),
       loadCreation: (query) => loadCreation(pool, organisationId, query),
       saveCreation: (creation) => saveCreation(pool, organisationId, creation),
+      changeUnits: (change, decide) => makeUnitsChange(pool, organisationId, change, decide),
+      getUnitsChange: (id) => getUnitsChange(pool, organisationId, id),
     },
     invoices: {
       ...collect(pool, organisationId, invoiceListing, documentFilters),

@@ -3,7 +3,7 @@
  * ("a retry after a crash"); facts-ledger section 5.4.
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { checkpoints } from "../../src/checkpoint.ts";
+import { creationCheckpoints as checkpoints } from "../../src/checkpoint.ts";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { customerPost, expectOneDocumentEach, shownInvoice, subscriptionPost, synced } from "./books.ts";

@@ -6,9 +6,11 @@ import { subscriptionStatuses, wordOf } from "../enums.ts";
 import type { ServiceParts } from "../parts.ts";
 import { presentSubscription } from "../present.ts";
 import { getObject, listMethod } from "../reading.ts";
+import { changeUnits } from "./change-units.ts";
 import { createSubscription } from "./create.ts";
 
-/** The methods of the service. Refuses `subscription_not_found`; creating as `createSubscription` says. */
+/** The methods of the service. Refuses `subscription_not_found`; creating as `createSubscription` says, changing
+ * units as `changeUnits`. */
 export function subscriptionService(parts: ServiceParts): Implementation<typeof SubscriptionService> {
   const { store } = parts;
   const get = getObject(store, ({ subscriptions }) => subscriptions, "subscription_not_found");
@@ -17,7 +19,7 @@ export function subscriptionService(parts: ServiceParts): Implementation<typeof 
     listSubscriptions: listMethod(store, ({ subscriptions }) => subscriptions, filtersOf, present),
     getSubscription: async ({ id }, call) => ({ subscription: present(await get(id, call)) }),
     createSubscription: createSubscription(parts),
-    changeUnits: planned,
+    changeUnits: changeUnits(parts),
     endSubscription: planned,
     restoreSubscription: planned,
   };

@@ -1,0 +1,161 @@
+/**
+ * Change units: in one transaction, under the subscription's lock, what is due is performed, the change is decided and written
+ * with every document that it raises; then the answer waits for the ledger, but never depends on it.
+ * Spec: POST /v1/subscriptions/{id}/units; decisions §§4 to 7.
+ */
+import { strict as assert } from "node:assert";
+import { createHash } from "node:crypto";
+import { toBinary } from "@bufbuild/protobuf";
+import { checkpoint } from "../../checkpoint.ts";
+import { civilDate } from "../../domain/civil-date.ts";
+import { Refusal } from "../../domain/refusal.ts";
+import { decideUnitsChange, type UnitsChangeRequest } from "../../domain/units-change.ts";
+import {
+  type ChangeUnitsRequest,
+  ChangeUnitsRequestSchema,
+  type SubscriptionService,
+} from "../../gen/proto/billing/v1/subscriptions_pb.ts";
+import type { Call } from "../../rpc/caller.ts";
+import type { MethodImplementation } from "../../rpc/implementation.ts";
+import { derivedId, isId, newId } from "../../store/ids.ts";
+import type { Scope } from "../../store/scope.ts";
+import type { MadeUnitsChange, UnitsOperations } from "../../store/unit-changes.ts";
+import { changeDocuments, prorationBehaviours, wordOf } from "../enums.ts";
+import type { ServiceParts } from "../parts.ts";
+import { presentInvoice, presentSubscription } from "../present.ts";
+import { answerBudgetMs, awaitWork } from "../settlement.ts";
+
+type Method = MethodImplementation<typeof SubscriptionService.method.changeUnits>;
+
+/**
+ * The method. Refuses as `decideUnitsChange` does, `subscription_not_found`, and `idempotency_conflict` where an earlier request
+ * with this key made another change.
+ */
+export function changeUnits(parts: ServiceParts): Method {
+  return async (request, call) => {
+    const untilMs = Date.now() + answerBudgetMs;
+    const scope = parts.store.organisation(call.caller.organisationId);
+    const operations: UnitsOperations = { invoice: newId(), amendment: newId(), creditNote: newId() };
+    // Watched before they are written, so that no outcome is missed.
+    const watch = parts.settlement.outcomes.watch(Object.values(operations));
+    try {
+      const outcome = await make(scope, request, call, operations, new Date(untilMs));
+      checkpoint("units_saved");
+      const { change } = outcome;
+      if (outcome.isRepeat) await settleFurther(parts, scope, change, [], untilMs);
+      else if (change.operationIds.length > 0) {
+        await awaitWork(() => begin(parts, scope, change, operations), scope.organisationId, watch, untilMs);
+        await settleFurther(parts, scope, change, change.operationIds, untilMs);
+      } else if (outcome.hasDue) await parts.settlement.wake(scope.organisationId);
+      checkpoint("units_settled");
+      return await present(scope, change.id);
+    } finally {
+      watch.stop();
+    }
+  };
+}
+
+async function make(
+  scope: Scope,
+  request: ChangeUnitsRequest,
+  call: Call,
+  operations: UnitsOperations,
+  awaitedUntil: Date,
+): Promise<{ readonly change: MadeUnitsChange; readonly isRepeat: boolean; readonly hasDue: boolean }> {
+  const { idempotencyKey, caller } = call;
+  const unknown = new Refusal("subscription_not_found", "There is no subscription with this id.");
+  if (!isId(request.id)) throw unknown;
+  const asked = read(request);
+  const outcome = await scope.subscriptions.changeUnits(
+    {
+      subscriptionId: request.id,
+      requestId: idempotencyKey === null ? null : derivedId("unit_change", caller.apiKeyId, idempotencyKey),
+      requestHash: createHash("sha256").update(toBinary(ChangeUnitsRequestSchema, request)).digest(),
+      now: caller.now,
+      awaitedUntil,
+      operations,
+    },
+    (state) => {
+      checkpoint("units_loaded");
+      return decideUnitsChange(state, asked);
+    },
+  );
+  switch (outcome.kind) {
+    case "unknown":
+      throw unknown;
+    case "conflict":
+      throw new Refusal("idempotency_conflict", "This Idempotency-Key changed units by another request.");
+    case "made":
+      return outcome;
+  }
+}
+
+/** Has Temporal begin what the change left to do. */
+async function begin(
+  { settlement }: ServiceParts,
+  { organisationId }: Scope,
+  change: MadeUnitsChange,
+  operations: UnitsOperations,
+): Promise<boolean> {
+  const { operationIds, subscriptionId } = change;
+  const amendedId = change.renewalInvoiceId ?? change.invoiceId;
+  const begun: Promise<boolean>[] = [];
+  if (operationIds.includes(operations.amendment) && amendedId !== null) {
+    const operationId = operations.amendment;
+    begun.push(settlement.startAmendment({ organisationId, subscriptionId, invoiceId: amendedId, operationId }));
+  }
+  if (operationIds.some((id) => id !== operations.amendment)) begun.push(settlement.wake(organisationId));
+  return (await Promise.all(begun)).every((isReached) => isReached);
+}
+
+/**
+ * What has come of the change since: lines that could not join a draft any more are on an invoice of their own, which is waited for
+ * too. Of an earlier try everything is looked at; usually it is settled long since.
+ */
+async function settleFurther(
+  { settlement }: ServiceParts,
+  scope: Scope,
+  { id }: MadeUnitsChange,
+  awaited: readonly string[],
+  untilMs: number,
+): Promise<void> {
+  const { operationIds } = await scope.subscriptions.getUnitsChange(id);
+  const further = operationIds.filter((operationId) => !awaited.includes(operationId));
+  if (further.length === 0) return;
+  const look = await settlement.outcomes.watch(further).settled(scope.organisationId, Date.now());
+  if (look.every(({ state }) => state !== "waiting")) return;
+  const watch = settlement.outcomes.watch(further);
+  await awaitWork(() => settlement.wake(scope.organisationId), scope.organisationId, watch, untilMs);
+}
+
+async function present(scope: Scope, id: string): ReturnType<Method> {
+  const change = await scope.subscriptions.getUnitsChange(id);
+  const find = async (invoiceId: string | null) => (invoiceId === null ? null : scope.invoices.get(invoiceId));
+  const [changed, invoice, renewalInvoice] = await Promise.all([
+    scope.subscriptions.get(change.subscriptionId),
+    find(change.invoiceId),
+    find(change.renewalInvoiceId),
+  ]);
+  assert(changed, "what was changed is there");
+  return {
+    subscription: presentSubscription(changed.subscription, changed.plan),
+    change: {
+      units: change.units,
+      ...(invoice === null ? {} : { invoice: presentInvoice(invoice) }),
+      ...(renewalInvoice === null ? {} : { renewalInvoice: presentInvoice(renewalInvoice) }),
+      deferredToRenewal: change.deferred,
+      ...(change.creditNoteId === null ? {} : { creditNote: change.creditNoteId }),
+    },
+  };
+}
+
+function read(request: ChangeUnitsRequest): UnitsChangeRequest {
+  assert(request.units !== undefined, "units are validated");
+  return {
+    units: request.units,
+    prorate: request.prorate ?? false,
+    behaviour: wordOf(prorationBehaviours, request.prorationBehaviour),
+    effectiveDate: request.effectiveDate === undefined ? null : civilDate(request.effectiveDate),
+    document: wordOf(changeDocuments, request.document),
+  };
+}
