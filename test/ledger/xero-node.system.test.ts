@@ -4,7 +4,7 @@ import xeroNode from "xero-node";
 import type { XeroConnection } from "../../src/ledger/xero/connection.ts";
 import { type DemoWorld, startDemoWorld } from "./demo-world.ts";
 
-const { AccountingApi, Contact, Invoice, LineAmountTypes } = xeroNode;
+const { AccountingApi, Contact, CreditNote, Invoice, LineAmountTypes } = xeroNode;
 
 let world: DemoWorld;
 let connection: XeroConnection;
@@ -46,6 +46,28 @@ async function makeInvoice(status: (typeof Invoice.StatusEnum)[keyof typeof Invo
   };
   const made = await api.createInvoices(tenant(), { invoices: [invoice] }, true, 4, crypto.randomUUID());
   return made.body.invoices?.[0];
+}
+
+async function makeCreditNote(contactID: string, unitAmount = 10) {
+  const creditNote = {
+    type: CreditNote.TypeEnum.ACCRECCREDIT,
+    creditNoteNumber: `NODE-${crypto.randomUUID()}`,
+    contact: { contactID },
+    date: "2026-03-05",
+    lineAmountTypes: LineAmountTypes.Exclusive,
+    lineItems: [{ description: "Returned", quantity: 1, unitAmount, accountCode: "200", taxType: "OUTPUT2" }],
+    status: CreditNote.StatusEnum.AUTHORISED,
+  };
+  const made = await api.createCreditNotes(tenant(), { creditNotes: [creditNote] }, true, 4, crypto.randomUUID());
+  return made.body.creditNotes?.[0];
+}
+
+async function readCreditNote(creditNoteID = "") {
+  return (await api.getCreditNote(tenant(), creditNoteID, 4)).body.creditNotes?.[0];
+}
+
+async function readInvoice(invoiceID = "") {
+  return (await api.getInvoice(tenant(), invoiceID, 4)).body.invoices?.[0];
 }
 
 describe("xero-node", () => {
@@ -115,6 +137,72 @@ describe("xero-node", () => {
       response: { statusCode: 400, body: { Type: "ValidationException", ErrorNumber: 10 } },
     });
     expect(refused).toContain("Invoice not of valid status for modification");
+  });
+
+  test("creates a credit note with exact amounts and reads it with its lines", async () => {
+    const made = await makeCreditNote(await makeContact(), 12.3455);
+    expect(made).toMatchObject({ status: "AUTHORISED", subTotal: 12.35, totalTax: 2.47, total: 14.82 });
+    const note = await readCreditNote(made?.creditNoteID);
+    expect(note).toMatchObject({ type: "ACCRECCREDIT", remainingCredit: 14.82, allocations: [] });
+    expect(note?.lineItems?.[0]).toMatchObject({ description: "Returned", unitAmount: 12.3455, lineAmount: 12.35 });
+    expect(new Date(note?.date ?? "").toISOString()).toBe("2026-03-05T00:00:00.000Z");
+  });
+
+  test("lists credit notes that changed since a time, and finds one by its number", async () => {
+    const made = await makeCreditNote(await makeContact());
+    const since = (date: Date) => api.getCreditNotes(tenant(), date, undefined, "UpdatedDateUTC ASC", 1, 4);
+    const recent = await since(new Date(Date.now() - 60_000));
+    expect(recent.body.creditNotes?.map(({ creditNoteID }) => creditNoteID)).toContain(made?.creditNoteID);
+    expect(recent.body.pagination).toMatchObject({ page: 1 });
+    expect((await since(new Date(Date.now() + 60_000))).body.creditNotes).toEqual([]);
+    const where = `CreditNoteNumber=="${made?.creditNoteNumber}" OR CreditNoteNumber=="none"`;
+    const found = await api.getCreditNotes(tenant(), undefined, where, undefined, 1, 4, 1_000);
+    expect(found.body.creditNotes).toMatchObject([{ creditNoteID: made?.creditNoteID, total: 12 }]);
+  });
+
+  test("puts credit on an invoice, reads where it went, and takes it back", async () => {
+    const contactID = await makeContact();
+    const invoice = await makeInvoice(Invoice.StatusEnum.AUTHORISED, contactID);
+    const { creditNoteID = "" } = (await makeCreditNote(contactID)) ?? {};
+    const allocation = { invoice: { invoiceID: invoice?.invoiceID ?? "" }, amount: 12, date: "2026-03-06" };
+    const put = await api.createCreditNoteAllocation(tenant(), creditNoteID, { allocations: [allocation] }, true);
+    expect(put.body.allocations).toMatchObject([{ amount: 12, invoice: { invoiceID: invoice?.invoiceID } }]);
+    expect(put.body.allocations?.[0]?.allocationID).toBeUndefined();
+
+    const spent = await readCreditNote(creditNoteID);
+    expect(spent).toMatchObject({
+      status: "PAID",
+      remainingCredit: 0,
+      allocations: [{ amount: 12, invoice: { invoiceID: invoice?.invoiceID, invoiceNumber: invoice?.invoiceNumber } }],
+    });
+    expect(await readInvoice(invoice?.invoiceID)).toMatchObject({
+      amountCredited: 12,
+      amountDue: 35.99,
+      creditNotes: [{ creditNoteID, appliedAmount: 12 }],
+    });
+
+    const allocationID = spent?.allocations?.[0]?.allocationID ?? "";
+    const removed = await api.deleteCreditNoteAllocations(tenant(), creditNoteID, allocationID);
+    expect(removed.body).toMatchObject({ allocationID, isDeleted: true });
+    expect(await readCreditNote(creditNoteID)).toMatchObject({
+      status: "AUTHORISED",
+      remainingCredit: 12,
+      allocations: [],
+    });
+    expect(await readInvoice(invoice?.invoiceID)).toMatchObject({ amountCredited: 0, amountDue: 47.99 });
+  });
+
+  test("voids a credit note, and not one whose credit is on an invoice", async () => {
+    const contactID = await makeContact();
+    const { creditNoteID = "" } = (await makeCreditNote(contactID)) ?? {};
+    const { invoiceID = "" } = (await makeInvoice(Invoice.StatusEnum.AUTHORISED, contactID)) ?? {};
+    const allocations = [{ invoice: { invoiceID }, amount: 1, date: "2026-03-06" }];
+    await api.createCreditNoteAllocation(tenant(), creditNoteID, { allocations });
+    const asVoided = { creditNotes: [{ status: CreditNote.StatusEnum.VOIDED }] };
+    await expect(api.updateCreditNote(tenant(), creditNoteID, asVoided)).rejects.toContain("credit note allocated");
+    const other = await makeCreditNote(contactID);
+    const voided = await api.updateCreditNote(tenant(), other?.creditNoteID ?? "", asVoided);
+    expect(voided.body.creditNotes).toMatchObject([{ status: "VOIDED", remainingCredit: 0 }]);
   });
 
   test("reads organisation, accounts, tax rates and currencies", async () => {

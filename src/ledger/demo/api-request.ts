@@ -80,11 +80,24 @@ export function refusedElement(
   sent: ExactObject,
   messages: readonly string[],
 ): object {
-  return { ...echoOf(sent), [idName]: emptyId, [errorFlag]: true, ValidationErrors: validationErrors(messages) };
+  return { ...refusedEcho(sent, messages), [idName]: emptyId, [errorFlag]: true };
+}
+
+/** The echo of a refused element that has no id of its own: what was sent, and the reasons. */
+export function refusedEcho(sent: ExactObject, messages: readonly string[]): object {
+  return { ...echoOf(sent), ValidationErrors: validationErrors(messages) };
 }
 
 // Numbers were read as text; in the echo they are numbers again.
-const numericMembers = new Set(["Quantity", "UnitAmount", "LineAmount", "TaxAmount", "CurrencyRate", "DiscountRate"]);
+const numericMembers = new Set([
+  "Amount",
+  "CurrencyRate",
+  "DiscountRate",
+  "LineAmount",
+  "Quantity",
+  "TaxAmount",
+  "UnitAmount",
+]);
 
 function echoOf(sent: ExactObject): object {
   const echoed = Object.entries(sent).map(([name, value]) => [name, echoOfMember(name, value)]);

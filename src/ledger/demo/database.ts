@@ -75,6 +75,43 @@ create table if not exists demo_ledger.payments (
   created_at timestamptz not null default now()
 );
 create index if not exists payments_invoice on demo_ledger.payments (invoice_id);
+alter table demo_ledger.tenants add column if not exists next_credit_note_number bigint not null default 1;
+create table if not exists demo_ledger.credit_notes (
+  credit_note_id uuid primary key,
+  tenant_id uuid not null references demo_ledger.tenants,
+  contact_id uuid not null references demo_ledger.contacts,
+  number text not null,
+  reference text not null,
+  status text not null check (status in ('DRAFT', 'SUBMITTED', 'AUTHORISED', 'PAID', 'VOIDED', 'DELETED')),
+  line_amount_types text not null,
+  currency text not null,
+  issue_date text not null,
+  sub_total numeric(20, 2) not null,
+  total_tax numeric(20, 2) not null,
+  total numeric(20, 2) not null,
+  amount_allocated numeric(20, 2) not null default 0 check (amount_allocated >= 0),
+  fully_paid_on text,
+  sent boolean not null default false,
+  lines jsonb not null,
+  updated_at timestamptz not null default date_trunc('milliseconds', clock_timestamp()),
+  unique (tenant_id, number),
+  check (amount_allocated <= total or amount_allocated = 0),
+  check (amount_allocated = 0 or status in ('AUTHORISED', 'PAID')),
+  check (amount_allocated = total or status <> 'PAID')
+);
+create index if not exists credit_notes_changes on demo_ledger.credit_notes (tenant_id, updated_at, credit_note_id);
+create index if not exists credit_notes_contact on demo_ledger.credit_notes (tenant_id, contact_id);
+create table if not exists demo_ledger.credit_allocations (
+  allocation_id uuid primary key,
+  tenant_id uuid not null references demo_ledger.tenants,
+  credit_note_id uuid not null references demo_ledger.credit_notes,
+  invoice_id uuid not null references demo_ledger.invoices,
+  amount numeric(20, 2) not null check (amount > 0),
+  allocated_on text not null,
+  created_at timestamptz not null default clock_timestamp()
+);
+create index if not exists credit_allocations_note on demo_ledger.credit_allocations (credit_note_id);
+create index if not exists credit_allocations_invoice on demo_ledger.credit_allocations (invoice_id);
 create table if not exists demo_ledger.idempotency (
   client_id text not null,
   key text not null,

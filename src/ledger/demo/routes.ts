@@ -1,9 +1,12 @@
 /** Which path of the accounting API does what. Writes run once per idempotency key, in one transaction. */
+import { createAllocations, removeAllocation } from "./allocations.ts";
 import { type DemoAnswer, notFoundAnswer } from "./answers.ts";
 import type { ApiRequest } from "./api-request.ts";
 import { createContacts, getContact, listContacts, updateContact } from "./contacts.ts";
+import { creditNotes } from "./credit-notes.ts";
 import type { Queryable } from "./database.ts";
-import { createInvoices, getInvoice, listInvoices, updateInvoice } from "./invoices.ts";
+import { createDocuments, getDocument, listDocuments, updateDocument } from "./documents.ts";
+import { invoices } from "./invoices.ts";
 import { keyedWrite } from "./keyed-write.ts";
 import { accountsAnswer, currenciesAnswer, organisationAnswer, taxRatesAnswer } from "./settings.ts";
 
@@ -25,7 +28,9 @@ async function answerRead(request: ApiRequest): Promise<DemoAnswer> {
     case "Contacts":
       return id === undefined ? listContacts(request) : getContact(request, id);
     case "Invoices":
-      return id === undefined ? listInvoices(request) : getInvoice(request, id);
+      return id === undefined ? listDocuments(invoices, request) : getDocument(invoices, request, id);
+    case "CreditNotes":
+      return id === undefined ? listDocuments(creditNotes, request) : getDocument(creditNotes, request, id);
     case "Organisation":
       return id === undefined ? organisationAnswer(request.tenant) : notFoundAnswer();
     case "Accounts":
@@ -43,23 +48,32 @@ async function answerWrite(request: ApiRequest, { key, url }: WriteKey): Promise
   const work = writeOf(request);
   if (!work) return notFoundAnswer();
   const { clientId } = request.tenant;
-  return keyedWrite(request.pool, { clientId, key, method: request.method, url, body: request.text }, work);
+  // Xero takes no key for a DELETE (facts-ledger section 1.4).
+  const used = request.method === "DELETE" ? "" : key;
+  return keyedWrite(request.pool, { clientId, key: used, method: request.method, url, body: request.text }, work);
 }
 
 function writeOf(request: ApiRequest): ((client: Queryable) => Promise<DemoAnswer>) | null {
-  const [resource, id, ...more] = request.segments;
-  if (more.length > 0) return null;
+  const [, id = "", , partId = ""] = request.segments;
   // A create goes by PUT on the list, a change by POST on the id; POST on the list would change by natural key.
-  const action = `${request.method} ${resource} ${id === undefined ? "list" : "one"}`;
-  switch (action) {
-    case "PUT Contacts list":
+  const path = request.segments.map((segment, index) => (index % 2 === 0 ? segment : "{id}")).join("/");
+  switch (`${request.method} ${path}`) {
+    case "PUT Contacts":
       return (client) => createContacts(request, client);
-    case "POST Contacts one":
-      return (client) => updateContact(request, client, id ?? "");
-    case "PUT Invoices list":
-      return (client) => createInvoices(request, client);
-    case "POST Invoices one":
-      return (client) => updateInvoice(request, client, id ?? "");
+    case "POST Contacts/{id}":
+      return (client) => updateContact(request, client, id);
+    case "PUT Invoices":
+      return (client) => createDocuments(invoices, request, client);
+    case "POST Invoices/{id}":
+      return (client) => updateDocument(invoices, request, client, id);
+    case "PUT CreditNotes":
+      return (client) => createDocuments(creditNotes, request, client);
+    case "POST CreditNotes/{id}":
+      return (client) => updateDocument(creditNotes, request, client, id);
+    case "PUT CreditNotes/{id}/Allocations":
+      return (client) => createAllocations(request, client, id);
+    case "DELETE CreditNotes/{id}/Allocations/{id}":
+      return (client) => removeAllocation(request, client, id, partId);
     default:
       return null;
   }

@@ -3,12 +3,16 @@ import { randomUUID } from "node:crypto";
 import { decimalTextOf, isDecimalText, scaledOf } from "../decimal-text.ts";
 import { type ExactJson, type ExactObject, filledTextOf, objectsOf, textOf } from "../exact-json.ts";
 import { accountOf, taxRateOf } from "./chart.ts";
-import { type LineAmountTypes, lineAmountsOf } from "./invoice-amounts.ts";
-import type { LineRow } from "./invoice-rows.ts";
+import { type LineAmountTypes, lineAmountsOf } from "./document-amounts.ts";
+import type { LineRow } from "./document-rows.ts";
 
-/** What lines are read with. `isApproval` asks for all that a document needs to be approved; `unitPlaces` is 2 or 4. */
+/**
+ * What lines are read with. `isApproval` asks for all that a document needs to be approved; `unitPlaces` is 2 or 4.
+ * `current` are the lines that are there, with amounts of `currentTypes`.
+ */
 export interface LineRules {
   readonly types: LineAmountTypes;
+  readonly currentTypes: LineAmountTypes;
   readonly isApproval: boolean;
   readonly unitPlaces: number;
   readonly current: readonly LineRow[];
@@ -32,11 +36,20 @@ export function readLines(value: ExactJson | undefined, rules: LineRules): ReadL
   return { lines: read.flatMap((line) => (line.row ? [line.row] : [])), messages };
 }
 
-/** The lines that are there, judged and computed again (an approval without lines, another kind of line amounts). */
-export function recomputeLines(rules: LineRules): ReadLines {
-  const lines = rules.current.map((line) => ({ ...line, ...amountsOf(line, null, rules.types) }));
-  return { lines, messages: rules.current.flatMap((line) => faultsOf(line, rules)) };
+/**
+ * The lines that are there, judged again (an approval without lines). Their amounts stay, with every tax amount that
+ * was sent, unless they are to contain tax in another way.
+ */
+export function rereadLines(rules: LineRules): ReadLines {
+  const isSame = rules.types === rules.currentTypes;
+  const recomputed = (line: LineRow) => ({ ...line, ...amountsOf(line, null, rules.types) });
+  return {
+    lines: isSame ? rules.current : rules.current.map(recomputed),
+    messages: rules.current.flatMap((line) => faultsOf(line, rules)),
+  };
 }
+
+type TaxedLine = Pick<LineRow, "quantity" | "unitAmount" | "taxType">;
 
 interface ReadLine {
   readonly row: LineRow | null;
@@ -65,12 +78,21 @@ function readLine(sent: ExactObject, rules: LineRules): ReadLine {
     accountCode,
     taxType: filledTextOf(sent.TaxType) ?? known?.taxType ?? accountOf(accountCode ?? "")?.taxType ?? "NONE",
   };
-  const row = { ...draft, ...amountsOf(draft, rounded(sent.TaxAmount, 2) ?? null, rules.types) };
+  const taxAmount = rounded(sent.TaxAmount, 2) ?? keptTaxOf(draft, known, rules);
+  const row = { ...draft, ...amountsOf(draft, taxAmount, rules.types) };
   return { row, messages: [...faultsOf(row, rules), ...lineTotalFaults(sent, row)] };
 }
 
+// A tax amount that was sent once stays for as long as nothing changes that tax follows from.
+function keptTaxOf(draft: TaxedLine, known: LineRow | undefined, rules: LineRules): string | null {
+  if (known === undefined || rules.types !== rules.currentTypes || draft.taxType !== known.taxType) return null;
+  const isSame = (one: string, other: string) => scaledOf(one, quantityPlaces) === scaledOf(other, quantityPlaces);
+  const isSamePrice = isSame(draft.quantity, known.quantity) && isSame(draft.unitAmount, known.unitAmount);
+  return isSamePrice ? known.taxAmount : null;
+}
+
 function amountsOf(
-  line: Pick<LineRow, "quantity" | "unitAmount" | "taxType">,
+  line: TaxedLine,
   taxAmount: string | null,
   types: LineAmountTypes,
 ): Pick<LineRow, "lineAmount" | "taxAmount"> {

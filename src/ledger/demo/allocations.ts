@@ -1,0 +1,197 @@
+/**
+ * Credit of a note put on invoices, and taken back. Both lock the credit note first and then the invoices by id, so
+ * that two at once wait for each other and never spend the same credit or the same due. Facts: facts-ledger section
+ * 1.4.
+ */
+import { randomUUID } from "node:crypto";
+import { decimalTextOf, isDecimalText, scaledOf } from "../decimal-text.ts";
+import { type ExactObject, filledTextOf, objectOf } from "../exact-json.ts";
+import {
+  loadAllocations,
+  type NewAllocation,
+  presentNewAllocation,
+  presentRemovedAllocation,
+} from "./allocation-rows.ts";
+import { type DemoAnswer, jsonAnswer, notFoundAnswer, validationAnswer } from "./answers.ts";
+import { type ApiRequest, isSummarised, readElements, refusedEcho, settledAnswer } from "./api-request.ts";
+import { isUuid } from "./contacts.ts";
+import { type CreditNoteRow, remainingCreditOf } from "./credit-note-rows.ts";
+import { creditNoteNames } from "./credit-note-rules.ts";
+import { creditNotes } from "./credit-notes.ts";
+import type { Queryable } from "./database.ts";
+import { dateOf, todayIn } from "./document-dates.ts";
+import { wrongStatus } from "./document-rules.ts";
+import { loadDocument, selectedOf } from "./document-store.ts";
+import { amountDueOf, type InvoiceRow } from "./invoice-rows.ts";
+import { invoices } from "./invoices.ts";
+
+// Xero's own texts (facts-ledger section 1.4), as far as they are known; the other refusals are our words.
+const aboveOutstanding = "Credit Note cannot be allocated as amount is greater than amount outstanding";
+const alreadyPaid = "The invoice you are trying to allocate to has already been paid off";
+const otherContact = "Credit Note cannot be allocated to an invoice of another contact";
+const otherCurrency = "Credit Note cannot be allocated to an invoice in another currency";
+const noInvoice = "Invoice could not be found";
+const noAmount = "Amount must be above zero";
+const noDate = "The Date is not a valid date.";
+
+/** `PUT /CreditNotes/{id}/Allocations`: new allocations beside those that are there, answered without their ids. */
+export async function createAllocations(request: ApiRequest, client: Queryable, id: string): Promise<DemoAnswer> {
+  const read = readElements(request, "Allocations");
+  if (!("kind" in read)) return read;
+  const note = await lockCreditNote(request, client, id);
+  if (!note) return notFoundAnswer();
+  const wanted = read.elements.map((sent) => ({ sent, invoiceId: invoiceIdOf(sent) }));
+  const ids = wanted.map(({ invoiceId }) => invoiceId);
+  const judge = createJudge(request, note, await lockInvoices(request, client, ids));
+  const judged = wanted.map(({ sent, invoiceId }) => ({ sent, outcome: judge(sent, invoiceId) }));
+  const good = judged.flatMap(({ outcome }) => ("messages" in outcome ? [] : [outcome]));
+  if (good.length === judged.length || !isSummarised(request)) {
+    await insertAllocations(client, request.tenant.tenantId, note.id, good);
+  }
+  return settledAnswer(
+    request,
+    "Allocations",
+    judged.map(({ sent, outcome }) =>
+      "messages" in outcome
+        ? { kind: "refused", element: refusedEcho(sent, outcome.messages) }
+        : { kind: "made", element: presentNewAllocation(outcome, note.id) },
+    ),
+  );
+}
+
+/** `DELETE /CreditNotes/{id}/Allocations/{id}`: takes the credit back; the note and the invoice are open again. */
+export async function removeAllocation(
+  request: ApiRequest,
+  client: Queryable,
+  id: string,
+  allocationId: string,
+): Promise<DemoAnswer> {
+  const note = await lockCreditNote(request, client, id);
+  if (!note) return notFoundAnswer();
+  const own = await loadAllocations(client, "credit_note_id", [note.id]);
+  const allocation = own.find((one) => one.allocation_id === allocationId.toLowerCase());
+  if (!allocation) return notFoundAnswer();
+  const messages = request.refusalOf(note.number, note.id, allocation.allocation_id, allocation.invoice_id);
+  if (messages.length > 0) {
+    return validationAnswer([refusedEcho({ AllocationID: allocation.allocation_id }, messages)]);
+  }
+  await lockInvoices(request, client, [allocation.invoice_id]);
+  await client.query("delete from demo_ledger.credit_allocations where tenant_id = $1 and allocation_id = $2", [
+    request.tenant.tenantId,
+    allocation.allocation_id,
+  ]);
+  await settleSums(client, request.tenant.tenantId, note.id, [allocation.invoice_id]);
+  return jsonAnswer(200, presentRemovedAllocation(allocation));
+}
+
+type AllocationOutcome = NewAllocation | { readonly messages: readonly string[] };
+
+// Judges one after the other, each by what those before it left of the credit and of what is due.
+function createJudge(
+  request: ApiRequest,
+  note: CreditNoteRow,
+  locked: readonly InvoiceRow[],
+): (sent: ExactObject, invoiceId: string) => AllocationOutcome {
+  const byId = new Map(locked.map((invoice) => [invoice.id, invoice]));
+  const due = new Map(locked.map((invoice) => [invoice.id, scaledOf(amountDueOf(invoice), 2)]));
+  let remaining = scaledOf(remainingCreditOf(note), 2);
+  return (sent, invoiceId) => {
+    const text = filledTextOf(sent.Amount) ?? "";
+    const amount = isDecimalText(text) ? scaledOf(text, 2) : 0n;
+    const allocatedOn = dateOf(sent.Date, todayIn(request.tenant.timezone));
+    const open = due.get(invoiceId) ?? 0n;
+    const messages = [
+      ...statusFaults(note, byId.get(invoiceId)),
+      ...(amount <= 0n ? [noAmount] : []),
+      ...(allocatedOn ? [] : [noDate]),
+      ...(amount > remaining || amount > open ? [aboveOutstanding] : []),
+      ...request.refusalOf(note.number, note.id, invoiceId),
+    ];
+    if (messages.length > 0 || !allocatedOn) return { messages };
+    remaining -= amount;
+    due.set(invoiceId, open - amount);
+    return { id: randomUUID(), invoiceId, amount: decimalTextOf(amount, 2), allocatedOn };
+  };
+}
+
+function statusFaults(note: CreditNoteRow, invoice: InvoiceRow | undefined): readonly string[] {
+  // A note without credit left is PAID: the amount says what is wrong.
+  if (note.status !== "AUTHORISED" && note.status !== "PAID") return [wrongStatus(creditNoteNames)];
+  if (!invoice) return [noInvoice];
+  if (invoice.status === "PAID") return [alreadyPaid];
+  if (invoice.status !== "AUTHORISED") return [wrongStatus({ title: "Invoice" })];
+  if (invoice.contact_id !== note.contact_id) return [otherContact];
+  return invoice.currency === note.currency ? [] : [otherCurrency];
+}
+
+function lockCreditNote(request: ApiRequest, client: Queryable, id: string): Promise<CreditNoteRow | undefined> {
+  return loadDocument<CreditNoteRow>(client, creditNotes.table, request.tenant.tenantId, id, "for update");
+}
+
+async function lockInvoices(
+  request: ApiRequest,
+  client: Queryable,
+  ids: readonly string[],
+): Promise<readonly InvoiceRow[]> {
+  const { rows } = await client.query<InvoiceRow>(
+    `select ${selectedOf(invoices.table)} from demo_ledger.invoices
+     where tenant_id = $1 and invoice_id = any($2::uuid[]) order by invoice_id for update`,
+    [request.tenant.tenantId, ids.filter(isUuid)],
+  );
+  return rows;
+}
+
+function invoiceIdOf(sent: ExactObject): string {
+  return (filledTextOf(objectOf(sent.Invoice)?.InvoiceID) ?? "").toLowerCase();
+}
+
+async function insertAllocations(
+  client: Queryable,
+  tenantId: string,
+  creditNoteId: string,
+  allocations: readonly NewAllocation[],
+): Promise<void> {
+  if (allocations.length === 0) return;
+  await client.query(
+    `insert into demo_ledger.credit_allocations
+       (allocation_id, tenant_id, credit_note_id, invoice_id, amount, allocated_on)
+     select id, $1, $2, "invoiceId", amount, "allocatedOn"
+     from jsonb_to_recordset($3::jsonb) as draft (id uuid, "invoiceId" uuid, amount numeric, "allocatedOn" text)`,
+    [tenantId, creditNoteId, JSON.stringify(allocations)],
+  );
+  const touched = allocations.map(({ invoiceId }) => invoiceId);
+  await settleSums(client, tenantId, creditNoteId, touched);
+}
+
+// The sums of both sides, taken from the allocations that are there, and the statuses that follow from them. The rows
+// are locked; the tables' checks refuse a sum above the total.
+async function settleSums(
+  client: Queryable,
+  tenantId: string,
+  creditNoteId: string,
+  invoiceIds: readonly string[],
+): Promise<void> {
+  await client.query(
+    `update demo_ledger.credit_notes n set amount_allocated = s.allocated,
+       status = case when s.allocated = n.total then 'PAID' else 'AUTHORISED' end,
+       fully_paid_on = case when s.allocated = n.total then s.last_on end,
+       updated_at = date_trunc('milliseconds', clock_timestamp())
+     from (select coalesce(sum(amount), 0) as allocated, max(allocated_on) as last_on
+           from demo_ledger.credit_allocations where credit_note_id = $2) as s
+     where n.tenant_id = $1 and n.credit_note_id = $2`,
+    [tenantId, creditNoteId],
+  );
+  await client.query(
+    `update demo_ledger.invoices i set amount_credited = s.credited,
+       status = case when i.amount_paid + s.credited = i.total then 'PAID' else 'AUTHORISED' end,
+       fully_paid_on = case when i.amount_paid + s.credited = i.total then s.last_on end,
+       updated_at = date_trunc('milliseconds', clock_timestamp())
+     from (select touched.id,
+             (select coalesce(sum(amount), 0) from demo_ledger.credit_allocations where invoice_id = touched.id) as credited,
+             greatest((select max(allocated_on) from demo_ledger.credit_allocations where invoice_id = touched.id),
+               (select max(paid_on) from demo_ledger.payments where invoice_id = touched.id)) as last_on
+           from (select distinct unnest($2::uuid[]) as id) as touched) as s
+     where i.tenant_id = $1 and i.invoice_id = s.id`,
+    [tenantId, invoiceIds],
+  );
+}

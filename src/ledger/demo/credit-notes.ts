@@ -1,0 +1,44 @@
+/** Sales credit notes as a kind of document: their table, their names in filters, and what is shown with them. */
+import { loadAllocations } from "./allocation-rows.ts";
+import { allocatedOf, type CreditNoteRow, presentCreditNote } from "./credit-note-rows.ts";
+import { judgeCreditNoteChange, judgeNewCreditNote } from "./credit-note-rules.ts";
+import { presentContactOf } from "./document-contacts.ts";
+import type { DocumentValues } from "./document-rules.ts";
+import { documentColumns } from "./document-store.ts";
+import type { DocumentResource } from "./documents.ts";
+
+/** `/CreditNotes`. Xero has no comma lists here, only `where`. */
+export const creditNotes: DocumentResource<CreditNoteRow, DocumentValues> = {
+  member: "CreditNotes",
+  idName: "CreditNoteID",
+  numberName: "CreditNoteNumber",
+  numberTaken: "Credit Note # must be unique.",
+  table: {
+    name: "credit_notes",
+    idColumn: "credit_note_id",
+    columns: documentColumns,
+    counter: "next_credit_note_number",
+    prefix: "CN-",
+  },
+  fields: {
+    CreditNoteID: "credit_note_id",
+    CreditNoteNumber: "number",
+    Reference: "reference",
+    Type: "'ACCRECCREDIT'",
+    Status: "status",
+    "Contact.ContactID": "contact_id",
+    Date: "issue_date",
+    UpdatedDateUTC: "updated_at",
+  },
+  filters: {},
+  judgeNew: judgeNewCreditNote,
+  judgeChange: judgeCreditNoteChange,
+  async present(client, rows, contacts, withLines) {
+    const allocated = rows.filter((row) => allocatedOf(row) !== 0n).map((row) => row.id);
+    const allocations = await loadAllocations(client, "credit_note_id", allocated);
+    return rows.map((row) => {
+      const own = allocations.filter((allocation) => allocation.credit_note_id === row.id);
+      return presentCreditNote(row, presentContactOf(contacts, row), own, withLines);
+    });
+  },
+};

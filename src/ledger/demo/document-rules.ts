@@ -1,0 +1,146 @@
+/**
+ * Judges what invoices and credit notes have in common, by Xero's rules: statuses, lines, dates, currency, numbers.
+ * Facts: facts-ledger sections 1.3 and 1.4.
+ */
+import { scaledOf } from "../decimal-text.ts";
+import { type ExactJson, type ExactObject, filledTextOf, objectOf, textOf } from "../exact-json.ts";
+import { demoCurrencies } from "./chart.ts";
+import { documentAmountsOf, type LineAmountTypes } from "./document-amounts.ts";
+import { dateOf, issueDateFaults, todayIn } from "./document-dates.ts";
+import { readLines, rereadLines } from "./document-lines.ts";
+import { type DocumentRow, settledStatus, type XeroStatus } from "./document-rows.ts";
+import type { Tenant } from "./tenants.ts";
+
+/** What a document will be once it is stored; `number` null lets the ledger number it. */
+export type DocumentValues = Pick<
+  DocumentRow,
+  | "contact_id"
+  | "reference"
+  | "status"
+  | "line_amount_types"
+  | "currency"
+  | "issue_date"
+  | "sub_total"
+  | "total_tax"
+  | "total"
+  | "lines"
+> & { readonly number: string | null };
+
+/** The values, and everything that is wrong with them; with messages the values are not to be stored. */
+export interface Judged<Values> {
+  readonly values: Values;
+  readonly messages: readonly string[];
+}
+
+/** The element that was sent, and for whom; `unitPlaces` is how many places of a unit amount are kept. */
+export interface SentDocument {
+  readonly tenant: Tenant;
+  readonly sent: ExactObject;
+  readonly unitPlaces: number;
+}
+
+/** The document that is there; `applied` is what is paid, credited or allocated of it. */
+export interface CurrentDocument {
+  readonly row: DocumentRow;
+  readonly applied: bigint;
+}
+
+/** How the kinds of document are told apart in texts and members. */
+export interface DocumentNames {
+  readonly type: "ACCREC" | "ACCRECCREDIT";
+  readonly title: "Invoice" | "Credit Note";
+  readonly numberName: "InvoiceNumber" | "CreditNoteNumber";
+}
+
+/** Xero's text where money or credit forbids a change. Facts: facts-ledger section 1.3. */
+export const moneyOnIt = "This document cannot be edited as it has a payment or credit note allocated to it.";
+
+// Which status may follow which. Back from SUBMITTED to DRAFT is not proven in Xero, so it is refused.
+const nextStatuses: Readonly<Record<XeroStatus, readonly XeroStatus[]>> = {
+  DRAFT: ["DRAFT", "SUBMITTED", "AUTHORISED", "DELETED"],
+  SUBMITTED: ["SUBMITTED", "AUTHORISED", "DELETED"],
+  AUTHORISED: ["AUTHORISED", "VOIDED"],
+  PAID: ["PAID", "VOIDED"],
+  VOIDED: [],
+  DELETED: [],
+};
+const firstStatuses: readonly XeroStatus[] = ["DRAFT", "SUBMITTED", "AUTHORISED"];
+
+// facts-ledger section 1.3.
+const maxNumberLength = 255;
+
+/** The status of a new document, and what is wrong with its type and status. */
+export function judgeFirst(sent: ExactObject, { type, title }: DocumentNames): Judged<XeroStatus> {
+  const asked = textOf(sent.Status) ?? "DRAFT";
+  const status = firstStatuses.find((first) => first === asked);
+  const messages = textOf(sent.Type) === type ? [] : [`${title} Type must be ${type} in the demo ledger.`];
+  if (!status) messages.push(`The status ${asked} cannot be applied to a new ${title.toLowerCase()}.`);
+  return { values: status ?? "DRAFT", messages };
+}
+
+/** The status that a change leads to, or undefined where it may not follow the one that is there. */
+export function nextStatusOf(sent: ExactObject, current: XeroStatus): XeroStatus | undefined {
+  const asked = textOf(sent.Status) ?? current;
+  return nextStatuses[current].find((next) => next === asked);
+}
+
+/** Xero's text for a status that does not allow what is asked. Facts: facts-ledger section 1.3. */
+export function wrongStatus({ title }: Pick<DocumentNames, "title">): string {
+  return `${title} not of valid status for modification`;
+}
+
+/** The common values of a document, new or there, that is to have this status. */
+export function judgeDocument(
+  { tenant, sent, unitPlaces }: SentDocument,
+  there: CurrentDocument | null,
+  status: XeroStatus,
+  names: DocumentNames,
+): Judged<DocumentValues> {
+  const current = there?.row;
+  const isApproval = status !== "DRAFT";
+  const currentTypes = current?.line_amount_types ?? "Exclusive";
+  const types = lineAmountTypesOf(sent.LineAmountTypes, currentTypes);
+  const rules = {
+    types: types ?? currentTypes,
+    currentTypes,
+    isApproval,
+    unitPlaces,
+    current: current?.lines ?? [],
+  };
+  const isResent = sent.LineItems !== undefined || !current;
+  const read = isResent ? readLines(sent.LineItems, rules) : rereadLines(rules);
+  const messages = [...read.messages];
+  if (types === undefined) messages.push("LineAmountTypes must be Exclusive, Inclusive or NoTax.");
+
+  const currency = filledTextOf(sent.CurrencyCode) ?? current?.currency ?? tenant.currency;
+  if (currency !== tenant.currency && !Object.hasOwn(demoCurrencies, currency)) {
+    messages.push(`Organisation is not subscribed to currency ${currency}`);
+  }
+  const issueDate = dateOf(sent.Date, current?.issue_date ?? todayIn(tenant.timezone));
+  messages.push(...issueDateFaults(tenant, issueDate));
+  const number = filledTextOf(sent[names.numberName]) ?? current?.number ?? null;
+  if ((number ?? "").length > maxNumberLength) {
+    messages.push(`${names.title} Number exceeds maximum length of 255 characters.`);
+  }
+  const amounts = documentAmountsOf(read.lines, rules.types);
+  if (isApproval && amounts.total.startsWith("-")) messages.push("The document total must not be less than zero.");
+  const values = {
+    contact_id: filledTextOf(objectOf(sent.Contact)?.ContactID) ?? current?.contact_id ?? "",
+    number,
+    reference: textOf(sent.Reference) ?? current?.reference ?? "",
+    status: settledStatus(status, scaledOf(amounts.total, 2) - (there?.applied ?? 0n)),
+    line_amount_types: rules.types,
+    currency,
+    issue_date: issueDate ?? "",
+    sub_total: amounts.subTotal,
+    total_tax: amounts.totalTax,
+    total: amounts.total,
+    lines: read.lines,
+  };
+  return { values, messages: [...new Set(messages)] };
+}
+
+function lineAmountTypesOf(value: ExactJson | undefined, otherwise: LineAmountTypes): LineAmountTypes | undefined {
+  if (value === undefined || value === null) return otherwise;
+  return value === "Exclusive" || value === "Inclusive" || value === "NoTax" ? value : undefined;
+}

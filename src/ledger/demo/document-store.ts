@@ -1,0 +1,132 @@
+/**
+ * The SQL of documents: insert many in one statement, lock one, change one. How invoices and credit notes differ in
+ * their tables is said by a `DocumentTable`.
+ */
+
+import { isUuid } from "./contacts.ts";
+import type { Queryable } from "./database.ts";
+import type { DocumentRow } from "./document-rows.ts";
+import type { DocumentValues } from "./document-rules.ts";
+
+/**
+ * Where documents of a kind are. `columns` are those that a request writes, with their types; `counter` is the column
+ * of the organisation that numbers those which come without a number, behind `prefix`.
+ */
+export interface DocumentTable {
+  readonly name: "invoices" | "credit_notes";
+  readonly idColumn: "invoice_id" | "credit_note_id";
+  readonly columns: Readonly<Record<string, string>>;
+  readonly counter: "next_number" | "next_credit_note_number";
+  readonly prefix: string;
+}
+
+/** The columns that every kind of document has, with their types. */
+export const documentColumns = {
+  contact_id: "uuid",
+  number: "text",
+  reference: "text",
+  status: "text",
+  line_amount_types: "text",
+  currency: "text",
+  issue_date: "text",
+  sub_total: "numeric",
+  total_tax: "numeric",
+  total: "numeric",
+  lines: "jsonb",
+} as const;
+
+/** What is selected of a document: all, its id under the name that rows have it by. */
+export function selectedOf(table: DocumentTable): string {
+  return `*, ${table.idColumn} as id`;
+}
+
+/** The document of an id or number, or undefined. `lock` keeps others from changing it until the transaction ends. */
+export async function loadDocument<Row extends DocumentRow>(
+  client: Queryable,
+  table: DocumentTable,
+  tenantId: string,
+  idOrNumber: string,
+  lock: "for update" | "" = "",
+): Promise<Row | undefined> {
+  const { rows } = await client.query<Row>(
+    `select ${selectedOf(table)} from demo_ledger.${table.name}
+     where tenant_id = $1 and ${isUuid(idOrNumber) ? table.idColumn : "number"} = $2 ${lock}`,
+    [tenantId, idOrNumber],
+  );
+  return rows[0];
+}
+
+/** Stores new documents, numbering those without number; those whose number is taken are not among the rows, by id. */
+export async function insertDocuments<Row extends DocumentRow>(
+  client: Queryable,
+  table: DocumentTable,
+  tenantId: string,
+  drafts: readonly { readonly id: string; readonly values: DocumentValues }[],
+): Promise<ReadonlyMap<string, Row>> {
+  if (drafts.length === 0) return new Map();
+  const given = drafts.map(({ values }) => values.number).filter((number) => number !== null);
+  const made = await makeNumbers(client, table, tenantId, drafts.length - given.length, given);
+  const numbered = drafts.map(({ id, values }) => ({ ...values, id, number: values.number ?? made.shift() }));
+  const names = Object.keys(table.columns).join(", ");
+  const types = Object.entries(table.columns).map(([name, type]) => `${name} ${type}`);
+  const { rows } = await client.query<Row>({
+    name: `demo-insert-${table.name}`,
+    // Ordered by number, so that two requests with the same numbers wait for each other instead of deadlocking.
+    text: `insert into demo_ledger.${table.name} (${table.idColumn}, tenant_id, ${names})
+      select id, $1, ${names} from jsonb_to_recordset($2::jsonb) as draft (id uuid, ${types.join(", ")})
+      order by number
+      on conflict (tenant_id, number) do nothing
+      returning ${selectedOf(table)}`,
+    values: [tenantId, JSON.stringify(numbered)],
+  });
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** Gives a locked document these values. Fails with a violated index where its new number is another's. */
+export async function changeDocument<Row extends DocumentRow>(
+  client: Queryable,
+  table: DocumentTable,
+  tenantId: string,
+  id: string,
+  values: DocumentValues,
+): Promise<readonly Row[]> {
+  const names = Object.keys(table.columns).join(", ");
+  const types = Object.entries(table.columns).map(([name, type]) => `${name} ${type}`);
+  const { rows } = await client.query<Row>({
+    name: `demo-change-${table.name}`,
+    text: `update demo_ledger.${table.name} set (${names}) =
+        (select ${names} from jsonb_to_record($3::jsonb) as changed (${types.join(", ")})),
+        updated_at = date_trunc('milliseconds', clock_timestamp())
+      where tenant_id = $1 and ${table.idColumn} = $2 returning ${selectedOf(table)}`,
+    values: [tenantId, id, JSON.stringify(values)],
+  });
+  return rows;
+}
+
+// The counter goes on over numbers that somebody gave by hand, also within this request.
+async function makeNumbers(
+  client: Queryable,
+  table: DocumentTable,
+  tenantId: string,
+  count: number,
+  given: readonly string[],
+): Promise<string[]> {
+  const made: string[] = [];
+  while (made.length < count) {
+    const missing = count - made.length;
+    const { rows } = await client.query<{ number: string }>(
+      `with taken as (
+         update demo_ledger.tenants set ${table.counter} = ${table.counter} + $2 where tenant_id = $1
+         returning ${table.counter} - $2 as first)
+       select n.number from taken,
+         lateral (select k, $3 || lpad(k::text, greatest(4, length(k::text)), '0') as number
+                  from generate_series(taken.first, taken.first + $2 - 1) as k) as n
+       where n.number <> all($4::text[]) and not exists
+         (select 1 from demo_ledger.${table.name} d where d.tenant_id = $1 and d.number = n.number)
+       order by n.k`,
+      [tenantId, missing, table.prefix, given],
+    );
+    made.push(...rows.map(({ number }) => number));
+  }
+  return made;
+}

@@ -1,0 +1,185 @@
+/**
+ * What the accounting API does with documents: list, get, create many in few statements, update. The same for invoices
+ * and credit notes; how they differ is said by a `DocumentResource`. Facts: facts-ledger sections 1.3, 1.4 and 1.6.
+ */
+import { randomUUID } from "node:crypto";
+import type { ExactObject } from "../exact-json.ts";
+import { badRequestAnswer, type DemoAnswer, listAnswer, notFoundAnswer, validationAnswer } from "./answers.ts";
+import {
+  type ApiRequest,
+  isSummarised,
+  readElements,
+  refusedElement,
+  type Settled,
+  settledAnswer,
+} from "./api-request.ts";
+import type { ContactRow } from "./contacts.ts";
+import { inSavepoint, type Queryable, violatedIndex } from "./database.ts";
+import { contactFaults, loadContacts } from "./document-contacts.ts";
+import type { DocumentRow } from "./document-rows.ts";
+import type { DocumentValues, Judged, SentDocument } from "./document-rules.ts";
+import { changeDocument, type DocumentTable, insertDocuments, loadDocument, selectedOf } from "./document-store.ts";
+import { clausesOf, paginationOf, readListQuery } from "./list-query.ts";
+
+/**
+ * A kind of document. `member` is its list in Xero's JSON, `fields` what it can be filtered and ordered by, `filters`
+ * the comma lists of its query. `present` gives the rows in their order, with what is on them, in few statements.
+ */
+export interface DocumentResource<Row extends DocumentRow, Values extends DocumentValues> {
+  readonly member: "Invoices" | "CreditNotes";
+  readonly idName: "InvoiceID" | "CreditNoteID";
+  readonly numberName: "InvoiceNumber" | "CreditNoteNumber";
+  readonly numberTaken: string;
+  readonly table: DocumentTable;
+  readonly fields: Readonly<Record<string, string>>;
+  readonly filters: Readonly<Record<string, string>>;
+  readonly judgeNew: (document: SentDocument) => Judged<Values>;
+  readonly judgeChange: (document: SentDocument, current: Row) => Judged<Values>;
+  readonly present: (
+    client: Queryable,
+    rows: readonly Row[],
+    contacts: ReadonlyMap<string, ContactRow>,
+    withLines: boolean,
+  ) => Promise<readonly object[]>;
+}
+
+/** A list of documents. Without `page` there are no lines, as in Xero. */
+export async function listDocuments<Row extends DocumentRow, Values extends DocumentValues>(
+  resource: DocumentResource<Row, Values>,
+  request: ApiRequest,
+): Promise<DemoAnswer> {
+  const { table, fields, filters, member } = resource;
+  const { tenant, query, modifiedSince, pool } = request;
+  const read = readListQuery(tenant.tenantId, query, modifiedSince, { id: table.idColumn, fields }, filters);
+  if ("kind" in read) return badRequestAnswer(16, "QueryParseException", read.message);
+  const { rows } = await pool.query<Row & { found: string }>(
+    `select ${selectedOf(table)}, count(*) over () as found from demo_ledger.${table.name} ${clausesOf(read)}`,
+    [...read.values],
+  );
+  const elements = await presentAll(resource, pool, tenant.tenantId, rows, read.page !== null);
+  return listAnswer(member, elements, paginationOf(read, Number(rows[0]?.found ?? 0)));
+}
+
+/** One document by its id or number, with its lines. */
+export async function getDocument<Row extends DocumentRow, Values extends DocumentValues>(
+  resource: DocumentResource<Row, Values>,
+  request: ApiRequest,
+  id: string,
+): Promise<DemoAnswer> {
+  const { tenantId } = request.tenant;
+  const row = await loadDocument<Row>(request.pool, resource.table, tenantId, id);
+  if (!row) return notFoundAnswer();
+  return listAnswer(resource.member, await presentAll(resource, request.pool, tenantId, [row], true));
+}
+
+interface Draft<Values> extends Judged<Values> {
+  readonly id: string;
+  readonly sent: ExactObject;
+}
+
+/** One or many new documents, in one statement for the contacts and one for the documents. */
+export async function createDocuments<Row extends DocumentRow, Values extends DocumentValues>(
+  resource: DocumentResource<Row, Values>,
+  request: ApiRequest,
+  client: Queryable,
+): Promise<DemoAnswer> {
+  const read = readElements(request, resource.member);
+  if (!("kind" in read)) return read;
+  const { tenantId } = request.tenant;
+  const judged = read.elements.map((sent) => ({ sent, ...resource.judgeNew(sentDocument(request, sent)) }));
+  const contactIds = judged.map(({ values }) => values.contact_id);
+  const contacts = await loadContacts(client, tenantId, contactIds);
+  const drafts = judged.map(({ sent, values, messages }): Draft<Values> => {
+    const faults = contactFaults(contacts, values.contact_id);
+    return {
+      id: randomUUID(),
+      sent,
+      values,
+      messages: [...messages, ...faults, ...request.refusalOf(values.number ?? "")],
+    };
+  });
+  const store = async () => {
+    const good = drafts.filter(({ messages }) => messages.length === 0);
+    const stored = await insertDocuments<Row>(client, resource.table, tenantId, good);
+    const elements = await presentEach(resource, client, [...stored.values()], contacts);
+    const settled = drafts.map((draft) => settle(resource, draft, elements.get(draft.id)));
+    const keep = stored.size === drafts.length || !isSummarised(request);
+    return { keep, value: settledAnswer(request, resource.member, settled) };
+  };
+  return isSummarised(request) ? inSavepoint(client, store) : (await store()).value;
+}
+
+/** A change of one document: its status, and edits where the status allows them. */
+export async function updateDocument<Row extends DocumentRow, Values extends DocumentValues>(
+  resource: DocumentResource<Row, Values>,
+  request: ApiRequest,
+  client: Queryable,
+  id: string,
+): Promise<DemoAnswer> {
+  const read = readElements(request, resource.member);
+  if (!("kind" in read)) return read;
+  const [sent = {}] = read.elements;
+  const { tenantId } = request.tenant;
+  const current = await loadDocument<Row>(client, resource.table, tenantId, id, "for update");
+  if (!current) return notFoundAnswer();
+  const { values, messages } = resource.judgeChange(sentDocument(request, sent), current);
+  const isMoved = values.contact_id.toLowerCase() !== current.contact_id;
+  const contacts = isMoved ? await loadContacts(client, tenantId, [values.contact_id]) : new Map<string, ContactRow>();
+  const faults = [
+    ...messages,
+    ...(isMoved ? contactFaults(contacts, values.contact_id) : []),
+    ...request.refusalOf(current.number, current.id),
+  ];
+  const refuse = (reasons: readonly string[]) => {
+    const echo = refusedElement(resource.idName, "HasErrors", sent, reasons);
+    return validationAnswer([{ ...echo, [resource.idName]: current.id, [resource.numberName]: current.number }]);
+  };
+  if (faults.length > 0) return refuse(faults);
+  try {
+    const changed = await inSavepoint(client, async () => ({
+      keep: true,
+      value: await changeDocument<Row>(client, resource.table, tenantId, current.id, values),
+    }));
+    return listAnswer(resource.member, await presentAll(resource, client, tenantId, changed, true));
+  } catch (error) {
+    if (violatedIndex(error) === null) throw error;
+    return refuse([resource.numberTaken]);
+  }
+}
+
+async function presentAll<Row extends DocumentRow, Values extends DocumentValues>(
+  resource: DocumentResource<Row, Values>,
+  client: Queryable,
+  tenantId: string,
+  rows: readonly Row[],
+  withLines: boolean,
+): Promise<readonly object[]> {
+  const contactIds = rows.map((row) => row.contact_id);
+  const contacts = await loadContacts(client, tenantId, contactIds);
+  return resource.present(client, rows, contacts, withLines);
+}
+
+async function presentEach<Row extends DocumentRow, Values extends DocumentValues>(
+  resource: DocumentResource<Row, Values>,
+  client: Queryable,
+  rows: readonly Row[],
+  contacts: ReadonlyMap<string, ContactRow>,
+): Promise<ReadonlyMap<string, object>> {
+  const elements = await resource.present(client, rows, contacts, true);
+  return new Map(rows.map((row, index) => [row.id, elements[index] ?? {}]));
+}
+
+function settle<Row extends DocumentRow, Values extends DocumentValues>(
+  resource: DocumentResource<Row, Values>,
+  draft: Draft<Values>,
+  element: object | undefined,
+): Settled {
+  if (element) return { kind: "made", element };
+  const messages = draft.messages.length > 0 ? draft.messages : [resource.numberTaken];
+  return { kind: "refused", element: refusedElement(resource.idName, "HasErrors", draft.sent, messages) };
+}
+
+function sentDocument(request: ApiRequest, sent: ExactObject): SentDocument {
+  // Without unitdp=4 Xero keeps two places of a unit amount.
+  return { tenant: request.tenant, sent, unitPlaces: request.query.get("unitdp") === "4" ? 4 : 2 };
+}
