@@ -69,20 +69,20 @@ async function tokenOf(from: XeroConnection): Promise<string> {
   return ((await answer.json()) as { access_token: string }).access_token;
 }
 
+const headers = () => ({ authorization: `Bearer ${token}`, "xero-tenant-id": connection.tenantId });
+
 // What a bookkeeper does to an invoice in the ledger itself.
 async function byHand(id: string, changes: object): Promise<void> {
   const answer = await fetch(`${connection.baseUrl}/Invoices/${id}?unitdp=4`, {
     method: "POST",
-    headers: { authorization: `Bearer ${token}`, "xero-tenant-id": connection.tenantId },
+    headers: headers(),
     body: JSON.stringify({ Invoices: [{ InvoiceID: id, ...changes }] }),
   });
   if (answer.status !== 200) throw new Error(await answer.text());
 }
 
 async function rawLines(id: string): Promise<readonly object[]> {
-  const answer = await fetch(`${connection.baseUrl}/Invoices/${id}?unitdp=4`, {
-    headers: { authorization: `Bearer ${token}`, "xero-tenant-id": connection.tenantId },
-  });
+  const answer = await fetch(`${connection.baseUrl}/Invoices/${id}?unitdp=4`, { headers: headers() });
   const body = (await answer.json()) as { Invoices: readonly { LineItems: readonly object[] }[] };
   return body.Invoices[0]?.LineItems ?? [];
 }
@@ -221,6 +221,48 @@ describe("an amendment whose answer is lost", () => {
     await world.order({ match: "GET /api.xro/2.0/Invoices", kind: "drop_before" });
     const answer = await ledger.amendInvoice(aCall(), { id: invoice.id, allowed: open, changes: [added()] });
     expect(answer).toMatchObject({ kind: "unavailable", outcome: "not_sent" });
+  });
+});
+
+describe("an answer that cannot be trusted", () => {
+  // What the ledger says of an invoice, with a part of it made wrong.
+  async function answerWith(match: string, id: string, fault: object): Promise<void> {
+    const answer = await fetch(`${connection.baseUrl}/Invoices/${id}?unitdp=4`, { headers: headers() });
+    const { Invoices } = (await answer.json()) as { Invoices: readonly object[] };
+    const body = JSON.stringify({ Invoices: [{ ...Invoices[0], ...fault }] });
+    await world.order({ match, kind: "status", status: 200, body });
+  }
+
+  test.each([
+    ["no lines", { LineItems: [] }],
+    ["lines that are none", { LineItems: null }],
+    ["a line without id", { LineItems: [{ Description: "Seats", LineAmount: 31.5 }] }],
+    ["a status that nobody knows", { Status: "SENT" }],
+  ])("when read, for %s, is followed by no write", async (_what, fault) => {
+    const invoice = await make();
+    await answerWith(`GET /api.xro/2.0/Invoices/${invoice.id}`, invoice.id, fault);
+    const answer = await watched.amendInvoice(aCall(), { id: invoice.id, allowed: open, changes: [added()] });
+    expect(answer).toMatchObject({ kind: "unavailable", outcome: "not_sent" });
+    expect(writes()).toEqual([]);
+  });
+
+  test.each([
+    ["without the added line", {}],
+    ["of another invoice", { InvoiceID: "11111111-2222-3333-4444-555555555555" }],
+    ["without amounts", { Total: null }],
+  ])("after the write, %s, leaves it unknown", async (_what, fault) => {
+    const invoice = await make();
+    await answerWith(post, invoice.id, fault);
+    const answer = await ledger.amendInvoice(aCall(), { id: invoice.id, allowed: open, changes: [added()] });
+    expect(answer).toMatchObject({ kind: "unavailable", outcome: "unknown" });
+  });
+
+  test("but says in a 200 that it was refused, is a refusal", async () => {
+    const invoice = await make();
+    const Message = "This document cannot be edited as it has a payment or credit note allocated to it.";
+    await answerWith(post, invoice.id, { HasErrors: true, ValidationErrors: [{ Message }] });
+    const answer = await ledger.amendInvoice(aCall(), { id: invoice.id, allowed: open, changes: [added()] });
+    expect(answer).toEqual({ kind: "refused", reason: "has_payment_or_credit", messages: [Message] });
   });
 });
 
