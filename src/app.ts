@@ -44,6 +44,7 @@ import { startDispatcher } from "./temporal/dispatcher.ts";
 import { startHousekeeping } from "./temporal/housekeeping.ts";
 import { createLedgerWork } from "./temporal/ledger-work.ts";
 import { runWorker } from "./temporal/run-worker.ts";
+import { createStartWork } from "./temporal/start-work.ts";
 
 /** A process in service. `stop` drains: what was begun is finished, within limits. `done` ends with it, or rejects. */
 export interface Running {
@@ -67,7 +68,10 @@ export async function startApi(config: Config, log: Log): Promise<Running> {
   const work = createLedgerWork(temporal.client, config.taskQueue, (organisationId, err) =>
     log.warn({ organisationId, err }, "the ledger workflow could not be woken; the dispatcher will"),
   );
-  const bindings = services({ store: createStore(pool), settlement: { wake: work.wake, outcomes } });
+  const { startAmendment } = createStartWork(temporal.client, config.taskQueue, (workflowId, err) =>
+    log.warn({ workflowId, err }, "a workflow could not be started; the dispatcher will"),
+  );
+  const bindings = services({ store: createStore(pool), settlement: { wake: work.wake, startAmendment, outcomes } });
   const keys = createIdempotencyStore(pool, {
     onTrouble: (err) => {
       metrics.idempotencyTrouble.inc();
@@ -202,9 +206,14 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
     publicUrl: config.ledger.publicUrl,
   });
   const worker = await runWorker(temporal, { taskQueue: config.taskQueue, activities, log });
-  const work = createLedgerWork(temporal.client, config.taskQueue, (organisationId, err) =>
-    log.warn({ organisationId, err }, "the ledger workflow could not be woken; trying again"),
-  );
+  const work = {
+    ...createLedgerWork(temporal.client, config.taskQueue, (organisationId, err) =>
+      log.warn({ organisationId, err }, "the ledger workflow could not be woken; trying again"),
+    ),
+    ...createStartWork(temporal.client, config.taskQueue, (workflowId, err) =>
+      log.warn({ workflowId, err }, "a workflow could not be started; trying again"),
+    ),
+  };
   const dispatcher = startDispatcher(
     (graceMs) => findNeglected(pool, graceMs),
     work,

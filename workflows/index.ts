@@ -1,2 +1,4 @@
 /** Every workflow of the service: what the bundle contains and the worker registers. */
+export { creditAllocation } from "./credit-allocation.ts";
+export { invoiceAmendment } from "./invoice-amendment.ts";
 export { ledgerSettlement } from "./ledger-settlement.ts";

@@ -14,9 +14,9 @@ import {
 } from "@temporalio/workflow";
 import type { SettlementActivities } from "../src/activities/settlement.ts";
 import { type LedgerSettlementInput, type SettlementRound, wakeSignal } from "./contract.ts";
-import { idleRoundMs, lingerTime, longestWaitMs, settlementRound } from "./policies.ts";
+import { idleRoundMs, ledgerRound, lingerTime, longestWaitMs } from "./policies.ts";
 
-const { settleRound } = proxyActivities<SettlementActivities>({ ...settlementRound, summary: "settle what waits" });
+const { settleRound } = proxyActivities<SettlementActivities>({ ...ledgerRound, summary: "settle what waits" });
 
 const wake = defineSignal(wakeSignal);
 

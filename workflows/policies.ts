@@ -2,12 +2,13 @@
 import type { ActivityOptions } from "@temporalio/workflow";
 
 /**
- * A round of settling: one call to the ledger for contacts and one for invoices, each with its own deadline well inside.
+ * A round of work with the ledger: one call or two, one after the other or for several kinds at once, each with its own deadline well
+ * inside.
  * Failures are the database's (the ledger's are outcomes), so it is tried until that is back, at most every ten seconds.
  * The worker beats for it (`src/temporal/heartbeats.ts`): a round whose worker was killed is done again after these ten seconds,
  * and one that was only slow meets a second one without harm, because what it took is leased.
  */
-export const settlementRound: ActivityOptions = {
+export const ledgerRound: ActivityOptions = {
   startToCloseTimeout: "2 minutes",
   heartbeatTimeout: "10 seconds",
   retry: { initialInterval: "200 milliseconds", backoffCoefficient: 2, maximumInterval: "10 seconds" },
@@ -19,7 +20,7 @@ export const settlementRound: ActivityOptions = {
  */
 export const lingerTime = "10 seconds";
 
-/** The longest that the workflow waits for a retry or a pause; past it the dispatcher starts it again when it is due. */
+/** The longest that a workflow waits for a retry or a pause; past it the dispatcher starts it again when it is due. */
 export const longestWaitMs = 60_000;
 
 /** The least wait after a round that moved nothing, so that work held by another worker is not asked for in a busy loop. */

@@ -148,7 +148,13 @@ export async function putOff(pool: pg.Pool, organisationId: string, pauseMs: num
   });
 }
 
-/** What waits of an organisation: how many, and in how many milliseconds the next can be tried (null where nothing waits). */
+/** The kinds that an organisation's ledger workflow works off. Amendments and allocations have workflows of their own. */
+const settlementKinds = ["create_invoice", "create_contact", "import_contact", "create_credit_note"];
+
+/**
+ * What waits of an organisation for its ledger workflow: how many, and in how many milliseconds the next can be tried (null where
+ * nothing waits).
+ */
 export async function readWaiting(
   pool: pg.Pool,
   organisationId: string,
@@ -158,8 +164,8 @@ export async function readWaiting(
     text: `SELECT count(*)::int AS waiting,
         CASE WHEN count(*) > 0 THEN greatest(0, ceil(1000 * extract(epoch FROM
           min(CASE WHEN state = 'ready' THEN not_before ELSE lease_until END) - now())))::float8 END AS next_in_ms
-      FROM operations WHERE organisation_id = $1 AND state IN ('ready', 'sending', 'uncertain')`,
-    values: [organisationId],
+      FROM operations WHERE organisation_id = $1 AND state IN ('ready', 'sending', 'uncertain') AND kind = ANY ($2)`,
+    values: [organisationId, settlementKinds],
   });
   return { waiting: rows[0]?.waiting ?? 0, nextInMs: rows[0]?.next_in_ms ?? null };
 }
@@ -182,17 +188,54 @@ export async function abandonContact(pool: pg.Pool, organisationId: string, oper
   return rows.length > 0;
 }
 
+/** Work that nobody seems to be at, by the workflow that does it: an organisation's ledger workflow, or one of its own. */
+export type NeglectedWork =
+  | { readonly kind: "settlement"; readonly organisationId: string }
+  | {
+      readonly kind: "amendment";
+      readonly organisationId: string;
+      readonly subscriptionId: string;
+      readonly invoiceId: string;
+      readonly operationId: string;
+    }
+  | { readonly kind: "allocation"; readonly organisationId: string; readonly subscriptionId: string };
+
+interface NeglectedRow {
+  organisation_id: string;
+  kind: string;
+  subscription_id: string;
+  invoice_id: string;
+  operation_id: string;
+}
+
 /**
- * The organisations in which something waits that nobody seems to be at: ready for longer than `graceMs`, or its lease over.
- * The dispatcher starts their ledger workflows. Looks over all organisations: it carries ids only.
+ * What waits and nobody seems to be at: ready for longer than `graceMs`, or its lease over. The dispatcher starts its workflow.
+ * Looks over all organisations: it carries ids only.
  */
-export async function findNeglected(pool: pg.Pool, graceMs: number): Promise<readonly string[]> {
-  const { rows } = await pool.query<{ organisation_id: string }>({
+export async function findNeglected(pool: pg.Pool, graceMs: number): Promise<readonly NeglectedWork[]> {
+  const { rows } = await pool.query<NeglectedRow>({
     name: "find_neglected",
-    text: `SELECT DISTINCT organisation_id FROM operations
+    text: `SELECT DISTINCT organisation_id, CASE WHEN kind = ANY ($2) THEN 'settlement' ELSE kind END AS kind,
+        CASE WHEN kind IN ('amend_invoice', 'allocate_credit') THEN subscription_id END AS subscription_id,
+        CASE WHEN kind = 'amend_invoice' THEN invoice_id END AS invoice_id, CASE WHEN kind = 'amend_invoice' THEN id END AS operation_id
+      FROM operations
       WHERE state IN ('ready', 'sending', 'uncertain')
         AND CASE WHEN state = 'ready' THEN not_before ELSE lease_until END < now() - $1 * interval '1 millisecond'`,
-    values: [graceMs],
+    values: [graceMs, settlementKinds],
   });
-  return rows.map(({ organisation_id }) => organisation_id);
+  return rows.map(readNeglected);
+}
+
+function readNeglected(row: NeglectedRow): NeglectedWork {
+  const { organisation_id: organisationId, subscription_id: subscriptionId, invoice_id: invoiceId } = row;
+  switch (row.kind) {
+    case "settlement":
+      return { kind: "settlement", organisationId };
+    case "amend_invoice":
+      return { kind: "amendment", organisationId, subscriptionId, invoiceId, operationId: row.operation_id };
+    case "allocate_credit":
+      return { kind: "allocation", organisationId, subscriptionId };
+    default:
+      throw new Error(`nobody works off operations of kind ${row.kind}`);
+  }
 }

@@ -1,11 +1,14 @@
 /**
- * Starts what was missed: finds organisations in which something waits that nobody is at (Temporal was down, a process died
- * between its commit and its wake-up, a pause is over) and wakes their ledger workflows.
+ * Starts what was missed: finds what waits and nobody is at (Temporal was down, a process died between its commit and its
+ * wake-up, a pause is over) and starts or wakes its workflow.
  */
+import { amendmentWorkflowId, creditWorkflowId, ledgerWorkflowId } from "../../workflows/contract.ts";
+import type { NeglectedWork } from "../store/operations.ts";
 import type { LedgerWork } from "./ledger-work.ts";
+import type { StartWork } from "./start-work.ts";
 
-/** Finds organisations with work that has been due for longer than `graceMs`. */
-export type FindNeglected = (graceMs: number) => Promise<readonly string[]>;
+/** Finds work that has been due for longer than `graceMs`. */
+export type FindNeglected = (graceMs: number) => Promise<readonly NeglectedWork[]>;
 
 /** The dispatcher of one worker process; several of them only wake twice. */
 export interface Dispatcher {
@@ -15,35 +18,36 @@ export interface Dispatcher {
 /** How often it looks: work that was missed waits this long and the grace time at most. */
 const lookEveryMs = 2_000;
 
-/** A workflow that was woken and still has its work is at it, or its activity is being retried: it is not woken again sooner. */
-const wakeAgainMs = 20_000;
+/** A workflow that was started and still has its work is at it, or its activity is being retried: it is not started again sooner. */
+const startAgainMs = 20_000;
 
-/** What has been due for less is left to the wake-up of the process that wrote it. */
+/** What has been due for less is left to the start by the process that wrote it. */
 const graceMs = 3_000;
 
 /** Starts looking; `onError` is told where the database could not be asked. */
 export function startDispatcher(
   findNeglected: FindNeglected,
-  work: LedgerWork,
+  work: LedgerWork & StartWork,
   onError: (error: unknown) => void,
 ): Dispatcher {
   let stopped = false;
   let wakeUp: () => void = () => undefined;
-  const wokenAt = new Map<string, number>();
-  const wake = async (organisationId: string): Promise<void> => {
+  const startedAt = new Map<string, number>();
+  const start = async (workflowId: string, neglected: NeglectedWork): Promise<void> => {
     const now = performance.now();
-    if (now - (wokenAt.get(organisationId) ?? Number.NEGATIVE_INFINITY) < wakeAgainMs) return;
-    if (await work.wake(organisationId)) wokenAt.set(organisationId, now);
+    if (now - (startedAt.get(workflowId) ?? Number.NEGATIVE_INFINITY) < startAgainMs) return;
+    if (await startNeglected(work, neglected)) startedAt.set(workflowId, now);
   };
   const look = async (): Promise<void> => {
     while (!stopped) {
       try {
-        const neglected = new Set(await findNeglected(graceMs));
-        for (const organisationId of wokenAt.keys()) if (!neglected.has(organisationId)) wokenAt.delete(organisationId);
-        for (const organisationId of neglected) {
+        const found = await findNeglected(graceMs);
+        const neglected = new Map(found.map((one) => [workflowIdOf(one), one]));
+        for (const workflowId of startedAt.keys()) if (!neglected.has(workflowId)) startedAt.delete(workflowId);
+        for (const [workflowId, one] of neglected) {
           // With Temporal out of reach each one takes seconds: a stop must not wait for all of them.
           if (stopped) return;
-          await wake(organisationId);
+          await start(workflowId, one);
         }
       } catch (error) {
         onError(error);
@@ -65,4 +69,26 @@ export function startDispatcher(
       await looking;
     },
   };
+}
+
+function workflowIdOf(work: NeglectedWork): string {
+  switch (work.kind) {
+    case "settlement":
+      return ledgerWorkflowId(work.organisationId);
+    case "amendment":
+      return amendmentWorkflowId(work.operationId);
+    case "allocation":
+      return creditWorkflowId(work.subscriptionId);
+  }
+}
+
+function startNeglected(work: LedgerWork & StartWork, neglected: NeglectedWork): Promise<boolean> {
+  switch (neglected.kind) {
+    case "settlement":
+      return work.wake(neglected.organisationId);
+    case "amendment":
+      return work.startAmendment(neglected);
+    case "allocation":
+      return work.startAllocation(neglected);
+  }
 }

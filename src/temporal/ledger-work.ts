@@ -5,13 +5,13 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Client } from "@temporalio/client";
 import { WorkflowIdConflictPolicy, WorkflowIdReusePolicy } from "@temporalio/client";
-import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from "@temporalio/common";
 import {
   type LedgerSettlementInput,
   ledgerSettlementType,
   ledgerWorkflowId,
   wakeSignal,
 } from "../../workflows/contract.ts";
+import { typedAttributes } from "./search-attributes.ts";
 
 /** Wakes organisations' ledger workflows. */
 export interface LedgerWork {
@@ -19,17 +19,14 @@ export interface LedgerWork {
   wake(organisationId: string): Promise<boolean>;
 }
 
-/** How long a wake-up may take: past it the caller goes on, and the dispatcher starts what was missed. */
-const wakeDeadlineMs = 3_000;
+/** How long a start or wake-up may take: past it the caller goes on, and the dispatcher starts what was missed. */
+export const engineDeadlineMs = 3_000;
 
 /**
  * The least time between two wake-ups of one organisation by this process. A round of settling takes longer, so that further
  * ones would only make the engine work: with 32 callers they were a third of its work and of the worker's.
  */
 const wakeGapMs = 20;
-
-/** The organisation, as the Temporal UI finds it. */
-const organisationKey = defineSearchAttributeKey("OrganisationId", SearchAttributeType.KEYWORD);
 
 /** A wake-up on its way. `landed`: the next one may start; `next`: the one that all who came meanwhile have joined. */
 interface Flight {
@@ -48,7 +45,7 @@ export function createLedgerWork(
   const send = async (organisationId: string): Promise<boolean> => {
     const input: LedgerSettlementInput = { organisationId };
     try {
-      await client.withDeadline(Date.now() + wakeDeadlineMs, () =>
+      await client.withDeadline(Date.now() + engineDeadlineMs, () =>
         client.workflow.signalWithStart(ledgerSettlementType, {
           taskQueue,
           workflowId: ledgerWorkflowId(organisationId),
@@ -58,7 +55,7 @@ export function createLedgerWork(
           signal: wakeSignal,
           signalArgs: [],
           staticSummary: "settles the organisation's waiting documents in its ledger",
-          typedSearchAttributes: new TypedSearchAttributes([{ key: organisationKey, value: organisationId }]),
+          typedSearchAttributes: typedAttributes({ OrganisationId: organisationId }),
         }),
       );
       return true;

@@ -1,5 +1,6 @@
 /** The search attributes by which the Temporal UI answers "what happened to this subscription", and their registration. */
 import type { Connection } from "@temporalio/client";
+import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from "@temporalio/common";
 
 /** All of type Keyword: identifiers and short words, found by exact match. Facts about Temporal, section 4.6. */
 export const searchAttributes = [
@@ -14,6 +15,16 @@ export const searchAttributes = [
 
 /** The name of one of our search attributes. */
 export type SearchAttributeName = (typeof searchAttributes)[number];
+
+/** Values of ours as a workflow is started with them. */
+export function typedAttributes(values: Partial<Record<SearchAttributeName, string>>): TypedSearchAttributes {
+  return new TypedSearchAttributes(
+    Object.entries(values).map(([name, value]) => ({
+      key: defineSearchAttributeKey(name, SearchAttributeType.KEYWORD),
+      value,
+    })),
+  );
+}
 
 /** `IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD` of Temporal's API. */
 const keyword = 2;

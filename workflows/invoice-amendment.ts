@@ -1,0 +1,15 @@
+/** One change of an invoice that the ledger has: tried until the ledger has taken or refused it. */
+import { proxyActivities } from "@temporalio/workflow";
+import type { InvoiceAmendmentInput, WorkRound } from "./contract.ts";
+import { ledgerRound } from "./policies.ts";
+import { workInRounds } from "./rounds.ts";
+
+const { amendRound } = proxyActivities<{ amendRound(input: InvoiceAmendmentInput): Promise<WorkRound> }>({
+  ...ledgerRound,
+  summary: "amend the invoice in the ledger",
+});
+
+/** Ends with the operation, or when that is put off for long: the dispatcher then starts it again. decisions §6. */
+export async function invoiceAmendment(input: InvoiceAmendmentInput): Promise<void> {
+  await workInRounds(input, amendRound);
+}
