@@ -246,9 +246,11 @@ describe("an answer that cannot be trusted", () => {
     expect(writes()).toEqual([]);
   });
 
+  const addedLine = { LineItemID: "new", Description: "Seats 3 to 4 (2.5 × 10.333 = 25.83)", LineAmount: 25.83 };
+
   test.each([
     ["without the added line", {}],
-    ["of another invoice", { InvoiceID: "11111111-2222-3333-4444-555555555555" }],
+    ["of another invoice", { InvoiceID: "11111111-2222-3333-4444-555555555555", LineItems: [addedLine] }],
     ["without amounts", { Total: null }],
   ])("after the write, %s, leaves it unknown", async (_what, fault) => {
     const invoice = await make();
