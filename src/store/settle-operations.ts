@@ -85,7 +85,7 @@ export async function settleOperations(
 }
 
 /** A value or a constraint was hit (SQLSTATE classes 22 and 23): trying again changes nothing. */
-function isUnwritable(error: unknown): boolean {
+export function isUnwritable(error: unknown): boolean {
   return error instanceof pg.DatabaseError && /^2[23]/.test(error.code ?? "");
 }
 
@@ -123,6 +123,6 @@ function settlementRecord(settlement: Settlement): object {
 }
 
 /** Another system's words, without what PostgreSQL cannot store. */
-function plain(text: string): string {
+export function plain(text: string): string {
   return text.replaceAll("\0", "").toWellFormed();
 }
