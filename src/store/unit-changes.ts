@@ -1,8 +1,10 @@
 /** Changes of units as rows: what was decided is written with everything that it raises, and found again by a repeat of its request. */
+import { strict as assert } from "node:assert";
 import type pg from "pg";
 import type { BillingState } from "../domain/billing-state.ts";
 import { formatDecimal } from "../domain/decimal.ts";
-import type { ProratedCharge } from "../domain/invoice-draft.ts";
+import type { InvoiceLineDraft } from "../domain/invoice.ts";
+import { prorationLine } from "../domain/invoice-draft.ts";
 import type { InvoiceAmendment, UnitsDecision } from "../domain/units-change.ts";
 import { amendInvoice } from "./amend-documents.ts";
 import { changeSubscription, savePeriods, updateSubscriptions } from "./billing-changes.ts";
@@ -109,10 +111,11 @@ async function findRepeated(
 
 async function saveChange(
   client: Client,
-  { organisation, subscription, period }: BillingState,
+  state: BillingState,
   asked: UnitsChangeToMake,
   decision: UnitsDecision,
 ): Promise<MadeUnitsChange> {
+  const { organisation, subscription, plan, period } = state;
   const { id: organisationId } = organisation;
   const { subscriptionId, operations, awaitedUntil } = asked;
   const raising = { createdAt: asked.now, awaitedUntil };
@@ -132,6 +135,10 @@ async function saveChange(
   };
   const joinedId = await amend(decision.joined);
   const renewalInvoiceId = await amend(decision.amended);
+  // The current period's charge on the renewal invoice: were that removed, the charge would wait again, as a deferred one.
+  for (const line of decision.amended?.added ?? []) {
+    await deferLine(client, state, line, renewalInvoiceId);
+  }
   const invoiceId = decision.invoice === null ? joinedId : newId();
   if (decision.invoice !== null && invoiceId !== null) {
     const invoice = {
@@ -152,7 +159,7 @@ async function saveChange(
     operationIds.push(operations.creditNote);
   }
   if (decision.deferred !== null) {
-    await deferLine(client, organisationId, subscriptionId, period.index, decision.deferred);
+    await deferLine(client, state, prorationLine(plan, decision.deferred, organisation), null);
   }
   const made: MadeUnitsChange = {
     id: newId(),
@@ -168,32 +175,35 @@ async function saveChange(
   return made;
 }
 
+/** A prorated charge of the current period that a renewal invoice bills: `invoiceId`, or null while it waits for one. */
 async function deferLine(
   client: Client,
-  organisationId: string,
-  subscriptionId: string,
-  periodIndex: number,
-  line: ProratedCharge,
+  { organisation, subscription, period }: BillingState,
+  line: InvoiceLineDraft,
+  invoiceId: string | null,
 ): Promise<void> {
+  const { proration } = line;
+  assert(proration !== null && line.period !== null, "what is deferred is a proration");
   await client.query({
     name: "defer_line",
     text: `INSERT INTO deferred_lines (id, organisation_id, subscription_id, period_index, name, description, amount, period_start,
-        period_end, from_units, to_units, days_remaining, days_in_period)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+        period_end, from_units, to_units, days_remaining, days_in_period, invoice_id)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
     values: [
       newId(),
-      organisationId,
-      subscriptionId,
-      periodIndex,
+      organisation.id,
+      subscription.id,
+      period.index,
       line.name,
       line.description,
       formatDecimal(line.amount),
       line.period.start,
       line.period.end,
-      line.fromUnits,
-      line.toUnits,
-      line.daysRemaining,
-      line.daysInPeriod,
+      proration.fromUnits,
+      proration.toUnits,
+      proration.daysRemaining,
+      proration.daysInPeriod,
+      invoiceId,
     ],
   });
 }
