@@ -13,6 +13,7 @@ import {
 } from "./creating-rules.ts";
 import type { Customer } from "./customer.ts";
 import { type Decimal, ZERO } from "./decimal.ts";
+import { nextDueDate } from "./due.ts";
 import type { InvoiceDraft } from "./invoice.ts";
 import { chargeLine, draftInvoice, planLine } from "./invoice-draft.ts";
 import type { OrganisationSettings } from "./organisation.ts";
@@ -69,6 +70,8 @@ export interface CreationDecision {
   readonly customer: Customer;
   readonly plan: Plan;
   readonly subscription: Omit<Subscription, "id">;
+  /** The day on which something is due for it next. */
+  readonly dueDate: CivilDate | null;
   readonly firstPeriod: BilledPeriod;
   /** The first invoice; null in Setup Mode. */
   readonly invoice: InvoiceDraft | null;
@@ -130,6 +133,7 @@ export function decideCreation(facts: CreationFacts, request: CreationRequest): 
     customer,
     plan,
     subscription,
+    dueDate: nextDueDate({ organisation, subscription, period, nextPeriod: next }),
     firstPeriod: { ...period, billedUnits },
     invoice: organisation.setupMode ? null : raise("first", period, chargeLines),
     renewalPeriod: next && { ...next, billedUnits },

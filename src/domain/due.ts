@@ -3,12 +3,13 @@
  * billing run and for every operation, which performs it before it judges. decisions §§4 to 6.
  */
 import type { BillingState, DeferredLine, PeriodState } from "./billing-state.ts";
-import { compareDates } from "./civil-date.ts";
+import { addDays, type CivilDate, compareDates } from "./civil-date.ts";
 import type { InvoiceDraft, InvoiceLineDraft } from "./invoice.ts";
 import { draftInvoice, planLine, prorationLine } from "./invoice-draft.ts";
-import { invoiceCreateDays, isInvoiceWindow, periodAt } from "./period.ts";
+import type { OrganisationSettings } from "./organisation.ts";
+import { invoiceCreateDays, isInvoiceWindow, type Period, periodAt } from "./period.ts";
 import { hasUnits } from "./pricing/index.ts";
-import { type Subscription, willRenew } from "./subscription.ts";
+import { type Renewing, type Subscription, willRenew } from "./subscription.ts";
 
 /** An invoice to raise, with the deferred charges that it bills. */
 export interface DueInvoice {
@@ -16,10 +17,14 @@ export interface DueInvoice {
   readonly deferredIds: readonly string[];
 }
 
-/** What is then written: the subscription as it is afterwards, the index of its current period, new periods, invoices to raise. */
+/**
+ * What is then written: the subscription as it is afterwards, the index of its current period, the day on which something is due for
+ * it next, new periods, invoices to raise.
+ */
 export interface DueDecision {
   readonly subscription: Subscription;
   readonly currentPeriod: number;
+  readonly dueDate: CivilDate | null;
   readonly periods: readonly PeriodState[];
   readonly invoices: readonly DueInvoice[];
 }
@@ -73,9 +78,35 @@ export function decideDue(facts: DueFacts): DueDecision | null {
   return {
     subscription: walk.subscription,
     currentPeriod: walk.period.index,
+    dueDate: nextDueDate({
+      organisation: facts.organisation,
+      subscription: walk.subscription,
+      period: walk.period,
+      nextPeriod: walk.next,
+    }),
     periods: walk.periods,
     invoices: walk.invoices,
   };
+}
+
+/** What decides when something is due next. `nextPeriod` is null as long as its invoice was not raised ahead. */
+export interface DueDateFacts {
+  readonly organisation: Pick<OrganisationSettings, "setupMode" | "invoiceCreateDays">;
+  readonly subscription: Renewing & Pick<Subscription, "startDate" | "interval">;
+  readonly period: Pick<Period, "start" | "end">;
+  readonly nextPeriod: object | null;
+}
+
+/**
+ * The day on which something is due for the subscription next: its start, the first day of its invoice window, or its renewal date;
+ * null once it is over. It may have come already. decisions §§4 and 5.
+ */
+export function nextDueDate({ organisation, subscription, period, nextPeriod }: DueDateFacts): CivilDate | null {
+  const { status, startDate, renewalDate, interval } = subscription;
+  if (status === "ended" || status === "complete") return null;
+  if (status === "pending") return startDate;
+  if (nextPeriod !== null || organisation.setupMode || !willRenew(subscription)) return renewalDate;
+  return addDays(renewalDate, -invoiceCreateDays(period, interval, organisation.invoiceCreateDays));
 }
 
 /** The next period begins; its invoice is raised now where it was not ahead. */

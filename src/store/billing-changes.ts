@@ -4,6 +4,7 @@
  */
 import type pg from "pg";
 import type { BillingState, PeriodState } from "../domain/billing-state.ts";
+import { type CivilDate, startOfDay } from "../domain/civil-date.ts";
 import { type DueDecision, decideDue } from "../domain/due.ts";
 import type { OrganisationSettings } from "../domain/organisation.ts";
 import type { Subscription } from "../domain/subscription.ts";
@@ -61,11 +62,7 @@ export async function writeDue(
   dues: readonly DueDecision[],
   now: Date,
 ): Promise<void> {
-  await updateSubscriptions(
-    client,
-    organisationId,
-    dues.map(({ subscription, currentPeriod }) => ({ subscription, currentPeriod })),
-  );
+  await updateSubscriptions(client, organisationId, dues);
   const periods = dues.flatMap((due) => due.periods.map((period) => ({ subscriptionId: due.subscription.id, period })));
   await savePeriods(client, organisationId, periods);
   const invoices = dues.flatMap(({ subscription, invoices }) =>
@@ -76,18 +73,26 @@ export async function writeDue(
 
 const subscriptionsText = `
 UPDATE subscriptions s SET status = r.status, current_period = r.current_period, renewal_date = r.renewal_date, end_date = r.end_date,
-  units = r.units, cancel_at_period_end = r.cancel_at_period_end
+  units = r.units, cancel_at_period_end = r.cancel_at_period_end, due_at = r.due_at, parked_until = NULL, parked_reason = NULL,
+  parked_attempts = 0
 FROM jsonb_to_recordset($2) AS r(id uuid, status text, current_period int, renewal_date date, end_date date, units int,
-  cancel_at_period_end boolean)
+  cancel_at_period_end boolean, due_at timestamptz)
 WHERE s.organisation_id = $1 AND s.id = r.id`;
 
-/** Writes the members of subscriptions that change in their life. */
+/** A subscription as it is to be written. `dueDate`: when something is due for it next, null once it is over. */
+export interface SubscriptionToWrite {
+  readonly subscription: Subscription;
+  readonly currentPeriod: number;
+  readonly dueDate: CivilDate | null;
+}
+
+/** Writes the members of subscriptions that change in their life. What was set aside by the billing run is so no more. */
 export async function updateSubscriptions(
   client: Client,
   organisationId: string,
-  changes: readonly { readonly subscription: Subscription; readonly currentPeriod: number }[],
+  changes: readonly SubscriptionToWrite[],
 ): Promise<void> {
-  const records = changes.map(({ subscription, currentPeriod }) => ({
+  const records = changes.map(({ subscription, currentPeriod, dueDate }) => ({
     id: subscription.id,
     status: subscription.status,
     current_period: currentPeriod,
@@ -95,6 +100,7 @@ export async function updateSubscriptions(
     end_date: subscription.endDate,
     units: subscription.units,
     cancel_at_period_end: subscription.cancelAtPeriodEnd,
+    due_at: dueDate === null ? null : startOfDay(subscription.timezone, dueDate),
   }));
   await client.query({
     name: "update_subscriptions",

@@ -3,6 +3,7 @@
  * subscription, its periods, its invoices under reserved numbers, and an operation row for each document.
  */
 import type pg from "pg";
+import { startOfDay } from "../domain/civil-date.ts";
 import type { CreationDecision, CreationFacts } from "../domain/creating.ts";
 import { formatDecimal } from "../domain/decimal.ts";
 import { type ChargeRow, chargeListing, type PlanRow, planListing, readCharge, readPlan } from "./catalogue.ts";
@@ -109,14 +110,14 @@ WITH organisation AS (
 ), subscription AS (
   INSERT INTO subscriptions (id, organisation_id, customer_id, plan_id, status, currency, interval_unit, interval_count, timezone,
     start_date, billing_day, renewal_date, end_date, units, minimum_units, discount_percent, price_override, end_after_cycles,
-    label, invoice_reference, request_hash, created_at)
+    label, invoice_reference, request_hash, due_at, created_at)
   SELECT r.id, o.id, r.customer_id, r.plan_id, r.status, r.currency, r.interval_unit, r.interval_count, r.timezone,
     r.start_date, r.billing_day, r.renewal_date, r.end_date, r.units, r.minimum_units, r.discount_percent, r.price_override,
-    r.end_after_cycles, r.label, r.invoice_reference, $4::bytea, r.created_at
+    r.end_after_cycles, r.label, r.invoice_reference, $4::bytea, r.due_at, r.created_at
   FROM organisation o, jsonb_to_record($5) AS r(id uuid, customer_id uuid, plan_id uuid, status text, currency text,
     interval_unit text, interval_count int, timezone text, start_date date, billing_day int, renewal_date date, end_date date,
     units int, minimum_units int, discount_percent numeric, price_override numeric, end_after_cycles int, label text,
-    invoice_reference text, created_at timestamptz)
+    invoice_reference text, due_at timestamptz, created_at timestamptz)
   RETURNING id, customer_id, created_at
 ), period AS (
   INSERT INTO periods (organisation_id, subscription_id, index, previous_index, start_date, end_date, billed_units, setup_mode)
@@ -181,7 +182,7 @@ export async function saveCreation(
   }
 }
 
-function subscriptionRecord(id: string, { subscription }: CreationDecision): object {
+function subscriptionRecord(id: string, { subscription, dueDate }: CreationDecision): object {
   return {
     id,
     customer_id: subscription.customerId,
@@ -202,6 +203,7 @@ function subscriptionRecord(id: string, { subscription }: CreationDecision): obj
     end_after_cycles: subscription.endAfterCycles,
     label: subscription.label,
     invoice_reference: subscription.invoiceReference,
+    due_at: dueDate === null ? null : startOfDay(subscription.timezone, dueDate),
     created_at: subscription.createdAt,
   };
 }

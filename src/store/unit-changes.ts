@@ -3,6 +3,7 @@ import { strict as assert } from "node:assert";
 import type pg from "pg";
 import type { BillingState } from "../domain/billing-state.ts";
 import { formatDecimal } from "../domain/decimal.ts";
+import { nextDueDate } from "../domain/due.ts";
 import type { InvoiceLineDraft } from "../domain/invoice.ts";
 import { prorationLine } from "../domain/invoice-draft.ts";
 import type { InvoiceAmendment, UnitsDecision } from "../domain/units-change.ts";
@@ -120,7 +121,9 @@ async function saveChange(
   const { subscriptionId, operations, awaitedUntil } = asked;
   const raising = { createdAt: asked.now, awaitedUntil };
   const changed = { ...subscription, units: decision.units };
-  await updateSubscriptions(client, organisationId, [{ subscription: changed, currentPeriod: period.index }]);
+  await updateSubscriptions(client, organisationId, [
+    { subscription: changed, currentPeriod: period.index, dueDate: nextDueDate(state) },
+  ]);
   await savePeriods(
     client,
     organisationId,
