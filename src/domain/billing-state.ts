@@ -74,8 +74,8 @@ export function raisedAhead({
 
 /** Why the lines of an invoice can no longer be changed, as the end of a sentence; null where they can. decisions §6. */
 export function notAmendable({ number, status, inLedger, total, amountDue }: RaisedInvoice): string | null {
-  if (!inLedger || status === "scheduled" || status === "not_in_external")
-    return `invoice ${number} is not in the ledger`;
+  if (status === "scheduled") return `invoice ${number} is still to be sent to the ledger`;
+  if (!inLedger || status === "not_in_external") return `invoice ${number} is not in the ledger`;
   if (status === "paid") return `invoice ${number} is paid`;
   if (!equals(total, amountDue)) return `invoice ${number} has a payment or credit on it`;
   return status === "voided" || status === "deleted" ? `invoice ${number} is removed` : null;

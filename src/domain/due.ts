@@ -71,10 +71,11 @@ export function decideDue(facts: DueFacts): DueDecision | null {
     walk.periods.length < mostPeriods
   ) {
     if (willRenew(walk.subscription)) renew(facts, walk);
-    else complete(facts, walk);
+    else walk.subscription = { ...walk.subscription, status: "complete", endDate: walk.subscription.renewalDate };
   }
+  if (walk.subscription.status === "complete") billDeferred(facts, walk);
   if (isRaisedAhead(facts, walk)) openNextPeriod(facts, walk);
-  if (walk.subscription === subscription && walk.periods.length === 0) return null;
+  if (walk.subscription === subscription && walk.periods.length === 0 && walk.invoices.length === 0) return null;
   return {
     subscription: walk.subscription,
     currentPeriod: walk.period.index,
@@ -118,13 +119,12 @@ function renew(facts: DueFacts, walk: Walk): void {
 }
 
 /**
- * It ran to the end of its last period. A deferred amount whose renewal never comes is billed now, on an invoice of type `change`.
- * decisions §5.
+ * It ran to the end of its last period: a deferred amount whose renewal never comes is billed on an invoice of type `change`; after
+ * Setup Mode where it completed during that, so that it is not lost. decisions §5.
  */
-function complete(facts: DueFacts, walk: Walk): void {
+function billDeferred(facts: DueFacts, walk: Walk): void {
   const { organisation, today, plan } = facts;
   const { subscription, period, deferred } = walk;
-  walk.subscription = { ...subscription, status: "complete", endDate: subscription.renewalDate };
   if (deferred.length === 0 || organisation.setupMode) return;
   const lines = deferred.map((line) => prorationLine(plan, line, organisation));
   const draft = draftInvoice(subscription, organisation, { type: "change", period, lines, today });

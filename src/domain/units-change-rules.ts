@@ -86,11 +86,13 @@ export function checkBehaviour(facts: UnitsChangeFacts, request: UnitsChangeRequ
 }
 
 function fixedBecause(
-  { subscription }: UnitsChangeFacts,
+  { subscription, nextPeriod }: UnitsChangeFacts,
   { renewalInvoice, proration }: MeasuredChange,
 ): string | null {
   if (!willRenew(subscription)) return "the subscription is in its final period";
   if (renewalInvoice !== null) return `the next period is invoiced already, by ${renewalInvoice.number}`;
+  // Its invoice was removed since: the renewal raises no second one that could carry the amount.
+  if (nextPeriod !== null) return "the next period was invoiced already";
   return proration !== null && isNegative(proration.amount) ? "the change is a credit" : null;
 }
 
@@ -122,7 +124,7 @@ export function checkProration(
   const { proration } = change;
   const isCharge = proration !== null && !isNegative(proration.amount) && !isZero(proration.amount);
   if (isCharge && period.prorationClosed) {
-    const message = `Units were increased without proration in this period: prorated charges are possible from ${period.end} on.`;
+    const message = `Units were increased without proration: until the renewal on ${period.end} send prorate false.`;
     throw new Refusal("proration_unavailable", message, "prorate");
   }
 }

@@ -73,7 +73,7 @@ export interface InvoiceAmendment {
 /** Everything that a change writes; ids and numbers are missing. Of the documents, those that are null are not touched. */
 export interface UnitsDecision {
   readonly units: number;
-  /** The periods whose billed units or marks change. */
+  /** The current period, and inside the invoice window the next one, as they are afterwards. */
   readonly periods: readonly PeriodState[];
   /** A new invoice of type `change`. */
   readonly invoice: InvoiceDraft | null;
@@ -117,13 +117,13 @@ function measure(facts: UnitsChangeFacts, request: UnitsChangeRequest): Measured
   const { subscription, plan, period } = facts;
   const { billedUnits: fromUnits } = period;
   assert(fromUnits !== null, "a plan with units has billed units");
-  const toUnits = request.units;
+  const { units: toUnits, effectiveDate: from } = request;
   const isAboveBilled = subscription.status === "active" && toUnits > subscription.units && toUnits > fromUnits;
   const prorateFrom = (effectiveDate: CivilDate) =>
     prorate(plan, subscription, { fromUnits, toUnits, period, effectiveDate });
   return {
     renewalInvoice: raisedAhead(facts),
-    proration: isAboveBilled && request.effectiveDate !== null ? prorateFrom(request.effectiveDate) : null,
+    proration: isAboveBilled && request.prorate && from !== null ? prorateFrom(from) : null,
     isCredit: isAboveBilled && isNegative(prorateFrom(period.start).amount),
     isAboveBilled,
   };

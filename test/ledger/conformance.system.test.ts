@@ -4,7 +4,8 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type LedgerKind, ledgers } from "../../src/ledger/index.ts";
-import type { Ledger, LedgerContact, LedgerInvoice } from "../../src/ledger/port.ts";
+import type { Ledger, LedgerContact, LedgerCreditNote, LedgerInvoice } from "../../src/ledger/port.ts";
+import { creditNoteDraft } from "./credit-drafts.ts";
 import { aCall, aLine, contactDraft, type DemoWorld, invoiceDraft, okOf, startDemoWorld } from "./demo-world.ts";
 
 const connectors = {
@@ -29,6 +30,11 @@ describe.each(Object.entries(connectors))("%s", (_kind, connect) => {
 
   async function make(changes: Parameters<typeof invoiceDraft>[1] = {}): Promise<LedgerInvoice> {
     const answers = okOf(await ledger.createInvoices(aCall(), [invoiceDraft(contact.id, changes)]));
+    return okOf(answers[0]);
+  }
+
+  async function makeNote(changes: Parameters<typeof creditNoteDraft>[1] = {}): Promise<LedgerCreditNote> {
+    const answers = okOf(await ledger.createCreditNotes(aCall(), [creditNoteDraft(contact.id, changes)]));
     return okOf(answers[0]);
   }
 
@@ -209,6 +215,95 @@ describe.each(Object.entries(connectors))("%s", (_kind, connect) => {
     expect(okOf(await ledger.removeInvoice(aCall(), invoice.id))).toMatchObject({ outcome: "voided" });
   });
 
+  test("an amended invoice keeps its lines' ids, has the added line, and stays as it is when that is repeated", async () => {
+    const invoice = await make();
+    const kept = invoice.lines[0]?.ledgerLineId ?? "";
+    const changes = [
+      { ...aLine("4", "10.5000", "42.0000"), ledgerLineId: kept },
+      { ...aLine("1", "5.0000", "5.0000"), description: "Set-up", ledgerLineId: null },
+    ];
+    const amendment = { id: invoice.id, allowed: ["draft"], changes } as const;
+    const amended = okOf(await ledger.amendInvoice(aCall(), amendment));
+    expect(amended.lineIds).toEqual([kept, amended.invoice.lines[1]?.ledgerLineId]);
+    expect(amended.invoice.lines).toMatchObject([{ amount: "42.0000" }, { description: "Set-up", amount: "5.0000" }]);
+    expect(amended.invoice.total).toBe("47.0000");
+    expect(okOf(await ledger.amendInvoice(aCall(), amendment))).toEqual(amended);
+  });
+
+  test("an invoice in another status than those allowed is not amended", async () => {
+    const invoice = await make({ status: "approved" });
+    const answer = await ledger.amendInvoice(aCall(), { id: invoice.id, allowed: ["draft"], changes: [] });
+    expect(answer).toMatchObject({ kind: "refused", reason: "wrong_status", messages: [expect.any(String)] });
+    const none = { id: crypto.randomUUID(), allowed: ["draft"], changes: [] } as const;
+    expect(await ledger.amendInvoice(aCall(), none)).toMatchObject({ kind: "refused", reason: "not_found" });
+  });
+
+  test("a credit note comes back as it was made, by id and by number", async () => {
+    const draft = creditNoteDraft(contact.id, { number: `A,B "${crypto.randomUUID()}" \\` });
+    const [answer] = okOf(await ledger.createCreditNotes(aCall("note-1"), [draft]));
+    const note = okOf(answer);
+    expect(note).toMatchObject({
+      number: draft.number,
+      reference: "PO 42",
+      contactId: contact.id,
+      status: "approved",
+      currency: "GBP",
+      issueDate: "2026-03-05",
+      subtotal: "31.5000",
+      tax: "0.0000",
+      total: "31.5000",
+      remainingCredit: "31.5000",
+      sent: false,
+      allocations: [],
+    });
+    expect(note.lines).toMatchObject([{ description: "Seats", amount: "31.5000" }]);
+    expect(okOf(await ledger.getCreditNote(aCall(), note.id))).toEqual(note);
+    expect(okOf(await ledger.findCreditNotes(aCall(), { numbers: [draft.number, "none"] }))).toEqual([note]);
+    expect(okOf(await ledger.findCreditNotes(aCall(), { numbers: [] }))).toEqual([]);
+  });
+
+  test("of fifty credit notes in one call each draft gets its own answer, in order", async () => {
+    const first = await makeNote();
+    const drafts = Array.from({ length: 50 }, (_, index) =>
+      creditNoteDraft(contact.id, { lines: [aLine("1", `${index + 1}.0000`, `${index + 1}.0000`)] }),
+    );
+    const sent = drafts.map((draft, index) => (index === 7 ? { ...draft, number: first.number } : draft));
+    const answers = okOf(await ledger.createCreditNotes(aCall("notes"), sent));
+    answers.forEach((answer, index) => {
+      if (index === 7) expect(answer).toMatchObject({ kind: "refused", reason: "duplicate_number" });
+      else expect(okOf(answer)).toMatchObject({ number: sent[index]?.number, total: `${index + 1}.0000` });
+    });
+    expect(okOf(await ledger.getCreditNote(aCall(), first.id))).toEqual(first);
+  });
+
+  test("credit of a note goes onto an invoice, and no more of it than there is", async () => {
+    const [note, invoice] = [await makeNote(), await make({ status: "approved" })];
+    const application = { creditNoteId: note.id, invoiceId: invoice.id, amount: "30.0000", date: "2026-03-10" };
+    const allocated = okOf(await ledger.allocateCredit(aCall("credit-1"), application));
+    expect(allocated).toMatchObject({
+      remainingCredit: "1.5000",
+      allocations: [{ invoiceId: invoice.id, amount: "30.0000", date: "2026-03-10" }],
+    });
+    const credited = okOf(await ledger.getInvoice(aCall(), invoice.id));
+    expect(credited).toMatchObject({ amountCredited: "30.0000", amountDue: "1.5000" });
+    const again = await ledger.allocateCredit(aCall("credit-2"), application);
+    expect(again).toMatchObject({ kind: "refused", reason: "amount_exceeds" });
+    expect(okOf(await ledger.getCreditNote(aCall(), note.id))).toEqual(allocated);
+  });
+
+  test("credit of a draft note, or for a draft invoice, is refused by its status", async () => {
+    const [draftNote, note] = [await makeNote({ status: "draft" }), await makeNote()];
+    const [draft, approved] = [await make(), await make({ status: "approved" })];
+    for (const [from, to] of [
+      [draftNote, approved],
+      [note, draft],
+    ] as const) {
+      const application = { creditNoteId: from.id, invoiceId: to.id, amount: "1.0000", date: "2026-03-10" };
+      const answer = await ledger.allocateCredit(aCall(), application);
+      expect(answer).toMatchObject({ kind: "refused", reason: "wrong_status" });
+    }
+  });
+
   test("another organisation's documents are not there", async () => {
     const invoice = await make();
     const other = await connect(world);
@@ -218,6 +313,13 @@ describe.each(Object.entries(connectors))("%s", (_kind, connect) => {
       expect(okOf(await other.findContacts(aCall(), { codes: [contact.code ?? ""] }))).toEqual([]);
       const [answer] = okOf(await other.createInvoices(aCall(), [invoiceDraft(contact.id)]));
       expect(answer).toMatchObject({ kind: "refused" });
+      const note = await makeNote();
+      expect(await other.getCreditNote(aCall(), note.id)).toMatchObject({ kind: "refused", reason: "not_found" });
+      expect(okOf(await other.findCreditNotes(aCall(), { numbers: [note.number] }))).toEqual([]);
+      const application = { creditNoteId: note.id, invoiceId: invoice.id, amount: "1.0000", date: "2026-03-10" };
+      expect(await other.allocateCredit(aCall(), application)).toMatchObject({ reason: "not_found" });
+      const amendment = { id: invoice.id, allowed: ["draft"], changes: [] } as const;
+      expect(await other.amendInvoice(aCall(), amendment)).toMatchObject({ reason: "not_found" });
     } finally {
       await other.close();
     }

@@ -1,80 +1,19 @@
 /** The demo ledger's own rules, asked over plain HTTP: statuses, edits, payments, paging, error bodies. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { XeroConnection } from "../../src/ledger/xero/connection.ts";
+import { type DemoHttp, messagesOf, openDemoHttp } from "./demo-http.ts";
 import { connectOrganisation, type DemoWorld, startDemoWorld } from "./demo-world.ts";
 
-interface Element {
-  readonly ContactID: string;
-  readonly InvoiceID: string;
-  readonly InvoiceNumber: string;
-  readonly LineItems: readonly { readonly LineItemID: string }[];
-  readonly Total: number;
-  readonly ValidationErrors: readonly { readonly Message: string }[];
-}
-
-interface Body {
-  readonly Contacts?: readonly Element[];
-  readonly Invoices?: readonly Element[];
-  readonly Elements?: readonly Element[];
-  readonly pagination?: object;
-  readonly Message?: string;
-}
-
-interface Sent {
-  readonly status: number;
-  readonly body: Body;
-  readonly headers: Headers;
-}
-
 let world: DemoWorld;
-let connection: XeroConnection;
-let token: string;
-let contactId: string;
-
-async function tokenOf(from: XeroConnection): Promise<string> {
-  const answer = await fetch(from.identityUrl, {
-    method: "POST",
-    headers: { authorization: `Basic ${Buffer.from(`${from.clientId}:${from.clientSecret}`).toString("base64")}` },
-    body: new URLSearchParams({ grant_type: "client_credentials" }),
-  });
-  return ((await answer.json()) as { access_token: string }).access_token;
-}
-
-async function send(method: string, path: string, body?: object, headers: Record<string, string> = {}): Promise<Sent> {
-  const answer = await fetch(`${connection.baseUrl}/${path}`, {
-    method,
-    headers: { authorization: `Bearer ${token}`, "xero-tenant-id": connection.tenantId, ...headers },
-    ...(body ? { body: JSON.stringify(body) } : {}),
-  });
-  const text = await answer.text();
-  return { status: answer.status, body: text.startsWith("{") ? JSON.parse(text) : {}, headers: answer.headers };
-}
-
-// The invoice as it was made, or the error body.
-async function invoice(changes: object = {}): Promise<Partial<Element>> {
-  const draft = {
-    Type: "ACCREC",
-    Contact: { ContactID: contactId },
-    Date: "2026-05-01",
-    DueDate: "2026-05-31",
-    LineItems: [{ Description: "Work", Quantity: 2, UnitAmount: 50, AccountCode: "200", TaxType: "NONE" }],
-    ...changes,
-  };
-  const { body } = await send("PUT", "Invoices", { Invoices: [draft] });
-  return body.Invoices?.[0] ?? (body as Partial<Element>);
-}
-
-const messagesOf = (sent: Sent): readonly string[] =>
-  (sent.body.Elements ?? []).flatMap((element) => element.ValidationErrors.map(({ Message }) => Message));
+let http: DemoHttp;
 
 beforeAll(async () => {
   world = await startDemoWorld();
-  connection = await world.connect();
-  token = await tokenOf(connection);
-  const made = await send("PUT", "Contacts", { Contacts: [{ Name: "Rules Ltd", ContactNumber: "R1" }] });
-  contactId = made.body.Contacts?.[0]?.ContactID ?? "";
+  http = await openDemoHttp(world);
 });
 afterAll(() => world.stop());
+
+const send: DemoHttp["send"] = (...request) => http.send(...request);
+const invoice: DemoHttp["invoice"] = (changes) => http.invoice(changes);
 
 const wrongStatus = "Invoice not of valid status for modification";
 
@@ -126,7 +65,7 @@ describe("statuses", () => {
 
 describe("payments", () => {
   const pay = (id: string, amount?: number) =>
-    world.admin(`tenants/${connection.tenantId}/invoices/${id}/payments`, { amount, date: "2026-05-09" });
+    world.admin(`tenants/${http.connection.tenantId}/invoices/${id}/payments`, { amount, date: "2026-05-09" });
 
   test("one over all that is due makes an approved invoice PAID", async () => {
     const { InvoiceID } = await invoice({ Status: "AUTHORISED" });
@@ -160,41 +99,6 @@ describe("payments", () => {
   });
 });
 
-describe("lines", () => {
-  test("an update keeps the lines it names, adds those without id and drops the others", async () => {
-    const line = { Quantity: 1, UnitAmount: 10, AccountCode: "200", TaxType: "NONE" };
-    const { InvoiceID, LineItems } = await invoice({
-      LineItems: [
-        { ...line, Description: "first" },
-        { ...line, Description: "second" },
-      ],
-    });
-    const [first] = LineItems ?? [];
-    const changed = await send("POST", `Invoices/${InvoiceID}`, {
-      LineItems: [
-        { LineItemID: first?.LineItemID, Quantity: 3 },
-        { ...line, Description: "third" },
-      ],
-    });
-    const [after] = changed.body.Invoices ?? [];
-    expect(after?.LineItems).toMatchObject([
-      { LineItemID: first?.LineItemID, Description: "first", LineAmount: 30 },
-      { Description: "third", LineAmount: 10 },
-    ]);
-    expect(after?.Total).toBe(40);
-  });
-
-  test("tax is rounded per line and then summed", async () => {
-    const line = { Description: "x", Quantity: 1, UnitAmount: 0.13, AccountCode: "200", TaxType: "OUTPUT2" };
-    expect(await invoice({ LineItems: [line, line, line] })).toMatchObject({ SubTotal: 0.39, TotalTax: 0.09 });
-  });
-
-  test("a LineAmount that is not the product is refused", async () => {
-    const line = { Description: "x", Quantity: 2, UnitAmount: 10, LineAmount: 21, AccountCode: "200" };
-    expect(await invoice({ LineItems: [line] })).toMatchObject({ Type: "ValidationException" });
-  });
-});
-
 describe("lists", () => {
   test("have no lines without page, and pagination with it", async () => {
     const { InvoiceID } = await invoice();
@@ -208,11 +112,11 @@ describe("lists", () => {
 
   test("are filtered by status, contact, where and change", async () => {
     const { InvoiceID, InvoiceNumber } = await invoice({ Status: "SUBMITTED", Reference: 'say "hi"' });
-    const where = encodeURIComponent(`Reference=="say \\"hi\\"" AND Contact.ContactID==Guid("${contactId}")`);
+    const where = encodeURIComponent(`Reference=="say \\"hi\\"" AND Contact.ContactID==Guid("${http.contactId}")`);
     const ids = async (query: string, headers = {}) =>
       (await send("GET", `Invoices?${query}`, undefined, headers)).body.Invoices?.map((one) => one.InvoiceID);
     expect(await ids(`where=${where}`)).toEqual([InvoiceID]);
-    expect(await ids(`InvoiceNumbers=${InvoiceNumber}&Statuses=SUBMITTED,DRAFT&ContactIDs=${contactId}`)).toEqual([
+    expect(await ids(`InvoiceNumbers=${InvoiceNumber}&Statuses=SUBMITTED,DRAFT&ContactIDs=${http.contactId}`)).toEqual([
       InvoiceID,
     ]);
     expect(await ids(`InvoiceNumbers=${InvoiceNumber}&Statuses=PAID`)).toEqual([]);
@@ -251,7 +155,7 @@ describe("errors", () => {
     const drafts = numbers.map((InvoiceNumber, index) => ({
       Type: "ACCREC",
       InvoiceNumber,
-      Contact: { ContactID: contactId },
+      Contact: { ContactID: http.contactId },
       CurrencyCode: index === 0 ? "GBP" : "ZMW",
       LineItems: [{ Description: "x" }],
     }));
@@ -261,7 +165,7 @@ describe("errors", () => {
   });
 
   test("a missing token is 401, an unknown path 404 in plain text, and every answer of the API has its limits", async () => {
-    expect((await fetch(`${connection.baseUrl}/Invoices`)).status).toBe(401);
+    expect((await fetch(`${http.connection.baseUrl}/Invoices`)).status).toBe(401);
     const unknown = await send("GET", `Invoices/${crypto.randomUUID()}`);
     expect([unknown.status, unknown.headers.get("content-type")]).toEqual([404, "text/plain; charset=utf-8"]);
     expect(Number(unknown.headers.get("x-minlimit-remaining"))).toBeGreaterThan(0);
@@ -272,9 +176,9 @@ describe("errors", () => {
     ["{}", 17],
     ['{"Invoices":[]}', 17],
   ])("a body like %s is refused as a whole", async (body, errorNumber) => {
-    const answer = await fetch(`${connection.baseUrl}/Invoices`, {
+    const answer = await fetch(`${http.connection.baseUrl}/Invoices`, {
       method: "PUT",
-      headers: { authorization: `Bearer ${token}` },
+      headers: { authorization: `Bearer ${http.token}` },
       body,
     });
     expect([answer.status, await answer.json()]).toMatchObject([400, { ErrorNumber: errorNumber }]);
@@ -290,8 +194,12 @@ describe("errors", () => {
   });
 
   test("an organisation is made once, however often it is asked for", async () => {
-    const changes = { clientId: connection.clientId, clientSecret: connection.clientSecret, name: "Test Ltd" };
+    const changes = {
+      clientId: http.connection.clientId,
+      clientSecret: http.connection.clientSecret,
+      name: "Test Ltd",
+    };
     const again = await connectOrganisation(world.demo.url, changes);
-    expect(again.tenantId).toBe(connection.tenantId);
+    expect(again.tenantId).toBe(http.connection.tenantId);
   });
 });

@@ -1,8 +1,9 @@
 /** Lost requests and answers: what happened is always found again by our own number, and nothing is made twice. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { Ledger } from "../../src/ledger/port.ts";
+import type { Ledger, LedgerCreditApplication } from "../../src/ledger/port.ts";
 import type { XeroConnection } from "../../src/ledger/xero/connection.ts";
 import { createXeroLedger } from "../../src/ledger/xero/create-xero-ledger.ts";
+import { creditNoteDraft } from "./credit-drafts.ts";
 import {
   aCall,
   aShortCall,
@@ -122,6 +123,116 @@ describe("a create whose answer is lost", () => {
     await world.order({ match: "PUT /api.xro/2.0/Contacts", kind: "drop_after" });
     expect(await ledger.createContacts(aCall("contact"), [draft])).toMatchObject({ outcome: "unknown" });
     expect(okOf(await ledger.findContacts(aCall(), { codes: [draft.code] }))).toMatchObject([{ name: draft.name }]);
+  });
+});
+
+describe("a credit note whose answer is lost", () => {
+  const putNotes = "PUT /api.xro/2.0/CreditNotes";
+
+  test("is unknown, and not there where the request was lost", async () => {
+    const draft = creditNoteDraft(contactId);
+    await world.order({ match: putNotes, kind: "drop_before" });
+    const answer = await ledger.createCreditNotes(aCall("note-1"), [draft]);
+    expect(answer).toMatchObject({ kind: "unavailable", outcome: "unknown" });
+    expect(okOf(await ledger.findCreditNotes(aCall(), { numbers: [draft.number] }))).toEqual([]);
+  });
+
+  test("is unknown, found by its number where the answer was lost, and made once by a fast resend", async () => {
+    const drafts = [creditNoteDraft(contactId), creditNoteDraft(contactId)];
+    await world.order({ match: putNotes, kind: "drop_after" });
+    const answer = await ledger.createCreditNotes(aCall("note-2", "note-3"), drafts);
+    expect(answer).toMatchObject({ kind: "unavailable", outcome: "unknown" });
+    const numbers = drafts.map(({ number }) => number);
+    const found = okOf(await ledger.findCreditNotes(aCall(), { numbers }));
+    expect(found.map(({ number }) => number).sort()).toEqual(numbers.sort());
+    const again = okOf(await ledger.createCreditNotes(aCall("note-2", "note-3"), drafts)).map(okOf);
+    expect(again.map(({ id }) => id).sort()).toEqual(found.map(({ id }) => id).sort());
+    const other = okOf(await ledger.createCreditNotes(aCall("other"), drafts));
+    expect(other).toMatchObject([{ reason: "duplicate_number" }, { reason: "duplicate_number" }]);
+  });
+
+  test("because it came too late is found by its number", async () => {
+    const draft = creditNoteDraft(contactId);
+    await ledger.describe(aCall());
+    await world.order({ match: putNotes, kind: "slow_after", delayMs: 5_000 });
+    expect(await ledger.createCreditNotes(aShortCall("note-4"), [draft])).toMatchObject({ outcome: "unknown" });
+    expect(okOf(await ledger.findCreditNotes(aCall(), { numbers: [draft.number] }))).toHaveLength(1);
+  });
+});
+
+describe("credit whose way onto an invoice is not told", () => {
+  const getNote = "GET /api.xro/2.0/CreditNotes";
+  const unknown = { kind: "unavailable", outcome: "unknown" };
+  let application: LedgerCreditApplication;
+  let match: string;
+
+  beforeEach(async () => {
+    const note = okOf(okOf(await ledger.createCreditNotes(aCall(), [creditNoteDraft(contactId)]))[0]);
+    const invoice = invoiceDraft(contactId, { status: "approved" });
+    const invoiceId = okOf(okOf(await ledger.createInvoices(aCall(), [invoice]))[0]).id;
+    application = { creditNoteId: note.id, invoiceId, amount: "10.0000", date: "2026-03-10" };
+    match = `PUT /api.xro/2.0/CreditNotes/${note.id}/Allocations`;
+  });
+
+  // The note is read, as whoever lost an answer does.
+  async function allocated(): Promise<readonly object[]> {
+    return okOf(await ledger.getCreditNote(aCall(), application.creditNoteId)).allocations;
+  }
+
+  const expected = () => [expect.objectContaining({ invoiceId: application.invoiceId, amount: "10.0000" })];
+
+  test("is not there where the request was lost, and goes there once it is asked for again", async () => {
+    await world.order({ match, kind: "drop_before" });
+    expect(await ledger.allocateCredit(aCall("credit"), application)).toMatchObject(unknown);
+    expect(await allocated()).toEqual([]);
+    okOf(await ledger.allocateCredit(aCall("credit"), application));
+    expect(await allocated()).toEqual(expected());
+  });
+
+  test("is there exactly once where the answer was lost, also after a fast resend", async () => {
+    await world.order({ match, kind: "drop_after" });
+    expect(await ledger.allocateCredit(aCall("credit"), application)).toMatchObject(unknown);
+    expect(await allocated()).toEqual(expected());
+    const again = okOf(await ledger.allocateCredit(aCall("credit"), application));
+    expect(again).toMatchObject({ remainingCredit: "21.5000", allocations: expected() });
+    expect(await allocated()).toEqual(expected());
+  });
+
+  test.each([
+    { kind: "drop_before" },
+    { kind: "status", status: 503 },
+    { kind: "status", status: 404 },
+    { kind: "status", status: 403 },
+    { kind: "rate_limit" },
+    { kind: "status", status: 200, body: "{}" },
+  ])("is unknown where it went and the note could not be read: %o", async (fault) => {
+    await world.order({ match: getNote, ...fault });
+    expect(await ledger.allocateCredit(aCall("credit"), application)).toMatchObject(unknown);
+    expect(await allocated()).toEqual(expected());
+  });
+
+  test("is unknown where the note read afterwards does not show it yet", async () => {
+    const note = okOf(await ledger.getCreditNote(aCall(), application.creditNoteId));
+    const element = {
+      CreditNoteID: note.id,
+      CreditNoteNumber: note.number,
+      Contact: { ContactID: note.contactId },
+      Status: "AUTHORISED",
+      CurrencyCode: note.currency,
+      DateString: "2026-03-05T00:00:00",
+      ...{ SubTotal: 31.5, TotalTax: 0, Total: 31.5, RemainingCredit: 31.5, UpdatedDateUTC: "/Date(0)/" },
+    };
+    const body = JSON.stringify({ CreditNotes: [element] });
+    await world.order({ match: getNote, kind: "status", status: 200, body });
+    expect(await ledger.allocateCredit(aCall("credit"), application)).toMatchObject(unknown);
+  });
+
+  test("is refused, not unknown, where the ledger says so in a 200", async () => {
+    const Message = "Credit Note cannot be allocated as amount is greater than amount outstanding";
+    const body = JSON.stringify({ Allocations: [{ Amount: 10, ValidationErrors: [{ Message }] }] });
+    await world.order({ match, kind: "status", status: 200, body });
+    const answer = await ledger.allocateCredit(aCall("credit"), application);
+    expect(answer).toEqual({ kind: "refused", reason: "amount_exceeds", messages: [Message] });
   });
 });
 

@@ -8,7 +8,11 @@ import { Ajv, type ValidateFunction } from "ajv";
 import addFormats from "ajv-formats";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
+import { writeExactJson } from "../../src/ledger/exact-json.ts";
+import type { Ledger, LedgerInvoice } from "../../src/ledger/port.ts";
 import { createXeroLedger } from "../../src/ledger/xero/create-xero-ledger.ts";
+import { amendLines } from "../../src/ledger/xero/line-amendment.ts";
+import { creditNoteDraft } from "./credit-drafts.ts";
 import { aCall, addresses, aLine, contactDraft, invoiceDraft, okOf, startDemoWorld } from "./demo-world.ts";
 import { type Exchange, startRecordingProxy } from "./recording-proxy.ts";
 
@@ -52,11 +56,20 @@ test("requests and answers are valid by Xero's own contract", async () => {
   if (!create) throw new Error("nothing was created");
   expect(check({ ...create, sent: create.sent.replace("AUTHORISED", "AUTHORIZED") })).toHaveLength(1);
   expect(check({ ...create, answer: create.answer.replace("AUTHORISED", "AUTHORIZED") })).toHaveLength(1);
+  // So is an allocation without a day, and a line whose quantity is text.
+  const allocate = exchanges.find(({ url }) => url.pathname.endsWith("/Allocations"));
+  const amend = exchanges.find(({ sent }) => sent.includes("LineItemID"));
+  if (!allocate || !amend) throw new Error("nothing was allocated or amended");
+  expect(check({ ...allocate, sent: allocate.sent.replace('"Date"', '"Day"') })).toHaveLength(1);
+  expect(check({ ...amend, sent: amend.sent.replace('"Quantity":1', '"Quantity":"1"') })).toHaveLength(1);
+  expect(check({ ...amend, sent: bodyWithEveryMember() })).toEqual([]);
   const seen = new Set(exchanges.map(({ method, url }) => `${method} ${templateOf(url)}`));
   expect([...seen].sort()).toEqual([
     "GET /Accounts",
     "GET /Contacts",
     "GET /Contacts/{ContactID}",
+    "GET /CreditNotes",
+    "GET /CreditNotes/{CreditNoteID}",
     "GET /Currencies",
     "GET /Invoices",
     "GET /Invoices/{InvoiceID}",
@@ -64,6 +77,8 @@ test("requests and answers are valid by Xero's own contract", async () => {
     "GET /TaxRates",
     "POST /Invoices/{InvoiceID}",
     "PUT /Contacts",
+    "PUT /CreditNotes",
+    "PUT /CreditNotes/{CreditNoteID}/Allocations",
     "PUT /Invoices",
   ]);
 });
@@ -94,7 +109,9 @@ async function recordEverything(): Promise<readonly Exchange[]> {
   okOf(await ledger.findInvoices(call, { numbers: [approved.number, "A,B"] }));
   await world.admin(`tenants/${connection.tenantId}/invoices/${approved.id}/payments`, { amount: 1 });
   okOf(await ledger.getInvoice(call, approved.id));
+  await amend(ledger, draft);
   okOf(await ledger.removeInvoice(call, draft.id));
+  await credit(ledger, contact.id);
   await world.order({ match: "POST /api.xro/2.0/Invoices", kind: "refuse", messages: ["No."] });
   await ledger.removeInvoice(call, okOf(okOf(await ledger.createInvoices(call, [invoiceDraft(contact.id)]))[0]).id);
 
@@ -102,6 +119,48 @@ async function recordEverything(): Promise<readonly Exchange[]> {
   await proxy.stop();
   await world.stop();
   return proxy.exchanges.filter(({ url }) => url.pathname.startsWith("/api.xro/2.0/"));
+}
+
+// A line changed, one kept, one added; then once more, where nothing is sent, and once what is refused.
+async function amend(ledger: Ledger, invoice: LedgerInvoice): Promise<void> {
+  const more = { ...aLine("4", "10.5000", "42.0000"), ledgerLineId: invoice.lines[0]?.ledgerLineId ?? "" };
+  const added = { ...aLine("2.5", "10.3330", "25.8300", "OUTPUT2"), ledgerLineId: null };
+  const allowed = ["draft"] as const;
+  okOf(await ledger.amendInvoice(aCall("amend"), { id: invoice.id, allowed, changes: [added] }));
+  okOf(await ledger.amendInvoice(aCall("amend"), { id: invoice.id, allowed, changes: [more, added] }));
+  okOf(await ledger.amendInvoice(aCall("amend"), { id: invoice.id, allowed, changes: [more, added] }));
+  const refused = { id: invoice.id, allowed, changes: [{ ...more, accountCode: "205" }] };
+  expect(await ledger.amendInvoice(aCall("amend"), refused)).toMatchObject({ kind: "refused" });
+}
+
+// What the demo ledger does not have and a bookkeeper's line in Xero may: all of it is sent back.
+function bodyWithEveryMember(): string {
+  const id = "8a9d3eb0-e052-4bed-9412-83ee1c9d3e4c";
+  const line = {
+    ...{ LineItemID: id, Description: "Guitar", Quantity: "1.5", UnitAmount: "19.9955", LineAmount: "26.99" },
+    ...{ ItemCode: "G", AccountID: id, TaxType: "OUTPUT2", TaxAmount: "5.40", DiscountRate: "10.00" },
+    Tracking: [{ Name: "Region", Option: "North", TrackingCategoryID: id, TrackingOptionID: id }],
+  };
+  const named = { ...aLine("4", "10.5000", "42.0000"), ledgerLineId: id };
+  const other = { ...line, LineItemID: id.replace("8", "9"), DiscountRate: "0", DiscountAmount: "3.00" };
+  const amended = [amendLines([other], [{ ...named, ledgerLineId: null }]), amendLines([line], [named])];
+  const lines = amended.flatMap((one) => one?.lines ?? []);
+  expect(lines).toHaveLength(3);
+  return writeExactJson({ Invoices: [{ InvoiceID: id, LineItems: lines }] });
+}
+
+async function credit(ledger: Ledger, contactId: string): Promise<void> {
+  const drafts = [creditNoteDraft(contactId), creditNoteDraft(contactId, { currency: "ZMW" })];
+  const notes = okOf(await ledger.createCreditNotes(aCall("notes"), drafts));
+  const note = okOf(notes[0]);
+  expect(notes[1]).toMatchObject({ kind: "refused" });
+  const made = okOf(await ledger.createInvoices(aCall("due"), [invoiceDraft(contactId, { status: "approved" })]));
+  const application = { creditNoteId: note.id, invoiceId: okOf(made[0]).id, amount: "30.5000", date: "2026-03-10" };
+  okOf(await ledger.allocateCredit(aCall("credit"), application));
+  expect(await ledger.allocateCredit(aCall("again"), application)).toMatchObject({ kind: "refused" });
+  okOf(await ledger.findCreditNotes(aCall(), { numbers: [note.number, "A,B"] }));
+  okOf(await ledger.getCreditNote(aCall(), note.id));
+  okOf(await ledger.getInvoice(aCall(), application.invoiceId));
 }
 
 function createChecker(contract: Contract): (exchange: Exchange) => readonly string[] {
@@ -155,7 +214,7 @@ function parameterFaults(
 }
 
 function templateOf(url: URL): string {
-  const [, resource = "", id] = url.pathname.slice("/api.xro/2.0".length).split("/");
-  const name = { Contacts: "ContactID", Invoices: "InvoiceID" }[resource] ?? "";
-  return id === undefined ? `/${resource}` : `/${resource}/{${name}}`;
+  const [, resource = "", id, part] = url.pathname.slice("/api.xro/2.0".length).split("/");
+  const name = { Contacts: "ContactID", Invoices: "InvoiceID", CreditNotes: "CreditNoteID" }[resource] ?? "";
+  return `/${resource}${id === undefined ? "" : `/{${name}}`}${part === undefined ? "" : `/${part}`}`;
 }

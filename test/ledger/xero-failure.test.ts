@@ -54,6 +54,7 @@ describe("reasons", () => {
     ["amount_exceeds", "Credit Note cannot be allocated as amount is greater than amount outstanding"],
     ["amount_exceeds", "The invoice you are trying to allocate to has already been paid off"],
     ["amount_exceeds", "The amount is greater than the remaining credit"],
+    ["not_found", "An existing Credit Note with the specified CreditNoteID could not be found"],
     ["account_invalid", "Account code '205' has been archived or has been deleted."],
     ["validation", "Credit Note cannot be allocated to an incorrect invoice type"],
     ["validation", "Something that nobody has seen before"],
@@ -62,6 +63,15 @@ describe("reasons", () => {
     const failure = failureOfReply(reply(400, validation(message)), true);
     expect(failure).toEqual({ kind: "refused", reason, messages: [message] });
   });
+});
+
+test("of several messages the one that says most counts", () => {
+  const outstanding = "Credit Note cannot be allocated as amount is greater than amount outstanding";
+  const paidOff = "The invoice you are trying to allocate to has already been paid off";
+  const otherType = "Credit Note cannot be allocated to an incorrect invoice type";
+  expect(refusalReasonOf([paidOff, outstanding, otherType])).toBe("amount_exceeds");
+  expect(refusalReasonOf([outstanding, "Invoice not of valid status for modification"])).toBe("wrong_status");
+  expect(refusalReasonOf([outstanding, "Invoice could not be found"])).toBe("not_found");
 });
 
 describe("statuses", () => {

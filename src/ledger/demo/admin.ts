@@ -6,6 +6,7 @@
 import type pg from "pg";
 import { type ExactObject, filledTextOf, objectOf, readExactJson } from "../exact-json.ts";
 import { type DemoAnswer, jsonAnswer } from "./answers.ts";
+import { newestCreditNotes, newestInvoices } from "./books.ts";
 import { isUuid } from "./contacts.ts";
 import { type Fault, type FaultBook, faultKinds } from "./faults.ts";
 import { recordPayment } from "./payments.ts";
@@ -28,7 +29,7 @@ export interface AdminRequest {
 
 /**
  * Answers `POST /demo/tenants`, `POST /demo/tenants/{id}/invoices/{id}/payments`, `GET|POST|DELETE /demo/faults`, and
- * `GET /demo/invoices`: the newest invoices of all organisations, for a look into the books without a token.
+ * `GET /demo/invoices` and `GET /demo/credit-notes`: the newest documents of all organisations.
  */
 export async function answerAdmin(parts: AdminParts, request: AdminRequest): Promise<DemoAnswer> {
   const isPost = request.method === "POST";
@@ -37,9 +38,7 @@ export async function answerAdmin(parts: AdminParts, request: AdminRequest): Pro
   if (!body) return refusal(400, "The body is not a JSON object.");
   const [resource, tenantId = "", second, invoiceId = "", third] = request.segments;
   if (resource === "faults" && request.segments.length === 1) return answerFaults(parts.faults, request.method, body);
-  if (resource === "invoices" && request.method === "GET" && request.segments.length === 1) {
-    return jsonAnswer(200, { invoices: await newestInvoices(parts.pool) });
-  }
+  if (request.method === "GET" && request.segments.length === 1) return look(parts.pool, resource);
   if (resource !== "tenants" || !isPost) return refusal(404, "There is no such route.");
   if (request.segments.length === 1) return putTenant(parts.tenants, body);
   if (second === "invoices" && third === "payments" && isUuid(tenantId) && isUuid(invoiceId)) {
@@ -48,19 +47,10 @@ export async function answerAdmin(parts: AdminParts, request: AdminRequest): Pro
   return refusal(404, "There is no such route.");
 }
 
-/** How many a look shows: what somebody has just tried stands on top. */
-const shownInvoices = 25;
-
-async function newestInvoices(pool: pg.Pool): Promise<readonly object[]> {
-  const { rows } = await pool.query<object>(
-    `SELECT t.name AS organisation, i.number, c.name AS contact, i.status, i.currency, i.total::text AS total, i.issue_date
-      FROM demo_ledger.invoices i
-      JOIN demo_ledger.tenants t ON t.tenant_id = i.tenant_id
-      JOIN demo_ledger.contacts c ON c.contact_id = i.contact_id
-      ORDER BY i.updated_at DESC, i.number DESC LIMIT $1`,
-    [shownInvoices],
-  );
-  return rows;
+async function look(pool: pg.Pool, resource: string | undefined): Promise<DemoAnswer> {
+  if (resource === "invoices") return jsonAnswer(200, { invoices: await newestInvoices(pool) });
+  if (resource === "credit-notes") return jsonAnswer(200, { credit_notes: await newestCreditNotes(pool) });
+  return refusal(404, "There is no such route.");
 }
 
 async function putTenant(tenants: TenantBook, body: ExactObject): Promise<DemoAnswer> {

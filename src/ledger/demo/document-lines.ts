@@ -30,9 +30,12 @@ const maxDescription = 4_000;
 
 /** All lines of `LineItems`. A line with a known LineItemID keeps what is not sent; one that is left out is gone. */
 export function readLines(value: ExactJson | undefined, rules: LineRules): ReadLines {
-  const read = objectsOf(value).map((sent) => readLine(sent, rules));
+  const elements = objectsOf(value);
+  const read = elements.map((sent) => readLine(sent, rules));
   const messages = read.flatMap((line) => line.messages);
   if (read.length === 0) messages.push("One or more line items must be specified.");
+  const ids = elements.map(lineIdOf).filter((id) => id !== undefined);
+  if (new Set(ids).size < ids.length) messages.push("A LineItemID must not be given to two lines.");
   return { lines: read.flatMap((line) => (line.row ? [line.row] : [])), messages };
 }
 
@@ -49,6 +52,10 @@ export function rereadLines(rules: LineRules): ReadLines {
   };
 }
 
+function lineIdOf(sent: ExactObject): string | undefined {
+  return filledTextOf(sent.LineItemID)?.toLowerCase();
+}
+
 type TaxedLine = Pick<LineRow, "quantity" | "unitAmount" | "taxType">;
 
 interface ReadLine {
@@ -57,7 +64,7 @@ interface ReadLine {
 }
 
 function readLine(sent: ExactObject, rules: LineRules): ReadLine {
-  const id = filledTextOf(sent.LineItemID);
+  const id = lineIdOf(sent);
   const known = rules.current.find((line) => line.id === id);
   if (id !== undefined && !known) return { row: null, messages: [`LineItemID ${id} is not a line of this document.`] };
   const unsupported = ["DiscountRate", "DiscountAmount", "ItemCode"].filter((name) => sent[name] !== undefined);

@@ -14,7 +14,7 @@ import {
   settledAnswer,
 } from "./api-request.ts";
 import type { ContactRow } from "./contacts.ts";
-import { inSavepoint, type Queryable, violatedIndex } from "./database.ts";
+import { inSavepoint, inSnapshot, type Queryable, violatedIndex } from "./database.ts";
 import { contactFaults, loadContacts } from "./document-contacts.ts";
 import type { DocumentRow } from "./document-rows.ts";
 import type { DocumentValues, Judged, SentDocument } from "./document-rules.ts";
@@ -52,12 +52,14 @@ export async function listDocuments<Row extends DocumentRow, Values extends Docu
   const { tenant, query, modifiedSince, pool } = request;
   const read = readListQuery(tenant.tenantId, query, modifiedSince, { id: table.idColumn, fields }, filters);
   if ("kind" in read) return badRequestAnswer(16, "QueryParseException", read.message);
-  const { rows } = await pool.query<Row & { found: string }>(
-    `select ${selectedOf(table)}, count(*) over () as found from demo_ledger.${table.name} ${clausesOf(read)}`,
-    [...read.values],
-  );
-  const elements = await presentAll(resource, pool, tenant.tenantId, rows, read.page !== null);
-  return listAnswer(member, elements, paginationOf(read, Number(rows[0]?.found ?? 0)));
+  return inSnapshot(pool, async (client) => {
+    const { rows } = await client.query<Row & { found: string }>(
+      `select ${selectedOf(table)}, count(*) over () as found from demo_ledger.${table.name} ${clausesOf(read)}`,
+      [...read.values],
+    );
+    const elements = await presentAll(resource, client, tenant.tenantId, rows, read.page !== null);
+    return listAnswer(member, elements, paginationOf(read, Number(rows[0]?.found ?? 0)));
+  });
 }
 
 /** One document by its id or number, with its lines. */
@@ -67,9 +69,11 @@ export async function getDocument<Row extends DocumentRow, Values extends Docume
   id: string,
 ): Promise<DemoAnswer> {
   const { tenantId } = request.tenant;
-  const row = await loadDocument<Row>(request.pool, resource.table, tenantId, id);
-  if (!row) return notFoundAnswer();
-  return listAnswer(resource.member, await presentAll(resource, request.pool, tenantId, [row], true));
+  return inSnapshot(request.pool, async (client) => {
+    const row = await loadDocument<Row>(client, resource.table, tenantId, id);
+    if (!row) return notFoundAnswer();
+    return listAnswer(resource.member, await presentAll(resource, client, tenantId, [row], true));
+  });
 }
 
 interface Draft<Values> extends Judged<Values> {

@@ -70,6 +70,7 @@ function isSameMoney(values: InvoiceValues, current: InvoiceRow): boolean {
         line.id,
         Number(line.quantity),
         Number(line.unitAmount),
+        line.taxType,
         line.taxAmount,
         line.lineAmount,
       ]),

@@ -19,16 +19,16 @@ const reasonPatterns: readonly (readonly [RegExp, LedgerRefusalReason])[] = [
   [/lock date/i, "period_locked"],
   [/reached the limit of invoices/i, "approval_limit"],
   [/not subscribed to currency|currency .* (not enabled|is not valid)/i, "currency_not_enabled"],
+  // Before the amounts: a document that is gone or removed has nothing due, and both are told.
+  [/(invoice|credit note)\b.* could not be found/i, "not_found"],
+  [/not of (a )?valid status/i, "wrong_status"],
   [/greater than (the )?(amount )?(outstanding|remaining)|already been paid off|remaining credit/i, "amount_exceeds"],
   // Before the accounts: "The TaxType code x cannot be used with account code y."
   [/the tax ?type code/i, "tax_invalid"],
   [/account code|account must be valid/i, "account_invalid"],
   [/tax rate must be valid/i, "tax_invalid"],
   // Last: accounts and contacts can be "deleted" too.
-  [
-    /not of (a )?valid status|status \w+ cannot be applied|(must be|is not|only) (authorised|approved)/i,
-    "wrong_status",
-  ],
+  [/status \w+ cannot be applied|(must be|is not|only) (authorised|approved)/i, "wrong_status"],
   [/(invoice|credit note|document) (is|has been) (already )?(paid|voided|deleted)/i, "wrong_status"],
 ];
 

@@ -1,0 +1,146 @@
+/**
+ * The demo ledger's own tables, in a PostgreSQL schema of their own so that they can share a database with billing.
+ * Everything that the demo ledger promises to remember is here; a restart loses nothing. The checks hold the sums: no
+ * document can have more paid, credited or allocated than it comes to, and none that is out of the books has any.
+ */
+import { createHash } from "node:crypto";
+import type { Queryable } from "./database.ts";
+
+// Any number that no other program of this database uses: two starts at once wait for each other here.
+const schemaLock = 7_305_114_207;
+
+// Safe to run on every earlier state of the tables. Checks that came later are not asked of rows from before them.
+const schemaStatements = `
+create schema if not exists demo_ledger;
+create table if not exists demo_ledger.tenants (
+  tenant_id uuid primary key,
+  name text not null,
+  currency text not null,
+  timezone text not null,
+  client_id text not null unique,
+  secret_hash text not null,
+  period_lock_date date,
+  next_number bigint not null default 1,
+  created_at timestamptz not null default now()
+);
+alter table demo_ledger.tenants add column if not exists next_credit_note_number bigint not null default 1;
+create table if not exists demo_ledger.contacts (
+  contact_id uuid primary key,
+  tenant_id uuid not null references demo_ledger.tenants,
+  name text not null,
+  contact_number text,
+  account_number text,
+  first_name text,
+  last_name text,
+  email text,
+  status text not null check (status in ('ACTIVE', 'ARCHIVED', 'GDPRREQUEST')),
+  updated_at timestamptz not null default date_trunc('milliseconds', clock_timestamp())
+);
+create unique index if not exists contacts_active_name
+  on demo_ledger.contacts (tenant_id, lower(name)) where status = 'ACTIVE';
+create unique index if not exists contacts_number
+  on demo_ledger.contacts (tenant_id, contact_number) where contact_number is not null;
+create index if not exists contacts_changes on demo_ledger.contacts (tenant_id, updated_at, contact_id);
+create table if not exists demo_ledger.invoices (
+  invoice_id uuid primary key,
+  tenant_id uuid not null references demo_ledger.tenants,
+  contact_id uuid not null references demo_ledger.contacts,
+  number text not null,
+  reference text not null,
+  url text,
+  status text not null check (status in ('DRAFT', 'SUBMITTED', 'AUTHORISED', 'PAID', 'VOIDED', 'DELETED')),
+  line_amount_types text not null,
+  currency text not null,
+  issue_date text not null,
+  due_date text,
+  sub_total numeric(20, 2) not null,
+  total_tax numeric(20, 2) not null,
+  total numeric(20, 2) not null,
+  amount_paid numeric(20, 2) not null default 0,
+  amount_credited numeric(20, 2) not null default 0,
+  fully_paid_on text,
+  sent boolean not null default false,
+  lines jsonb not null,
+  updated_at timestamptz not null default date_trunc('milliseconds', clock_timestamp()),
+  unique (tenant_id, number),
+  check (amount_paid + amount_credited <= total or total < 0)
+);
+alter table demo_ledger.invoices
+  drop constraint if exists invoices_money_not_negative,
+  drop constraint if exists invoices_money_on_approved,
+  drop constraint if exists invoices_paid_whole,
+  add constraint invoices_money_not_negative check (amount_paid >= 0 and amount_credited >= 0) not valid,
+  add constraint invoices_money_on_approved
+    check (amount_paid + amount_credited = 0 or status in ('AUTHORISED', 'PAID')) not valid,
+  add constraint invoices_paid_whole check (amount_paid + amount_credited = total or status <> 'PAID') not valid;
+create index if not exists invoices_changes on demo_ledger.invoices (tenant_id, updated_at, invoice_id);
+create index if not exists invoices_contact on demo_ledger.invoices (tenant_id, contact_id);
+create table if not exists demo_ledger.payments (
+  payment_id uuid primary key,
+  tenant_id uuid not null references demo_ledger.tenants,
+  invoice_id uuid not null references demo_ledger.invoices,
+  amount numeric(20, 2) not null check (amount > 0),
+  paid_on text not null,
+  created_at timestamptz not null default now()
+);
+create index if not exists payments_invoice on demo_ledger.payments (invoice_id);
+create table if not exists demo_ledger.credit_notes (
+  credit_note_id uuid primary key,
+  tenant_id uuid not null references demo_ledger.tenants,
+  contact_id uuid not null references demo_ledger.contacts,
+  number text not null,
+  reference text not null,
+  status text not null check (status in ('DRAFT', 'SUBMITTED', 'AUTHORISED', 'PAID', 'VOIDED', 'DELETED')),
+  line_amount_types text not null,
+  currency text not null,
+  issue_date text not null,
+  sub_total numeric(20, 2) not null,
+  total_tax numeric(20, 2) not null,
+  total numeric(20, 2) not null,
+  amount_allocated numeric(20, 2) not null default 0 check (amount_allocated >= 0),
+  fully_paid_on text,
+  sent boolean not null default false,
+  lines jsonb not null,
+  updated_at timestamptz not null default date_trunc('milliseconds', clock_timestamp()),
+  unique (tenant_id, number),
+  check (amount_allocated <= total or amount_allocated = 0),
+  check (amount_allocated = 0 or status in ('AUTHORISED', 'PAID')),
+  check (amount_allocated = total or status <> 'PAID')
+);
+create index if not exists credit_notes_changes on demo_ledger.credit_notes (tenant_id, updated_at, credit_note_id);
+create index if not exists credit_notes_contact on demo_ledger.credit_notes (tenant_id, contact_id);
+create table if not exists demo_ledger.credit_allocations (
+  allocation_id uuid primary key,
+  tenant_id uuid not null references demo_ledger.tenants,
+  credit_note_id uuid not null references demo_ledger.credit_notes,
+  invoice_id uuid not null references demo_ledger.invoices,
+  amount numeric(20, 2) not null check (amount > 0),
+  allocated_on text not null,
+  created_at timestamptz not null default clock_timestamp()
+);
+create index if not exists credit_allocations_note on demo_ledger.credit_allocations (credit_note_id);
+create index if not exists credit_allocations_invoice on demo_ledger.credit_allocations (invoice_id);
+create table if not exists demo_ledger.idempotency (
+  client_id text not null,
+  key text not null,
+  fingerprint text not null,
+  status integer,
+  body text,
+  created_at timestamptz not null default clock_timestamp(),
+  primary key (client_id, key)
+);
+create index if not exists idempotency_age on demo_ledger.idempotency (created_at);
+`;
+
+// Kept as the schema's comment. Running the statements again would lock tables that another server is writing.
+const version = createHash("sha256").update(schemaStatements).digest("hex");
+
+/** Makes the tables, or brings those of an earlier version up to date. Two starts at once are safe. */
+export async function prepareSchema(client: Queryable): Promise<void> {
+  await client.query("select pg_advisory_xact_lock($1)", [schemaLock]);
+  const { rows } = await client.query<{ version: string | null }>(
+    "select obj_description(to_regnamespace('demo_ledger'), 'pg_namespace') as version",
+  );
+  if (rows[0]?.version === version) return;
+  await client.query(`${schemaStatements} comment on schema demo_ledger is '${version}';`);
+}

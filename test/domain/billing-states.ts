@@ -1,0 +1,234 @@
+/** Billing states of subscriptions for tests to change one thing of, what a decision leaves behind, and decisions in short. */
+import type { BillingState, PeriodState, RaisedInvoice } from "../../src/domain/billing-state.ts";
+import { civilDate } from "../../src/domain/civil-date.ts";
+import type { CreditNoteDraft } from "../../src/domain/credit-note.ts";
+import { equals, formatDecimal, formatShort, parseDecimal, sum, ZERO } from "../../src/domain/decimal.ts";
+import type { DueDecision } from "../../src/domain/due.ts";
+import type { InvoiceDraft, InvoiceLineDraft } from "../../src/domain/invoice.ts";
+import { periodAt } from "../../src/domain/period.ts";
+import type { Plan } from "../../src/domain/plan.ts";
+import { hasUnits } from "../../src/domain/pricing/index.ts";
+import { Refusal } from "../../src/domain/refusal.ts";
+import type { Subscription } from "../../src/domain/subscription.ts";
+import {
+  decideUnitsChange,
+  type InvoiceAmendment,
+  type UnitsChangeRequest,
+  type UnitsDecision,
+} from "../../src/domain/units-change.ts";
+import { planOf, tiersOf } from "./catalogue.ts";
+import { organisation } from "./creation.ts";
+
+const createdAt = new Date("2026-01-01T00:00:00Z");
+
+/** Seats at 10.00 EUR each. */
+export const seats = planOf("per_unit", { name: "Seats", price: parseDecimal("10") });
+
+/** Seats at 10.00 EUR up to ten, all of them at 8.00 EUR from eleven on: eleven cost 88, ten 100. */
+export const volumeSeats = planOf("volume", { name: "Seats", tiers: tiersOf([10, "10"], [null, "8"]) });
+
+/** What of a state a test says; the rest is an active subscription of 10 seats whose current period is June 2026. */
+export interface StateOrder {
+  readonly plan?: Plan;
+  readonly units?: number;
+  /** Of the current period; the units where left out. */
+  readonly billed?: number;
+  readonly today?: string;
+  readonly startDate?: string;
+  readonly billingDay?: number;
+  /** The index of the current period, counted from the start date. */
+  readonly index?: number;
+  readonly subscription?: Partial<Subscription>;
+  readonly organisation?: Partial<BillingState["organisation"]>;
+  readonly period?: Partial<PeriodState>;
+  /** The next period, where its renewal invoice was raised ahead: billed for the units where nothing else is said. */
+  readonly next?: Partial<PeriodState>;
+  /** The renewal invoice of the next period; null where it was removed. */
+  readonly renewalInvoice?: Partial<RaisedInvoice> | null;
+  readonly invoices?: readonly RaisedInvoice[];
+  readonly deferred?: BillingState["deferred"];
+  readonly running?: BillingState["running"];
+}
+
+/** The state that is ordered: monthly from 1 January 2026, in June 2026, with all its invoices approved. */
+export function stateOf(order: StateOrder = {}): BillingState {
+  const { plan = seats, units = 10, index = 5, today = "2026-06-10" } = order;
+  const startDate = civilDate(order.startDate ?? "2026-01-01");
+  const billingDay = order.billingDay ?? Number(startDate.slice(8));
+  const countless = !hasUnits(plan.type);
+  const periodState = (k: number, billedUnits: number, differs: Partial<PeriodState> = {}): PeriodState => ({
+    ...periodAt({ start: startDate, billingDay }, plan.interval, k),
+    billedUnits: countless ? null : billedUnits,
+    setupMode: false,
+    prorationClosed: false,
+    billedSeparately: false,
+    ...differs,
+  });
+  const period = periodState(index, order.billed ?? units, order.period);
+  const subscription: Subscription = {
+    id: "0198c0de-0000-7000-8000-0000000000dd",
+    customerId: "0198c0de-0000-7000-8000-0000000000bb",
+    customerCode: "cust",
+    planId: plan.id,
+    status: "active",
+    currency: plan.currency,
+    interval: plan.interval,
+    timezone: "Europe/Paris",
+    startDate,
+    billingDay,
+    renewalDate: period.end,
+    endDate: null,
+    units: countless ? 0 : units,
+    minimumUnits: 0,
+    discountPercent: ZERO,
+    priceOverride: null,
+    cancelAtPeriodEnd: false,
+    endAfterCycles: null,
+    label: "",
+    invoiceReference: "PO 7",
+    createdAt,
+    ...order.subscription,
+  };
+  const isAhead = order.next !== undefined || order.renewalInvoice !== undefined;
+  const current = raised({ type: index === 0 ? "first" : "renewal", periodIndex: index, status: "approved" });
+  const invoices = order.invoices ?? [current];
+  const renewal = order.renewalInvoice === null ? [] : [raised({ periodIndex: index + 1, ...order.renewalInvoice })];
+  return {
+    organisation: { ...organisation, ...order.organisation },
+    subscription,
+    plan,
+    period,
+    nextPeriod: isAhead ? periodState(index + 1, units, order.next) : null,
+    invoices: isAhead ? [...renewal, ...invoices] : invoices,
+    deferred: order.deferred ?? [],
+    running: order.running ?? null,
+    today: civilDate(today),
+  };
+}
+
+/** A renewal invoice of June 2026 that is a draft in the ledger, with nothing paid, or what is said. */
+export function raised(differs: Partial<RaisedInvoice> = {}): RaisedInvoice {
+  const { type = "renewal", periodIndex = 5 } = differs;
+  const amount = parseDecimal("100.00");
+  return {
+    id: `${type} ${periodIndex}`,
+    number: `INV-000${periodIndex}`,
+    type,
+    periodIndex,
+    status: "draft",
+    total: amount,
+    amountDue: amount,
+    inLedger: true,
+    ...differs,
+  };
+}
+
+/** A request for this new total: without proration, or prorated from the date that is given. */
+export function changeTo(
+  units: number,
+  differs: Partial<Omit<UnitsChangeRequest, "effectiveDate">> & { from?: string } = {},
+): UnitsChangeRequest {
+  const { from, ...rest } = differs;
+  const effectiveDate = from === undefined ? null : civilDate(from);
+  return { units, prorate: from !== undefined, behaviour: null, document: null, ...rest, effectiveDate };
+}
+
+/** Code and param of the refusal, and its message; `accepted` where there is none. */
+export function refusalOf(state: BillingState, request: UnitsChangeRequest): [string, string | null, string] {
+  try {
+    decideUnitsChange(state, request);
+  } catch (error) {
+    if (error instanceof Refusal) return [error.code, error.param, error.message];
+    throw error;
+  }
+  return ["accepted", null, ""];
+}
+
+/** The state once a change of units is written and its documents are drafts in the ledger. */
+export function afterChange(state: BillingState, decision: UnitsDecision): BillingState {
+  const { subscription, period, nextPeriod, invoices, deferred } = state;
+  const written = (one: PeriodState) => decision.periods.find(({ index }) => index === one.index) ?? one;
+  const { invoice } = decision;
+  const id = `change ${invoices.length}`;
+  return {
+    ...state,
+    subscription: { ...subscription, units: decision.units },
+    period: written(period),
+    nextPeriod: nextPeriod && written(nextPeriod),
+    invoices: invoice ? [raised({ id, type: "change", periodIndex: invoice.periodIndex }), ...invoices] : invoices,
+    deferred: decision.deferred ? [...deferred, { ...decision.deferred, id: `deferred ${deferred.length}` }] : deferred,
+  };
+}
+
+/** The state once what was due is written and its invoices are drafts in the ledger. */
+export function afterDue(state: BillingState, due: DueDecision | null): BillingState {
+  if (due === null) return state;
+  const { subscription, currentPeriod } = due;
+  const periods = [state.period, ...(state.nextPeriod === null ? [] : [state.nextPeriod]), ...due.periods];
+  const period = periods.find(({ index }) => index === currentPeriod);
+  if (period === undefined) throw new Error(`no period ${currentPeriod}`);
+  const billed = due.invoices.flatMap(({ deferredIds }) => deferredIds);
+  const made = due.invoices.map(({ draft: { type, periodIndex } }) => raised({ type, periodIndex }));
+  return {
+    ...state,
+    subscription,
+    period,
+    nextPeriod: periods.find(({ index }) => index === currentPeriod + 1) ?? null,
+    invoices: [...made.reverse(), ...state.invoices].filter(({ periodIndex }) => periodIndex >= currentPeriod),
+    deferred: state.deferred.filter(({ id }) => !billed.includes(id)),
+  };
+}
+
+/** A decision in short: what it leaves null is left out, and a line is its amount, its days and its arithmetic. */
+export function told(decision: UnitsDecision): Record<string, unknown> {
+  const { units, periods, invoice, joined, amended, deferred, creditNote } = decision;
+  return {
+    units,
+    periods: periods.map(toldPeriod),
+    ...(invoice && { invoice: toldInvoice(invoice) }),
+    ...(joined && { joined: toldAmendment(joined) }),
+    ...(amended && { amended: toldAmendment(amended) }),
+    ...(deferred && { deferred: toldLine(deferred) }),
+    ...(creditNote && { creditNote: toldCredit(creditNote) }),
+  };
+}
+
+/** A period in short: `5: 12 billed, proration closed`. */
+export function toldPeriod(period: PeriodState): string {
+  const { index, billedUnits, setupMode, prorationClosed, billedSeparately } = period;
+  const marks = [
+    setupMode ? ", in Setup Mode" : "",
+    prorationClosed ? ", proration closed" : "",
+    billedSeparately ? ", billed separately" : "",
+  ];
+  return `${index}: ${billedUnits} billed${marks.join("")}`;
+}
+
+/** The lines of an invoice in short, its subtotal checked. */
+export function toldInvoice({ lines, subtotal }: InvoiceDraft): string[] {
+  if (!equals(subtotal, sum(lines.map(({ amount }) => amount)))) throw new Error(`a subtotal of ${subtotal}`);
+  return lines.map(toldLine);
+}
+
+function toldLine({
+  amount,
+  period,
+  description,
+}: Pick<InvoiceLineDraft, "amount" | "period" | "description">): string {
+  return `${formatDecimal(amount)} for ${period?.start} to ${period?.end}: ${description}`;
+}
+
+function toldAmendment({ invoiceId, planLine, added, onlyDraft }: InvoiceAmendment): string[] {
+  return [
+    `${invoiceId}${onlyDraft ? ", while a draft" : ""}`,
+    ...(planLine ? [`plan ${planLine.units}: ${toldLine(planLine)}`] : []),
+    ...added.map(toldLine),
+  ];
+}
+
+function toldCredit({ lines, subtotal }: CreditNoteDraft): string[] {
+  const rows = lines.map(
+    ({ amount, effectiveDate, description }) => `${formatDecimal(amount)} from ${effectiveDate}: ${description}`,
+  );
+  return rows.length === 1 ? rows : [...rows, `${formatShort(subtotal)} in all`];
+}

@@ -1,0 +1,206 @@
+/** The demo ledger's rules of credit notes, asked over plain HTTP: numbers, statuses, edits, lists, the look. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type DemoHttp, messagesOf, openDemoHttp } from "./demo-http.ts";
+import { type DemoWorld, startDemoWorld } from "./demo-world.ts";
+
+let world: DemoWorld;
+let http: DemoHttp;
+
+beforeAll(async () => {
+  world = await startDemoWorld();
+  http = await openDemoHttp(world);
+});
+afterAll(() => world.stop());
+
+const send: DemoHttp["send"] = (...request) => http.send(...request);
+const creditNote: DemoHttp["creditNote"] = (changes) => http.creditNote(changes);
+
+const wrongStatus = "Credit Note not of valid status for modification";
+const taken = "Credit Note # must be unique.";
+
+function draft(changes: object = {}): object {
+  const line = { Description: "Work", Quantity: 1, UnitAmount: 40, AccountCode: "200", TaxType: "NONE" };
+  return { Type: "ACCRECCREDIT", Contact: { ContactID: http.contactId }, LineItems: [line], ...changes };
+}
+
+describe("numbers", () => {
+  test("a credit note without one is numbered, over numbers that are taken", async () => {
+    const own = await openDemoHttp(world);
+    const first = await own.creditNote();
+    await own.creditNote({ CreditNoteNumber: "CN-0002" });
+    const third = await own.creditNote();
+    expect([first.CreditNoteNumber, third.CreditNoteNumber]).toEqual(["CN-0001", "CN-0003"]);
+    // The numbers of invoices are others.
+    expect((await own.invoice({ InvoiceNumber: "CN-0001" })).InvoiceNumber).toBe("CN-0001");
+    expect((await own.invoice()).InvoiceNumber).toBe("INV-0001");
+  });
+
+  test("a number of one request is not made a second time within it", async () => {
+    const own = await openDemoHttp(world);
+    const drafts = [draft(), draft({ CreditNoteNumber: "CN-0001" }), draft()].map((one) => ({
+      ...one,
+      Contact: { ContactID: own.contactId },
+    }));
+    const made = await own.send("PUT", "CreditNotes", { CreditNotes: drafts });
+    const numbers = made.body.CreditNotes?.map((one) => one.CreditNoteNumber);
+    expect(numbers).toEqual(["CN-0002", "CN-0001", "CN-0003"]);
+  });
+
+  test("a number is one credit note's, also in a batch and after a change", async () => {
+    const { CreditNoteNumber } = await creditNote();
+    expect(await creditNote({ CreditNoteNumber })).toMatchObject({ ErrorNumber: 10, Type: "ValidationException" });
+    const batch = await send("PUT", "CreditNotes?summarizeErrors=false", {
+      CreditNotes: [draft({ CreditNoteNumber }), draft()],
+    });
+    expect([batch.status, batch.body.CreditNotes]).toMatchObject([
+      200,
+      [
+        { HasErrors: true, StatusAttributeString: "ERROR", ValidationErrors: [{ Message: taken }] },
+        { HasErrors: false, StatusAttributeString: "OK", Status: "DRAFT" },
+      ],
+    ]);
+    const other = await creditNote();
+    const renamed = await send("POST", `CreditNotes/${other.CreditNoteID}`, { CreditNoteNumber });
+    expect([renamed.status, messagesOf(renamed)]).toEqual([400, [taken]]);
+  });
+
+  test("summarised errors refuse the whole request and save nothing", async () => {
+    const CreditNoteNumber = `S-${crypto.randomUUID()}`;
+    const drafts = [draft({ CreditNoteNumber }), draft({ CurrencyCode: "ZMW" })];
+    const refused = await send("PUT", "CreditNotes?summarizeErrors=true", { CreditNotes: drafts });
+    expect([refused.status, messagesOf(refused)]).toEqual([400, ["Organisation is not subscribed to currency ZMW"]]);
+    expect((await send("GET", `CreditNotes/${CreditNoteNumber}`)).status).toBe(404);
+  });
+});
+
+describe("statuses", () => {
+  test.each([
+    ["DRAFT", "SUBMITTED"],
+    ["DRAFT", "AUTHORISED"],
+    ["DRAFT", "DELETED"],
+    ["SUBMITTED", "AUTHORISED"],
+    ["SUBMITTED", "DELETED"],
+    ["AUTHORISED", "VOIDED"],
+  ])("%s may become %s", async (from, to) => {
+    const { CreditNoteID } = await creditNote({ Status: from });
+    expect((await send("POST", `CreditNotes/${CreditNoteID}`, { Status: to })).status).toBe(200);
+    const remaining = to === "DELETED" || to === "VOIDED" ? 0 : 40;
+    expect(await http.readCreditNote(CreditNoteID)).toMatchObject({ Status: to, RemainingCredit: remaining });
+  });
+
+  test.each([
+    ["DRAFT", "VOIDED"],
+    ["DRAFT", "PAID"],
+    ["SUBMITTED", "VOIDED"],
+    ["SUBMITTED", "DRAFT"],
+    ["AUTHORISED", "DELETED"],
+    ["AUTHORISED", "DRAFT"],
+  ])("%s cannot become %s", async (from, to) => {
+    const { CreditNoteID } = await creditNote({ Status: from });
+    const changed = await send("POST", `CreditNotes/${CreditNoteID}`, { Status: to });
+    expect([changed.status, messagesOf(changed)]).toEqual([400, [wrongStatus]]);
+  });
+
+  test.each(["DELETED", "VOIDED"])("nothing can be done with one that is %s", async (status) => {
+    const { CreditNoteID } = await creditNote({ Status: status === "VOIDED" ? "AUTHORISED" : "DRAFT" });
+    await send("POST", `CreditNotes/${CreditNoteID}`, { Status: status });
+    const changed = await send("POST", `CreditNotes/${CreditNoteID}`, { Reference: "late" });
+    expect([changed.status, messagesOf(changed)]).toEqual([400, [wrongStatus]]);
+  });
+
+  test.each(["PAID", "VOIDED", "DELETED"])("a credit note cannot be made as %s", async (status) => {
+    expect(await creditNote({ Status: status })).toMatchObject({ ErrorNumber: 10, Type: "ValidationException" });
+  });
+
+  test("one of another type, with a discount or below zero is refused", async () => {
+    const line = { Description: "Work", Quantity: 1, UnitAmount: 40, AccountCode: "200", TaxType: "NONE" };
+    const wrong = [
+      { Type: "ACCPAYCREDIT" },
+      { LineItems: [{ ...line, DiscountRate: 10 }] },
+      { Status: "AUTHORISED", LineItems: [{ ...line, UnitAmount: -1 }] },
+    ];
+    for (const changes of wrong) expect(await creditNote(changes)).toMatchObject({ ErrorNumber: 10 });
+  });
+
+  test("reference, contact and lines can be changed, being sent cannot, and credit is never put on while creating", async () => {
+    const { InvoiceID } = await http.invoice({ Status: "AUTHORISED" });
+    const Allocations = [{ Invoice: { InvoiceID }, Amount: 1, Date: "2026-05-03" }];
+    const { CreditNoteID } = await creditNote({ Reference: "PO 1", SentToContact: true, Allocations });
+    const changed = await send("POST", `CreditNotes/${CreditNoteID}`, {
+      Reference: "PO 2",
+      SentToContact: true,
+      LineItems: [{ Description: "Less", Quantity: 1, UnitAmount: 9, AccountCode: "200", TaxType: "OUTPUT2" }],
+    });
+    expect(changed.body.CreditNotes).toMatchObject([
+      { Reference: "PO 2", SentToContact: false, Total: 10.8, RemainingCredit: 10.8, Allocations: [] },
+    ]);
+    expect(await http.readInvoice(InvoiceID)).toMatchObject({ AmountCredited: 0 });
+  });
+});
+
+describe("lists", () => {
+  test("have no lines without page, and pagination with it", async () => {
+    const { CreditNoteID } = await creditNote();
+    const where = `where=${encodeURIComponent(`CreditNoteID==Guid("${CreditNoteID}")`)}`;
+    const bare = await send("GET", `CreditNotes?${where}`);
+    expect(bare.body.CreditNotes).toMatchObject([{ CreditNoteID, LineItems: [] }]);
+    expect(bare.body).not.toHaveProperty("pagination");
+    const paged = await send("GET", `CreditNotes?${where}&page=1&pageSize=1`);
+    expect(paged.body).toMatchObject({
+      pagination: { page: 1, pageSize: 1, pageCount: 1, itemCount: 1 },
+      CreditNotes: [{ CreditNoteID, LineItems: [{ Description: "Work" }] }],
+    });
+  });
+
+  test("are filtered by number, contact and change, and ordered", async () => {
+    const odd = `odd "\\ ${crypto.randomUUID()}`;
+    const [one, other] = [await creditNote({ CreditNoteNumber: odd }), await creditNote()];
+    const numbers = [odd, other.CreditNoteNumber ?? ""].map((text) => text.replace(/["\\]/g, "\\$&"));
+    const where = numbers.map((number) => `CreditNoteNumber=="${number}"`).join(" OR ");
+    const ids = async (query: string, headers = {}) =>
+      (await send("GET", `CreditNotes?${query}`, undefined, headers)).body.CreditNotes?.map(
+        (note) => note.CreditNoteID,
+      );
+    const order = "page=1&order=UpdatedDateUTC%20DESC";
+    expect(await ids(`where=${encodeURIComponent(where)}&${order}`)).toEqual([other.CreditNoteID, one.CreditNoteID]);
+    const later = { "if-modified-since": new Date(Date.now() + 60_000).toISOString().slice(0, 19) };
+    expect(await ids("page=1", later)).toEqual([]);
+    expect((await send("GET", `CreditNotes?where=${encodeURIComponent("Total>1")}`)).status).toBe(400);
+  });
+
+  test("are one organisation's, as are the documents", async () => {
+    const { CreditNoteID } = await creditNote();
+    const other = await openDemoHttp(world);
+    expect((await other.send("GET", "CreditNotes")).body.CreditNotes).toEqual([]);
+    expect((await other.send("GET", `CreditNotes/${CreditNoteID}`)).status).toBe(404);
+    expect((await other.send("POST", `CreditNotes/${CreditNoteID}`, { Status: "DELETED" })).status).toBe(404);
+    expect((await other.allocate(CreditNoteID, [(await other.invoice()).InvoiceID, 1])).status).toBe(404);
+  });
+});
+
+test("an operator sees what is left of credit notes and what is on invoices, newest first", async () => {
+  const invoice = await http.invoice({ Status: "AUTHORISED" });
+  const note = await creditNote({ Status: "AUTHORISED" });
+  await http.allocate(note.CreditNoteID, [invoice.InvoiceID, 15]);
+  const newestOf = async (what: string, member: string) => {
+    const books = (await (await fetch(`${world.demo.url}/demo/${what}`)).json()) as Record<string, readonly object[]>;
+    return books[member]?.[0];
+  };
+  const { CreditNoteNumber, LineItems } = note;
+  const allocations = [{ credit_note: CreditNoteNumber, invoice: invoice.InvoiceNumber, amount: "15.00" }];
+  const amounts = { status: "AUTHORISED", total: "40.00", remaining: "25.00" };
+  expect(await newestOf("credit-notes", "credit_notes")).toMatchObject({
+    number: CreditNoteNumber,
+    ...amounts,
+    allocations,
+    lines: [{ id: LineItems?.[0]?.LineItemID, description: "Work", amount: "40.00" }],
+  });
+  expect(await newestOf("invoices", "invoices")).toMatchObject({
+    number: invoice.InvoiceNumber,
+    paid: "0.00",
+    credited: "15.00",
+    due: "85.00",
+    allocations,
+    lines: [{ id: invoice.LineItems?.[0]?.LineItemID, description: "Work", amount: "100.00" }],
+  });
+});

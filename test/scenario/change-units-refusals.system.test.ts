@@ -1,0 +1,397 @@
+/** Every refusal of change units: status, type, code, param and the order among them; and that a refusal leaves nothing behind. */
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { startSystem, type TestSystem } from "../support/system.ts";
+import { type Ask, checkedAsk, type Refused, refusalOf, refused } from "./checked-ask.ts";
+import { addApiKey } from "./rows.ts";
+import { addBands, type Json, type UnitsWorld, unitsWorld } from "./units-world.ts";
+
+let system: TestSystem;
+let ask: Ask;
+let world: UnitsWorld;
+/** 16 April; nothing is raised ahead. */
+let own: MadeOrganisation;
+/** 16 April; what renews on 1 May has its renewal invoice, approved. */
+let ahead: MadeOrganisation;
+
+beforeAll(async () => {
+  system = await startSystem();
+  ask = checkedAsk(system);
+  world = unitsWorld(system, ask);
+  own = await world.sandbox({ first_invoice_status: "approved" });
+  ahead = await world.sandbox({ first_invoice_status: "approved", invoice_create_days: 20 });
+  for (const organisation of [own, ahead]) {
+    await addBands(system, organisation);
+    await world.setClock(organisation, "2026-04-16");
+  }
+});
+
+afterAll(() => system?.stop());
+
+const april = { start_date: "2026-04-01" };
+const half = { prorate: true, effective_date: "2026-04-16" };
+const invalid = (param: string | null) => refused(422, "invalid_parameter", param);
+const unprocessable = (code: string, param: string | null = null) => refused(422, code, param);
+
+async function subscribed(organisation: MadeOrganisation, body: object = {}): Promise<Json> {
+  return world.subscribe(organisation, { ...april, ...body });
+}
+
+/** Everything of an organisation that a change could write, as text. */
+async function rowsOf({ organisationId }: MadeOrganisation): Promise<string> {
+  const tables = ["subscriptions", "periods", "invoices", "invoice_lines", "credit_notes", "deferred_lines"];
+  const kept = [...tables, "unit_changes", "operations", "document_counters"];
+  const rows = await Promise.all(
+    kept.map((table) =>
+      system.pool.query(`SELECT to_jsonb(t)::text AS row FROM ${table} t WHERE organisation_id = $1 ORDER BY 1`, [
+        organisationId,
+      ]),
+    ),
+  );
+  return JSON.stringify(rows.map((one) => one.rows));
+}
+
+/** The refusal of a change that leaves everything as it was. */
+async function refusal(organisation: MadeOrganisation, id: string, body: unknown): Promise<Refused> {
+  const before = await rowsOf(organisation);
+  const answer = await world.change(organisation, id, body);
+  expect(await rowsOf(organisation)).toBe(before);
+  return refusalOf(answer);
+}
+
+/** Changes columns of one subscription, as ending it would. */
+async function alter(id: string, set: string): Promise<void> {
+  await system.pool.query(`UPDATE subscriptions SET ${set} WHERE id = $1`, [id]);
+}
+
+describe("a body that is no request of this shape", () => {
+  test.each<[string, string, string | null]>([
+    ["nothing", "", null],
+    ["no JSON", "{", null],
+    ["a list", "[]", null],
+    ["no member", "{}", "units"],
+    ["an unknown member", '{"units":12,"colour":"red"}', "colour"],
+    ["a member in another case", '{"units":12,"effectiveDate":"2026-04-16"}', "effectiveDate"],
+    ["the id of the path", '{"units":12,"id":"x"}', "id"],
+    ["a duplicate member", '{"units":12,"units":13}', "units"],
+    ["units as text", '{"units":"5"}', "units"],
+    ["units 5.0", '{"units":5.0}', "units"],
+    ["units 5e0", '{"units":5e0}', "units"],
+    ["units null", '{"units":null}', "units"],
+    ["units true", '{"units":true}', "units"],
+    ["units in a list", '{"units":[5]}', "units"],
+    ["negative units", '{"units":-1}', "units"],
+    ["a minus zero", '{"units":-0}', "units"],
+    ["a billion and one", '{"units":1000000001}', "units"],
+    ["units beyond 32 bits", '{"units":4294967308}', "units"],
+    ["prorate as text", '{"units":12,"prorate":"true"}', "prorate"],
+    ["prorate 1", '{"units":12,"prorate":1}', "prorate"],
+    ["prorate null", '{"units":12,"prorate":null}', "prorate"],
+    ["effective_date without prorate", '{"units":12,"effective_date":"2026-04-16"}', "effective_date"],
+    [
+      "effective_date with prorate false",
+      '{"units":12,"prorate":false,"effective_date":"2026-04-16"}',
+      "effective_date",
+    ],
+    [
+      "proration_behaviour without prorate",
+      '{"units":12,"proration_behaviour":"charge_immediately"}',
+      "proration_behaviour",
+    ],
+    [
+      "proration_behaviour with prorate false",
+      '{"units":12,"prorate":false,"proration_behaviour":"charge_on_renewal"}',
+      "proration_behaviour",
+    ],
+    ["a day that is none", '{"units":12,"prorate":true,"effective_date":"2026-02-30"}', "effective_date"],
+    ["a day in another form", '{"units":12,"prorate":true,"effective_date":"2026-4-16"}', "effective_date"],
+    ["a time", '{"units":12,"prorate":true,"effective_date":"2026-04-16T00:00:00Z"}', "effective_date"],
+    ["a day in other digits", '{"units":12,"prorate":true,"effective_date":"２０２６-04-16"}', "effective_date"],
+    ["a day that is empty", '{"units":12,"prorate":true,"effective_date":""}', "effective_date"],
+    ["a day that is null", '{"units":12,"prorate":true,"effective_date":null}', "effective_date"],
+    ["another behaviour", '{"units":12,"prorate":true,"proration_behaviour":"later"}', "proration_behaviour"],
+    ["a behaviour null", '{"units":12,"prorate":true,"proration_behaviour":null}', "proration_behaviour"],
+    ["a behaviour's number", '{"units":12,"prorate":true,"proration_behaviour":1}', "proration_behaviour"],
+    ["another document", '{"units":12,"document":"both"}', "document"],
+    ["a document in capitals", '{"units":12,"document":"AMEND"}', "document"],
+    ["a document null", '{"units":12,"document":null}', "document"],
+    ["an unspecified document", '{"units":12,"document":"unspecified"}', "document"],
+  ])("%s", async (_, body, param) => {
+    const { id } =
+      (await ask("GET", "/v1/subscriptions?limit=1", { key: own.apiKey })).json.data[0] ?? (await subscribed(own));
+    expect(await refusal(own, id, body)).toEqual(invalid(param));
+  });
+
+  test("is told before the id is looked at; a parameter of the address and a bad key before the body", async () => {
+    const path = `/v1/subscriptions/${randomUUID()}/units`;
+    const asked = { key: own.apiKey, body: { units: "5" } };
+    expect(refusalOf(await ask("POST", path, asked))).toEqual(invalid("units"));
+    expect(refusalOf(await ask("POST", `${path}?dry=1`, asked))).toEqual(invalid("dry"));
+    expect(refusalOf(await ask("POST", path, { ...asked, idempotencyKey: "a b" }))).toEqual(invalid("Idempotency-Key"));
+    expect(refusalOf(await ask("POST", path, { ...asked, headers: { "Content-Type": "text/plain" } }))).toEqual(
+      invalid(null),
+    );
+  });
+});
+
+describe("an id that names no subscription of the organisation", () => {
+  test("is 404: unknown, malformed, another organisation's, an invoice's", async () => {
+    const theirs = await subscribed(ahead);
+    const ours = await subscribed(own);
+    const others = [
+      randomUUID(),
+      theirs.id,
+      ours.invoice.id,
+      "none",
+      "%20",
+      `${ours.id}0`,
+      ours.id.replaceAll("-", ""),
+    ];
+    for (const id of others) {
+      expect([id, await refusal(own, id, { units: 12 })]).toEqual([id, refused(404, "subscription_not_found")]);
+    }
+    // The digits of a UUID are read in any case.
+    expect((await world.changed(own, ours.id.toUpperCase(), { units: 12 })).id).toBe(ours.id);
+  });
+
+  test("is told also in Setup Mode; the path is exact, and takes POST alone", async () => {
+    const mirror = await world.sandbox({ setup_mode: true });
+    expect(await refusal(mirror, randomUUID(), { units: 12 })).toEqual(refused(404, "subscription_not_found"));
+    const path = `/v1/subscriptions/${randomUUID()}/units`;
+    for (const [verb, address] of [
+      ["GET", path],
+      ["PUT", path],
+      ["POST", `${path}/`],
+      ["POST", path.replace("units", "Units")],
+    ] as const) {
+      const answer = await ask(verb, address, { key: own.apiKey, ...(verb === "GET" ? {} : { body: { units: 1 } }) });
+      expect([verb, address, refusalOf(answer)]).toEqual([verb, address, refused(404, "unknown_endpoint")]);
+    }
+  });
+});
+
+test("a key without the scope may not change units, and one of another organisation knows none", async () => {
+  const { id } = await subscribed(own);
+  const scopes = ["subscriptions:read", "invoices:read", "customers:write", "usage:write"];
+  const reader = await addApiKey(system.pool, own.organisationId, scopes, { livemode: false });
+  const answer = await ask("POST", `/v1/subscriptions/${id}/units`, { key: reader.value, body: { units: "x" } });
+  expect(refusalOf(answer)).toEqual(refused(403, "insufficient_scope"));
+  expect(refusalOf(await ask("POST", `/v1/subscriptions/${id}/units`, { body: { units: 12 } }))).toEqual(
+    refused(401, "invalid_api_key"),
+  );
+});
+
+describe("the subscription, its plan and its units", () => {
+  test("setup_mode_on comes before every other reason", async () => {
+    const mirror = await world.sandbox({ setup_mode: true });
+    const { id } = await world.subscribe(mirror, { ...april, plan_code: "site", units: undefined });
+    await alter(id, "status = 'ended', end_date = '2026-04-01'");
+    expect(await refusal(mirror, id, { units: 0, prorate: true })).toEqual(unprocessable("setup_mode_on"));
+  });
+
+  test.each(["ended", "complete"])("an %s subscription is not changeable, whatever is wrong beside", async (status) => {
+    const { id } = await subscribed(own, { minimum_units: 5 });
+    await alter(id, `status = '${status}', end_date = renewal_date`);
+    expect(await refusal(own, id, { units: 0, prorate: true })).toEqual(unprocessable("subscription_not_changeable"));
+  });
+
+  test("a flat fee has no units, also not those that it shows", async () => {
+    const { id } = await subscribed(own, { plan_code: "site", units: undefined });
+    for (const units of [0, 1]) {
+      expect(await refusal(own, id, { units, prorate: true })).toEqual(unprocessable("plan_has_no_units", "units"));
+    }
+  });
+
+  test("units below the minimum, above the maximum, more than an invoice can hold, unchanged", async () => {
+    const { id } = await subscribed(own, { minimum_units: 5 });
+    expect(await refusal(own, id, { units: 4, prorate: true })).toEqual(unprocessable("units_below_minimum", "units"));
+    expect(await refusal(own, id, { units: 10, prorate: true })).toEqual(unprocessable("units_unchanged", "units"));
+    const dear = await subscribed(own, { price: "999999999.9999", units: 1 });
+    expect(await refusal(own, dear.id, { units: 1_000_000_000 })).toEqual(invalid("units"));
+    const text = `UPDATE plan_tiers SET up_to = 20 WHERE up_to IS NULL AND plan_id =
+      (SELECT id FROM plans WHERE organisation_id = $1 AND code = 'bands')`;
+    const bounded = await world.sandbox({ test_clock: "2026-04-16T12:00:00Z" });
+    await addBands(system, bounded);
+    await system.pool.query(text, [bounded.organisationId]);
+    const full = await subscribed(bounded, { plan_code: "bands", units: 20 });
+    expect(await refusal(bounded, full.id, { units: 21, prorate: true })).toEqual(
+      unprocessable("units_above_maximum", "units"),
+    );
+  });
+});
+
+describe("prorate and its members", () => {
+  test("an effective date is required and falls within the current period, first day and last included", async () => {
+    const { id } = await subscribed(own);
+    const from = (effective_date: string) => ({ units: 9, prorate: true, effective_date });
+    const behaviour = { units: 12, prorate: true, proration_behaviour: "charge_on_renewal" };
+    for (const body of [behaviour, { units: 9, prorate: true }]) {
+      expect(await refusal(own, id, body)).toEqual(unprocessable("effective_date_required", "effective_date"));
+    }
+    for (const day of ["2026-03-31", "2026-05-01", "0001-01-01", "9999-12-31"]) {
+      expect(await refusal(own, id, from(day))).toEqual(
+        unprocessable("effective_date_out_of_period", "effective_date"),
+      );
+    }
+    for (const day of ["2026-04-01", "2026-04-30"]) {
+      expect(await refusal(own, id, from(day))).toEqual(unprocessable("proration_not_applicable", "prorate"));
+    }
+  });
+
+  test("a decrease is not prorated, also inside the invoice window, where the document would be missing", async () => {
+    const { id } = await subscribed(ahead);
+    expect(await refusal(ahead, id, { units: 9, ...half })).toEqual(
+      unprocessable("proration_not_applicable", "prorate"),
+    );
+    expect(await refusal(ahead, id, { units: 9 })).toEqual(unprocessable("document_required", "document"));
+  });
+
+  test("charge_on_renewal is refused in the final period, once the next period is invoiced, and for a credit", async () => {
+    const later = { units: 12, ...half, proration_behaviour: "charge_on_renewal" };
+    const not = unprocessable("proration_behaviour_not_allowed", "proration_behaviour");
+    const last = await subscribed(own, { end_after_cycles: 1 });
+    expect(await refusal(own, last.id, later)).toEqual(not);
+    const ending = await subscribed(own);
+    await alter(ending.id, "cancel_at_period_end = true, end_date = renewal_date");
+    expect(await refusal(own, ending.id, { ...later, document: "amend" })).toEqual(not);
+    const invoiced = await subscribed(ahead);
+    expect(await refusal(ahead, invoiced.id, later)).toEqual(not);
+    expect(await refusal(ahead, invoiced.id, { ...later, document: "separate" })).toEqual(not);
+    const credit = await subscribed(own, { plan_code: "bands" });
+    expect(await refusal(own, credit.id, { ...later, units: 11 })).toEqual(not);
+  });
+
+  test("an increase on a volume plan that costs less needs prorate; one that costs more, or goes down, does not", async () => {
+    const { id } = await subscribed(own, { plan_code: "bands" });
+    for (const units of [11, 12]) {
+      expect(await refusal(own, id, { units })).toEqual(unprocessable("proration_required", "prorate"));
+      expect(await refusal(own, id, { units, document: "amend" })).toEqual(
+        unprocessable("document_not_allowed", "document"),
+      );
+    }
+    await world.changed(own, id, { units: 13 });
+    await world.changed(own, id, { units: 12 });
+  });
+
+  test("after an increase without proration a charge is not prorated until the renewal", async () => {
+    const { id } = await subscribed(own);
+    await world.changed(own, id, { units: 11 });
+    expect(await refusal(own, id, { units: 12, ...half })).toEqual(unprocessable("proration_unavailable", "prorate"));
+  });
+});
+
+describe("document", () => {
+  test("is refused outside the invoice window, also for a decrease", async () => {
+    const { id } = await subscribed(own);
+    for (const body of [{ units: 12, ...half }, { units: 12 }, { units: 9 }]) {
+      for (const document of ["amend", "separate"]) {
+        expect(await refusal(own, id, { ...body, document })).toEqual(
+          unprocessable("document_not_allowed", "document"),
+        );
+      }
+    }
+  });
+
+  test("is required inside it, before any other fault of the proration is told", async () => {
+    const { id } = await subscribed(ahead, { plan_code: "bands" });
+    for (const body of [{ units: 12, ...half }, { units: 12 }, { units: 9 }]) {
+      expect(await refusal(ahead, id, body)).toEqual(unprocessable("document_required", "document"));
+    }
+  });
+
+  test("amend is refused where the renewal invoice cannot be changed, and the message says why", async () => {
+    const why = async (id: string): Promise<string> => {
+      const answer = await world.change(ahead, id, { units: 12, document: "amend" });
+      expect(refusalOf(answer)).toEqual(unprocessable("renewal_invoice_not_amendable", "document"));
+      return answer.json.error.message;
+    };
+    const [paid, credited, refusedOne, scheduled, separate] = await Promise.all(
+      Array.from({ length: 5 }, () => subscribed(ahead)),
+    );
+    const alterRenewal = (id: string, set: string) =>
+      system.pool.query(`UPDATE invoices SET ${set} WHERE subscription_id = $1 AND type = 'renewal'`, [id]);
+    await alterRenewal(paid.id, "status = 'paid', amount_due = 0");
+    expect(await why(paid.id)).toMatch(/invoice INV-\d+ is paid/);
+    await alterRenewal(credited.id, "amount_due = 60");
+    expect(await why(credited.id)).toMatch(/invoice INV-\d+ has a payment or credit on it/);
+    await alterRenewal(refusedOne.id, "status = 'not_in_external', ledger_invoice_id = null, sync_error = 'No'");
+    expect(await why(refusedOne.id)).toMatch(/invoice INV-\d+ is not in the ledger/);
+    await alterRenewal(scheduled.id, "status = 'scheduled', ledger_invoice_id = null");
+    expect(await why(scheduled.id)).toMatch(/invoice INV-\d+ is still to be sent to the ledger/);
+    await world.changed(ahead, separate.id, { units: 11, ...half, document: "separate" });
+    expect(await why(separate.id)).toMatch(/an earlier change was billed separately/);
+    // And separate is always possible.
+    await world.changed(ahead, separate.id, { units: 12, ...half, document: "separate" });
+  });
+});
+
+describe("a pending subscription", () => {
+  const may = { start_date: "2026-05-10" };
+
+  test("is not prorated and takes no document", async () => {
+    const { id } = await world.subscribe(own, may);
+    const prorated = { units: 12, prorate: true, effective_date: "2026-05-10" };
+    expect(await refusal(own, id, prorated)).toEqual(unprocessable("proration_not_applicable", "prorate"));
+    expect(await refusal(own, id, { ...prorated, effective_date: "2026-04-16" })).toEqual(
+      unprocessable("effective_date_out_of_period", "effective_date"),
+    );
+    expect(await refusal(own, id, { units: 12, document: "amend" })).toEqual(
+      unprocessable("document_not_allowed", "document"),
+    );
+  });
+
+  test.each([
+    ["paid", "status = 'paid', amount_due = 0"],
+    ["voided", "status = 'voided'"],
+    ["not in the ledger", "status = 'not_in_external', ledger_invoice_id = null, sync_error = 'No'"],
+  ])("whose first invoice is %s keeps its units", async (_, set) => {
+    const { id, invoice } = await world.subscribe(own, may);
+    await system.pool.query(`UPDATE invoices SET ${set} WHERE id = $1`, [invoice.id]);
+    for (const units of [9, 12]) {
+      expect(await refusal(own, id, { units })).toEqual(unprocessable("first_invoice_not_amendable"));
+    }
+  });
+});
+
+test("with no revenue account mapped no change is made, up or down, and nothing is written", async () => {
+  const unmapped = await world.sandbox({ test_clock: "2026-04-16T12:00:00Z" });
+  const { id } = await subscribed(unmapped);
+  await system.pool.query("UPDATE organisations SET revenue_account = NULL WHERE id = $1", [unmapped.organisationId]);
+  for (const body of [{ units: 12, ...half }, { units: 12 }, { units: 9 }]) {
+    expect(await refusal(unmapped, id, body)).toEqual(refused(409, "ledger_accounts_not_mapped"));
+  }
+  expect(await refusal(unmapped, id, { units: 12, document: "amend" })).toEqual(
+    unprocessable("document_not_allowed", "document"),
+  );
+  const plans = "UPDATE plans SET revenue_account = '200' WHERE organisation_id = $1 AND code = 'team'";
+  await system.pool.query(plans, [unmapped.organisationId]);
+  await world.changed(unmapped, id, { units: 9 });
+});
+
+describe("what is due is performed before a change is judged", () => {
+  test("also where that is refused: it renews, opens its window, begins, completes", async () => {
+    const moved = await world.sandbox({ invoice_create_days: 5 });
+    const running = await world.subscribe(moved, april);
+    const pending = await world.subscribe(moved, { start_date: "2026-06-10" });
+    const last = await world.subscribe(moved, { ...april, end_after_cycles: 1 });
+    await world.setClock(moved, "2026-06-27");
+    const answers = await Promise.all(
+      [running, pending, last].map(({ id }) => world.change(moved, id, { units: 12, prorate: true })),
+    );
+    expect(answers.map((answer) => refusalOf(answer).code)).toEqual([
+      "effective_date_required",
+      "effective_date_required",
+      "subscription_not_changeable",
+    ]);
+    const shown = await Promise.all([running, pending, last].map(({ id }) => world.subscription(moved, id)));
+    expect(shown.map(({ status, renewal_date, end_date, units }) => [status, renewal_date, end_date, units])).toEqual([
+      ["active", "2026-07-01", null, 10],
+      ["active", "2026-07-10", null, 10],
+      ["complete", "2026-05-01", "2026-05-01", 10],
+    ]);
+    await world.expectEqualBooks(moved);
+    const periods = (await world.invoices(moved, running.id)).map(({ period }) => period.start);
+    expect(periods).toEqual(["2026-07-01", "2026-06-01", "2026-05-01", "2026-04-01"]);
+  });
+});

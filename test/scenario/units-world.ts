@@ -1,0 +1,166 @@
+/** What tests of change units share: sandboxes at a day of April 2026, subscriptions, changes, and the ledger's books beside ours. */
+import { expect } from "vitest";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { type Answered, type TestSystem, until } from "../support/system.ts";
+import type { Ask } from "./checked-ask.ts";
+import { addLike, addTiers } from "./rows.ts";
+
+/** What an answer holds where a test looks into it. */
+// biome-ignore lint/suspicious/noExplicitAny: answers of every shape are looked into by tests
+export type Json = any;
+
+/** An invoice as the ledger's books have it: amounts with two places; each line as its text and amount, in order. */
+export interface BookedInvoice {
+  readonly number: string;
+  readonly status: string;
+  readonly subtotal: string;
+  readonly total: string;
+  readonly lines: readonly (readonly [description: string, amount: string])[];
+}
+
+/** Makes subscriptions and changes their units. */
+export interface UnitsWorld {
+  /** A sandbox whose clock stands at noon UTC on 1 April 2026, in a zone where that is the same day. */
+  sandbox(changes?: Record<string, unknown>, currency?: string): Promise<MadeOrganisation>;
+  /** Moves its clock; a bare date is noon UTC of that day. */
+  setClock(organisation: MadeOrganisation, instant: string): Promise<void>;
+  /** A new subscription of ACME, `team` at 10.00 a unit where the body says nothing else, once its documents are in the ledger. */
+  subscribe(organisation: MadeOrganisation, body?: object): Promise<Json>;
+  change(organisation: MadeOrganisation, id: string, body: unknown, idempotencyKey?: string): Promise<Answered>;
+  /** The body of a change that succeeds. */
+  changed(organisation: MadeOrganisation, id: string, body: object): Promise<Json>;
+  /** A subscription as it is read now. */
+  subscription(organisation: MadeOrganisation, id: string): Promise<Json>;
+  /** A subscription's invoices, newest first. */
+  invoices(organisation: MadeOrganisation, id: string): Promise<readonly Json[]>;
+  creditNotes(organisation: MadeOrganisation, id: string): Promise<readonly Json[]>;
+  /** Waits until the ledger has decided on everything of the organisation. */
+  settled(organisation: MadeOrganisation): Promise<void>;
+  booked(organisation: MadeOrganisation): Promise<readonly BookedInvoice[]>;
+  /** Holds that the ledger has exactly our invoices of the organisation, with our lines and totals, once nothing waits. */
+  expectEqualBooks(organisation: MadeOrganisation): Promise<void>;
+}
+
+/** The world over a system. */
+export function unitsWorld(system: TestSystem, ask: Ask): UnitsWorld {
+  let keys = 0;
+  const get = async ({ apiKey }: MadeOrganisation, path: string): Promise<Json> => {
+    const answer = await ask("GET", path, { key: apiKey });
+    expect(answer.status, answer.text).toBe(200);
+    return answer.json;
+  };
+  const world: UnitsWorld = {
+    sandbox: (changes = {}, currency = "NZD") =>
+      system.organisation(
+        { livemode: false, timezone: "Europe/Paris", currency },
+        { test_clock: "2026-04-01T12:00:00Z", ...changes },
+      ),
+    setClock: async ({ organisationId }, instant) => {
+      const at = instant.includes("T") ? instant : `${instant}T12:00:00Z`;
+      await system.pool.query("UPDATE organisations SET test_clock = $2 WHERE id = $1", [organisationId, at]);
+    },
+    subscribe: async (organisation, body = {}) => {
+      const asked = { customer_code: "ACME", plan_code: "team", units: 10, ...body };
+      const priced = asked.plan_code === "team" ? { price: "10", ...asked } : asked;
+      const answer = await ask("POST", "/v1/subscriptions", {
+        key: organisation.apiKey,
+        idempotencyKey: `subscription-${++keys}`,
+        body: priced,
+      });
+      expect(answer.status, answer.text).toBe(201);
+      await world.settled(organisation);
+      return answer.json;
+    },
+    change: ({ apiKey }, id, body, idempotencyKey) =>
+      ask("POST", `/v1/subscriptions/${id}/units`, {
+        key: apiKey,
+        body,
+        ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+      }),
+    changed: async (organisation, id, body) => {
+      const answer = await world.change(organisation, id, body);
+      expect(answer.status, answer.text).toBe(200);
+      return answer.json;
+    },
+    subscription: (organisation, id) => get(organisation, `/v1/subscriptions/${id}`),
+    invoices: async (organisation, id) => (await get(organisation, `/v1/invoices?subscription=${id}&limit=100`)).data,
+    creditNotes: async (organisation, id) =>
+      (await get(organisation, `/v1/credit_notes?subscription=${id}&limit=100`)).data,
+    settled: async ({ organisationId }) => {
+      await until("the ledger has decided on everything", async () => {
+        const { rows } = await system.pool.query(
+          "SELECT 1 FROM operations WHERE organisation_id = $1 AND state NOT IN ('done', 'refused', 'abandoned') LIMIT 1",
+          [organisationId],
+        );
+        return rows.length === 0;
+      });
+    },
+    booked: ({ tenantId }) => loadBooks(system, tenantId),
+    expectEqualBooks: async (organisation) => {
+      await world.settled(organisation);
+      const { data } = await get(organisation, "/v1/invoices?limit=100");
+      const ours = data.map(bookedForm).sort(byNumber);
+      expect(await world.booked(organisation)).toEqual(ours);
+    },
+  };
+  return world;
+}
+
+/** A volume plan `bands`: ten units and fewer cost 10 each, from eleven on all of them 8. Free of a minimum. */
+export async function addBands(system: TestSystem, { organisationId }: MadeOrganisation): Promise<void> {
+  const planId = await addLike(system.pool, "plans", organisationId, "scale", {
+    code: "bands",
+    name: "Bands",
+    free_units: 0,
+  });
+  await addTiers(system.pool, organisationId, planId, [
+    [10, "10", null],
+    [null, "8", null],
+  ]);
+}
+
+/** The words of the ledger for our statuses. */
+const ledgerWords: Readonly<Record<string, string>> = {
+  draft: "DRAFT",
+  awaiting_approval: "SUBMITTED",
+  approved: "AUTHORISED",
+  paid: "PAID",
+};
+
+/** One of our invoices, as the API shows it, in the form of the books. */
+function bookedForm(invoice: Json): BookedInvoice {
+  return {
+    number: invoice.number,
+    status: ledgerWords[invoice.status] ?? invoice.status,
+    subtotal: invoice.subtotal.slice(0, -2),
+    total: invoice.total.slice(0, -2),
+    lines: invoice.lines.map((line: Json) => [
+      line.description === "" ? line.name : `${line.name}: ${line.description}`,
+      line.amount.slice(0, -2),
+    ]),
+  };
+}
+
+function byNumber(left: BookedInvoice, right: BookedInvoice): number {
+  return left.number < right.number ? -1 : 1;
+}
+
+interface BookRow {
+  number: string;
+  status: string;
+  subtotal: string;
+  total: string;
+  lines: readonly { readonly description: string; readonly lineAmount: string }[];
+}
+
+async function loadBooks({ pool }: TestSystem, tenantId: string): Promise<readonly BookedInvoice[]> {
+  const { rows } = await pool.query<BookRow>(
+    `SELECT number, status, sub_total::text AS subtotal, total::text AS total, lines
+      FROM demo_ledger.invoices WHERE tenant_id = $1 ORDER BY number`,
+    [tenantId],
+  );
+  return rows.map(({ lines, ...row }) => ({
+    ...row,
+    lines: lines.map((line) => [line.description, line.lineAmount] as const),
+  }));
+}
