@@ -10,7 +10,7 @@ let database: pg.Pool;
 
 beforeAll(async () => {
   world = await startDemoWorld();
-  http = await openDemoHttp(world);
+  http = await openDemoHttp(await world.connect());
   database = new pg.Pool({ connectionString: world.databaseUrl, max: 1 });
 });
 afterAll(async () => {
@@ -189,9 +189,9 @@ describe("credit is refused", () => {
     const notValid = "Invoice not of valid status for modification";
     expect(await refusal(noteId, draft)).toEqual([notValid]);
     await http.send("POST", `Invoices/${draft}`, { Status: "DELETED" });
-    expect(await refusal(noteId, draft)).toEqual([notValid, aboveOutstanding]);
-    expect(await refusal(noteId, crypto.randomUUID())).toContain("Invoice could not be found");
-    expect(await refusal(noteId, "no id")).toContain("Invoice could not be found");
+    expect(await refusal(noteId, draft)).toEqual([notValid]);
+    expect(await refusal(noteId, crypto.randomUUID())).toEqual(["Invoice could not be found"]);
+    expect(await refusal(noteId, "no id")).toEqual(["Invoice could not be found"]);
     expect((await http.allocate(crypto.randomUUID(), [invoiceId, 1])).status).toBe(404);
   });
 
@@ -200,7 +200,7 @@ describe("credit is refused", () => {
     const notValid = ["Credit Note not of valid status for modification"];
     expect(await refusal(CreditNoteID, invoiceId)).toEqual(notValid);
     await http.send("POST", `CreditNotes/${noteId}`, { Status: "VOIDED" });
-    expect(await refusal(noteId, invoiceId)).toContain(notValid[0]);
+    expect(await refusal(noteId, invoiceId)).toEqual(notValid);
   });
 
   test("across contacts and currencies, without an amount, or on no day", async () => {

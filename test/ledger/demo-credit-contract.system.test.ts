@@ -60,7 +60,7 @@ test("answers about credit notes and allocations are valid by Xero's own contrac
 async function recordEverything(): Promise<readonly Exchange[]> {
   const world = await startDemoWorld();
   const proxy = await startRecordingProxy(world.demo.url);
-  const http = await openDemoHttp(world, { ...(await world.connect()), ...addresses(proxy.url) });
+  const http = await openDemoHttp({ ...(await world.connect()), ...addresses(proxy.url) });
   const taxed = { Description: "Work", Quantity: 1, UnitAmount: 0.333, AccountCode: "200", TaxType: "OUTPUT2" };
   const invoice = await http.invoice({ Status: "AUTHORISED" });
   proxy.exchanges.length = 0;
