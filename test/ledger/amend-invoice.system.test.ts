@@ -177,7 +177,7 @@ describe("an amendment", () => {
     await byHand(invoice.id, { LineItems: [{ LineItemID: invoice.lines[1]?.ledgerLineId }] });
     const before = okOf(await ledger.getInvoice(aCall(), invoice.id));
     const amendment = { id: invoice.id, allowed: open, changes: [named(invoice.lines[0])] };
-    expect(await watched.amendInvoice(aCall(), amendment)).toMatchObject({ kind: "refused", reason: "stale" });
+    expect(await watched.amendInvoice(aCall(), amendment)).toMatchObject({ kind: "refused", reason: "validation" });
     expect(writes()).toEqual([]);
     expect(okOf(await ledger.getInvoice(aCall(), invoice.id))).toEqual(before);
   });
