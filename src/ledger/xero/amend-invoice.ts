@@ -47,7 +47,7 @@ export async function amendInvoice(
   if (lines.isGone) {
     return {
       kind: "refused",
-      reason: "stale",
+      reason: "validation",
       messages: [`A line of invoice ${invoice.number} is not there any more.`],
     };
   }
