@@ -2,6 +2,8 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { createCreditAllocation } from "./activities/allocate-credit.ts";
+import { createAmendment } from "./activities/amend-invoice.ts";
 import { createSettlement } from "./activities/settlement.ts";
 import { type AdminPort, startAdminPort } from "./admin-port.ts";
 import type { Config } from "./config.ts";
@@ -31,6 +33,8 @@ import { services } from "./services/index.ts";
 import { permits } from "./services/permits.ts";
 import { textFormats } from "./services/text-formats.ts";
 import { createAccess } from "./store/access.ts";
+import { createAllocating } from "./store/allocating.ts";
+import { createAmendments } from "./store/amendments.ts";
 import { createIdempotencyStore, type IdempotencyStore } from "./store/idempotency.ts";
 import type { LedgerConnection } from "./store/ledger-connections.ts";
 import { findNeglected } from "./store/operations.ts";
@@ -199,13 +203,6 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
   );
   const temporal = connectTemporal();
   const adapters = keepAdapters();
-  const activities = createSettlement({
-    openScope: createSettling(pool, createSealing(config.secretKey)),
-    openLedger: adapters.open,
-    callDeadlineMs: config.ledger.callDeadlineMs,
-    publicUrl: config.ledger.publicUrl,
-  });
-  const worker = await runWorker(temporal, { taskQueue: config.taskQueue, activities, log });
   const work = {
     ...createLedgerWork(temporal.client, config.taskQueue, (organisationId, err) =>
       log.warn({ organisationId, err }, "the ledger workflow could not be woken; trying again"),
@@ -214,6 +211,15 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
       log.warn({ workflowId, err }, "a workflow could not be started; trying again"),
     ),
   };
+  const sealing = createSealing(config.secretKey);
+  const { callDeadlineMs, publicUrl } = config.ledger;
+  const parts = { ...work, openLedger: adapters.open, callDeadlineMs, publicUrl };
+  const activities = {
+    ...createSettlement({ ...parts, openScope: createSettling(pool, sealing) }),
+    ...createAmendment({ ...parts, openScope: createAmendments(pool, sealing) }),
+    ...createCreditAllocation({ ...parts, openScope: createAllocating(pool, sealing) }),
+  };
+  const worker = await runWorker(temporal, { taskQueue: config.taskQueue, activities, log });
   const dispatcher = startDispatcher(
     (graceMs) => findNeglected(pool, graceMs),
     work,

@@ -1,10 +1,11 @@
 /** The credit that one subscription holds, put on its invoices: one step after the other, oldest first. */
 import { proxyActivities } from "@temporalio/workflow";
-import type { CreditAllocationInput, WorkRound } from "./contract.ts";
+import type { CreditAllocationActivities } from "../src/activities/allocate-credit.ts";
+import type { CreditAllocationInput } from "./contract.ts";
 import { ledgerRound } from "./policies.ts";
 import { workInRounds } from "./rounds.ts";
 
-const { allocateRound } = proxyActivities<{ allocateRound(input: CreditAllocationInput): Promise<WorkRound> }>({
+const { allocateRound } = proxyActivities<CreditAllocationActivities>({
   ...ledgerRound,
   summary: "put held credit on an invoice",
 });

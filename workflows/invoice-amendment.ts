@@ -1,10 +1,11 @@
 /** One change of an invoice that the ledger has: tried until the ledger has taken or refused it. */
 import { proxyActivities } from "@temporalio/workflow";
-import type { InvoiceAmendmentInput, WorkRound } from "./contract.ts";
+import type { AmendmentActivities } from "../src/activities/amend-invoice.ts";
+import type { InvoiceAmendmentInput } from "./contract.ts";
 import { ledgerRound } from "./policies.ts";
 import { workInRounds } from "./rounds.ts";
 
-const { amendRound } = proxyActivities<{ amendRound(input: InvoiceAmendmentInput): Promise<WorkRound> }>({
+const { amendRound } = proxyActivities<AmendmentActivities>({
   ...ledgerRound,
   summary: "amend the invoice in the ledger",
 });

@@ -1,6 +1,6 @@
 /** What a failed call to a ledger means for the operations that it carried. Facts: facts-ledger sections 5.2 and 5.4. */
 import type { LedgerFailure } from "../ledger/port.ts";
-import type { Held, Settlement } from "../store/settle-operations.ts";
+import type { Held, Settlement, UndoneSettlement } from "../store/settle-operations.ts";
 
 /** The first pause after a failed attempt; each further one doubles it. */
 const firstDelayMs = 1_000;
@@ -47,7 +47,7 @@ export function groupCalls<T extends Carried>(
 }
 
 /** Back to where it was taken from, at once: this round has no room for it. */
-export function settleLater(operation: Carried): Settlement {
+export function settleLater(operation: Carried): UndoneSettlement {
   return { ...held(operation), kind: "again", delayMs: 0, countsAsAttempt: false, reason: "next round" };
 }
 
@@ -61,9 +61,9 @@ export function settleFailure(
   failure: LedgerFailure,
   lookUpAfterMs: number,
   isAlone: boolean,
-): Settlement {
+): UndoneSettlement {
   const own = held(operation);
-  const again = (delayMs: number, countsAsAttempt: boolean, reason: string): Settlement => {
+  const again = (delayMs: number, countsAsAttempt: boolean, reason: string): UndoneSettlement => {
     return { ...own, kind: "again", delayMs, countsAsAttempt, reason };
   };
   switch (failure.kind) {
@@ -87,12 +87,12 @@ export function settleFailure(
 export function settleRefusal(
   operation: Carried,
   { reason, messages }: LedgerFailure & { kind: "refused" },
-): Settlement {
+): UndoneSettlement {
   return { ...held(operation), kind: "refused", reason, message: messages.join(" ") || "Refused" };
 }
 
 /** Looked up and not there: sent again at once after the first lost answer, later with growing pauses. */
-export function settleMissing(operation: Carried): Settlement {
+export function settleMissing(operation: Carried): UndoneSettlement {
   // Each time it was sent and then looked up: two attempts.
   const delayMs = operation.attempts <= togetherAttempts ? 0 : retryDelayMs(Math.ceil(operation.attempts / 2));
   return {
@@ -120,7 +120,7 @@ export function connectionPause(
 }
 
 /** The settlement of an operation whose look-up failed: it stays uncertain, and nothing is sent before a look-up succeeds. */
-export function settleFailedLookup(operation: Carried, failure: LedgerFailure): Settlement {
+export function settleFailedLookup(operation: Carried, failure: LedgerFailure): UndoneSettlement {
   const cause = failure.kind === "unavailable" ? failure.cause : failure.kind;
   const delayMs = failure.kind === "rate_limited" ? failure.retryAfterMs : retryDelayMs(operation.attempts);
   return { ...held(operation), kind: "uncertain", delayMs, reason: `look-up failed: ${cause}` };

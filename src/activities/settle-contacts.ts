@@ -14,7 +14,7 @@ import {
   settleMissing,
   settleRefusal,
 } from "./ledger-call.ts";
-import type { CallSettings } from "./settle-invoices.ts";
+import type { CallSettings } from "./settle-documents.ts";
 
 /** The longest contact number that the ledger takes. Facts: facts-ledger section 1.2. */
 const longestNumber = 50;

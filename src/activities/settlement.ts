@@ -1,11 +1,12 @@
 /** One round of an organisation's ledger workflow: takes what waits, asks the ledger, saves each outcome. */
-import type { LedgerSettlementInput, SettlementRound } from "../../workflows/contract.ts";
+import type { CreditAllocationInput, LedgerSettlementInput, SettlementRound } from "../../workflows/contract.ts";
 import { checkpoint } from "../checkpoint.ts";
 import type { Ledger } from "../ledger/port.ts";
 import type { LedgerConnection } from "../store/ledger-connections.ts";
 import type { OpenSettling, SettlingScope } from "../store/settling.ts";
 import { connectionPause, type GroupOutcome, joinOutcomes } from "./ledger-call.ts";
 import { settleContacts } from "./settle-contacts.ts";
+import { settleCreditNotes } from "./settle-credit-notes.ts";
 import { settleInvoices } from "./settle-invoices.ts";
 
 /** What a round needs. `openLedger` gives the adapter of a connection, kept from round to round. */
@@ -15,6 +16,8 @@ export interface SettlementParts {
   /** How long one call to the ledger may take. */
   readonly callDeadlineMs: number;
   readonly publicUrl: string | null;
+  /** Starts the workflow that applies a subscription's credit; without it the dispatcher does. Never rejects. */
+  readonly startAllocation?: (input: CreditAllocationInput) => Promise<unknown>;
 }
 
 /** The activities of the ledger workflow. */
@@ -29,7 +32,7 @@ export interface SettlementActivities {
 const leaseFactor = 3;
 
 /** How long an organisation without a connection waits for one: an operator's matter. */
-const unconnectedPauseMs = 5 * 60_000;
+export const unconnectedPauseMs = 5 * 60_000;
 
 /** How long a round goes on with further groups: short against what its workflow and a worker's end wait for. */
 const roundMs = 1_000;
@@ -65,23 +68,31 @@ async function settleGroup(parts: SettlementParts, organisationId: string): Prom
   const ledger = parts.openLedger(organisationId, state.connection);
   const settings = { deadlineMs: parts.callDeadlineMs, publicUrl: parts.publicUrl };
   const leaseMs = leaseFactor * parts.callDeadlineMs;
-  const [contacts, invoices] = await Promise.all([scope.takeContacts(leaseMs), scope.takeInvoices(leaseMs)]);
+  const [contacts, invoices, creditNotes] = await Promise.all([
+    scope.takeContacts(leaseMs),
+    scope.takeInvoices(leaseMs),
+    scope.takeCreditNotes(leaseMs),
+  ]);
   checkpoint("settlement_taken");
   // Each kind is saved as soon as it is answered: neither waits for the other.
   const save = async (outcome: GroupOutcome): Promise<GroupOutcome> => {
     checkpoint("settlement_answered");
-    await scope.settle(outcome.settlements);
+    const credited = await scope.settle(outcome.settlements);
     checkpoint("settlement_saved");
+    const { startAllocation } = parts;
+    if (startAllocation !== undefined) {
+      await Promise.all(credited.map((subscriptionId) => startAllocation({ organisationId, subscriptionId })));
+    }
     return outcome;
   };
   const { settlements, failures } = joinOutcomes(
     await Promise.all([
       settleContacts(ledger, contacts, settings, scope.findImported).then(save),
       settleInvoices(ledger, invoices, settings).then(save),
+      settleCreditNotes(ledger, creditNotes, settings).then(save),
     ]),
   );
-  const isTaken = ({ kind }: { kind: string }) => kind === "invoice_done" || kind === "contact_done";
-  const settled = settlements.filter(isTaken).length;
+  const settled = settlements.filter(({ kind }) => kind.endsWith("_done")).length;
   const refused = settlements.filter(({ kind }) => kind === "refused").length;
   const pause = connectionPause(failures);
   if (pause === null) return { settled, refused, ...(await scope.waiting()), paused: null };

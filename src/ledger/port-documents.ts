@@ -76,8 +76,8 @@ export interface LedgerInvoice {
 }
 
 /**
- * One change of an invoice's lines: `ledgerLineId` names the line whose place it takes; null adds a line, and so does a
- * line that the ledger no longer has. A line to add that stands there already, by its description and amount, is not
+ * One change of an invoice's lines: `ledgerLineId` names the line whose place it takes (`refused`, `validation` where the
+ * ledger has neither that line nor one that is as it should be); null adds a line. A line to add that stands there already, by its description and amount, is not
  * added again, so that a repeat changes nothing. No line answers for two changes, and one that is named answers for no
  * other: name every line whose id is known, also one that stays, where an added line may look like it.
  */

@@ -4,13 +4,12 @@
  * before anything is sent again; `done`, `refused` and `abandoned` are final. Facts: facts-ledger section 5.4.
  */
 import type pg from "pg";
-import type { LineKind } from "../domain/invoice.ts";
 import type { FirstInvoiceStatus } from "../domain/organisation.ts";
 import { outcomesChannel } from "./outcomes.ts";
 import { statementName } from "./page.ts";
 
 /** What an operation asks of the ledger. */
-export type OperationKind = "create_invoice" | "create_contact" | "import_contact";
+export type OperationKind = "create_invoice" | "create_credit_note" | "create_contact" | "import_contact";
 
 /** How many documents one call to the ledger carries at most. Facts: facts-ledger section 1.1, Size. */
 export const groupSize = 50;
@@ -34,16 +33,31 @@ export interface InvoiceToSend extends TakenRow {
   readonly due_date: string;
   readonly contact_id: string;
   readonly first_status: FirstInvoiceStatus;
-  readonly lines: readonly {
-    readonly kind: LineKind;
-    readonly name: string;
-    readonly description: string;
-    readonly units: number | null;
-    readonly unit_price: string | null;
-    readonly amount: string;
-    readonly revenue_account: string | null;
-    readonly tax_type: string | null;
-  }[];
+  readonly lines: readonly LineToSend[];
+}
+
+/** A line of a document to be made in the ledger; of a credit note's line `units` and `unit_price` are null. */
+export interface LineToSend {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  readonly units: number | null;
+  readonly unit_price: string | null;
+  readonly amount: string;
+  readonly revenue_account: string | null;
+  readonly tax_type: string | null;
+}
+
+/** A credit note to be made in the ledger; its date `YYYY-MM-DD`, amounts decimal text. */
+export interface CreditNoteToSend extends TakenRow {
+  readonly credit_note_id: string;
+  readonly number: string;
+  readonly reference: string;
+  readonly currency: string;
+  readonly subtotal: string;
+  readonly issue_date: string;
+  readonly contact_id: string;
+  readonly lines: readonly LineToSend[];
 }
 
 /** A contact to be made in the ledger, or to be taken over from it (`ledger_contact_id`). */
@@ -59,12 +73,22 @@ export interface ContactToSend extends TakenRow {
 
 const invoiceColumns = `taken.invoice_id, i.number, i.reference, i.currency, i.subtotal, i.issue_date, i.due_date,
   c.ledger_contact_id AS contact_id, o.first_invoice_status AS first_status,
-  (SELECT json_agg(json_build_object('kind', l.kind, 'name', l.name, 'description', l.description, 'units', l.units,
+  (SELECT json_agg(json_build_object('id', l.id, 'name', l.name, 'description', l.description, 'units', l.units,
     'unit_price', l.unit_price::text, 'amount', l.amount::text, 'revenue_account', l.revenue_account, 'tax_type', l.tax_type)
     ORDER BY l.position) FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = i.id) AS lines`;
 
 const invoiceJoins = `JOIN invoices i ON i.organisation_id = $1 AND i.id = taken.invoice_id
   JOIN customers c ON c.organisation_id = $1 AND c.id = i.customer_id JOIN organisations o ON o.id = $1`;
+
+// A credit note's day is stored as its midnight in UTC.
+const creditNoteColumns = `taken.credit_note_id, n.number, n.reference, n.currency, n.subtotal,
+  (n.credit_note_date AT TIME ZONE 'UTC')::date AS issue_date, c.ledger_contact_id AS contact_id,
+  (SELECT json_agg(json_build_object('id', l.id, 'name', l.name, 'description', l.description, 'units', NULL, 'unit_price', NULL,
+    'amount', l.amount::text, 'revenue_account', l.revenue_account, 'tax_type', l.tax_type)
+    ORDER BY l.position) FROM credit_note_lines l WHERE l.organisation_id = $1 AND l.credit_note_id = n.id) AS lines`;
+
+const creditNoteJoins = `JOIN credit_notes n ON n.organisation_id = $1 AND n.id = taken.credit_note_id
+  JOIN customers c ON c.organisation_id = $1 AND c.id = n.customer_id`;
 
 const contactColumns = `taken.customer_id, c.code, c.name, c.first_name, c.last_name, c.email, taken.contact_id AS wanted_contact_id`;
 
@@ -86,6 +110,15 @@ export async function takeInvoices(
   leaseMs: number,
 ): Promise<Taken<InvoiceToSend>> {
   return take(pool, organisationId, ["create_invoice"], leaseMs, invoiceColumns, invoiceJoins);
+}
+
+/** The same for credit notes. */
+export async function takeCreditNotes(
+  pool: pg.Pool,
+  organisationId: string,
+  leaseMs: number,
+): Promise<Taken<CreditNoteToSend>> {
+  return take(pool, organisationId, ["create_credit_note"], leaseMs, creditNoteColumns, creditNoteJoins);
 }
 
 /** The same for contacts. */

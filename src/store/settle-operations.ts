@@ -1,6 +1,8 @@
 /** What becomes of taken operations and of the documents that they are about, written in one statement. */
 import pg from "pg";
+import { planAllocations } from "./allocations.ts";
 import { doneMark, outcomesChannel } from "./outcomes.ts";
+import { inTransaction } from "./pool.ts";
 
 /** Which taken operation, and by which attempt: only the round that holds it may settle it. */
 export interface Held {
@@ -8,18 +10,9 @@ export interface Held {
   readonly attempt: number;
 }
 
-/** What becomes of a taken operation. Times are from now. */
-export type Settlement = Held &
+/** What becomes of a taken operation for which the ledger has nothing to show. Times are from now. */
+export type UndoneSettlement = Held &
   (
-    | {
-        readonly kind: "invoice_done";
-        readonly ledgerId: string;
-        readonly status: string;
-        readonly total: string;
-        readonly amountDue: string;
-        readonly sent: boolean;
-      }
-    | { readonly kind: "contact_done"; readonly ledgerId: string }
     | { readonly kind: "refused"; readonly reason: string; readonly message: string }
     /** Nothing was sent, or it is known that nothing was made: to be sent again after `delayMs`. */
     | {
@@ -32,24 +25,72 @@ export type Settlement = Held &
     | { readonly kind: "uncertain"; readonly delayMs: number; readonly reason: string }
   );
 
-const settleText = `
-WITH result AS (
-  SELECT * FROM jsonb_to_recordset($2) AS r(operation_id uuid, attempt int, state text, reason text, message text, delay_ms bigint,
-    uncount int, ledger_id text, status text, total numeric, amount_due numeric, sent boolean)
-), op AS (
-  UPDATE operations o SET state = r.state, reason = r.reason, message = coalesce(r.message, o.message),
+/** The ledger's id of one of our lines. */
+export interface NamedLine {
+  readonly id: string;
+  readonly ledgerLineId: string;
+}
+
+/** What becomes of a taken operation: of one that is done, the document as the ledger has it. */
+export type Settlement =
+  | UndoneSettlement
+  | (Held & {
+      readonly kind: "invoice_done";
+      readonly ledgerId: string;
+      readonly status: string;
+      readonly total: string;
+      readonly amountDue: string;
+      readonly sent: boolean;
+      /** Those of its lines whose ids in the ledger are known. */
+      readonly lines: readonly NamedLine[];
+    })
+  | (Held & {
+      readonly kind: "credit_note_done";
+      readonly ledgerId: string;
+      readonly status: string;
+      readonly total: string;
+      readonly sent: boolean;
+    })
+  | (Held & { readonly kind: "contact_done"; readonly ledgerId: string });
+
+/** The members of `doneRecord` and `undoneRecord`, as the columns of a record `r`. */
+export const operationRecordType = `operation_id uuid, attempt int, state text, reason text, message text, delay_ms bigint, uncount int`;
+
+/** What a record `r` makes of its operation `o`. */
+export const settledOperation = `state = r.state, reason = r.reason, message = coalesce(r.message, o.message),
     attempts = o.attempts - r.uncount,
     not_before = CASE WHEN r.state = 'ready' THEN now() + r.delay_ms * interval '1 millisecond' ELSE o.not_before END,
     lease_until = CASE WHEN r.state = 'uncertain' THEN now() + r.delay_ms * interval '1 millisecond' END,
-    settled_at = CASE WHEN r.state IN ('done', 'refused') THEN now() END
-  FROM result r
-  WHERE o.organisation_id = $1 AND o.id = r.operation_id AND o.state IN ('sending', 'uncertain') AND o.attempts = r.attempt
-  RETURNING o.id, o.kind, o.invoice_id, o.customer_id, r.state, r.message, r.ledger_id, r.status, r.total, r.amount_due, r.sent
+    settled_at = CASE WHEN r.state IN ('done', 'refused') THEN now() END`;
+
+/** Only the round that holds an operation settles it. */
+export const heldOperation = `o.id = r.operation_id AND o.state IN ('sending', 'uncertain') AND o.attempts = r.attempt`;
+
+const settleText = `
+WITH result AS (
+  SELECT * FROM jsonb_to_recordset($2) AS r(${operationRecordType}, ledger_id text, status text, total numeric, amount_due numeric,
+    sent boolean, lines jsonb)
+), op AS (
+  UPDATE operations o SET ${settledOperation}
+  FROM result r WHERE o.organisation_id = $1 AND ${heldOperation}
+  RETURNING o.id, o.kind, o.subscription_id, o.invoice_id, o.credit_note_id, o.customer_id, r.state, r.message, r.ledger_id, r.status,
+    r.total, r.amount_due, r.sent, r.lines
 ), invoice AS (
   UPDATE invoices i SET status = coalesce(op.status, 'not_in_external'), ledger_invoice_id = coalesce(op.ledger_id, i.ledger_invoice_id),
     total = coalesce(op.total, i.total), amount_due = coalesce(op.amount_due, i.amount_due), sent = coalesce(op.sent, i.sent),
     sync_error = CASE WHEN op.state = 'refused' THEN op.message END
   FROM op WHERE i.organisation_id = $1 AND i.id = op.invoice_id AND op.state IN ('done', 'refused') AND i.status = 'scheduled'
+), line AS (
+  UPDATE invoice_lines l SET ledger_line_id = named.ledger_line_id
+  FROM op CROSS JOIN LATERAL jsonb_to_recordset(op.lines) AS named(id uuid, ledger_line_id text)
+  WHERE l.organisation_id = $1 AND l.invoice_id = op.invoice_id AND l.id = named.id
+), credit_note AS (
+  -- A new one: all of its credit is left, with its tax.
+  UPDATE credit_notes n SET status = coalesce(op.status, 'not_in_external'),
+    ledger_credit_note_id = coalesce(op.ledger_id, n.ledger_credit_note_id), total = coalesce(op.total, n.total),
+    remaining_credit = coalesce(op.total, n.remaining_credit), sent = coalesce(op.sent, n.sent),
+    sync_error = CASE WHEN op.state = 'refused' THEN op.message END
+  FROM op WHERE n.organisation_id = $1 AND n.id = op.credit_note_id AND op.state IN ('done', 'refused') AND n.status = 'scheduled'
 ), customer AS (
   UPDATE customers c SET ledger_contact_id = op.ledger_id
   FROM op WHERE c.organisation_id = $1 AND c.id = op.customer_id AND op.state = 'done'
@@ -57,31 +98,64 @@ WITH result AS (
   DELETE FROM customers c USING op
   WHERE c.organisation_id = $1 AND c.id = op.customer_id AND op.state = 'refused' AND c.ledger_contact_id IS NULL
 )
-SELECT pg_notify('${outcomesChannel}', string_agg(CASE WHEN state = 'done' THEN '${doneMark}' ELSE '' END || id, ',')) FROM op HAVING count(*) > 0`;
+SELECT pg_notify('${outcomesChannel}', string_agg(CASE WHEN state = 'done' THEN '${doneMark}' ELSE '' END || id, ',')),
+  array_agg(DISTINCT subscription_id) FILTER (WHERE status = 'approved' AND subscription_id IS NOT NULL) AS credited
+FROM op HAVING count(*) > 0`;
 
 /**
  * Writes what became of taken operations and their documents, in one statement, and tells those who wait. What another round
  * has taken meanwhile is left to it. Where one cannot be written, the others are, each on its own; a document that the ledger
- * has and no record fits is refused, so that an operator sees it.
+ * has and no record fits is refused, so that an operator sees it. The result are the subscriptions whose held credit can now be
+ * put on an invoice: planned in the same transaction, their workflows still to be started.
  */
 export async function settleOperations(
   pool: pg.Pool,
   organisationId: string,
   settlements: readonly Settlement[],
-): Promise<void> {
-  if (settlements.length === 0) return;
+): Promise<readonly string[]> {
+  if (settlements.length === 0) return [];
   try {
-    const records = JSON.stringify(settlements.map(settlementRecord));
-    await pool.query({ name: "settle_operations", text: settleText, values: [organisationId, records] });
+    return await settleTogether(pool, organisationId, settlements);
   } catch (error) {
     if (!isUnwritable(error)) throw error;
     const [only] = settlements;
     if (settlements.length > 1) {
-      for (const settlement of settlements) await settleOperations(pool, organisationId, [settlement]);
-    } else if (only !== undefined && (only.kind === "invoice_done" || only.kind === "contact_done")) {
-      await settleOperations(pool, organisationId, [unwritable(only)]);
-    } else throw error;
+      const planned: string[] = [];
+      for (const settlement of settlements) {
+        planned.push(...(await settleOperations(pool, organisationId, [settlement])));
+      }
+      return planned;
+    }
+    if (only === undefined || !isDone(only)) throw error;
+    return settleOperations(pool, organisationId, [unwritable(only)]);
   }
+}
+
+async function settleTogether(
+  pool: pg.Pool,
+  organisationId: string,
+  settlements: readonly Settlement[],
+): Promise<readonly string[]> {
+  const values = [organisationId, JSON.stringify(settlements.map(settlementRecord))];
+  const query = { name: "settle_operations", text: settleText, values };
+  // A transaction of several statements costs a round trip for each, and most documents free no credit.
+  if (!settlements.some(isApproved)) {
+    await pool.query(query);
+    return [];
+  }
+  return inTransaction(pool, async (client) => {
+    const { rows } = await client.query<{ credited: string[] | null }>(query);
+    return planAllocations(client, organisationId, rows[0]?.credited ?? []);
+  });
+}
+
+/** Only approved notes have credit to give, and only approved invoices take it. decisions §6. */
+function isApproved(settlement: Settlement): boolean {
+  return "status" in settlement && settlement.status === "approved";
+}
+
+function isDone({ kind }: Settlement): boolean {
+  return kind === "invoice_done" || kind === "credit_note_done" || kind === "contact_done";
 }
 
 /** A value or a constraint was hit (SQLSTATE classes 22 and 23): trying again changes nothing. */
@@ -89,36 +163,56 @@ export function isUnwritable(error: unknown): boolean {
   return error instanceof pg.DatabaseError && /^2[23]/.test(error.code ?? "");
 }
 
+/** Why a document that the ledger has is refused here. */
+export const unwritableAnswer = { reason: "validation", message: "The ledger's answer fits no record here." } as const;
+
 function unwritable({ kind, operationId, attempt }: Settlement): Settlement {
-  const [reason, message] =
+  const why =
     kind === "contact_done"
-      ? ["already_imported", "The contact is a customer already."]
-      : ["validation", "The ledger's answer fits no record here."];
-  return { kind: "refused", operationId, attempt, reason, message };
+      ? { reason: "already_imported", message: "The contact is a customer already." }
+      : unwritableAnswer;
+  return { kind: "refused", operationId, attempt, ...why };
 }
 
 function settlementRecord(settlement: Settlement): object {
-  const { operationId, attempt } = settlement;
-  const record = { operation_id: operationId, attempt, delay_ms: 0, uncount: 0 };
   switch (settlement.kind) {
     case "invoice_done": {
       const { ledgerId, status, total, amountDue, sent } = settlement;
-      return { ...record, state: "done", ledger_id: ledgerId, status, total, amount_due: amountDue, sent };
+      const lines = settlement.lines.map(({ id, ledgerLineId }) => ({ id, ledger_line_id: ledgerLineId }));
+      return { ...doneRecord(settlement), ledger_id: ledgerId, status, total, amount_due: amountDue, sent, lines };
+    }
+    case "credit_note_done": {
+      const { ledgerId, status, total, sent } = settlement;
+      return { ...doneRecord(settlement), ledger_id: ledgerId, status, total, sent };
     }
     case "contact_done":
-      return { ...record, state: "done", ledger_id: settlement.ledgerId };
+      return { ...doneRecord(settlement), ledger_id: settlement.ledgerId };
+    default:
+      return undoneRecord(settlement);
+  }
+}
+
+/** The record of an operation that is done. */
+export function doneRecord({ operationId, attempt }: Held): object {
+  return { operation_id: operationId, attempt, state: "done", delay_ms: 0, uncount: 0 };
+}
+
+/** The record of one for which the ledger has nothing to show. */
+export function undoneRecord(settlement: UndoneSettlement): object {
+  const { operationId, attempt } = settlement;
+  const record = { operation_id: operationId, attempt, reason: plain(settlement.reason), delay_ms: 0, uncount: 0 };
+  switch (settlement.kind) {
     case "refused":
-      return { ...record, state: "refused", reason: plain(settlement.reason), message: plain(settlement.message) };
+      return { ...record, state: "refused", message: plain(settlement.message) };
     case "again":
       return {
         ...record,
         state: "ready",
-        reason: plain(settlement.reason),
         delay_ms: settlement.delayMs,
         uncount: settlement.countsAsAttempt ? 0 : 1,
       };
     case "uncertain":
-      return { ...record, state: "uncertain", reason: plain(settlement.reason), delay_ms: settlement.delayMs };
+      return { ...record, state: "uncertain", delay_ms: settlement.delayMs };
   }
 }
 

@@ -4,11 +4,13 @@ import { findImported } from "./customers.ts";
 import { type ConnectionState, pauseConnection, readConnection } from "./ledger-connections.ts";
 import {
   type ContactToSend,
+  type CreditNoteToSend,
   type InvoiceToSend,
   putOff,
   readWaiting,
   type Taken,
   takeContacts,
+  takeCreditNotes,
   takeInvoices,
 } from "./operations.ts";
 import type { Sealing } from "./sealing.ts";
@@ -25,8 +27,10 @@ export interface SettlingScope {
   putOff(pauseMs: number, reason: string): Promise<void>;
   takeContacts(leaseMs: number): Promise<Taken<ContactToSend>>;
   takeInvoices(leaseMs: number): Promise<Taken<InvoiceToSend>>;
+  takeCreditNotes(leaseMs: number): Promise<Taken<CreditNoteToSend>>;
   findImported(contactIds: readonly string[]): Promise<ReadonlySet<string>>;
-  settle(settlements: readonly Settlement[]): Promise<void>;
+  /** The result are the subscriptions whose credit can now be applied. */
+  settle(settlements: readonly Settlement[]): Promise<readonly string[]>;
   waiting(): ReturnType<typeof readWaiting>;
 }
 
@@ -42,6 +46,7 @@ export function createSettling(pool: pg.Pool, sealing: Sealing): OpenSettling {
     putOff: (pauseMs, reason) => putOff(pool, organisationId, pauseMs, reason),
     takeContacts: (leaseMs) => takeContacts(pool, organisationId, leaseMs),
     takeInvoices: (leaseMs) => takeInvoices(pool, organisationId, leaseMs),
+    takeCreditNotes: (leaseMs) => takeCreditNotes(pool, organisationId, leaseMs),
     findImported: (contactIds) => findImported(pool, organisationId, contactIds),
     settle: (settlements) => settleOperations(pool, organisationId, settlements),
     waiting: () => readWaiting(pool, organisationId),

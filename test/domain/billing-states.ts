@@ -3,7 +3,7 @@ import type { BillingState, PeriodState, RaisedInvoice } from "../../src/domain/
 import { civilDate } from "../../src/domain/civil-date.ts";
 import type { CreditNoteDraft } from "../../src/domain/credit-note.ts";
 import { equals, formatDecimal, formatShort, parseDecimal, sum, ZERO } from "../../src/domain/decimal.ts";
-import type { DueDecision } from "../../src/domain/due.ts";
+import { type DueDecision, decideDue } from "../../src/domain/due.ts";
 import type { InvoiceDraft, InvoiceLineDraft } from "../../src/domain/invoice.ts";
 import { periodAt } from "../../src/domain/period.ts";
 import type { Plan } from "../../src/domain/plan.ts";
@@ -176,6 +176,33 @@ export function afterDue(state: BillingState, due: DueDecision | null): BillingS
     nextPeriod: periods.find(({ index }) => index === currentPeriod + 1) ?? null,
     invoices: [...made.reverse(), ...state.invoices].filter(({ periodIndex }) => periodIndex >= currentPeriod),
     deferred: state.deferred.filter(({ id }) => !billed.includes(id)),
+  };
+}
+
+/**
+ * The states from this one over these days, with what is due performed on each: the last one, and the decisions in short. Asserts
+ * that a second look on the same day finds nothing due.
+ */
+export function dueOver(state: BillingState, ...days: string[]): { state: BillingState; told: unknown[] } {
+  let now = state;
+  const told = days.map((day) => {
+    now = { ...now, today: civilDate(day) };
+    const due = decideDue(now);
+    now = afterDue(now, due);
+    if (decideDue(now) !== null) throw new Error(`still due on ${day}`);
+    return toldDue(due);
+  });
+  return { state: now, told };
+}
+
+/** What was due in short; null where nothing was. */
+export function toldDue(due: DueDecision | null): unknown {
+  if (due === null) return null;
+  const { subscription, currentPeriod, periods, invoices } = due;
+  return {
+    is: `${subscription.status}, in ${currentPeriod}, until ${subscription.renewalDate}`,
+    periods: periods.map(toldPeriod),
+    invoices: invoices.map(({ draft }) => [`${draft.type} of ${draft.periodIndex}`, ...toldInvoice(draft)]),
   };
 }
 

@@ -136,9 +136,12 @@ describe("a credit note", () => {
     for (const { url } of asked) expect(url.search.length).toBeLessThan(1_600);
   });
 
-  test("of a supplier under the same number is not ours", async () => {
+  test.each([
+    ["of a supplier under the same number", () => ({ Type: "ACCPAYCREDIT" })],
+    ["whose number the ledger takes for the same", (number: string) => ({ CreditNoteNumber: number.toLowerCase() })],
+  ])("%s is not ours", async (_what, faultOf) => {
     const note = await makeNote();
-    await sayOf(note, { Type: "ACCPAYCREDIT" });
+    await sayOf(note, faultOf(note.number));
     expect(okOf(await ledger.findCreditNotes(aCall(), { numbers: [note.number] }))).toEqual([]);
   });
 

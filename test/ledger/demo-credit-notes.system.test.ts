@@ -8,7 +8,7 @@ let http: DemoHttp;
 
 beforeAll(async () => {
   world = await startDemoWorld();
-  http = await openDemoHttp(world);
+  http = await openDemoHttp(await world.connect());
 });
 afterAll(() => world.stop());
 
@@ -25,7 +25,7 @@ function draft(changes: object = {}): object {
 
 describe("numbers", () => {
   test("a credit note without one is numbered, over numbers that are taken", async () => {
-    const own = await openDemoHttp(world);
+    const own = await openDemoHttp(await world.connect());
     const first = await own.creditNote();
     await own.creditNote({ CreditNoteNumber: "CN-0002" });
     const third = await own.creditNote();
@@ -36,7 +36,7 @@ describe("numbers", () => {
   });
 
   test("a number of one request is not made a second time within it", async () => {
-    const own = await openDemoHttp(world);
+    const own = await openDemoHttp(await world.connect());
     const drafts = [draft(), draft({ CreditNoteNumber: "CN-0001" }), draft()].map((one) => ({
       ...one,
       Contact: { ContactID: own.contactId },
@@ -170,7 +170,7 @@ describe("lists", () => {
 
   test("are one organisation's, as are the documents", async () => {
     const { CreditNoteID } = await creditNote();
-    const other = await openDemoHttp(world);
+    const other = await openDemoHttp(await world.connect());
     expect((await other.send("GET", "CreditNotes")).body.CreditNotes).toEqual([]);
     expect((await other.send("GET", `CreditNotes/${CreditNoteID}`)).status).toBe(404);
     expect((await other.send("POST", `CreditNotes/${CreditNoteID}`, { Status: "DELETED" })).status).toBe(404);

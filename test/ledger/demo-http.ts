@@ -1,6 +1,5 @@
 /** The demo ledger asked over plain HTTP, as any client of Xero could: one organisation, one contact, documents on it. */
 import type { XeroConnection } from "../../src/ledger/xero/connection.ts";
-import type { DemoWorld } from "./demo-world.ts";
 
 /** An element of an answer, of whatever kind; a member that the kind does not have is undefined. */
 export interface Element {
@@ -54,9 +53,8 @@ export function messagesOf(sent: Sent): readonly string[] {
   return (sent.body.Elements ?? []).flatMap((element) => element.ValidationErrors.map(({ Message }) => Message));
 }
 
-/** Makes an organisation with a contact, and opens it; with a connection that of the connection. */
-export async function openDemoHttp(world: DemoWorld, known?: XeroConnection): Promise<DemoHttp> {
-  const connection = known ?? (await world.connect());
+/** Opens an organisation of the demo ledger, with a new contact in it. */
+export async function openDemoHttp(connection: XeroConnection): Promise<DemoHttp> {
   const token = await tokenOf(connection);
   const send: DemoHttp["send"] = async (method, path, body, headers = {}) => {
     const answer = await fetch(`${connection.baseUrl}/${path}`, {

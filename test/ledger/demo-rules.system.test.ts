@@ -8,7 +8,7 @@ let http: DemoHttp;
 
 beforeAll(async () => {
   world = await startDemoWorld();
-  http = await openDemoHttp(world);
+  http = await openDemoHttp(await world.connect());
 });
 afterAll(() => world.stop());
 

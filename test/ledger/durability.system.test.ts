@@ -2,12 +2,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
+import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startDemoLedger } from "../../src/ledger/demo/server.ts";
 import type { LedgerContactPage } from "../../src/ledger/port.ts";
 import type { XeroConnection } from "../../src/ledger/xero/connection.ts";
 import { createXeroLedger } from "../../src/ledger/xero/create-xero-ledger.ts";
 import { freshDatabase } from "../support/database.ts";
+import { openDemoHttp } from "./demo-http.ts";
 import {
   aCall,
   addresses,
@@ -124,6 +126,66 @@ test("a restart keeps organisations, tokens, documents and idempotency keys", as
   await again.close();
   await second.stop();
   await database.drop();
+});
+
+test("a restart keeps credit notes, allocations and their idempotency keys", async () => {
+  const database = await freshDatabase();
+  const first = await startDemoLedger({ databaseUrl: database.url, port: 0 });
+  const before = await openDemoHttp(await connectOrganisation(first.url));
+  const invoice = await before.invoice({ Status: "AUTHORISED" });
+  const note = await before.creditNote({ Status: "AUTHORISED" });
+  const path = `CreditNotes/${note.CreditNoteID}/Allocations`;
+  const body = { Allocations: [{ Invoice: { InvoiceID: invoice.InvoiceID }, Amount: 15, Date: "2026-05-03" }] };
+  const key = { "idempotency-key": crypto.randomUUID() };
+  const put = await before.send("PUT", path, body, key);
+  const documents = [await before.readInvoice(invoice.InvoiceID), await before.readCreditNote(note.CreditNoteID)];
+  await first.stop();
+
+  const second = await startDemoLedger({ databaseUrl: database.url, port: 0 });
+  const after = await openDemoHttp({ ...before.connection, ...addresses(second.url) });
+  expect((await after.send("PUT", path, body, key)).body).toEqual(put.body);
+  const kept = [await after.readInvoice(invoice.InvoiceID), await after.readCreditNote(note.CreditNoteID)];
+  expect(kept).toEqual(documents);
+  expect(kept).toMatchObject([{ AmountCredited: 15 }, { RemainingCredit: 25, Allocations: [{ Amount: 15 }] }]);
+  await second.stop();
+  await database.drop();
+});
+
+test("books from before there were credit notes are taken over as they are", async () => {
+  const database = await freshDatabase();
+  const first = await startDemoLedger({ databaseUrl: database.url, port: 0 });
+  const before = await openDemoHttp(await connectOrganisation(first.url));
+  const { InvoiceID } = await before.invoice({ Status: "AUTHORISED" });
+  const invoice = await before.readInvoice(InvoiceID);
+  await first.stop();
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  await client.query(`drop table demo_ledger.credit_allocations, demo_ledger.credit_notes;
+    alter table demo_ledger.tenants drop column next_credit_note_number;
+    alter table demo_ledger.invoices drop constraint invoices_money_not_negative,
+      drop constraint invoices_money_on_approved, drop constraint invoices_paid_whole;
+    comment on schema demo_ledger is null`);
+  await client.end();
+
+  const second = await startDemoLedger({ databaseUrl: database.url, port: 0 });
+  const after = await openDemoHttp({ ...before.connection, ...addresses(second.url) });
+  expect(await after.readInvoice(InvoiceID)).toEqual(invoice);
+  const note = await after.creditNote({ Status: "AUTHORISED", Contact: { ContactID: before.contactId } });
+  expect((await after.allocate(note.CreditNoteID, [InvoiceID, 40])).status).toBe(200);
+  await second.stop();
+  await database.drop();
+});
+
+test("a server that starts on tables in use waits for nobody", async () => {
+  const client = new pg.Client({ connectionString: world.databaseUrl });
+  await client.connect();
+  await client.query("begin");
+  await client.query("lock demo_ledger.tenants, demo_ledger.invoices, demo_ledger.credit_notes in row exclusive mode");
+  const beside = await startDemoLedger({ databaseUrl: world.databaseUrl, port: 0 });
+  expect((await fetch(`${beside.url}/demo/credit-notes`)).status).toBe(200);
+  await beside.stop();
+  await client.query("rollback");
+  await client.end();
 });
 
 test("several servers that start on an empty database at once all serve it", async () => {

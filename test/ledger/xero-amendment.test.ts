@@ -200,12 +200,11 @@ describe("a change", () => {
     expect(amend([seats, { ...seats, LineItemID: "line-7" }], change(), change())).toMatchObject({ isSame: true });
   });
 
-  test("of a line that is gone adds it, once", () => {
+  test("of a line that is gone is told, unless one stands there as it is wanted", () => {
     const gone = change({ ledgerLineId: "gone", ...more });
-    const amendment = amend([setUp], gone);
-    expect(sentOf(amendment)).toMatchObject([{ LineItemID: "line-2" }, { Description: "Seats", Quantity: "4" }]);
-    expect(sentOf(amendment)[1]).not.toHaveProperty("LineItemID");
-    expect(amend(answerOf(amendment), gone)).toMatchObject({ isSame: true });
+    expect(amend([setUp], gone)).toMatchObject({ isGone: true });
+    const added = amend([setUp], change({ ledgerLineId: null, ...more }));
+    expect(amend(answerOf(added), gone)).toMatchObject({ isGone: false, isSame: true });
   });
 
   test("of a line that another change names too is a mistake of the caller", () => {

@@ -129,7 +129,7 @@ export function documentFaults(a: SeededRows): Faults {
       invoice("period_start = NULL, period_end = NULL"),
     ],
     invoices_synced: [invoice("ledger_invoice_id = NULL")],
-    invoices_sync_error: [invoice("sync_error = 'no'"), invoice("status = 'not_in_external'")],
+    invoices_sync_error: [invoice("status = 'not_in_external'"), invoice("status = 'scheduled', sync_error = 'no'")],
     invoice_lines_kind: [line("kind = 'odd'")],
     invoice_lines_amount: ["amount", "unit_price", "quantity"].flatMap((column) =>
       ["-1", "'NaN'", "1000000000000000"].map((amount) => line(`${column} = ${amount}`)),
@@ -152,6 +152,13 @@ export function documentFaults(a: SeededRows): Faults {
       operation("invoice_id = NULL"),
       contact("customer_id = NULL"),
       contact("kind = 'import_contact'"),
+      ...["invoice_id", "subscription_id"].map((column) => change("operations", a.amendment, `${column} = NULL`)),
+      ...["credit_note_id", "subscription_id"].map((column) =>
+        change("operations", a.creditNoteOperation, `${column} = NULL`),
+      ),
+      ...["credit_note_id", "invoice_id", "subscription_id"].map((column) =>
+        change("operations", a.allocationOperation, `${column} = NULL`),
+      ),
     ],
     operations_settled: [operation("settled_at = now()"), operation("state = 'done'")],
     operations_sent: [operation("state = 'sending'"), operation("state = 'uncertain', first_sent_at = now()")],

@@ -18,6 +18,11 @@ export interface SeededRows {
   readonly allocation: string;
   readonly invoiceOperation: string;
   readonly contactOperation: string;
+  readonly amendment: string;
+  readonly creditNoteOperation: string;
+  readonly allocationOperation: string;
+  readonly deferredLine: string;
+  readonly unitChange: string;
   readonly operator: string;
   readonly token: string;
   readonly auditEntry: string;
@@ -40,6 +45,11 @@ export function newRows(): SeededRows {
     allocation: randomUUID(),
     invoiceOperation: randomUUID(),
     contactOperation: randomUUID(),
+    amendment: randomUUID(),
+    creditNoteOperation: randomUUID(),
+    allocationOperation: randomUUID(),
+    deferredLine: randomUUID(),
+    unitChange: randomUUID(),
     operator: randomUUID(),
     token: randomUUID(),
     auditEntry: randomUUID(),
@@ -90,6 +100,16 @@ INSERT INTO operations (id, organisation_id, kind, state, subscription_id, invoi
   VALUES ('${rows.invoiceOperation}', '${rows.organisation}', 'create_invoice', 'ready', '${rows.subscription}', '${rows.invoice}');
 INSERT INTO operations (id, organisation_id, kind, state, customer_id)
   VALUES ('${rows.contactOperation}', '${rows.organisation}', 'create_contact', 'ready', '${rows.customer}');
+INSERT INTO operations (id, organisation_id, kind, state, subscription_id, invoice_id, credit_note_id, amount) VALUES
+  ('${rows.amendment}', '${rows.organisation}', 'amend_invoice', 'ready', '${rows.subscription}', '${rows.invoice}', NULL, NULL),
+  ('${rows.creditNoteOperation}', '${rows.organisation}', 'create_credit_note', 'ready', '${rows.subscription}', NULL, '${rows.creditNote}', NULL),
+  ('${rows.allocationOperation}', '${rows.organisation}', 'allocate_credit', 'ready', '${rows.subscription}', '${rows.invoice}', '${rows.creditNote}', 4);
+INSERT INTO deferred_lines (id, organisation_id, subscription_id, period_index, name, description, amount, period_start, period_end, from_units,
+    to_units, days_remaining, days_in_period)
+  VALUES ('${rows.deferredLine}', '${rows.organisation}', '${rows.subscription}', 1, 'Team', '2 to 3 seats', 6.25, '2026-03-01', '2026-03-15', 2, 3, 14, 28);
+INSERT INTO unit_changes (id, organisation_id, subscription_id, from_units, to_units, invoice_id, credit_note_id, deferred, operation_ids, request_hash)
+  VALUES ('${rows.unitChange}', '${rows.organisation}', '${rows.subscription}', 2, 3, '${rows.invoice}', '${rows.creditNote}', false,
+    ARRAY['${rows.amendment}']::uuid[], '\\x${hash}');
 INSERT INTO operators (id, name, role) VALUES ('${rows.operator}', 'Ada', 'owner');
 INSERT INTO operator_tokens (id, operator_id, name, token_hash, hint) VALUES ('${rows.token}', '${rows.operator}', 'token', '\\x${hash}', 'hint');
 INSERT INTO audit_log (id, operator_id, operator_name, token_id, operation, organisation_id, target_kind, target_id, after, request_id)
@@ -117,8 +137,13 @@ const counted = [
   "invoices",
   "credit_notes",
   "operations",
+  "deferred_lines",
+  "unit_changes",
 ];
 const withId = [...counted, "invoice_lines", "credit_note_lines", "allocations"];
+
+/** The table whose sequence counts the rows: one sequence counts both kinds of documents. */
+const countedBy = (table: string) => (table === "credit_notes" ? "invoices" : table);
 
 /** SQL that adds a row like that one with another id and place in the order, except for these columns. */
 export function another(table: string, where: string, columns: Readonly<Record<string, unknown>> = {}): string {
@@ -126,7 +151,7 @@ export function another(table: string, where: string, columns: Readonly<Record<s
   const json = JSON.stringify({ ...own, ...columns }).replaceAll("'", "''");
   const place =
     counted.includes(table) && columns.seq === undefined
-      ? ` || jsonb_build_object('seq', nextval(pg_get_serial_sequence('${table}', 'seq')))`
+      ? ` || jsonb_build_object('seq', nextval(pg_get_serial_sequence('${countedBy(table)}', 'seq')))`
       : columns.seq === "same"
         ? " - 'seq'"
         : "";

@@ -13,6 +13,7 @@ import {
   tenantFaults,
   valueFaults,
 } from "./constraint-faults.ts";
+import { foreignDocumentFaults, unitsFaults, unitsTenantFaults } from "./constraint-faults-of-units.ts";
 import { another, change, newRows, seed } from "./constraint-rows.ts";
 import { operatorFaults } from "./operator-faults.ts";
 
@@ -26,6 +27,9 @@ const faults: Faults = {
   ...repeatFaults(a),
   ...tenantFaults(a, b),
   ...operatorFaults(a),
+  ...unitsFaults(a),
+  ...unitsTenantFaults(a, b),
+  ...foreignDocumentFaults(a),
 };
 const cases = Object.entries(faults).flatMap(([rule, statements]) => statements.map((sql) => [rule, sql] as const));
 
@@ -116,6 +120,26 @@ test("an invoice and its lines may change together, since sums are judged at the
   const line = change("invoice_lines", a.line, "amount = 30");
   const invoice = change("invoices", a.invoice, "subtotal = 30");
   expect((await attempt(`${line}; ${invoice}`))?.message).toBeUndefined();
+});
+
+test("a refused amendment, allocation or credit note makes way for another one", async () => {
+  for (const id of [a.amendment, a.allocationOperation, a.creditNoteOperation]) {
+    const ended = change("operations", id, "state = 'refused', settled_at = now(), reason = 'no', message = 'No'");
+    const again = another("operations", id, { state: "ready", settled_at: null, reason: null, message: null });
+    expect((await attempt(`${ended}; ${again}`))?.message).toBeUndefined();
+  }
+});
+
+test("an invoice that the ledger has may carry the refusal of its last amendment", async () => {
+  expect((await attempt(change("invoices", a.invoice, "sync_error = 'It is paid.'")))?.message).toBeUndefined();
+});
+
+test("invoices and credit notes are counted by one sequence, so that which came later is a comparison", async () => {
+  const { rows } = await client.query<{ counter: string }>(
+    `SELECT column_default AS counter FROM information_schema.columns
+      WHERE table_schema = 'public' AND column_name = 'seq' AND table_name IN ('invoices', 'credit_notes')`,
+  );
+  expect(rows.map(({ counter }) => counter)).toEqual(Array(2).fill("nextval('invoices_seq_seq'::regclass)"));
 });
 
 test("a credit note, its lines and what is applied of it may change together", async () => {

@@ -66,6 +66,9 @@ CREATE TABLE "unit_changes" (
 );
 
 -- CreateIndex
+CREATE UNIQUE INDEX "allocations_organisation_id_ledger_allocation_id_key" ON "allocations"("organisation_id", "ledger_allocation_id");
+
+-- CreateIndex
 CREATE INDEX "unit_changes_organisation_id_subscription_id_seq_idx" ON "unit_changes"("organisation_id", "subscription_id", "seq");
 
 -- CreateIndex
@@ -78,7 +81,7 @@ ALTER TABLE "operations" ADD CONSTRAINT "operations_organisation_id_credit_note_
 ALTER TABLE "deferred_lines" ADD CONSTRAINT "deferred_lines_organisation_id_subscription_id_fkey" FOREIGN KEY ("organisation_id", "subscription_id") REFERENCES "subscriptions"("organisation_id", "id") ON DELETE RESTRICT ON UPDATE CASCADE;
 
 -- AddForeignKey
-ALTER TABLE "deferred_lines" ADD CONSTRAINT "deferred_lines_period_fkey" FOREIGN KEY ("subscription_id", "period_index") REFERENCES "periods"("subscription_id", "index") ON DELETE RESTRICT ON UPDATE NO ACTION;
+ALTER TABLE "deferred_lines" ADD CONSTRAINT "deferred_lines_period_fkey" FOREIGN KEY ("subscription_id", "period_index", "period_end") REFERENCES "periods"("subscription_id", "index", "end_date") ON DELETE RESTRICT ON UPDATE NO ACTION;
 
 -- AddForeignKey
 ALTER TABLE "deferred_lines" ADD CONSTRAINT "deferred_lines_organisation_id_invoice_id_fkey" FOREIGN KEY ("organisation_id", "invoice_id") REFERENCES "invoices"("organisation_id", "id") ON DELETE RESTRICT ON UPDATE CASCADE;
@@ -125,14 +128,97 @@ ALTER TABLE "invoices"
 
 ALTER TABLE "deferred_lines"
   ADD CONSTRAINT "deferred_lines_amount" CHECK (amount > 0 AND amount <= 999999999999999.9999),
-  ADD CONSTRAINT "deferred_lines_days" CHECK (period_start < period_end AND days_remaining BETWEEN 1 AND days_in_period),
+  ADD CONSTRAINT "deferred_lines_days" CHECK (days_remaining = period_end - period_start AND days_remaining BETWEEN 1 AND days_in_period),
   ADD CONSTRAINT "deferred_lines_units" CHECK (from_units >= 0 AND to_units > from_units);
 -- What waits to be billed of a subscription.
 CREATE INDEX "deferred_lines_waiting" ON "deferred_lines" (subscription_id, seq) WHERE invoice_id IS NULL;
 
 ALTER TABLE "unit_changes"
   ADD CONSTRAINT "unit_changes_units" CHECK (from_units >= 0 AND to_units >= 0 AND from_units <> to_units),
+  -- What is deferred is on no document yet; the renewal invoice that was amended is not also the one that was raised or joined.
+  ADD CONSTRAINT "unit_changes_deferred" CHECK (NOT deferred OR num_nonnulls(invoice_id, renewal_invoice_id, credit_note_id) = 0),
+  ADD CONSTRAINT "unit_changes_invoices" CHECK (invoice_id <> renewal_invoice_id),
+  ADD CONSTRAINT "unit_changes_operations" CHECK (operation_ids IS NOT NULL AND array_position(operation_ids, NULL) IS NULL),
   ADD CONSTRAINT "unit_changes_hash_is_sha256" CHECK (octet_length(request_hash) = 32);
 
 -- The credit that is left on approved notes: what is asked whenever an invoice becomes approved.
 CREATE INDEX "credit_notes_held" ON "credit_notes" (subscription_id, seq) WHERE status = 'approved' AND remaining_credit > 0;
+
+-- What an operator looks for: documents that failed, and why.
+CREATE INDEX "invoices_failed" ON "invoices" (organisation_id, seq) WHERE sync_error IS NOT NULL;
+CREATE INDEX "credit_notes_failed" ON "credit_notes" (organisation_id, seq) WHERE sync_error IS NOT NULL;
+CREATE INDEX "operations_refused_invoices" ON "operations" (organisation_id, invoice_id, seq) WHERE state = 'refused' AND invoice_id IS NOT NULL;
+CREATE INDEX "operations_refused_credit_notes" ON "operations" (organisation_id, credit_note_id, seq) WHERE state = 'refused' AND credit_note_id IS NOT NULL;
+
+-- What is told of a subscription is about documents of that subscription. By triggers that look only at the rows that name such a
+-- document, since references would need one more unique index on every invoice and credit note. New invoices are left out: each
+-- is written in one statement with its operation.
+CREATE FUNCTION is_of_subscription(organisation uuid, subscription uuid, invoice_ids uuid[], note_id uuid) RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT NOT EXISTS (SELECT 1 FROM invoices i WHERE i.organisation_id = organisation AND i.id = ANY (invoice_ids) AND i.subscription_id <> subscription)
+    AND NOT EXISTS (SELECT 1 FROM credit_notes n WHERE n.organisation_id = organisation AND n.id = note_id AND n.subscription_id <> subscription)
+$$;
+CREATE FUNCTION check_operation_documents() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (
+    SELECT 1 FROM operations o
+    WHERE o.id = NEW.id AND NOT is_of_subscription(o.organisation_id, o.subscription_id, ARRAY[o.invoice_id], o.credit_note_id)
+  ) THEN
+    PERFORM refuse(TG_NAME, format('operation %s is about a document of another subscription', NEW.id));
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE CONSTRAINT TRIGGER "operations_documents" AFTER INSERT OR UPDATE OF kind, subscription_id, invoice_id, credit_note_id ON "operations"
+  DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.kind IN ('amend_invoice', 'create_credit_note', 'allocate_credit'))
+  EXECUTE FUNCTION check_operation_documents();
+
+CREATE FUNCTION check_deferred_line() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (
+    SELECT 1 FROM deferred_lines d
+    WHERE d.id = NEW.id AND NOT is_of_subscription(d.organisation_id, d.subscription_id, ARRAY[d.invoice_id], NULL)
+  ) THEN
+    PERFORM refuse(TG_NAME, format('deferred line %s is billed on an invoice of another subscription', NEW.id));
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE CONSTRAINT TRIGGER "deferred_lines_billed" AFTER INSERT OR UPDATE OF subscription_id, invoice_id ON "deferred_lines"
+  DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.invoice_id IS NOT NULL) EXECUTE FUNCTION check_deferred_line();
+
+CREATE FUNCTION check_unit_change_documents() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (
+    SELECT 1 FROM unit_changes u
+    WHERE u.id = NEW.id
+      AND NOT is_of_subscription(u.organisation_id, u.subscription_id, ARRAY[u.invoice_id, u.renewal_invoice_id], u.credit_note_id)
+  ) THEN
+    PERFORM refuse(TG_NAME, format('change of units %s names a document of another subscription', NEW.id));
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE CONSTRAINT TRIGGER "unit_changes_documents" AFTER INSERT OR UPDATE OF subscription_id, invoice_id, renewal_invoice_id, credit_note_id
+  ON "unit_changes" DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
+  WHEN (num_nonnulls(NEW.invoice_id, NEW.renewal_invoice_id, NEW.credit_note_id) > 0) EXECUTE FUNCTION check_unit_change_documents();
+
+-- A document of which such a thing is told stays with its subscription.
+CREATE FUNCTION check_document_subscription() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (
+    SELECT 1 FROM operations o
+    WHERE o.organisation_id = NEW.organisation_id AND NEW.id IN (o.invoice_id, o.credit_note_id) AND o.kind <> 'create_invoice'
+      AND o.subscription_id <> NEW.subscription_id
+  ) OR EXISTS (
+    SELECT 1 FROM deferred_lines d
+    WHERE d.organisation_id = NEW.organisation_id AND d.invoice_id = NEW.id AND d.subscription_id <> NEW.subscription_id
+  ) OR EXISTS (
+    SELECT 1 FROM unit_changes u
+    WHERE u.organisation_id = NEW.organisation_id AND NEW.id IN (u.invoice_id, u.renewal_invoice_id, u.credit_note_id)
+      AND u.subscription_id <> NEW.subscription_id
+  ) THEN
+    PERFORM refuse(TG_NAME, format('%s %s is moved away from what is told of its subscription', TG_TABLE_NAME, NEW.id));
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE CONSTRAINT TRIGGER "invoices_subscription" AFTER UPDATE OF subscription_id ON "invoices"
+  DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.subscription_id <> OLD.subscription_id) EXECUTE FUNCTION check_document_subscription();
+CREATE CONSTRAINT TRIGGER "credit_notes_subscription" AFTER UPDATE OF subscription_id ON "credit_notes"
+  DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.subscription_id <> OLD.subscription_id) EXECUTE FUNCTION check_document_subscription();

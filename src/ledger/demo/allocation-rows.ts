@@ -29,7 +29,7 @@ export async function loadAllocations(
      from demo_ledger.credit_allocations a
      join demo_ledger.credit_notes n on n.credit_note_id = a.credit_note_id
      join demo_ledger.invoices i on i.invoice_id = a.invoice_id
-     where a.${by} = any($1::uuid[]) order by a.created_at, a.allocation_id`,
+     where a.${by} = any($1::uuid[]) order by a.entry`,
     [ids],
   );
   return rows;

@@ -100,11 +100,14 @@ function createJudge(
     const amount = isDecimalText(text) ? scaledOf(text, 2) : 0n;
     const allocatedOn = dateOf(sent.Date, todayIn(request.tenant.timezone));
     const open = due.get(invoiceId) ?? 0n;
+    const invoice = byId.get(invoiceId);
+    const closed = closedFaults(note, invoice);
     const messages = [
-      ...statusFaults(note, byId.get(invoiceId)),
+      ...closed,
+      ...(closed.length === 0 && invoice ? pairFaults(note, invoice) : []),
+      ...(closed.length === 0 && amount > (remaining < open ? remaining : open) ? [aboveOutstanding] : []),
       ...(amount <= 0n ? [noAmount] : []),
       ...(allocatedOn ? [] : [noDate]),
-      ...(amount > remaining || amount > open ? [aboveOutstanding] : []),
       ...request.refusalOf(note.number, note.id, invoiceId),
     ];
     if (messages.length > 0 || !allocatedOn) return { messages };
@@ -114,14 +117,20 @@ function createJudge(
   };
 }
 
-function statusFaults(note: CreditNoteRow, invoice: InvoiceRow | undefined): readonly string[] {
-  // A note without credit left is PAID: the amount says what is wrong.
+// Documents that take no credit at all, whatever the amount.
+function closedFaults(note: CreditNoteRow, invoice: InvoiceRow | undefined): readonly string[] {
+  // A note whose credit is used up is PAID: the amount says what is wrong.
   if (note.status !== "AUTHORISED" && note.status !== "PAID") return [wrongStatus(creditNoteNames)];
   if (!invoice) return [noInvoice];
-  if (invoice.status === "PAID") return [alreadyPaid];
-  if (invoice.status !== "AUTHORISED") return [wrongStatus({ title: "Invoice" })];
-  if (invoice.contact_id !== note.contact_id) return [otherContact];
-  return invoice.currency === note.currency ? [] : [otherCurrency];
+  return invoice.status === "AUTHORISED" || invoice.status === "PAID" ? [] : [wrongStatus({ title: "Invoice" })];
+}
+
+function pairFaults(note: CreditNoteRow, invoice: InvoiceRow): readonly string[] {
+  return [
+    ...(invoice.status === "PAID" ? [alreadyPaid] : []),
+    ...(invoice.contact_id === note.contact_id ? [] : [otherContact]),
+    ...(invoice.currency === note.currency ? [] : [otherCurrency]),
+  ];
 }
 
 function lockCreditNote(request: ApiRequest, client: Queryable, id: string): Promise<CreditNoteRow | undefined> {

@@ -116,7 +116,7 @@ create table if not exists demo_ledger.credit_allocations (
   invoice_id uuid not null references demo_ledger.invoices,
   amount numeric(20, 2) not null check (amount > 0),
   allocated_on text not null,
-  created_at timestamptz not null default clock_timestamp()
+  entry bigint not null generated always as identity
 );
 create index if not exists credit_allocations_note on demo_ledger.credit_allocations (credit_note_id);
 create index if not exists credit_allocations_invoice on demo_ledger.credit_allocations (invoice_id);

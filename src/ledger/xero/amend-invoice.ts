@@ -43,6 +43,14 @@ export async function amendInvoice(
 
   const lines = amendLines(objectsOf(element.LineItems), amendment.changes);
   if (lines === undefined) return unreadable("a line of the invoice cannot be read", false);
+  // Added anew it might stand beside its own old content, under an id that we do not know, and be billed twice.
+  if (lines.isGone) {
+    return {
+      kind: "refused",
+      reason: "validation",
+      messages: [`A line of invoice ${invoice.number} is not there any more.`],
+    };
+  }
   if (lines.isSame) return amended(invoice, lines, false);
 
   const held = heldMembers.filter((name) => typeof element[name] === "string" && element[name] !== "PAID");

@@ -18,10 +18,14 @@ interface Placed {
   readonly lineId: string | null;
 }
 
-/** All lines as they are to be sent. `isSame` is true where nothing would change; `placed` is in the changes' order. */
+/**
+ * All lines as they are to be sent. `isSame` is true where nothing would change; `isGone` where a line that a change names is not
+ * there any more, nor one that is as the change wants it; `placed` is in the changes' order.
+ */
 export interface LineAmendment {
   readonly lines: readonly object[];
   readonly isSame: boolean;
+  readonly isGone: boolean;
   readonly placed: readonly Placed[];
   readonly knownIds: ReadonlySet<string>;
 }
@@ -51,7 +55,8 @@ export function amendLines(
     isSame &&= !isChanged;
   }
   const added = placed.filter(({ lineId }) => lineId === null).map(({ written }) => written);
-  return { lines: [...sent, ...added], isSame, placed, knownIds };
+  const isGone = placed.some(({ change, lineId }) => change.ledgerLineId !== null && lineId === null);
+  return { lines: [...sent, ...added], isSame, isGone, placed, knownIds };
 }
 
 /**
@@ -70,7 +75,8 @@ export function amendedLineIds(amendment: LineAmendment, lines: readonly LedgerL
   return found.length === ids.length ? found : undefined;
 }
 
-// Each line of the ledger answers for one change only. A named line that is gone is added, like one without a name.
+// Each line of the ledger answers for one change only. A named line that is gone is looked for by its content: it may stand there
+// under another id.
 function placeChanges(lines: readonly LedgerLine[], changes: readonly LedgerLineChange[]): readonly Placed[] {
   const standing = new Set(lines.map((line) => line.ledgerLineId));
   const named = changes.map((change) => change.ledgerLineId).filter((id) => id !== null);

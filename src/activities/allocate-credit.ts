@@ -1,0 +1,209 @@
+/**
+ * Rounds of a subscription's credit workflow: what was planned is taken, put on its invoice in the ledger, and saved, one step after
+ * the other until nothing is left to be applied. decisions §6 "Documents"; facts-ledger sections 1.4 and 5.3.
+ */
+import type { CreditAllocationInput, WorkRound } from "../../workflows/contract.ts";
+import { checkpoint } from "../checkpoint.ts";
+import { todayIn } from "../domain/civil-date.ts";
+import { compare, formatDecimal, formatShort, minimum, parseDecimal, subtract, sum, ZERO } from "../domain/decimal.ts";
+import type { Ledger, LedgerCreditNote, LedgerFailure, LedgerInvoice } from "../ledger/port.ts";
+import type { AllocationScope, OpenAllocating } from "../store/allocating.ts";
+import type { AllocationToSend } from "../store/allocations.ts";
+import type { AllocationSettlement, CreditSeen } from "../store/settle-allocations.ts";
+import type { UndoneSettlement } from "../store/settle-operations.ts";
+import {
+  connectionPause,
+  held,
+  retryDelayMs,
+  settleFailedLookup,
+  settleFailure,
+  settleRefusal,
+} from "./ledger-call.ts";
+import { type SettlementParts, unconnectedPauseMs } from "./settlement.ts";
+
+/** What a round needs. */
+export interface CreditAllocationParts extends Pick<SettlementParts, "openLedger" | "callDeadlineMs"> {
+  readonly openScope: OpenAllocating;
+}
+
+/** The activities of the credit workflow. */
+export interface CreditAllocationActivities {
+  allocateRound(input: CreditAllocationInput): Promise<WorkRound>;
+}
+
+/**
+ * How much longer than a call's deadline an allocation is held: an attempt asks three times at most (look, send, look why not), and
+ * what was sent may still take effect for a while.
+ */
+const leaseFactor = 4;
+
+/** How long a round goes on with further steps: short against what its workflow and a worker's end wait for. */
+const roundMs = 1_000;
+
+/** The activities over these parts. Each round re-reads the database, so a repetition finds only what is left. */
+export function createCreditAllocation(parts: CreditAllocationParts): CreditAllocationActivities {
+  return { allocateRound: (input) => allocateRound(parts, input) };
+}
+
+async function allocateRound(parts: CreditAllocationParts, input: CreditAllocationInput): Promise<WorkRound> {
+  const endMs = performance.now() + roundMs;
+  const outcomes = new Set<string>();
+  let detail = "no credit is left that an invoice could take";
+  for (;;) {
+    const step = await allocateNext(parts, input);
+    if (step.kind === "waiting")
+      return { state: "waiting", outcome: null, detail: step.detail, nextInMs: step.nextInMs };
+    if (step.kind === "nothing") {
+      return { state: "settled", outcome: outcomes.has("refused") ? "refused" : "done", detail, nextInMs: null };
+    }
+    if (step.kind === "over") {
+      outcomes.add(step.outcome);
+      detail = step.detail;
+    }
+    if (performance.now() >= endMs) return { state: "waiting", outcome: null, detail, nextInMs: 0 };
+  }
+}
+
+/** What one step came to. `moved`: there is something to do at once. */
+type Step =
+  | { readonly kind: "nothing" }
+  | { readonly kind: "moved" }
+  | { readonly kind: "over"; readonly outcome: "done" | "refused"; readonly detail: string }
+  | { readonly kind: "waiting"; readonly detail: string; readonly nextInMs: number };
+
+async function allocateNext(
+  parts: CreditAllocationParts,
+  { organisationId, subscriptionId }: CreditAllocationInput,
+): Promise<Step> {
+  const scope = parts.openScope(organisationId);
+  const waitMs = await scope.nextInMs(subscriptionId);
+  if (waitMs === null) return { kind: (await scope.plan(subscriptionId)) ? "moved" : "nothing" };
+  if (waitMs > 0) return { kind: "waiting", detail: "the next attempt is not due yet", nextInMs: waitMs };
+  const state = await scope.connection();
+  if (state === null || state.pausedMs > 0) {
+    const reason = state?.pausedReason ?? "no ledger is connected";
+    return putOff(scope, subscriptionId, state?.pausedMs ?? unconnectedPauseMs, reason);
+  }
+  const operation = await scope.take(subscriptionId, leaseFactor * parts.callDeadlineMs);
+  if (operation === null) return { kind: "moved" };
+  checkpoint("allocation_taken");
+  const ledger = parts.openLedger(organisationId, state.connection);
+  const { settled, failure } = await attempt(ledger, operation, parts.callDeadlineMs);
+  checkpoint("allocation_answered");
+  await scope.settle(subscriptionId, settled);
+  checkpoint("allocation_saved");
+  const what = `${formatShort(parseDecimal(operation.amount))} of ${operation.noteNumber} on ${operation.invoiceNumber}`;
+  const { settlement } = settled;
+  if (settlement.kind === "done") return { kind: "over", outcome: "done", detail: `put ${what}` };
+  if (settlement.kind === "refused") {
+    return { kind: "over", outcome: "refused", detail: `putting ${what} was refused: ${settlement.reason}` };
+  }
+  const pause = failure === null ? null : connectionPause([failure]);
+  if (pause !== null) {
+    await scope.pause(pause.pauseMs, pause.reason);
+    return putOff(scope, subscriptionId, pause.pauseMs, pause.reason);
+  }
+  if (settlement.delayMs === 0) return { kind: "moved" };
+  const detail = `putting ${what}, attempt ${operation.attempts}: ${settlement.reason}`;
+  return { kind: "waiting", detail, nextInMs: settlement.delayMs };
+}
+
+/** A paused connection: what is ready is put off, and what is uncertain waits as long, because a look-up is a call as well. */
+async function putOff(scope: AllocationScope, subscriptionId: string, pauseMs: number, reason: string): Promise<Step> {
+  await scope.putOff(subscriptionId, pauseMs, reason);
+  const waitMs = await scope.nextInMs(subscriptionId);
+  if (waitMs === null) return { kind: "moved" };
+  return { kind: "waiting", detail: `paused: ${reason}`, nextInMs: Math.max(waitMs, pauseMs) };
+}
+
+/** What an attempt came to; `failure` is that of a whole call, which may pause the connection. */
+interface Attempted {
+  readonly settled: AllocationSettlement;
+  readonly failure: LedgerFailure | null;
+}
+
+/**
+ * The first attempt is sent at once. Whatever may have been sent before is looked for first, and what the ledger says no to is looked
+ * at again: somebody may have paid the invoice or used the credit meanwhile.
+ */
+async function attempt(ledger: Ledger, operation: AllocationToSend, deadlineMs: number): Promise<Attempted> {
+  if (operation.isUncertain || operation.attempts > 1) {
+    const looked = await lookAt(ledger, operation, deadlineMs);
+    if (looked.kind !== "ok") return undone(settleFailedLookup(operation, looked), looked);
+    const decided = decide(operation, looked.note, looked.invoice);
+    if (decided !== null) return { settled: decided, failure: null };
+  }
+  const answer = await ledger.allocateCredit(
+    { deadlineMs, operationKeys: [operation.id], variant: String(operation.attempts) },
+    {
+      creditNoteId: operation.noteLedgerId,
+      invoiceId: operation.invoiceLedgerId,
+      amount: operation.amount,
+      date: todayIn(operation.timezone, operation.now),
+    },
+  );
+  if (answer.kind === "ok") return { settled: done(operation, { note: answer.value, invoice: null }), failure: null };
+  if (answer.kind !== "refused" || answer.reason === "not_found") {
+    return undone(settleFailure(operation, answer, deadlineMs, true), answer);
+  }
+  const looked = await lookAt(ledger, operation, deadlineMs);
+  if (looked.kind !== "ok") {
+    const delayMs = retryDelayMs(operation.attempts);
+    const reason = `refused, and not looked at since: ${answer.reason}`;
+    return undone({ ...held(operation), kind: "again", delayMs, countsAsAttempt: true, reason }, looked);
+  }
+  const { note, invoice } = looked;
+  const refused = { settlement: settleRefusal(operation, answer), amount: null, seen: { note, invoice } };
+  return { settled: decide(operation, note, invoice) ?? refused, failure: null };
+}
+
+type Looked = { readonly kind: "ok"; readonly note: LedgerCreditNote; readonly invoice: LedgerInvoice } | LedgerFailure;
+
+/** The note and the invoice as the ledger has them now. That it has one of them no more is no answer: none is ever taken away. */
+async function lookAt(ledger: Ledger, operation: AllocationToSend, deadlineMs: number): Promise<Looked> {
+  const call = { deadlineMs, operationKeys: [] };
+  const [note, invoice] = await Promise.all([
+    ledger.getCreditNote(call, operation.noteLedgerId),
+    ledger.getInvoice(call, operation.invoiceLedgerId),
+  ]);
+  if (note.kind !== "ok") return note;
+  return invoice.kind === "ok" ? { kind: "ok", note: note.value, invoice: invoice.value } : invoice;
+}
+
+/**
+ * What is decided by a look: done where so much more of the note is on the invoice than we know of, because that was us; refused where
+ * nothing can be put there any more; again with less where less can. Null where the amount can be sent as it is.
+ */
+function decide(
+  operation: AllocationToSend,
+  note: LedgerCreditNote,
+  invoice: LedgerInvoice,
+): AllocationSettlement | null {
+  const seen: CreditSeen = { note, invoice };
+  const amount = parseDecimal(operation.amount);
+  const own = note.allocations.filter(({ invoiceId }) => invoiceId === operation.invoiceLedgerId);
+  const applied = sum(own.map((one) => parseDecimal(one.amount)));
+  if (compare(subtract(applied, parseDecimal(operation.applied)), amount) >= 0) return done(operation, seen);
+  const left = note.status === "approved" ? parseDecimal(note.remainingCredit) : ZERO;
+  const due = invoice.status === "approved" ? parseDecimal(invoice.amountDue) : ZERO;
+  const possible = minimum(amount, minimum(left, due));
+  if (compare(possible, ZERO) <= 0)
+    return { settlement: { ...held(operation), kind: "refused", ...nothingLeft }, amount: null, seen };
+  if (compare(possible, amount) === 0) return null;
+  const reason = `only ${formatShort(possible)} can be put there`;
+  const settlement = { ...held(operation), kind: "again", delayMs: 0, countsAsAttempt: true, reason } as const;
+  return { settlement, amount: formatDecimal(possible), seen };
+}
+
+const nothingLeft = {
+  reason: "amount_exceeds",
+  message: "Nothing is left of the credit note, or nothing is due on the invoice.",
+} as const;
+
+function done(operation: AllocationToSend, seen: CreditSeen): AllocationSettlement {
+  return { settlement: { ...held(operation), kind: "done" }, amount: null, seen };
+}
+
+function undone(settlement: UndoneSettlement, failure: LedgerFailure): Attempted {
+  return { settled: { settlement, amount: null, seen: null }, failure };
+}

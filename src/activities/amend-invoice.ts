@@ -1,0 +1,67 @@
+/** One round of an amendment: takes it, asks the ledger for it, saves what came of it. */
+import type { CreditAllocationInput, InvoiceAmendmentInput, WorkRound } from "../../workflows/contract.ts";
+import { checkpoint } from "../checkpoint.ts";
+import type { AmendmentScope, OpenAmendments } from "../store/amendments.ts";
+import { askForAmendment } from "./ask-for-amendment.ts";
+import { connectionPause } from "./ledger-call.ts";
+import { type SettlementParts, unconnectedPauseMs } from "./settlement.ts";
+
+/** What a round needs. */
+export interface AmendmentParts extends Pick<SettlementParts, "openLedger" | "callDeadlineMs"> {
+  readonly openScope: OpenAmendments;
+  /** Wakes the organisation's ledger workflow, where an amendment leaves an invoice to be made. */
+  readonly wake: (organisationId: string) => Promise<boolean>;
+  /** Starts putting held credit on invoices, which waits while one is amended. */
+  readonly startAllocation: (input: CreditAllocationInput) => Promise<boolean>;
+}
+
+/** The activities of the amending workflow. */
+export interface AmendmentActivities {
+  amendRound(input: InvoiceAmendmentInput): Promise<WorkRound>;
+}
+
+/** How much longer than a call's deadline an amendment is held: it takes two calls at most, and the outcome is to be saved. */
+const leaseFactor = 3;
+
+/** The activities over these parts. A round that is repeated finds what the first one left. */
+export function createAmendment(parts: AmendmentParts): AmendmentActivities {
+  return { amendRound: (input) => amendRound(parts, input) };
+}
+
+async function amendRound(
+  parts: AmendmentParts,
+  { organisationId, subscriptionId, operationId }: InvoiceAmendmentInput,
+): Promise<WorkRound> {
+  const scope = parts.openScope(organisationId);
+  const connected = await scope.connection();
+  if (connected === null || connected.pausedMs > 0) {
+    const reason = connected?.pausedReason ?? "no ledger is connected";
+    await scope.putOff(operationId, connected?.pausedMs ?? unconnectedPauseMs, reason);
+    return describeRound(scope, operationId);
+  }
+  const amendment = await scope.take(operationId, leaseFactor * parts.callDeadlineMs);
+  if (amendment === null) return describeRound(scope, operationId);
+  checkpoint("amendment_taken");
+  const ledger = parts.openLedger(organisationId, connected.connection);
+  const { settlement, failures } = await askForAmendment(ledger, amendment, parts.callDeadlineMs);
+  checkpoint("amendment_answered");
+  const isCreditPlanned = await scope.settle(amendment, settlement);
+  checkpoint("amendment_saved");
+  const pause = connectionPause(failures);
+  if (pause !== null) await scope.pause(pause.pauseMs, pause.reason);
+  if (settlement.kind === "moved") await parts.wake(organisationId);
+  if (isCreditPlanned) await parts.startAllocation({ organisationId, subscriptionId });
+  return describeRound(scope, operationId);
+}
+
+/** The round as the database has it now: also where another one was faster. Reasons only: messages may name somebody. */
+async function describeRound(scope: AmendmentScope, operationId: string): Promise<WorkRound> {
+  const state = await scope.look(operationId);
+  if (state === null) {
+    return { state: "settled", outcome: "unknown", detail: "there is no such amendment", nextInMs: null };
+  }
+  const { number, attempts, outcome, reason, nextInMs } = state;
+  const why = reason === null || reason === outcome ? "" : `: ${reason}`;
+  if (outcome !== null) return { state: "settled", outcome, detail: `${number} ${outcome}${why}`, nextInMs: null };
+  return { state: "waiting", outcome, detail: `amending ${number}, attempt ${attempts}${why}`, nextInMs };
+}

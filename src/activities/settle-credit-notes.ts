@@ -1,0 +1,70 @@
+/** Waiting credit notes to the ledger, which makes them approved, and which of those that it has are ours. decisions §6. */
+import type { Ledger, LedgerCreditNote, LedgerCreditNoteDraft } from "../ledger/port.ts";
+import type { CreditNoteToSend, Taken } from "../store/operations.ts";
+import type { Settlement } from "../store/settle-operations.ts";
+import { type GroupOutcome, held } from "./ledger-call.ts";
+import { type CallSettings, lineOf, sameAmounts, settleDocuments } from "./settle-documents.ts";
+
+/** Sends what is ready and looks up what is uncertain. */
+export async function settleCreditNotes(
+  ledger: Ledger,
+  taken: Taken<CreditNoteToSend>,
+  { deadlineMs }: CallSettings,
+): Promise<GroupOutcome> {
+  const kind = {
+    name: "credit note",
+    create: ledger.createCreditNotes,
+    find: (call, numbers) => ledger.findCreditNotes(call, { numbers }),
+    draftOf,
+    isOurs,
+    done,
+  } as const satisfies Parameters<typeof settleDocuments<CreditNoteToSend, LedgerCreditNoteDraft, LedgerCreditNote>>[0];
+  return settleDocuments(kind, taken, deadlineMs);
+}
+
+/**
+ * A credit note leads nowhere in the ledger, so what proves it ours is that we may have sent it before (on a first attempt nothing
+ * was), that everything about it is as we asked, and that none of its credit has been used. Facts: facts-ledger section 5.4.
+ */
+function isOurs(note: CreditNoteToSend, found: LedgerCreditNote): boolean {
+  return (
+    note.attempts > 1 &&
+    found.contactId === note.contact_id &&
+    found.currency === note.currency &&
+    found.reference === note.reference &&
+    found.issueDate === note.issue_date &&
+    found.subtotal === note.subtotal &&
+    sameAmounts(note.lines, found.lines) &&
+    found.allocations.length === 0 &&
+    (isRemoved(found) || found.remainingCredit === found.total)
+  );
+}
+
+/** Nothing is left of a removed one, and nothing was used of it either. */
+function isRemoved({ status }: LedgerCreditNote): boolean {
+  return status === "voided" || status === "deleted";
+}
+
+function done(note: CreditNoteToSend, found: LedgerCreditNote): Settlement {
+  return {
+    ...held(note),
+    kind: "credit_note_done",
+    ledgerId: found.id,
+    status: found.status,
+    total: found.total,
+    sent: found.sent,
+  };
+}
+
+function draftOf(note: CreditNoteToSend): LedgerCreditNoteDraft {
+  return {
+    number: note.number,
+    reference: note.reference,
+    contactId: note.contact_id,
+    currency: note.currency,
+    issueDate: note.issue_date,
+    lineAmounts: "exclusive",
+    status: "approved",
+    lines: note.lines.map(lineOf),
+  };
+}

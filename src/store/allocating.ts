@@ -1,0 +1,49 @@
+/** The store as the activities that apply held credit see it: one organisation's allocations and its connection. */
+import type pg from "pg";
+import {
+  type AllocationToSend,
+  planAllocations,
+  putOffAllocation,
+  readAllocationWait,
+  takeAllocation,
+} from "./allocations.ts";
+import { type ConnectionState, pauseConnection, readConnection } from "./ledger-connections.ts";
+import { inTransaction } from "./pool.ts";
+import type { Sealing } from "./sealing.ts";
+import { type AllocationSettlement, settleAllocation } from "./settle-allocations.ts";
+
+/** What applying credit asks of one organisation's data. */
+export interface AllocationScope {
+  /** The connection with its secret opened, or null where there is none. */
+  connection(): Promise<ConnectionState | null>;
+  /** Pauses every call of the connection. */
+  pause(pauseMs: number, reason: string): Promise<void>;
+  /** Puts off the subscription's allocation where it is ready. */
+  putOff(subscriptionId: string, pauseMs: number, reason: string): Promise<void>;
+  /** True where a step was planned. */
+  plan(subscriptionId: string): Promise<boolean>;
+  take(subscriptionId: string, leaseMs: number): Promise<AllocationToSend | null>;
+  settle(subscriptionId: string, settled: AllocationSettlement): Promise<void>;
+  /** In how many milliseconds the subscription's allocation can be tried; null where there is none. */
+  nextInMs(subscriptionId: string): Promise<number | null>;
+}
+
+/** Opens an organisation for applying its held credit. */
+export type OpenAllocating = (organisationId: string) => AllocationScope;
+
+/** Applying credit over a pool; `sealing` opens the connections' secrets. */
+export function createAllocating(pool: pg.Pool, sealing: Sealing): OpenAllocating {
+  return (organisationId) => ({
+    connection: () => readConnection(pool, sealing, organisationId),
+    pause: (pauseMs, reason) => pauseConnection(pool, organisationId, pauseMs, reason),
+    putOff: (subscriptionId, pauseMs, reason) =>
+      putOffAllocation(pool, organisationId, subscriptionId, pauseMs, reason),
+    plan: async (subscriptionId) => {
+      const planned = await inTransaction(pool, (client) => planAllocations(client, organisationId, [subscriptionId]));
+      return planned.length > 0;
+    },
+    take: (subscriptionId, leaseMs) => takeAllocation(pool, organisationId, subscriptionId, leaseMs),
+    settle: (subscriptionId, settled) => settleAllocation(pool, organisationId, subscriptionId, settled),
+    nextInMs: (subscriptionId) => readAllocationWait(pool, organisationId, subscriptionId),
+  });
+}

@@ -1,0 +1,166 @@
+/**
+ * Operations that put held credit on invoices: planned wherever a note or an invoice becomes approved, one at a time for each
+ * subscription, and taken under a lease. Oldest note first, oldest invoice first. decisions §6 "Documents".
+ */
+import type pg from "pg";
+import { lockSubscriptions } from "./billing-state.ts";
+import { newId } from "./ids.ts";
+import type { Client } from "./raise-documents.ts";
+
+// The sequence of the numbers is that of invoices and notes together: a greater one is later. An invoice that is being amended is
+// left alone, because credit on it would have the ledger refuse that; its settlement plans again. A pair that the ledger has refused
+// waits until its amount is another one: until something of the note or the invoice has changed since.
+const planText = `
+INSERT INTO operations (id, organisation_id, kind, state, subscription_id, credit_note_id, invoice_id, amount)
+SELECT asked.operation_id, $1, 'allocate_credit', 'ready', asked.subscription_id, pair.credit_note_id, pair.invoice_id, pair.amount
+FROM unnest($2::uuid[], $3::uuid[]) AS asked(subscription_id, operation_id) CROSS JOIN LATERAL (
+  SELECT n.id AS credit_note_id, i.id AS invoice_id, least(n.remaining_credit, i.amount_due) AS amount
+  FROM credit_notes n
+    JOIN invoices i ON i.organisation_id = n.organisation_id AND i.subscription_id = n.subscription_id AND i.seq > n.seq
+  WHERE n.organisation_id = $1 AND n.subscription_id = asked.subscription_id AND n.status = 'approved' AND n.remaining_credit > 0
+    AND i.status = 'approved' AND i.amount_due > 0
+    AND NOT EXISTS (SELECT 1 FROM operations a WHERE a.organisation_id = $1 AND a.invoice_id = i.id AND a.kind = 'amend_invoice'
+      AND a.state IN ('ready', 'sending', 'uncertain'))
+    AND NOT EXISTS (SELECT 1 FROM operations f WHERE f.organisation_id = $1 AND f.credit_note_id = n.id AND f.invoice_id = i.id
+      AND f.kind = 'allocate_credit' AND f.state = 'refused' AND f.amount = least(n.remaining_credit, i.amount_due))
+  ORDER BY n.seq, i.seq LIMIT 1
+) AS pair
+ON CONFLICT DO NOTHING RETURNING subscription_id`;
+
+/**
+ * Plans the next step of each subscription that holds credit which one of its later invoices can take; the result are those for which
+ * one was planned, whose workflows are to be started. Where one is planned already, that one goes on. Inside a transaction that has
+ * written what may make a step possible: the subscriptions are locked, so that of two such transactions the later one sees both.
+ */
+export async function planAllocations(
+  client: Client,
+  organisationId: string,
+  subscriptionIds: readonly string[],
+): Promise<readonly string[]> {
+  if (subscriptionIds.length === 0) return [];
+  const ids = [...new Set(subscriptionIds)];
+  await lockSubscriptions(client, organisationId, ids);
+  const { rows } = await client.query<{ subscription_id: string }>({
+    name: "plan_allocations",
+    text: planText,
+    values: [organisationId, ids, ids.map(() => newId())],
+  });
+  return rows.map(({ subscription_id }) => subscription_id);
+}
+
+/**
+ * A taken allocation. `amount` and `applied` are decimal text: what is to be put on the invoice, and what of the note is on it already
+ * as far as we know. The ids are the ledger's.
+ */
+export interface AllocationToSend {
+  readonly id: string;
+  readonly attempts: number;
+  /** The answer of an earlier attempt was lost. */
+  readonly isUncertain: boolean;
+  readonly amount: string;
+  readonly applied: string;
+  readonly noteNumber: string;
+  readonly noteLedgerId: string;
+  readonly invoiceNumber: string;
+  readonly invoiceLedgerId: string;
+  /** The organisation's now, and the subscription's zone, in which its day is that of the allocation. */
+  readonly now: Date;
+  readonly timezone: string;
+}
+
+interface TakenRow {
+  id: string;
+  attempts: number;
+  state: string;
+  amount: string;
+  applied: string;
+  note_number: string;
+  note_ledger_id: string;
+  invoice_number: string;
+  invoice_ledger_id: string;
+  organisation_now: Date;
+  timezone: string;
+}
+
+const takeText = `
+WITH taken AS (
+  UPDATE operations o SET state = CASE WHEN o.state = 'ready' THEN 'sending' ELSE 'uncertain' END,
+    first_sent_at = coalesce(o.first_sent_at, now()), lease_until = now() + $3 * interval '1 millisecond', attempts = o.attempts + 1
+  WHERE o.organisation_id = $1 AND o.subscription_id = $2 AND o.kind = 'allocate_credit' AND o.state IN ('ready', 'sending', 'uncertain')
+    AND CASE WHEN o.state = 'ready' THEN o.not_before <= now() ELSE o.lease_until < now() END
+  RETURNING o.id, o.attempts, o.state, o.amount, o.credit_note_id, o.invoice_id, o.subscription_id
+)
+SELECT taken.id, taken.attempts, taken.state, taken.amount, n.number AS note_number, n.ledger_credit_note_id AS note_ledger_id,
+  i.number AS invoice_number, i.ledger_invoice_id AS invoice_ledger_id, s.timezone, coalesce(g.test_clock, now()) AS organisation_now,
+  (SELECT coalesce(sum(a.amount), 0) FROM allocations a
+    WHERE a.organisation_id = $1 AND a.credit_note_id = n.id AND a.invoice_id = i.id AND a.status = 'active') AS applied
+FROM taken
+  JOIN credit_notes n ON n.organisation_id = $1 AND n.id = taken.credit_note_id
+  JOIN invoices i ON i.organisation_id = $1 AND i.id = taken.invoice_id
+  JOIN subscriptions s ON s.organisation_id = $1 AND s.id = taken.subscription_id
+  JOIN organisations g ON g.id = $1`;
+
+/**
+ * Takes the subscription's allocation under a lease of `leaseMs`; null where there is none that can be tried now. One whose lease ran
+ * out is uncertain: whoever had it may have been answered.
+ */
+export async function takeAllocation(
+  pool: pg.Pool,
+  organisationId: string,
+  subscriptionId: string,
+  leaseMs: number,
+): Promise<AllocationToSend | null> {
+  const { rows } = await pool.query<TakenRow>({
+    name: "take_allocation",
+    text: takeText,
+    values: [organisationId, subscriptionId, leaseMs],
+  });
+  const row = rows[0];
+  if (row === undefined) return null;
+  return {
+    id: row.id,
+    attempts: row.attempts,
+    isUncertain: row.state === "uncertain",
+    amount: row.amount,
+    applied: row.applied,
+    noteNumber: row.note_number,
+    noteLedgerId: row.note_ledger_id,
+    invoiceNumber: row.invoice_number,
+    invoiceLedgerId: row.invoice_ledger_id,
+    now: row.organisation_now,
+    timezone: row.timezone,
+  };
+}
+
+/** In how many milliseconds the subscription's allocation can be tried; null where there is none. */
+export async function readAllocationWait(
+  pool: pg.Pool,
+  organisationId: string,
+  subscriptionId: string,
+): Promise<number | null> {
+  const { rows } = await pool.query<{ next_in_ms: number }>({
+    name: "read_allocation_wait",
+    text: `SELECT greatest(0, ceil(1000 * extract(epoch FROM
+        CASE WHEN state = 'ready' THEN not_before ELSE lease_until END - now())))::float8 AS next_in_ms
+      FROM operations WHERE organisation_id = $1 AND subscription_id = $2 AND kind = 'allocate_credit'
+        AND state IN ('ready', 'sending', 'uncertain')`,
+    values: [organisationId, subscriptionId],
+  });
+  return rows[0]?.next_in_ms ?? null;
+}
+
+/** Puts off the subscription's allocation where it is ready: the connection is paused. */
+export async function putOffAllocation(
+  pool: pg.Pool,
+  organisationId: string,
+  subscriptionId: string,
+  pauseMs: number,
+  reason: string,
+): Promise<void> {
+  await pool.query({
+    name: "put_off_allocation",
+    text: `UPDATE operations SET not_before = greatest(not_before, now() + $3 * interval '1 millisecond'), reason = $4
+      WHERE organisation_id = $1 AND subscription_id = $2 AND kind = 'allocate_credit' AND state = 'ready'`,
+    values: [organisationId, subscriptionId, pauseMs, reason],
+  });
+}

@@ -1,0 +1,157 @@
+/**
+ * Amendments of invoices that the ledger has, as their workflow works them off: one operation at a time, taken under a lease with
+ * all that the ledger must be told. The states are those of `operations.ts`. An amendment reads the ledger's invoice first and
+ * compares, so that an `uncertain` one is simply tried again once its first request can no longer take effect.
+ */
+import { strict as assert } from "node:assert";
+import type pg from "pg";
+import type { LineKind } from "../domain/invoice.ts";
+import { type ConnectionState, pauseConnection, readConnection } from "./ledger-connections.ts";
+import type { LineToSend } from "./operations.ts";
+import { outcomesChannel } from "./outcomes.ts";
+import type { Sealing } from "./sealing.ts";
+import { type AmendmentSettlement, movedReason, settleAmendment } from "./settle-amendments.ts";
+
+/**
+ * A line of the invoice. `amending`: it was added or re-priced here and is not yet so in the ledger; `ledger_line_id` is its id
+ * there, null where the ledger has never told it: a line that is to be added.
+ */
+export interface AmendmentLine extends LineToSend {
+  readonly kind: LineKind;
+  readonly amending: boolean;
+  readonly ledger_line_id: string | null;
+}
+
+/** A taken amendment: the invoice as the ledger knows it, and all its lines in order. `joins`: it only adds lines to a draft. */
+export interface AmendmentToSend {
+  readonly id: string;
+  readonly attempts: number;
+  readonly joins: boolean;
+  readonly subscription_id: string;
+  readonly invoice_id: string;
+  readonly number: string;
+  readonly ledger_id: string;
+  readonly lines: readonly AmendmentLine[];
+}
+
+/**
+ * How an amendment stands. `outcome`: `done`, `moved` (its lines are on an invoice of their own), `refused`, `abandoned`, and null
+ * while it waits: then it can be taken in `nextInMs`, and `reason` is what went wrong last.
+ */
+export interface AmendmentState {
+  readonly number: string;
+  readonly attempts: number;
+  readonly outcome: string | null;
+  readonly reason: string | null;
+  readonly nextInMs: number | null;
+}
+
+/** What amending asks of one organisation's data. */
+export interface AmendmentScope {
+  /** The connection with its secret opened, or null where there is none. */
+  connection(): Promise<ConnectionState | null>;
+  /** Pauses every call of the connection. */
+  pause(pauseMs: number, reason: string): Promise<void>;
+  /** How the amendment stands; null where there is none. */
+  look(operationId: string): Promise<AmendmentState | null>;
+  /** The amendment under a lease, or null where it is settled, put off, or somebody else's now. */
+  take(operationId: string, leaseMs: number): Promise<AmendmentToSend | null>;
+  /** Puts the amendment off, unless somebody is at it; who waits for it is told. */
+  putOff(operationId: string, pauseMs: number, reason: string): Promise<void>;
+  /** Writes what became of it, unless it is another attempt's by now. True where held credit is to be put on an invoice now. */
+  settle(amendment: AmendmentToSend, settlement: AmendmentSettlement): Promise<boolean>;
+}
+
+/** Opens an organisation for amending. */
+export type OpenAmendments = (organisationId: string) => AmendmentScope;
+
+/** Amending over a pool; `sealing` opens the connections' secrets. */
+export function createAmendments(pool: pg.Pool, sealing: Sealing): OpenAmendments {
+  return (organisationId) => ({
+    connection: () => readConnection(pool, sealing, organisationId),
+    pause: (pauseMs, reason) => pauseConnection(pool, organisationId, pauseMs, reason),
+    look: (operationId) => look(pool, organisationId, operationId),
+    take: (operationId, leaseMs) => take(pool, organisationId, operationId, leaseMs),
+    putOff: (operationId, pauseMs, reason) => putOff(pool, organisationId, operationId, pauseMs, reason),
+    settle: (amendment, settlement) => settleAmendment(pool, organisationId, amendment, settlement),
+  });
+}
+
+interface StateRow {
+  number: string;
+  attempts: number;
+  state: string;
+  reason: string | null;
+  next_in_ms: number | null;
+}
+
+async function look(pool: pg.Pool, organisationId: string, operationId: string): Promise<AmendmentState | null> {
+  const { rows } = await pool.query<StateRow>({
+    name: "look_at_amendment",
+    text: `SELECT i.number, o.attempts, o.state, o.reason, CASE WHEN o.settled_at IS NULL THEN greatest(0, ceil(1000 * extract(epoch FROM
+        CASE WHEN o.state = 'ready' THEN o.not_before ELSE o.lease_until END - now()))) END::float8 AS next_in_ms
+      FROM operations o JOIN invoices i ON i.organisation_id = $1 AND i.id = o.invoice_id
+      WHERE o.organisation_id = $1 AND o.id = $2 AND o.kind = 'amend_invoice'`,
+    values: [organisationId, operationId],
+  });
+  const row = rows[0];
+  if (row === undefined) return null;
+  const { number, attempts, state, reason, next_in_ms: nextInMs } = row;
+  const isMoved = state === "done" && reason === movedReason;
+  const outcome = nextInMs !== null ? null : isMoved ? movedReason : state;
+  return { number, attempts, outcome, reason, nextInMs };
+}
+
+const takeText = `
+WITH taken AS (
+  UPDATE operations t SET state = CASE WHEN t.state = 'ready' THEN 'sending' ELSE 'uncertain' END,
+    first_sent_at = coalesce(t.first_sent_at, now()), lease_until = now() + $3 * interval '1 millisecond',
+    attempts = t.attempts + 1
+  WHERE t.organisation_id = $1 AND t.id = $2 AND t.kind = 'amend_invoice'
+    AND (t.state = 'ready' AND t.not_before <= now() OR t.state IN ('sending', 'uncertain') AND t.lease_until < now())
+  RETURNING t.id, t.attempts, t.joins, t.subscription_id, t.invoice_id
+)
+SELECT taken.*, i.number, i.ledger_invoice_id AS ledger_id,
+  (SELECT json_agg(json_build_object('id', l.id, 'amending', l.amending, 'ledger_line_id', l.ledger_line_id, 'kind', l.kind,
+    'name', l.name, 'description', l.description, 'units', l.units, 'unit_price', l.unit_price::text, 'amount', l.amount::text,
+    'revenue_account', l.revenue_account, 'tax_type', l.tax_type) ORDER BY l.position)
+    FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = i.id) AS lines
+FROM taken JOIN invoices i ON i.organisation_id = $1 AND i.id = taken.invoice_id`;
+
+async function take(
+  pool: pg.Pool,
+  organisationId: string,
+  operationId: string,
+  leaseMs: number,
+): Promise<AmendmentToSend | null> {
+  const { rows } = await pool.query<AmendmentToSend & { readonly ledger_id: string | null }>({
+    name: "take_amendment",
+    text: takeText,
+    values: [organisationId, operationId, leaseMs],
+  });
+  const [taken] = rows;
+  if (taken === undefined) return null;
+  assert(taken.ledger_id, "an amended invoice was in the ledger");
+  return taken;
+}
+
+async function putOff(
+  pool: pg.Pool,
+  organisationId: string,
+  operationId: string,
+  pauseMs: number,
+  reason: string,
+): Promise<void> {
+  await pool.query({
+    name: "put_off_amendment",
+    text: `WITH until AS (SELECT now() + $3 * interval '1 millisecond' AS instant), op AS (
+        UPDATE operations o SET reason = $4, state = CASE WHEN o.state = 'ready' THEN 'ready' ELSE 'uncertain' END,
+          not_before = CASE WHEN o.state = 'ready' THEN greatest(o.not_before, until.instant) ELSE o.not_before END,
+          lease_until = CASE WHEN o.state = 'ready' THEN o.lease_until ELSE until.instant END
+        FROM until
+        WHERE o.organisation_id = $1 AND o.id = $2 AND o.kind = 'amend_invoice'
+          AND (o.state = 'ready' OR o.state IN ('sending', 'uncertain') AND o.lease_until < now()) RETURNING o.id
+      ) SELECT pg_notify('${outcomesChannel}', op.id::text) FROM op`,
+    values: [organisationId, operationId, pauseMs, reason],
+  });
+}

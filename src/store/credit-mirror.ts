@@ -1,0 +1,246 @@
+/**
+ * A credit note and its invoices as the ledger was seen to have them: which of its allocations are new, changed or gone, what that
+ * leaves of the credit, and what is due of the invoices. Spec: Credit note; decisions §§3 and 6.
+ */
+import { add, compare, type Decimal, equals, formatDecimal, parseDecimal, subtract, ZERO } from "../domain/decimal.ts";
+import { newId } from "./ids.ts";
+import type { Client } from "./raise-documents.ts";
+
+/** Credit on an invoice as the ledger has it; `id` is empty where the ledger does not tell it, `invoiceId` is the ledger's. */
+export interface AllocationSeen {
+  readonly id: string;
+  readonly invoiceId: string;
+  readonly amount: string;
+  readonly date: string;
+}
+
+/** A credit note as the ledger has it. */
+export interface NoteSeen {
+  readonly status: string;
+  readonly total: string;
+  readonly sent: boolean;
+  readonly allocations: readonly AllocationSeen[];
+}
+
+/** An invoice as the ledger has it. */
+export interface InvoiceSeen {
+  readonly status: string;
+  readonly total: string;
+  readonly amountDue: string;
+  readonly sent: boolean;
+}
+
+/** An allocation of ours: `ledgerId` is null where the ledger did not tell it; both ids of the invoice. */
+export interface KnownAllocation {
+  readonly id: string;
+  readonly ledgerId: string | null;
+  readonly invoiceId: string;
+  readonly invoiceLedgerId: string;
+  readonly amount: Decimal;
+  readonly isActive: boolean;
+}
+
+/** What makes ours the ledger's. `kept` are as the ledger has them, `gone` are there no more. */
+export interface AllocationChanges {
+  readonly added: readonly AllocationSeen[];
+  readonly kept: readonly { readonly known: KnownAllocation; readonly seen: AllocationSeen }[];
+  readonly gone: readonly KnownAllocation[];
+}
+
+/**
+ * Compares what is known with what was seen: by the ledger's id, and where one of the two has none by invoice and amount. One that the
+ * ledger has again is kept again.
+ */
+export function compareAllocations(
+  known: readonly KnownAllocation[],
+  seen: readonly AllocationSeen[],
+): AllocationChanges {
+  const open = new Set(known);
+  const kept: { known: KnownAllocation; seen: AllocationSeen }[] = [];
+  const match = (one: AllocationSeen, isSame: (own: KnownAllocation) => boolean): boolean => {
+    const own = [...open].find(isSame);
+    if (own === undefined) return false;
+    open.delete(own);
+    kept.push({ known: own, seen: one });
+    return true;
+  };
+  const unnamed = seen.filter((one) => one.id === "" || !match(one, ({ ledgerId }) => ledgerId === one.id));
+  const added = unnamed.filter(
+    (one) =>
+      !match(
+        one,
+        ({ ledgerId, invoiceLedgerId, amount, isActive }) =>
+          (ledgerId === null || one.id === "") &&
+          isActive &&
+          invoiceLedgerId === one.invoiceId &&
+          equals(amount, parseDecimal(one.amount)),
+      ),
+  );
+  return { added, kept, gone: [...open].filter(({ isActive }) => isActive) };
+}
+
+interface KnownRow {
+  id: string;
+  ledger_allocation_id: string | null;
+  invoice_id: string;
+  ledger_invoice_id: string;
+  amount: string;
+  status: string;
+}
+
+/**
+ * Writes a note as it was seen, with its allocations onto invoices that we have, and takes what is new of these from what is due of the
+ * invoices. What is left is the total without them: where the ledger has used more of the note, for something that we have no invoice
+ * of, its status and its refusals say so.
+ */
+export async function saveNoteSeen(
+  client: Client,
+  organisationId: string,
+  creditNoteId: string,
+  note: NoteSeen,
+): Promise<void> {
+  await client.query({
+    name: "hold_credit_note",
+    text: "SELECT 1 FROM credit_notes WHERE organisation_id = $1 AND id = $2 FOR NO KEY UPDATE",
+    values: [organisationId, creditNoteId],
+  });
+  const known = await loadKnown(client, organisationId, creditNoteId);
+  const invoiceIds = await findInvoices(client, organisationId, note.allocations);
+  const seen = note.allocations.filter(({ invoiceId }) => invoiceIds.has(invoiceId));
+  const { added, kept, gone } = compareAllocations(known, seen);
+  const rows = [
+    ...added.map((one) => ({
+      ...record(one),
+      id: newId(),
+      invoice_id: invoiceIds.get(one.invoiceId),
+      status: "active",
+    })),
+    ...kept.map((one) => ({
+      ...record(one.seen),
+      id: one.known.id,
+      invoice_id: one.known.invoiceId,
+      ledger_allocation_id: one.seen.id === "" ? one.known.ledgerId : one.seen.id,
+      status: "active",
+    })),
+    ...gone.map((one) => ({ id: one.id, invoice_id: one.invoiceId, status: "removed" })),
+  ];
+  await client.query({
+    name: "save_allocations",
+    text: allocationsText,
+    values: [organisationId, creditNoteId, JSON.stringify(rows)],
+  });
+  await takeFromDue(client, organisationId, changesOfDue(invoiceIds, { added, kept, gone }));
+  await client.query({
+    name: "save_note_seen",
+    text: `UPDATE credit_notes n SET status = $3, total = $4::numeric, sent = $5, remaining_credit = $4::numeric
+        - (SELECT coalesce(sum(a.amount), 0) FROM allocations a
+          WHERE a.organisation_id = $1 AND a.credit_note_id = n.id AND a.status = 'active')
+      WHERE n.organisation_id = $1 AND n.id = $2`,
+    values: [organisationId, creditNoteId, note.status, note.total, note.sent],
+  });
+}
+
+// One that is gone keeps what it was.
+const allocationsText = `
+WITH row AS (
+  SELECT * FROM jsonb_to_recordset($3) AS r(id uuid, invoice_id uuid, amount numeric, date date, status text, ledger_allocation_id text)
+), changed AS (
+  UPDATE allocations a SET status = row.status, sync_status = 'synced', amount = coalesce(row.amount, a.amount),
+    date = coalesce(row.date::timestamp AT TIME ZONE 'UTC', a.date),
+    ledger_allocation_id = coalesce(row.ledger_allocation_id, a.ledger_allocation_id)
+  FROM row WHERE a.organisation_id = $1 AND a.credit_note_id = $2 AND a.id = row.id RETURNING a.id
+)
+INSERT INTO allocations (id, organisation_id, credit_note_id, invoice_id, amount, date, status, sync_status, ledger_allocation_id)
+SELECT row.id, $1, $2, row.invoice_id, row.amount, row.date::timestamp AT TIME ZONE 'UTC', 'active', 'synced', row.ledger_allocation_id
+FROM row WHERE row.status = 'active' AND NOT EXISTS (SELECT 1 FROM changed WHERE changed.id = row.id)`;
+
+function record({ id, amount, date }: AllocationSeen): object {
+  return { amount, date, ledger_allocation_id: id === "" ? null : id };
+}
+
+async function loadKnown(
+  client: Client,
+  organisationId: string,
+  creditNoteId: string,
+): Promise<readonly KnownAllocation[]> {
+  const { rows } = await client.query<KnownRow>({
+    name: "load_allocations",
+    text: `SELECT a.id, a.ledger_allocation_id, a.invoice_id, i.ledger_invoice_id, a.amount, a.status
+      FROM allocations a JOIN invoices i ON i.organisation_id = $1 AND i.id = a.invoice_id
+      WHERE a.organisation_id = $1 AND a.credit_note_id = $2 ORDER BY a.created_at, a.id`,
+    values: [organisationId, creditNoteId],
+  });
+  return rows.map((row) => ({
+    id: row.id,
+    ledgerId: row.ledger_allocation_id,
+    invoiceId: row.invoice_id,
+    invoiceLedgerId: row.ledger_invoice_id,
+    amount: parseDecimal(row.amount),
+    isActive: row.status === "active",
+  }));
+}
+
+/** Our invoices by the ledger's ids. */
+async function findInvoices(
+  client: Client,
+  organisationId: string,
+  allocations: readonly AllocationSeen[],
+): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await client.query<{ id: string; ledger_invoice_id: string }>({
+    name: "find_credited_invoices",
+    text: "SELECT id, ledger_invoice_id FROM invoices WHERE organisation_id = $1 AND ledger_invoice_id = ANY ($2)",
+    values: [organisationId, allocations.map(({ invoiceId }) => invoiceId)],
+  });
+  return new Map(rows.map(({ id, ledger_invoice_id }) => [ledger_invoice_id, id]));
+}
+
+/** By how much less is due of each invoice. */
+function changesOfDue(
+  invoiceIds: ReadonlyMap<string, string>,
+  { added, kept, gone }: AllocationChanges,
+): ReadonlyMap<string, Decimal> {
+  const changes = new Map<string, Decimal>();
+  const count = (invoiceId: string, amount: Decimal) =>
+    changes.set(invoiceId, add(changes.get(invoiceId) ?? ZERO, amount));
+  for (const { invoiceId, amount } of added) count(invoiceIds.get(invoiceId) ?? "", parseDecimal(amount));
+  for (const { known, seen } of kept) {
+    count(known.invoiceId, subtract(parseDecimal(seen.amount), known.isActive ? known.amount : ZERO));
+  }
+  for (const { invoiceId, amount } of gone) count(invoiceId, subtract(ZERO, amount));
+  return new Map([...changes].filter(([, amount]) => compare(amount, ZERO) !== 0));
+}
+
+async function takeFromDue(
+  client: Client,
+  organisationId: string,
+  changes: ReadonlyMap<string, Decimal>,
+): Promise<void> {
+  if (changes.size === 0) return;
+  await client.query({
+    name: "take_from_due",
+    text: `UPDATE invoices i SET amount_due = due.left, status = CASE WHEN due.left = 0 THEN 'paid' ELSE 'approved' END
+      FROM (
+        SELECT j.id, greatest(0, least(j.total, j.amount_due - r.amount)) AS left
+        FROM jsonb_to_recordset($2) AS r(id uuid, amount numeric)
+          JOIN invoices j ON j.organisation_id = $1 AND j.id = r.id AND j.status IN ('approved', 'paid')
+      ) AS due WHERE i.organisation_id = $1 AND i.id = due.id`,
+    values: [
+      organisationId,
+      JSON.stringify([...changes].map(([id, amount]) => ({ id, amount: formatDecimal(amount) }))),
+    ],
+  });
+}
+
+/** Writes an invoice's status and amounts as they were seen; its lines stay ours. */
+export async function saveInvoiceSeen(
+  client: Client,
+  organisationId: string,
+  invoiceId: string,
+  { status, total, amountDue, sent }: InvoiceSeen,
+): Promise<void> {
+  await client.query({
+    name: "save_invoice_seen",
+    text: `UPDATE invoices SET status = $3, total = $4, amount_due = $5, sent = $6 WHERE organisation_id = $1 AND id = $2`,
+    values: [organisationId, invoiceId, status, total, amountDue, sent],
+  });
+}

@@ -1,0 +1,82 @@
+/** What becomes of a taken allocation, and of the credit note and the invoice that it is about, written in one transaction. */
+import type pg from "pg";
+import { planAllocations } from "./allocations.ts";
+import { lockSubscriptions } from "./billing-state.ts";
+import { type InvoiceSeen, type NoteSeen, saveInvoiceSeen, saveNoteSeen } from "./credit-mirror.ts";
+import { inTransaction } from "./pool.ts";
+import type { Client } from "./raise-documents.ts";
+import {
+  doneRecord,
+  type Held,
+  heldOperation,
+  isUnwritable,
+  operationRecordType,
+  settledOperation,
+  type UndoneSettlement,
+  undoneRecord,
+  unwritableAnswer,
+} from "./settle-operations.ts";
+
+/** The two sides of an allocation as the ledger was seen to have them; null for one that was not looked at. */
+export interface CreditSeen {
+  readonly note: NoteSeen | null;
+  readonly invoice: InvoiceSeen | null;
+}
+
+/** What becomes of an allocation. `amount` is what is to be sent next time, null where that stays; `seen` is saved with it. */
+export interface AllocationSettlement {
+  readonly settlement: UndoneSettlement | (Held & { readonly kind: "done" });
+  readonly amount: string | null;
+  readonly seen: CreditSeen | null;
+}
+
+const settleText = `
+UPDATE operations o SET ${settledOperation}, amount = coalesce($3::numeric, o.amount)
+FROM jsonb_to_record($2) AS r(${operationRecordType})
+WHERE o.organisation_id = $1 AND ${heldOperation} AND o.kind = 'allocate_credit' RETURNING o.credit_note_id, o.invoice_id`;
+
+/**
+ * Writes what became of an allocation, what was seen of its note and its invoice, and plans the subscription's next step. What another
+ * round has taken meanwhile is left to it. Where what was seen fits no record here, the allocation is refused, so that an operator
+ * sees it.
+ */
+export async function settleAllocation(
+  pool: pg.Pool,
+  organisationId: string,
+  subscriptionId: string,
+  settled: AllocationSettlement,
+): Promise<void> {
+  try {
+    await inTransaction(pool, (client) => settle(client, organisationId, subscriptionId, settled));
+  } catch (error) {
+    if (!isUnwritable(error) || settled.seen === null) throw error;
+    const settlement = settled.settlement.kind === "done" ? unwritable(settled.settlement) : settled.settlement;
+    await settleAllocation(pool, organisationId, subscriptionId, { ...settled, settlement, seen: null });
+  }
+}
+
+function unwritable({ operationId, attempt }: Held): UndoneSettlement {
+  return { kind: "refused", operationId, attempt, ...unwritableAnswer };
+}
+
+async function settle(
+  client: Client,
+  organisationId: string,
+  subscriptionId: string,
+  { settlement, amount, seen }: AllocationSettlement,
+): Promise<void> {
+  // Before anything else: a change of the subscription locks it first and its invoices then.
+  await lockSubscriptions(client, organisationId, [subscriptionId]);
+  const record = settlement.kind === "done" ? doneRecord(settlement) : undoneRecord(settlement);
+  const { rows } = await client.query<{ credit_note_id: string; invoice_id: string }>({
+    name: "settle_allocation",
+    text: settleText,
+    values: [organisationId, JSON.stringify(record), amount],
+  });
+  const held = rows[0];
+  if (held === undefined) return;
+  if (seen?.note) await saveNoteSeen(client, organisationId, held.credit_note_id, seen.note);
+  if (seen?.invoice) await saveInvoiceSeen(client, organisationId, held.invoice_id, seen.invoice);
+  const isOver = settlement.kind === "done" || settlement.kind === "refused";
+  if (isOver) await planAllocations(client, organisationId, [subscriptionId]);
+}

@@ -1,0 +1,337 @@
+/**
+ * Amendments on real PostgreSQL: one attempt holds each and settles it, what is refused can be sent again, and what an invoice takes
+ * no more goes on an invoice of its own. decisions §6; facts-ledger section 5.4.
+ */
+import { randomBytes } from "node:crypto";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type AmendmentScope, type AmendmentToSend, createAmendments } from "../../src/store/amendments.ts";
+import { findNeglected, readWaiting } from "../../src/store/operations.ts";
+import { outcomesChannel } from "../../src/store/outcomes.ts";
+import { createPool } from "../../src/store/pool.ts";
+import { createSealing } from "../../src/store/sealing.ts";
+import type { AmendmentSettlement } from "../../src/store/settle-amendments.ts";
+import { type FreshDatabase, freshDatabase } from "../support/database.ts";
+import { until } from "../support/system.ts";
+import { type AmendedRows, addAmendment, addLine, repriceLine, seedInvoice } from "./amendment-rows.ts";
+import { another } from "./constraint-rows.ts";
+
+let database: FreshDatabase;
+let pool: pg.Pool;
+let listener: pg.Client;
+let openAmendments: ReturnType<typeof createAmendments>;
+const told: string[] = [];
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  pool = createPool({ databaseUrl: database.url, size: 6, name: "test" }, () => undefined);
+  openAmendments = createAmendments(pool, createSealing(randomBytes(32)));
+  listener = new pg.Client({ connectionString: database.url });
+  await listener.connect();
+  listener.on("notification", ({ payload }) => told.push(payload ?? ""));
+  await listener.query(`LISTEN ${outcomesChannel}`);
+});
+
+afterAll(async () => {
+  await listener?.end();
+  await pool?.end();
+  await database?.drop();
+});
+
+const leaseMs = 60_000;
+const draft = { status: "draft", total: "43.1250", amountDue: "43.1250", sent: false } as const;
+const approved = { status: "approved", total: "28.7500", amountDue: "28.7500", sent: true } as const;
+const gone = { status: "not_in_external", total: null, amountDue: null, sent: null } as const;
+
+/** An amendment that adds a line, and its scope. */
+async function added(row: Parameters<typeof addAmendment>[2] = {}) {
+  const rows = await seedInvoice(pool);
+  await addLine(pool, rows);
+  const operationId = await addAmendment(pool, rows, row);
+  return { rows, operationId, scope: openAmendments(rows.organisation) };
+}
+
+async function taken(scope: AmendmentScope, operationId: string): Promise<AmendmentToSend> {
+  const amendment = await scope.take(operationId, leaseMs);
+  if (amendment === null) throw new Error("it cannot be taken");
+  return amendment;
+}
+
+/** The attempt's lease ends now, as if its worker had been gone for long. */
+const loseLease = (operationId: string) =>
+  pool.query("UPDATE operations SET lease_until = now() - interval '1 second' WHERE id = $1", [operationId]);
+
+async function one(table: string, id: string) {
+  const { rows } = await pool.query(`SELECT * FROM ${table} WHERE id = $1`, [id]);
+  return rows[0];
+}
+
+async function linesOf(invoiceId: string) {
+  const text = `SELECT id, position, kind, amount, amending, ledger_line_id FROM invoice_lines WHERE invoice_id = $1 ORDER BY position`;
+  return (await pool.query(text, [invoiceId])).rows;
+}
+
+const done = ({ line, addedLine }: AmendedRows): AmendmentSettlement => ({
+  kind: "done",
+  invoice: draft,
+  lines: [
+    { id: line, ledgerLineId: "plan-line" },
+    { id: addedLine, ledgerLineId: "added-line" },
+  ],
+});
+const refusal = {
+  kind: "refused",
+  reason: "period_locked",
+  message: "The lock\0 date has passed.",
+  invoice: null,
+} as const;
+const move = { kind: "moved", message: "Invoice INV-0001 is approved.", invoice: approved } as const;
+
+describe("an amendment", () => {
+  test("is taken with all that the ledger must be told", async () => {
+    const { rows, operationId, scope } = await added();
+    expect(await taken(scope, operationId)).toMatchObject({
+      id: operationId,
+      attempts: 1,
+      joins: true,
+      subscription_id: rows.subscription,
+      invoice_id: rows.invoice,
+      number: "INV-0001",
+      ledger_id: "ledger",
+      lines: [
+        { id: rows.line, kind: "plan", amending: false, ledger_line_id: "plan-line", amount: "25.0000", units: 2 },
+        {
+          id: rows.addedLine,
+          kind: "proration",
+          amending: true,
+          ledger_line_id: null,
+          amount: "12.5000",
+          revenue_account: "200",
+        },
+      ],
+    });
+    expect(await one("operations", operationId)).toMatchObject({ state: "sending", attempts: 1 });
+  });
+
+  test("is held by one, and settled by the one that holds it", async () => {
+    const { rows, operationId, scope } = await added();
+    const takes = await Promise.all([1, 2, 3].map(() => scope.take(operationId, leaseMs)));
+    const [first, ...others] = takes.filter((amendment) => amendment !== null);
+    expect(others).toEqual([]);
+    if (first === undefined) throw new Error("nobody has it");
+    await loseLease(operationId);
+    const second = await taken(scope, operationId);
+    expect(second.attempts).toBe(2);
+    expect(await one("operations", operationId)).toMatchObject({ state: "uncertain" });
+    for (const settlement of [done(rows), refusal, move]) await scope.settle(first, settlement);
+    expect(await one("operations", operationId)).toMatchObject({ state: "uncertain", attempts: 2, settled_at: null });
+    expect(await linesOf(rows.invoice)).toMatchObject([{ amending: false }, { amending: true }]);
+    expect(
+      (await pool.query("SELECT id FROM invoices WHERE organisation_id = $1", [rows.organisation])).rows,
+    ).toHaveLength(1);
+    await scope.settle(second, done(rows));
+    expect(await scope.look(operationId)).toMatchObject({ outcome: "done", nextInMs: null });
+    expect(await scope.take(operationId, leaseMs)).toBeNull();
+  });
+
+  test("that the ledger has taken leaves lines with their ids there, and the invoice as the ledger told it", async () => {
+    const { rows, operationId, scope } = await added();
+    await pool.query("UPDATE invoices SET sync_error = 'earlier' WHERE id = $1", [rows.invoice]);
+    await scope.settle(await taken(scope, operationId), done(rows));
+    expect(await linesOf(rows.invoice)).toMatchObject([
+      { id: rows.line, amending: false, ledger_line_id: "plan-line" },
+      { id: rows.addedLine, amending: false, ledger_line_id: "added-line" },
+    ]);
+    expect(await one("invoices", rows.invoice)).toMatchObject({
+      status: "draft",
+      subtotal: "37.5000",
+      total: "43.1250",
+      amount_due: "43.1250",
+      sync_error: null,
+    });
+    await until("it is told", async () => told.includes(`+${operationId}`));
+  });
+
+  test("that is put off waits so long, also where its answer was lost, and never while somebody is at it", async () => {
+    const { operationId, scope } = await added();
+    await scope.putOff(operationId, 5_000, "minute limit");
+    expect(await scope.look(operationId)).toMatchObject({ outcome: null, reason: "minute limit" });
+    expect((await scope.look(operationId))?.nextInMs).toBeGreaterThan(4_000);
+    expect(await scope.take(operationId, leaseMs)).toBeNull();
+    await until("who waits is told", async () => told.includes(operationId));
+    await pool.query("UPDATE operations SET not_before = now() WHERE id = $1", [operationId]);
+    await taken(scope, operationId);
+    await scope.putOff(operationId, 5_000, "day limit");
+    expect(await one("operations", operationId)).toMatchObject({ state: "sending", reason: "minute limit" });
+    await loseLease(operationId);
+    await scope.putOff(operationId, 5_000, "day limit");
+    expect(await one("operations", operationId)).toMatchObject({
+      state: "uncertain",
+      reason: "day limit",
+      attempts: 1,
+    });
+    expect(await scope.take(operationId, leaseMs)).toBeNull();
+  });
+
+  test("that nobody knows is none", async () => {
+    const { rows, scope, operationId } = await added();
+    expect(await scope.look(rows.invoice)).toBeNull();
+    const others = await seedInvoice(pool);
+    expect(await openAmendments(others.organisation).look(operationId)).toBeNull();
+    expect(await openAmendments(others.organisation).take(operationId, leaseMs)).toBeNull();
+  });
+});
+
+describe("a refused amendment", () => {
+  test("leaves its lines to be sent by the next, and the invoice with the ledger's words", async () => {
+    const { rows, operationId, scope } = await added();
+    await scope.settle(await taken(scope, operationId), refusal);
+    expect(await one("operations", operationId)).toMatchObject({ state: "refused", reason: "period_locked" });
+    expect(await one("invoices", rows.invoice)).toMatchObject({
+      status: "draft",
+      total: "25.0000",
+      sync_error: "The lock date has passed.",
+    });
+    expect(await linesOf(rows.invoice)).toMatchObject([{ amending: false }, { amending: true, ledger_line_id: null }]);
+    await until("it is told", async () => told.includes(operationId));
+    const retry = await addAmendment(pool, rows);
+    await scope.settle(await taken(scope, retry), done(rows));
+    expect(await one("invoices", rows.invoice)).toMatchObject({ sync_error: null });
+    expect(await linesOf(rows.invoice)).toMatchObject([{ amending: false }, { amending: false }]);
+  });
+
+  test("mirrors what the ledger told of the invoice", async () => {
+    const { rows, operationId, scope } = await added({ joins: false });
+    const paid = { status: "paid", total: "28.7500", amountDue: "0.0000", sent: true } as const;
+    await scope.settle(await taken(scope, operationId), { ...refusal, reason: "wrong_status", invoice: paid });
+    expect(await one("invoices", rows.invoice)).toMatchObject({ status: "paid", amount_due: "0.0000", sent: true });
+  });
+
+  test("of an invoice that the ledger no longer has says so", async () => {
+    const { rows, operationId, scope } = await added({ joins: false });
+    await scope.settle(await taken(scope, operationId), { ...refusal, reason: "not_found", invoice: gone });
+    expect(await one("invoices", rows.invoice)).toMatchObject({ status: "not_in_external", total: "25.0000" });
+  });
+
+  test("stands for an answer that fits no record", async () => {
+    const { rows, operationId, scope } = await added();
+    const invoice = { ...draft, total: "9999999999999999.0000" };
+    await scope.settle(await taken(scope, operationId), { ...done(rows), invoice } as AmendmentSettlement);
+    expect(await one("operations", operationId)).toMatchObject({ state: "refused", reason: "validation" });
+    expect(await one("invoices", rows.invoice)).toMatchObject({ total: "25.0000" });
+  });
+});
+
+describe("lines that the invoice takes no more", () => {
+  test("are billed once, on an invoice of their own of the same period, dated today", async () => {
+    const awaitedUntil = new Date(Date.now() + 10_000);
+    const { rows, operationId, scope } = await added({ awaitedUntil });
+    // A day that is another in the subscription's zone.
+    await pool.query(
+      "UPDATE organisations SET livemode = false, test_clock = '2026-03-31T20:00:00Z', due_days = 7 WHERE id = $1",
+      [rows.organisation],
+    );
+    await pool.query("UPDATE subscriptions SET timezone = 'Pacific/Auckland' WHERE id = $1", [rows.subscription]);
+    await pool.query("UPDATE invoices SET reference = 'PO 7' WHERE id = $1", [rows.invoice]);
+    await scope.settle(await taken(scope, operationId), move);
+
+    expect(await scope.look(operationId)).toMatchObject({ outcome: "moved" });
+    const { rows: invoices } = await pool.query(
+      "SELECT * FROM invoices WHERE organisation_id = $1 AND type = 'change'",
+      [rows.organisation],
+    );
+    expect(invoices).toMatchObject([
+      {
+        subscription_id: rows.subscription,
+        customer_id: rows.customer,
+        number: "INV-0002",
+        reference: "PO 7",
+        status: "scheduled",
+        currency: "EUR",
+        subtotal: "12.5000",
+        total: "12.5000",
+        issue_date: "2026-04-01",
+        due_date: "2026-04-08",
+        period_index: 0,
+        period_start: "2026-01-15",
+        period_end: "2026-02-15",
+        ledger_invoice_id: null,
+      },
+    ]);
+    const own = invoices[0].id;
+    expect(await linesOf(own)).toEqual([
+      { id: rows.addedLine, position: 0, kind: "proration", amount: "12.5000", amending: false, ledger_line_id: null },
+    ]);
+    expect(await linesOf(rows.invoice)).toMatchObject([{ id: rows.line, amending: false }]);
+    expect(await one("invoices", rows.invoice)).toMatchObject({
+      status: "approved",
+      subtotal: "25.0000",
+      total: "28.7500",
+      sync_error: null,
+    });
+
+    const { rows: operations } = await pool.query(
+      "SELECT * FROM operations WHERE organisation_id = $1 AND kind = 'create_invoice'",
+      [rows.organisation],
+    );
+    expect(operations).toMatchObject([{ state: "ready", invoice_id: own, awaited_until: awaitedUntil }]);
+    const { rows: changes } = await pool.query("SELECT * FROM unit_changes WHERE organisation_id = $1", [
+      rows.organisation,
+    ]);
+    expect(changes).toMatchObject([{ invoice_id: own, operation_ids: [operationId, operations[0].id] }]);
+    await until("it is told", async () => told.includes(`+${operationId}`));
+  });
+
+  test("leave behind a line that was only re-priced, and what is told of it", async () => {
+    const rows = await seedInvoice(pool);
+    await repriceLine(pool, rows);
+    const scope = openAmendments(rows.organisation);
+    const earlier = await addAmendment(pool, rows, { joins: false });
+    await scope.settle(await taken(scope, earlier), refusal);
+    await addLine(pool, rows);
+    const operationId = await addAmendment(pool, rows);
+    await scope.settle(await taken(scope, operationId), move);
+    expect(await linesOf(rows.invoice)).toMatchObject([{ id: rows.line, amending: true, amount: "50.0000" }]);
+    expect(await one("invoices", rows.invoice)).toMatchObject({
+      subtotal: "50.0000",
+      sync_error: "The lock date has passed.",
+    });
+    const { rows: changes } = await pool.query(
+      "SELECT invoice_id FROM unit_changes WHERE organisation_id = $1 ORDER BY seq",
+      [rows.organisation],
+    );
+    expect(changes.map(({ invoice_id }) => invoice_id === rows.invoice)).toEqual([true, false]);
+  });
+
+  test("leave an invoice that the ledger no longer has", async () => {
+    const { rows, operationId, scope } = await added();
+    await scope.settle(await taken(scope, operationId), { ...move, message: "Not there.", invoice: gone });
+    expect(await one("invoices", rows.invoice)).toMatchObject({
+      status: "not_in_external",
+      sync_error: "Not there.",
+      subtotal: "25.0000",
+    });
+  });
+});
+
+describe("what waits", () => {
+  test("is found for the workflow that does it, and the ledger workflow waits for its own alone", async () => {
+    const { rows, operationId } = await added();
+    const { organisation: organisationId, subscription: subscriptionId, invoice: invoiceId } = rows;
+    const graceMs = -1_000;
+    const found = async () =>
+      (await findNeglected(pool, graceMs)).filter((work) => work.organisationId === organisationId);
+    expect(await readWaiting(pool, organisationId)).toEqual({ waiting: 0, nextInMs: null });
+    expect(await found()).toEqual([{ kind: "amendment", organisationId, subscriptionId, invoiceId, operationId }]);
+
+    await pool.query(another("operations", operationId, { kind: "create_invoice", joins: false }));
+    expect((await readWaiting(pool, organisationId)).waiting).toBe(1);
+    const byKind = (await found()).map(({ kind }) => kind);
+    expect(byKind.toSorted()).toEqual(["amendment", "settlement"]);
+
+    await openAmendments(organisationId).take(operationId, leaseMs);
+    expect(await found()).toEqual([{ kind: "settlement", organisationId }]);
+    await loseLease(operationId);
+    expect((await found()).map(({ kind }) => kind).toSorted()).toEqual(["amendment", "settlement"]);
+  });
+});
