@@ -6,6 +6,7 @@ import type { ProratedCharge } from "./invoice-draft.ts";
 import type { OrganisationSettings } from "./organisation.ts";
 import type { Period } from "./period.ts";
 import type { Plan } from "./plan.ts";
+import { Refusal } from "./refusal.ts";
 import type { Subscription } from "./subscription.ts";
 
 /**
@@ -40,6 +41,7 @@ export interface DeferredLine extends ProratedCharge {
 /** An operation on the subscription that is still on its way: a second one is refused. decisions §6. */
 export interface RunningOperation {
   readonly id: string;
+  readonly kind: "amend_invoice" | "end_subscription";
   /** In words, for the refusal's message: `invoice INV-0042 is being amended`. */
   readonly description: string;
 }
@@ -84,4 +86,11 @@ export function notAmendable({ number, status, inLedger, total, amountDue }: Rai
 /** Whether a payment or credit is on the invoice: what keeps it from being removed. Spec: End, rule 6. */
 export function hasMoney({ status, total, amountDue }: Pick<RaisedInvoice, "status" | "total" | "amountDue">): boolean {
   return (status === "paid" && !isZero(total)) || !equals(total, amountDue);
+}
+
+/** Refuses `invalid_state` while another operation of the subscription is on its way, and says which. decisions §6. */
+export function checkNothingRuns({ running }: Pick<BillingState, "running">): void {
+  if (running === null) return;
+  const message = `Another operation on this subscription is still running: ${running.description}.`;
+  throw new Refusal("invalid_state", message);
 }

@@ -119,17 +119,30 @@ function renew(facts: DueFacts, walk: Walk): void {
 }
 
 /**
- * It ran to the end of its last period: a deferred amount whose renewal never comes is billed on an invoice of type `change`; after
- * Setup Mode where it completed during that, so that it is not lost. decisions §5.
+ * It ran to the end of its last period: a deferred amount whose renewal never comes is billed; after Setup Mode where it completed
+ * during that, so that it is not lost. decisions §5.
  */
 function billDeferred(facts: DueFacts, walk: Walk): void {
-  const { organisation, today, plan } = facts;
-  const { subscription, period, deferred } = walk;
-  if (deferred.length === 0 || organisation.setupMode) return;
+  if (facts.organisation.setupMode) return;
+  const invoice = deferredInvoice({ ...facts, ...walk });
+  if (invoice === null) return;
+  walk.invoices.push(invoice);
+  walk.deferred = [];
+}
+
+/** The invoice of type `change` of deferred amounts whose renewal never comes; null where there are none. decisions §5. */
+export function deferredInvoice({
+  organisation,
+  subscription,
+  plan,
+  period,
+  deferred,
+  today,
+}: Pick<BillingState, "organisation" | "subscription" | "plan" | "period" | "deferred" | "today">): DueInvoice | null {
+  if (deferred.length === 0) return null;
   const lines = deferred.map((line) => prorationLine(plan, line, organisation));
   const draft = draftInvoice(subscription, organisation, { type: "change", period, lines, today });
-  walk.invoices.push({ draft, deferredIds: deferred.map(({ id }) => id) });
-  walk.deferred = [];
+  return { draft, deferredIds: deferred.map(({ id }) => id) };
 }
 
 /**

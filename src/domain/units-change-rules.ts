@@ -1,5 +1,5 @@
 /** The refusals of a change of units, one function a group, in the order of decisions §7. */
-import { notAmendable, type RaisedInvoice } from "./billing-state.ts";
+import { checkNothingRuns, notAmendable, type RaisedInvoice } from "./billing-state.ts";
 import { compareDates } from "./civil-date.ts";
 import { compare, formatDecimal, isNegative, isZero } from "./decimal.ts";
 import { accountOf } from "./invoice-draft.ts";
@@ -16,12 +16,7 @@ export function checkChangeable({ organisation, subscription, plan, running }: U
   if (organisation.setupMode) {
     throw new Refusal("setup_mode_on", "The organisation is in Setup Mode: units cannot be changed.");
   }
-  if (running !== null) {
-    throw new Refusal(
-      "invalid_state",
-      `Another operation on this subscription is still running: ${running.description}.`,
-    );
-  }
+  checkNothingRuns({ running });
   if (subscription.status === "ended" || subscription.status === "complete") {
     const state = subscription.status === "ended" ? "has ended" : "is complete";
     throw new Refusal("subscription_not_changeable", `The subscription ${state}: its units cannot be changed.`);

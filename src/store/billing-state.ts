@@ -53,7 +53,16 @@ interface StateRow extends SubscriptionRow {
   periods: PeriodRow[] | null;
   raised: RaisedRow[] | null;
   deferred: DeferredRow[] | null;
-  running: { id: string; kind: string; number: string | null } | null;
+  running: RunningRow | null;
+}
+
+/** `removals` and `removed` are counted of an end. */
+interface RunningRow {
+  id: string;
+  kind: RunningOperation["kind"];
+  number: string | null;
+  removals: number;
+  removed: number;
 }
 
 // Amounts as text: a number of JSON would become a float. Removed invoices bill nothing.
@@ -68,9 +77,11 @@ const stateText = `SELECT ${subscriptionListing.columns}, t.current_period,
     (SELECT json_agg(d) FROM (SELECT d.id, d.name, d.description, d.amount::text, d.period_start, d.period_end, d.from_units, d.to_units,
         d.days_remaining, d.days_in_period
       FROM deferred_lines d WHERE d.organisation_id = $1 AND d.subscription_id = t.id AND d.invoice_id IS NULL ORDER BY d.seq) d) AS deferred,
-    (SELECT row_to_json(r) FROM (SELECT o.id, o.kind, i.number FROM operations o
+    (SELECT row_to_json(r) FROM (SELECT o.id, o.kind, i.number, e.removals, e.removed FROM operations o
       LEFT JOIN invoices i ON i.organisation_id = $1 AND i.id = o.invoice_id
-      WHERE o.organisation_id = $1 AND o.subscription_id = t.id AND o.kind = 'amend_invoice'
+      CROSS JOIN LATERAL (SELECT count(*) AS removals, count(*) FILTER (WHERE m.state = 'removed') AS removed
+        FROM removals m WHERE m.organisation_id = $1 AND m.ending_id = o.id) e
+      WHERE o.organisation_id = $1 AND o.subscription_id = t.id AND o.kind IN ('amend_invoice', 'end_subscription')
         AND o.state IN ('ready', 'sending', 'uncertain') LIMIT 1) r) AS running
   FROM ${subscriptionListing.from} WHERE t.organisation_id = $1 AND t.id = ANY ($2::uuid[]) ORDER BY t.seq`;
 
@@ -165,6 +176,10 @@ function readDeferred(row: DeferredRow): DeferredLine {
   };
 }
 
-function readRunning({ id, number }: { id: string; number: string | null }): RunningOperation {
-  return { id, description: `invoice ${number ?? ""} is being amended in the ledger` };
+function readRunning({ id, kind, number, removals, removed }: RunningRow): RunningOperation {
+  const description =
+    kind === "amend_invoice"
+      ? `invoice ${number ?? ""} is being amended in the ledger`
+      : `the subscription is being ended, ${removed} of ${removals} invoices removed in the ledger so far`;
+  return { id, kind, description };
 }

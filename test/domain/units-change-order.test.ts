@@ -12,7 +12,7 @@ const flatFee = planOf("flat_fee", { price: parseDecimal("49") });
 const bounded = planOf("tiered", { tiers: tiersOf([5, "1"], [9, "2"]), freeUnits: 2 });
 const costly = planOf("per_unit", { price: parseDecimal("999999999.9999") });
 const cheaper = planOf("volume", { tiers: tiersOf([10, "10"], [null, "0"]) });
-const running = { id: "operation", description: "invoice INV-0006 is being amended" };
+const running = { kind: "amend_invoice", id: "operation", description: "invoice INV-0006 is being amended" } as const;
 
 /** decisions section 7, with what decisions section 6 (another operation) and section 2 (amounts) add. */
 const order = [

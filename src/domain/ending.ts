@@ -1,0 +1,137 @@
+/**
+ * End: whether a subscription may end, which invoices are removed in the ledger first and in which order, and what is written once
+ * all of them are. Spec: POST /v1/subscriptions/{id}/end; decisions §§4 and 6.
+ */
+import { type BillingState, checkNothingRuns, hasMoney, type RaisedInvoice, raisedAhead } from "./billing-state.ts";
+import { type CivilDate, compareDates } from "./civil-date.ts";
+import { type DueInvoice, deferredInvoice, nextDueDate } from "./due.ts";
+import { Refusal } from "./refusal.ts";
+import type { Subscription } from "./subscription.ts";
+
+/** When a subscription ends. Spec: End, `when`. */
+export type EndWhen = "period_end" | "now";
+
+/** The request; the options are false where they are left out. Spec: End, Body. */
+export interface EndRequest {
+  readonly when: EndWhen;
+  readonly deleteUnsentInvoices: boolean;
+  readonly voidApprovedInvoices: boolean;
+}
+
+/** An invoice that an option may ask to remove. `sent`: the ledger sent it to the customer. */
+export interface OpenInvoice extends RaisedInvoice {
+  readonly sent: boolean;
+}
+
+/** What an end is judged by: beside the state all invoices of the subscription that are not removed, newest first. */
+export interface EndFacts {
+  readonly state: BillingState;
+  readonly invoices: readonly OpenInvoice[];
+}
+
+/** `unchanged`: it is set to end so already. `ends`: once these invoices are removed, in this order. */
+export type EndDecision =
+  | { readonly kind: "unchanged" }
+  | { readonly kind: "ends"; readonly removals: readonly string[] };
+
+/** What is written of a subscription that ends: `invoice` bills what is still owed, null where nothing is. */
+export interface EndedSubscription {
+  readonly subscription: Subscription;
+  readonly dueDate: CivilDate | null;
+  readonly invoice: DueInvoice | null;
+}
+
+/**
+ * Refuses, in this order, `invoice_option_not_allowed`, and `invalid_state`: another operation runs; ended or complete; in Setup Mode
+ * a document would have to be removed or raised; the invoice that is removed with it has a payment or credit on it. A subscription that
+ * is set to end at the end of its period already is left as it is. Spec: End, rules 3, 6 and 7; decisions §4.
+ */
+export function decideEnd({ state, invoices }: EndFacts, request: EndRequest): EndDecision {
+  checkOptions(request);
+  checkNothingRuns(state);
+  checkRuns(state);
+  const { subscription } = state;
+  const ahead = billedAhead(state, request);
+  checkSetupMode(state, request, ahead);
+  if (request.when === "period_end" && subscription.cancelAtPeriodEnd) return { kind: "unchanged" };
+  if (ahead !== null && hasMoney(ahead)) {
+    const message = `The ${ahead.type} invoice ${ahead.number} has a payment or credit on it: it cannot be removed.`;
+    throw new Refusal("invalid_state", message);
+  }
+  const asked = invoices.filter((invoice) => invoice.id !== ahead?.id && isAskedFor(state, request, invoice));
+  return { kind: "ends", removals: [...(ahead === null ? [] : [ahead]), ...asked].map(({ id }) => id) };
+}
+
+/**
+ * The subscription once every removal is done. With `now` it is over today (on its renewal date, where the ledger took so long that
+ * this has passed), and what was deferred is billed; at the end of the period that is due then. Spec: End, rules 1 and 2; decisions §5.
+ */
+export function decideEnded(state: BillingState, when: EndWhen): EndedSubscription {
+  const { organisation, period, nextPeriod, today } = state;
+  const { renewalDate } = state.subscription;
+  if (when === "now") {
+    const endDate = compareDates(today, renewalDate) < 0 ? today : renewalDate;
+    const subscription: Subscription = {
+      ...state.subscription,
+      status: "ended",
+      endDate,
+      cancelAtPeriodEnd: false,
+    };
+    return { subscription, dueDate: null, invoice: deferredInvoice(state) };
+  }
+  const subscription: Subscription = { ...state.subscription, cancelAtPeriodEnd: true, endDate: renewalDate };
+  return { subscription, dueDate: nextDueDate({ organisation, subscription, period, nextPeriod }), invoice: null };
+}
+
+function checkOptions({ when, deleteUnsentInvoices, voidApprovedInvoices }: EndRequest): void {
+  if (when === "now" || !(deleteUnsentInvoices || voidApprovedInvoices)) return;
+  const param = deleteUnsentInvoices ? "delete_unsent_invoices" : "void_approved_invoices";
+  throw new Refusal("invoice_option_not_allowed", `${param} is allowed with when now only.`, param);
+}
+
+function checkRuns({ subscription: { status } }: BillingState): void {
+  if (status === "ended") throw new Refusal("invalid_state", "The subscription has ended already.");
+  if (status === "complete") {
+    throw new Refusal("invalid_state", "The subscription is complete already: it ran to the end of its last period.");
+  }
+}
+
+/**
+ * The invoice of a period that never begins: that of the next one, raised ahead; of one that ends before it began, its first.
+ * Spec: End, rule 6; decisions §4.
+ */
+function billedAhead(state: BillingState, { when }: EndRequest): RaisedInvoice | null {
+  const isBefore = state.subscription.status === "pending" && when === "now";
+  if (!isBefore) return raisedAhead(state);
+  return state.invoices.find(({ type }) => type === "first") ?? null;
+}
+
+/** Nothing can be changed in the ledger. Spec: What the service does, Setup Mode, 4; decisions §4. */
+function checkSetupMode(state: BillingState, request: EndRequest, ahead: RaisedInvoice | null): void {
+  if (!state.organisation.setupMode) return;
+  const refuse = (why: string) => new Refusal("invalid_state", `The organisation is in Setup Mode: ${why}.`);
+  if (request.deleteUnsentInvoices || request.voidApprovedInvoices) throw refuse("no invoice can be removed");
+  if (ahead !== null) throw refuse(`the ${ahead.type} invoice ${ahead.number} would have to be removed`);
+  if (request.when === "now" && state.deferred.length > 0) throw refuse("a deferred amount would have to be invoiced");
+}
+
+/**
+ * Paid ones and those with a payment or credit on them are left alone, and so is what the ledger refused. One that is still to be sent
+ * to the ledger was never sent to the customer, and would be approved there where the organisation has its invoices begin so.
+ * decisions §6 "End `now` order".
+ */
+function isAskedFor({ organisation }: BillingState, request: EndRequest, invoice: OpenInvoice): boolean {
+  switch (invoice.status) {
+    case "draft":
+    case "awaiting_approval":
+      return request.deleteUnsentInvoices && !invoice.sent;
+    case "scheduled":
+      return (
+        request.deleteUnsentInvoices || (request.voidApprovedInvoices && organisation.firstInvoiceStatus === "approved")
+      );
+    case "approved":
+      return request.voidApprovedInvoices && !hasMoney(invoice);
+    default:
+      return false;
+  }
+}
