@@ -129,8 +129,8 @@ function measure(facts: UnitsChangeFacts, request: UnitsChangeRequest): Measured
   };
 }
 
-/** What the rest of the current period comes to, and the period as it is afterwards. */
-interface CurrentPeriod {
+/** What a change of units bills of a period, and the period as it is afterwards. */
+export interface BilledChange {
   readonly state: PeriodState;
   readonly charge: ProratedCharge | null;
   /** Its amount above 0. */
@@ -141,7 +141,7 @@ interface CurrentPeriod {
  * A charge or credit takes the billed units to the new total; what rounds to nothing leaves them, so that nothing is lost to
  * rounding; a rise above them that is not prorated closes proration for the period. Spec: Change units, rules 1, 2, 4 and 5.
  */
-function billCurrent(facts: UnitsChangeFacts, request: UnitsChangeRequest, change: MeasuredChange): CurrentPeriod {
+function billCurrent(facts: UnitsChangeFacts, request: UnitsChangeRequest, change: MeasuredChange): BilledChange {
   const { period } = facts;
   const { proration, isAboveBilled } = change;
   if (proration === null || isZero(proration.amount)) {
@@ -166,11 +166,7 @@ function print(
 }
 
 /** Outside the window: raised now, joined to the newest invoice of the period while that is a draft, or deferred. */
-function billOutsideWindow(
-  facts: UnitsChangeFacts,
-  request: UnitsChangeRequest,
-  current: CurrentPeriod,
-): UnitsDecision {
+function billOutsideWindow(facts: UnitsChangeFacts, request: UnitsChangeRequest, current: BilledChange): UnitsDecision {
   const { plan, organisation, period, invoices } = facts;
   const { charge } = current;
   const decision = {
@@ -193,7 +189,7 @@ function billOutsideWindow(
 function amendRenewal(
   facts: UnitsChangeFacts,
   request: UnitsChangeRequest,
-  current: CurrentPeriod,
+  current: BilledChange,
   renewalInvoice: RaisedInvoice,
 ): UnitsDecision {
   const { plan, organisation, subscription, nextPeriod } = facts;
@@ -215,7 +211,7 @@ function amendRenewal(
  * Rule 7, `separate`: one invoice with the current period's charge and the next period's whole difference; what is below zero goes
  * on a credit note; the renewal invoice stays. A decrease raises nothing. decisions §6.
  */
-function billSeparately(facts: UnitsChangeFacts, request: UnitsChangeRequest, current: CurrentPeriod): UnitsDecision {
+function billSeparately(facts: UnitsChangeFacts, request: UnitsChangeRequest, current: BilledChange): UnitsDecision {
   const { plan, organisation, nextPeriod } = facts;
   assert(nextPeriod !== null, "a renewal invoice bills the next period");
   const next = billNext(facts, request, nextPeriod);
@@ -232,12 +228,15 @@ function billSeparately(facts: UnitsChangeFacts, request: UnitsChangeRequest, cu
   };
 }
 
-/** V(to) − V(billed) of the next period over all its days, where the new total is above what it was billed for. */
-function billNext(
+/**
+ * V(to) − V(billed) of the next period over all its days, where the new total is above what it was billed for and no decrease.
+ * decisions §6 "Invoice window".
+ */
+export function billNext(
   facts: UnitsChangeFacts,
-  { units: toUnits }: UnitsChangeRequest,
+  { units: toUnits }: Pick<UnitsChangeRequest, "units">,
   nextPeriod: PeriodState,
-): CurrentPeriod {
+): BilledChange {
   const { plan, subscription } = facts;
   const { billedUnits: fromUnits } = nextPeriod;
   assert(fromUnits !== null, "a plan with units has billed units");

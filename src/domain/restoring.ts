@@ -1,0 +1,168 @@
+/**
+ * Restore: whether a subscription may be given back as it was before it ended or was set to end, and which of the invoices that its
+ * end removed are raised again. Spec: POST /v1/subscriptions/{id}/restore; decisions §4.
+ */
+import { strict as assert } from "node:assert";
+import { type BillingState, checkNothingRuns, type PeriodState } from "./billing-state.ts";
+import { type CivilDate, compareDates } from "./civil-date.ts";
+import { decideEndDate } from "./creating-rules.ts";
+import type { CreditNoteDraft } from "./credit-note.ts";
+import type { Customer } from "./customer.ts";
+import { type DueInvoice, decideDue, nextDueDate } from "./due.ts";
+import type { Invoice, InvoiceLineDraft } from "./invoice.ts";
+import { creditLine, draftCreditNote, draftInvoice, planLine, prorationLine } from "./invoice-draft.ts";
+import { hasUnits } from "./pricing/index.ts";
+import { Refusal } from "./refusal.ts";
+import type { Subscription } from "./subscription.ts";
+import { billNext } from "./units-change.ts";
+
+/**
+ * An invoice that an end removed, with the lines that it had. `billsDeferred`: deferred charges still count as billed by it; those of
+ * a renewal invoice that was raised ahead wait again since its removal, or are billed by another one.
+ */
+export interface RemovedInvoice extends Pick<Invoice, "id" | "number" | "type" | "lines"> {
+  readonly periodIndex: number;
+  readonly billsDeferred: boolean;
+}
+
+/**
+ * What a restoration is judged by. `removed`: the invoices of the current and the next period that ends have removed since the
+ * subscription was restored last, oldest first.
+ */
+export interface RestorationFacts {
+  readonly state: BillingState;
+  readonly customerStatus: Customer["status"];
+  readonly removed: readonly RemovedInvoice[];
+}
+
+/** An invoice to raise. `replaces`: the removed one that it stands for line by line; null of one whose lines are made anew. */
+export interface RestoredInvoice extends DueInvoice {
+  readonly replaces: string | null;
+}
+
+/** Everything that a restoration writes; the current period stays what it is. */
+export interface Restoration {
+  readonly subscription: Subscription;
+  /** The day on which something is due for it next. */
+  readonly dueDate: CivilDate | null;
+  /** The next period, where its invoice is raised. */
+  readonly periods: readonly PeriodState[];
+  readonly invoices: readonly RestoredInvoice[];
+  readonly creditNote: CreditNoteDraft | null;
+}
+
+/**
+ * The restoration, or `invalid_state`, judged in this order: another operation runs; neither ended nor set to end; the renewal date
+ * has come; the customer is not active; the plan is neither active nor legacy; Setup Mode, where a document would have to be raised.
+ * There are no add-ons yet that could be neither. Where today lies in the invoice window and the next period's invoice was never
+ * raised, it is raised with it. Spec: Restore; decisions §4.
+ */
+export function decideRestoration(facts: RestorationFacts): Restoration {
+  const { state, removed } = facts;
+  checkRestorable(facts);
+  const subscription = asBefore(state);
+  const { organisation, period } = state;
+  const [ofCurrent, ofNext] = [
+    removed.filter((one) => !isAhead(state, one)),
+    removed.find((one) => isAhead(state, one)),
+  ];
+  const renewal = ofNext === undefined ? null : raiseRenewal({ ...state, subscription }, ofNext);
+  const nextPeriod = renewal?.period ?? state.nextPeriod;
+  const due = decideDue({ ...state, subscription, nextPeriod, deferred: renewal === null ? state.deferred : [] });
+  const dueInvoices = due?.invoices.map((invoice) => ({ ...invoice, replaces: null })) ?? [];
+  return {
+    subscription,
+    dueDate: due === null ? nextDueDate({ organisation, subscription, period, nextPeriod }) : due.dueDate,
+    periods: renewal === null ? (due?.periods ?? []) : [renewal.period],
+    invoices: [...ofCurrent.map((one) => copy(state, one)), ...(renewal?.invoices ?? []), ...dueInvoices],
+    creditNote: renewal?.creditNote ?? null,
+  };
+}
+
+function checkRestorable({ state, customerStatus, removed }: RestorationFacts): void {
+  const { organisation, subscription, plan, today } = state;
+  const { status, renewalDate } = subscription;
+  const refuse = (message: string) => new Refusal("invalid_state", message);
+  checkNothingRuns(state);
+  if (status !== "ended" && status !== "complete" && !subscription.cancelAtPeriodEnd) {
+    throw refuse("The subscription is neither ended nor set to end at the end of its period.");
+  }
+  if (status === "complete" || compareDates(renewalDate, today) <= 0) {
+    throw refuse(`The renewal date ${renewalDate} has passed: create a new subscription instead.`);
+  }
+  if (customerStatus !== "active") throw refuse("The customer is not active.");
+  if (plan.status !== "active" && plan.status !== "legacy") {
+    throw refuse(`The plan is ${plan.status}: it must be active or legacy.`);
+  }
+  const [first] = removed;
+  if (organisation.setupMode && first !== undefined) {
+    throw refuse(`The organisation is in Setup Mode: the invoice ${first.number} would have to be raised again.`);
+  }
+}
+
+/** Pending again, or active once its start date has come; it ends as it was made to by `end_after_cycles`. decisions §4. */
+function asBefore({ subscription, today }: BillingState): Subscription {
+  const { startDate, billingDay, interval, endAfterCycles } = subscription;
+  return {
+    ...subscription,
+    status: compareDates(today, startDate) < 0 ? "pending" : "active",
+    cancelAtPeriodEnd: false,
+    endDate: decideEndDate({ start: startDate, billingDay }, interval, endAfterCycles),
+  };
+}
+
+function isAhead({ period }: BillingState, { type, periodIndex }: RemovedInvoice): boolean {
+  return type === "renewal" && periodIndex > period.index;
+}
+
+/**
+ * The same lines on a new invoice of the current period, whose billed units count them already. Of a renewal invoice that was removed
+ * while it was ahead, the charges deferred from the period before are not its own any more: they wait, or were billed since.
+ */
+function copy({ subscription, organisation, period, today }: BillingState, removed: RemovedInvoice): RestoredInvoice {
+  const isOwn = ({ kind, period: of }: InvoiceLineDraft) =>
+    kind !== "proration" || removed.billsDeferred || of === null || compareDates(period.start, of.start) <= 0;
+  const lines = removed.lines.filter(isOwn);
+  const draft = draftInvoice(subscription, organisation, { type: removed.type, period, lines, today });
+  return { draft, deferredIds: [], replaces: removed.id };
+}
+
+/**
+ * The renewal invoice of the next period once more, with everything that is deferred by now. Where no change was billed separately,
+ * nothing else bills that period: it is priced at the current units. Else the invoices of those changes still stand, and it bills what
+ * the removed one did, and what the current units are above the billed ones. decisions §§4 to 6.
+ */
+function raiseRenewal(
+  state: BillingState,
+  removed: RemovedInvoice,
+): Pick<Restoration, "invoices" | "creditNote"> & { readonly period: PeriodState } {
+  const { subscription, organisation, plan, nextPeriod, deferred, today } = state;
+  assert(nextPeriod !== null, "the period of an invoice is there");
+  const { units } = subscription;
+  const isAnew = !nextPeriod.billedSeparately;
+  const {
+    state: period,
+    charge,
+    credit,
+  } = isAnew
+    ? { state: billedFor(nextPeriod, hasUnits(plan.type) ? units : null), charge: null, credit: null }
+    : billNext(state, { units }, nextPeriod);
+  const lines = [
+    ...(isAnew
+      ? [planLine(plan, subscription, period, organisation)]
+      : removed.lines.filter(({ kind }) => kind === "plan")),
+    ...(charge === null ? [] : [prorationLine(plan, charge, organisation)]),
+    ...deferred.map((line) => prorationLine(plan, line, organisation)),
+  ];
+  const draft = draftInvoice(subscription, organisation, { type: "renewal", period, lines, today });
+  const credits = credit === null ? null : [creditLine(plan, credit, organisation)];
+  return {
+    period,
+    invoices: [{ draft, deferredIds: deferred.map(({ id }) => id), replaces: null }],
+    creditNote: credits && draftCreditNote(subscription, credits, today),
+  };
+}
+
+function billedFor(period: PeriodState, billedUnits: number | null): PeriodState {
+  return { ...period, billedUnits, prorationClosed: false, billedSeparately: false };
+}
