@@ -1,0 +1,105 @@
+/** Restorations for tests: facts with one thing changed, invoices that an end removed, and decisions in short. */
+import type { BillingState } from "../../src/domain/billing-state.ts";
+import { civilDate } from "../../src/domain/civil-date.ts";
+import { formatDecimal } from "../../src/domain/decimal.ts";
+import type { InvoiceLineDraft } from "../../src/domain/invoice.ts";
+import { planLine } from "../../src/domain/invoice-draft.ts";
+import { Refusal } from "../../src/domain/refusal.ts";
+import {
+  decideRestoration,
+  type RemovedInvoice,
+  type Restoration,
+  type RestorationFacts,
+} from "../../src/domain/restoring.ts";
+import { type StateOrder, stateOf, toldInvoice, toldPeriod } from "./billing-states.ts";
+
+/** A subscription of June 2026 that was ended, as an order of a state. */
+export const ended = {
+  subscription: { status: "ended", endDate: civilDate("2026-06-10"), cancelAtPeriodEnd: false },
+} as const satisfies StateOrder;
+
+/** One that is set to end at the end of June 2026. */
+export const setToEnd = {
+  subscription: { endDate: civilDate("2026-07-01"), cancelAtPeriodEnd: true },
+} as const satisfies StateOrder;
+
+/** The facts of an order; nothing was removed and the customer is active where nothing else is said. */
+export function factsOf(order: StateOrder, differs: Partial<Omit<RestorationFacts, "state">> = {}): RestorationFacts {
+  return { state: stateOf(order), customerStatus: "active", removed: [], ...differs };
+}
+
+/** An invoice that an end removed: of the current period 5, with these lines. */
+export function removed(
+  lines: readonly InvoiceLineDraft[],
+  differs: Partial<Omit<RemovedInvoice, "lines">> = {},
+): RemovedInvoice {
+  const { type = "renewal", periodIndex = 5 } = differs;
+  return {
+    id: `removed ${type} ${periodIndex}`,
+    number: `INV-000${periodIndex}`,
+    type,
+    periodIndex,
+    billsDeferred: false,
+    ...differs,
+    lines: lines.map((line, index) => ({ ...line, id: `line ${index}` })),
+  };
+}
+
+/** The plan line of this many units for the period of a state's order: the current one, or the next. */
+export function planLineOf(
+  state: BillingState,
+  units: number,
+  which: "period" | "nextPeriod" = "period",
+): InvoiceLineDraft {
+  const period = state[which];
+  if (period === null) throw new Error(`no ${which}`);
+  return planLine(state.plan, { ...state.subscription, units }, period, state.organisation);
+}
+
+/** The renewal invoice of period 6, July 2026, which an end removed: its plan line at these units. */
+export function removedAhead(order: StateOrder, units: number): RemovedInvoice {
+  return removed([planLineOf(stateOf(order), units, "nextPeriod")], { periodIndex: 6 });
+}
+
+/** A restoration in short; what it does not do is left out. */
+export function toldRestoration({
+  subscription,
+  dueDate,
+  periods,
+  invoices,
+  creditNote,
+}: Restoration): Record<string, unknown> {
+  const { status, endDate, cancelAtPeriodEnd, renewalDate, units } = subscription;
+  return {
+    is: `${status}, ${units} units, until ${renewalDate}, ends ${endDate}${cancelAtPeriodEnd ? ", set to end" : ""}`,
+    dueDate,
+    ...(periods.length > 0 && { periods: periods.map(toldPeriod) }),
+    ...(invoices.length > 0 && {
+      invoices: invoices.map(({ draft }) => [`${draft.type} of ${draft.periodIndex}`, ...toldInvoice(draft)]),
+    }),
+    ...(creditNote && {
+      creditNote: creditNote.lines.map(
+        ({ amount, effectiveDate, description }) => `${formatDecimal(amount)} from ${effectiveDate}: ${description}`,
+      ),
+    }),
+  };
+}
+
+/** What restoring decides, in short. */
+export function restored(
+  order: StateOrder,
+  differs: Partial<Omit<RestorationFacts, "state">> = {},
+): Record<string, unknown> {
+  return toldRestoration(decideRestoration(factsOf(order, differs)));
+}
+
+/** The message of the refusal, which is `invalid_state` and names no parameter; `accepted` where there is none. */
+export function refusalOf(facts: RestorationFacts): string {
+  try {
+    decideRestoration(facts);
+  } catch (error) {
+    if (error instanceof Refusal && error.code === "invalid_state" && error.param === null) return error.message;
+    throw error;
+  }
+  return "accepted";
+}

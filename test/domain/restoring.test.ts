@@ -1,0 +1,395 @@
+/** Restoring: every form, every refusal in its order, and what is raised again, to the cent. */
+import { describe, expect, it } from "vitest";
+import { civilDate } from "../../src/domain/civil-date.ts";
+import { parseDecimal } from "../../src/domain/decimal.ts";
+import { chargeLine, prorationLine } from "../../src/domain/invoice-draft.ts";
+import { decideRestoration } from "../../src/domain/restoring.ts";
+import { decideUnitsChange } from "../../src/domain/units-change.ts";
+import { afterChange, changeTo, type StateOrder, seats, stateOf, volumeSeats } from "./billing-states.ts";
+import { planOf, tiersOf } from "./catalogue.ts";
+import { setupCharge } from "./creation.ts";
+import { ended, factsOf, planLineOf, refusalOf, removed, removedAhead, restored, setToEnd } from "./restorations.ts";
+
+const d = parseDecimal;
+const flatFee = planOf("flat_fee", { name: "Site", price: d("49") });
+/** In the invoice window of July, whose renewal invoice an end removed. */
+const ahead = { today: "2026-06-20", renewalInvoice: null } as const satisfies StateOrder;
+const july = "2026-07-01 to 2026-08-01";
+const june = "2026-06-01 to 2026-07-01";
+const asItWas = { is: "active, 10 units, until 2026-07-01, ends null" };
+const sixCycles = (order: StateOrder): StateOrder => ({
+  ...order,
+  subscription: { endAfterCycles: 12, ...order.subscription },
+});
+
+describe("the subscription", () => {
+  it.each([
+    ["ended", ended],
+    ["set to end", setToEnd],
+  ])("that was %s runs on and renews: nothing is removed, nothing is raised", (_, order) => {
+    expect(restored(order)).toEqual({ ...asItWas, dueDate: "2026-06-17" });
+  });
+
+  it.each([
+    ["ended", ended],
+    ["set to end", setToEnd],
+  ])("that was %s gets back the end date that end_after_cycles gave it", (_, order) => {
+    expect(restored(sixCycles(order))).toEqual({
+      is: "active, 10 units, until 2026-07-01, ends 2027-01-01",
+      dueDate: "2026-06-17",
+    });
+  });
+
+  it("in its last cycle is in its last cycle again: nothing is raised ahead, and it completes on its renewal date", () => {
+    const last = { ...ended, subscription: { ...ended.subscription, endAfterCycles: 6 }, today: "2026-06-20" };
+    expect(restored(last)).toEqual({
+      is: "active, 10 units, until 2026-07-01, ends 2026-07-01",
+      dueDate: "2026-07-01",
+    });
+  });
+
+  it("counts its cycles from its anchor, also where that was clamped", () => {
+    const order = { ...ended, startDate: "2026-01-31", today: "2026-07-01" };
+    const cycles = { ...order, subscription: { ...ended.subscription, endAfterCycles: 13 } };
+    expect(restored(cycles)).toMatchObject({ is: "active, 10 units, until 2026-07-31, ends 2027-02-28" });
+  });
+
+  it("keeps units, period and renewal date; the billed units of the period stay", () => {
+    const facts = factsOf({ ...ended, units: 12, billed: 10 });
+    const { subscription, periods } = decideRestoration(facts);
+    const { status: _, endDate: __, ...rest } = facts.state.subscription;
+    expect(subscription).toMatchObject(rest);
+    expect(periods).toEqual([]);
+  });
+});
+
+describe("one that was pending", () => {
+  const pending = { startDate: "2026-06-15", index: 0, today: "2026-06-10" } as const;
+  const first = (order: StateOrder) => {
+    const state = stateOf(order);
+    return removed([planLineOf(state, 10), chargeLine(setupCharge, 2, null, state.organisation)], {
+      type: "first",
+      periodIndex: 0,
+    });
+  };
+  const raisedAgain = [
+    "first of 0",
+    "100.0000 for 2026-06-15 to 2026-07-15: 10 × 10.0000",
+    "100.0000 for undefined to undefined: Setting up",
+  ];
+
+  it("is pending again, and its first invoice is raised again with its charges, dated its start", () => {
+    const order = { ...pending, ...ended };
+    expect(restored(order, { removed: [first(order)] })).toEqual({
+      is: "pending, 10 units, until 2026-07-15, ends null",
+      dueDate: "2026-06-15",
+      invoices: [raisedAgain],
+    });
+    const [invoice] = decideRestoration(factsOf(order, { removed: [first(order)] })).invoices;
+    expect(invoice).toMatchObject({
+      replaces: "removed first 0",
+      deferredIds: [],
+      draft: { issueDate: "2026-06-15", dueDate: "2026-07-15", reference: "PO 7", subtotal: d("200.00") },
+    });
+  });
+
+  it("is active once its start date has come, and the invoice is dated today", () => {
+    const order = { ...pending, ...ended, today: "2026-06-16" };
+    expect(restored(order, { removed: [first(order)] })).toEqual({
+      is: "active, 10 units, until 2026-07-15, ends null",
+      dueDate: "2026-07-01",
+      invoices: [raisedAgain],
+    });
+    const [invoice] = decideRestoration(factsOf(order, { removed: [first(order)] })).invoices;
+    expect(invoice?.draft).toMatchObject({ issueDate: "2026-06-16", dueDate: "2026-07-16" });
+  });
+
+  it("and set to end goes on: it is pending and keeps its first invoice", () => {
+    const order = {
+      ...pending,
+      subscription: { status: "pending", endDate: civilDate("2026-07-15"), cancelAtPeriodEnd: true },
+    } as const;
+    expect(restored(order)).toEqual({ is: "pending, 10 units, until 2026-07-15, ends null", dueDate: "2026-06-15" });
+  });
+});
+
+describe("the renewal invoice", () => {
+  it.each([
+    ["ended", ended],
+    ["set to end", setToEnd],
+  ])("that was removed of one %s is raised again, on today's date", (_, form) => {
+    const order = { ...ahead, ...form };
+    const facts = { removed: [removedAhead(order, 10)] };
+    expect(restored(order, facts)).toEqual({
+      ...asItWas,
+      dueDate: "2026-07-01",
+      periods: ["6: 10 billed"],
+      invoices: [["renewal of 6", `100.0000 for ${july}: 10 × 10.0000`]],
+    });
+    const [invoice] = decideRestoration(factsOf(order, facts)).invoices;
+    expect(invoice).toMatchObject({ replaces: null, draft: { issueDate: "2026-06-20", dueDate: "2026-07-20" } });
+  });
+
+  it.each([12, 8])("bills the %i units that it has by now", (units) => {
+    const order = { ...ahead, ...setToEnd, units, next: { billedUnits: 10 } };
+    expect(restored(order, { removed: [removedAhead(order, 10)] })).toMatchObject({
+      periods: [`6: ${units} billed`],
+      invoices: [["renewal of 6", `${units}0.0000 for ${july}: ${units} × 10.0000`]],
+    });
+  });
+
+  it("of a flat fee has no units", () => {
+    const order = { ...ahead, ...ended, plan: flatFee };
+    expect(restored(order, { removed: [removedAhead(order, 0)] })).toMatchObject({
+      periods: ["6: null billed"],
+      invoices: [["renewal of 6", `49.0000 for ${july}: 49.0000`]],
+    });
+  });
+
+  it("picks up everything that waits: what was deferred before, and what the removed one billed", () => {
+    const change = (units: number, from: string, state = stateOf({ today: "2026-06-16" })) =>
+      afterChange(state, decideUnitsChange(state, changeTo(units, { from, behaviour: "charge_on_renewal" })));
+    const { deferred } = change(13, "2026-06-16", change(12, "2026-06-16"));
+    const order = { ...ahead, ...setToEnd, units: 13, billed: 13, deferred };
+    const facts = { removed: [removedAhead(order, 10)] };
+    expect(restored(order, facts)).toMatchObject({
+      invoices: [
+        [
+          "renewal of 6",
+          `130.0000 for ${july}: 13 × 10.0000`,
+          "10.0000 for 2026-06-16 to 2026-07-01: 10 to 12 seats, 15 of 30 days: (120 − 100) × 15 ÷ 30",
+          "5.0000 for 2026-06-16 to 2026-07-01: 12 to 13 seats, 15 of 30 days: (130 − 120) × 15 ÷ 30",
+        ],
+      ],
+    });
+    expect(decideRestoration(factsOf(order, facts)).invoices[0]?.deferredIds).toEqual(["deferred 0", "deferred 1"]);
+  });
+
+  it("does not bill its own prorations again: they wait, or were billed since", () => {
+    const order = { ...ahead, ...ended };
+    const state = stateOf(order);
+    const charge = afterChange(
+      stateOf(),
+      decideUnitsChange(stateOf(), changeTo(12, { from: "2026-06-16", behaviour: "charge_on_renewal" })),
+    ).deferred[0];
+    if (charge === undefined) throw new Error("nothing is deferred");
+    const lines = [planLineOf(state, 10, "nextPeriod"), prorationLine(seats, charge, state.organisation)];
+    expect(restored(order, { removed: [removed(lines, { periodIndex: 6 })] })).toMatchObject({
+      invoices: [["renewal of 6", `100.0000 for ${july}: 10 × 10.0000`]],
+    });
+  });
+
+  it("is raised where the window is open by today and none was raised before", () => {
+    expect(restored({ ...ended, today: "2026-06-20" })).toEqual({
+      ...asItWas,
+      dueDate: "2026-07-01",
+      periods: ["6: 10 billed"],
+      invoices: [["renewal of 6", `100.0000 for ${july}: 10 × 10.0000`]],
+    });
+  });
+
+  it("that somebody else removed is not raised again", () => {
+    expect(restored({ ...ahead, ...ended })).toEqual({ ...asItWas, dueDate: "2026-07-01" });
+  });
+});
+
+describe("the renewal invoice after a change that was billed separately", () => {
+  const separately = (billedUnits: number, units: number, differs: StateOrder = {}): StateOrder => ({
+    ...ahead,
+    ...setToEnd,
+    units,
+    next: { billedUnits, billedSeparately: true },
+    ...differs,
+  });
+
+  it("bills what the removed one did: the change's own invoice still stands", () => {
+    const order = separately(12, 12);
+    expect(restored(order, { removed: [removedAhead(order, 10)] })).toEqual({
+      is: "active, 12 units, until 2026-07-01, ends null",
+      dueDate: "2026-07-01",
+      periods: ["6: 12 billed, billed separately"],
+      invoices: [["renewal of 6", `100.0000 for ${july}: 10 × 10.0000`]],
+    });
+  });
+
+  it("and units that rose since bills the rise over the whole period as well", () => {
+    const order = separately(12, 15);
+    expect(restored(order, { removed: [removedAhead(order, 10)] })).toMatchObject({
+      periods: ["6: 15 billed, billed separately"],
+      invoices: [
+        [
+          "renewal of 6",
+          `100.0000 for ${july}: 10 × 10.0000`,
+          `30.0000 for ${july}: 12 to 15 seats, 31 of 31 days: (150 − 120) × 31 ÷ 31`,
+        ],
+      ],
+    });
+  });
+
+  it("and units that fell since bills no less: a decrease raises nothing", () => {
+    const order = separately(12, 5);
+    expect(restored(order, { removed: [removedAhead(order, 10)] })).toMatchObject({
+      periods: ["6: 12 billed, billed separately"],
+      invoices: [["renewal of 6", `100.0000 for ${july}: 10 × 10.0000`]],
+    });
+  });
+
+  it("credits a rise that makes the whole period cheaper, and bills it never twice", () => {
+    const order = separately(10, 11, { plan: volumeSeats });
+    expect(restored(order, { removed: [removedAhead(order, 9)] })).toMatchObject({
+      periods: ["6: 11 billed, billed separately"],
+      invoices: [["renewal of 6", `90.0000 for ${july}: 9 × 10.0000`]],
+      creditNote: ["12.0000 from 2026-07-01: 10 to 11 seats, 31 of 31 days: (100 − 88) × 31 ÷ 31"],
+    });
+  });
+
+  it("leaves the billed units where the rise costs nothing", () => {
+    const steps = planOf("stairstep", { tiers: tiersOf([10, null, "50"], [20, null, "100"]) });
+    const order = separately(12, 15, { plan: steps });
+    const told = restored(order, { removed: [removedAhead(order, 10)] });
+    expect(told).toMatchObject({ periods: ["6: 12 billed, billed separately"] });
+    expect(told).toHaveProperty("invoices.0.length", 2);
+  });
+});
+
+describe("the invoices of the current period that the end removed", () => {
+  const state = stateOf();
+  const prorated = (from: string, to: string) =>
+    prorationLine(
+      seats,
+      {
+        name: "Seats",
+        description: "10 to 12 seats",
+        amount: d("10.00"),
+        period: { start: civilDate(from), end: civilDate(to) },
+        fromUnits: 10,
+        toUnits: 12,
+        daysRemaining: 15,
+        daysInPeriod: 30,
+      },
+      state.organisation,
+    );
+  const own = prorated("2026-06-16", "2026-07-01");
+  const before = prorated("2026-05-16", "2026-06-01");
+  const planText = `100.0000 for ${june}: 10 × 10.0000`;
+  const ownText = "10.0000 for 2026-06-16 to 2026-07-01: 10 to 12 seats";
+  const beforeText = "10.0000 for 2026-05-16 to 2026-06-01: 10 to 12 seats";
+
+  it("are raised again line by line, oldest first and before the next period's, and name those that they replace", () => {
+    const order = { ...ahead, ...ended, units: 12, billed: 12 };
+    const all = [
+      removed([planLineOf(stateOf(order), 10)], { id: "renewal" }),
+      removed([own], { type: "change", id: "change" }),
+      removedAhead(order, 12),
+    ];
+    expect(restored(order, { removed: all })).toEqual({
+      is: "active, 12 units, until 2026-07-01, ends null",
+      dueDate: "2026-07-01",
+      periods: ["6: 12 billed"],
+      invoices: [
+        ["renewal of 5", planText],
+        ["change of 5", ownText],
+        ["renewal of 6", `120.0000 for ${july}: 12 × 10.0000`],
+      ],
+    });
+    const { invoices } = decideRestoration(factsOf(order, { removed: all }));
+    expect(invoices.map(({ replaces }) => replaces)).toEqual(["renewal", "change", null]);
+  });
+
+  it("keep the charges of the period before that still count as billed by them", () => {
+    const lines = [planLineOf(state, 10), before, own];
+    expect(restored(ended, { removed: [removed(lines, { billsDeferred: true })] })).toMatchObject({
+      invoices: [["renewal of 5", planText, beforeText, ownText]],
+    });
+  });
+
+  it("lose those that wait or were billed since, because the end removed them while they were ahead", () => {
+    const lines = [planLineOf(state, 10), before, own];
+    expect(restored(ended, { removed: [removed(lines)] })).toMatchObject({
+      invoices: [["renewal of 5", planText, ownText]],
+    });
+  });
+
+  it("bill the units of then, also where there are fewer by now", () => {
+    const order = { ...setToEnd, units: 3, billed: 10 };
+    expect(restored(order, { removed: [removed([planLineOf(state, 10)])] })).toMatchObject({
+      invoices: [["renewal of 5", planText]],
+    });
+  });
+});
+
+describe("a refusal", () => {
+  const passed = (day: string) => `The renewal date ${day} has passed: create a new subscription instead.`;
+  const running = {
+    kind: "end_subscription",
+    id: "operation",
+    description: "the subscription is being ended, 1 of 2 invoices removed in the ledger so far",
+  } as const;
+  const inSetupMode = { organisation: { setupMode: true } };
+
+  it("of one that runs on, or is pending, and of one in its last cycle: they are not set to end", () => {
+    const message = "The subscription is neither ended nor set to end at the end of its period.";
+    const last = { subscription: { endDate: civilDate("2026-07-01"), endAfterCycles: 6 } };
+    const pending = { startDate: "2026-06-15", index: 0, subscription: { status: "pending" } } as const;
+    for (const order of [{}, last, pending]) expect(refusalOf(factsOf(order))).toBe(message);
+  });
+
+  it("from the renewal date on, and of one that is complete", () => {
+    expect(refusalOf(factsOf({ ...ended, today: "2026-06-30" }))).toBe("accepted");
+    for (const today of ["2026-07-01", "2026-07-02", "2027-01-01"]) {
+      expect(refusalOf(factsOf({ ...ended, today }))).toBe(passed("2026-07-01"));
+    }
+    const complete = { subscription: { ...setToEnd.subscription, status: "complete" } } as const;
+    expect(refusalOf(factsOf({ ...complete, today: "2026-07-01" }))).toBe(passed("2026-07-01"));
+  });
+
+  it("while the customer is not active", () => {
+    expect(refusalOf(factsOf(ended, { customerStatus: "inactive" }))).toBe("The customer is not active.");
+  });
+
+  it.each([
+    ["active", "accepted"],
+    ["legacy", "accepted"],
+    ["draft", "The plan is draft: it must be active or legacy."],
+    ["inactive", "The plan is inactive: it must be active or legacy."],
+  ] as const)("by a plan that is %s: %s", (status, message) => {
+    expect(refusalOf(factsOf({ ...ended, plan: { ...seats, status } }))).toBe(message);
+  });
+
+  it("in Setup Mode where a document would have to be raised, and only there", () => {
+    const order = { ...ahead, ...setToEnd, ...inSetupMode };
+    const message = "The organisation is in Setup Mode: the invoice INV-0006 would have to be raised again.";
+    expect(refusalOf(factsOf(order, { removed: [removedAhead(order, 10)] }))).toBe(message);
+    expect(restored({ ...ended, ...inSetupMode, today: "2026-06-20" })).toEqual({ ...asItWas, dueDate: "2026-07-01" });
+  });
+
+  it("while another operation runs, and says which", () => {
+    expect(refusalOf(factsOf({ ...ended, running }))).toBe(
+      "Another operation on this subscription is still running: the subscription is being ended, 1 of 2 invoices removed in the ledger so far.",
+    );
+  });
+
+  it("is the first that holds: what runs, what is not set to end, the date, the customer, the plan, Setup Mode", () => {
+    const all: StateOrder = { ...ahead, ...inSetupMode, plan: { ...seats, status: "inactive" }, today: "2026-07-01" };
+    const many = { customerStatus: "inactive", removed: [removedAhead(ahead, 10)] } as const;
+    const plan = { ...seats, status: "legacy" } as const;
+    const messages = [
+      factsOf({ ...all, running }, many),
+      factsOf(all, many),
+      factsOf({ ...all, ...ended }, many),
+      factsOf({ ...all, ...ended, today: "2026-06-30" }, many),
+      factsOf({ ...all, ...ended, today: "2026-06-30" }, { ...many, customerStatus: "active" }),
+      factsOf({ ...all, ...ended, today: "2026-06-30", plan }, { ...many, customerStatus: "active" }),
+      factsOf({ ...all, ...ended, today: "2026-06-30", plan, organisation: {} }, { ...many, customerStatus: "active" }),
+    ].map((facts) => refusalOf(facts).slice(0, 24));
+    expect(messages).toEqual([
+      "Another operation on thi",
+      "The subscription is neit",
+      "The renewal date 2026-07",
+      "The customer is not acti",
+      "The plan is inactive: it",
+      "The organisation is in S",
+      "accepted",
+    ]);
+  });
+});
