@@ -17,7 +17,7 @@ import { type Client, raiseInvoices } from "./raise-documents.ts";
 /**
  * Runs `change` on the locked subscription's state in one transaction; its refusal rolls back what it wrote, and nothing else: what
  * was due has been performed before, for itself. Null where the organisation has no such subscription. `now` is the organisation's.
- * `hasDue`: whether something was performed that the ledger must hear of.
+ * `hasDue`: whether something was performed that the ledger must hear of. While an end is on its way nothing is due.
  */
 export async function changeSubscription<T>(
   pool: pg.Pool,
@@ -33,8 +33,9 @@ export async function changeSubscription<T>(
       await lockSubscriptions(client, organisationId, [subscriptionId]);
       const [loaded] = await loadStates(client, organisation, [subscriptionId], now);
       if (loaded === undefined) return { kind: "unknown" } as const;
-      const due = decideDue(loaded.state);
-      if (due === null) return { kind: "changed", result: await change(client, loaded.state) } as const;
+      const { state } = loaded;
+      const due = state.running?.kind === "end_subscription" ? null : decideDue(state);
+      if (due === null) return { kind: "changed", result: await change(client, state) } as const;
       await writeDue(client, organisationId, [due], now);
       return { kind: "due", raised: due.invoices.length > 0 } as const;
     });
@@ -92,6 +93,7 @@ export async function updateSubscriptions(
   organisationId: string,
   changes: readonly SubscriptionToWrite[],
 ): Promise<void> {
+  const dueAt = dayStarts();
   const records = changes.map(({ subscription, currentPeriod, dueDate }) => ({
     id: subscription.id,
     status: subscription.status,
@@ -100,13 +102,25 @@ export async function updateSubscriptions(
     end_date: subscription.endDate,
     units: subscription.units,
     cancel_at_period_end: subscription.cancelAtPeriodEnd,
-    due_at: dueDate === null ? null : startOfDay(subscription.timezone, dueDate),
+    due_at: dueAt(subscription.timezone, dueDate),
   }));
   await client.query({
     name: "update_subscriptions",
     text: subscriptionsText,
     values: [organisationId, JSON.stringify(records)],
   });
+}
+
+/** `startOfDay` for a chunk of subscriptions, which share zones and days: each is worked out once. Null for no day. */
+export function dayStarts(): (timezone: string, date: CivilDate | null) => Date | null {
+  const known = new Map<string, Date>();
+  return (timezone, date) => {
+    if (date === null) return null;
+    const key = `${timezone} ${date}`;
+    const start = known.get(key) ?? startOfDay(timezone, date);
+    known.set(key, start);
+    return start;
+  };
 }
 
 const periodsText = `

@@ -6,13 +6,22 @@ import type {
   RaisedInvoice,
   RunningOperation,
 } from "../domain/billing-state.ts";
-import { civilDate, todayIn } from "../domain/civil-date.ts";
+import { type CivilDate, civilDate, todayIn } from "../domain/civil-date.ts";
 import { parseDecimal } from "../domain/decimal.ts";
 import type { DocumentStatus, InvoiceType } from "../domain/invoice.ts";
 import type { OrganisationSettings } from "../domain/organisation.ts";
+import type { Plan } from "../domain/plan.ts";
+import type { PlanRow } from "./catalogue.ts";
 import { statementName } from "./page.ts";
 import type { Client } from "./raise-documents.ts";
-import { type SubscriptionRow, subscriptionListing } from "./subscriptions.ts";
+import {
+  planJson,
+  readPlanJson,
+  readSubscription,
+  type SubscriptionRow,
+  subscriptionColumns,
+  subscriptionListing,
+} from "./subscriptions.ts";
 
 interface PeriodRow {
   index: number;
@@ -48,7 +57,9 @@ interface DeferredRow {
   days_in_period: number;
 }
 
-interface StateRow extends SubscriptionRow {
+/** `plan` is null where an earlier row has the same one. */
+interface StateRow extends Omit<SubscriptionRow, "plan"> {
+  plan: PlanRow | null;
   current_period: number;
   periods: PeriodRow[] | null;
   raised: RaisedRow[] | null;
@@ -65,8 +76,9 @@ interface RunningRow {
   removed: number;
 }
 
-// Amounts as text: a number of JSON would become a float. Removed invoices bill nothing.
-const stateText = `SELECT ${subscriptionListing.columns}, t.current_period,
+// Amounts as text: a number of JSON would become a float. Removed invoices bill nothing. A chunk of subscriptions has few plans.
+const stateText = `SELECT ${subscriptionColumns}, t.current_period,
+    CASE WHEN row_number() OVER (PARTITION BY t.plan_id ORDER BY t.seq) = 1 THEN ${planJson} END AS plan,
     (SELECT json_agg(p) FROM (SELECT p.index, p.start_date, p.end_date, p.billed_units, p.setup_mode, p.proration_closed, p.billed_separately
       FROM periods p WHERE p.organisation_id = $1 AND p.subscription_id = t.id AND p.index BETWEEN t.current_period AND t.current_period + 1
       ORDER BY p.index) p) AS periods,
@@ -115,8 +127,16 @@ export async function loadStates(
     text: stateText,
     values: [organisation.id, ids],
   });
+  const plans = new Map<string, Plan>();
+  const todays = new Map<string, CivilDate>();
   return rows.map((row) => {
-    const { subscription, plan } = subscriptionListing.read(row);
+    const subscription = readSubscription(row);
+    const { timezone, planId } = subscription;
+    const plan = plans.get(planId) ?? (row.plan === null ? undefined : readPlanJson(row.plan));
+    const today = todays.get(timezone) ?? todayIn(timezone, now);
+    if (plan === undefined) throw new Error(`subscription ${row.id} has no plan`);
+    plans.set(planId, plan);
+    todays.set(timezone, today);
     const periods = (row.periods ?? []).map(readPeriod);
     const period = periods.find(({ index }) => index === row.current_period);
     if (period === undefined) throw new Error(`subscription ${row.id} has no current period`);
@@ -131,7 +151,7 @@ export async function loadStates(
         invoices: (row.raised ?? []).map(readRaised),
         deferred: (row.deferred ?? []).map(readDeferred),
         running: row.running === null ? null : readRunning(row.running),
-        today: todayIn(subscription.timezone, now),
+        today,
       },
     };
   });

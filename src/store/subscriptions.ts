@@ -66,24 +66,31 @@ export function readSubscription(row: Omit<SubscriptionRow, "plan">): Subscripti
   };
 }
 
-// Prices as text: a number of JSON would become a float. `own` is the subscription, as `t` is the plan in here.
-const planJson = `(SELECT row_to_json(p) FROM (SELECT ${planListing.columns.replace("t.price,", "t.price::text AS price,")}
+/**
+ * The plan of a subscription as JSON, within `subscriptionListing.from`. Prices as text: a number of JSON would become a float.
+ * `own` is the subscription, as `t` is the plan in here.
+ */
+export const planJson = `(SELECT row_to_json(p) FROM (SELECT ${planListing.columns.replace("t.price,", "t.price::text AS price,")}
   FROM plans t WHERE t.organisation_id = own.organisation_id AND t.id = own.plan_id) p)`;
+
+/** The columns of a subscription itself, within `subscriptionListing.from`. */
+export const subscriptionColumns = `t.id, t.customer_id, c.code AS customer_code, t.plan_id, t.status, t.currency, t.interval_unit,
+    t.interval_count, t.timezone, t.start_date, t.billing_day, t.renewal_date, t.end_date, t.units, t.minimum_units, t.discount_percent,
+    t.price_override, t.cancel_at_period_end, t.end_after_cycles, t.label, t.invoice_reference, t.created_at`;
 
 /** Subscriptions, each with the code of its customer and its plan. */
 export const subscriptionListing: Listing<SubscriptionRow, PlannedSubscription> = {
   table: "subscriptions",
-  columns: `t.id, t.customer_id, c.code AS customer_code, t.plan_id, t.status, t.currency, t.interval_unit, t.interval_count,
-    t.timezone, t.start_date, t.billing_day, t.renewal_date, t.end_date, t.units, t.minimum_units, t.discount_percent,
-    t.price_override, t.cancel_at_period_end, t.end_after_cycles, t.label, t.invoice_reference, t.created_at,
-    ${planJson} AS plan`,
+  columns: `${subscriptionColumns}, ${planJson} AS plan`,
   from: `subscriptions t JOIN customers c ON c.organisation_id = t.organisation_id AND c.id = t.customer_id
     CROSS JOIN LATERAL (SELECT t.organisation_id, t.plan_id) own`,
-  read: (row) => ({
-    subscription: readSubscription(row),
-    plan: readPlan({ ...row.plan, created_at: new Date(row.plan.created_at) }),
-  }),
+  read: (row) => ({ subscription: readSubscription(row), plan: readPlanJson(row.plan) }),
 };
+
+/** The plan of a row's JSON, which carries instants as text. */
+export function readPlanJson(row: PlanRow): Plan {
+  return readPlan({ ...row, created_at: new Date(row.created_at) });
+}
 
 /** The filters of the list; null is not asked for. Spec: Lists, GET /v1/subscriptions. */
 export interface SubscriptionFilters {

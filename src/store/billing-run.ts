@@ -1,0 +1,247 @@
+/**
+ * What the billing run does in the database: which organisations have something due, and a chunk of one organisation's subscriptions
+ * performed in one transaction. One that cannot be performed is set aside with its reason, so that it holds up no other.
+ */
+import type pg from "pg";
+import { type DueDecision, type DueFacts, decideDue, nextDueDate } from "../domain/due.ts";
+import type { OrganisationSettings } from "../domain/organisation.ts";
+import { dayStarts, writeDue } from "./billing-changes.ts";
+import { type LoadedState, loadStates } from "./billing-state.ts";
+import { type OrganisationRow, organisationColumns, readOrganisation } from "./organisations.ts";
+import { statementName } from "./page.ts";
+import { inTransaction } from "./pool.ts";
+import type { Client } from "./raise-documents.ts";
+
+/**
+ * How many subscriptions a transaction performs: enough that its round trips and its commit cost each of them next to nothing, and
+ * few enough that a creation waits some tens of milliseconds at most for the organisation's document numbers, which it holds.
+ */
+export const chunkSize = 200;
+
+/** The first pause of one that was set aside; each further one doubles it. */
+const firstPauseMs = 60_000;
+
+/** The longest pause: a mended cause is noticed within the hour, also where nobody asks for it. */
+const longestPauseMs = 60 * 60_000;
+
+/** The longest reason that is kept: an error's message, not its whole context. */
+const reasonLimit = 500;
+
+/** How a chunk is performed. */
+export interface ChunkOrder {
+  /** The instant of the organisation's clock to perform at; its clock's own if null or left out. */
+  readonly now?: Date | null;
+  /** How many at most; `chunkSize` if left out. */
+  readonly size?: number;
+  /** What decides what is due. */
+  readonly decide?: (facts: DueFacts) => DueDecision | null;
+  /** Called when everything is loaded and decided, and nothing is written. */
+  readonly onLoaded?: () => void;
+}
+
+/** One that was set aside. */
+export interface Parked {
+  readonly subscriptionId: string;
+  readonly reason: string;
+}
+
+/**
+ * What a chunk came to: how many it took (0: nothing is left that could be performed now), for how many something was performed, how
+ * many invoices that raised, and what it set aside.
+ */
+export interface ChunkOutcome {
+  readonly taken: number;
+  readonly performed: number;
+  readonly raised: number;
+  readonly parked: readonly Parked[];
+}
+
+const nothing: ChunkOutcome = { taken: 0, performed: 0, raised: 0, parked: [] };
+
+// One whose end is on its way is left to that end.
+const performable = `(s.parked_until IS NULL OR s.parked_until <= now()) AND NOT EXISTS (
+    SELECT 1 FROM operations e WHERE e.organisation_id = s.organisation_id AND e.subscription_id = s.id
+      AND e.kind = 'end_subscription' AND e.state IN ('ready', 'sending', 'uncertain'))`;
+
+/**
+ * Up to `limit` organisations that have something due by their own clocks, by rising id from the one after `after` on. Looks over all
+ * organisations: it carries ids only.
+ */
+export async function findDueOrganisations(
+  pool: pg.Pool,
+  after: string | null,
+  limit: number,
+): Promise<readonly string[]> {
+  const { rows } = await pool.query<{ id: string }>({
+    name: "find_due_organisations",
+    text: `SELECT o.id FROM organisations o
+      WHERE ($1::uuid IS NULL OR o.id > $1) AND EXISTS (SELECT 1 FROM subscriptions s
+        WHERE s.organisation_id = o.id AND s.due_at <= coalesce(o.test_clock, now()) AND ${performable})
+      ORDER BY o.id LIMIT $2`,
+    values: [after, limit],
+  });
+  return rows.map(({ id }) => id);
+}
+
+/** What an organisation has to be performed now, and what is set aside. */
+export interface BillingCounts {
+  readonly due: number;
+  readonly parked: number;
+}
+
+/** How many subscriptions of the organisation are due by its clock and can be performed, and how many are set aside. */
+export async function countDue(pool: pg.Pool, organisationId: string): Promise<BillingCounts> {
+  const { rows } = await pool.query<BillingCounts>({
+    name: "count_due",
+    text: `SELECT (SELECT count(*)::int FROM subscriptions s WHERE s.organisation_id = o.id
+          AND s.due_at <= coalesce(o.test_clock, now()) AND ${performable}) AS due,
+        (SELECT count(*)::int FROM subscriptions s WHERE s.organisation_id = o.id AND s.parked_until IS NOT NULL) AS parked
+      FROM organisations o WHERE o.id = $1`,
+    values: [organisationId],
+  });
+  return rows[0] ?? { due: 0, parked: 0 };
+}
+
+/**
+ * Performs a chunk of what is due, earliest first, all in one transaction: what another one has locked is left to that. Where the
+ * chunk fails it is done again one by one, and what fails alone is set aside. Afterwards nothing that was taken is due as it was.
+ */
+export async function billChunk(pool: pg.Pool, organisationId: string, order: ChunkOrder = {}): Promise<ChunkOutcome> {
+  let taken: readonly string[] = [];
+  try {
+    return await inTransaction(pool, async (client) => {
+      const held = await hold(client, organisationId, order);
+      taken = await takeDue(client, held, null, order.size ?? chunkSize);
+      return perform(client, held, taken, order);
+    });
+  } catch (error) {
+    if (taken.length === 0) throw error;
+    const outcomes: ChunkOutcome[] = [];
+    for (const id of taken) outcomes.push(await billAlone(pool, organisationId, id, order));
+    return join(outcomes);
+  }
+}
+
+/** One subscription in a transaction of its own. What goes wrong with it there is its own fault: as long as the database answers. */
+async function billAlone(
+  pool: pg.Pool,
+  organisationId: string,
+  subscriptionId: string,
+  order: ChunkOrder,
+): Promise<ChunkOutcome> {
+  return inTransaction(pool, async (client) => {
+    const held = await hold(client, organisationId, order);
+    const taken = await takeDue(client, held, [subscriptionId], 1);
+    await client.query("SAVEPOINT alone");
+    try {
+      const outcome = await perform(client, held, taken, order);
+      // What the database judges at the end of a transaction is judged now, while it can still be told whose it is.
+      await client.query("SET CONSTRAINTS ALL IMMEDIATE");
+      return outcome;
+    } catch (error) {
+      await client.query("ROLLBACK TO SAVEPOINT alone");
+      const reason = (error instanceof Error ? error.message : String(error)).slice(0, reasonLimit);
+      await park(client, organisationId, subscriptionId, reason);
+      return { ...nothing, taken: taken.length, parked: [{ subscriptionId, reason }] };
+    }
+  });
+}
+
+/** The organisation as it is judged until the transaction ends, and the instant of its clock. */
+interface Held {
+  readonly organisation: OrganisationSettings;
+  readonly now: Date;
+}
+
+async function hold(client: Client, organisationId: string, { now = null }: ChunkOrder): Promise<Held> {
+  const { rows } = await client.query<OrganisationRow & { now: Date }>({
+    name: "hold_organisation_and_clock",
+    text: `SELECT ${organisationColumns}, coalesce($2, o.test_clock, now()) AS now FROM organisations o WHERE o.id = $1 FOR SHARE`,
+    values: [organisationId, now],
+  });
+  const row = rows[0];
+  if (row === undefined) throw new Error(`organisation ${organisationId} is gone`);
+  return { organisation: readOrganisation(row), now: row.now };
+}
+
+const takeText = `SELECT s.id FROM subscriptions s
+  WHERE s.organisation_id = $1 AND s.due_at <= $2 AND ($4::uuid[] IS NULL OR s.id = ANY ($4)) AND ${performable}
+  ORDER BY s.due_at, s.id LIMIT $3 FOR NO KEY UPDATE OF s SKIP LOCKED`;
+
+async function takeDue(
+  client: Client,
+  { organisation, now }: Held,
+  among: readonly string[] | null,
+  limit: number,
+): Promise<readonly string[]> {
+  const values = [organisation.id, now, limit, among];
+  const { rows } = await client.query<{ id: string }>({ name: statementName(takeText), text: takeText, values });
+  return rows.map(({ id }) => id);
+}
+
+async function perform(
+  client: Client,
+  { organisation, now }: Held,
+  ids: readonly string[],
+  { decide = decideDue, onLoaded }: ChunkOrder,
+): Promise<ChunkOutcome> {
+  if (ids.length === 0) return nothing;
+  const loaded = await loadStates(client, organisation, ids, now);
+  const dues: DueDecision[] = [];
+  const others: LoadedState[] = [];
+  for (const one of loaded) {
+    // An end that has begun since it was taken.
+    if (one.state.running?.kind === "end_subscription") continue;
+    const due = decide(one.state);
+    if (due === null) others.push(one);
+    else dues.push(due);
+  }
+  onLoaded?.();
+  await writeDue(client, organisation.id, dues, now);
+  await moveOn(client, organisation.id, others, now);
+  const raised = dues.reduce((sum, { invoices }) => sum + invoices.length, 0);
+  return { taken: ids.length, performed: dues.length, raised, parked: [] };
+}
+
+/**
+ * Clocks that are set back over midnight show the day before once more: what was due by the day is so again within this time.
+ */
+const setBackMs = 3_600_000;
+
+const moveOnText = `UPDATE subscriptions s SET due_at = r.due_at, parked_until = NULL, parked_reason = NULL, parked_attempts = 0
+  FROM jsonb_to_recordset($2) AS r(id uuid, due_at timestamptz) WHERE s.organisation_id = $1 AND s.id = r.id`;
+
+/** Those for which nothing was due are due when something is. */
+async function moveOn(
+  client: Client,
+  organisationId: string,
+  loaded: readonly LoadedState[],
+  now: Date,
+): Promise<void> {
+  if (loaded.length === 0) return;
+  const startOf = dayStarts();
+  const records = loaded.map(({ state }) => {
+    const dueAt = startOf(state.subscription.timezone, nextDueDate(state));
+    const isPast = dueAt !== null && dueAt <= now;
+    return { id: state.subscription.id, due_at: isPast ? new Date(now.getTime() + setBackMs) : dueAt };
+  });
+  await client.query({ name: "move_on", text: moveOnText, values: [organisationId, JSON.stringify(records)] });
+}
+
+const parkText = `UPDATE subscriptions s SET parked_reason = $3, parked_attempts = s.parked_attempts + 1,
+    parked_until = now() + least(${longestPauseMs}, ${firstPauseMs} * 2 ^ least(s.parked_attempts, 20)) * interval '1 millisecond'
+  WHERE s.organisation_id = $1 AND s.id = $2`;
+
+async function park(client: Client, organisationId: string, subscriptionId: string, reason: string): Promise<void> {
+  await client.query({ name: "park_subscription", text: parkText, values: [organisationId, subscriptionId, reason] });
+}
+
+function join(outcomes: readonly ChunkOutcome[]): ChunkOutcome {
+  const sum = (of: (outcome: ChunkOutcome) => number) => outcomes.reduce((total, outcome) => total + of(outcome), 0);
+  return {
+    taken: sum(({ taken }) => taken),
+    performed: sum(({ performed }) => performed),
+    raised: sum(({ raised }) => raised),
+    parked: outcomes.flatMap(({ parked }) => parked),
+  };
+}
