@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { createCreditAllocation } from "./activities/allocate-credit.ts";
 import { createAmendment } from "./activities/amend-invoice.ts";
+import { createEnding } from "./activities/end-subscription.ts";
 import { createSettlement } from "./activities/settlement.ts";
 import { type AdminPort, startAdminPort } from "./admin-port.ts";
 import type { Config } from "./config.ts";
@@ -40,6 +41,7 @@ import type { LedgerConnection } from "./store/ledger-connections.ts";
 import { findNeglected } from "./store/operations.ts";
 import { createOutcomes } from "./store/outcomes.ts";
 import { createPool } from "./store/pool.ts";
+import { createEndings } from "./store/removals.ts";
 import { createStore } from "./store/scope.ts";
 import { createSealing } from "./store/sealing.ts";
 import { createSettling } from "./store/settling.ts";
@@ -72,10 +74,11 @@ export async function startApi(config: Config, log: Log): Promise<Running> {
   const work = createLedgerWork(temporal.client, config.taskQueue, (organisationId, err) =>
     log.warn({ organisationId, err }, "the ledger workflow could not be woken; the dispatcher will"),
   );
-  const { startAmendment } = createStartWork(temporal.client, config.taskQueue, (workflowId, err) =>
+  const { startAmendment, startEnding } = createStartWork(temporal.client, config.taskQueue, (workflowId, err) =>
     log.warn({ workflowId, err }, "a workflow could not be started; the dispatcher will"),
   );
-  const bindings = services({ store: createStore(pool), settlement: { wake: work.wake, startAmendment, outcomes } });
+  const settlement = { wake: work.wake, startAmendment, startEnding, outcomes };
+  const bindings = services({ store: createStore(pool), settlement });
   const keys = createIdempotencyStore(pool, {
     onTrouble: (err) => {
       metrics.idempotencyTrouble.inc();
@@ -218,6 +221,7 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
     ...createSettlement({ ...parts, openScope: createSettling(pool, sealing) }),
     ...createAmendment({ ...parts, openScope: createAmendments(pool, sealing) }),
     ...createCreditAllocation({ ...parts, openScope: createAllocating(pool, sealing) }),
+    ...createEnding({ ...parts, openScope: createEndings(pool, sealing) }),
   };
   const worker = await runWorker(temporal, { taskQueue: config.taskQueue, activities, log });
   const dispatcher = startDispatcher(

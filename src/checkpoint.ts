@@ -38,11 +38,25 @@ export const unitsCheckpoints = [
   ...amendmentCheckpoints,
 ] as const;
 
+/** Those of an end; the worker's, and that of the ledger workflow, where it has invoices to remove. */
+export const endCheckpoints = [
+  ...requestCheckpoints,
+  "end_loaded",
+  "end_saved",
+  "ledger_woken",
+  "end_settled",
+  "removal_taken",
+  "removal_answered",
+  "removal_saved",
+  "end_finished",
+] as const;
+
 /** One of them. */
 export type Checkpoint =
   | (typeof creationCheckpoints)[number]
   | (typeof unitsCheckpoints)[number]
-  | (typeof allocationCheckpoints)[number];
+  | (typeof allocationCheckpoints)[number]
+  | (typeof endCheckpoints)[number];
 
 const crashAt = process.env.BILLING_CRASH_AT;
 

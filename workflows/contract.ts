@@ -47,6 +47,14 @@ export interface CreditAllocationInput {
   readonly subscriptionId: string;
 }
 
+/** The input of `endSubscription`: one end, whose invoices are removed first. */
+export interface EndSubscriptionInput {
+  readonly organisationId: string;
+  readonly subscriptionId: string;
+  readonly customerId: string;
+  readonly endingId: string;
+}
+
 /** What one round of a piece of work that has a workflow of its own came to. */
 export interface WorkRound {
   /** `settled`: nothing is left to do. `waiting`: to be tried again. */
@@ -73,6 +81,14 @@ export const creditAllocationType = "creditAllocation";
 /** The id of the workflow that applies a subscription's held credit: there is one, or none while nothing is to be applied. */
 export function creditWorkflowId(subscriptionId: string): string {
   return `credit/${subscriptionId}`;
+}
+
+/** The type of the workflow that ends a subscription. */
+export const endSubscriptionType = "endSubscription";
+
+/** The id of an end's workflow: one for each ending. */
+export function endingWorkflowId(endingId: string): string {
+  return `end/${endingId}`;
 }
 
 /** The queue of workflows and database activities, unless a process is told another one. */

@@ -1,5 +1,5 @@
 /** Waiting, within an answer's budget, for the ledger to decide on what a request has committed. */
-import type { InvoiceAmendmentInput } from "../../workflows/contract.ts";
+import type { EndSubscriptionInput, InvoiceAmendmentInput } from "../../workflows/contract.ts";
 import { checkpoint } from "../checkpoint.ts";
 import type { OperationOutcome, Outcomes, Watch } from "../store/outcomes.ts";
 
@@ -9,10 +9,14 @@ export type WakeLedger = (organisationId: string) => Promise<boolean>;
 /** Starts the workflow of an amendment; false where Temporal could not be reached. */
 export type StartAmendment = (input: InvoiceAmendmentInput) => Promise<boolean>;
 
+/** Starts the workflow of an end; false where Temporal could not be reached. */
+export type StartEnding = (input: EndSubscriptionInput) => Promise<boolean>;
+
 /** What a method needs to have its documents settled. */
 export interface Settlement {
   readonly wake: WakeLedger;
   readonly startAmendment: StartAmendment;
+  readonly startEnding: StartEnding;
   readonly outcomes: Outcomes;
 }
 

@@ -18,7 +18,8 @@ export type DerivedKind =
   | "charge"
   | "operator"
   | "operator_token"
-  | "unit_change";
+  | "unit_change"
+  | "ending";
 
 /**
  * The id of what a request with an Idempotency-Key creates: the same for the same key of the same API key, and no other.

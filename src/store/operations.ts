@@ -181,7 +181,7 @@ export async function putOff(pool: pg.Pool, organisationId: string, pauseMs: num
   });
 }
 
-/** The kinds that an organisation's ledger workflow works off. Amendments and allocations have workflows of their own. */
+/** The kinds that an organisation's ledger workflow works off. Amendments, allocations and ends have workflows of their own. */
 const settlementKinds = ["create_invoice", "create_contact", "import_contact", "create_credit_note"];
 
 /**
@@ -231,12 +231,20 @@ export type NeglectedWork =
       readonly invoiceId: string;
       readonly operationId: string;
     }
-  | { readonly kind: "allocation"; readonly organisationId: string; readonly subscriptionId: string };
+  | { readonly kind: "allocation"; readonly organisationId: string; readonly subscriptionId: string }
+  | {
+      readonly kind: "ending";
+      readonly organisationId: string;
+      readonly subscriptionId: string;
+      readonly customerId: string;
+      readonly endingId: string;
+    };
 
 interface NeglectedRow {
   organisation_id: string;
   kind: string;
   subscription_id: string;
+  customer_id: string;
   invoice_id: string;
   operation_id: string;
 }
@@ -249,8 +257,11 @@ export async function findNeglected(pool: pg.Pool, graceMs: number): Promise<rea
   const { rows } = await pool.query<NeglectedRow>({
     name: "find_neglected",
     text: `SELECT DISTINCT organisation_id, CASE WHEN kind = ANY ($2) THEN 'settlement' ELSE kind END AS kind,
-        CASE WHEN kind IN ('amend_invoice', 'allocate_credit') THEN subscription_id END AS subscription_id,
-        CASE WHEN kind = 'amend_invoice' THEN invoice_id END AS invoice_id, CASE WHEN kind = 'amend_invoice' THEN id END AS operation_id
+        CASE WHEN kind IN ('amend_invoice', 'allocate_credit', 'end_subscription') THEN subscription_id END AS subscription_id,
+        CASE WHEN kind = 'amend_invoice' THEN invoice_id END AS invoice_id,
+        CASE WHEN kind IN ('amend_invoice', 'end_subscription') THEN id END AS operation_id,
+        CASE WHEN kind = 'end_subscription' THEN (SELECT s.customer_id FROM subscriptions s
+          WHERE s.organisation_id = operations.organisation_id AND s.id = subscription_id) END AS customer_id
       FROM operations
       WHERE state IN ('ready', 'sending', 'uncertain')
         AND CASE WHEN state = 'ready' THEN not_before ELSE lease_until END < now() - $1 * interval '1 millisecond'`,
@@ -268,6 +279,14 @@ function readNeglected(row: NeglectedRow): NeglectedWork {
       return { kind: "amendment", organisationId, subscriptionId, invoiceId, operationId: row.operation_id };
     case "allocate_credit":
       return { kind: "allocation", organisationId, subscriptionId };
+    case "end_subscription":
+      return {
+        kind: "ending",
+        organisationId,
+        subscriptionId,
+        customerId: row.customer_id,
+        endingId: row.operation_id,
+      };
     default:
       throw new Error(`nobody works off operations of kind ${row.kind}`);
   }

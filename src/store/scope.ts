@@ -6,6 +6,7 @@ import type pg from "pg";
 import type { BillingState } from "../domain/billing-state.ts";
 import type { CreditNote } from "../domain/credit-note.ts";
 import type { Customer } from "../domain/customer.ts";
+import type { EndDecision, EndFacts } from "../domain/ending.ts";
 import type { Invoice } from "../domain/invoice.ts";
 import type { OrganisationSettings } from "../domain/organisation.ts";
 import type { Charge, Plan } from "../domain/plan.ts";
@@ -31,6 +32,7 @@ import {
   findCustomerCreation,
   saveCustomer,
 } from "./customers.ts";
+import { type EndingOutcome, type EndingToMake, makeEnding, tellEnding } from "./endings.ts";
 import { isId } from "./ids.ts";
 import { type DocumentFilters, documentFilters, invoiceListing } from "./invoices.ts";
 import { abandonContact } from "./operations.ts";
@@ -74,6 +76,10 @@ export interface Scope {
     /** Performs what is due, then makes the change that `decide` decides, all in the lock of the subscription. */
     changeUnits(change: UnitsChangeToMake, decide: (state: BillingState) => UnitsDecision): Promise<UnitsChangeOutcome>;
     getUnitsChange(id: string): Promise<MadeUnitsChange>;
+    /** Performs what is due, then ends the subscription as `decide` decides, or begins to: where invoices have to be removed first. */
+    end(ending: EndingToMake, decide: (facts: EndFacts) => EndDecision): Promise<EndingOutcome>;
+    /** Notes that a caller is told that the ledger refused this end. */
+    tellEnding(endingId: string): Promise<void>;
   };
   readonly invoices: Collection<Invoice, DocumentFilters> & {
     /** The first invoice that a creation raised, and the operation that told the ledger of it; null in Setup Mode. */
@@ -110,6 +116,8 @@ function openScope(pool: pg.Pool, organisationId: string): Scope {
       saveCreation: (creation) => saveCreation(pool, organisationId, creation),
       changeUnits: (change, decide) => makeUnitsChange(pool, organisationId, change, decide),
       getUnitsChange: (id) => getUnitsChange(pool, organisationId, id),
+      end: (ending, decide) => makeEnding(pool, organisationId, ending, decide),
+      tellEnding: (endingId) => tellEnding(pool, organisationId, endingId),
     },
     invoices: {
       ...collect(pool, organisationId, invoiceListing, documentFilters),

@@ -2,7 +2,7 @@
  * Starts what was missed: finds what waits and nobody is at (Temporal was down, a process died between its commit and its
  * wake-up, a pause is over) and starts or wakes its workflow.
  */
-import { amendmentWorkflowId, creditWorkflowId, ledgerWorkflowId } from "../../workflows/contract.ts";
+import { amendmentWorkflowId, creditWorkflowId, endingWorkflowId, ledgerWorkflowId } from "../../workflows/contract.ts";
 import type { NeglectedWork } from "../store/operations.ts";
 import type { LedgerWork } from "./ledger-work.ts";
 import type { StartWork } from "./start-work.ts";
@@ -79,6 +79,8 @@ function workflowIdOf(work: NeglectedWork): string {
       return amendmentWorkflowId(work.operationId);
     case "allocation":
       return creditWorkflowId(work.subscriptionId);
+    case "ending":
+      return endingWorkflowId(work.endingId);
   }
 }
 
@@ -90,5 +92,7 @@ function startNeglected(work: LedgerWork & StartWork, neglected: NeglectedWork):
       return work.startAmendment(neglected);
     case "allocation":
       return work.startAllocation(neglected);
+    case "ending":
+      return work.startEnding(neglected);
   }
 }

@@ -9,6 +9,9 @@ import {
   type CreditAllocationInput,
   creditAllocationType,
   creditWorkflowId,
+  type EndSubscriptionInput,
+  endingWorkflowId,
+  endSubscriptionType,
   type InvoiceAmendmentInput,
   invoiceAmendmentType,
 } from "../../workflows/contract.ts";
@@ -19,6 +22,7 @@ import { type SearchAttributeName, typedAttributes } from "./search-attributes.t
 export interface StartWork {
   startAmendment(input: InvoiceAmendmentInput): Promise<boolean>;
   startAllocation(input: CreditAllocationInput): Promise<boolean>;
+  startEnding(input: EndSubscriptionInput): Promise<boolean>;
 }
 
 interface Start {
@@ -80,6 +84,20 @@ export function createStartWork(
           OrganisationId: organisationId,
           SubscriptionId: subscriptionId,
           OperationKind: "allocate_credit",
+        },
+      }),
+    startEnding: ({ organisationId, subscriptionId, customerId, endingId }) =>
+      start({
+        type: endSubscriptionType,
+        workflowId: endingWorkflowId(endingId),
+        input: { organisationId, subscriptionId, customerId, endingId } satisfies EndSubscriptionInput,
+        summary: "ends a subscription once its invoices are removed in the ledger",
+        attributes: {
+          OrganisationId: organisationId,
+          SubscriptionId: subscriptionId,
+          CustomerId: customerId,
+          OperationId: endingId,
+          OperationKind: "end_subscription",
         },
       }),
   };

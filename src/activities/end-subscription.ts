@@ -1,0 +1,143 @@
+/**
+ * One round of an end: its removals, one after the other, each asked of the ledger and saved; then the end itself. Forward only: a
+ * refusal stops it, and what is removed stays removed. Spec: End, rule 4.
+ */
+import type { EndSubscriptionInput, WorkRound } from "../../workflows/contract.ts";
+import { checkpoint } from "../checkpoint.ts";
+import type { EndingScope, EndingTask, OpenEndings } from "../store/removals.ts";
+import type { HeldRemoval } from "../store/settle-endings.ts";
+import { askForRemoval, type RemovalToAsk } from "./ask-for-removal.ts";
+import { connectionPause } from "./ledger-call.ts";
+import { type SettlementParts, unconnectedPauseMs } from "./settlement.ts";
+
+/** What a round needs. */
+export interface EndingParts extends Pick<SettlementParts, "openLedger" | "callDeadlineMs"> {
+  readonly openScope: OpenEndings;
+  /** Wakes the organisation's ledger workflow, where an end leaves an invoice to be made. */
+  readonly wake: (organisationId: string) => Promise<boolean>;
+}
+
+/** The activities of the ending workflow. */
+export interface EndingActivities {
+  endRound(input: EndSubscriptionInput): Promise<WorkRound>;
+}
+
+/** How much longer than a call's deadline an ending is held: a removal asks twice at most, and its outcome is to be saved. */
+const leaseFactor = 3;
+
+/** How long a round goes on with further removals: short against what its workflow and a worker's end wait for. */
+const roundMs = 1_000;
+
+/** The first pause after a failed attempt. Each next one lasts as long as was tried already, so that they double. */
+const firstDelayMs = 1_000;
+
+/** The longest pause between two attempts: a ledger that comes back is noticed within five minutes. */
+const longestDelayMs = 5 * 60_000;
+
+/** The first look whether an invoice that is on its way has come to the ledger: most are there within milliseconds. */
+const firstLookMs = 250;
+
+/** The longest pause between two looks: they cost no call to the ledger. */
+const longestLookMs = 30_000;
+
+/** The activities over these parts. A round that is repeated finds what the first one left. */
+export function createEnding(parts: EndingParts): EndingActivities {
+  return { endRound: (input) => endRound(parts, input) };
+}
+
+async function endRound(parts: EndingParts, { organisationId, endingId }: EndSubscriptionInput): Promise<WorkRound> {
+  const scope = parts.openScope(organisationId);
+  const endMs = performance.now() + roundMs;
+  for (;;) {
+    const task = await scope.take(endingId, leaseFactor * parts.callDeadlineMs);
+    const isMoved = task !== null && (await perform(parts, organisationId, scope, task));
+    if (!isMoved || performance.now() >= endMs) return describeRound(scope, endingId);
+  }
+}
+
+/** True where the next thing can be done at once. */
+async function perform(
+  parts: EndingParts,
+  organisationId: string,
+  scope: EndingScope,
+  task: EndingTask,
+): Promise<boolean> {
+  switch (task.kind) {
+    case "remove":
+      checkpoint("removal_taken");
+      return remove(parts, organisationId, scope, task);
+    case "drop":
+      return (await scope.drop(task)) || lookLater(scope, task);
+    case "wait":
+      return lookLater(scope, task);
+    case "finish": {
+      const finished = await scope.finish(task, task.when);
+      checkpoint("end_finished");
+      if (finished?.raised) await parts.wake(organisationId);
+      return false;
+    }
+  }
+}
+
+async function remove(
+  parts: EndingParts,
+  organisationId: string,
+  scope: EndingScope,
+  task: RemovalToAsk,
+): Promise<boolean> {
+  const connected = await scope.connection();
+  if (connected === null || connected.pausedMs > 0) {
+    const reason = connected?.pausedReason ?? "no ledger is connected";
+    await scope.release(task, connected?.pausedMs ?? unconnectedPauseMs, reason);
+    return false;
+  }
+  const ledger = parts.openLedger(organisationId, connected.connection);
+  const answer = await askForRemoval(ledger, task, parts.callDeadlineMs);
+  checkpoint("removal_answered");
+  switch (answer.kind) {
+    case "removed":
+      await scope.removed(task, answer.removed);
+      checkpoint("removal_saved");
+      return true;
+    case "refused":
+      await scope.refuse(task, answer.refused);
+      checkpoint("removal_saved");
+      return false;
+    case "again": {
+      const pause = answer.failure === null ? null : connectionPause([answer.failure]);
+      if (pause !== null) await scope.pause(pause.pauseMs, pause.reason);
+      const delayMs = Math.min(longestDelayMs, Math.max(firstDelayMs, task.triedMs));
+      await scope.release(task, pause?.pauseMs ?? delayMs, answer.reason);
+      return false;
+    }
+  }
+}
+
+/** Something else is done with the invoice, and comes first. */
+async function lookLater(scope: EndingScope, task: HeldRemoval): Promise<false> {
+  const delayMs = Math.min(longestLookMs, Math.max(firstLookMs, task.triedMs));
+  await scope.release(task, delayMs, "the invoice is on its way to the ledger");
+  return false;
+}
+
+/** The round as the database has it now: also where another one was faster. Reasons only: messages may name somebody. */
+async function describeRound(scope: EndingScope, endingId: string): Promise<WorkRound> {
+  const state = await scope.look(endingId);
+  if (state === null) return { state: "settled", outcome: "unknown", detail: "there is no such end", nextInMs: null };
+  const { outcome, reason, nextInMs, current, removals, removed } = state;
+  const why = reason === null ? "" : `: ${reason}`;
+  if (outcome !== null) {
+    const at = current === null ? "" : ` at ${current}`;
+    return {
+      state: "settled",
+      outcome,
+      detail: `${outcome}${at}, ${removed} of ${removals} removed${why}`,
+      nextInMs: null,
+    };
+  }
+  const detail =
+    current === null
+      ? `ending, ${removed} of ${removals} removed${why}`
+      : `removing ${current}, ${removed + 1} of ${removals}${why}`;
+  return { state: "waiting", outcome, detail, nextInMs };
+}

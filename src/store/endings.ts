@@ -1,0 +1,207 @@
+/**
+ * Ends of subscriptions as rows: what was decided is written at once where no invoice has to be removed, else as an ending with its
+ * removals and the operation that carries them out; both are found again by a repeat of the request.
+ */
+import type pg from "pg";
+import { parseDecimal } from "../domain/decimal.ts";
+import {
+  decideEnded,
+  type EndDecision,
+  type EndedSubscription,
+  type EndFacts,
+  type EndWhen,
+  type OpenInvoice,
+} from "../domain/ending.ts";
+import type { DocumentStatus, InvoiceType } from "../domain/invoice.ts";
+import { changeSubscription, updateSubscriptions } from "./billing-changes.ts";
+import { newId } from "./ids.ts";
+import { type Client, raiseInvoices } from "./raise-documents.ts";
+
+/**
+ * An end to be made. `endingId` is also the id of its operation, made before so that it can be watched; `requestId` is derived from
+ * the idempotency key, null without one.
+ */
+export interface EndingToMake {
+  readonly endingId: string;
+  readonly subscriptionId: string;
+  readonly when: EndWhen;
+  readonly requestId: string | null;
+  readonly requestHash: Uint8Array;
+  readonly now: Date;
+  readonly awaitedUntil: Date;
+}
+
+/**
+ * What came of it. `ended`: it is over, or set to end, by this request or an earlier try of it; `hasDocuments`: something waits for the
+ * ledger. `unchanged`: it was set to end so already. `begun`: invoices are to be removed first. `running`: an earlier try is at it.
+ * `refused`: the ledger refused an earlier try, whose caller was not told. `conflict`: the key belongs to another request. `unknown`:
+ * the organisation has no such subscription.
+ */
+export type EndingOutcome =
+  | { readonly kind: "ended" | "unchanged"; readonly hasDocuments: boolean }
+  | { readonly kind: "begun"; readonly endingId: string; readonly customerId: string }
+  | { readonly kind: "refused"; readonly endingId: string; readonly message: string }
+  | { readonly kind: "running" | "conflict" | "unknown" };
+
+/** Ends the subscription as `decide` decides; what it refuses leaves everything as it was. Spec: End; Idempotency. */
+export async function makeEnding(
+  pool: pg.Pool,
+  organisationId: string,
+  asked: EndingToMake,
+  decide: (facts: EndFacts) => EndDecision,
+): Promise<EndingOutcome> {
+  const { subscriptionId, now } = asked;
+  const changed = await changeSubscription<EndingOutcome>(
+    pool,
+    organisationId,
+    subscriptionId,
+    now,
+    async (client, state) => {
+      const earlier = await findRepeated(client, organisationId, asked.requestId);
+      if (earlier !== null) return repeat(earlier, asked);
+      const facts = { state, invoices: await loadOpenInvoices(client, organisationId, subscriptionId) };
+      const decision = decide(facts);
+      if (decision.kind === "unchanged") return { kind: "unchanged", hasDocuments: false };
+      if (decision.removals.length > 0) {
+        await insertEnding(client, organisationId, asked, decision.removals);
+        return { kind: "begun", endingId: asked.endingId, customerId: state.subscription.customerId };
+      }
+      await insertEnding(client, organisationId, asked, null);
+      const ended = decideEnded(state, asked.when);
+      await writeEnded(client, organisationId, state.period.index, ended, now);
+      return { kind: "ended", hasDocuments: ended.invoice !== null };
+    },
+  );
+  if (changed === null) return { kind: "unknown" };
+  const { result, hasDue } = changed;
+  return "hasDocuments" in result ? { ...result, hasDocuments: result.hasDocuments || hasDue } : result;
+}
+
+/** Writes a subscription that is over or set to end, and raises what is still owed. */
+export async function writeEnded(
+  client: Client,
+  organisationId: string,
+  currentPeriod: number,
+  { subscription, dueDate, invoice }: EndedSubscription,
+  now: Date,
+): Promise<void> {
+  await updateSubscriptions(client, organisationId, [{ subscription, currentPeriod, dueDate }]);
+  if (invoice === null) return;
+  const toRaise = { id: newId(), operationId: newId(), subscriptionId: subscription.id, ...invoice };
+  await raiseInvoices(client, organisationId, [toRaise], { createdAt: now, awaitedUntil: null });
+}
+
+/** Notes that a caller is told that the ledger refused: a repeat of the request is a new one from then on. */
+export async function tellEnding(pool: pg.Pool, organisationId: string, endingId: string): Promise<void> {
+  await pool.query({
+    name: "tell_ending",
+    text: "UPDATE endings SET told = true WHERE organisation_id = $1 AND id = $2",
+    values: [organisationId, endingId],
+  });
+}
+
+interface EarlierRow {
+  id: string;
+  request_hash: Buffer;
+  ended: boolean;
+  state: string | null;
+  message: string | null;
+}
+
+/** An idempotency key lives 24 hours, and one whose request failed is free again. Spec: Idempotency. */
+async function findRepeated(
+  client: Client,
+  organisationId: string,
+  requestId: string | null,
+): Promise<EarlierRow | null> {
+  if (requestId === null) return null;
+  const { rows } = await client.query<EarlierRow>({
+    name: "find_ending",
+    text: `SELECT e.id, e.request_hash, e.ended, o.state, o.message
+      FROM endings e LEFT JOIN operations o ON o.organisation_id = $1 AND o.id = e.id
+      WHERE e.organisation_id = $1 AND e.request_id = $2 AND NOT e.told AND e.created_at > now() - interval '24 hours'
+      ORDER BY e.seq DESC LIMIT 1`,
+    values: [organisationId, requestId],
+  });
+  return rows[0] ?? null;
+}
+
+function repeat(earlier: EarlierRow, { requestHash }: EndingToMake): EndingOutcome {
+  if (!earlier.request_hash.equals(requestHash)) return { kind: "conflict" };
+  if (earlier.ended) return { kind: "ended", hasDocuments: false };
+  if (earlier.state !== "refused") return { kind: "running" };
+  return { kind: "refused", endingId: earlier.id, message: earlier.message ?? "" };
+}
+
+interface OpenRow {
+  id: string;
+  number: string;
+  type: InvoiceType;
+  period_index: number;
+  status: DocumentStatus;
+  total: string;
+  amount_due: string;
+  in_ledger: boolean;
+  sent: boolean;
+}
+
+/** The invoices of a subscription that are not removed, newest first. */
+async function loadOpenInvoices(
+  client: Client,
+  organisationId: string,
+  subscriptionId: string,
+): Promise<readonly OpenInvoice[]> {
+  const { rows } = await client.query<OpenRow>({
+    name: "load_open_invoices",
+    text: `SELECT id, number, type, period_index, status, total, amount_due, ledger_invoice_id IS NOT NULL AS in_ledger, sent
+      FROM invoices WHERE organisation_id = $1 AND subscription_id = $2 AND status NOT IN ('voided', 'deleted') ORDER BY seq DESC`,
+    values: [organisationId, subscriptionId],
+  });
+  return rows.map((row) => ({
+    id: row.id,
+    number: row.number,
+    type: row.type,
+    periodIndex: row.period_index,
+    status: row.status,
+    total: parseDecimal(row.total),
+    amountDue: parseDecimal(row.amount_due),
+    inLedger: row.in_ledger,
+    sent: row.sent,
+  }));
+}
+
+// Its time is the database's, also in a sandbox: an idempotency key's 24 hours are real ones.
+const insertText = `
+WITH ending AS (
+  INSERT INTO endings (id, organisation_id, subscription_id, end_when, ended, request_id, request_hash)
+  VALUES ($2, $1, $3, $4, $5::uuid[] IS NULL, $6, $7) RETURNING id
+), removal AS (
+  INSERT INTO removals (organisation_id, ending_id, step, invoice_id, state)
+  SELECT $1, ending.id, r.ordinality - 1, r.invoice_id, 'waiting'
+  FROM ending, unnest($5::uuid[]) WITH ORDINALITY AS r(invoice_id, ordinality)
+)
+INSERT INTO operations (id, organisation_id, kind, state, subscription_id, awaited_until)
+SELECT ending.id, $1, 'end_subscription', 'ready', $3, $8::timestamptz FROM ending WHERE $5::uuid[] IS NOT NULL`;
+
+/** Without removals (null) it has ended; with them an operation of the same id holds the subscription until it is decided. */
+async function insertEnding(
+  client: Client,
+  organisationId: string,
+  asked: EndingToMake,
+  removals: readonly string[] | null,
+): Promise<void> {
+  await client.query({
+    name: "insert_ending",
+    text: insertText,
+    values: [
+      organisationId,
+      asked.endingId,
+      asked.subscriptionId,
+      asked.when,
+      removals,
+      asked.requestId,
+      asked.requestHash,
+      asked.awaitedUntil,
+    ],
+  });
+}

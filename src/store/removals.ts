@@ -1,0 +1,167 @@
+/**
+ * Ends as their workflow carries them out: one operation, taken under a lease for one removal after the other, in order, and at last to
+ * write the end. The states are those of `operations.ts`. A removal reads the ledger first, so that one whose answer was lost is simply
+ * tried again.
+ */
+import type pg from "pg";
+import type { EndWhen } from "../domain/ending.ts";
+import { type ConnectionState, pauseConnection, readConnection } from "./ledger-connections.ts";
+import { outcomesChannel } from "./outcomes.ts";
+import type { Sealing } from "./sealing.ts";
+import { createSettleEnding, type HeldEnding, type HeldRemoval, type SettleEnding } from "./settle-endings.ts";
+
+/**
+ * What is to be done next of an ending. `remove`: the invoice is in the ledger, under `ledgerId`. `drop`: it is not, and nobody has begun to
+ * send it. `wait`: it is on its way there, or something else is done to it there. `finish`: all are removed.
+ */
+export type EndingTask =
+  | (HeldRemoval & { readonly kind: "remove"; readonly ledgerId: string })
+  | (HeldRemoval & { readonly kind: "drop" | "wait" })
+  | (HeldEnding & { readonly kind: "finish"; readonly when: EndWhen });
+
+/**
+ * How an ending stands. `outcome`: `ended` or `refused`, null while it waits: then it can be taken in `nextInMs`, and `reason` is what
+ * went wrong last. `current` is the invoice that is removed next, or was refused; `removed` of `removals` are done.
+ */
+export interface EndingState {
+  readonly outcome: string | null;
+  readonly reason: string | null;
+  readonly nextInMs: number | null;
+  readonly current: string | null;
+  readonly removals: number;
+  readonly removed: number;
+}
+
+/** What ending subscriptions asks of one organisation's data. */
+export interface EndingScope extends SettleEnding {
+  /** The connection with its secret opened, or null where there is none. */
+  connection(): Promise<ConnectionState | null>;
+  /** Pauses every call of the connection. */
+  pause(pauseMs: number, reason: string): Promise<void>;
+  /** How the ending stands; null where there is none. */
+  look(endingId: string): Promise<EndingState | null>;
+  /** What is to be done next, under a lease; null where it is decided, put off, or somebody else's now. */
+  take(endingId: string, leaseMs: number): Promise<EndingTask | null>;
+  /** Lets go of it, to be taken again after `delayMs`; who waits for it is told. */
+  release(held: HeldEnding, delayMs: number, reason: string): Promise<void>;
+}
+
+/** Opens an organisation for ending its subscriptions. */
+export type OpenEndings = (organisationId: string) => EndingScope;
+
+/** Ending over a pool; `sealing` opens the connections' secrets. */
+export function createEndings(pool: pg.Pool, sealing: Sealing): OpenEndings {
+  return (organisationId) => ({
+    ...createSettleEnding(pool, organisationId),
+    connection: () => readConnection(pool, sealing, organisationId),
+    pause: (pauseMs, reason) => pauseConnection(pool, organisationId, pauseMs, reason),
+    look: (endingId) => look(pool, organisationId, endingId),
+    take: (endingId, leaseMs) => take(pool, organisationId, endingId, leaseMs),
+    release: (held, delayMs, reason) => release(pool, organisationId, held, delayMs, reason),
+  });
+}
+
+interface StateRow {
+  state: string;
+  ended: boolean;
+  reason: string | null;
+  next_in_ms: number | null;
+  current: string | null;
+  removals: number;
+  removed: number;
+}
+
+async function look(pool: pg.Pool, organisationId: string, endingId: string): Promise<EndingState | null> {
+  const { rows } = await pool.query<StateRow>({
+    name: "look_at_ending",
+    text: `SELECT o.state, e.ended, o.reason, r.current, r.removals, r.removed, CASE WHEN o.settled_at IS NULL THEN
+        greatest(0, ceil(1000 * extract(epoch FROM CASE WHEN o.state = 'ready' THEN o.not_before ELSE o.lease_until END - now())))
+        END::float8 AS next_in_ms
+      FROM endings e JOIN operations o ON o.organisation_id = $1 AND o.id = e.id CROSS JOIN LATERAL (
+        SELECT count(*)::int AS removals, count(*) FILTER (WHERE m.state = 'removed')::int AS removed,
+          min(i.number) FILTER (WHERE m.step = (SELECT min(n.step) FROM removals n
+            WHERE n.organisation_id = $1 AND n.ending_id = e.id AND n.state IN ('waiting', 'refused'))) AS current
+        FROM removals m JOIN invoices i ON i.organisation_id = $1 AND i.id = m.invoice_id
+        WHERE m.organisation_id = $1 AND m.ending_id = e.id
+      ) r WHERE e.organisation_id = $1 AND e.id = $2`,
+    values: [organisationId, endingId],
+  });
+  const row = rows[0];
+  if (row === undefined) return null;
+  const { state, ended, reason, current, removals, removed, next_in_ms: nextInMs } = row;
+  const outcome = nextInMs !== null ? null : ended ? "ended" : state;
+  return { outcome, reason, nextInMs, current, removals, removed };
+}
+
+interface TaskRow {
+  id: string;
+  subscription_id: string;
+  attempts: number;
+  end_when: EndWhen;
+  tried_ms: number;
+  step: number | null;
+  invoice_id: string;
+  number: string;
+  ledger_id: string | null;
+  is_busy: boolean;
+}
+
+// An invoice that nobody has begun to send is given up; while anything else is on its way with it, its removal waits.
+const takeText = `
+WITH taken AS (
+  UPDATE operations o SET state = CASE WHEN o.state = 'ready' THEN 'sending' ELSE 'uncertain' END,
+    first_sent_at = coalesce(o.first_sent_at, now()), lease_until = now() + $3 * interval '1 millisecond', attempts = o.attempts + 1
+  WHERE o.organisation_id = $1 AND o.id = $2 AND o.kind = 'end_subscription'
+    AND (o.state = 'ready' AND o.not_before <= now() OR o.state IN ('sending', 'uncertain') AND o.lease_until < now())
+  RETURNING o.id, o.subscription_id, o.attempts, o.first_sent_at
+)
+SELECT taken.id, taken.subscription_id, taken.attempts, e.end_when, next.step, next.invoice_id, next.number, next.ledger_id,
+  (1000 * extract(epoch FROM now() - taken.first_sent_at))::float8 AS tried_ms, coalesce(next.is_busy, false) AS is_busy
+FROM taken JOIN endings e ON e.organisation_id = $1 AND e.id = taken.id LEFT JOIN LATERAL (
+  SELECT r.step, i.id AS invoice_id, i.number, i.ledger_invoice_id AS ledger_id, EXISTS (SELECT 1 FROM operations b
+      WHERE b.organisation_id = $1 AND b.invoice_id = i.id AND b.state IN ('ready', 'sending', 'uncertain')
+        AND NOT (b.kind = 'create_invoice' AND b.state = 'ready')) AS is_busy
+  FROM removals r JOIN invoices i ON i.organisation_id = $1 AND i.id = r.invoice_id
+  WHERE r.organisation_id = $1 AND r.ending_id = taken.id AND r.state = 'waiting' ORDER BY r.step LIMIT 1
+) next ON true`;
+
+async function take(
+  pool: pg.Pool,
+  organisationId: string,
+  endingId: string,
+  leaseMs: number,
+): Promise<EndingTask | null> {
+  const { rows } = await pool.query<TaskRow>({
+    name: "take_ending",
+    text: takeText,
+    values: [organisationId, endingId, leaseMs],
+  });
+  const row = rows[0];
+  if (row === undefined) return null;
+  const held: HeldEnding = { endingId, subscriptionId: row.subscription_id, attempt: row.attempts };
+  const { step, number } = row;
+  if (step === null) return { ...held, kind: "finish", when: row.end_when };
+  const removal: HeldRemoval = { ...held, step, invoiceId: row.invoice_id, number, triedMs: row.tried_ms };
+  if (row.is_busy) return { ...removal, kind: "wait" };
+  return row.ledger_id === null
+    ? { ...removal, kind: "drop" }
+    : { ...removal, kind: "remove", ledgerId: row.ledger_id };
+}
+
+async function release(
+  pool: pg.Pool,
+  organisationId: string,
+  { endingId, attempt }: HeldEnding,
+  delayMs: number,
+  reason: string,
+): Promise<void> {
+  await pool.query({
+    name: "release_ending",
+    text: `WITH op AS (
+        UPDATE operations o SET state = 'ready', not_before = now() + $4 * interval '1 millisecond', lease_until = NULL, reason = $5
+        WHERE o.organisation_id = $1 AND o.id = $2 AND o.attempts = $3 AND o.kind = 'end_subscription'
+          AND o.state IN ('sending', 'uncertain') RETURNING o.id
+      ) SELECT pg_notify('${outcomesChannel}', op.id::text) FROM op`,
+    values: [organisationId, endingId, attempt, delayMs, reason],
+  });
+}

@@ -1,0 +1,258 @@
+/**
+ * What becomes of a held ending: an invoice removed in the ledger, or given up before it was sent there; a refusal, which stops it; the
+ * end itself. Each outcome is written at once with all that it changes, and the last one is told to those who wait.
+ */
+import type pg from "pg";
+import { decideEnded, type EndWhen } from "../domain/ending.ts";
+import type { DocumentStatus } from "../domain/invoice.ts";
+import { holdOrganisation } from "./billing-changes.ts";
+import { loadStates, lockSubscriptions } from "./billing-state.ts";
+import { writeEnded } from "./endings.ts";
+import { doneMark, outcomesChannel } from "./outcomes.ts";
+import { inTransaction } from "./pool.ts";
+import type { Client } from "./raise-documents.ts";
+import { isUnwritable, plain } from "./settle-operations.ts";
+
+/** An ending that is held, and by which attempt: only the round that holds it may settle it. */
+export interface HeldEnding {
+  readonly endingId: string;
+  readonly subscriptionId: string;
+  readonly attempt: number;
+}
+
+/** A held ending with an invoice to remove. `triedMs`: for how long it has been tried to. */
+export interface HeldRemoval extends HeldEnding {
+  readonly step: number;
+  readonly invoiceId: string;
+  readonly number: string;
+  readonly triedMs: number;
+}
+
+/** An invoice as the ledger told it; amounts are decimal text. */
+export interface InvoiceTold {
+  readonly status: DocumentStatus;
+  readonly total: string;
+  readonly amountDue: string;
+  readonly sent: boolean;
+}
+
+/**
+ * What the ledger did to remove an invoice; `invoice` is as it was told afterwards, null where the ledger does not have it. One that it does
+ * not have is deleted here.
+ */
+export interface Removed {
+  readonly outcome: "deleted" | "voided" | "already_removed" | "not_found";
+  readonly invoice: InvoiceTold | null;
+}
+
+/** The ledger's no to a removal: its reason and its own words; `invoice` is as it was told, null where it was not. */
+export interface RemovalRefused {
+  readonly reason: string;
+  readonly message: string;
+  readonly invoice: InvoiceTold | null;
+}
+
+/** Settling endings of one organisation. What another round holds by now is left to it: then the result is false or null. */
+export interface SettleEnding {
+  /** The invoice is out of the books. */
+  removed(held: HeldRemoval, removed: Removed): Promise<boolean>;
+  /** Gives up an invoice that the ledger does not have; false where somebody has begun to send it. */
+  drop(held: HeldRemoval): Promise<boolean>;
+  /** The ledger refused: what is still to be removed is left, and the subscription goes on. */
+  refuse(held: HeldRemoval, refused: RemovalRefused): Promise<boolean>;
+  /** The subscription ends, or is set to. `raised`: an invoice of what is still owed waits for the ledger. */
+  finish(held: HeldEnding, when: EndWhen): Promise<{ readonly raised: boolean } | null>;
+}
+
+/** Settling over a pool. */
+export function createSettleEnding(pool: pg.Pool, organisationId: string): SettleEnding {
+  return {
+    removed: (held, removed) => saveRemoved(pool, organisationId, held, removed),
+    drop: (held) => inTransaction(pool, (client) => drop(client, organisationId, held)),
+    refuse: (held, refused) => saveRefused(pool, organisationId, held, refused),
+    finish: (held, when) => inTransaction(pool, (client) => finish(client, organisationId, held, when)),
+  };
+}
+
+/** The ledger's amounts may fit no record here: that it removed the invoice stands all the same. */
+async function saveRemoved(
+  pool: pg.Pool,
+  organisationId: string,
+  held: HeldRemoval,
+  removed: Removed,
+): Promise<boolean> {
+  const save = (told: InvoiceTold | null) =>
+    inTransaction(pool, async (client) => {
+      if (!(await takeBack(client, organisationId, held))) return false;
+      await mirrorRemoved(client, organisationId, held, removed.outcome, told);
+      return true;
+    });
+  try {
+    return await save(removed.invoice);
+  } catch (error) {
+    if (!isUnwritable(error) || removed.invoice === null) throw error;
+    return save(null);
+  }
+}
+
+/**
+ * Only an operation that nobody has begun to send is given up: one that is on its way has to be waited for. The invoice is locked after
+ * it, as every settlement does: somebody may have one that was refused sent again at this moment.
+ */
+async function drop(client: Client, organisationId: string, held: HeldRemoval): Promise<boolean> {
+  const { rowCount } = await client.query({
+    name: "abandon_invoice",
+    text: `WITH held AS (
+        SELECT o.id FROM operations o WHERE ${isHeld} FOR UPDATE
+      ), op AS (
+        UPDATE operations c SET state = 'abandoned', reason = 'removed', settled_at = now() FROM held
+        WHERE c.organisation_id = $1 AND c.invoice_id = $4 AND c.kind = 'create_invoice' AND c.state = 'ready' RETURNING c.id
+      ) SELECT pg_notify('${outcomesChannel}', op.id::text) FROM op`,
+    values: [organisationId, held.endingId, held.attempt, held.invoiceId],
+  });
+  const isGivenUp = rowCount === 1;
+  const { rows } = await client.query<{ status: DocumentStatus }>({
+    name: "hold_dropped_invoice",
+    text: "SELECT status FROM invoices WHERE organisation_id = $1 AND id = $2 FOR NO KEY UPDATE",
+    values: [organisationId, held.invoiceId],
+  });
+  if (!isGivenUp && rows[0]?.status !== "not_in_external") return false;
+  if (!(await takeBack(client, organisationId, held))) return false;
+  await mirrorRemoved(client, organisationId, held, "never_sent", null);
+  return true;
+}
+
+// Only the round that holds the operation may settle it.
+const isHeld = `o.organisation_id = $1 AND o.id = $2 AND o.attempts = $3 AND o.kind = 'end_subscription'
+    AND o.state IN ('sending', 'uncertain')`;
+
+/** The operation is ready for the next step, if this round still holds it. */
+async function takeBack(client: Client, organisationId: string, { endingId, attempt }: HeldEnding): Promise<boolean> {
+  const { rowCount } = await client.query({
+    name: "take_back_ending",
+    text: `UPDATE operations o SET state = 'ready', not_before = now(), lease_until = NULL, first_sent_at = NULL, reason = NULL
+      WHERE ${isHeld}`,
+    values: [organisationId, endingId, attempt],
+  });
+  return rowCount === 1;
+}
+
+// What the renewal invoice of a period that never begins had to bill of the current one waits again. What an option asked to be removed
+// is given up with all that is on it.
+const removedText = `
+WITH removal AS (
+  UPDATE removals r SET state = 'removed', outcome = $4, settled_at = now()
+  WHERE r.organisation_id = $1 AND r.ending_id = $2 AND r.step = $3 AND r.state = 'waiting' RETURNING r.invoice_id
+), invoice AS (
+  UPDATE invoices i SET status = coalesce($5, 'deleted'), total = coalesce($6, i.total), amount_due = coalesce($7, 0),
+    sent = coalesce($8, i.sent), sync_error = NULL
+  FROM removal WHERE i.organisation_id = $1 AND i.id = removal.invoice_id RETURNING i.id, i.subscription_id, i.type, i.period_index
+)
+UPDATE deferred_lines d SET invoice_id = NULL
+FROM invoice JOIN subscriptions s ON s.organisation_id = $1 AND s.id = invoice.subscription_id
+WHERE d.organisation_id = $1 AND d.invoice_id = invoice.id AND invoice.type = 'renewal' AND invoice.period_index > s.current_period`;
+
+async function mirrorRemoved(
+  client: Client,
+  organisationId: string,
+  { endingId, step }: HeldRemoval,
+  outcome: Removed["outcome"] | "never_sent",
+  told: InvoiceTold | null,
+): Promise<void> {
+  await client.query({
+    name: "mirror_removed",
+    text: removedText,
+    values: [
+      organisationId,
+      endingId,
+      step,
+      outcome,
+      told?.status ?? null,
+      told?.total ?? null,
+      told?.amountDue ?? null,
+      told?.sent ?? null,
+    ],
+  });
+}
+
+const refusedText = `
+WITH op AS (
+  UPDATE operations o SET state = 'refused', reason = $5, lease_until = NULL, settled_at = now(),
+    message = 'The ledger refused to remove invoice ' || $6 || ', so the subscription goes on. '
+      || coalesce('Removed already, and staying so: ' || (SELECT string_agg(i.number, ', ' ORDER BY r.step)
+        FROM removals r JOIN invoices i ON i.organisation_id = $1 AND i.id = r.invoice_id
+        WHERE r.organisation_id = $1 AND r.ending_id = $2 AND r.state = 'removed') || '. ', '')
+      || 'The ledger says: ' || $7
+  WHERE ${isHeld} RETURNING o.id
+), removal AS (
+  UPDATE removals r SET settled_at = now(), state = CASE WHEN r.step = $4 THEN 'refused' ELSE 'left' END,
+    reason = CASE WHEN r.step = $4 THEN $5 END, message = CASE WHEN r.step = $4 THEN $7 END
+  FROM op WHERE r.organisation_id = $1 AND r.ending_id = op.id AND r.state = 'waiting'
+  RETURNING r.invoice_id, r.state
+), invoice AS (
+  UPDATE invoices i SET status = $8, total = $9, amount_due = $10, sent = $11
+  FROM removal WHERE i.organisation_id = $1 AND i.id = removal.invoice_id AND removal.state = 'refused' AND $8::text IS NOT NULL
+)
+SELECT pg_notify('${outcomesChannel}', op.id::text) FROM op`;
+
+async function saveRefused(
+  pool: pg.Pool,
+  organisationId: string,
+  { endingId, attempt, step, number }: HeldRemoval,
+  { reason, message, invoice }: RemovalRefused,
+): Promise<boolean> {
+  const save = async (told: InvoiceTold | null): Promise<boolean> => {
+    const { rowCount } = await pool.query({
+      name: "refuse_removal",
+      text: refusedText,
+      values: [
+        organisationId,
+        endingId,
+        attempt,
+        step,
+        plain(reason),
+        number,
+        plain(message),
+        told?.status ?? null,
+        told?.total ?? null,
+        told?.amountDue ?? null,
+        told?.sent ?? null,
+      ],
+    });
+    return rowCount === 1;
+  };
+  try {
+    return await save(invoice);
+  } catch (error) {
+    if (!isUnwritable(error) || invoice === null) throw error;
+    return save(null);
+  }
+}
+
+/** In the subscription's lock: who judges it at this moment waits, and then sees it ended. */
+async function finish(
+  client: Client,
+  organisationId: string,
+  { endingId, subscriptionId, attempt }: HeldEnding,
+  when: EndWhen,
+): Promise<{ readonly raised: boolean } | null> {
+  const organisation = await holdOrganisation(client, organisationId);
+  await lockSubscriptions(client, organisationId, [subscriptionId]);
+  const { rows } = await client.query<{ now: Date }>({
+    name: "finish_ending",
+    text: `WITH op AS (
+        UPDATE operations o SET state = 'done', reason = NULL, lease_until = NULL, settled_at = now()
+        WHERE ${isHeld} RETURNING o.id
+      ), ending AS (UPDATE endings e SET ended = true FROM op WHERE e.organisation_id = $1 AND e.id = op.id)
+      SELECT coalesce(g.test_clock, now()) AS now, pg_notify('${outcomesChannel}', '${doneMark}' || op.id)
+      FROM op JOIN organisations g ON g.id = $1`,
+    values: [organisationId, endingId, attempt],
+  });
+  if (rows[0] === undefined) return null;
+  const { now } = rows[0];
+  const [loaded] = await loadStates(client, organisation, [subscriptionId], now);
+  if (loaded === undefined) throw new Error(`subscription ${subscriptionId} is gone`);
+  const ended = decideEnded(loaded.state, when);
+  await writeEnded(client, organisationId, loaded.currentPeriod, ended, now);
+  return { raised: ended.invoice !== null };
+}
