@@ -109,6 +109,8 @@ export function connectionPause(
   failures: readonly LedgerFailure[],
 ): { readonly pauseMs: number; readonly reason: string } | null {
   const pauses = failures.flatMap((failure) => {
+    // Our own budget has calls left for what somebody waits for.
+    if (failure.kind === "rate_limited" && failure.isOurs) return [];
     if (failure.kind === "rate_limited") return [{ pauseMs: failure.retryAfterMs, reason: `${failure.scope} limit` }];
     if (failure.kind === "unauthorised") return [{ pauseMs: unauthorisedPauseMs, reason: failure.why }];
     return [];

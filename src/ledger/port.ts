@@ -45,7 +45,8 @@ export type LedgerRefusalReason =
  * - `refused`: the ledger decided no, nothing changed; never repeated by itself. `messages` are the ledger's own words,
  *   whole.
  * - `unauthorised`: nothing happened; all work of this connection stops until an operator has acted.
- * - `rate_limited`: nothing happened; the whole connection pauses, and no attempt is used up.
+ * - `rate_limited`: nothing happened, and no attempt is used up. The whole connection pauses, unless it was our own
+ *   budget that allowed no call (`isOurs`): then this work alone waits, and what somebody waits for may go on.
  * - `unavailable`: `not_sent` may be repeated freely; `unknown` may have taken effect, so look up by the reserved
  *   number first. `cause` is a short text for the log, without secrets.
  */
@@ -60,6 +61,7 @@ export type LedgerFailure =
       readonly kind: "rate_limited";
       readonly scope: "minute" | "day" | "concurrent" | "app";
       readonly retryAfterMs: number;
+      readonly isOurs?: boolean;
     }
   | { readonly kind: "unavailable"; readonly outcome: "not_sent" | "unknown"; readonly cause: string };
 
@@ -76,6 +78,22 @@ export interface LedgerCall {
   readonly deadlineMs: number;
   readonly operationKeys: readonly string[];
   readonly variant?: string;
+  /** Nobody waits for what the call is about: of the budget of calls it leaves some to those for whom somebody does. */
+  readonly isBackground?: boolean;
+}
+
+/**
+ * The calls that may be made, shared by all processes. A granted one is given back by `end`, with what the ledger's
+ * headers said of its limits. Facts: facts-ledger section 1.7.
+ */
+export interface CallBudget {
+  take(isBackground: boolean): Promise<
+    | {
+        readonly kind: "granted";
+        readonly end: (left: { readonly minute: number | null; readonly day: number | null } | null) => Promise<void>;
+      }
+    | { readonly kind: "spent"; readonly scope: "minute" | "day" | "concurrent"; readonly waitMs: number }
+  >;
 }
 
 /**

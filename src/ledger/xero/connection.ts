@@ -1,4 +1,5 @@
 /** What the Xero adapter needs to reach one organisation, and the knobs with their reasons. */
+import type { CallBudget } from "../port.ts";
 
 /**
  * A custom connection to one Xero organisation (client credentials). `baseUrl` ends in `/api.xro/2.0`, `identityUrl` in
@@ -20,7 +21,10 @@ export interface XeroLimitsLeft {
   readonly appMinute: number | null;
 }
 
-/** Settings of the adapter; the defaults below fit Xero. `observeLimits` hears what every answer says of the limits. */
+/**
+ * Settings of the adapter; the defaults below fit Xero. `observeLimits` hears what every answer says of the limits;
+ * `budget` is asked before every call (none: every call is made).
+ */
 export interface XeroOptions {
   readonly connectTimeoutMs?: number;
   readonly tokenTimeoutMs?: number;
@@ -28,6 +32,7 @@ export interface XeroOptions {
   readonly connections?: number;
   readonly scopes?: string;
   readonly observeLimits?: (left: XeroLimitsLeft) => void;
+  readonly budget?: CallBudget;
 }
 
 /** The defaults, each with its reason. */

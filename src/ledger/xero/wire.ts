@@ -2,17 +2,19 @@
 import type { Agent } from "undici";
 import type { ExactObject } from "../exact-json.ts";
 import type { LedgerAnswer, LedgerCall, LedgerFailure } from "../port.ts";
-import type { XeroConnection, XeroOptions } from "./connection.ts";
+import type { XeroConnection, XeroLimitsLeft, XeroOptions } from "./connection.ts";
 import { createAgent, exchange, type HttpReply } from "./exchange.ts";
 import { failureOfSilence, readReply } from "./failure.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { createTokenSource, type TokenSource } from "./tokens.ts";
+import { takeTurn } from "./turn.ts";
 
 /** A call of the port on its way: its deadline runs since `beginCall`, over however many requests it takes. */
 export interface XeroCall {
   readonly signal: AbortSignal;
   readonly operationKeys: readonly string[];
   readonly variant: string | null;
+  readonly isBackground: boolean;
 }
 
 /** Starts the clock of a call. */
@@ -22,6 +24,7 @@ export function beginCall(call: LedgerCall): XeroCall {
     signal: deadlineMs > 0 ? AbortSignal.timeout(deadlineMs) : AbortSignal.abort(),
     operationKeys: call.operationKeys,
     variant: call.variant ?? null,
+    isBackground: call.isBackground ?? false,
   };
 }
 
@@ -88,6 +91,8 @@ async function attempt(
 ): Promise<Attempt> {
   const token = await parts.tokens.token(rejected, call.signal);
   if (token.kind !== "ok") return { answer: token, token: null };
+  const turn = await takeTurn(parts.options.budget, call);
+  if (turn.kind !== "granted") return { answer: turn, token: token.value };
   const reply = await exchange(
     parts.agent,
     {
@@ -98,13 +103,19 @@ async function attempt(
     },
     call.signal,
   );
+  const left = reply.kind === "silent" ? null : limitsOf(reply);
+  await turn.end(left);
   if (reply.kind === "silent") return { answer: failureOfSilence(reply, request.method !== "GET"), token: token.value };
-  parts.options.observeLimits?.({
-    minute: countOf(reply.headers["x-minlimit-remaining"]),
-    day: countOf(reply.headers["x-daylimit-remaining"]),
-    appMinute: countOf(reply.headers["x-appminlimit-remaining"]),
-  });
+  if (left !== null) parts.options.observeLimits?.(left);
   return { answer: reply, token: token.value };
+}
+
+function limitsOf({ headers }: HttpReply): XeroLimitsLeft {
+  return {
+    minute: countOf(headers["x-minlimit-remaining"]),
+    day: countOf(headers["x-daylimit-remaining"]),
+    appMinute: countOf(headers["x-appminlimit-remaining"]),
+  };
 }
 
 function urlOf(connection: XeroConnection, request: XeroRequest): string {
