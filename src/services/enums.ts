@@ -1,6 +1,7 @@
 /** The domain's words and the contract's enum values, both ways, in one table each: a word without a value does not compile. */
 import type { AllocationStatus as AllocationStatusWord } from "../domain/credit-note.ts";
 import type { Customer } from "../domain/customer.ts";
+import type { EndWhen as EndWhenWord } from "../domain/ending.ts";
 import type {
   DocumentStatus as DocumentStatusWord,
   InvoiceType as InvoiceTypeWord,
@@ -17,7 +18,12 @@ import { CatalogueStatus, DocumentStatus, LedgerSyncStatus } from "../gen/proto/
 import { AllocationState, AllocationStatus } from "../gen/proto/billing/v1/credit_notes_pb.ts";
 import { CustomerStatus } from "../gen/proto/billing/v1/customers_pb.ts";
 import { InvoiceLineKind, InvoiceType } from "../gen/proto/billing/v1/invoices_pb.ts";
-import { ChangeDocument, ProrationBehaviour, SubscriptionStatus } from "../gen/proto/billing/v1/subscriptions_pb.ts";
+import {
+  ChangeDocument,
+  EndWhen,
+  ProrationBehaviour,
+  SubscriptionStatus,
+} from "../gen/proto/billing/v1/subscriptions_pb.ts";
 
 /** Customer statuses. */
 export const customerStatuses = {
@@ -109,6 +115,12 @@ export const changeDocuments = {
   amend: ChangeDocument.AMEND,
   separate: ChangeDocument.SEPARATE,
 } as const satisfies Record<ChangeDocumentWord, ChangeDocument>;
+
+/** When a subscription ends. */
+export const endWhens = {
+  period_end: EndWhen.PERIOD_END,
+  now: EndWhen.NOW,
+} as const satisfies Record<EndWhenWord, EndWhen>;
 
 /** The word of an enum value that a request carries; null where it carries none. The value was validated before. */
 export function wordOf<Word extends string>(

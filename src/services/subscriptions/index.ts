@@ -8,9 +8,10 @@ import { presentSubscription } from "../present.ts";
 import { getObject, listMethod } from "../reading.ts";
 import { changeUnits } from "./change-units.ts";
 import { createSubscription } from "./create.ts";
+import { endSubscription } from "./end.ts";
 
 /** The methods of the service. Refuses `subscription_not_found`; creating as `createSubscription` says, changing
- * units as `changeUnits`. */
+ * units as `changeUnits`, ending as `endSubscription`. */
 export function subscriptionService(parts: ServiceParts): Implementation<typeof SubscriptionService> {
   const { store } = parts;
   const get = getObject(store, ({ subscriptions }) => subscriptions, "subscription_not_found");
@@ -20,7 +21,7 @@ export function subscriptionService(parts: ServiceParts): Implementation<typeof 
     getSubscription: async ({ id }, call) => ({ subscription: present(await get(id, call)) }),
     createSubscription: createSubscription(parts),
     changeUnits: changeUnits(parts),
-    endSubscription: planned,
+    endSubscription: endSubscription(parts),
     restoreSubscription: planned,
   };
 }

@@ -1,0 +1,130 @@
+/**
+ * End: in one transaction, under the subscription's lock, what is due is performed and the end is decided. Where no invoice has to be
+ * removed it is written there; else a workflow removes them one after the other, and the answer waits for it, but goes on without it.
+ * Spec: POST /v1/subscriptions/{id}/end; decisions §§4 and 6.
+ */
+import { strict as assert } from "node:assert";
+import { createHash } from "node:crypto";
+import { toBinary } from "@bufbuild/protobuf";
+import { checkpoint } from "../../checkpoint.ts";
+import { decideEnd, type EndRequest } from "../../domain/ending.ts";
+import { Refusal } from "../../domain/refusal.ts";
+import {
+  type EndSubscriptionRequest,
+  EndSubscriptionRequestSchema,
+  type SubscriptionService,
+} from "../../gen/proto/billing/v1/subscriptions_pb.ts";
+import type { Call } from "../../rpc/caller.ts";
+import type { MethodImplementation } from "../../rpc/implementation.ts";
+import type { EndingOutcome } from "../../store/endings.ts";
+import { derivedId, isId, newId } from "../../store/ids.ts";
+import type { OperationOutcome } from "../../store/outcomes.ts";
+import type { Scope } from "../../store/scope.ts";
+import { endWhens, wordOf } from "../enums.ts";
+import type { ServiceParts } from "../parts.ts";
+import { presentSubscription } from "../present.ts";
+import { answerBudgetMs, awaitWork } from "../settlement.ts";
+
+type Method = MethodImplementation<typeof SubscriptionService.method.endSubscription>;
+
+/** Spec: Idempotency, "with `Retry-After: 2`". */
+const retryAfterSeconds = 2;
+
+/**
+ * The method. Refuses as `decideEnd` does, `subscription_not_found`, `invalid_state` with the reason where the ledger refuses to remove
+ * an invoice, `ledger_unavailable` where it has not decided in time, `request_in_progress` for a repeat meanwhile, and
+ * `idempotency_conflict` where an earlier request with this key was another end.
+ */
+export function endSubscription(parts: ServiceParts): Method {
+  return async (request, call) => {
+    const untilMs = Date.now() + answerBudgetMs;
+    const scope = parts.store.organisation(call.caller.organisationId);
+    const endingId = newId();
+    // Watched before it is written, so that no outcome is missed.
+    const watch = parts.settlement.outcomes.watch([endingId]);
+    try {
+      const made = await make(scope, request, call, endingId, new Date(untilMs));
+      checkpoint("end_saved");
+      if (made.kind === "begun") {
+        const input = { organisationId: scope.organisationId, subscriptionId: request.id, ...made };
+        const begin = () => parts.settlement.startEnding(input);
+        const [outcome] = await awaitWork(begin, scope.organisationId, watch, untilMs);
+        await judge(scope, endingId, outcome);
+      } else if (made.hasDocuments) await parts.settlement.wake(scope.organisationId);
+      checkpoint("end_settled");
+      const ended = await scope.subscriptions.get(request.id);
+      assert(ended, "what was ended is there");
+      return { subscription: presentSubscription(ended.subscription, ended.plan) };
+    } finally {
+      watch.stop();
+    }
+  };
+}
+
+/** Ends it, or begins to; every other outcome is a refusal. */
+async function make(
+  scope: Scope,
+  request: EndSubscriptionRequest,
+  call: Call,
+  endingId: string,
+  awaitedUntil: Date,
+): Promise<EndingOutcome & { readonly kind: "ended" | "unchanged" | "begun" }> {
+  const { idempotencyKey, caller } = call;
+  const unknown = new Refusal("subscription_not_found", "There is no subscription with this id.");
+  if (!isId(request.id)) throw unknown;
+  const asked = read(request);
+  const outcome = await scope.subscriptions.end(
+    {
+      endingId,
+      subscriptionId: request.id,
+      when: asked.when,
+      requestId: idempotencyKey === null ? null : derivedId("ending", caller.apiKeyId, idempotencyKey),
+      requestHash: createHash("sha256").update(toBinary(EndSubscriptionRequestSchema, request)).digest(),
+      now: caller.now,
+      awaitedUntil,
+    },
+    (facts) => {
+      checkpoint("end_loaded");
+      return decideEnd(facts, asked);
+    },
+  );
+  switch (outcome.kind) {
+    case "unknown":
+      throw unknown;
+    case "conflict":
+      throw new Refusal("idempotency_conflict", "This Idempotency-Key ended a subscription by another request.");
+    case "running": {
+      const message = "The end that was begun with this Idempotency-Key is still running.";
+      throw new Refusal("request_in_progress", message, null, retryAfterSeconds);
+    }
+    case "refused":
+      throw await tell(scope, outcome.endingId, outcome.message);
+    default:
+      return outcome;
+  }
+}
+
+async function judge(scope: Scope, endingId: string, outcome: OperationOutcome | undefined): Promise<void> {
+  if (outcome?.state === "done") return;
+  if (outcome?.state === "refused") throw await tell(scope, endingId, outcome.message ?? "");
+  const message =
+    "The ledger has not removed the subscription's invoices in time. The end goes on by itself: ask again with the same " +
+    "Idempotency-Key, or look the subscription up.";
+  throw new Refusal("ledger_unavailable", message);
+}
+
+/** The ledger's no, which is noted as told: a repeat of the request is a new end. */
+async function tell(scope: Scope, endingId: string, message: string): Promise<Refusal> {
+  await scope.subscriptions.tellEnding(endingId);
+  return new Refusal("invalid_state", message);
+}
+
+function read(request: EndSubscriptionRequest): EndRequest {
+  const when = wordOf(endWhens, request.when);
+  assert(when !== null, "when is validated");
+  return {
+    when,
+    deleteUnsentInvoices: request.deleteUnsentInvoices ?? false,
+    voidApprovedInvoices: request.voidApprovedInvoices ?? false,
+  };
+}
