@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { createCreditAllocation } from "./activities/allocate-credit.ts";
 import { createAmendment } from "./activities/amend-invoice.ts";
+import { createBilling } from "./activities/billing-run.ts";
 import { createEnding } from "./activities/end-subscription.ts";
 import { createSettlement } from "./activities/settlement.ts";
 import { type AdminPort, startAdminPort } from "./admin-port.ts";
@@ -17,7 +18,7 @@ import { compileRoutes } from "./gateway/routes.ts";
 import { exchangeOf } from "./http/exchanges.ts";
 import { type HttpParts, startHttp } from "./http.ts";
 import { isLedgerKind, ledgers } from "./ledger/index.ts";
-import type { Ledger } from "./ledger/port.ts";
+import type { CallBudget, Ledger } from "./ledger/port.ts";
 import type { Log } from "./log.ts";
 import { createMetrics, type Metrics, watchPool } from "./metrics.ts";
 import { createCall } from "./rpc/call.ts";
@@ -36,7 +37,9 @@ import { textFormats } from "./services/text-formats.ts";
 import { createAccess } from "./store/access.ts";
 import { createAllocating } from "./store/allocating.ts";
 import { createAmendments } from "./store/amendments.ts";
+import { createBillingRun } from "./store/billing-run.ts";
 import { createIdempotencyStore, type IdempotencyStore } from "./store/idempotency.ts";
+import { createCallBudget } from "./store/ledger-budget.ts";
 import type { LedgerConnection } from "./store/ledger-connections.ts";
 import { findNeglected } from "./store/operations.ts";
 import { createOutcomes } from "./store/outcomes.ts";
@@ -58,6 +61,9 @@ export interface Running {
   readonly done: Promise<void>;
   stop(): Promise<void>;
 }
+
+/** How much longer than its deadline a call of the ledger may take until it is given back to the budget. */
+const callEndMs = 1_000;
 
 /** How long a probe may take; probes themselves wait a few seconds. */
 const checkMs = 1_500;
@@ -86,7 +92,7 @@ export async function startApi(config: Config, log: Log): Promise<Running> {
     },
   });
   const stopping = new AbortController();
-  const adapters = keepAdapters();
+  const adapters = keepAdapters(pool, config.ledger.callDeadlineMs);
   const checkDatabase = () => pool.query("SELECT 1");
   const port = await startHttp({
     host: config.api.host,
@@ -205,7 +211,7 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
     log.warn({ err }, "a database connection was lost"),
   );
   const temporal = connectTemporal();
-  const adapters = keepAdapters();
+  const adapters = keepAdapters(pool, config.ledger.callDeadlineMs);
   const work = {
     ...createLedgerWork(temporal.client, config.taskQueue, (organisationId, err) =>
       log.warn({ organisationId, err }, "the ledger workflow could not be woken; trying again"),
@@ -222,6 +228,12 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
     ...createAmendment({ ...parts, openScope: createAmendments(pool, sealing) }),
     ...createCreditAllocation({ ...parts, openScope: createAllocating(pool, sealing) }),
     ...createEnding({ ...parts, openScope: createEndings(pool, sealing) }),
+    ...createBilling({
+      ...work,
+      store: createBillingRun(pool),
+      onParked: (organisationId, { subscriptionId, reason }) =>
+        log.warn({ organisationId, subscriptionId, reason }, "a subscription was set aside by the billing run"),
+    }),
   };
   const worker = await runWorker(temporal, { taskQueue: config.taskQueue, activities, log });
   const dispatcher = startDispatcher(
@@ -245,7 +257,10 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
 }
 
 /** One adapter for each organisation, as long as its connection stays the same: tokens and sockets are kept with it. */
-function keepAdapters(): {
+function keepAdapters(
+  pool: ReturnType<typeof createPool>,
+  callDeadlineMs: number,
+): {
   readonly open: (organisationId: string, connection: LedgerConnection) => Ledger;
   readonly close: () => Promise<void>;
 } {
@@ -256,7 +271,9 @@ function keepAdapters(): {
       const known = kept.get(organisationId);
       if (known?.print === print) return known.ledger;
       void known?.ledger.close();
-      const ledger = connectLedger(connection);
+      const ledger = connectLedger(connection, {
+        budget: createCallBudget(pool, organisationId, callDeadlineMs + callEndMs),
+      });
       kept.set(organisationId, { print, ledger });
       return ledger;
     },
@@ -266,10 +283,10 @@ function keepAdapters(): {
   };
 }
 
-/** An adapter over a connection; whoever asks for it closes it. */
-function connectLedger(connection: LedgerConnection): Ledger {
+/** An adapter over a connection; whoever asks for it closes it. One that is only tried has no budget. */
+function connectLedger(connection: LedgerConnection, options: { readonly budget?: CallBudget } = {}): Ledger {
   if (!isLedgerKind(connection.kind)) throw new Error(`there is no ledger of kind ${connection.kind}`);
-  return ledgers[connection.kind](connection);
+  return ledgers[connection.kind](connection, options);
 }
 
 /** Made by `npm run gen`; the tag is of its bytes. */

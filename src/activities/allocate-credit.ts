@@ -134,7 +134,7 @@ async function attempt(ledger: Ledger, operation: AllocationToSend, deadlineMs: 
     if (decided !== null) return { settled: decided, failure: null };
   }
   const answer = await ledger.allocateCredit(
-    { deadlineMs, operationKeys: [operation.id], variant: String(operation.attempts) },
+    { deadlineMs, operationKeys: [operation.id], variant: String(operation.attempts), isBackground: true },
     {
       creditNoteId: operation.noteLedgerId,
       invoiceId: operation.invoiceLedgerId,
@@ -161,7 +161,7 @@ type Looked = { readonly kind: "ok"; readonly note: LedgerCreditNote; readonly i
 
 /** The note and the invoice as the ledger has them now. That it has one of them no more is no answer: none is ever taken away. */
 async function lookAt(ledger: Ledger, operation: AllocationToSend, deadlineMs: number): Promise<Looked> {
-  const call = { deadlineMs, operationKeys: [] };
+  const call = { deadlineMs, operationKeys: [], isBackground: true };
   const [note, invoice] = await Promise.all([
     ledger.getCreditNote(call, operation.noteLedgerId),
     ledger.getInvoice(call, operation.invoiceLedgerId),

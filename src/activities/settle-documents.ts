@@ -26,6 +26,7 @@ export interface CallSettings {
 
 /** A taken operation that makes a document under the number reserved for it. */
 export interface DocumentToSend extends Carried {
+  readonly is_awaited: boolean;
   readonly number: string;
   readonly lines: readonly LineToSend[];
 }
@@ -101,6 +102,11 @@ export function sameAmounts(
   return sent.map(({ amount }) => amount).join() === found.map(({ amount }) => amount).join();
 }
 
+/** One for whom somebody waits takes the others of its call along. */
+function isBackground(documents: readonly DocumentToSend[]): boolean {
+  return !documents.some(({ is_awaited }) => is_awaited);
+}
+
 async function send<Document extends DocumentToSend, Draft, Found extends { readonly number: string }>(
   kind: DocumentKind<Document, Draft, Found>,
   documents: readonly Document[],
@@ -111,6 +117,7 @@ async function send<Document extends DocumentToSend, Draft, Found extends { read
     operationKeys: documents.map(({ id }) => id),
     // Whatever is sent a second time has been looked up before: a remembered internal error must not answer again.
     variant: String(Math.max(...documents.map(({ attempts }) => attempts))),
+    isBackground: isBackground(documents),
   };
   const answer = await kind.create(call, documents.map(kind.draftOf));
   if (answer.kind !== "ok") {
@@ -139,7 +146,7 @@ async function lookUp<Document extends DocumentToSend, Draft, Found extends { re
   documents: readonly Document[],
   deadlineMs: number,
 ): Promise<GroupOutcome> {
-  const call = { deadlineMs, operationKeys: [] };
+  const call = { deadlineMs, operationKeys: [], isBackground: isBackground(documents) };
   const answer = await kind.find(
     call,
     documents.map(({ number }) => number),

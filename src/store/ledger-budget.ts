@@ -5,9 +5,6 @@
 import type pg from "pg";
 import { newId } from "./ids.ts";
 
-/** How long a call counts as on its way where nobody gives it back: its process is gone, and no call takes longer. */
-const leaseMs = 60_000;
-
 /** What a ledger said is left of its limits; null where it said nothing. */
 export interface LimitsLeft {
   readonly minute: number | null;
@@ -33,8 +30,11 @@ interface TakenRow {
   wait_ms: string;
 }
 
-/** The budget of one organisation. Giving back never rejects: what is lost is made up for by the lease. */
-export function createCallBudget(pool: Pick<pg.Pool, "query">, organisationId: string): LedgerBudget {
+/**
+ * The budget of one organisation. A call counts as on its way for `leaseMs` at the longest, where nobody gives it back because its
+ * process is gone: no call takes that long. Giving back never rejects: what is lost is made up for by the lease.
+ */
+export function createCallBudget(pool: Pick<pg.Pool, "query">, organisationId: string, leaseMs: number): LedgerBudget {
   return {
     take: async (isBackground) => {
       const callId = newId();

@@ -20,6 +20,8 @@ interface TakenRow {
   kind: OperationKind;
   attempts: number;
   first_sent_at: Date;
+  /** Somebody waits for it. */
+  is_awaited: boolean;
 }
 
 /** An invoice to be made in the ledger; dates `YYYY-MM-DD`, amounts decimal text. */
@@ -155,7 +157,8 @@ async function take<T extends TakenRow>(
         attempts = t.attempts + 1
       FROM picked WHERE t.organisation_id = $1 AND t.id = picked.id RETURNING t.*
     )
-    SELECT taken.id, taken.kind, taken.state, taken.seq, taken.attempts, taken.first_sent_at, ${columns}
+    SELECT taken.id, taken.kind, taken.state, taken.seq, taken.attempts, taken.first_sent_at,
+      coalesce(taken.awaited_until > now(), false) AS is_awaited, ${columns}
     FROM taken ${joins} ORDER BY taken.seq`;
   const { rows } = await pool.query<T & { state: string }>({
     name: statementName(text),
