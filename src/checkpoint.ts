@@ -51,11 +51,15 @@ export const endCheckpoints = [
   "end_finished",
 ] as const;
 
+/** The worker's, when it performs what is due. */
+export const billingCheckpoints = ["chunk_loaded", "chunk_saved", "run_woken"] as const;
+
 /** One of them. */
 export type Checkpoint =
   | (typeof creationCheckpoints)[number]
   | (typeof unitsCheckpoints)[number]
   | (typeof allocationCheckpoints)[number]
+  | (typeof billingCheckpoints)[number]
   | (typeof endCheckpoints)[number];
 
 const crashAt = process.env.BILLING_CRASH_AT;

@@ -91,5 +91,63 @@ export function endingWorkflowId(endingId: string): string {
   return `end/${endingId}`;
 }
 
+/** The type of the workflow that looks, each minute, for which organisations something is due. */
+export const billingRunType = "billingRun";
+
+/** The id of the schedule that starts it. */
+export const billingScheduleId = "billing-run";
+
+/** Organisations for which something is due: asked for page by page, by rising id. */
+export interface DuePageInput {
+  /** The last organisation of the page before; null for the first page. */
+  readonly after: string | null;
+}
+
+/** What a page came to. */
+export interface DuePage {
+  /** The organisations on it. */
+  readonly found: number;
+  /** Those whose workflow is at it now. */
+  readonly started: number;
+  /** Where the next page begins; null where there is none. */
+  readonly next: string | null;
+}
+
+/** What an organisation's billing has done so far: what a run that is continued as new takes over. */
+export interface BillingProgress {
+  /** Subscriptions looked at, those that were set aside among them. */
+  readonly done: number;
+  readonly setAside: number;
+  /** How many there were to look at when it began. */
+  readonly total: number;
+}
+
+/** The input of `organisationBilling`; `progress` is null but where the workflow continues itself. */
+export interface OrganisationBillingInput {
+  readonly organisationId: string;
+  readonly progress: BillingProgress | null;
+}
+
+/** What one round of an organisation's billing did. */
+export interface BillingRound {
+  readonly done: number;
+  readonly setAside: number;
+  /** Whether more may be due already. */
+  readonly isMore: boolean;
+}
+
+/** The type of the workflow that performs what is due for one organisation. */
+export const organisationBillingType = "organisationBilling";
+
+/** The id of an organisation's billing: there is one, or none while nothing is due. */
+export function billingWorkflowId(organisationId: string): string {
+  return `billing/${organisationId}`;
+}
+
+/** The queue of what performs billing, beside the one of everything else: a process takes only a few of these at once. */
+export function billingQueue(taskQueue: string): string {
+  return `${taskQueue}-renewals`;
+}
+
 /** The queue of workflows and database activities, unless a process is told another one. */
 export const defaultTaskQueue = "billing";

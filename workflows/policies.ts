@@ -15,6 +15,16 @@ export const ledgerRound: ActivityOptions = {
 };
 
 /**
+ * A look into the database, or two seconds of chunks performed there. It is tried until the database is back; what a killed worker was
+ * at is done again after ten seconds, without harm: a chunk is one transaction.
+ */
+export const databaseRound: ActivityOptions = {
+  startToCloseTimeout: "2 minutes",
+  heartbeatTimeout: "10 seconds",
+  retry: { initialInterval: "200 milliseconds", backoffCoefficient: 2, maximumInterval: "10 seconds" },
+};
+
+/**
  * How long the workflow stays after the last document for the next one: a signal that meets a workflow as it completes costs
  * a retried task and hundreds of milliseconds. Measured: facts-temporal section 6.
  */

@@ -7,7 +7,7 @@ import type { WorkRound } from "./contract.ts";
 import { idleRoundMs, longestWaitMs } from "./policies.ts";
 
 /** How the work ended, as an operator looks for it. */
-const outcomeKey = { name: "Outcome", type: "KEYWORD" } as const;
+export const outcomeKey = { name: "Outcome", type: "KEYWORD" } as const;
 
 /** Ends when the work is settled, or when it can only be tried again after more than `longestWaitMs`. */
 export async function workInRounds<Input>(input: Input, work: (input: Input) => Promise<WorkRound>): Promise<void> {

@@ -56,6 +56,22 @@ export interface ChunkOutcome {
   readonly parked: readonly Parked[];
 }
 
+/** What the billing run asks of the database. */
+export interface BillingRunStore {
+  findDueOrganisations(after: string | null, limit: number): Promise<readonly string[]>;
+  countDue(organisationId: string): Promise<BillingCounts>;
+  billChunk(organisationId: string, order?: ChunkOrder): Promise<ChunkOutcome>;
+}
+
+/** The store over a pool. */
+export function createBillingRun(pool: pg.Pool): BillingRunStore {
+  return {
+    findDueOrganisations: (after, limit) => findDueOrganisations(pool, after, limit),
+    countDue: (organisationId) => countDue(pool, organisationId),
+    billChunk: (organisationId, order) => billChunk(pool, organisationId, order),
+  };
+}
+
 const nothing: ChunkOutcome = { taken: 0, performed: 0, raised: 0, parked: [] };
 
 // One whose end is on its way is left to that end.

@@ -2,8 +2,10 @@
 import { fileURLToPath } from "node:url";
 import { loadClientConnectConfig } from "@temporalio/envconfig";
 import { DefaultLogger, NativeConnection, Runtime, Worker } from "@temporalio/worker";
+import { billingQueue } from "../../workflows/contract.ts";
 import type { TemporalClient } from "./connect.ts";
 import { beating } from "./heartbeats.ts";
+import { startScheduling } from "./schedules.ts";
 import { ensureSearchAttributes } from "./search-attributes.ts";
 
 /** The part of a process's log that a worker writes to. */
@@ -29,6 +31,15 @@ export interface RunningWorker {
 /** How long running activities may go on after the stop: a round of settling makes two ledger calls at most. */
 const graceMs = 15_000;
 
+/**
+ * Rounds of billing at once in a process: enough to keep a database of several cores busy, and few enough to leave most of the
+ * process's connections to the ledger's rounds.
+ */
+const billingAtOnce = 4;
+
+/** Rounds last two seconds: they are not asked for often. */
+const billingPolls = 2;
+
 /** How long the server is waited for at a time; a worker that starts before it tries again. */
 const connectRetryMs = 1_000;
 
@@ -45,20 +56,40 @@ export async function runWorker(temporal: TemporalClient, settings: WorkerSettin
   });
   const connection = await connect(settings);
   await registerAttributes(temporal, settings);
-  const worker = await Worker.create({
+  const shared = {
     connection,
     namespace: temporal.namespace,
-    taskQueue: settings.taskQueue,
-    workflowBundle: { codePath: bundle },
     activities: settings.activities,
     interceptors: { activity: [beating] },
     shutdownGraceTime: graceMs,
-  });
-  const done = worker.run().finally(() => connection.close());
+  };
+  const workers = await Promise.all([
+    Worker.create({ ...shared, taskQueue: settings.taskQueue, workflowBundle: { codePath: bundle } }),
+    Worker.create({
+      ...shared,
+      taskQueue: billingQueue(settings.taskQueue),
+      maxConcurrentActivityTaskExecutions: billingAtOnce,
+      maxConcurrentActivityTaskPolls: billingPolls,
+    }),
+  ]);
+  const runs = workers.map((worker) => worker.run());
+  const shutDown = () => {
+    for (const worker of workers) if (worker.getState() === "RUNNING") worker.shutdown();
+  };
+  // Where one of them fails, the process is of no use without it.
+  const done = Promise.all(runs)
+    .finally(async () => {
+      shutDown();
+      await Promise.allSettled(runs);
+      await connection.close();
+    })
+    .then(() => undefined);
+  const scheduling = startScheduling(temporal.client, settings.taskQueue, settings.log);
   return {
     done,
     stop: async () => {
-      if (worker.getState() === "RUNNING") worker.shutdown();
+      scheduling.stop();
+      shutDown();
       await done;
     },
   };

@@ -6,6 +6,7 @@ import type { Client } from "@temporalio/client";
 import { WorkflowIdConflictPolicy, WorkflowIdReusePolicy } from "@temporalio/client";
 import {
   amendmentWorkflowId,
+  billingWorkflowId,
   type CreditAllocationInput,
   creditAllocationType,
   creditWorkflowId,
@@ -14,6 +15,8 @@ import {
   endSubscriptionType,
   type InvoiceAmendmentInput,
   invoiceAmendmentType,
+  type OrganisationBillingInput,
+  organisationBillingType,
 } from "../../workflows/contract.ts";
 import { engineDeadlineMs } from "./ledger-work.ts";
 import { type SearchAttributeName, typedAttributes } from "./search-attributes.ts";
@@ -23,6 +26,7 @@ export interface StartWork {
   startAmendment(input: InvoiceAmendmentInput): Promise<boolean>;
   startAllocation(input: CreditAllocationInput): Promise<boolean>;
   startEnding(input: EndSubscriptionInput): Promise<boolean>;
+  startBilling(organisationId: string): Promise<boolean>;
 }
 
 interface Start {
@@ -99,6 +103,14 @@ export function createStartWork(
           OperationId: endingId,
           OperationKind: "end_subscription",
         },
+      }),
+    startBilling: (organisationId) =>
+      start({
+        type: organisationBillingType,
+        workflowId: billingWorkflowId(organisationId),
+        input: { organisationId, progress: null } satisfies OrganisationBillingInput,
+        summary: "performs what is due for the organisation's subscriptions",
+        attributes: { OrganisationId: organisationId },
       }),
   };
 }

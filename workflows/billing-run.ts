@@ -1,0 +1,65 @@
+/**
+ * Billing: each minute a run asks which organisations have something due, and starts the workflow of each, which performs it chunk by
+ * chunk until nothing is left. What is due is found in the database, so that a second run, a restart or a repetition changes nothing.
+ */
+import {
+  continueAsNew,
+  proxyActivities,
+  setCurrentDetails,
+  upsertSearchAttributes,
+  workflowInfo,
+} from "@temporalio/workflow";
+import type { BillingActivities } from "../src/activities/billing-run.ts";
+import { type BillingProgress, billingQueue, type DuePage, type OrganisationBillingInput } from "./contract.ts";
+import { databaseRound } from "./policies.ts";
+import { outcomeKey } from "./rounds.ts";
+
+const { startDue } = proxyActivities<BillingActivities>({
+  ...databaseRound,
+  summary: "start the billing of organisations that have something due",
+});
+
+/** One run. It waits for no organisation: one with much to do must not hold up those that come later. */
+export async function billingRun(): Promise<void> {
+  let found = 0;
+  let started = 0;
+  let after: string | null = null;
+  do {
+    const page: DuePage = await startDue({ after });
+    found += page.found;
+    started += page.started;
+    after = page.next;
+    setCurrentDetails(`${counted(found)} organisations have something due, billing of ${counted(started)} is started`);
+  } while (after !== null);
+}
+
+/** One organisation, until nothing is due that could be performed; what was set aside is tried again by later ones. */
+export async function organisationBilling({ organisationId, progress }: OrganisationBillingInput): Promise<void> {
+  // Made in here, because its queue is that of the workflow's own worker.
+  const { countDue, billRound } = proxyActivities<BillingActivities>({
+    ...databaseRound,
+    taskQueue: billingQueue(workflowInfo().taskQueue),
+    summary: "perform what is due",
+  });
+  let { done, setAside, total } = progress ?? { done: 0, setAside: 0, total: await countDue({ organisationId }) };
+  for (;;) {
+    const round = await billRound({ organisationId });
+    done += round.done;
+    setAside += round.setAside;
+    setCurrentDetails(describe({ done, setAside, total }));
+    if (!round.isMore) break;
+    if (workflowInfo().continueAsNewSuggested) {
+      await continueAsNew<typeof organisationBilling>({ organisationId, progress: { done, setAside, total } });
+    }
+  }
+  upsertSearchAttributes([{ key: outcomeKey, value: setAside > 0 ? "set_aside" : "done" }]);
+}
+
+/** `1,200 of about 3,000 renewed, 2 set aside`: more may become due while it is at it. */
+function describe({ done, setAside, total }: BillingProgress): string {
+  return `${counted(done - setAside)} of about ${counted(Math.max(total, done))} renewed, ${counted(setAside)} set aside`;
+}
+
+function counted(count: number): string {
+  return count.toLocaleString("en");
+}
