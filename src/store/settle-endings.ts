@@ -81,10 +81,12 @@ async function saveRemoved(
   held: HeldRemoval,
   removed: Removed,
 ): Promise<boolean> {
+  const { outcome } = removed;
+  const status = removed.invoice?.status ?? "deleted";
   const save = (told: InvoiceTold | null) =>
     inTransaction(pool, async (client) => {
       if (!(await takeBack(client, organisationId, held))) return false;
-      await mirrorRemoved(client, organisationId, held, removed.outcome, told);
+      await mirrorRemoved(client, organisationId, held, { outcome, status, told });
       return true;
     });
   try {
@@ -118,7 +120,7 @@ async function drop(client: Client, organisationId: string, held: HeldRemoval): 
   });
   if (!isGivenUp && rows[0]?.status !== "not_in_external") return false;
   if (!(await takeBack(client, organisationId, held))) return false;
-  await mirrorRemoved(client, organisationId, held, "never_sent", null);
+  await mirrorRemoved(client, organisationId, held, { outcome: "never_sent", status: "deleted", told: null });
   return true;
 }
 
@@ -144,20 +146,26 @@ WITH removal AS (
   UPDATE removals r SET state = 'removed', outcome = $4, settled_at = now()
   WHERE r.organisation_id = $1 AND r.ending_id = $2 AND r.step = $3 AND r.state = 'waiting' RETURNING r.invoice_id
 ), invoice AS (
-  UPDATE invoices i SET status = coalesce($5, 'deleted'), total = coalesce($6, i.total), amount_due = coalesce($7, 0),
-    sent = coalesce($8, i.sent), sync_error = NULL
+  UPDATE invoices i SET status = $5, total = coalesce($6::numeric, i.total), amount_due = coalesce($7::numeric, 0),
+    sent = coalesce($8::boolean, i.sent), sync_error = NULL
   FROM removal WHERE i.organisation_id = $1 AND i.id = removal.invoice_id RETURNING i.id, i.subscription_id, i.type, i.period_index
 )
 UPDATE deferred_lines d SET invoice_id = NULL
 FROM invoice JOIN subscriptions s ON s.organisation_id = $1 AND s.id = invoice.subscription_id
 WHERE d.organisation_id = $1 AND d.invoice_id = invoice.id AND invoice.type = 'renewal' AND invoice.period_index > s.current_period`;
 
+/** `told` are the amounts; null leaves them, and nothing is due. */
+interface MirroredRemoval {
+  readonly outcome: Removed["outcome"] | "never_sent";
+  readonly status: DocumentStatus;
+  readonly told: InvoiceTold | null;
+}
+
 async function mirrorRemoved(
   client: Client,
   organisationId: string,
   { endingId, step }: HeldRemoval,
-  outcome: Removed["outcome"] | "never_sent",
-  told: InvoiceTold | null,
+  { outcome, status, told }: MirroredRemoval,
 ): Promise<void> {
   await client.query({
     name: "mirror_removed",
@@ -167,7 +175,7 @@ async function mirrorRemoved(
       endingId,
       step,
       outcome,
-      told?.status ?? null,
+      status,
       told?.total ?? null,
       told?.amountDue ?? null,
       told?.sent ?? null,

@@ -1,0 +1,64 @@
+/** What tests of ends and restorations share, over the world of units: ends, payments in the ledger, and what became of invoices. */
+import { expect } from "vitest";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import type { Answered, TestSystem } from "../support/system.ts";
+import type { Ask } from "./checked-ask.ts";
+import { type Json, type UnitsWorld, unitsWorld } from "./units-world.ts";
+
+/** An invoice in short, `INV-0002 renewal voided`. */
+export type ToldInvoice = string;
+
+/** Subscriptions through their life. */
+export interface LifeWorld extends UnitsWorld {
+  end(organisation: MadeOrganisation, id: string, body: unknown, idempotencyKey?: string): Promise<Answered>;
+  /** The subscription after an end that succeeds. */
+  ended(organisation: MadeOrganisation, id: string, body: object): Promise<Json>;
+  /** A subscription's invoices in short, newest first. */
+  told(organisation: MadeOrganisation, id: string): Promise<readonly ToldInvoice[]>;
+  /** What an end did to each of its invoices, in order: `INV-0002 removed deleted`. */
+  removals(organisation: MadeOrganisation, id: string): Promise<readonly string[]>;
+  /** Records a payment in the ledger; we do not hear of it. */
+  pay(organisation: MadeOrganisation, invoice: Json, amount: string): Promise<void>;
+  /** What the ledger's books have of the organisation, `INV-0002 VOIDED`, by number. */
+  books(organisation: MadeOrganisation): Promise<readonly string[]>;
+}
+
+/** The world over a system. */
+export function lifeWorld(system: TestSystem, ask: Ask): LifeWorld {
+  const world = unitsWorld(system, ask);
+  const end: LifeWorld["end"] = ({ apiKey }, id, body, idempotencyKey) =>
+    ask("POST", `/v1/subscriptions/${id}/end`, {
+      key: apiKey,
+      body,
+      ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    });
+  return {
+    ...world,
+    end,
+    ended: async (organisation, id, body) => {
+      const answer = await end(organisation, id, body);
+      expect(answer.status, answer.text).toBe(200);
+      return answer.json;
+    },
+    told: async (organisation, id) => {
+      const invoices = await world.invoices(organisation, id);
+      return invoices.map(({ number, type, status }) => `${number} ${type} ${status}`);
+    },
+    removals: async ({ organisationId }, id) => {
+      const { rows } = await system.pool.query<{ told: string }>(
+        `SELECT concat_ws(' ', i.number, r.state, r.outcome) AS told FROM endings e JOIN removals r ON r.ending_id = e.id
+          JOIN invoices i ON i.id = r.invoice_id WHERE e.organisation_id = $1 AND e.subscription_id = $2 ORDER BY e.seq, r.step`,
+        [organisationId, id],
+      );
+      return rows.map(({ told }) => told);
+    },
+    pay: async ({ tenantId }, invoice, amount) => {
+      const url = `${system.demoUrl}/demo/tenants/${tenantId}/invoices/${invoice.ledger.invoice_id}/payments`;
+      const headers = { "content-type": "application/json" };
+      const answer = await fetch(url, { method: "POST", headers, body: JSON.stringify({ amount }) });
+      expect(answer.status, await answer.text()).toBe(200);
+    },
+    books: async ({ tenantId }) =>
+      (await system.ledgerInvoices(tenantId)).map(({ number, status }) => `${number} ${status}`),
+  };
+}
