@@ -1,0 +1,258 @@
+/**
+ * Ends whose removals meet something: a refusal of the ledger, money on an invoice, one that the ledger does not have; and what waited
+ * for the renewal invoice, which is never lost and never billed twice.
+ */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
+import { type LifeWorld, lifeWorld } from "./life-world.ts";
+import { addBands, type Json } from "./units-world.ts";
+
+let system: TestSystem;
+let world: LifeWorld;
+
+beforeAll(async () => {
+  system = await startSystem();
+  world = lifeWorld(system, checkedAsk(system));
+});
+
+afterAll(() => system?.stop());
+
+const april = { start_date: "2026-04-01" };
+const now = { when: "now" };
+const periodEnd = { when: "period_end" };
+const both = { when: "now", delete_unsent_invoices: true, void_approved_invoices: true };
+const conflict = refused(409, "invalid_state");
+const half = { prorate: true, effective_date: "2026-04-16" };
+
+/** An organisation on 16 April whose renewal invoices are raised 20 days ahead, in this first status. */
+async function aheadOf(status = "draft"): Promise<MadeOrganisation> {
+  const organisation = await world.sandbox({ invoice_create_days: 20, first_invoice_status: status });
+  await world.setClock(organisation, "2026-04-16");
+  return organisation;
+}
+
+/** Has the ledger refuse, once, to change the status of an invoice. */
+async function refuseRemoval({ tenantId }: MadeOrganisation, invoice: Json, message: string): Promise<void> {
+  const match = `POST /api.xro/2.0/Invoices/${invoice.ledger.invoice_id}`;
+  await system.fault({ kind: "refuse", match, tenantId, messages: [message] });
+}
+
+/** The documents of a subscription and the ledger's books stay as they are while this is refused; its message. */
+async function refusedWhole(own: MadeOrganisation, id: string, body: object): Promise<string> {
+  const before = [await world.subscription(own, id), await world.invoices(own, id), await world.booked(own)];
+  const answer = await world.end(own, id, body);
+  expect(refusalOf(answer), answer.text).toEqual(conflict);
+  expect([await world.subscription(own, id), await world.invoices(own, id), await world.booked(own)]).toEqual(before);
+  return answer.json.error.message;
+}
+
+describe.concurrent("a refusal of the ledger", () => {
+  test("stops the end: the subscription goes on, removed ones stay removed, the rest is left", async () => {
+    const own = await aheadOf("approved");
+    const { id } = await world.subscribe(own, april);
+    await world.changed(own, id, { units: 12, ...half, document: "separate" });
+    await world.settled(own);
+    const [change] = await world.invoices(own, id);
+    await refuseRemoval(own, change, "The document date cannot be before the period lock date.");
+    const before = await world.subscription(own, id);
+    const answer = await world.end(own, id, both, "key");
+    expect(refusalOf(answer), answer.text).toEqual(conflict);
+    expect(answer.json.error.message).toBe(
+      "The ledger refused to remove invoice INV-0003, so the subscription goes on. Removed already, and staying so: INV-0002. " +
+        "The ledger says: The document date cannot be before the period lock date.",
+    );
+    expect(await world.subscription(own, id)).toEqual(before);
+    expect(await world.removals(own, id)).toEqual(["INV-0002 removed voided", "INV-0003 refused", "INV-0001 left"]);
+    expect(await world.told(own, id)).toEqual([
+      "INV-0003 change approved",
+      "INV-0002 renewal voided",
+      "INV-0001 first approved",
+    ]);
+    await world.expectEqualBooks(own);
+    // The key is free again: the same request is a new end, which removes what is left.
+    const again = await world.end(own, id, both, "key");
+    expect([again.status, again.json.status]).toEqual([200, "ended"]);
+    expect(await world.books(own)).toEqual(["INV-0001 VOIDED", "INV-0002 VOIDED", "INV-0003 VOIDED"]);
+    const replayed = await world.end(own, id, both, "key");
+    expect([replayed.text, replayed.headers.get("Idempotent-Replayed")]).toEqual([again.text, "true"]);
+    await world.expectEqualBooks(own);
+  });
+
+  test("of the renewal invoice leaves everything as it was, also at period end", async () => {
+    const own = await aheadOf("approved");
+    const { id } = await world.subscribe(own, april);
+    const [renewal] = await world.invoices(own, id);
+    await refuseRemoval(own, renewal, "Locked.");
+    const message =
+      "The ledger refused to remove invoice INV-0002, so the subscription goes on. The ledger says: Locked.";
+    expect(await refusedWhole(own, id, periodEnd)).toBe(message);
+    expect((await world.ended(own, id, periodEnd)).cancel_at_period_end).toBe(true);
+  });
+});
+
+describe.concurrent("a payment or credit on the renewal invoice refuses the end, and nothing is touched:", () => {
+  test("a payment that we know of is named", async () => {
+    const own = await aheadOf("approved");
+    const { id } = await world.subscribe(own, april);
+    const [renewal] = await world.invoices(own, id);
+    await world.pay(own, renewal, "20.00");
+    await system.pool.query("UPDATE invoices SET amount_due = 100 WHERE id = $1", [renewal.id]);
+    const message = "The renewal invoice INV-0002 has a payment or credit on it: it cannot be removed.";
+    for (const body of [now, both, periodEnd]) expect(await refusedWhole(own, id, body)).toBe(message);
+    expect(await world.removals(own, id)).toEqual([]);
+  });
+
+  test("of a payment that only the ledger knows we hear then", async () => {
+    const own = await aheadOf("approved");
+    const { id } = await world.subscribe(own, april);
+    const [renewal] = await world.invoices(own, id);
+    await world.pay(own, renewal, "120.00");
+    const answer = await world.end(own, id, both);
+    expect(refusalOf(answer)).toEqual(conflict);
+    expect(answer.json.error.message).toContain("INV-0002 has payments or credit notes allocated to it");
+    expect(await world.removals(own, id)).toEqual(["INV-0002 refused", "INV-0001 left"]);
+    const [told] = await world.invoices(own, id);
+    expect(told).toMatchObject({ status: "paid", amount_due: "0.0000" });
+    await world.expectEqualBooks(own);
+    expect((await world.subscription(own, id)).status).toBe("active");
+  });
+
+  test("credit that we put on it counts too", async () => {
+    const own = await world.sandbox({ first_invoice_status: "approved" });
+    await addBands(system, own);
+    const { id } = await world.subscribe(own, { ...april, plan_code: "bands", units: 10 });
+    await world.setClock(own, "2026-04-16");
+    await world.changed(own, id, { units: 11, ...half });
+    await system.pool.query("UPDATE organisations SET invoice_create_days = 20 WHERE id = $1", [own.organisationId]);
+    await world.changed(own, id, { units: 12, document: "separate" });
+    await until("the credit is on the renewal invoice", async () => {
+      const invoices = await world.invoices(own, id);
+      return invoices.find(({ type }) => type === "renewal")?.amount_due !== invoices[0]?.total;
+    });
+    await world.settled(own);
+    const message = await refusedWhole(own, id, both);
+    expect(message).toMatch(/^The renewal invoice INV-000\d has a payment or credit on it/);
+  });
+
+  test("on the first invoice of a pending one that is to end now", async () => {
+    const own = await world.sandbox({ first_invoice_status: "approved" });
+    const { id, invoice } = await world.subscribe(own, { start_date: "2026-05-01" });
+    await world.pay(own, invoice, "1.00");
+    await system.pool.query("UPDATE invoices SET amount_due = 119 WHERE id = $1", [invoice.id]);
+    const message = "The first invoice INV-0001 has a payment or credit on it: it cannot be removed.";
+    expect(await refusedWhole(own, id, now)).toBe(message);
+    expect(await world.ended(own, id, periodEnd)).toMatchObject({ status: "pending", end_date: "2026-06-01" });
+  });
+});
+
+describe.concurrent("an invoice that is not in the ledger", () => {
+  test("because it was refused there is deleted here, and cannot be sent again", async () => {
+    const own = await aheadOf();
+    const match = "PUT /api.xro/2.0/Invoices";
+    await system.fault({ kind: "refuse", match, tenantId: own.tenantId, element: "INV-0002", messages: ["No."] });
+    const { id } = await world.subscribe(own, april);
+    expect((await world.told(own, id))[0]).toBe("INV-0002 renewal not_in_external");
+    expect((await world.ended(own, id, now)).status).toBe("ended");
+    expect(await world.removals(own, id)).toEqual(["INV-0002 removed never_sent"]);
+    const [renewal] = await world.invoices(own, id);
+    expect(renewal).toMatchObject({ status: "deleted", amount_due: "0.0000", ledger: { sync_error: null } });
+    expect(await world.books(own)).toEqual(["INV-0001 DRAFT"]);
+  });
+
+  test("because somebody removed it there is found so", async () => {
+    const own = await aheadOf("approved");
+    const { id } = await world.subscribe(own, april);
+    const { tenantId } = own;
+    const text = "UPDATE demo_ledger.invoices SET status = 'VOIDED' WHERE tenant_id = $1 AND number = 'INV-0002'";
+    await system.pool.query(text, [tenantId]);
+    expect((await world.ended(own, id, periodEnd)).cancel_at_period_end).toBe(true);
+    expect(await world.removals(own, id)).toEqual(["INV-0002 removed already_removed"]);
+    await world.expectEqualBooks(own);
+  });
+
+  test("because the ledger lost it is deleted here", async () => {
+    const own = await aheadOf();
+    const { id } = await world.subscribe(own, april);
+    const text = "DELETE FROM demo_ledger.invoices WHERE tenant_id = $1 AND number = 'INV-0002'";
+    await system.pool.query(text, [own.tenantId]);
+    expect((await world.ended(own, id, now)).status).toBe("ended");
+    expect(await world.removals(own, id)).toEqual(["INV-0002 removed not_found"]);
+    expect(await world.told(own, id)).toEqual(["INV-0002 renewal deleted", "INV-0001 first draft"]);
+  });
+});
+
+/** The lines of the newest invoice of type change. */
+async function changeLines(own: MadeOrganisation, id: string): Promise<readonly Json[]> {
+  await world.settled(own);
+  const change = (await world.invoices(own, id)).find(({ type }) => type === "change");
+  return change.lines;
+}
+
+const owed = { kind: "proration", amount: "10.0000", period: { start: "2026-04-16", end: "2026-05-01" } };
+
+describe.concurrent("what waited for the renewal invoice", () => {
+  const deferring = { units: 12, ...half, proration_behaviour: "charge_on_renewal" };
+
+  test("is billed on an invoice of its own when it ends now", async () => {
+    const own = await world.sandbox();
+    const { id } = await world.subscribe(own, april);
+    await world.setClock(own, "2026-04-16");
+    await world.changed(own, id, deferring);
+    await world.ended(own, id, now);
+    expect(await changeLines(own, id)).toMatchObject([owed]);
+    expect(await world.told(own, id)).toEqual(["INV-0002 change draft", "INV-0001 first draft"]);
+    await world.expectEqualBooks(own);
+  });
+
+  test("is billed when it completes, where it ends at period end", async () => {
+    const own = await world.sandbox();
+    const { id } = await world.subscribe(own, april);
+    await world.setClock(own, "2026-04-16");
+    await world.changed(own, id, deferring);
+    await world.ended(own, id, periodEnd);
+    expect(await world.told(own, id)).toEqual(["INV-0001 first draft"]);
+    await world.setClock(own, "2026-05-01");
+    expect(refusalOf(await world.end(own, id, now))).toEqual(conflict);
+    expect(await changeLines(own, id)).toMatchObject([owed]);
+    await world.expectEqualBooks(own);
+  });
+
+  test("waits again where the renewal invoice that billed it is removed", async () => {
+    const own = await world.sandbox();
+    const { id } = await world.subscribe(own, april);
+    await world.setClock(own, "2026-04-16");
+    await world.changed(own, id, deferring);
+    await system.pool.query("UPDATE organisations SET invoice_create_days = 20 WHERE id = $1", [own.organisationId]);
+    await system.pool.query("UPDATE subscriptions SET due_at = 'epoch' WHERE id = $1", [id]);
+    await world.ended(own, id, { when: "now", delete_unsent_invoices: true });
+    expect(await changeLines(own, id)).toMatchObject([owed]);
+    expect(await world.told(own, id)).toEqual([
+      "INV-0003 change draft",
+      "INV-0002 renewal deleted",
+      "INV-0001 first deleted",
+    ]);
+    await world.expectEqualBooks(own);
+  });
+
+  test.each([
+    ["now", "2026-04-16"],
+    ["period_end", "2026-05-01"],
+  ])("is not lost with an amended renewal invoice: %s", async (when, billedOn) => {
+    const own = await aheadOf("approved");
+    const { id } = await world.subscribe(own, april);
+    await world.changed(own, id, { units: 12, ...half, document: "amend" });
+    await world.settled(own);
+    const [renewal] = await world.invoices(own, id);
+    expect(renewal.lines).toMatchObject([{ kind: "plan", units: 12 }, owed]);
+    await world.ended(own, id, { when });
+    expect(await world.removals(own, id)).toEqual(["INV-0002 removed voided"]);
+    await world.setClock(own, billedOn);
+    expect(refusalOf(await world.end(own, id, now))).toEqual(conflict);
+    expect(await changeLines(own, id)).toMatchObject([owed]);
+    const [change] = await world.invoices(own, id);
+    expect(change).toMatchObject({ type: "change", issue_date: billedOn, subtotal: "10.0000" });
+    await world.expectEqualBooks(own);
+  });
+});
