@@ -17,8 +17,7 @@ import type { RequestFault } from "./gateway/request-fault.ts";
 import { compileRoutes } from "./gateway/routes.ts";
 import { exchangeOf } from "./http/exchanges.ts";
 import { type HttpParts, startHttp } from "./http.ts";
-import { isLedgerKind, ledgers } from "./ledger/index.ts";
-import type { CallBudget, Ledger } from "./ledger/port.ts";
+import { connectLedger, keepAdapters } from "./keep-adapters.ts";
 import type { Log } from "./log.ts";
 import { createMetrics, type Metrics, watchPool } from "./metrics.ts";
 import { createCall } from "./rpc/call.ts";
@@ -39,8 +38,6 @@ import { createAllocating } from "./store/allocating.ts";
 import { createAmendments } from "./store/amendments.ts";
 import { createBillingRun } from "./store/billing-run.ts";
 import { createIdempotencyStore, type IdempotencyStore } from "./store/idempotency.ts";
-import { createCallBudget } from "./store/ledger-budget.ts";
-import type { LedgerConnection } from "./store/ledger-connections.ts";
 import { findNeglected } from "./store/operations.ts";
 import { createOutcomes } from "./store/outcomes.ts";
 import { createPool } from "./store/pool.ts";
@@ -62,9 +59,6 @@ export interface Running {
   stop(): Promise<void>;
 }
 
-/** How much longer than its deadline a call of the ledger may take until it is given back to the budget. */
-const callEndMs = 1_000;
-
 /** How long a probe may take; probes themselves wait a few seconds. */
 const checkMs = 1_500;
 
@@ -80,8 +74,10 @@ export async function startApi(config: Config, log: Log): Promise<Running> {
   const work = createLedgerWork(temporal.client, config.taskQueue, (organisationId, err) =>
     log.warn({ organisationId, err }, "the ledger workflow could not be woken; the dispatcher will"),
   );
-  const { startAmendment, startEnding } = createStartWork(temporal.client, config.taskQueue, (workflowId, err) =>
-    log.warn({ workflowId, err }, "a workflow could not be started; the dispatcher will"),
+  const { startAmendment, startEnding, startBilling } = createStartWork(
+    temporal.client,
+    config.taskQueue,
+    (workflowId, err) => log.warn({ workflowId, err }, "a workflow could not be started; the dispatcher will"),
   );
   const settlement = { wake: work.wake, startAmendment, startEnding, outcomes };
   const bindings = services({ store: createStore(pool), settlement });
@@ -110,6 +106,7 @@ export async function startApi(config: Config, log: Log): Promise<Running> {
   });
   const admin = await startAdmin(config, log, metrics, pool, keys, {
     wake: work.wake,
+    startBilling,
     openLedger: adapters.open,
     connect: connectLedger,
     shutdownSignal: stopping.signal,
@@ -139,7 +136,10 @@ function startAdmin(
   metrics: Metrics,
   pool: ReturnType<typeof createPool>,
   keys: IdempotencyStore,
-  parts: Pick<Parameters<typeof startAdminPort>[0], "wake" | "openLedger" | "connect" | "shutdownSignal">,
+  parts: Pick<
+    Parameters<typeof startAdminPort>[0],
+    "wake" | "startBilling" | "openLedger" | "connect" | "shutdownSignal"
+  >,
 ): Promise<AdminPort> {
   const logFailure = (err: unknown, requestId: string) => log.error({ requestId, err }, "failure");
   return startAdminPort({
@@ -254,39 +254,6 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
       await pool.end();
     },
   };
-}
-
-/** One adapter for each organisation, as long as its connection stays the same: tokens and sockets are kept with it. */
-function keepAdapters(
-  pool: ReturnType<typeof createPool>,
-  callDeadlineMs: number,
-): {
-  readonly open: (organisationId: string, connection: LedgerConnection) => Ledger;
-  readonly close: () => Promise<void>;
-} {
-  const kept = new Map<string, { readonly print: string; readonly ledger: Ledger }>();
-  return {
-    open: (organisationId, connection) => {
-      const print = createHash("sha256").update(JSON.stringify(connection)).digest("base64");
-      const known = kept.get(organisationId);
-      if (known?.print === print) return known.ledger;
-      void known?.ledger.close();
-      const ledger = connectLedger(connection, {
-        budget: createCallBudget(pool, organisationId, callDeadlineMs + callEndMs),
-      });
-      kept.set(organisationId, { print, ledger });
-      return ledger;
-    },
-    close: async () => {
-      await Promise.all([...kept.values()].map(({ ledger }) => ledger.close()));
-    },
-  };
-}
-
-/** An adapter over a connection; whoever asks for it closes it. One that is only tried has no budget. */
-function connectLedger(connection: LedgerConnection, options: { readonly budget?: CallBudget } = {}): Ledger {
-  if (!isLedgerKind(connection.kind)) throw new Error(`there is no ledger of kind ${connection.kind}`);
-  return ledgers[connection.kind](connection, options);
 }
 
 /** Made by `npm run gen`; the tag is of its bytes. */

@@ -1,6 +1,7 @@
 /** Every service of the application's side with what answers it. */
 import { ApiKeyService } from "../gen/proto/billing/admin/v1/api_keys_pb.ts";
 import { AuditService } from "../gen/proto/billing/admin/v1/audit_pb.ts";
+import { BillingService } from "../gen/proto/billing/admin/v1/billing_pb.ts";
 import { ChargeService, PlanService } from "../gen/proto/billing/admin/v1/catalogue_pb.ts";
 import { CustomerService } from "../gen/proto/billing/admin/v1/customers_pb.ts";
 import { DocumentService } from "../gen/proto/billing/admin/v1/documents_pb.ts";
@@ -12,6 +13,7 @@ import { bind, type ServiceBinding } from "../rpc/implementation.ts";
 import { accountMappingService } from "./account-mapping.ts";
 import { apiKeyService } from "./api-keys.ts";
 import { auditService } from "./audit.ts";
+import { billingService } from "./billing.ts";
 import { chargeService } from "./charges.ts";
 import { customerService } from "./customers.ts";
 import { documentService } from "./documents.ts";
@@ -32,6 +34,7 @@ export function adminServices(parts: AdminParts): readonly ServiceBinding<Operat
     bind(ChargeService, chargeService(parts)),
     bind(CustomerService, customerService(parts)),
     bind(DocumentService, documentService(parts)),
+    bind(BillingService, billingService(parts)),
     bind(OperatorService, operatorService(parts)),
     bind(AuditService, auditService(parts)),
   ];

@@ -11,7 +11,7 @@ import { type DerivedKind, derivedId, newId } from "../store/ids.ts";
 import type { LedgerConnection } from "../store/ledger-connections.ts";
 import type { PageRequest } from "../store/page.ts";
 
-/** The store, the ledgers, and the way to have documents settled. */
+/** The store, the ledgers, and the way to have documents settled and what is due performed. */
 export interface AdminParts {
   readonly store: AdminStore;
   /** The adapter of an organisation's connection, kept from call to call. */
@@ -22,6 +22,8 @@ export interface AdminParts {
   readonly callDeadlineMs: number;
   /** Wakes the organisation's ledger workflow; false where Temporal could not be reached. */
   readonly wake: (organisationId: string) => Promise<boolean>;
+  /** Starts the organisation's billing workflow; false where Temporal could not be reached. */
+  readonly startBilling: (organisationId: string) => Promise<boolean>;
 }
 
 /** What a method knows of its call. */

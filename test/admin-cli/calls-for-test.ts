@@ -8,6 +8,7 @@ import { runProgram } from "../../src/admin/cli/program.ts";
 import type { Terminal } from "../../src/admin/cli/terminal.ts";
 import { ApiKeyService } from "../../src/gen/proto/billing/admin/v1/api_keys_pb.ts";
 import { AuditService } from "../../src/gen/proto/billing/admin/v1/audit_pb.ts";
+import { BillingService } from "../../src/gen/proto/billing/admin/v1/billing_pb.ts";
 import { ChargeService, PlanService } from "../../src/gen/proto/billing/admin/v1/catalogue_pb.ts";
 import { CustomerService } from "../../src/gen/proto/billing/admin/v1/customers_pb.ts";
 import { DocumentService } from "../../src/gen/proto/billing/admin/v1/documents_pb.ts";
@@ -29,6 +30,7 @@ export const adminServices: readonly DescService[] = [
   ChargeService,
   CustomerService,
   DocumentService,
+  BillingService,
   OperatorService,
   AuditService,
 ];

@@ -2,6 +2,7 @@
 import type { DescFile, DescMethod } from "@bufbuild/protobuf";
 import { file_billing_admin_v1_api_keys } from "../../src/gen/proto/billing/admin/v1/api_keys_pb.ts";
 import { file_billing_admin_v1_audit } from "../../src/gen/proto/billing/admin/v1/audit_pb.ts";
+import { file_billing_admin_v1_billing } from "../../src/gen/proto/billing/admin/v1/billing_pb.ts";
 import { file_billing_admin_v1_catalogue } from "../../src/gen/proto/billing/admin/v1/catalogue_pb.ts";
 import { file_billing_admin_v1_customers } from "../../src/gen/proto/billing/admin/v1/customers_pb.ts";
 import { file_billing_admin_v1_documents } from "../../src/gen/proto/billing/admin/v1/documents_pb.ts";
@@ -38,6 +39,7 @@ const adminFiles: readonly DescFile[] = [
   file_billing_admin_v1_catalogue,
   file_billing_admin_v1_customers,
   file_billing_admin_v1_documents,
+  file_billing_admin_v1_billing,
   file_billing_admin_v1_operators,
   file_billing_admin_v1_audit,
 ];

@@ -3,6 +3,7 @@ import type pg from "pg";
 import type { Charge, Plan } from "../../domain/plan.ts";
 import type { Sealing } from "../sealing.ts";
 import { type AuditStore, createAuditStore } from "./audit.ts";
+import { type BillingStore, createBillingStore } from "./billing.ts";
 import {
   type AdminCharge,
   type AdminPlan,
@@ -26,6 +27,7 @@ export interface AdminStore {
   readonly charges: CatalogueStore<Charge, AdminCharge>;
   readonly customers: CustomerStore;
   readonly documents: DocumentStore;
+  readonly billing: BillingStore;
   readonly operators: OperatorStore;
   readonly audit: AuditStore;
   close(): Promise<void>;
@@ -48,6 +50,7 @@ export function createAdminStore({ reading: pool, writing }: AdminPools, sealing
     charges: createChargeStore(pool, changes),
     customers: createCustomerStore(pool, changes),
     documents: createDocumentStore(pool, changes),
+    billing: createBillingStore(pool, changes),
     operators: createOperatorStore(changes),
     audit: createAuditStore(changes),
     close: () => changes.prisma.$disconnect(),

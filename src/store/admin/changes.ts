@@ -31,6 +31,7 @@ export interface Change {
     | "charge"
     | "customer"
     | "document"
+    | "subscription"
     | "operator"
     | "operator_token";
   readonly targetId: string;
@@ -49,23 +50,29 @@ export interface Changed<T> {
 /** Runs writes over a pool. */
 export interface Changes {
   readonly prisma: PrismaClient;
-  /** Runs `write` and logs its changes in one transaction; what it throws undoes both. */
-  run<T>(actor: Actor, write: (transaction: Transaction) => Promise<Changed<T>>): Promise<T>;
+  /** Runs `write` and logs its changes in one transaction, which may take `limitMs`; what it throws undoes both. */
+  run<T>(actor: Actor, write: (transaction: Transaction) => Promise<Changed<T>>, limitMs?: number): Promise<T>;
 }
+
+/** Writes of a few rows take milliseconds; one that waits longer for a lock than this is told so. */
+const defaultLimitMs = 5_000;
 
 /** Changes over a pool. */
 export function createChanges(pool: pg.Pool): Changes {
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
   return {
     prisma,
-    run: (actor, write) =>
-      prisma.$transaction(async (transaction) => {
-        const { result, changes } = await write(transaction);
-        if (changes.length > 0) {
-          await transaction.auditEntry.createMany({ data: changes.map((change) => entryOf(actor, change)) });
-        }
-        return result;
-      }),
+    run: (actor, write, limitMs = defaultLimitMs) =>
+      prisma.$transaction(
+        async (transaction) => {
+          const { result, changes } = await write(transaction);
+          if (changes.length > 0) {
+            await transaction.auditEntry.createMany({ data: changes.map((change) => entryOf(actor, change)) });
+          }
+          return result;
+        },
+        { timeout: limitMs },
+      ),
   };
 }
 

@@ -54,6 +54,12 @@ export interface OrganisationStore {
 /** The kinds of documents that each organisation numbers on its own. */
 const counters = ["invoice", "credit_note"] as const;
 
+/** How long a change may take that has every subscription looked at again: some fifty microseconds each, while creations wait. */
+const lookLimitMs = 120_000;
+
+/** Subscriptions in a statement: far below what a statement may take. */
+const lookBatch = 5_000;
+
 const withConnection = { ledgerConnection: { select: { organisationId: true } } } as const;
 
 type FullRecord = OrganisationRecord & { ledgerConnection: { organisationId: string } | null };
@@ -91,16 +97,20 @@ export function createOrganisationStore({ prisma, run }: Changes): OrganisationS
     },
     update: async (actor, id, changes) => {
       if (!isId(id)) return null;
-      return run(actor, (transaction) => update(transaction, id, given(changes)));
+      return run(actor, (transaction) => update(transaction, id, given(changes)), lookLimitMs);
     },
     setSetupMode: async (actor, id, setupMode) => {
       if (!isId(id)) return null;
-      const changed = await run(actor, async (transaction) => {
-        const before = await lock(transaction, id);
-        const { result, changes } = await update(transaction, id, { setupMode });
-        const wasOther = before !== null && before.setupMode !== setupMode;
-        return { result: result && { organisation: result, changed: wasOther }, changes };
-      });
+      const changed = await run(
+        actor,
+        async (transaction) => {
+          const before = await lock(transaction, id);
+          const { result, changes } = await update(transaction, id, { setupMode });
+          const wasOther = before !== null && before.setupMode !== setupMode;
+          return { result: result && { organisation: result, changed: wasOther }, changes };
+        },
+        lookLimitMs,
+      );
       return changed && { ...changed, unbilledSubscriptions: await countUnbilled(prisma, id) };
     },
   };
@@ -125,8 +135,31 @@ async function update(transaction: Transaction, id: string, changes: Partial<Org
   const differs = Object.keys(changes).some(
     (name) => before[name as keyof OrganisationRecord] !== record[name as never],
   );
+  if (before.setupMode !== record.setupMode || before.invoiceCreateDays !== record.invoiceCreateDays) {
+    await lookAgain(transaction, id);
+  }
   const change = { targetKind: "organisation", targetId: id, organisationId: id, before, after } as const;
   return { result: readRecord(record), changes: differs ? [change] : [] };
+}
+
+/**
+ * When something is due for a subscription depends on Setup Mode and Invoice Create Days: all that are not over are looked at by the
+ * next billing run, which finds out when that is now. decisions §5.
+ */
+async function lookAgain(transaction: Transaction, organisationId: string): Promise<void> {
+  let after = { due_at: "epoch", id: "ffffffff-ffff-ffff-ffff-ffffffffffff" };
+  for (;;) {
+    const [last] = await transaction.$queryRaw<(typeof after)[]>`WITH batch AS (
+        SELECT due_at, id FROM subscriptions
+        WHERE organisation_id = ${organisationId}::uuid AND (due_at, id) > (${after.due_at}::timestamptz, ${after.id}::uuid)
+        ORDER BY due_at, id LIMIT ${lookBatch}
+      ), looked AS (
+        UPDATE subscriptions s SET due_at = 'epoch' FROM batch WHERE s.organisation_id = ${organisationId}::uuid AND s.id = batch.id
+      )
+      SELECT due_at::text, id::text FROM batch ORDER BY batch.due_at DESC, batch.id DESC LIMIT 1`;
+    if (last === undefined) return;
+    after = last;
+  }
 }
 
 /** The record, held until the transaction ends: what is logged as before is what was replaced. */

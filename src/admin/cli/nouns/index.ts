@@ -2,6 +2,7 @@
 import type { Noun } from "../noun.ts";
 import { apiKeys } from "./api-keys.ts";
 import { audit } from "./audit.ts";
+import { billing } from "./billing.ts";
 import { charges } from "./charges.ts";
 import { customers } from "./customers.ts";
 import { documents } from "./documents.ts";
@@ -21,6 +22,7 @@ export const nouns: readonly Noun[] = [
   charges,
   customers,
   documents,
+  billing,
   operators,
   operatorTokens,
   audit,

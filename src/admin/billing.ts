@@ -1,0 +1,45 @@
+/** BillingService: what is due, what was set aside and why, and having it tried at once. decisions §8; architecture §5. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { Refusal } from "../domain/refusal.ts";
+import type { BillingService, ParkedSubscriptionSchema } from "../gen/proto/billing/admin/v1/billing_pb.ts";
+import { subscriptionStatuses } from "../services/enums.ts";
+import type { ParkedSubscription } from "../store/admin/billing.ts";
+import { type AdminImplementation, type AdminParts, actorOf, pageOf, required, requireOrganisation } from "./parts.ts";
+
+/** The methods of the service. Refuses `organisation_not_found`, `subscription_not_found`, `invalid_state`. */
+export function billingService(parts: AdminParts): AdminImplementation<typeof BillingService> {
+  const { billing } = parts.store;
+  return {
+    getBilling: async ({ organisation }) => billing.count((await requireOrganisation(parts, organisation)).id),
+    listParkedSubscriptions: async (request) => {
+      const { id } = await requireOrganisation(parts, request.organisation);
+      const { data, hasMore } = await billing.listParked(id, pageOf(request));
+      return { data: data.map(presentParked), hasMore };
+    },
+    retrySubscription: async ({ organisation, id }, call) => {
+      const owner = await requireOrganisation(parts, organisation);
+      const outcome = required(await billing.retry(actorOf(call), owner.id, id), "subscription_not_found");
+      if (outcome === "not_parked") throw new Refusal("invalid_state", "The subscription is not set aside.");
+      await parts.startBilling(owner.id);
+      return { subscription: presentParked(outcome) };
+    },
+    runBilling: async ({ organisation }, call) => {
+      const { id } = await requireOrganisation(parts, organisation);
+      const counts = await billing.noteRun(actorOf(call), id);
+      return { ...counts, started: await parts.startBilling(id) };
+    },
+  };
+}
+
+function presentParked(parked: ParkedSubscription): MessageInitShape<typeof ParkedSubscriptionSchema> {
+  return {
+    id: parked.id,
+    customer: parked.customerId,
+    plan: parked.planId,
+    status: subscriptionStatuses[parked.status],
+    renewalDate: parked.renewalDate,
+    reason: parked.reason,
+    attempts: parked.attempts,
+    nextAttemptAt: parked.nextAttemptAt.toISOString(),
+  };
+}

@@ -1,0 +1,111 @@
+/** The billing run as operators see it: what was set aside and why, and having it tried again. */
+import type pg from "pg";
+import { type CivilDate, civilDate } from "../../domain/civil-date.ts";
+import type { SubscriptionStatus } from "../../domain/subscription.ts";
+import { type BillingCounts, countDue } from "../billing-run.ts";
+import { isId } from "../ids.ts";
+import { getOne, type Listing, listPage, type Page, type PageRequest } from "../page.ts";
+import type { Actor, Changed, Changes, Transaction } from "./changes.ts";
+
+/** A subscription that was set aside. `nextAttemptAt` may have come already. */
+export interface ParkedSubscription {
+  readonly id: string;
+  readonly customerId: string;
+  readonly planId: string;
+  readonly status: SubscriptionStatus;
+  readonly renewalDate: CivilDate;
+  readonly reason: string;
+  readonly attempts: number;
+  readonly nextAttemptAt: Date;
+}
+
+/** An organisation's billing; null stands for a subscription that does not exist. */
+export interface BillingStore {
+  count(organisationId: string): Promise<BillingCounts>;
+  listParked(organisationId: string, page: PageRequest): Promise<Page<ParkedSubscription>>;
+  /** Due at once; `not_parked` where it is not set aside. */
+  retry(actor: Actor, organisationId: string, id: string): Promise<ParkedSubscription | "not_parked" | null>;
+  /** Notes in the audit log that billing was started by hand, where anything is due. */
+  noteRun(actor: Actor, organisationId: string): Promise<BillingCounts>;
+}
+
+interface ParkedRow {
+  id: string;
+  customer_id: string;
+  plan_id: string;
+  status: SubscriptionStatus;
+  renewal_date: string;
+  parked_reason: string;
+  parked_attempts: number;
+  parked_until: Date;
+}
+
+const listing: Listing<ParkedRow, ParkedSubscription> = {
+  table: "subscriptions",
+  columns:
+    "t.id, t.customer_id, t.plan_id, t.status, t.renewal_date, t.parked_reason, t.parked_attempts, t.parked_until",
+  from: "subscriptions t",
+  // One that was performed since it was the last of a page is no position any more.
+  shown: "t.parked_until IS NOT NULL",
+  read: (row) => ({
+    id: row.id,
+    customerId: row.customer_id,
+    planId: row.plan_id,
+    status: row.status,
+    renewalDate: civilDate(row.renewal_date),
+    reason: row.parked_reason,
+    attempts: row.parked_attempts,
+    nextAttemptAt: row.parked_until,
+  }),
+};
+
+/** Billing over changes. */
+export function createBillingStore(pool: pg.Pool, { run }: Changes): BillingStore {
+  const count = (organisationId: string) => countDue(pool, organisationId);
+  return {
+    count,
+    listParked: (organisationId, page) => listPage(pool, organisationId, listing, [], page),
+    retry: async (actor, organisationId, id) => {
+      if (!isId(id)) return null;
+      const outcome = await run(actor, (transaction) => retry(transaction, organisationId, id));
+      // It may have been performed in between.
+      if (outcome === "parked") return (await getOne(pool, organisationId, listing, id)) ?? "not_parked";
+      return outcome;
+    },
+    noteRun: async (actor, organisationId) => {
+      const counts = await count(organisationId);
+      if (counts.due > 0)
+        await run(actor, async () => ({ result: null, changes: [runChange(organisationId, counts)] }));
+      return counts;
+    },
+  };
+}
+
+async function retry(
+  transaction: Transaction,
+  organisationId: string,
+  id: string,
+): Promise<Changed<"parked" | "not_parked" | null>> {
+  await transaction.$executeRaw`SELECT 1 FROM subscriptions
+    WHERE organisation_id = ${organisationId}::uuid AND id = ${id}::uuid FOR NO KEY UPDATE`;
+  const subscription = await transaction.subscription.findFirst({ where: { organisationId, id } });
+  if (subscription === null) return { result: null, changes: [] };
+  const { parkedUntil, parkedReason, parkedAttempts } = subscription;
+  if (parkedUntil === null) return { result: "not_parked", changes: [] };
+  const now = new Date();
+  if (parkedUntil <= now) return { result: "parked", changes: [] };
+  await transaction.subscription.updateMany({ where: { organisationId, id }, data: { parkedUntil: now } });
+  const before = { parkedUntil, parkedReason, parkedAttempts };
+  const target = { targetKind: "subscription", targetId: id, organisationId } as const;
+  return { result: "parked", changes: [{ ...target, before, after: { ...before, parkedUntil: now } }] };
+}
+
+function runChange(organisationId: string, { due, parked }: BillingCounts) {
+  return {
+    targetKind: "organisation",
+    targetId: organisationId,
+    organisationId,
+    before: {},
+    after: { due, parked },
+  } as const;
+}
