@@ -37,6 +37,10 @@ export interface ChunkOrder {
   readonly decide?: (facts: DueFacts) => DueDecision | null;
   /** Called when everything is loaded and decided, and nothing is written. */
   readonly onLoaded?: () => void;
+  /** Whether it is the test clock's on its way: while that advances nobody else performs anything, and it not after it. */
+  readonly isOfClock?: boolean;
+  /** Called inside the transaction once everything is written. */
+  readonly onPerformed?: (client: Client, outcome: ChunkOutcome) => Promise<void>;
 }
 
 /** One that was set aside. */
@@ -74,10 +78,13 @@ export function createBillingRun(pool: pg.Pool): BillingRunStore {
 
 const nothing: ChunkOutcome = { taken: 0, performed: 0, raised: 0, parked: [] };
 
-// One whose end is on its way is left to that end.
-const performable = `(s.parked_until IS NULL OR s.parked_until <= now()) AND NOT EXISTS (
+/** What of the due subscriptions `s` can be performed now. One whose end is on its way is left to that end. */
+export const performable = `(s.parked_until IS NULL OR s.parked_until <= now()) AND NOT EXISTS (
     SELECT 1 FROM operations e WHERE e.organisation_id = s.organisation_id AND e.subscription_id = s.id
       AND e.kind = 'end_subscription' AND e.state IN ('ready', 'sending', 'uncertain'))`;
+
+// One whose test clock advances is left to that: it performs what is due at each instant on the way.
+const advancing = `EXISTS (SELECT 1 FROM clock_advances a WHERE a.organisation_id = o.id AND a.finished_at IS NULL)`;
 
 /**
  * Up to `limit` organisations that have something due by their own clocks, by rising id from the one after `after` on. Looks over all
@@ -91,7 +98,7 @@ export async function findDueOrganisations(
   const { rows } = await pool.query<{ id: string }>({
     name: "find_due_organisations",
     text: `SELECT o.id FROM organisations o
-      WHERE ($1::uuid IS NULL OR o.id > $1) AND EXISTS (SELECT 1 FROM subscriptions s
+      WHERE ($1::uuid IS NULL OR o.id > $1) AND NOT ${advancing} AND EXISTS (SELECT 1 FROM subscriptions s
         WHERE s.organisation_id = o.id AND s.due_at <= coalesce(o.test_clock, now()) AND ${performable})
       ORDER BY o.id LIMIT $2`,
     values: [after, limit],
@@ -128,7 +135,9 @@ export async function billChunk(pool: pg.Pool, organisationId: string, order: Ch
     return await inTransaction(pool, async (client) => {
       const held = await hold(client, organisationId, order);
       taken = await takeDue(client, held, null, order.size ?? chunkSize);
-      return perform(client, held, taken, order);
+      const outcome = await perform(client, held, taken, order);
+      await order.onPerformed?.(client, outcome);
+      return outcome;
     });
   } catch (error) {
     if (taken.length === 0) throw error;
@@ -153,31 +162,36 @@ async function billAlone(
       const outcome = await perform(client, held, taken, order);
       // What the database judges at the end of a transaction is judged now, while it can still be told whose it is.
       await client.query("SET CONSTRAINTS ALL IMMEDIATE");
+      await order.onPerformed?.(client, outcome);
       return outcome;
     } catch (error) {
       await client.query("ROLLBACK TO SAVEPOINT alone");
       const reason = (error instanceof Error ? error.message : String(error)).slice(0, reasonLimit);
       await park(client, organisationId, subscriptionId, reason);
-      return { ...nothing, taken: taken.length, parked: [{ subscriptionId, reason }] };
+      const outcome = { ...nothing, taken: taken.length, parked: [{ subscriptionId, reason }] };
+      await order.onPerformed?.(client, outcome);
+      return outcome;
     }
   });
 }
 
-/** The organisation as it is judged until the transaction ends, and the instant of its clock. */
+/** The organisation as it is judged until the transaction ends, the instant of its clock, and whether it is this order's to bill. */
 interface Held {
   readonly organisation: OrganisationSettings;
   readonly now: Date;
+  readonly isOurs: boolean;
 }
 
-async function hold(client: Client, organisationId: string, { now = null }: ChunkOrder): Promise<Held> {
-  const { rows } = await client.query<OrganisationRow & { now: Date }>({
+async function hold(client: Client, organisationId: string, { now = null, isOfClock }: ChunkOrder): Promise<Held> {
+  const { rows } = await client.query<OrganisationRow & { now: Date; is_advancing: boolean }>({
     name: "hold_organisation_and_clock",
-    text: `SELECT ${organisationColumns}, coalesce($2, o.test_clock, now()) AS now FROM organisations o WHERE o.id = $1 FOR SHARE`,
+    text: `SELECT ${organisationColumns}, coalesce($2, o.test_clock, now()) AS now, ${advancing} AS is_advancing
+      FROM organisations o WHERE o.id = $1 FOR SHARE OF o`,
     values: [organisationId, now],
   });
   const row = rows[0];
   if (row === undefined) throw new Error(`organisation ${organisationId} is gone`);
-  return { organisation: readOrganisation(row), now: row.now };
+  return { organisation: readOrganisation(row), now: row.now, isOurs: row.is_advancing === (isOfClock ?? false) };
 }
 
 const takeText = `SELECT s.id FROM subscriptions s
@@ -186,10 +200,11 @@ const takeText = `SELECT s.id FROM subscriptions s
 
 async function takeDue(
   client: Client,
-  { organisation, now }: Held,
+  { organisation, now, isOurs }: Held,
   among: readonly string[] | null,
   limit: number,
 ): Promise<readonly string[]> {
+  if (!isOurs) return [];
   const values = [organisation.id, now, limit, among];
   const { rows } = await client.query<{ id: string }>({ name: statementName(takeText), text: takeText, values });
   return rows.map(({ id }) => id);

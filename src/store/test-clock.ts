@@ -1,0 +1,124 @@
+/**
+ * A sandbox's clock on its way: it is moved from one due instant to the next, and what is due there is performed before it moves on,
+ * until it is at its target. What has been performed is counted with it. decisions §4 "Sandbox".
+ */
+import type pg from "pg";
+import { billChunk, type ChunkOrder, type ChunkOutcome, performable } from "./billing-run.ts";
+import { inTransaction } from "./pool.ts";
+import type { Client } from "./raise-documents.ts";
+
+/** An advance, and what was performed on the way so far. `now` is what the clock shows. */
+export interface ClockProgress {
+  readonly from: Date;
+  readonly target: Date;
+  readonly now: Date;
+  readonly performed: number;
+  readonly raised: number;
+  readonly setAside: number;
+}
+
+/** `moved`: something is due at what the clock shows now. `arrived`: nothing is left on the way. `stands`: it does not advance. */
+export type ClockMove =
+  | { readonly kind: "moved" | "arrived"; readonly progress: ClockProgress }
+  | { readonly kind: "stands" };
+
+/** What the clock's workflow asks of the database. */
+export interface TestClockStore {
+  moveClock(organisationId: string): Promise<ClockMove>;
+  /** A chunk of what is due at what the clock shows. */
+  billChunk(organisationId: string, order?: Pick<ChunkOrder, "onLoaded">): Promise<ChunkOutcome>;
+}
+
+/** The store over a pool. */
+export function createTestClock(pool: pg.Pool): TestClockStore {
+  return {
+    moveClock: (organisationId) => moveClock(pool, organisationId),
+    billChunk: (organisationId, order = {}) =>
+      billChunk(pool, organisationId, {
+        ...order,
+        isOfClock: true,
+        onPerformed: (client, outcome) => countPerformed(client, organisationId, outcome),
+      }),
+  };
+}
+
+interface AdvanceRow {
+  started_from: Date;
+  target: Date;
+  now: Date;
+  performed: number;
+  raised: number;
+  set_aside: number;
+}
+
+/**
+ * Moves the clock of an organisation that advances to the earliest instant at which something is due that can be performed, up to the
+ * target; where nothing is, to the target, and the advance is over. It waits for whatever is at a subscription of the organisation,
+ * so that nothing that was begun before the move is judged by two clocks. What is due from before leaves the clock where it is.
+ */
+async function moveClock(pool: pg.Pool, organisationId: string): Promise<ClockMove> {
+  return inTransaction(pool, async (client) => {
+    // In statements of their own: what follows is as it is once the organisation is held.
+    await client.query({
+      name: "hold_clock",
+      text: "SELECT 1 FROM organisations WHERE id = $1 FOR NO KEY UPDATE",
+      values: [organisationId],
+    });
+    const { rows } = await client.query<AdvanceRow>({
+      name: "get_running_advance",
+      text: `SELECT a.started_from, a.target, coalesce(o.test_clock, a.started_from) AS now, a.performed, a.raised, a.set_aside
+        FROM organisations o JOIN clock_advances a ON a.organisation_id = o.id WHERE o.id = $1 AND a.finished_at IS NULL`,
+      values: [organisationId],
+    });
+    const row = rows[0];
+    if (row === undefined) return { kind: "stands" };
+    const due = await findNextDue(client, organisationId, row.target);
+    const now = due === null ? row.target : due > row.now ? due : row.now;
+    await client.query({
+      name: "move_clock",
+      text: `WITH advance AS (
+          UPDATE clock_advances SET moved_at = clock_timestamp(), finished_at = CASE WHEN $3 THEN clock_timestamp() END
+          WHERE organisation_id = $1)
+        UPDATE organisations SET test_clock = $2 WHERE id = $1 AND test_clock IS DISTINCT FROM $2`,
+      values: [organisationId, now, due === null],
+    });
+    const { started_from: from, target, performed, raised, set_aside: setAside } = row;
+    return { kind: due === null ? "arrived" : "moved", progress: { from, target, now, performed, raised, setAside } };
+  });
+}
+
+/** The earliest instant up to `target` at which something is due that can be performed; null where nothing is. */
+async function findNextDue(client: Client, organisationId: string, target: Date): Promise<Date | null> {
+  const { rows } = await client.query<{ due_at: Date }>({
+    name: "find_next_due",
+    text: `SELECT s.due_at FROM subscriptions s WHERE s.organisation_id = $1 AND s.due_at <= $2 AND ${performable}
+      ORDER BY s.due_at LIMIT 1`,
+    values: [organisationId, target],
+  });
+  return rows[0]?.due_at ?? null;
+}
+
+/** In the transaction that performed it: what is counted is what is there, whenever a process dies. */
+async function countPerformed(client: Client, organisationId: string, outcome: ChunkOutcome): Promise<void> {
+  const { performed, raised, parked } = outcome;
+  await client.query({
+    name: "count_performed",
+    text: `UPDATE clock_advances SET performed = performed + $2, raised = raised + $3, set_aside = set_aside + $4,
+        moved_at = clock_timestamp() WHERE organisation_id = $1`,
+    values: [organisationId, performed, raised, parked.length],
+  });
+}
+
+/**
+ * Organisations whose clock should be advancing and has not for `graceMs`: its workflow was never started, or was lost. The dispatcher
+ * starts it. Looks over all organisations: it carries ids only.
+ */
+export async function findStoppedClocks(pool: pg.Pool, graceMs: number): Promise<readonly string[]> {
+  const { rows } = await pool.query<{ organisation_id: string }>({
+    name: "find_stopped_clocks",
+    text: `SELECT organisation_id FROM clock_advances
+      WHERE finished_at IS NULL AND moved_at < now() - $1 * interval '1 millisecond'`,
+    values: [graceMs],
+  });
+  return rows.map(({ organisation_id: organisationId }) => organisationId);
+}
