@@ -2,7 +2,7 @@
  * Asks the ledger to take one invoice out of its books, and says what its answer means. Asking again is always safe, since the invoice
  * is read first; so only a no that still holds when the invoice is looked at once more stops an end. Facts: facts-ledger section 5.3.
  */
-import type { Ledger, LedgerFailure, LedgerInvoice } from "../ledger/port.ts";
+import type { Ledger, LedgerCall, LedgerFailure, LedgerInvoice } from "../ledger/port.ts";
 import type { EndingTask } from "../store/removals.ts";
 import type { InvoiceTold, RemovalRefused, Removed } from "../store/settle-endings.ts";
 
@@ -20,12 +20,12 @@ const statusPatienceMs = 5_000;
 
 /** Removes the invoice: a call, and where that brings a no a look, each with `deadlineMs`. */
 export async function askForRemoval(ledger: Ledger, task: RemovalToAsk, deadlineMs: number): Promise<RemovalAnswer> {
-  const call = { deadlineMs, operationKeys: [] };
+  const call: LedgerCall = { deadlineMs, operationKeys: [], isBackground: !task.isAwaited };
   const answer = await ledger.removeInvoice(call, task.ledgerId);
-  if (answer.kind === "refused") return lookAtRefused(ledger, task, answer, deadlineMs);
+  if (answer.kind === "refused") return lookAtRefused(ledger, task, answer, call);
   if (answer.kind !== "ok") return again(answer);
   const { outcome, invoice } = answer.value;
-  if (outcome === "not_found") return lookForMissing(ledger, task, deadlineMs);
+  if (outcome === "not_found") return lookForMissing(ledger, task, call);
   if (!isRemoved(invoice)) return { kind: "again", reason: "it stands there still", failure: null };
   return { kind: "removed", removed: { outcome, invoice: told(invoice) } };
 }
@@ -35,9 +35,9 @@ async function lookAtRefused(
   ledger: Ledger,
   { ledgerId, triedMs }: RemovalToAsk,
   refusal: LedgerFailure & { readonly kind: "refused" },
-  deadlineMs: number,
+  call: LedgerCall,
 ): Promise<RemovalAnswer> {
-  const answer = await ledger.getInvoice({ deadlineMs, operationKeys: [] }, ledgerId);
+  const answer = await ledger.getInvoice(call, ledgerId);
   if (answer.kind !== "ok") return again(answer);
   const invoice = answer.value;
   if (isRemoved(invoice)) {
@@ -55,9 +55,9 @@ async function lookAtRefused(
 async function lookForMissing(
   ledger: Ledger,
   { ledgerId, number }: RemovalToAsk,
-  deadlineMs: number,
+  call: LedgerCall,
 ): Promise<RemovalAnswer> {
-  const answer = await ledger.findInvoices({ deadlineMs, operationKeys: [] }, { numbers: [number] });
+  const answer = await ledger.findInvoices(call, { numbers: [number] });
   if (answer.kind !== "ok") return again(answer);
   if (answer.value.some(({ id }) => id === ledgerId)) {
     return { kind: "again", reason: "not found by its id", failure: null };

@@ -99,6 +99,7 @@ interface TaskRow {
   attempts: number;
   end_when: EndWhen;
   tried_ms: number;
+  is_awaited: boolean;
   step: number | null;
   invoice_id: string;
   number: string;
@@ -113,10 +114,11 @@ WITH taken AS (
     first_sent_at = coalesce(o.first_sent_at, now()), lease_until = now() + $3 * interval '1 millisecond', attempts = o.attempts + 1
   WHERE o.organisation_id = $1 AND o.id = $2 AND o.kind = 'end_subscription'
     AND (o.state = 'ready' AND o.not_before <= now() OR o.state IN ('sending', 'uncertain') AND o.lease_until < now())
-  RETURNING o.id, o.subscription_id, o.attempts, o.first_sent_at
+  RETURNING o.id, o.subscription_id, o.attempts, o.first_sent_at, o.awaited_until
 )
 SELECT taken.id, taken.subscription_id, taken.attempts, e.end_when, next.step, next.invoice_id, next.number, next.ledger_id,
-  (1000 * extract(epoch FROM now() - taken.first_sent_at))::float8 AS tried_ms, coalesce(next.is_busy, false) AS is_busy
+  (1000 * extract(epoch FROM now() - taken.first_sent_at))::float8 AS tried_ms, taken.awaited_until > now() AS is_awaited,
+  coalesce(next.is_busy, false) AS is_busy
 FROM taken JOIN endings e ON e.organisation_id = $1 AND e.id = taken.id LEFT JOIN LATERAL (
   SELECT r.step, i.id AS invoice_id, i.number, i.ledger_invoice_id AS ledger_id, EXISTS (SELECT 1 FROM operations b
       WHERE b.organisation_id = $1 AND b.invoice_id = i.id AND b.state IN ('ready', 'sending', 'uncertain')
@@ -141,7 +143,8 @@ async function take(
   const held: HeldEnding = { endingId, subscriptionId: row.subscription_id, attempt: row.attempts };
   const { step, number } = row;
   if (step === null) return { ...held, kind: "finish", when: row.end_when };
-  const removal: HeldRemoval = { ...held, step, invoiceId: row.invoice_id, number, triedMs: row.tried_ms };
+  const { invoice_id: invoiceId, tried_ms: triedMs, is_awaited: isAwaited } = row;
+  const removal: HeldRemoval = { ...held, step, invoiceId, number, triedMs, isAwaited };
   if (row.is_busy) return { ...removal, kind: "wait" };
   return row.ledger_id === null
     ? { ...removal, kind: "drop" }

@@ -20,12 +20,13 @@ export interface HeldEnding {
   readonly attempt: number;
 }
 
-/** A held ending with an invoice to remove. `triedMs`: for how long it has been tried to. */
+/** A held ending with an invoice to remove. `triedMs`: for how long it has been tried to; `isAwaited`: a caller waits for the end. */
 export interface HeldRemoval extends HeldEnding {
   readonly step: number;
   readonly invoiceId: string;
   readonly number: string;
   readonly triedMs: number;
+  readonly isAwaited: boolean;
 }
 
 /** An invoice as the ledger told it; amounts are decimal text. */

@@ -64,6 +64,8 @@ let requests = 0;
 function base(name: string): Record<string, unknown> {
   requests += 1;
   if (name === "CreateSubscription") return { customer_code: "ACME", plan_code: "site" };
+  if (name === "ChangeUnits") return { units: 5 };
+  if (name === "EndSubscription") return { when: "now" };
   return name === "CreateCustomer" ? { name: `Customer ${requests}`, email: "a@b.example" } : {};
 }
 
@@ -107,7 +109,9 @@ const overConnect: Send = async (name, request) => {
     "Content-Type": "application/json",
   };
   const path = `/${operations.get(name)?.name}`;
-  const answer = await fetch(system.baseUrl + path, { method: "POST", headers, body: JSON.stringify(request) });
+  // Enum values have their full names there.
+  const body = JSON.stringify(name === "EndSubscription" ? { ...request, when: "END_WHEN_NOW" } : request);
+  const answer = await fetch(system.baseUrl + path, { method: "POST", headers, body });
   return shown(answer.status, answer.headers, await answer.text());
 };
 
@@ -170,7 +174,7 @@ describe.each([
 });
 
 test("every field that names an object by id or code is among those tried", () => {
-  expect(byId.map((pair) => pair.join("."))).toHaveLength(6 + 6 + 5 + 1);
+  expect(byId.map((pair) => pair.join("."))).toHaveLength(6 + 6 + 5 + 1 + 2);
   expect(byCode.map((pair) => pair.join("."))).toEqual([
     "ListCustomers.code",
     "ListCustomers.email",

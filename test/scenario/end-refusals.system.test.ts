@@ -1,0 +1,253 @@
+/** Every refusal of an end: shape, code, param and order; that a refusal leaves nothing behind; and the same over every protocol. */
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { EndWhen } from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
+import { startSystem, type TestSystem } from "../support/system.ts";
+import { type Ask, checkedAsk, type Refused, refusalOf, refused } from "./checked-ask.ts";
+import { type LifeWorld, lifeWorld } from "./life-world.ts";
+import { callsTo, protocols } from "./procedures.ts";
+import { addApiKey } from "./rows.ts";
+import type { Json } from "./units-world.ts";
+
+let system: TestSystem;
+let ask: Ask;
+let world: LifeWorld;
+/** 16 April; nothing is raised ahead. */
+let own: MadeOrganisation;
+
+beforeAll(async () => {
+  system = await startSystem();
+  ask = checkedAsk(system);
+  world = lifeWorld(system, ask);
+  own = await world.sandbox();
+  await world.setClock(own, "2026-04-16");
+});
+
+afterAll(() => system?.stop());
+
+const april = { start_date: "2026-04-01" };
+const now = { when: "now" };
+const periodEnd = { when: "period_end" };
+const conflict = refused(409, "invalid_state");
+const invalid = (param: string | null) => refused(422, "invalid_parameter", param);
+
+/** Everything of an organisation that an end could write, as text. */
+async function rowsOf({ organisationId }: MadeOrganisation): Promise<string> {
+  const kept = ["subscriptions", "periods", "invoices", "deferred_lines", "endings", "removals", "operations"];
+  const rows = await Promise.all(
+    kept.map((table) =>
+      system.pool.query(`SELECT to_jsonb(t)::text AS row FROM ${table} t WHERE organisation_id = $1 ORDER BY 1`, [
+        organisationId,
+      ]),
+    ),
+  );
+  return JSON.stringify(rows.map((one) => one.rows));
+}
+
+/** The refusal of an end that leaves everything as it was, and its message. */
+async function refusal(organisation: MadeOrganisation, id: string, body: unknown): Promise<[Refused, string]> {
+  const before = await rowsOf(organisation);
+  const answer = await world.end(organisation, id, body);
+  expect(await rowsOf(organisation)).toBe(before);
+  return [refusalOf(answer), answer.json.error.message];
+}
+
+describe("a body that is no request of this shape", () => {
+  test.each<[string, string, string | null]>([
+    ["nothing", "", null],
+    ["no JSON", "{", null],
+    ["no member", "{}", "when"],
+    ["when null", '{"when":null}', "when"],
+    ["when empty", '{"when":""}', "when"],
+    ["another time", '{"when":"later"}', "when"],
+    ["when in capitals", '{"when":"NOW"}', "when"],
+    ["an unspecified time", '{"when":"unspecified"}', "when"],
+    ["the number of a time", '{"when":2}', "when"],
+    ["an unknown member", '{"when":"now","refund":true}', "refund"],
+    ["a member in another case", '{"when":"now","deleteUnsentInvoices":true}', "deleteUnsentInvoices"],
+    ["the id of the path", '{"when":"now","id":"x"}', "id"],
+    ["an option as text", '{"when":"now","delete_unsent_invoices":"true"}', "delete_unsent_invoices"],
+    ["an option null", '{"when":"now","void_approved_invoices":null}', "void_approved_invoices"],
+    ["an option 1", '{"when":"now","void_approved_invoices":1}', "void_approved_invoices"],
+    ["a duplicate member", '{"when":"now","when":"now"}', "when"],
+  ])("%s", async (_, body, param) => {
+    expect((await refusal(own, randomUUID(), body))[0]).toEqual(invalid(param));
+  });
+});
+
+describe("an id that names no subscription of the organisation", () => {
+  test("is 404 before anything else is judged: unknown, malformed, another organisation's", async () => {
+    const other = await world.sandbox({ setup_mode: true });
+    const theirs = await world.subscribe(other, april);
+    for (const id of [randomUUID(), "none", theirs.id, `${theirs.id}0`]) {
+      const [told] = await refusal(own, id, { ...periodEnd, delete_unsent_invoices: true });
+      expect([id, told]).toEqual([id, refused(404, "subscription_not_found")]);
+    }
+    // The digits of a UUID are read in any case.
+    const ours = await world.subscribe(own, april);
+    expect((await world.ended(own, ours.id.toUpperCase(), now)).id).toBe(ours.id);
+  });
+
+  test("a key without the scope may not end, and none at all even less", async () => {
+    const { id } = await world.subscribe(own, april);
+    const scopes = ["subscriptions:read", "invoices:read", "usage:write"];
+    const reader = await addApiKey(system.pool, own.organisationId, scopes, { livemode: false });
+    const path = `/v1/subscriptions/${id}/end`;
+    const forbidden = await ask("POST", path, { key: reader.value, body: { when: "x" } });
+    expect(refusalOf(forbidden)).toEqual(refused(403, "insufficient_scope"));
+    expect(refusalOf(await ask("POST", path, { body: now }))).toEqual(refused(401, "invalid_api_key"));
+  });
+});
+
+describe("an invoice option with period_end", () => {
+  test.each(["delete_unsent_invoices", "void_approved_invoices"])("%s is refused, false is not", async (option) => {
+    const { id } = await world.subscribe(own, april);
+    const [told] = await refusal(own, id, { ...periodEnd, [option]: true });
+    expect(told).toEqual(refused(422, "invoice_option_not_allowed", option));
+    expect((await world.ended(own, id, { ...periodEnd, [option]: false })).cancel_at_period_end).toBe(true);
+    // It comes before the state.
+    await world.ended(own, id, now);
+    expect((await refusal(own, id, { ...periodEnd, [option]: true }))[0].code).toBe("invoice_option_not_allowed");
+  });
+});
+
+describe("Setup Mode", () => {
+  test("refuses the options, also where they would remove nothing, and ends what has no documents", async () => {
+    const mirror = await world.sandbox({ setup_mode: true });
+    const { id } = await world.subscribe(mirror, april);
+    for (const option of ["delete_unsent_invoices", "void_approved_invoices"]) {
+      const [told, message] = await refusal(mirror, id, { ...now, [option]: true });
+      expect([told, message]).toEqual([conflict, "The organisation is in Setup Mode: no invoice can be removed."]);
+    }
+    expect((await world.ended(mirror, id, periodEnd)).cancel_at_period_end).toBe(true);
+    expect((await world.ended(mirror, id, { ...now, delete_unsent_invoices: false })).status).toBe("ended");
+    expect(await world.books(mirror)).toEqual([]);
+  });
+
+  test("refuses where a renewal invoice from before would have to be removed, or a deferred amount billed", async () => {
+    const ahead = await world.sandbox({ invoice_create_days: 20 });
+    await world.setClock(ahead, "2026-04-16");
+    const { id } = await world.subscribe(ahead, april);
+    await setupMode(ahead, true);
+    for (const body of [now, periodEnd]) {
+      const message = "The organisation is in Setup Mode: the renewal invoice INV-0002 would have to be removed.";
+      expect(await refusal(ahead, id, body)).toEqual([conflict, message]);
+    }
+    const deferring = await world.subscribe(own, april);
+    const half = { prorate: true, effective_date: "2026-04-16", proration_behaviour: "charge_on_renewal" };
+    await world.changed(own, deferring.id, { units: 12, ...half });
+    await setupMode(own, true);
+    const message = "The organisation is in Setup Mode: a deferred amount would have to be invoiced.";
+    expect(await refusal(own, deferring.id, now)).toEqual([conflict, message]);
+    expect((await world.ended(own, deferring.id, periodEnd)).cancel_at_period_end).toBe(true);
+    await setupMode(own, false);
+    expect((await world.ended(own, deferring.id, now)).status).toBe("ended");
+    await world.settled(own);
+    expect(await world.told(own, deferring.id)).toEqual([
+      expect.stringMatching(/^INV-\d+ change draft$/),
+      expect.stringMatching(/^INV-\d+ first draft$/),
+    ]);
+  });
+});
+
+async function setupMode({ organisationId }: MadeOrganisation, on: boolean): Promise<void> {
+  await system.pool.query("UPDATE organisations SET setup_mode = $2 WHERE id = $1", [organisationId, on]);
+}
+
+describe("one that is over", () => {
+  test("is told to have ended, or to be complete", async () => {
+    const { id } = await world.subscribe(own, april);
+    await world.ended(own, id, now);
+    for (const body of [now, periodEnd, { ...now, void_approved_invoices: true }]) {
+      expect(await refusal(own, id, body)).toEqual([conflict, "The subscription has ended already."]);
+    }
+    const brief = await world.sandbox();
+    const once = await world.subscribe(brief, { ...april, end_after_cycles: 1 });
+    await world.setClock(brief, "2026-05-01");
+    expect(refusalOf(await world.end(brief, once.id, now))).toEqual(conflict);
+    const message = "The subscription is complete already: it ran to the end of its last period.";
+    expect(await refusal(brief, once.id, periodEnd)).toEqual([conflict, message]);
+  });
+});
+
+describe("an Idempotency-Key", () => {
+  test("replays the answer, also after the subscription has gone on, and belongs to one request", async () => {
+    const { id } = await world.subscribe(own, april);
+    const first = await world.end(own, id, periodEnd, "key-of-an-end");
+    await world.ended(own, id, now);
+    const again = await world.end(own, id, periodEnd, "key-of-an-end");
+    expect([again.status, again.text, again.headers.get("Idempotent-Replayed")]).toEqual([200, first.text, "true"]);
+    const other = await world.end(own, id, now, "key-of-an-end");
+    expect(refusalOf(other)).toEqual(refused(409, "idempotency_conflict", "Idempotency-Key"));
+  });
+
+  test("whose answer was not stored finds what was done, and nothing is done twice", async () => {
+    const { id } = await world.subscribe(own, april);
+    const first = await world.end(own, id, now, "lost-answer");
+    await system.pool.query("DELETE FROM idempotency_keys WHERE key = 'lost-answer'");
+    const again = await world.end(own, id, now, "lost-answer");
+    expect([again.status, again.json]).toEqual([200, first.json]);
+    expect(again.headers.get("Idempotent-Replayed")).toBeNull();
+    await system.pool.query("DELETE FROM idempotency_keys WHERE key = 'lost-answer'");
+    const other = await world.end(own, id, periodEnd, "lost-answer");
+    expect(refusalOf(other)).toEqual(refused(409, "idempotency_conflict"));
+    await system.pool.query("DELETE FROM idempotency_keys WHERE key = 'lost-answer'");
+    // After its 24 hours the key stands for a new request.
+    await system.pool.query(
+      "UPDATE endings SET created_at = created_at - interval '24 hours' WHERE subscription_id = $1",
+      [id],
+    );
+    expect(refusalOf(await world.end(own, id, now, "lost-answer"))).toEqual(conflict);
+  });
+
+  test("of a refused end is free for a corrected body", async () => {
+    const { id } = await world.subscribe(own, april);
+    const asked = { ...periodEnd, delete_unsent_invoices: true };
+    expect((await world.end(own, id, asked, "corrected")).status).toBe(422);
+    expect((await world.end(own, id, periodEnd, "corrected")).status).toBe(200);
+  });
+});
+
+describe.each(protocols)("over %s", (protocol) => {
+  const call = (request: Record<string, unknown>, key: string) =>
+    callsTo(system.baseUrl)(protocol, "EndSubscription", request, {
+      key: own.apiKey,
+      headers: { "Idempotency-Key": key },
+    });
+  const keyOf = (name: string) => `${name} ${protocol}`.replaceAll(" ", "-");
+
+  test("a subscription ends as over REST, and its key replays over REST", async () => {
+    const { id, invoice } = await world.subscribe(own, april);
+    const request = { id, when: EndWhen.NOW, deleteUnsentInvoices: true };
+    const { code, message } = await call(request, keyOf("end"));
+    expect(code).toBeNull();
+    const { subscription } = message as Json;
+    expect(subscription).toMatchObject({ id, status: "SUBSCRIPTION_STATUS_ENDED", end_date: "2026-04-16" });
+    expect(await world.books(own)).toContain(`${invoice.number} DELETED`);
+    const rest = await world.end(own, id, { ...now, delete_unsent_invoices: true }, keyOf("end"));
+    expect([rest.status, rest.json.status, rest.headers.get("Idempotent-Replayed")]).toEqual([200, "ended", "true"]);
+  });
+
+  test("it is refused as over REST", async () => {
+    const { id } = await world.subscribe(own, april);
+    const refusals = [
+      [{ id: randomUUID(), when: EndWhen.NOW }, "NotFound", "subscription_not_found", null],
+      [{ id }, "InvalidArgument", "invalid_parameter", "when"],
+      [{ id, when: 7 }, "InvalidArgument", "invalid_parameter", "when"],
+      [
+        { id, when: EndWhen.PERIOD_END, voidApprovedInvoices: true },
+        "InvalidArgument",
+        "invoice_option_not_allowed",
+        "void_approved_invoices",
+      ],
+    ] as const;
+    for (const [request, connectCode, code, param] of refusals) {
+      const called = await call(request, keyOf("refused"));
+      expect([called.code, called.detail?.code, called.detail?.param ?? null]).toEqual([connectCode, code, param]);
+    }
+    await world.ended(own, id, now);
+    const over = await call({ id, when: EndWhen.NOW }, keyOf("over"));
+    expect([over.code, over.detail?.code]).toEqual(["FailedPrecondition", "invalid_state"]);
+  });
+});
