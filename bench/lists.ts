@@ -30,10 +30,10 @@ const pageSize = 25;
 const seedText = `
 WITH subscription AS (
   INSERT INTO subscriptions (id, organisation_id, customer_id, plan_id, status, currency, interval_unit, interval_count, timezone,
-    start_date, billing_day, current_period, renewal_date, units, minimum_units, discount_percent, request_hash)
+    start_date, billing_day, current_period, renewal_date, units, minimum_units, discount_percent, due_at, request_hash)
   SELECT gen_random_uuid(), $1, (SELECT id FROM customers WHERE organisation_id = $1 ORDER BY seq OFFSET n % 3 LIMIT 1), p.id,
     'active', 'NZD', 'month', 1, 'Pacific/Auckland', '2024-03-01', 1, $3 - 1, '2024-03-01'::date + $3 * interval '1 month',
-    10, 1, 0, '\\x00'
+    10, 1, 0, '2100-01-01', '\\x00'
   FROM generate_series(1, $2::int) n, plans p WHERE p.organisation_id = $1 AND p.code = 'team'
   RETURNING id, customer_id
 ), month AS (

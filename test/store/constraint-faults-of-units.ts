@@ -18,7 +18,10 @@ export function unitsFaults(a: SeededRows): Faults {
       amend("amount = 1"),
       change("operations", a.creditNoteOperation, "amount = 1"),
     ],
-    operations_one_for_a_subscription: [`${sql}; ${another("operations", a.amendment, { invoice_id: invoice })}`],
+    operations_one_for_a_subscription: [
+      `${sql}; ${another("operations", a.amendment, { invoice_id: invoice })}`,
+      another("operations", a.amendment, { kind: "end_subscription", invoice_id: null }),
+    ],
     operations_one_allocation: [`${sql}; ${another("operations", a.allocationOperation, twice)}`],
     operations_one_for_a_credit_note: [another("operations", a.creditNoteOperation)],
     allocations_organisation_id_ledger_allocation_id_key: [

@@ -62,7 +62,7 @@ export function subscriptionFaults(a: SeededRows): Faults {
   const next = (columns: object) =>
     another("periods", `subscription_id = '${a.subscription}' AND index = 1`, { ...third, ...columns });
   return {
-    subscriptions_status: [subscription("status = 'odd'")],
+    subscriptions_status: [subscription("status = 'odd', due_at = NULL")],
     subscriptions_units: [
       subscription("units = -1"),
       subscription("minimum_units = -1"),
@@ -85,11 +85,13 @@ export function subscriptionFaults(a: SeededRows): Faults {
       subscription("end_date = '2027-01-15'"),
       subscription("cancel_at_period_end = true"),
       subscription("end_after_cycles = 12"),
-      subscription("status = 'ended'"),
-      subscription("status = 'complete'"),
+      subscription("status = 'ended', due_at = NULL"),
+      subscription("status = 'complete', due_at = NULL"),
     ],
     subscriptions_complete: [subscription("status = 'complete', end_date = '2026-03-14'")],
-    subscriptions_ended: [subscription("status = 'ended', end_date = '2026-03-01', cancel_at_period_end = true")],
+    subscriptions_ended: [
+      subscription("status = 'ended', due_at = NULL, end_date = '2026-03-01', cancel_at_period_end = true"),
+    ],
     subscriptions_first_period: [subscription("start_date = '2026-01-14'")],
     periods_first: [period(0, "start_date = '2026-01-16'")],
     periods_days: [period(1, "end_date = start_date"), next({ end_date: "2026-03-15" })],
@@ -156,6 +158,7 @@ export function documentFaults(a: SeededRows): Faults {
       ...["credit_note_id", "subscription_id"].map((column) =>
         change("operations", a.creditNoteOperation, `${column} = NULL`),
       ),
+      change("operations", a.amendment, "kind = 'end_subscription', subscription_id = NULL"),
       ...["credit_note_id", "invoice_id", "subscription_id"].map((column) =>
         change("operations", a.allocationOperation, `${column} = NULL`),
       ),

@@ -23,6 +23,8 @@ export interface SeededRows {
   readonly allocationOperation: string;
   readonly deferredLine: string;
   readonly unitChange: string;
+  readonly ending: string;
+  readonly restoration: string;
   readonly operator: string;
   readonly token: string;
   readonly auditEntry: string;
@@ -50,6 +52,8 @@ export function newRows(): SeededRows {
     allocationOperation: randomUUID(),
     deferredLine: randomUUID(),
     unitChange: randomUUID(),
+    ending: randomUUID(),
+    restoration: randomUUID(),
     operator: randomUUID(),
     token: randomUUID(),
     auditEntry: randomUUID(),
@@ -77,9 +81,9 @@ INSERT INTO plan_tiers (organisation_id, plan_id, position, up_to, unit_price) V
 INSERT INTO charges (id, organisation_id, code, name, currency, price, status)
   VALUES ('${rows.charge}', '${rows.organisation}', 'setup', 'Setup', 'EUR', 250, 'active');
 INSERT INTO subscriptions (id, organisation_id, customer_id, plan_id, status, currency, interval_unit, interval_count, timezone, start_date,
-    billing_day, current_period, renewal_date, units, minimum_units, discount_percent, request_hash)
+    billing_day, current_period, renewal_date, units, minimum_units, discount_percent, due_at, request_hash)
   VALUES ('${rows.subscription}', '${rows.organisation}', '${rows.customer}', '${rows.plan}', 'active', 'EUR', 'month', 1, 'UTC', '2026-01-15',
-    15, 1, '2026-03-15', 2, 0, 0, '\\x00');
+    15, 1, '2026-03-15', 2, 0, 0, '2026-03-15', '\\x00');
 INSERT INTO periods (organisation_id, subscription_id, index, previous_index, start_date, end_date, billed_units) VALUES
   ('${rows.organisation}', '${rows.subscription}', 0, NULL, '2026-01-15', '2026-02-15', 2),
   ('${rows.organisation}', '${rows.subscription}', 1, 0, '2026-02-15', '2026-03-15', 2);
@@ -110,6 +114,12 @@ INSERT INTO deferred_lines (id, organisation_id, subscription_id, period_index, 
 INSERT INTO unit_changes (id, organisation_id, subscription_id, from_units, to_units, invoice_id, credit_note_id, deferred, operation_ids, request_hash)
   VALUES ('${rows.unitChange}', '${rows.organisation}', '${rows.subscription}', 2, 3, '${rows.invoice}', '${rows.creditNote}', false,
     ARRAY['${rows.amendment}']::uuid[], '\\x${hash}');
+INSERT INTO endings (id, organisation_id, subscription_id, end_when, request_hash)
+  VALUES ('${rows.ending}', '${rows.organisation}', '${rows.subscription}', 'now', '\\x${hash}');
+INSERT INTO removals (organisation_id, ending_id, step, invoice_id, state)
+  VALUES ('${rows.organisation}', '${rows.ending}', 0, '${rows.invoice}', 'waiting');
+INSERT INTO restorations (id, organisation_id, subscription_id, operation_ids, request_hash)
+  VALUES ('${rows.restoration}', '${rows.organisation}', '${rows.subscription}', '{}', '\\x${hash}');
 INSERT INTO operators (id, name, role) VALUES ('${rows.operator}', 'Ada', 'owner');
 INSERT INTO operator_tokens (id, operator_id, name, token_hash, hint) VALUES ('${rows.token}', '${rows.operator}', 'token', '\\x${hash}', 'hint');
 INSERT INTO audit_log (id, operator_id, operator_name, token_id, operation, organisation_id, target_kind, target_id, after, request_id)

@@ -13,6 +13,7 @@ import {
   tenantFaults,
   valueFaults,
 } from "./constraint-faults.ts";
+import { lifeFaults, lifeTenantFaults } from "./constraint-faults-of-life.ts";
 import { foreignDocumentFaults, unitsFaults, unitsTenantFaults } from "./constraint-faults-of-units.ts";
 import { another, change, newRows, seed } from "./constraint-rows.ts";
 import { operatorFaults } from "./operator-faults.ts";
@@ -30,6 +31,8 @@ const faults: Faults = {
   ...unitsFaults(a),
   ...unitsTenantFaults(a, b),
   ...foreignDocumentFaults(a),
+  ...lifeFaults(a),
+  ...lifeTenantFaults(a, b),
 };
 const cases = Object.entries(faults).flatMap(([rule, statements]) => statements.map((sql) => [rule, sql] as const));
 
