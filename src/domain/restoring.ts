@@ -26,8 +26,8 @@ export interface RemovedInvoice extends Pick<Invoice, "id" | "number" | "type" |
 }
 
 /**
- * What a restoration is judged by. `removed`: the invoices of the current and the next period that ends have removed since the
- * subscription was restored last, oldest first.
+ * What a restoration is judged by. `removed`: the invoices that ends have removed since the subscription was restored last, oldest
+ * first; those of periods before the last one may be left out.
  */
 export interface RestorationFacts {
   readonly state: BillingState;
@@ -62,19 +62,17 @@ export function decideRestoration(facts: RestorationFacts): Restoration {
   checkRestorable(facts);
   const subscription = asBefore(state);
   const { organisation, period } = state;
-  const [ofCurrent, ofNext] = [
-    removed.filter((one) => !isAhead(state, one)),
-    removed.find((one) => isAhead(state, one)),
-  ];
-  const renewal = ofNext === undefined ? null : raiseRenewal({ ...state, subscription }, ofNext);
+  const ahead = removed.find((one) => isAhead(state, one));
+  const renewal = ahead === undefined ? null : raiseRenewal({ ...state, subscription }, ahead);
+  const copies = removed.flatMap((one) => (isAhead(state, one) ? [] : copyOf(state, one)));
   const nextPeriod = renewal?.period ?? state.nextPeriod;
-  const due = decideDue({ ...state, subscription, nextPeriod, deferred: renewal === null ? state.deferred : [] });
+  const due = decideDue({ ...state, subscription, nextPeriod });
   const dueInvoices = due?.invoices.map((invoice) => ({ ...invoice, replaces: null })) ?? [];
   return {
     subscription,
     dueDate: due === null ? nextDueDate({ organisation, subscription, period, nextPeriod }) : due.dueDate,
     periods: renewal === null ? (due?.periods ?? []) : [renewal.period],
-    invoices: [...ofCurrent.map((one) => copy(state, one)), ...(renewal?.invoices ?? []), ...dueInvoices],
+    invoices: [...copies, ...(renewal?.invoices ?? []), ...dueInvoices],
     creditNote: renewal?.creditNote ?? null,
   };
 }
@@ -94,9 +92,9 @@ function checkRestorable({ state, customerStatus, removed }: RestorationFacts): 
   if (plan.status !== "active" && plan.status !== "legacy") {
     throw refuse(`The plan is ${plan.status}: it must be active or legacy.`);
   }
-  const [first] = removed;
-  if (organisation.setupMode && first !== undefined) {
-    throw refuse(`The organisation is in Setup Mode: the invoice ${first.number} would have to be raised again.`);
+  const again = removed.find((one) => isAhead(state, one) || linesOf(state, one).length > 0);
+  if (organisation.setupMode && again !== undefined) {
+    throw refuse(`The organisation is in Setup Mode: invoice ${again.number} would have to be raised again.`);
   }
 }
 
@@ -116,15 +114,23 @@ function isAhead({ period }: BillingState, { type, periodIndex }: RemovedInvoice
 }
 
 /**
- * The same lines on a new invoice of the current period, whose billed units count them already. Of a renewal invoice that was removed
- * while it was ahead, the charges deferred from the period before are not its own any more: they wait, or were billed since.
+ * What a removed invoice billed of the current period, whose billed units count it already. Of an invoice of the period before that is
+ * what a separate change billed ahead. Of a renewal invoice that was removed while it was ahead, the charges deferred from the period
+ * before are not its own any more: they wait, or were billed since.
  */
-function copy({ subscription, organisation, period, today }: BillingState, removed: RemovedInvoice): RestoredInvoice {
-  const isOwn = ({ kind, period: of }: InvoiceLineDraft) =>
-    kind !== "proration" || removed.billsDeferred || of === null || compareDates(period.start, of.start) <= 0;
-  const lines = removed.lines.filter(isOwn);
+function linesOf({ period }: BillingState, removed: RemovedInvoice): readonly InvoiceLineDraft[] {
+  const isOfCurrent = ({ period: of }: InvoiceLineDraft) => of !== null && compareDates(period.start, of.start) <= 0;
+  if (removed.periodIndex < period.index) return removed.lines.filter(isOfCurrent);
+  return removed.lines.filter((line) => line.kind !== "proration" || removed.billsDeferred || isOfCurrent(line));
+}
+
+/** Those lines on a new invoice of the current period; none where there are none. */
+function copyOf(state: BillingState, removed: RemovedInvoice): readonly RestoredInvoice[] {
+  const lines = linesOf(state, removed);
+  if (lines.length === 0) return [];
+  const { subscription, organisation, period, today } = state;
   const draft = draftInvoice(subscription, organisation, { type: removed.type, period, lines, today });
-  return { draft, deferredIds: [], replaces: removed.id };
+  return [{ draft, deferredIds: [], replaces: removed.id }];
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Random dates, prices, plans and terms for the properties of the domain. */
 import fc from "fast-check";
 import { addDays, type CivilDate, civilDate } from "../../src/domain/civil-date.ts";
-import { type Decimal, decimalOf, ZERO } from "../../src/domain/decimal.ts";
+import { compare, type Decimal, decimalOf, ZERO } from "../../src/domain/decimal.ts";
 import type { Plan, PlanType, Tier } from "../../src/domain/plan.ts";
 import { type PriceTerms, pricingModels } from "../../src/domain/pricing/index.ts";
 import { planOf } from "../domain/catalogue.ts";
@@ -63,6 +63,15 @@ export function somePlan(type: PlanType): fc.Arbitrary<Plan> {
     })
     .map((members) => planOf(type, members));
 }
+
+/** Volume plans whose every band is cheaper a unit than the one before: changes of them are charges and credits. */
+export const cheaperPlan: fc.Arbitrary<Plan> = somePlan("volume").map((plan) => {
+  const prices = plan.tiers.flatMap(({ unitPrice }) => unitPrice ?? []).sort((left, right) => compare(right, left));
+  return {
+    ...plan,
+    tiers: plan.tiers.map((tier, index) => ({ ...tier, unitPrice: prices[index] ?? ZERO, flatPrice: null })),
+  };
+});
 
 /** Units, at list price or (where the plan allows) another, less a discount. */
 export function someTerms(plan: Plan): fc.Arbitrary<PriceTerms> {

@@ -1,0 +1,232 @@
+/** The whole life of one subscription in memory: decisions of the domain applied one after the other, as the store would write them. */
+import type { BillingState, DeferredLine, PeriodState, RaisedInvoice } from "../../src/domain/billing-state.ts";
+import { addDays, type CivilDate } from "../../src/domain/civil-date.ts";
+import type { CreationDecision } from "../../src/domain/creating.ts";
+import type { CreditNoteDraft, CreditNoteLineDraft } from "../../src/domain/credit-note.ts";
+import { sum } from "../../src/domain/decimal.ts";
+import { type DueInvoice, decideDue } from "../../src/domain/due.ts";
+import { decideEnd, decideEnded, type EndRequest } from "../../src/domain/ending.ts";
+import type { InvoiceDraft, InvoiceLineDraft } from "../../src/domain/invoice.ts";
+import { prorationLine } from "../../src/domain/invoice-draft.ts";
+import type { OrganisationSettings } from "../../src/domain/organisation.ts";
+import type { Plan } from "../../src/domain/plan.ts";
+import { Refusal } from "../../src/domain/refusal.ts";
+import { decideRestoration, type RestorationFacts } from "../../src/domain/restoring.ts";
+import type { Subscription } from "../../src/domain/subscription.ts";
+import {
+  decideUnitsChange,
+  type InvoiceAmendment,
+  type UnitsChangeRequest,
+  type UnitsDecision,
+} from "../../src/domain/units-change.ts";
+
+/** An invoice in the books, or one that was removed from them. */
+export interface Paper extends Pick<InvoiceDraft, "type" | "periodIndex" | "lines"> {
+  readonly id: string;
+  readonly isRemoved: boolean;
+}
+
+/** A charge that waits (`paperId` null), or that this paper bills. */
+interface Deferred {
+  readonly line: DeferredLine;
+  readonly paperId: string | null;
+}
+
+/** Everything that is known of the subscription. `removed`: ids of what ends removed since it was restored last. */
+export interface Life {
+  readonly organisation: OrganisationSettings;
+  readonly plan: Plan;
+  readonly subscription: Subscription;
+  readonly today: CivilDate;
+  readonly current: number;
+  readonly periods: readonly PeriodState[];
+  readonly papers: readonly Paper[];
+  readonly credits: readonly CreditNoteLineDraft[];
+  readonly deferred: readonly Deferred[];
+  readonly removed: readonly string[];
+}
+
+/** The life of what was just created. */
+export function begun(organisation: OrganisationSettings, decision: CreationDecision, today: CivilDate): Life {
+  const { plan, subscription, firstPeriod, renewalPeriod, invoice, renewalInvoice } = decision;
+  const marks = { setupMode: false, prorationClosed: false, billedSeparately: false };
+  const life: Life = {
+    organisation,
+    plan,
+    subscription: { ...subscription, id: "subscription" },
+    today,
+    current: 0,
+    periods: [firstPeriod, renewalPeriod].flatMap((period) => (period === null ? [] : [{ ...period, ...marks }])),
+    papers: [],
+    credits: [],
+    deferred: [],
+    removed: [],
+  };
+  return [invoice, renewalInvoice].reduce(
+    (now, draft) => (draft === null ? now : raise(now, { draft, deferredIds: [] })),
+    life,
+  );
+}
+
+/** What the rules look at; every invoice is a draft in the ledger with nothing paid. */
+export function stateIn(life: Life): BillingState {
+  const { organisation, plan, subscription, today, current, periods, deferred } = life;
+  const [period, nextPeriod = null] = [periods[current], periods[current + 1]];
+  if (period === undefined) throw new Error(`no period ${current}`);
+  return {
+    organisation,
+    subscription,
+    plan,
+    period,
+    nextPeriod,
+    invoices: openIn(life).filter(({ periodIndex }) => periodIndex >= current),
+    deferred: deferred.flatMap(({ line, paperId }) => (paperId === null ? [line] : [])),
+    running: null,
+    today,
+  };
+}
+
+function openIn({ papers }: Life): readonly (RaisedInvoice & { readonly sent: boolean })[] {
+  const open = papers
+    .filter(({ isRemoved }) => !isRemoved)
+    .map(({ id, type, periodIndex, lines }) => {
+      const total = sum(lines.map(({ amount }) => amount));
+      return {
+        id,
+        number: id,
+        type,
+        periodIndex,
+        status: "draft",
+        total,
+        amountDue: total,
+        inLedger: true,
+        sent: false,
+      } as const;
+    });
+  return open.reverse();
+}
+
+/** Some days later, with everything done that was due. */
+export function pass(life: Life, days: number): Life {
+  const later = { ...life, today: addDays(life.today, days) };
+  const due = decideDue(stateIn(later));
+  if (due === null) return later;
+  const { subscription, currentPeriod: current, periods, invoices } = due;
+  return invoices.reduce(raise, { ...later, subscription, current, periods: written(later, periods) });
+}
+
+/** What a change of units leaves, and what was decided; null where it is refused. */
+export function change(life: Life, request: UnitsChangeRequest): { life: Life; decision: UnitsDecision } | null {
+  const state = stateIn(life);
+  const decision = unlessRefused(() => decideUnitsChange(state, request));
+  if (decision === null) return null;
+  const { units, periods, invoice, joined, amended, deferred, creditNote } = decision;
+  let after: Life = { ...life, subscription: { ...life.subscription, units }, periods: written(life, periods) };
+  for (const amendment of [joined, amended]) if (amendment !== null) after = amend(after, amendment);
+  for (const line of amended?.added ?? []) after = defer(after, line, amended?.invoiceId ?? null);
+  if (invoice !== null) after = raise(after, { draft: invoice, deferredIds: [] });
+  if (creditNote !== null) after = creditIn(after, creditNote);
+  if (deferred !== null) after = defer(after, prorationLine(life.plan, deferred, life.organisation), null);
+  return { life: after, decision };
+}
+
+/** The end, where the ledger refuses the removal after so many; null where the end itself is refused. */
+export function end(life: Life, request: EndRequest, removable: number): Life | null {
+  const decision = unlessRefused(() => decideEnd({ state: stateIn(life), invoices: openIn(life) }, request));
+  if (decision === null || decision.kind === "unchanged") return decision && life;
+  const { removals } = decision;
+  const after = removals.slice(0, removable).reduce(remove, life);
+  if (removable < removals.length) return after;
+  const { subscription, invoice } = decideEnded(stateIn(after), request.when);
+  const over = { ...after, subscription };
+  return invoice === null ? over : raise(over, invoice);
+}
+
+/** The restoration; null where it is refused. */
+export function restore(life: Life): Life | null {
+  const { current, removed, papers, deferred } = life;
+  const facts: RestorationFacts = {
+    state: stateIn(life),
+    customerStatus: "active",
+    removed: papers
+      .filter(({ id, periodIndex }) => removed.includes(id) && periodIndex >= current - 1)
+      .map((paper) => ({
+        ...paper,
+        number: paper.id,
+        lines: paper.lines.map((line) => ({ ...line, id: "" })),
+        billsDeferred: deferred.some(({ paperId }) => paperId === paper.id),
+      })),
+  };
+  const restoration = unlessRefused(() => decideRestoration(facts));
+  if (restoration === null) return null;
+  const { subscription, periods, invoices, creditNote } = restoration;
+  const start: Life = { ...life, subscription, periods: written(life, periods), removed: [] };
+  const raised = invoices.reduce((now, { replaces, ...invoice }) => {
+    const after = raise(now, invoice);
+    const id = after.papers.at(-1)?.id ?? "";
+    const takenOver = after.deferred.map((one) =>
+      replaces !== null && one.paperId === replaces ? { ...one, paperId: id } : one,
+    );
+    return { ...after, deferred: takenOver };
+  }, start);
+  return creditNote === null ? raised : creditIn(raised, creditNote);
+}
+
+function unlessRefused<T>(decide: () => T): T | null {
+  try {
+    return decide();
+  } catch (error) {
+    if (error instanceof Refusal) return null;
+    throw error;
+  }
+}
+
+function written({ periods }: Life, changed: readonly PeriodState[]): readonly PeriodState[] {
+  const all = [...periods];
+  for (const period of changed) all[period.index] = period;
+  return all;
+}
+
+function raise(life: Life, { draft, deferredIds }: DueInvoice): Life {
+  const { type, periodIndex, lines } = draft;
+  const id = `paper ${life.papers.length}`;
+  const deferred = life.deferred.map((one) => {
+    if (!deferredIds.includes(one.line.id)) return one;
+    if (one.paperId !== null) throw new Error(`${one.line.id} is billed already`);
+    return { ...one, paperId: id };
+  });
+  return { ...life, papers: [...life.papers, { id, type, periodIndex, lines, isRemoved: false }], deferred };
+}
+
+function amend(life: Life, { invoiceId, planLine, added }: InvoiceAmendment): Life {
+  const lines = (paper: Paper) => [
+    ...paper.lines.map((line) => (line.kind === "plan" ? (planLine ?? line) : line)),
+    ...added,
+  ];
+  return {
+    ...life,
+    papers: life.papers.map((paper) => (paper.id === invoiceId ? { ...paper, lines: lines(paper) } : paper)),
+  };
+}
+
+function defer(
+  life: Life,
+  { name, description, amount, period, proration }: InvoiceLineDraft,
+  paperId: string | null,
+): Life {
+  if (period === null || proration === null) throw new Error("what is deferred is a proration");
+  const line = { id: `deferred ${life.deferred.length}`, name, description, amount, period, ...proration };
+  return { ...life, deferred: [...life.deferred, { line, paperId }] };
+}
+
+function creditIn(life: Life, { lines }: CreditNoteDraft): Life {
+  return { ...life, credits: [...life.credits, ...lines] };
+}
+
+/** What a renewal invoice that was raised ahead had deferred to it waits again. */
+function remove(life: Life, id: string): Life {
+  const papers = life.papers.map((paper) => (paper.id === id ? { ...paper, isRemoved: true } : paper));
+  const isAhead = papers.some((one) => one.id === id && one.type === "renewal" && one.periodIndex > life.current);
+  const deferred = life.deferred.map((one) => (isAhead && one.paperId === id ? { ...one, paperId: null } : one));
+  return { ...life, papers, deferred, removed: [...life.removed, id] };
+}

@@ -1,0 +1,363 @@
+/** Whatever changes, ends and restorations follow each other, each period is billed once: what a small model says, no more, no less. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { addDays, type CivilDate, civilDate, compareDates } from "../../src/domain/civil-date.ts";
+import { decideCreation } from "../../src/domain/creating.ts";
+import { type Decimal, formatDecimal, isZero, negate } from "../../src/domain/decimal.ts";
+import type { EndRequest } from "../../src/domain/ending.ts";
+import { daysInPeriod } from "../../src/domain/period.ts";
+import type { Plan } from "../../src/domain/plan.ts";
+import { lineAmount } from "../../src/domain/pricing/index.ts";
+import { prorate } from "../../src/domain/proration.ts";
+import type { UnitsChangeRequest } from "../../src/domain/units-change.ts";
+import { changeTo } from "../domain/billing-states.ts";
+import { factsOf, organisation, requestOf, setupCharge } from "../domain/creation.ts";
+import { cheaperPlan, planTypes, somePlan, someTerms } from "./arbitraries.ts";
+import { begun, change, end, type Life, pass, restore, stateIn } from "./life.ts";
+
+/** A step as it is drawn; what of a change counts depends on the state that it meets. */
+type Step =
+  | { readonly kind: "pass"; readonly days: number }
+  | { readonly kind: "restore" }
+  | { readonly kind: "end"; readonly request: EndRequest; readonly removable: number }
+  | {
+      readonly kind: "change";
+      readonly units: number;
+      /** Whether the units rise by a few, which bills more often than any number does. */
+      readonly isRise: boolean;
+      readonly prorate: boolean;
+      readonly onRenewal: boolean;
+      readonly day: number;
+      readonly document: "amend" | "separate";
+    };
+
+const endStep = (when: EndRequest["when"], deletes: boolean, removable: number): Step => ({
+  kind: "end",
+  request: { when, deleteUnsentInvoices: deletes && when === "now", voidApprovedInvoices: false },
+  removable,
+});
+const someEnd: fc.Arbitrary<Step> = fc
+  .tuple(fc.constantFrom("now", "period_end"), fc.boolean(), fc.constantFrom(0, 1, 2, 99, 99, 99, 99))
+  .map((drawn) => endStep(...drawn));
+const someChange: fc.Arbitrary<Step> = fc.record({
+  kind: fc.constant("change" as const),
+  units: fc.nat(1000),
+  isRise: fc.boolean(),
+  prorate: fc.boolean(),
+  onRenewal: fc.boolean(),
+  day: fc.nat(400),
+  document: fc.constantFrom("amend" as const, "separate" as const),
+});
+const somePass: fc.Arbitrary<Step> = fc.record({ kind: fc.constant("pass" as const), days: fc.nat(20) });
+const restoreStep: Step = { kind: "restore" };
+const someStep: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 3, arbitrary: somePass },
+  { weight: 3, arbitrary: someEnd },
+  { weight: 4, arbitrary: fc.constant(restoreStep) },
+  { weight: 5, arbitrary: someChange },
+);
+
+/** What rarely comes about by itself: a charge that is deferred, billed ahead, and then taken back in one way or another. */
+const someDeferral: fc.Arbitrary<readonly Step[]> = fc
+  .tuple(someChange, somePass, someChange, someEnd, somePass, someChange, someEnd)
+  .map(([change, first, second, taken, then, third, last]) => [
+    { ...change, isRise: true, prorate: true, onRenewal: true } as Step,
+    first,
+    second,
+    taken,
+    then,
+    third,
+    last,
+    restoreStep,
+  ]);
+const someSteps: fc.Arbitrary<readonly Step[]> = fc
+  .array(
+    fc.oneof({ weight: 4, arbitrary: fc.array(someStep, { maxLength: 6 }) }, { weight: 1, arbitrary: someDeferral }),
+    {
+      maxLength: 5,
+    },
+  )
+  .map((parts) => parts.flat());
+
+const mostUnits = (plan: Plan) => (plan.tiers.at(-1)?.upTo ?? 60) + plan.freeUnits;
+const today = civilDate("2026-06-10");
+
+/** A subscription just created, of any plan, that begins then, has begun, or is still to begin. */
+const someLife: fc.Arbitrary<Life> = fc
+  .record({
+    plan: fc.oneof(
+      { weight: 5, arbitrary: fc.constantFrom(...planTypes).chain(somePlan) },
+      { weight: 1, arbitrary: cheaperPlan },
+    ),
+    offset: fc.integer({ min: -25, max: 40 }),
+    invoiceCreateDays: fc.constantFrom(0, 7, 14, 25),
+    endAfterCycles: fc.option(fc.integer({ min: 1, max: 4 })),
+  })
+  .chain(({ plan, offset, invoiceCreateDays, endAfterCycles }) =>
+    someTerms(plan).map(({ units, priceOverride: price, discountPercent }) => {
+      const settings = { ...organisation, invoiceCreateDays };
+      const charge = { ...setupCharge, currency: plan.currency };
+      const facts = factsOf({ organisation: settings, plan, charges: new Map([[charge.code, charge]]) });
+      const request = requestOf({
+        units: plan.type === "flat_fee" ? null : units,
+        price,
+        discountPercent,
+        endAfterCycles,
+        startDate: addDays(today, offset),
+        charges: [{ chargeCode: charge.code, quantity: 1, price: null }],
+      });
+      return begun(settings, decideCreation(facts, request), today);
+    }),
+  );
+
+function requestIn(
+  life: Life,
+  { units, isRise, prorate: isProrated, onRenewal, day, document }: Step & { kind: "change" },
+): UnitsChangeRequest {
+  const { plan, period, nextPeriod, subscription, invoices } = stateIn(life);
+  const isAhead = nextPeriod !== null && invoices.some(({ periodIndex }) => periodIndex === nextPeriod.index);
+  const [most, risen] = [mostUnits(plan), subscription.units + 1 + (units % 6)];
+  return changeTo(isRise && risen <= most ? risen : units % (most + 1), {
+    ...(isProrated && subscription.status === "active" && { from: addDays(period.start, day % daysInPeriod(period)) }),
+    behaviour: isProrated && onRenewal && subscription.status === "active" ? "charge_on_renewal" : null,
+    document: isAhead ? document : null,
+  });
+}
+
+/** What a period is to be billed for: whole at so many units, then for each rise from a day on. */
+interface Owed {
+  readonly units: number | null;
+  readonly moves: readonly { readonly from: number; readonly to: number; readonly day: CivilDate }[];
+}
+
+/** The model: what each period is to be billed for, by its index. */
+type Model = readonly Owed[];
+
+const whole = (units: number | null): Owed => ({ units, moves: [] });
+
+/** What a change adds: to the current period from its day on, to the next one from its first. */
+function changed(before: Life, after: Life, model: Model, request: UnitsChangeRequest): Model {
+  return model.map((owed, index) => {
+    const [was, is] = [before.periods[index], after.periods[index]];
+    if (is === undefined || was === undefined || index < before.current) return owed;
+    const isWhole =
+      before.subscription.status === "pending" || (index > before.current && request.document === "amend");
+    if (isWhole) return whole(is.billedUnits);
+    const [from, to] = [was.billedUnits ?? 0, is.billedUnits ?? 0];
+    if (from === to) return owed;
+    const day = index === before.current ? (request.effectiveDate ?? is.start) : is.start;
+    return { ...owed, moves: [...owed.moves, { from, to, day }] };
+  });
+}
+
+/** The next period, where its renewal invoice was removed: priced anew, or for what the units rose above what was billed. */
+function restored(before: Life, model: Model): Model {
+  const index = before.current + 1;
+  const period = before.periods[index];
+  const owed = model[index];
+  const wasRemoved = before.papers.some((one) => one.periodIndex === index && before.removed.includes(one.id));
+  if (period === undefined || owed === undefined || !wasRemoved) return model;
+  const { units } = before.subscription;
+  const from = period.billedUnits;
+  const move = from !== null && units > from ? { from, to: units, day: period.start } : null;
+  const rises = move !== null && !isZero(amountOf(before, index, move));
+  const anew = period.billedSeparately
+    ? { ...owed, moves: rises && move ? [...owed.moves, move] : owed.moves }
+    : whole(from === null ? null : units);
+  return model.with(index, anew);
+}
+
+function amountOf(life: Life, index: number, { from, to, day }: Owed["moves"][number]): Decimal {
+  const period = life.periods[index];
+  if (period === undefined) throw new Error(`no period ${index}`);
+  return prorate(life.plan, life.subscription, { fromUnits: from, toUnits: to, period, effectiveDate: day }).amount;
+}
+
+/** What the model says is billed for a period, as a list of texts in order. */
+function owedIn(life: Life, model: Model, index: number): readonly string[] {
+  const { units, moves } = model[index] ?? whole(null);
+  const plan = `plan ${formatDecimal(lineAmount(life.plan, { ...life.subscription, units: units ?? 0 }))}`;
+  const rises = moves.map((move) => `from ${move.day} ${formatDecimal(amountOf(life, index, move))}`);
+  return [plan, ...rises, ...(index === 0 ? ["charge"] : [])].sort();
+}
+
+/** What stands in the books for a period, or waits to be billed, in the same form. */
+function billedIn(life: Life, index: number): readonly string[] {
+  const period = life.periods[index];
+  if (period === undefined) return [];
+  const isOf = (day: CivilDate) => compareDates(period.start, day) <= 0 && compareDates(day, period.end) < 0;
+  const standing = life.papers.filter(({ isRemoved }) => !isRemoved);
+  const lines = standing.flatMap(({ lines: all, type }) =>
+    all.flatMap(({ kind, amount, period: of }) => {
+      if (kind === "charge") return type === "first" && index === 0 ? ["charge"] : [];
+      if (of === null || !isOf(of.start)) return [];
+      return [kind === "plan" ? `plan ${formatDecimal(amount)}` : `from ${of.start} ${formatDecimal(amount)}`];
+    }),
+  );
+  const waiting = life.deferred.filter(({ line, paperId }) => paperId === null && isOf(line.period.start));
+  const credits = life.credits.filter(({ effectiveDate }) => isOf(effectiveDate));
+  return [
+    ...lines,
+    ...waiting.map(({ line }) => `from ${line.period.start} ${formatDecimal(line.amount)}`),
+    ...credits.map(({ amount, effectiveDate }) => `from ${effectiveDate} ${formatDecimal(negate(amount))}`),
+  ].sort();
+}
+
+/** What was deferred and does not wait stands on the invoice that is said to bill it, where that is not of an earlier period. */
+function expectDeferredBilled({ deferred, papers, current }: Life): void {
+  for (const { line, paperId } of deferred) {
+    const paper = papers.find(({ id }) => id === paperId);
+    if (paper === undefined || paper.periodIndex < current) continue;
+    const isThere = paper.lines.some(
+      ({ description, period }) => description === line.description && period?.start === line.period.start,
+    );
+    expect([paper.isRemoved, isThere]).toEqual([false, true]);
+  }
+}
+
+/** Whether every text of `some` is in `all`, as often at most. */
+function isWithin(some: readonly string[], all: readonly string[]): boolean {
+  const left = [...all];
+  return some.every((one) => {
+    const at = left.indexOf(one);
+    if (at >= 0) left.splice(at, 1);
+    return at >= 0;
+  });
+}
+
+/** One step of both; the step's name where it was accepted. */
+function take(life: Life, model: Model, step: Step): { life: Life; model: Model; done: string | null } {
+  const opened = (after: Life, known: Model): Model =>
+    after.periods.map((period, index) => known[index] ?? whole(period.billedUnits));
+  switch (step.kind) {
+    case "pass": {
+      const after = pass(life, step.days);
+      return { life: after, model: opened(after, model), done: "pass" };
+    }
+    case "end": {
+      const after = end(life, step.request, step.removable);
+      return { life: after ?? life, model, done: after && `end ${step.request.when}` };
+    }
+    case "restore": {
+      const after = restore(life);
+      return after === null
+        ? { life, model, done: null }
+        : { life: after, model: opened(after, restored(life, model)), done: "restore" };
+    }
+    case "change": {
+      const request = requestIn(life, step);
+      const after = change(life, request);
+      return after === null
+        ? { life, model, done: null }
+        : { life: after.life, model: changed(life, after.life, model, request), done: "change" };
+    }
+  }
+}
+
+/** Walks from a new subscription on; `look` sees what each accepted step left. */
+function walk(
+  start: Life,
+  steps: readonly Step[],
+  look: (life: Life, model: Model, done: string, before: Life) => void,
+): void {
+  let life = pass(start, 0);
+  let model: Model = life.periods.map(({ billedUnits }) => whole(billedUnits));
+  for (const step of steps) {
+    const before = life;
+    const taken = take(life, model, step);
+    life = taken.life;
+    model = taken.model;
+    if (taken.done !== null) look(life, model, taken.done, before);
+  }
+}
+
+describe("whatever changes, ends, refused removals, restorations and days follow each other", () => {
+  it("bills no part of any period twice, and nothing that the model does not know", () => {
+    const seen = new Map<string, number>();
+    fc.assert(
+      fc.property(someLife, someSteps, (start, steps) => {
+        walk(start, steps, (life, model, done) => {
+          seen.set(done, (seen.get(done) ?? 0) + 1);
+          for (const { index } of life.periods) {
+            const [billed, owed] = [billedIn(life, index), owedIn(life, model, index)];
+            if (!isWithin(billed, owed)) expect({ index, billed }).toEqual({ index, billed: owed });
+          }
+        });
+      }),
+      { numRuns: 1500 },
+    );
+    for (const done of ["pass", "end now", "end period_end", "restore", "change"]) {
+      expect([done, (seen.get(done) ?? 0) > 500]).toEqual([done, true]);
+    }
+  });
+
+  it("has billed exactly what the model says of the current and the next period once it is restored, and as long as it runs", () => {
+    let restorations = 0;
+    let raisedAgain = 0;
+    fc.assert(
+      fc.property(someLife, someSteps, (start, steps) => {
+        walk(start, steps, (life, model, done, before) => {
+          const { status, cancelAtPeriodEnd } = life.subscription;
+          if (done === "restore") {
+            restorations += 1;
+            if (life.papers.length > before.papers.length) raisedAgain += 1;
+            expect([status === "active" || status === "pending", cancelAtPeriodEnd]).toEqual([true, false]);
+            expectDeferredBilled(life);
+          }
+          const runs = (status === "active" || status === "pending") && !cancelAtPeriodEnd;
+          if (!runs || life.removed.length > 0) return;
+          for (const index of [life.current, life.current + 1]) {
+            if (life.periods[index] === undefined) continue;
+            expect({ index, billed: billedIn(life, index) }).toEqual({ index, billed: owedIn(life, model, index) });
+          }
+        });
+      }),
+      { numRuns: 1500 },
+    );
+    expect(restorations).toBeGreaterThan(500);
+    expect(raisedAgain).toBeGreaterThan(300);
+  });
+
+  it("gives back the subscription of before where nothing happened between", () => {
+    let restorations = 0;
+    fc.assert(
+      fc.property(someLife, someSteps, someEnd, (start, steps, last) => {
+        walk(start, steps, (life) => {
+          if (last.kind !== "end") return;
+          const { status, cancelAtPeriodEnd } = life.subscription;
+          if (status === "ended" || status === "complete" || cancelAtPeriodEnd || life.removed.length > 0) return;
+          const over = end(life, last.request, 99);
+          const again = over && restore(over);
+          if (!again) return;
+          restorations += 1;
+          expect(again.subscription).toEqual(life.subscription);
+          expect(again.periods.map((period) => ({ ...period, billedSeparately: false }))).toEqual(
+            life.periods.map((period, index) => ({
+              ...period,
+              billedSeparately: false,
+              // A renewal invoice that nothing was billed beside is made anew, at the units of now.
+              ...(index > life.current && !period.billedSeparately && period.billedUnits !== null
+                ? { billedUnits: life.subscription.units }
+                : {}),
+            })),
+          );
+          for (const index of [life.current]) expect(billedIn(again, index)).toEqual(billedIn(life, index));
+        });
+      }),
+      { numRuns: 300 },
+    );
+    expect(restorations).toBeGreaterThan(500);
+  });
+
+  it("refuses a second restoration, and one from the renewal date on", () => {
+    fc.assert(
+      fc.property(someLife, someSteps, (start, steps) => {
+        walk(start, steps, (life, _, done) => {
+          if (done === "restore") expect(restore(life)).toBeNull();
+          const later = { ...life, today: life.subscription.renewalDate };
+          if (done.startsWith("end") && life.subscription.status === "ended") expect(restore(later)).toBeNull();
+        });
+      }),
+    );
+  });
+});
