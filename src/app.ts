@@ -7,6 +7,7 @@ import { createAmendment } from "./activities/amend-invoice.ts";
 import { createBilling } from "./activities/billing-run.ts";
 import { createEnding } from "./activities/end-subscription.ts";
 import { createSettlement } from "./activities/settlement.ts";
+import { createTestClockActivities } from "./activities/test-clock.ts";
 import { type AdminPort, startAdminPort } from "./admin-port.ts";
 import type { Config } from "./config.ts";
 import { Refusal } from "./domain/refusal.ts";
@@ -36,7 +37,7 @@ import { textFormats } from "./services/text-formats.ts";
 import { createAccess } from "./store/access.ts";
 import { createAllocating } from "./store/allocating.ts";
 import { createAmendments } from "./store/amendments.ts";
-import { createBillingRun } from "./store/billing-run.ts";
+import { createBillingRun, type Parked } from "./store/billing-run.ts";
 import { createIdempotencyStore, type IdempotencyStore } from "./store/idempotency.ts";
 import { findNeglected } from "./store/operations.ts";
 import { createOutcomes } from "./store/outcomes.ts";
@@ -45,6 +46,7 @@ import { createEndings } from "./store/removals.ts";
 import { createStore } from "./store/scope.ts";
 import { createSealing } from "./store/sealing.ts";
 import { createSettling } from "./store/settling.ts";
+import { createTestClock, findStoppedClocks } from "./store/test-clock.ts";
 import { checkTemporal, connectTemporal } from "./temporal/connect.ts";
 import { startDispatcher } from "./temporal/dispatcher.ts";
 import { startHousekeeping } from "./temporal/housekeeping.ts";
@@ -74,7 +76,7 @@ export async function startApi(config: Config, log: Log): Promise<Running> {
   const work = createLedgerWork(temporal.client, config.taskQueue, (organisationId, err) =>
     log.warn({ organisationId, err }, "the ledger workflow could not be woken; the dispatcher will"),
   );
-  const { startAmendment, startEnding, startBilling } = createStartWork(
+  const { startAmendment, startEnding, startBilling, startClock } = createStartWork(
     temporal.client,
     config.taskQueue,
     (workflowId, err) => log.warn({ workflowId, err }, "a workflow could not be started; the dispatcher will"),
@@ -107,6 +109,7 @@ export async function startApi(config: Config, log: Log): Promise<Running> {
   const admin = await startAdmin(config, log, metrics, pool, keys, {
     wake: work.wake,
     startBilling,
+    startClock,
     openLedger: adapters.open,
     connect: connectLedger,
     shutdownSignal: stopping.signal,
@@ -138,7 +141,7 @@ function startAdmin(
   keys: IdempotencyStore,
   parts: Pick<
     Parameters<typeof startAdminPort>[0],
-    "wake" | "startBilling" | "openLedger" | "connect" | "shutdownSignal"
+    "wake" | "startBilling" | "startClock" | "openLedger" | "connect" | "shutdownSignal"
   >,
 ): Promise<AdminPort> {
   const logFailure = (err: unknown, requestId: string) => log.error({ requestId, err }, "failure");
@@ -223,21 +226,19 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
   const sealing = createSealing(config.secretKey);
   const { callDeadlineMs, publicUrl } = config.ledger;
   const parts = { ...work, openLedger: adapters.open, callDeadlineMs, publicUrl };
+  const onParked = (organisationId: string, { subscriptionId, reason }: Parked) =>
+    log.warn({ organisationId, subscriptionId, reason }, "a subscription was set aside by the billing run");
   const activities = {
     ...createSettlement({ ...parts, openScope: createSettling(pool, sealing) }),
     ...createAmendment({ ...parts, openScope: createAmendments(pool, sealing) }),
     ...createCreditAllocation({ ...parts, openScope: createAllocating(pool, sealing) }),
     ...createEnding({ ...parts, openScope: createEndings(pool, sealing) }),
-    ...createBilling({
-      ...work,
-      store: createBillingRun(pool),
-      onParked: (organisationId, { subscriptionId, reason }) =>
-        log.warn({ organisationId, subscriptionId, reason }, "a subscription was set aside by the billing run"),
-    }),
+    ...createBilling({ ...work, onParked, store: createBillingRun(pool) }),
+    ...createTestClockActivities({ ...work, onParked, store: createTestClock(pool) }),
   };
   const worker = await runWorker(temporal, { taskQueue: config.taskQueue, activities, log });
   const dispatcher = startDispatcher(
-    (graceMs) => findNeglected(pool, graceMs),
+    async (graceMs) => [...(await findNeglected(pool, graceMs)), ...(await findStoppedClocks(pool, graceMs))],
     work,
     (err) => log.warn({ err }, "dispatcher: the database could not be asked"),
   );

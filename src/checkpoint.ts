@@ -51,16 +51,30 @@ export const endCheckpoints = [
   "end_finished",
 ] as const;
 
+/** Those of a restoration; the worker's where it raises documents again. */
+export const restoreCheckpoints = [
+  ...requestCheckpoints,
+  "restore_loaded",
+  "restore_saved",
+  "ledger_woken",
+  "restore_settled",
+  ...settlementCheckpoints,
+] as const;
+
 /** The worker's, when it performs what is due. */
 export const billingCheckpoints = ["chunk_loaded", "chunk_saved", "run_woken"] as const;
+
+/** Those of an advance of a test clock: the API's, then the worker's, who performs what is due as the billing run does. */
+export const clockCheckpoints = ["advance_saved", "clock_moved", ...billingCheckpoints, "clock_arrived"] as const;
 
 /** One of them. */
 export type Checkpoint =
   | (typeof creationCheckpoints)[number]
   | (typeof unitsCheckpoints)[number]
   | (typeof allocationCheckpoints)[number]
-  | (typeof billingCheckpoints)[number]
-  | (typeof endCheckpoints)[number];
+  | (typeof clockCheckpoints)[number]
+  | (typeof endCheckpoints)[number]
+  | (typeof restoreCheckpoints)[number];
 
 const crashAt = process.env.BILLING_CRASH_AT;
 

@@ -144,6 +144,44 @@ export function billingWorkflowId(organisationId: string): string {
   return `billing/${organisationId}`;
 }
 
+/** The input of `testClock`; `progress` is null but where the workflow continues itself. */
+export interface TestClockInput {
+  readonly organisationId: string;
+  readonly progress: ClockProgressTold | null;
+}
+
+/** How far an advance of a test clock has come, and what was performed on the way: what the query `progress` answers. Instants are ISO 8601. */
+export interface ClockProgressTold {
+  readonly from: string;
+  readonly target: string;
+  readonly now: string;
+  readonly performed: number;
+  readonly raised: number;
+  readonly setAside: number;
+}
+
+/** What one round of advancing a test clock came to. */
+export interface ClockRound {
+  /** Whether the clock is where it was to go. */
+  readonly isThere: boolean;
+  /** Null where it did not advance. */
+  readonly progress: ClockProgressTold | null;
+}
+
+/** The type of the workflow that advances the test clock of a sandbox. */
+export const testClockType = "testClock";
+
+/** The signal that says: an advance was committed. */
+export const advanceSignal = "advance";
+
+/** The query for how far it has come; null before the first round. */
+export const progressQuery = "progress";
+
+/** The id of a test clock's workflow: there is one, or none while the clock stands. */
+export function clockWorkflowId(organisationId: string): string {
+  return `clock/${organisationId}`;
+}
+
 /** The queue of what performs billing, beside the one of everything else: a process takes only a few of these at once. */
 export function billingQueue(taskQueue: string): string {
   return `${taskQueue}-renewals`;

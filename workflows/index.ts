@@ -4,3 +4,4 @@ export { creditAllocation } from "./credit-allocation.ts";
 export { endSubscription } from "./end-subscription.ts";
 export { invoiceAmendment } from "./invoice-amendment.ts";
 export { ledgerSettlement } from "./ledger-settlement.ts";
+export { testClock } from "./test-clock.ts";

@@ -6,8 +6,10 @@ import { DocumentState } from "../gen/proto/billing/admin/v1/documents_pb.ts";
 import { LedgerKind, MappingKind } from "../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
 import { OperatorRole } from "../gen/proto/billing/admin/v1/operators_pb.ts";
 import { FirstInvoiceStatus } from "../gen/proto/billing/admin/v1/organisations_pb.ts";
+import { TestClockState } from "../gen/proto/billing/admin/v1/test_clock_pb.ts";
 import type { LedgerContact, LedgerMappingKind } from "../ledger/port.ts";
 import type { OperatorRole as OperatorRoleWord } from "../rpc/caller.ts";
+import type { TestClock } from "../store/admin/test-clock.ts";
 
 /** The status that new invoices get. */
 export const firstInvoiceStatuses = {
@@ -45,6 +47,13 @@ export const documentStates = {
   failed: DocumentState.FAILED,
   waiting: DocumentState.WAITING,
 } as const;
+
+/** How a sandbox's clock goes. */
+export const testClockStates = {
+  real_time: TestClockState.REAL_TIME,
+  standing: TestClockState.STANDING,
+  advancing: TestClockState.ADVANCING,
+} as const satisfies Record<TestClock["state"], TestClockState>;
 
 /** Whether a key or token is let in now. */
 export function credentialStatus(

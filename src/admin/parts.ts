@@ -24,6 +24,8 @@ export interface AdminParts {
   readonly wake: (organisationId: string) => Promise<boolean>;
   /** Starts the organisation's billing workflow; false where Temporal could not be reached. */
   readonly startBilling: (organisationId: string) => Promise<boolean>;
+  /** Starts the workflow of the organisation's test clock; false where Temporal could not be reached, and the dispatcher will. */
+  readonly startClock: (organisationId: string) => Promise<boolean>;
 }
 
 /** What a method knows of its call. */

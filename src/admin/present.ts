@@ -16,6 +16,7 @@ import {
   type OperatorTokenSchema,
 } from "../gen/proto/billing/admin/v1/operators_pb.ts";
 import type { OrganisationSchema } from "../gen/proto/billing/admin/v1/organisations_pb.ts";
+import type { TestClockSchema } from "../gen/proto/billing/admin/v1/test_clock_pb.ts";
 import type { LedgerOrganisation } from "../ledger/port.ts";
 import { documentStatuses } from "../services/enums.ts";
 import { presentCharge as presentPublicCharge, presentPlan as presentPublicPlan } from "../services/present.ts";
@@ -25,7 +26,8 @@ import type { ConnectionView } from "../store/admin/connections.ts";
 import type { ApiKeyRecord, OperatorRecord, OperatorTokenRecord } from "../store/admin/credentials.ts";
 import type { AdminDocument } from "../store/admin/documents.ts";
 import type { AdminOrganisation } from "../store/admin/organisations.ts";
-import { credentialStatus, firstInvoiceStatuses, ledgerKinds, roles } from "./enums.ts";
+import type { TestClock } from "../store/admin/test-clock.ts";
+import { credentialStatus, firstInvoiceStatuses, ledgerKinds, roles, testClockStates } from "./enums.ts";
 
 /** An organisation with all its settings. */
 export function presentOrganisation(organisation: AdminOrganisation): MessageInitShape<typeof OrganisationSchema> {
@@ -142,6 +144,28 @@ export function presentDocument(document: AdminDocument): MessageInitShape<typeo
 function stateOf({ status }: AdminDocument): DocumentState {
   if (status === "scheduled") return DocumentState.WAITING;
   return status === "not_in_external" ? DocumentState.FAILED : DocumentState.SYNCED;
+}
+
+/** A sandbox's clock, with its advance. */
+export function presentTestClock({
+  organisationId,
+  state,
+  now,
+  advance,
+}: TestClock): MessageInitShape<typeof TestClockSchema> {
+  const shown = { organisation: organisationId, state: testClockStates[state], now: now.toISOString() };
+  if (advance === null) return shown;
+  const { from, to, startedAt, finishedAt, ...counts } = advance;
+  return {
+    ...shown,
+    advance: {
+      ...counts,
+      from: from.toISOString(),
+      to: to.toISOString(),
+      startedAt: startedAt.toISOString(),
+      ...presentInstant("finishedAt", finishedAt),
+    },
+  };
 }
 
 /** An operator. */

@@ -7,12 +7,18 @@ import { Refusal } from "../domain/refusal.ts";
 const instantForm =
   /^(\d{4}-\d{2}-\d{2})[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
+/** The instant that a text names, to the millisecond; null where it names none. */
+export function readInstant(text: string): Date | null {
+  const day = instantForm.exec(text)?.[1];
+  const instant = new Date(text.toUpperCase());
+  return day === undefined || parseCivilDate(day) === null || Number.isNaN(instant.getTime()) ? null : instant;
+}
+
 /** The instant of `expires_at`; null where it is left out: never. Refuses `invalid_parameter` what is no instant, or has passed. */
 export function readExpiry(text: string | undefined, now: Date): Date | null {
   if (text === undefined) return null;
-  const day = instantForm.exec(text)?.[1];
-  const instant = new Date(text.toUpperCase());
-  if (day === undefined || parseCivilDate(day) === null || Number.isNaN(instant.getTime())) {
+  const instant = readInstant(text);
+  if (instant === null) {
     const message = "expires_at must be an instant with its offset, such as 2027-01-31T00:00:00Z";
     throw new Refusal("invalid_parameter", message, "expires_at");
   }

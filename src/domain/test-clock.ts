@@ -57,9 +57,14 @@ export function requireSandbox({ livemode }: Pick<ClockFacts, "livemode">): void
 }
 
 function targetOf({ timezone, now }: ClockFacts, request: ClockRequest): Date {
-  if (request.kind === "days") return later(timezone, now, (date) => addDays(date, request.count));
-  if (request.kind === "months") return later(timezone, now, (date) => addMonths(date, request.count));
-  return typeof request.to === "string" ? startOfDay(timezone, request.to) : request.to;
+  switch (request.kind) {
+    case "to":
+      return typeof request.to === "string" ? startOfDay(timezone, request.to) : request.to;
+    case "days":
+      return later(timezone, now, (date) => addDays(date, request.count));
+    case "months":
+      return later(timezone, now, (date) => addMonths(date, request.count));
+  }
 }
 
 /** The same time after the beginning of a later day. */

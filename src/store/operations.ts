@@ -235,6 +235,7 @@ export type NeglectedWork =
       readonly operationId: string;
     }
   | { readonly kind: "allocation"; readonly organisationId: string; readonly subscriptionId: string }
+  | { readonly kind: "clock"; readonly organisationId: string }
   | {
       readonly kind: "ending";
       readonly organisationId: string;

@@ -4,6 +4,7 @@
  */
 import type pg from "pg";
 import { billChunk, type ChunkOrder, type ChunkOutcome, performable } from "./billing-run.ts";
+import type { NeglectedWork } from "./operations.ts";
 import { inTransaction } from "./pool.ts";
 import type { Client } from "./raise-documents.ts";
 
@@ -113,12 +114,12 @@ async function countPerformed(client: Client, organisationId: string, outcome: C
  * Organisations whose clock should be advancing and has not for `graceMs`: its workflow was never started, or was lost. The dispatcher
  * starts it. Looks over all organisations: it carries ids only.
  */
-export async function findStoppedClocks(pool: pg.Pool, graceMs: number): Promise<readonly string[]> {
+export async function findStoppedClocks(pool: pg.Pool, graceMs: number): Promise<readonly NeglectedWork[]> {
   const { rows } = await pool.query<{ organisation_id: string }>({
     name: "find_stopped_clocks",
     text: `SELECT organisation_id FROM clock_advances
       WHERE finished_at IS NULL AND moved_at < now() - $1 * interval '1 millisecond'`,
     values: [graceMs],
   });
-  return rows.map(({ organisation_id: organisationId }) => organisationId);
+  return rows.map(({ organisation_id: organisationId }) => ({ kind: "clock", organisationId }));
 }

@@ -2,7 +2,13 @@
  * Starts what was missed: finds what waits and nobody is at (Temporal was down, a process died between its commit and its
  * wake-up, a pause is over) and starts or wakes its workflow.
  */
-import { amendmentWorkflowId, creditWorkflowId, endingWorkflowId, ledgerWorkflowId } from "../../workflows/contract.ts";
+import {
+  amendmentWorkflowId,
+  clockWorkflowId,
+  creditWorkflowId,
+  endingWorkflowId,
+  ledgerWorkflowId,
+} from "../../workflows/contract.ts";
 import type { NeglectedWork } from "../store/operations.ts";
 import type { LedgerWork } from "./ledger-work.ts";
 import type { StartWork } from "./start-work.ts";
@@ -81,6 +87,8 @@ function workflowIdOf(work: NeglectedWork): string {
       return creditWorkflowId(work.subscriptionId);
     case "ending":
       return endingWorkflowId(work.endingId);
+    case "clock":
+      return clockWorkflowId(work.organisationId);
   }
 }
 
@@ -94,5 +102,7 @@ function startNeglected(work: LedgerWork & StartWork, neglected: NeglectedWork):
       return work.startAllocation(neglected);
     case "ending":
       return work.startEnding(neglected);
+    case "clock":
+      return work.startClock(neglected.organisationId);
   }
 }

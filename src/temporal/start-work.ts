@@ -5,9 +5,11 @@
 import type { Client } from "@temporalio/client";
 import { WorkflowIdConflictPolicy, WorkflowIdReusePolicy } from "@temporalio/client";
 import {
+  advanceSignal,
   amendmentWorkflowId,
   billingWorkflowId,
   type CreditAllocationInput,
+  clockWorkflowId,
   creditAllocationType,
   creditWorkflowId,
   type EndSubscriptionInput,
@@ -17,6 +19,8 @@ import {
   invoiceAmendmentType,
   type OrganisationBillingInput,
   organisationBillingType,
+  type TestClockInput,
+  testClockType,
 } from "../../workflows/contract.ts";
 import { engineDeadlineMs } from "./ledger-work.ts";
 import { type SearchAttributeName, typedAttributes } from "./search-attributes.ts";
@@ -27,12 +31,15 @@ export interface StartWork {
   startAllocation(input: CreditAllocationInput): Promise<boolean>;
   startEnding(input: EndSubscriptionInput): Promise<boolean>;
   startBilling(organisationId: string): Promise<boolean>;
+  startClock(organisationId: string): Promise<boolean>;
 }
 
 interface Start {
   readonly type: string;
   readonly workflowId: string;
   readonly input: object;
+  /** Sent with the start: one that runs and is about to end goes on for it. */
+  readonly signal?: string;
   /** What the Temporal UI shows of it: plain words, nothing personal. */
   readonly summary: string;
   readonly attributes: Partial<Record<SearchAttributeName, string>>;
@@ -44,19 +51,21 @@ export function createStartWork(
   taskQueue: string,
   onError: (workflowId: string, error: unknown) => void,
 ): StartWork {
-  const start = async ({ type, workflowId, input, summary, attributes }: Start): Promise<boolean> => {
+  const start = async ({ type, workflowId, input, signal, summary, attributes }: Start): Promise<boolean> => {
+    const options = {
+      taskQueue,
+      workflowId,
+      workflowIdReusePolicy: WorkflowIdReusePolicy.ALLOW_DUPLICATE,
+      workflowIdConflictPolicy: WorkflowIdConflictPolicy.USE_EXISTING,
+      args: [input],
+      staticSummary: summary,
+      typedSearchAttributes: typedAttributes(attributes),
+    };
     try {
-      await client.withDeadline(Date.now() + engineDeadlineMs, () =>
-        client.workflow.start(type, {
-          taskQueue,
-          workflowId,
-          workflowIdReusePolicy: WorkflowIdReusePolicy.ALLOW_DUPLICATE,
-          workflowIdConflictPolicy: WorkflowIdConflictPolicy.USE_EXISTING,
-          args: [input],
-          staticSummary: summary,
-          typedSearchAttributes: typedAttributes(attributes),
-        }),
-      );
+      await client.withDeadline(Date.now() + engineDeadlineMs, async () => {
+        if (signal === undefined) await client.workflow.start(type, options);
+        else await client.workflow.signalWithStart(type, { ...options, signal, signalArgs: [] });
+      });
       return true;
     } catch (error) {
       onError(workflowId, error);
@@ -110,6 +119,15 @@ export function createStartWork(
         workflowId: billingWorkflowId(organisationId),
         input: { organisationId, progress: null } satisfies OrganisationBillingInput,
         summary: "performs what is due for the organisation's subscriptions",
+        attributes: { OrganisationId: organisationId },
+      }),
+    startClock: (organisationId) =>
+      start({
+        type: testClockType,
+        workflowId: clockWorkflowId(organisationId),
+        input: { organisationId, progress: null } satisfies TestClockInput,
+        signal: advanceSignal,
+        summary: "advances the sandbox's test clock and performs what is due on the way",
         attributes: { OrganisationId: organisationId },
       }),
   };

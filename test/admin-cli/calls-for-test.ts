@@ -18,6 +18,7 @@ import {
 } from "../../src/gen/proto/billing/admin/v1/ledger_connections_pb.ts";
 import { OperatorService } from "../../src/gen/proto/billing/admin/v1/operators_pb.ts";
 import { OrganisationService } from "../../src/gen/proto/billing/admin/v1/organisations_pb.ts";
+import { TestClockService } from "../../src/gen/proto/billing/admin/v1/test_clock_pb.ts";
 import { type ErrorDetail, ErrorDetailSchema } from "../../src/gen/proto/billing/v1/common_pb.ts";
 
 /** Every service of the application's side. */
@@ -31,6 +32,7 @@ export const adminServices: readonly DescService[] = [
   CustomerService,
   DocumentService,
   BillingService,
+  TestClockService,
   OperatorService,
   AuditService,
 ];

@@ -1,10 +1,10 @@
 /** Sending a document again and, where that is wanted, waiting for what the ledger decides. */
 import { setTimeout as wait } from "node:timers/promises";
 import { DocumentService } from "../../gen/proto/billing/admin/v1/documents_pb.ts";
-import { UsageError } from "./failures.ts";
 import type { Json } from "./message-json.ts";
 import type { Work } from "./noun.ts";
 import { callJson } from "./run-verb.ts";
+import { waitSeconds } from "./wait-seconds.ts";
 
 const { method } = DocumentService;
 
@@ -16,7 +16,7 @@ const lookEveryMs = 500;
 
 /** Retries the document and answers it as it is then; with `--wait` as it is once the ledger has decided, or the time is up. */
 export async function retryDocument({ terminal, connection, request, extra }: Work): Promise<Json> {
-  const seconds = secondsOf(extra.wait);
+  const seconds = waitSeconds(extra.wait, defaultWaitSeconds);
   let document = await callJson(connection, method.retryDocument, request);
   if (seconds === null) return document;
   const { organisation, id } = request;
@@ -27,12 +27,4 @@ export async function retryDocument({ terminal, connection, request, extra }: Wo
     document = await callJson(connection, method.getDocument, { organisation: organisation ?? "", id: id ?? "" });
   }
   return document;
-}
-
-function secondsOf(given: unknown): number | null {
-  if (given === undefined) return null;
-  if (given === true) return defaultWaitSeconds;
-  const seconds = Number(given);
-  if (!Number.isFinite(seconds) || seconds <= 0) throw new UsageError("--wait takes a number of seconds");
-  return seconds;
 }

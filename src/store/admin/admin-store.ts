@@ -17,6 +17,7 @@ import { type ApiKeyStore, createApiKeyStore, createOperatorStore, type Operator
 import { type CustomerStore, createCustomerStore } from "./customers.ts";
 import { createDocumentStore, type DocumentStore } from "./documents.ts";
 import { createOrganisationStore, type OrganisationStore } from "./organisations.ts";
+import { createTestClockStore, type TestClockStore } from "./test-clock.ts";
 
 /** Everything that the admin services ask of the database. */
 export interface AdminStore {
@@ -28,6 +29,7 @@ export interface AdminStore {
   readonly customers: CustomerStore;
   readonly documents: DocumentStore;
   readonly billing: BillingStore;
+  readonly testClock: TestClockStore;
   readonly operators: OperatorStore;
   readonly audit: AuditStore;
   close(): Promise<void>;
@@ -51,6 +53,7 @@ export function createAdminStore({ reading: pool, writing }: AdminPools, sealing
     customers: createCustomerStore(pool, changes),
     documents: createDocumentStore(pool, changes),
     billing: createBillingStore(pool, changes),
+    testClock: createTestClockStore(changes),
     operators: createOperatorStore(changes),
     audit: createAuditStore(changes),
     close: () => changes.prisma.$disconnect(),

@@ -4,6 +4,7 @@ import { apiKeys } from "./api-keys.ts";
 import { audit } from "./audit.ts";
 import { billing } from "./billing.ts";
 import { charges } from "./charges.ts";
+import { clock } from "./clock.ts";
 import { customers } from "./customers.ts";
 import { documents } from "./documents.ts";
 import { ledger } from "./ledger.ts";
@@ -23,6 +24,7 @@ export const nouns: readonly Noun[] = [
   customers,
   documents,
   billing,
+  clock,
   operators,
   operatorTokens,
   audit,

@@ -1,0 +1,43 @@
+/** TestClockService: what a sandbox's clock shows, and having it advanced. decisions §§4 and 8. */
+import { checkpoint } from "../checkpoint.ts";
+import { parseCivilDate } from "../domain/civil-date.ts";
+import { Refusal } from "../domain/refusal.ts";
+import { type ClockRequest, requireSandbox } from "../domain/test-clock.ts";
+import type { AdvanceTestClockRequest, TestClockService } from "../gen/proto/billing/admin/v1/test_clock_pb.ts";
+import { type AdminImplementation, type AdminParts, actorOf, required } from "./parts.ts";
+import { presentTestClock } from "./present.ts";
+import { readInstant } from "./read-values.ts";
+
+/** The methods of the service. Refuses `organisation_not_found`, and as `decideAdvance` does. */
+export function testClockService({ store, startClock }: AdminParts): AdminImplementation<typeof TestClockService> {
+  const { testClock } = store;
+  return {
+    getTestClock: async ({ organisation }) => {
+      const clock = required(await testClock.get(organisation), "organisation_not_found");
+      requireSandbox(clock);
+      return { testClock: presentTestClock(clock) };
+    },
+    advanceTestClock: async (request, call) => {
+      const { organisation } = request;
+      const clock = required(
+        await testClock.advance(actorOf(call), organisation, read(request)),
+        "organisation_not_found",
+      );
+      checkpoint("advance_saved");
+      if (clock.state === "advancing") await startClock(clock.organisationId);
+      return { testClock: presentTestClock(clock) };
+    },
+  };
+}
+
+function read({ to, days, months }: AdvanceTestClockRequest): ClockRequest {
+  if ([to, days, months].filter((given) => given !== undefined).length !== 1) {
+    throw new Refusal("invalid_parameter", "Give one of to, days and months.");
+  }
+  if (days !== undefined) return { kind: "days", count: days };
+  if (months !== undefined) return { kind: "months", count: months };
+  const at = parseCivilDate(to ?? "") ?? readInstant(to ?? "");
+  if (at !== null) return { kind: "to", to: at };
+  const message = "to must be an instant with its offset, such as 2027-01-31T00:00:00Z, or a date";
+  throw new Refusal("invalid_parameter", message, "to");
+}

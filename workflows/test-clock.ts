@@ -1,0 +1,61 @@
+/**
+ * The advance of a sandbox's test clock: rounds that move it from one due instant to the next and perform what is due there. Where it
+ * goes and how far it has come is in the database, so that a second run, a restart or a repetition changes nothing.
+ */
+import {
+  continueAsNew,
+  defineQuery,
+  defineSignal,
+  proxyActivities,
+  setCurrentDetails,
+  setHandler,
+  upsertSearchAttributes,
+  workflowInfo,
+} from "@temporalio/workflow";
+import type { TestClockActivities } from "../src/activities/test-clock.ts";
+import {
+  advanceSignal,
+  billingQueue,
+  type ClockProgressTold,
+  progressQuery as progressName,
+  type TestClockInput,
+} from "./contract.ts";
+import { databaseRound } from "./policies.ts";
+import { outcomeKey } from "./rounds.ts";
+
+const advance = defineSignal(advanceSignal);
+const progressQuery = defineQuery<ClockProgressTold | null>(progressName);
+
+/** Ends when the clock is at its target and no further advance was asked for meanwhile. */
+export async function testClock({ organisationId, progress: known }: TestClockInput): Promise<void> {
+  // Made in here, because its queue is that of the workflow's own worker.
+  const { advanceRound } = proxyActivities<TestClockActivities>({
+    ...databaseRound,
+    taskQueue: billingQueue(workflowInfo().taskQueue),
+    summary: "move the clock on and perform what is due",
+  });
+  let progress = known;
+  let isAsked = true;
+  setHandler(advance, () => {
+    isAsked = true;
+  });
+  setHandler(progressQuery, () => progress);
+  while (isAsked) {
+    isAsked = false;
+    for (;;) {
+      const round = await advanceRound({ organisationId });
+      progress = round.progress ?? progress;
+      if (progress !== null) setCurrentDetails(describe(progress));
+      if (round.isThere) break;
+      if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof testClock>({ organisationId, progress });
+    }
+  }
+  upsertSearchAttributes([{ key: outcomeKey, value: (progress?.setAside ?? 0) > 0 ? "set_aside" : "done" }]);
+}
+
+/** `2027-03-31T11:00:00.000Z on the way from … to …: 1,200 performed, 1,200 invoices raised, 0 set aside`. */
+function describe({ from, target, now, performed, raised, setAside }: ClockProgressTold): string {
+  const counted = (count: number) => count.toLocaleString("en");
+  const place = now === target ? `${now}, from ${from}` : `${now} on the way from ${from} to ${target}`;
+  return `${place}: ${counted(performed)} performed, ${counted(raised)} invoices raised, ${counted(setAside)} set aside`;
+}
