@@ -95,19 +95,25 @@ const pauseMs = 500;
 
 /**
  * Sends a POST as the specification tells clients to: again with the same key on a broken connection, 409
- * `request_in_progress`, 429, 500 and 502, after `Retry-After` where there is one. Throws for any other answer than 201.
+ * `request_in_progress`, 429, 500 and 502, after `Retry-After` where there is one. The first other answer.
  */
-export async function postUntilCreated(baseUrl: string, what: Post): Promise<Answered> {
+export async function postUntilDecided(baseUrl: string, what: Post): Promise<Answered> {
   const end = performance.now() + patienceMs;
   for (;;) {
     const answer = await post(baseUrl, what);
-    if (answer?.status === 201) return answer;
     const isRetried =
       answer === null || answer.json?.error?.code === "request_in_progress" || [429, 500, 502].includes(answer.status);
+    if (!isRetried) return answer;
     const told = answer === null ? "a broken connection" : `${answer.status} ${answer.text}`;
-    if (!isRetried) throw new Error(`not to be retried: ${told}`);
-    if (performance.now() > end) throw new Error(`still no 201 after ${patienceMs} ms: ${told}`);
+    if (performance.now() > end) throw new Error(`still undecided after ${patienceMs} ms: ${told}`);
     const seconds = Number(answer?.headers.get("retry-after") ?? 0);
     await wait(seconds > 0 ? seconds * 1000 : pauseMs);
   }
+}
+
+/** The same for a creation; throws for any other answer than 201. */
+export async function postUntilCreated(baseUrl: string, what: Post): Promise<Answered> {
+  const answer = await postUntilDecided(baseUrl, what);
+  if (answer.status === 201) return answer;
+  throw new Error(`not to be retried: ${answer.status} ${answer.text}`);
 }

@@ -1,0 +1,85 @@
+/** SIGKILL between every two steps of an end, in the API and in the worker; then the same request again. Spec: Idempotency; End, rule 4. */
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { endCheckpoints as checkpoints } from "../../src/checkpoint.ts";
+import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { type Endable, type EndsForTest, endPost, endsForTest, threeRemoved } from "./ends.ts";
+import { post, postUntilDecided, startApiProcess } from "./processes.ts";
+
+// Restarts, leases and the ledger's pauses take half a minute where nothing else runs, and several times as long beside other tests.
+vi.setConfig({ testTimeout: 150_000 });
+
+let system: TestSystem;
+let ends: EndsForTest;
+
+beforeAll(async () => {
+  system = await startSystem();
+  ends = endsForTest(system);
+});
+
+afterAll(() => system?.stop());
+
+const ofWorker = ["removal_taken", "removal_answered", "removal_saved", "end_finished"] as const;
+const ofApi = checkpoints.filter((point) => !ofWorker.some((own) => own === point));
+
+/** The process must die of the request: it is sent to one of its own, and asked again of the one that stands. */
+async function dieOf(point: string, endable: Endable): Promise<void> {
+  const doomed = await startApiProcess(system, { BILLING_CRASH_AT: point });
+  const [answer, end] = await Promise.all([post(doomed.baseUrl, endPost(endable, "the-key")), doomed.exited]);
+  expect([answer, end]).toEqual([null, "SIGKILL"]);
+}
+
+/** The decided answer, and a later one: the same bytes, marked as a replay. */
+async function retried(endable: Endable): Promise<void> {
+  const ended = await postUntilDecided(system.baseUrl, endPost(endable, "the-key"));
+  expect([ended.status, ended.json.status], ended.text).toEqual([200, "ended"]);
+  const again = await postUntilDecided(system.baseUrl, endPost(endable, "the-key"));
+  expect([again.text, again.headers.get("idempotent-replayed")]).toEqual([ended.text, "true"]);
+}
+
+describe.concurrent("an API killed at a step leaves a key that works, and everything done once:", () => {
+  test.each(ofApi)("an end that removes three invoices at %s", async (point) => {
+    const endable = await ends.withThree();
+    await dieOf(point, endable);
+    await retried(endable);
+    await ends.expectEnded(endable);
+    expect(await ends.world.removals(endable.own, endable.id)).toEqual(threeRemoved);
+  });
+
+  test.each(
+    ofApi.filter((point) => point !== "ledger_woken"),
+  )("an end that bills what was deferred at %s", async (point) => {
+    const endable = await ends.withDeferred();
+    // Its only other invoice is a draft: without the option nothing is removed.
+    const what = { ...endPost(endable, "the-key"), body: { when: "now" } };
+    const doomed = await startApiProcess(system, { BILLING_CRASH_AT: point });
+    const [answer, end] = await Promise.all([post(doomed.baseUrl, what), doomed.exited]);
+    expect([answer, end]).toEqual([null, "SIGKILL"]);
+    const ended = await postUntilDecided(system.baseUrl, what);
+    expect([ended.status, ended.json.status], ended.text).toEqual([200, "ended"]);
+    await ends.expectEnded(endable);
+    const told = await ends.world.told(endable.own, endable.id);
+    expect(told).toEqual(["INV-0002 change draft", "INV-0001 first draft"]);
+  });
+});
+
+describe("a worker killed at a step ends it once after its restart:", () => {
+  test.each(ofWorker)("%s", async (point) => {
+    const endable = await ends.withThree();
+    await system.worker.stop();
+    const answer = retried(endable);
+    await until("the end waits", async () => {
+      const text =
+        "SELECT 1 FROM operations WHERE subscription_id = $1 AND kind = 'end_subscription' AND state = 'ready'";
+      return (await system.pool.query(text, [endable.id])).rows.length === 1;
+    });
+    // It may die before it has told that it is ready: the start itself is not waited for.
+    void system.worker.start({ BILLING_CRASH_AT: point }).catch(() => undefined);
+    await system.worker.exited();
+    await system.worker.start();
+    await answer;
+    await ends.expectEnded(endable);
+    const outcomes = await ends.world.removals(endable.own, endable.id);
+    // What was removed before the kill and not saved is found removed.
+    expect(outcomes.map((told) => told.replace("already_removed", "deleted"))).toEqual(threeRemoved);
+  });
+});

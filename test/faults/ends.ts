@@ -1,0 +1,74 @@
+/** Subscriptions with invoices to remove, ends of them as a client asks for them, and what must stand once everything is decided. */
+import { expect } from "vitest";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { checkedAsk } from "../scenario/checked-ask.ts";
+import { type LifeWorld, lifeWorld } from "../scenario/life-world.ts";
+import type { TestSystem } from "../support/system.ts";
+import type { Post } from "./processes.ts";
+
+/** A subscription of a sandbox on 16 April, inside its invoice window. */
+export interface Endable {
+  readonly own: MadeOrganisation;
+  readonly id: string;
+}
+
+/** Ends and their outcomes over a system. */
+export interface EndsForTest {
+  readonly world: LifeWorld;
+  /** With a renewal invoice, a separate change and its first invoice, all drafts in the ledger: three to remove. */
+  withThree(): Promise<Endable>;
+  /** With a deferred charge and no renewal invoice: nothing to remove, and something to bill. */
+  withDeferred(): Promise<Endable>;
+  /** Holds that it ended once, with everything removed that was to be, and that the ledger has the same. */
+  expectEnded(endable: Endable): Promise<void>;
+}
+
+const half = { prorate: true, effective_date: "2026-04-16" };
+
+/** Ends over a system. */
+export function endsForTest(system: TestSystem): EndsForTest {
+  const world = lifeWorld(system, checkedAsk(system));
+  const sandbox = async (changes: Record<string, unknown>): Promise<MadeOrganisation> => {
+    const own = await world.sandbox(changes);
+    await world.setClock(own, "2026-04-16");
+    return own;
+  };
+  return {
+    world,
+    withThree: async () => {
+      const own = await sandbox({ invoice_create_days: 20 });
+      const { id } = await world.subscribe(own, { start_date: "2026-04-01" });
+      await world.changed(own, id, { units: 12, ...half, document: "separate" });
+      await world.settled(own);
+      return { own, id };
+    },
+    withDeferred: async () => {
+      const own = await sandbox({});
+      const { id } = await world.subscribe(own, { start_date: "2026-04-01" });
+      await world.changed(own, id, { units: 12, ...half, proration_behaviour: "charge_on_renewal" });
+      return { own, id };
+    },
+    expectEnded: async ({ own, id }) => {
+      const { pool } = system;
+      await world.expectEqualBooks(own);
+      expect(await world.subscription(own, id)).toMatchObject({ status: "ended", end_date: "2026-04-16" });
+      const { rows } = await pool.query("SELECT ended FROM endings WHERE subscription_id = $1", [id]);
+      expect(rows).toEqual([{ ended: true }]);
+      const left = await pool.query("SELECT 1 FROM deferred_lines WHERE subscription_id = $1 AND invoice_id IS NULL", [
+        id,
+      ]);
+      expect(left.rows).toEqual([]);
+      const due = await pool.query("SELECT due_at FROM subscriptions WHERE id = $1", [id]);
+      expect(due.rows).toEqual([{ due_at: null }]);
+    },
+  };
+}
+
+/** An end `now` that deletes what was never sent. */
+export function endPost({ own, id }: Endable, idempotencyKey: string): Post {
+  const body = { when: "now", delete_unsent_invoices: true };
+  return { path: `/v1/subscriptions/${id}/end`, key: own.apiKey, idempotencyKey, body };
+}
+
+/** What the three invoices of `withThree` come to, in the order of their removal. */
+export const threeRemoved = ["INV-0002 removed deleted", "INV-0003 removed deleted", "INV-0001 removed deleted"];
