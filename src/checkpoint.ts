@@ -64,8 +64,8 @@ export const restoreCheckpoints = [
 /** The worker's, when it performs what is due. */
 export const billingCheckpoints = ["chunk_loaded", "chunk_saved", "run_woken"] as const;
 
-/** Those of an advance of a test clock: the API's, then the worker's, who performs what is due as the billing run does. */
-export const clockCheckpoints = ["advance_saved", "clock_moved", ...billingCheckpoints, "clock_arrived"] as const;
+/** The worker's, when it advances a test clock and performs what is due on the way as the billing run does. */
+export const clockCheckpoints = ["clock_moved", ...billingCheckpoints, "clock_arrived"] as const;
 
 /** One of them. */
 export type Checkpoint =

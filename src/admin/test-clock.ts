@@ -1,5 +1,4 @@
 /** TestClockService: what a sandbox's clock shows, and having it advanced. decisions §§4 and 8. */
-import { checkpoint } from "../checkpoint.ts";
 import { parseCivilDate } from "../domain/civil-date.ts";
 import { Refusal } from "../domain/refusal.ts";
 import { type ClockRequest, requireSandbox } from "../domain/test-clock.ts";
@@ -23,7 +22,6 @@ export function testClockService({ store, startClock }: AdminParts): AdminImplem
         await testClock.advance(actorOf(call), organisation, read(request)),
         "organisation_not_found",
       );
-      checkpoint("advance_saved");
       if (clock.state === "advancing") await startClock(clock.organisationId);
       return { testClock: presentTestClock(clock) };
     },
