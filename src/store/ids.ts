@@ -19,7 +19,8 @@ export type DerivedKind =
   | "operator"
   | "operator_token"
   | "unit_change"
-  | "ending";
+  | "ending"
+  | "restoration";
 
 /**
  * The id of what a request with an Idempotency-Key creates: the same for the same key of the same API key, and no other.

@@ -10,6 +10,7 @@ import type { EndDecision, EndFacts } from "../domain/ending.ts";
 import type { Invoice } from "../domain/invoice.ts";
 import type { OrganisationSettings } from "../domain/organisation.ts";
 import type { Charge, Plan } from "../domain/plan.ts";
+import type { Restoration, RestorationFacts } from "../domain/restoring.ts";
 import type { UnitsDecision } from "../domain/units-change.ts";
 import { type CatalogueFilters, catalogueFilters, chargeListing, planListing } from "./catalogue.ts";
 import {
@@ -38,6 +39,7 @@ import { type DocumentFilters, documentFilters, invoiceListing } from "./invoice
 import { abandonContact } from "./operations.ts";
 import { getOrganisation } from "./organisations.ts";
 import { getOne, type Listing, listPage, type Page, type PageRequest } from "./page.ts";
+import { makeRestoration, type RestorationOutcome, type RestorationToMake } from "./restorations.ts";
 import {
   type PlannedSubscription,
   type SubscriptionFilters,
@@ -80,6 +82,11 @@ export interface Scope {
     end(ending: EndingToMake, decide: (facts: EndFacts) => EndDecision): Promise<EndingOutcome>;
     /** Notes that a caller is told that the ledger refused this end. */
     tellEnding(endingId: string): Promise<void>;
+    /** Performs what is due, then restores the subscription as `decide` decides. */
+    restore(
+      restoration: RestorationToMake,
+      decide: (facts: RestorationFacts) => Restoration,
+    ): Promise<RestorationOutcome>;
   };
   readonly invoices: Collection<Invoice, DocumentFilters> & {
     /** The first invoice that a creation raised, and the operation that told the ledger of it; null in Setup Mode. */
@@ -118,6 +125,7 @@ function openScope(pool: pg.Pool, organisationId: string): Scope {
       getUnitsChange: (id) => getUnitsChange(pool, organisationId, id),
       end: (ending, decide) => makeEnding(pool, organisationId, ending, decide),
       tellEnding: (endingId) => tellEnding(pool, organisationId, endingId),
+      restore: (restoration, decide) => makeRestoration(pool, organisationId, restoration, decide),
     },
     invoices: {
       ...collect(pool, organisationId, invoiceListing, documentFilters),

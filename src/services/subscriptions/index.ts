@@ -1,6 +1,6 @@
 /** SubscriptionService. Spec: Endpoints, subscriptions. */
 import type { ListSubscriptionsRequest, SubscriptionService } from "../../gen/proto/billing/v1/subscriptions_pb.ts";
-import { type Implementation, planned } from "../../rpc/implementation.ts";
+import type { Implementation } from "../../rpc/implementation.ts";
 import type { PlannedSubscription, SubscriptionFilters } from "../../store/subscriptions.ts";
 import { subscriptionStatuses, wordOf } from "../enums.ts";
 import type { ServiceParts } from "../parts.ts";
@@ -9,9 +9,10 @@ import { getObject, listMethod } from "../reading.ts";
 import { changeUnits } from "./change-units.ts";
 import { createSubscription } from "./create.ts";
 import { endSubscription } from "./end.ts";
+import { restoreSubscription } from "./restore.ts";
 
 /** The methods of the service. Refuses `subscription_not_found`; creating as `createSubscription` says, changing
- * units as `changeUnits`, ending as `endSubscription`. */
+ * units as `changeUnits`, ending as `endSubscription`, restoring as `restoreSubscription`. */
 export function subscriptionService(parts: ServiceParts): Implementation<typeof SubscriptionService> {
   const { store } = parts;
   const get = getObject(store, ({ subscriptions }) => subscriptions, "subscription_not_found");
@@ -22,7 +23,7 @@ export function subscriptionService(parts: ServiceParts): Implementation<typeof 
     createSubscription: createSubscription(parts),
     changeUnits: changeUnits(parts),
     endSubscription: endSubscription(parts),
-    restoreSubscription: planned,
+    restoreSubscription: restoreSubscription(parts),
   };
 }
 

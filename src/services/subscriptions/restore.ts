@@ -1,0 +1,99 @@
+/**
+ * Restore: in one transaction, under the subscription's lock, what is due is performed, the restoration is decided and written with every
+ * document that it raises again; then the answer waits for the ledger, but never depends on it.
+ * Spec: POST /v1/subscriptions/{id}/restore; decisions §4.
+ */
+import { strict as assert } from "node:assert";
+import { createHash } from "node:crypto";
+import { toBinary } from "@bufbuild/protobuf";
+import { checkpoint } from "../../checkpoint.ts";
+import { Refusal } from "../../domain/refusal.ts";
+import { decideRestoration } from "../../domain/restoring.ts";
+import {
+  type RestoreSubscriptionRequest,
+  RestoreSubscriptionRequestSchema,
+  type SubscriptionService,
+} from "../../gen/proto/billing/v1/subscriptions_pb.ts";
+import type { Call } from "../../rpc/caller.ts";
+import type { MethodImplementation } from "../../rpc/implementation.ts";
+import { derivedId, isId } from "../../store/ids.ts";
+import type { Watch } from "../../store/outcomes.ts";
+import type { RestorationOutcome } from "../../store/restorations.ts";
+import type { Scope } from "../../store/scope.ts";
+import type { ServiceParts } from "../parts.ts";
+import { presentSubscription } from "../present.ts";
+import { answerBudgetMs, awaitSettlement } from "../settlement.ts";
+
+type Method = MethodImplementation<typeof SubscriptionService.method.restoreSubscription>;
+
+/**
+ * The method. Refuses as `decideRestoration` does, `subscription_not_found`, and `idempotency_conflict` where an earlier request with
+ * this key restored another subscription.
+ */
+export function restoreSubscription(parts: ServiceParts): Method {
+  return async (request, call) => {
+    const untilMs = Date.now() + answerBudgetMs;
+    const { settlement } = parts;
+    const scope = parts.store.organisation(call.caller.organisationId);
+    let watch = null as Watch | null;
+    try {
+      const made = await make(scope, request, call, new Date(untilMs), (operationIds) => {
+        watch = settlement.outcomes.watch(operationIds);
+      });
+      checkpoint("restore_saved");
+      if (made.operationIds.length > 0) {
+        watch ??= await unsettled(parts, scope, made.operationIds);
+        if (watch !== null) await awaitSettlement(settlement, scope.organisationId, watch, untilMs);
+      } else if (made.hasDue) await settlement.wake(scope.organisationId);
+      checkpoint("restore_settled");
+      const restored = await scope.subscriptions.get(made.subscriptionId);
+      assert(restored, "what was restored is there");
+      return { subscription: presentSubscription(restored.subscription, restored.plan) };
+    } finally {
+      watch?.stop();
+    }
+  };
+}
+
+async function make(
+  scope: Scope,
+  request: RestoreSubscriptionRequest,
+  { idempotencyKey, caller }: Call,
+  awaitedUntil: Date,
+  watch: (operationIds: readonly string[]) => void,
+): Promise<RestorationOutcome & { readonly kind: "made" }> {
+  const unknown = new Refusal("subscription_not_found", "There is no subscription with this id.");
+  if (!isId(request.id)) throw unknown;
+  const outcome = await scope.subscriptions.restore(
+    {
+      subscriptionId: request.id,
+      requestId: idempotencyKey === null ? null : derivedId("restoration", caller.apiKeyId, idempotencyKey),
+      requestHash: createHash("sha256").update(toBinary(RestoreSubscriptionRequestSchema, request)).digest(),
+      now: caller.now,
+      awaitedUntil,
+      watch,
+    },
+    (facts) => {
+      checkpoint("restore_loaded");
+      return decideRestoration(facts);
+    },
+  );
+  switch (outcome.kind) {
+    case "unknown":
+      throw unknown;
+    case "conflict":
+      throw new Refusal("idempotency_conflict", "This Idempotency-Key restored a subscription by another request.");
+    case "made":
+      return outcome;
+  }
+}
+
+/** An earlier try raised them: usually they are settled long since, and the first look says so; else they are watched on. */
+async function unsettled(
+  { settlement }: ServiceParts,
+  { organisationId }: Scope,
+  operationIds: readonly string[],
+): Promise<Watch | null> {
+  const look = await settlement.outcomes.watch(operationIds).settled(organisationId, Date.now());
+  return look.some(({ state }) => state === "waiting") ? settlement.outcomes.watch(operationIds) : null;
+}
