@@ -63,5 +63,7 @@ async function describeRound(scope: AmendmentScope, operationId: string): Promis
   const { number, attempts, outcome, reason, nextInMs } = state;
   const why = reason === null || reason === outcome ? "" : `: ${reason}`;
   if (outcome !== null) return { state: "settled", outcome, detail: `${number} ${outcome}${why}`, nextInMs: null };
-  return { state: "waiting", outcome, detail: `amending ${number}, attempt ${attempts}${why}`, nextInMs };
+  // An attempt that the ledger did not judge is not counted.
+  const attempt = attempts === 0 ? "" : `, attempt ${attempts}`;
+  return { state: "waiting", outcome, detail: `amending ${number}${attempt}${why}`, nextInMs };
 }

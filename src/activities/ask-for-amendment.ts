@@ -187,10 +187,16 @@ export function standingLines(
   return named;
 }
 
-/** Both have four places; a ledger may keep a text without spaces at its ends or in a row. Facts: facts-ledger section 1.3. */
+/**
+ * Amounts of both have four places. A ledger may keep a text without spaces at its ends or in a row, and its adapter may add the
+ * arithmetic in brackets. Facts: facts-ledger section 1.3.
+ */
 function standsAs(found: LedgerLine, line: AmendmentLine): boolean {
   const { description, amount } = lineOf(line);
-  return amount === found.amount && plain(found.description).startsWith(plain(description).slice(0, comparedLength));
+  const text = plain(description).slice(0, comparedLength);
+  const there = plain(found.description);
+  if (amount !== found.amount || !there.startsWith(text)) return false;
+  return text.length === comparedLength || /^(?: \(.*\))?$/s.test(there.slice(text.length));
 }
 
 function plain(text: string): string {
