@@ -3,8 +3,9 @@
  * what a lost answer, a refusal or a payment in between makes of it. decisions §6; facts-ledger section 5.5.
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { until } from "../support/system.ts";
 import { type CreditParty, type CreditWorld, startCreditWorld } from "./credit-world.ts";
-import { bookedCredit, expectSameCredit, ourDue, raiseCredit, raiseInvoice } from "./raise-credit.ts";
+import { bookedCredit, expectSameCredit, ourCredit, ourDue, raiseCredit, raiseInvoice } from "./raise-credit.ts";
 
 // Lost answers are waited for, several times as long where the machine does other work as well.
 vi.setConfig({ testTimeout: 90_000 });
@@ -143,6 +144,35 @@ describe.concurrent("a credit note whose answer was lost is in the ledger once:"
     await world.allocate(party);
     const books = await expectSameCredit(world.pool, party);
     expect(books.notes).toMatchObject([{ status: "PAID", allocations: [{ amount: "12.00" }] }]);
+  });
+});
+
+describe.concurrent("a look-up after a lost answer", () => {
+  test("takes over our note also where somebody has voided it since, and holds none of its credit", async () => {
+    const party = await world.party();
+    await world.fault(party, { kind: "drop_after", match: notes });
+    await raiseCredit(world.pool, party.organisationId, party.subscriptionId, "10");
+    const settled = world.settle(party);
+    await until("the note is voided", async () => {
+      const text = "UPDATE demo_ledger.credit_notes SET status = 'VOIDED' WHERE tenant_id = $1";
+      return (await world.pool.query(text, [party.tenantId])).rowCount === 1;
+    });
+    await settled;
+    expect(await ourCredit(world.pool, party)).toMatchObject([{ status: "VOIDED", total: "12.00" }]);
+    await raise(party, "9");
+    expect(await operationsOf(party)).toEqual([]);
+  });
+
+  test("takes over no note of somebody else's that has our number by now", async () => {
+    const party = await world.party();
+    await raise(party, "-10");
+    await world.pool.query("UPDATE demo_ledger.credit_notes SET number = 'CN-0002' WHERE tenant_id = $1", [
+      party.tenantId,
+    ]);
+    await world.fault(party, { kind: "drop_before", match: notes });
+    await raise(party, "-11");
+    expect((await ourCredit(world.pool, party))[1]).toMatchObject({ number: "CN-0002", status: "NOT_IN_EXTERNAL" });
+    expect(await bookedCredit(world.pool, party)).toHaveLength(1);
   });
 });
 
@@ -335,6 +365,10 @@ test("an allocation that the ledger refuses is told with its words, once, and tr
       ],
     },
   ]);
+});
+
+test("everything that was ordered to go wrong has gone wrong", async () => {
+  expect(await world.faultsLeft()).toBe(0);
 });
 
 test("two rounds at once put the credit on its invoice once", async () => {

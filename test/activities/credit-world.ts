@@ -38,6 +38,8 @@ export interface CreditWorld {
   /** Rounds until one is settled, waiting as long as each says; the last one. */
   allocate(party: CreditParty): Promise<WorkRound>;
   fault(party: CreditParty, fault: object): Promise<void>;
+  /** How many ordered faults have not happened yet. */
+  faultsLeft(): Promise<number>;
   /** Records a payment on the invoice with this number, as a bookkeeper does. */
   pay(party: CreditParty, number: string, amount: string): Promise<void>;
   stop(): Promise<void>;
@@ -67,13 +69,12 @@ export async function startCreditWorld(): Promise<CreditWorld> {
   };
   const { settleRound } = createSettlement({ ...parts, openScope: createSettling(pool, sealing) });
   const { allocateRound } = createCreditAllocation({ ...parts, openScope: createAllocating(pool, sealing) });
-  const admin = async (path: string, body: object): Promise<void> => {
-    const answer = await fetch(`${demo.url}/demo/${path}`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(body),
-    });
+  const admin = async (path: string, body?: object): Promise<unknown> => {
+    const headers = { "content-type": "application/json" };
+    const sent = body === undefined ? {} : { method: "POST", headers, body: JSON.stringify(body) };
+    const answer = await fetch(`${demo.url}/demo/${path}`, sent);
     if (!answer.ok) throw new Error(`demo ledger: ${answer.status} ${await answer.text()}`);
+    return answer.json();
   };
   const round = ({ organisationId, subscriptionId }: CreditParty) => allocateRound({ organisationId, subscriptionId });
   return {
@@ -99,7 +100,8 @@ export async function startCreditWorld(): Promise<CreditWorld> {
         if (done.nextInMs !== null) await wait(done.nextInMs);
         return done.state === "settled" && done;
       }),
-    fault: ({ tenantId }, fault) => admin("faults", { ...fault, tenantId }),
+    fault: async ({ tenantId }, fault) => void (await admin("faults", { ...fault, tenantId })),
+    faultsLeft: async () => ((await admin("faults")) as { readonly left: number }).left,
     pay: async ({ tenantId }, number, amount) => {
       const { rows } = await pool.query<{ invoice_id: string }>(
         "SELECT invoice_id FROM demo_ledger.invoices WHERE tenant_id = $1 AND number = $2",
