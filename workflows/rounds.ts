@@ -1,6 +1,6 @@
 /**
- * The loop of a piece of work that has a workflow of its own: rounds, until one says that nothing is left to do. What a round finds
- * is in the database, so that a second run, a restart or a repetition changes nothing.
+ * The loop of a piece of work that has a workflow of its own: rounds, until one says that nothing is left to do. What a
+ * round finds is in the database, so that a second run, a restart or a repetition changes nothing.
  */
 import { continueAsNew, setCurrentDetails, sleep, upsertSearchAttributes, workflowInfo } from "@temporalio/workflow";
 import type { WorkRound } from "./contract.ts";

@@ -1,6 +1,6 @@
 /**
- * Starts the workflows of pieces of work that have one of their own. Each has an id of its own, and one that runs already is left to
- * itself: starting twice is starting once. What could not be started is found by the dispatcher.
+ * Starts the workflows of pieces of work that have one of their own. Each has an id of its own, and one that runs
+ * already is left to itself: starting twice is starting once. What could not be started is found by the dispatcher.
  */
 import type { Client } from "@temporalio/client";
 import { WorkflowIdConflictPolicy, WorkflowIdReusePolicy } from "@temporalio/client";

@@ -1,4 +1,7 @@
-/** Which lines of the ledger answer for an amendment that it may have taken already: none is billed twice, none is forgotten. */
+/**
+ * Which lines of the ledger answer for an amendment that it may have taken already: none is billed twice, none is
+ * forgotten.
+ */
 import { expect, test } from "vitest";
 import { standingLines } from "../../src/activities/ask-for-amendment.ts";
 import type { LedgerLine } from "../../src/ledger/port.ts";

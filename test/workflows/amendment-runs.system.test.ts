@@ -1,6 +1,7 @@
 /**
- * Amendments and held credit at work in the real service: what the ledger is asked when it is slow, changed or says no, nothing billed
- * twice, and the histories of both workflows, which must replay. With RECORD_HISTORIES set they are kept for `replay.test.ts`.
+ * Amendments and held credit at work in the real service: what the ledger is asked when it is slow, changed or says no,
+ * nothing billed twice, and the histories of both workflows, which must replay. With RECORD_HISTORIES set they are kept
+ * for `replay.test.ts`.
  */
 import { Client, Connection } from "@temporalio/client";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
@@ -38,7 +39,10 @@ const half = { prorate: true, effective_date: "2026-04-16" };
 const planLine = ["Team: 10 × 10.0000", "100.00"];
 const changeLine = ["Team: 10 to 13 seats, 15 of 30 days: (130 − 100) × 15 ÷ 30", "15.00"];
 
-/** An organisation in the middle of April with a subscription of ten seats, whose draft invoice of 100.00 the ledger has. */
+/**
+ * An organisation in the middle of April with a subscription of ten seats, whose draft invoice of 100.00 the ledger
+ * has.
+ */
 async function subscribed(changes: Record<string, unknown> = {}) {
   const organisation = await world.sandbox({ test_clock: "2026-04-16T12:00:00Z", ...changes });
   const subscription = await world.subscribe(organisation, { start_date: "2026-04-01" });

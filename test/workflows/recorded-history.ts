@@ -1,4 +1,7 @@
-/** Histories of the real service's workflows: once a run has ended it must replay, and with RECORD_HISTORIES set it is kept. */
+/**
+ * Histories of the real service's workflows: once a run has ended it must replay, and with RECORD_HISTORIES set it is
+ * kept.
+ */
 import { writeFileSync } from "node:fs";
 import type { Client } from "@temporalio/client";
 import { historyToJSON } from "@temporalio/common/lib/proto-utils.js";
@@ -7,7 +10,10 @@ import { until } from "../support/system.ts";
 import { bundle } from "./bundle.ts";
 import { replayFailure } from "./replay.ts";
 
-/** Holds that the workflow's history replays once it has ended; as `name` it is kept for `replay.test.ts` where that is asked for. */
+/**
+ * Holds that the workflow's history replays once it has ended; as `name` it is kept for `replay.test.ts` where that is
+ * asked for.
+ */
 export async function expectReplayable(client: Client, workflowId: string, name: string): Promise<void> {
   const handle = client.workflow.getHandle(workflowId);
   await until("the workflow has ended", async () => (await handle.describe()).status.name === "COMPLETED");

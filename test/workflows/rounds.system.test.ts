@@ -1,4 +1,7 @@
-/** Workflows that work in rounds, on a real Temporal server: one run for each piece of work, pauses kept, an end to long ones. */
+/**
+ * Workflows that work in rounds, on a real Temporal server: one run for each piece of work, pauses kept, an end to long
+ * ones.
+ */
 import { randomUUID } from "node:crypto";
 import { Client, Connection } from "@temporalio/client";
 import { DefaultLogger, NativeConnection, Runtime, Worker } from "@temporalio/worker";
