@@ -1,6 +1,6 @@
 /**
- * Held credit on its way to invoices, round by round, on a real database and the demo ledger: what is applied, in which order, and
- * what a lost answer, a refusal or a payment in between makes of it. decisions §6; facts-ledger section 5.5.
+ * Held credit on its way to invoices, round by round, on a real database and the demo ledger: what is applied, in which
+ * order, and what a lost answer, a refusal or a payment in between makes of it. decisions §6; facts-ledger section 5.5.
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { until } from "../support/system.ts";
@@ -21,7 +21,10 @@ afterAll(() => world?.stop());
 const notes = "PUT /api.xro/2.0/CreditNotes";
 const allocations = "/Allocations";
 
-/** Raises documents one after the other, each settled before the next: `-12` is a credit of 12 before tax, `10` an invoice. */
+/**
+ * Raises documents one after the other, each settled before the next: `-12` is a credit of 12 before tax, `10` an
+ * invoice.
+ */
 async function raise(party: CreditParty, ...amounts: readonly string[]): Promise<void> {
   for (const amount of amounts) {
     const isCredit = amount.startsWith("-");

@@ -1,6 +1,6 @@
 /**
- * Organisations on a demo ledger whose documents are settled and whose credit is applied by rounds that the test itself begins, so
- * that it decides what happens between two of them.
+ * Organisations on a demo ledger whose documents are settled and whose credit is applied by rounds that the test itself
+ * begins, so that it decides what happens between two of them.
  */
 import { randomBytes } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";

@@ -1,6 +1,6 @@
 /**
- * Subscriptions with invoices and credit notes that wait for their ledger, made as the service makes them, and what our rows and the
- * ledger's books say of their credit: the two must tell the same.
+ * Subscriptions with invoices and credit notes that wait for their ledger, made as the service makes them, and what our
+ * rows and the ledger's books say of their credit: the two must tell the same.
  */
 import { randomUUID } from "node:crypto";
 import type pg from "pg";

@@ -1,6 +1,7 @@
 /**
- * Credit notes and their allocations through SIGKILL of the worker at every step, lost answers, and a ledger that is away: one note,
- * and exactly its credit on the right invoices in the ledger's books. Spec: Change units, rule 5; facts-ledger section 5.5.
+ * Credit notes and their allocations through SIGKILL of the worker at every step, lost answers, and a ledger that is
+ * away: one note, and exactly its credit on the right invoices in the ledger's books. Spec: Change units, rule 5;
+ * facts-ledger section 5.5.
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { allocationCheckpoints, settlementCheckpoints } from "../../src/checkpoint.ts";
@@ -15,7 +16,8 @@ import {
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { allSettled } from "./books.ts";
 
-// Restarts, leases and the ledger's pauses take half a minute where nothing else runs, and several times as long beside other tests.
+// Restarts, leases and the ledger's pauses take half a minute where nothing else runs, and several times as long beside
+// other tests.
 vi.setConfig({ testTimeout: 150_000 });
 
 let system: TestSystem;
@@ -31,7 +33,10 @@ function addOrganisation(): Promise<MadeOrganisation> {
   return system.organisation({}, { first_invoice_status: "approved" });
 }
 
-/** A subscription with credit of 12 and 36 (with tax), and a later invoice that could take it all twice, waiting for the ledger. */
+/**
+ * A subscription with credit of 12 and 36 (with tax), and a later invoice that could take it all twice, waiting for the
+ * ledger.
+ */
 async function raiseAll({ organisationId }: MadeOrganisation): Promise<void> {
   const subscriptionId = await addSubscription(system.pool, organisationId);
   for (const amount of ["10", "30"]) await raiseCredit(system.pool, organisationId, subscriptionId, amount);
@@ -65,7 +70,10 @@ async function expectApplied(organisation: MadeOrganisation): Promise<void> {
   });
 }
 
-/** The worker is started so that it dies of the work that waits, and once more. `meanwhile` is what happens while it is dead. */
+/**
+ * The worker is started so that it dies of the work that waits, and once more. `meanwhile` is what happens while it is
+ * dead.
+ */
 async function dieAt(point: string, meanwhile: () => Promise<void> = async () => undefined): Promise<void> {
   // It may die before it has told that it is ready: the start itself is not waited for.
   void system.worker.start({ BILLING_CRASH_AT: point }).catch(() => undefined);

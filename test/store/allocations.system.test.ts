@@ -1,6 +1,7 @@
 /**
- * Planning, taking and settling allocations on a real database: which pair is next, that nothing is planned twice or missed, that only
- * who holds an allocation settles it, and that a note's credit is never more or less than its total. decisions §6.
+ * Planning, taking and settling allocations on a real database: which pair is next, that nothing is planned twice or
+ * missed, that only who holds an allocation settles it, and that a note's credit is never more or less than its total.
+ * decisions §6.
  */
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
