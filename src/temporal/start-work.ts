@@ -1,6 +1,7 @@
 /**
  * Starts the workflows of pieces of work that have one of their own. Each has an id of its own, and one that runs
- * already is left to itself: starting twice is starting once. What could not be started is found by the dispatcher.
+ * already is told by a signal to look again: starting twice is starting once, and no start is missed. What could not
+ * be started is found by the dispatcher.
  */
 import type { Client } from "@temporalio/client";
 import { WorkflowIdConflictPolicy, WorkflowIdReusePolicy } from "@temporalio/client";
@@ -11,11 +12,12 @@ import {
   creditWorkflowId,
   type InvoiceAmendmentInput,
   invoiceAmendmentType,
+  wakeSignal,
 } from "../../workflows/contract.ts";
 import { engineDeadlineMs } from "./ledger-work.ts";
 import { type SearchAttributeName, typedAttributes } from "./search-attributes.ts";
 
-/** Starts workflows: resolves true once one is there, false where Temporal could not be reached in time. */
+/** Starts or wakes workflows: resolves true once one is there, false where Temporal could not be reached in time. */
 export interface StartWork {
   startAmendment(input: InvoiceAmendmentInput): Promise<boolean>;
   startAllocation(input: CreditAllocationInput): Promise<boolean>;
@@ -39,12 +41,14 @@ export function createStartWork(
   const start = async ({ type, workflowId, input, summary, attributes }: Start): Promise<boolean> => {
     try {
       await client.withDeadline(Date.now() + engineDeadlineMs, () =>
-        client.workflow.start(type, {
+        client.workflow.signalWithStart(type, {
           taskQueue,
           workflowId,
           workflowIdReusePolicy: WorkflowIdReusePolicy.ALLOW_DUPLICATE,
           workflowIdConflictPolicy: WorkflowIdConflictPolicy.USE_EXISTING,
           args: [input],
+          signal: wakeSignal,
+          signalArgs: [],
           staticSummary: summary,
           typedSearchAttributes: typedAttributes(attributes),
         }),

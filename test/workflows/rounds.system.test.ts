@@ -31,6 +31,9 @@ let work: StartWork;
 /** What the rounds of a subscription come to, one after the other; the last one again and again. */
 const decided = new Map<string, readonly WorkRound[]>();
 
+/** What a subscription's rounds wait for before they answer. */
+const held = new Map<string, Promise<void>>();
+
 /** When each of its rounds began. */
 const begun = new Map<string, number[]>();
 
@@ -40,6 +43,7 @@ const waiting = (nextInMs: number): WorkRound => ({ state: "waiting", outcome: n
 async function round({ subscriptionId }: CreditAllocationInput): Promise<WorkRound> {
   const times = [...(begun.get(subscriptionId) ?? []), performance.now()];
   begun.set(subscriptionId, times);
+  await held.get(subscriptionId);
   const rounds = decided.get(subscriptionId) ?? [];
   return rounds[times.length - 1] ?? rounds.at(-1) ?? settled;
 }
@@ -115,9 +119,27 @@ describe.concurrent("work in rounds", () => {
     expect(second.searchAttributes).toMatchObject({ Outcome: ["done"] });
   });
 
-  test("is one run however often it is started", async () => {
-    const input = newInput(waiting(3_000), settled);
+  test("is one run however often it is started, and looks again at once when it waits", async () => {
+    const input = newInput(waiting(30_000), settled);
+    const handle = client.workflow.getHandle(creditWorkflowId(input.subscriptionId));
+    await work.startAllocation(input);
+    await until("it waits", async () => begun.get(input.subscriptionId)?.length === 1);
+    const { runId } = await handle.describe();
     expect(await Promise.all([1, 2, 3].map(() => work.startAllocation(input)))).toEqual([true, true, true]);
+    const last = await ended(creditWorkflowId(input.subscriptionId));
+    expect(last.runId).toBe(runId);
+    const [first = 0, second = 0] = begun.get(input.subscriptionId) ?? [];
+    expect(second - first).toBeLessThan(20_000);
+  });
+
+  test("looks once more where it is started during its last round", async () => {
+    const input = newInput(settled);
+    const answer = Promise.withResolvers<void>();
+    held.set(input.subscriptionId, answer.promise);
+    await work.startAllocation(input);
+    await until("its round has begun", async () => begun.get(input.subscriptionId)?.length === 1);
+    await work.startAllocation(input);
+    answer.resolve();
     await ended(creditWorkflowId(input.subscriptionId));
     expect(begun.get(input.subscriptionId)).toHaveLength(2);
   });
