@@ -72,9 +72,10 @@ export async function startApi(config: Config, log: Log): Promise<Running> {
   const work = createLedgerWork(temporal.client, config.taskQueue, (organisationId, err) =>
     log.warn({ organisationId, err }, "the ledger workflow could not be woken; the dispatcher will"),
   );
-  const { startAmendment } = createStartWork(temporal.client, config.taskQueue, (workflowId, err) =>
+  const starts = createStartWork(temporal.client, config.taskQueue, (workflowId, err) =>
     log.warn({ workflowId, err }, "a workflow could not be started; the dispatcher will"),
   );
+  const { startAmendment } = starts;
   const bindings = services({ store: createStore(pool), settlement: { wake: work.wake, startAmendment, outcomes } });
   const keys = createIdempotencyStore(pool, {
     onTrouble: (err) => {
@@ -100,6 +101,7 @@ export async function startApi(config: Config, log: Log): Promise<Running> {
     logFailure: (err, requestId) => log.error({ requestId, err }, "failure"),
   });
   const admin = await startAdmin(config, log, metrics, pool, keys, {
+    ...starts,
     wake: work.wake,
     openLedger: adapters.open,
     connect: connectLedger,
@@ -130,7 +132,10 @@ function startAdmin(
   metrics: Metrics,
   pool: ReturnType<typeof createPool>,
   keys: IdempotencyStore,
-  parts: Pick<Parameters<typeof startAdminPort>[0], "wake" | "openLedger" | "connect" | "shutdownSignal">,
+  parts: Omit<
+    Parameters<typeof startAdminPort>[0],
+    "config" | "pool" | "keys" | "metrics" | "log" | "logFailure" | "onPoolError"
+  >,
 ): Promise<AdminPort> {
   const logFailure = (err: unknown, requestId: string) => log.error({ requestId, err }, "failure");
   return startAdminPort({
