@@ -95,19 +95,24 @@ const pauseMs = 500;
 
 /**
  * Sends a POST as the specification tells clients to: again with the same key on a broken connection, 409
- * `request_in_progress`, 429, 500 and 502, after `Retry-After` where there is one. Throws for any other answer than 201.
+ * `request_in_progress`, 429, 500 and 502, after `Retry-After` where there is one. Throws for any other answer than the wanted one.
  */
-export async function postUntilCreated(baseUrl: string, what: Post): Promise<Answered> {
+export async function postUntil(baseUrl: string, what: Post, wanted: 200 | 201): Promise<Answered> {
   const end = performance.now() + patienceMs;
   for (;;) {
     const answer = await post(baseUrl, what);
-    if (answer?.status === 201) return answer;
+    if (answer?.status === wanted) return answer;
     const isRetried =
       answer === null || answer.json?.error?.code === "request_in_progress" || [429, 500, 502].includes(answer.status);
     const told = answer === null ? "a broken connection" : `${answer.status} ${answer.text}`;
     if (!isRetried) throw new Error(`not to be retried: ${told}`);
-    if (performance.now() > end) throw new Error(`still no 201 after ${patienceMs} ms: ${told}`);
+    if (performance.now() > end) throw new Error(`still no ${wanted} after ${patienceMs} ms: ${told}`);
     const seconds = Number(answer?.headers.get("retry-after") ?? 0);
     await wait(seconds > 0 ? seconds * 1000 : pauseMs);
   }
+}
+
+/** The same for a creation. */
+export function postUntilCreated(baseUrl: string, what: Post): Promise<Answered> {
+  return postUntil(baseUrl, what, 201);
 }

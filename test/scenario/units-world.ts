@@ -125,6 +125,8 @@ const ledgerWords: Readonly<Record<string, string>> = {
   awaiting_approval: "SUBMITTED",
   approved: "AUTHORISED",
   paid: "PAID",
+  voided: "VOIDED",
+  deleted: "DELETED",
 };
 
 /** One of our invoices, as the API shows it, in the form of the books. */
