@@ -60,10 +60,11 @@ async function stock({ organisationId, apiKey }: MadeOrganisation, code: string)
 
 let requests = 0;
 
-/** What an own request of each creation is, before one of its members is changed. */
+/** What an own request of each write is, before one of its members is changed. */
 function base(name: string): Record<string, unknown> {
   requests += 1;
   if (name === "CreateSubscription") return { customer_code: "ACME", plan_code: "site" };
+  if (name === "ChangeUnits") return { units: 12 };
   return name === "CreateCustomer" ? { name: `Customer ${requests}`, email: "a@b.example" } : {};
 }
 
@@ -170,7 +171,7 @@ describe.each([
 });
 
 test("every field that names an object by id or code is among those tried", () => {
-  expect(byId.map((pair) => pair.join("."))).toHaveLength(6 + 6 + 5 + 1);
+  expect(byId.map((pair) => pair.join("."))).toHaveLength(6 + 6 + 5 + 1 + 1);
   expect(byCode.map((pair) => pair.join("."))).toEqual([
     "ListCustomers.code",
     "ListCustomers.email",
