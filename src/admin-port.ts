@@ -32,7 +32,10 @@ import { createSealing, type Sealing } from "./store/sealing.ts";
 
 /** What the port stands on beside the settings. */
 export interface AdminPortParts
-  extends Pick<AdminParts, "wake" | "startBilling" | "startClock" | "openLedger" | "connect">,
+  extends Pick<
+      AdminParts,
+      "wake" | "startAmendment" | "startAllocation" | "startBilling" | "startClock" | "openLedger" | "connect"
+    >,
     Pick<HttpParts, "log" | "logFailure" | "metrics"> {
   readonly config: Config;
   /** The process's own pool: admissions and lists. Writes have a pool of their own. */

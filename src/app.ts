@@ -76,11 +76,10 @@ export async function startApi(config: Config, log: Log): Promise<Running> {
   const work = createLedgerWork(temporal.client, config.taskQueue, (organisationId, err) =>
     log.warn({ organisationId, err }, "the ledger workflow could not be woken; the dispatcher will"),
   );
-  const { startAmendment, startEnding, startBilling, startClock } = createStartWork(
-    temporal.client,
-    config.taskQueue,
-    (workflowId, err) => log.warn({ workflowId, err }, "a workflow could not be started; the dispatcher will"),
+  const starts = createStartWork(temporal.client, config.taskQueue, (workflowId, err) =>
+    log.warn({ workflowId, err }, "a workflow could not be started; the dispatcher will"),
   );
+  const { startAmendment, startEnding } = starts;
   const settlement = { wake: work.wake, startAmendment, startEnding, outcomes };
   const bindings = services({ store: createStore(pool), settlement });
   const keys = createIdempotencyStore(pool, {
@@ -107,9 +106,8 @@ export async function startApi(config: Config, log: Log): Promise<Running> {
     logFailure: (err, requestId) => log.error({ requestId, err }, "failure"),
   });
   const admin = await startAdmin(config, log, metrics, pool, keys, {
+    ...starts,
     wake: work.wake,
-    startBilling,
-    startClock,
     openLedger: adapters.open,
     connect: connectLedger,
     shutdownSignal: stopping.signal,
@@ -139,9 +137,9 @@ function startAdmin(
   metrics: Metrics,
   pool: ReturnType<typeof createPool>,
   keys: IdempotencyStore,
-  parts: Pick<
+  parts: Omit<
     Parameters<typeof startAdminPort>[0],
-    "wake" | "startBilling" | "startClock" | "openLedger" | "connect" | "shutdownSignal"
+    "config" | "pool" | "keys" | "metrics" | "log" | "logFailure" | "onPoolError"
   >,
 ): Promise<AdminPort> {
   const logFailure = (err: unknown, requestId: string) => log.error({ requestId, err }, "failure");

@@ -7,7 +7,7 @@
 const requestCheckpoints = ["admitted", "key_begun", "key_completed"] as const;
 
 /** The worker's, when it settles new documents. */
-const settlementCheckpoints = ["settlement_taken", "settlement_answered", "settlement_saved"] as const;
+export const settlementCheckpoints = ["settlement_taken", "settlement_answered", "settlement_saved"] as const;
 
 /**
  * Those of a creation. A customer's creation loads no facts, so it passes all but `creation_loaded`.

@@ -10,7 +10,10 @@ const { allocateRound } = proxyActivities<CreditAllocationActivities>({
   summary: "put held credit on an invoice",
 });
 
-/** Ends when nothing is left to be applied, or when that is put off for long: the dispatcher then starts it again. decisions §6. */
+/**
+ * Ends when nothing is left to be applied, or when that is put off for long: the dispatcher then starts it again.
+ * decisions §6.
+ */
 export async function creditAllocation(input: CreditAllocationInput): Promise<void> {
   await workInRounds(input, allocateRound);
 }

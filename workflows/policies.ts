@@ -2,11 +2,11 @@
 import type { ActivityOptions } from "@temporalio/workflow";
 
 /**
- * A round of work with the ledger: one call or two, one after the other or for several kinds at once, each with its own deadline well
- * inside.
- * Failures are the database's (the ledger's are outcomes), so it is tried until that is back, at most every ten seconds.
- * The worker beats for it (`src/temporal/heartbeats.ts`): a round whose worker was killed is done again after these ten seconds,
- * and one that was only slow meets a second one without harm, because what it took is leased.
+ * A round of work with the ledger: one call or two, one after the other or for several kinds at once, each with its own
+ * deadline well inside. Failures are the database's (the ledger's are outcomes), so it is tried until that is back, at
+ * most every ten seconds. The worker beats for it (`src/temporal/heartbeats.ts`): a round whose worker was killed is
+ * done again after these ten seconds, and one that was only slow meets a second one without harm, because what it took
+ * is leased.
  */
 export const ledgerRound: ActivityOptions = {
   startToCloseTimeout: "2 minutes",
@@ -15,6 +15,7 @@ export const ledgerRound: ActivityOptions = {
 };
 
 /**
+<<<<<<< HEAD
  * A look into the database, or two seconds of chunks performed there. It is tried until the database is back; what a killed worker was
  * at is done again after ten seconds, without harm: a chunk is one transaction.
  */
@@ -27,11 +28,17 @@ export const databaseRound: ActivityOptions = {
 /**
  * How long the workflow stays after the last document for the next one: a signal that meets a workflow as it completes costs
  * a retried task and hundreds of milliseconds. Measured: facts-temporal section 6.
+=======
+ * How long the workflow stays after the last document for the next one: a signal that meets a workflow as it completes
+ * costs a retried task and hundreds of milliseconds. Measured: facts-temporal section 6.
+>>>>>>> main
  */
 export const lingerTime = "10 seconds";
 
 /** The longest that a workflow waits for a retry or a pause; past it the dispatcher starts it again when it is due. */
 export const longestWaitMs = 60_000;
 
-/** The least wait after a round that moved nothing, so that work held by another worker is not asked for in a busy loop. */
+/**
+ * The least wait after a round that moved nothing, so that work held by another worker is not asked for in a busy loop.
+ */
 export const idleRoundMs = 250;

@@ -1,6 +1,7 @@
 /**
- * Rounds of a subscription's credit workflow: what was planned is taken, put on its invoice in the ledger, and saved, one step after
- * the other until nothing is left to be applied. decisions §6 "Documents"; facts-ledger sections 1.4 and 5.3.
+ * Rounds of a subscription's credit workflow: what was planned is taken, put on its invoice in the ledger, and saved,
+ * one step after the other until nothing is left to be applied. decisions §6 "Documents"; facts-ledger sections 1.4 and
+ * 5.3.
  */
 import type { CreditAllocationInput, WorkRound } from "../../workflows/contract.ts";
 import { checkpoint } from "../checkpoint.ts";
@@ -32,8 +33,8 @@ export interface CreditAllocationActivities {
 }
 
 /**
- * How much longer than a call's deadline an allocation is held: an attempt asks three times at most (look, send, look why not), and
- * what was sent may still take effect for a while.
+ * How much longer than a call's deadline an allocation is held: an attempt asks three times at most (look, send, look
+ * why not), and what was sent may still take effect for a while.
  */
 const leaseFactor = 4;
 
@@ -108,7 +109,10 @@ async function allocateNext(
   return { kind: "waiting", detail, nextInMs: settlement.delayMs };
 }
 
-/** A paused connection: what is ready is put off, and what is uncertain waits as long, because a look-up is a call as well. */
+/**
+ * A paused connection: what is ready is put off, and what is uncertain waits as long, because a look-up is a call as
+ * well.
+ */
 async function putOff(scope: AllocationScope, subscriptionId: string, pauseMs: number, reason: string): Promise<Step> {
   await scope.putOff(subscriptionId, pauseMs, reason);
   const waitMs = await scope.nextInMs(subscriptionId);
@@ -123,8 +127,8 @@ interface Attempted {
 }
 
 /**
- * The first attempt is sent at once. Whatever may have been sent before is looked for first, and what the ledger says no to is looked
- * at again: somebody may have paid the invoice or used the credit meanwhile.
+ * The first attempt is sent at once. Whatever may have been sent before is looked for first, and what the ledger says
+ * no to is looked at again: somebody may have paid the invoice or used the credit meanwhile.
  */
 async function attempt(ledger: Ledger, operation: AllocationToSend, deadlineMs: number): Promise<Attempted> {
   if (operation.isUncertain || operation.attempts > 1) {
@@ -159,7 +163,10 @@ async function attempt(ledger: Ledger, operation: AllocationToSend, deadlineMs: 
 
 type Looked = { readonly kind: "ok"; readonly note: LedgerCreditNote; readonly invoice: LedgerInvoice } | LedgerFailure;
 
-/** The note and the invoice as the ledger has them now. That it has one of them no more is no answer: none is ever taken away. */
+/**
+ * The note and the invoice as the ledger has them now. `not_found` is a failure of the look: a ledger keeps removed
+ * documents, so it says something of the address and nothing of them.
+ */
 async function lookAt(ledger: Ledger, operation: AllocationToSend, deadlineMs: number): Promise<Looked> {
   const call = { deadlineMs, operationKeys: [], isBackground: true };
   const [note, invoice] = await Promise.all([
@@ -171,8 +178,9 @@ async function lookAt(ledger: Ledger, operation: AllocationToSend, deadlineMs: n
 }
 
 /**
- * What is decided by a look: done where so much more of the note is on the invoice than we know of, because that was us; refused where
- * nothing can be put there any more; again with less where less can. Null where the amount can be sent as it is.
+ * What is decided by a look: done where so much more of the note is on the invoice than we know of, because that was
+ * us; refused where nothing can be put there any more; again with less where less can. Null where the amount can be
+ * sent as it is.
  */
 function decide(
   operation: AllocationToSend,

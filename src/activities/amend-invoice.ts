@@ -20,7 +20,10 @@ export interface AmendmentActivities {
   amendRound(input: InvoiceAmendmentInput): Promise<WorkRound>;
 }
 
-/** How much longer than a call's deadline an amendment is held: it takes two calls at most, and the outcome is to be saved. */
+/**
+ * How much longer than a call's deadline an amendment is held: it takes two calls at most, and the outcome is to be
+ * saved.
+ */
 const leaseFactor = 3;
 
 /** The activities over these parts. A round that is repeated finds what the first one left. */
@@ -54,7 +57,9 @@ async function amendRound(
   return describeRound(scope, operationId);
 }
 
-/** The round as the database has it now: also where another one was faster. Reasons only: messages may name somebody. */
+/**
+ * The round as the database has it now: also where another one was faster. Reasons only: messages may name somebody.
+ */
 async function describeRound(scope: AmendmentScope, operationId: string): Promise<WorkRound> {
   const state = await scope.look(operationId);
   if (state === null) {
@@ -63,5 +68,7 @@ async function describeRound(scope: AmendmentScope, operationId: string): Promis
   const { number, attempts, outcome, reason, nextInMs } = state;
   const why = reason === null || reason === outcome ? "" : `: ${reason}`;
   if (outcome !== null) return { state: "settled", outcome, detail: `${number} ${outcome}${why}`, nextInMs: null };
-  return { state: "waiting", outcome, detail: `amending ${number}, attempt ${attempts}${why}`, nextInMs };
+  // An attempt that the ledger did not judge is not counted.
+  const attempt = attempts === 0 ? "" : `, attempt ${attempts}`;
+  return { state: "waiting", outcome, detail: `amending ${number}${attempt}${why}`, nextInMs };
 }

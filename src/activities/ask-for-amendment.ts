@@ -1,6 +1,7 @@
 /**
- * Asks the ledger for one amendment, and says what its answer means. A ledger judges the invoice before it looks at the lines, so
- * that a repeat of what it did already can be refused: whatever it refuses for the invoice's sake is looked at once more.
+ * Asks the ledger for one amendment, and says what its answer means. A ledger judges the invoice before it looks at the
+ * lines, so that a repeat of what it did already can be refused: whatever it refuses for the invoice's sake is looked
+ * at once more.
  */
 import type {
   Ledger,
@@ -22,14 +23,19 @@ export interface AmendmentAnswer {
   readonly failures: readonly LedgerFailure[];
 }
 
-/** An invoice takes the line of a joined charge only as a draft; else it can be changed until it is paid. decisions §6. */
+/**
+ * An invoice takes the line of a joined charge only as a draft; else it can be changed until it is paid. decisions §6.
+ */
 const joined: readonly LedgerInvoiceStatus[] = ["draft"];
 const open: readonly LedgerInvoiceStatus[] = ["draft", "awaiting_approval", "approved"];
 
 /** After so many attempts a refusal is believed that what is read contradicts, or that may pass by itself. */
 const believedAttempts = 3;
 
-/** How much of a description is compared: a ledger's adapter may add the arithmetic at its end, where it has to cut it off. */
+/**
+ * How much of a description is compared: a ledger's adapter may add the arithmetic at its end, where it has to cut it
+ * off.
+ */
 const comparedLength = 3_900;
 
 type Refusal = LedgerFailure & { readonly kind: "refused" };
@@ -71,7 +77,9 @@ export async function askForAmendment(
   return { settlement: refused(answer, null), failures: [] };
 }
 
-/** What we can say ourselves, and for free. A plan line is never added: sent without its id it would stand there twice. */
+/**
+ * What we can say ourselves, and for free. A plan line is never added: sent without its id it would stand there twice.
+ */
 function faultOf({ lines, number }: AmendmentToSend): { readonly reason: string; readonly message: string } | null {
   const amending = lines.filter((line) => line.amending);
   const fault = preflight(amending, "invoice");
@@ -81,8 +89,8 @@ function faultOf({ lines, number }: AmendmentToSend): { readonly reason: string;
 }
 
 /**
- * The lines to be changed or added, and those that stand there already and look like an added one: named by their ids, they are not
- * taken for it.
+ * The lines to be changed or added, and those that stand there already and look like an added one: named by their ids,
+ * they are not taken for it.
  */
 function changedLines(lines: readonly AmendmentLine[]): readonly AmendmentLine[] {
   const amending = lines.filter((line) => line.amending);
@@ -98,7 +106,9 @@ function changeOf(line: AmendmentLine): LedgerLineChange {
   return { ...lineOf(line), ledgerLineId: line.ledger_line_id };
 }
 
-/** The invoice is paid, approved, removed or has money on it: perhaps since an earlier attempt whose answer was lost. */
+/**
+ * The invoice is paid, approved, removed or has money on it: perhaps since an earlier attempt whose answer was lost.
+ */
 async function lookAtInvoice(
   ledger: Ledger,
   amendment: AmendmentToSend,
@@ -118,7 +128,10 @@ async function lookAtInvoice(
   return { settlement: closed(amendment, refusal, mirrorOf(found)), failures: [] };
 }
 
-/** An address that is not there says nothing of the invoice: only where its number is not found either, the ledger has lost it. */
+/**
+ * An address that is not there says nothing of the invoice: only where its number is not found either, the ledger has
+ * lost it.
+ */
 async function lookForInvoice(
   ledger: Ledger,
   amendment: AmendmentToSend,
@@ -167,8 +180,8 @@ function mirrorOf({ status, total, amountDue, sent }: LedgerInvoice): MirroredIn
 }
 
 /**
- * The lines of the ledger that answer for what is to be changed, where all of it stands there already; null where something does
- * not. A line that one of ours is known by answers for no other.
+ * The lines of the ledger that answer for what is to be changed, where all of it stands there already; null where
+ * something does not. A line that one of ours is known by answers for no other.
  */
 export function standingLines(
   ours: readonly AmendmentLine[],
@@ -187,10 +200,16 @@ export function standingLines(
   return named;
 }
 
-/** Both have four places; a ledger may keep a text without spaces at its ends or in a row. Facts: facts-ledger section 1.3. */
+/**
+ * Amounts of both have four places. A ledger may keep a text without spaces at its ends or in a row, and its adapter
+ * may add the arithmetic in brackets. Facts: facts-ledger section 1.3.
+ */
 function standsAs(found: LedgerLine, line: AmendmentLine): boolean {
   const { description, amount } = lineOf(line);
-  return amount === found.amount && plain(found.description).startsWith(plain(description).slice(0, comparedLength));
+  const text = plain(description).slice(0, comparedLength);
+  const there = plain(found.description);
+  if (amount !== found.amount || !there.startsWith(text)) return false;
+  return text.length === comparedLength || /^(?: \(.*\))?$/s.test(there.slice(text.length));
 }
 
 function plain(text: string): string {

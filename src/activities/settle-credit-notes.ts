@@ -1,4 +1,6 @@
-/** Waiting credit notes to the ledger, which makes them approved, and which of those that it has are ours. decisions §6. */
+/**
+ * Waiting credit notes to the ledger, which makes them approved, and which of those that it has are ours. decisions §6.
+ */
 import type { Ledger, LedgerCreditNote, LedgerCreditNoteDraft } from "../ledger/port.ts";
 import type { CreditNoteToSend, Taken } from "../store/operations.ts";
 import type { Settlement } from "../store/settle-operations.ts";
@@ -23,8 +25,9 @@ export async function settleCreditNotes(
 }
 
 /**
- * A credit note leads nowhere in the ledger, so what proves it ours is that we may have sent it before (on a first attempt nothing
- * was), that everything about it is as we asked, and that none of its credit has been used. Facts: facts-ledger section 5.4.
+ * A credit note leads nowhere in the ledger, so what proves it ours is that we may have sent it before (on a first
+ * attempt nothing was), that everything about it is as we asked, and that none of its credit has been used. Facts:
+ * facts-ledger section 5.4.
  */
 function isOurs(note: CreditNoteToSend, found: LedgerCreditNote): boolean {
   return (

@@ -1,6 +1,6 @@
 /**
- * Waiting documents of one kind to the ledger and its answers back: one call for up to fifty, each with an outcome of its own. What
- * tells invoices and credit notes apart stands in files of theirs.
+ * Waiting documents of one kind to the ledger and its answers back: one call for up to fifty, each with an outcome of
+ * its own. What tells invoices and credit notes apart stands in files of theirs.
  */
 import type { LedgerAnswer, LedgerCall, LedgerLineDraft } from "../ledger/port.ts";
 import type { LineToSend, Taken } from "../store/operations.ts";
@@ -60,7 +60,10 @@ export async function settleDocuments<
   return joinOutcomes([{ settlements: [...refusals, ...later.map(settleLater)], failures: [] }, ...outcomes]);
 }
 
-/** What we can say of a document's lines ourselves, and for free. The ledger counts in hundredths. Facts: facts-ledger sections 1.3 and 4. */
+/**
+ * What we can say of a document's lines ourselves, and for free. The ledger counts in hundredths. Facts: facts-ledger
+ * sections 1.3 and 4.
+ */
 export function preflight(
   lines: readonly Pick<LineToSend, "revenue_account" | "amount">[],
   documentName: string,
@@ -78,8 +81,8 @@ export function preflight(
 }
 
 /**
- * A line as the ledger is sent it. The description carries the arithmetic; where it does not fit, its end is cut and the amount
- * still stands.
+ * A line as the ledger is sent it. The description carries the arithmetic; where it does not fit, its end is cut and
+ * the amount still stands.
  */
 export function lineOf(line: LineToSend): LedgerLineDraft {
   const text = line.description === "" ? line.name : `${line.name}: ${line.description}`;
@@ -140,7 +143,10 @@ async function send<Document extends DocumentToSend, Draft, Found extends { read
   return joinOutcomes([{ settlements, failures: [] }, ...looked]);
 }
 
-/** Looks documents up by the numbers that we reserved: ours is adopted, somebody else's is a refusal, none is sent again. */
+/**
+ * Looks documents up by the numbers that we reserved: ours is adopted, somebody else's is a refusal, none is sent
+ * again.
+ */
 async function lookUp<Document extends DocumentToSend, Draft, Found extends { readonly number: string }>(
   kind: DocumentKind<Document, Draft, Found>,
   documents: readonly Document[],

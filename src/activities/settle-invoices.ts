@@ -23,9 +23,9 @@ export async function settleInvoices(
 }
 
 /**
- * One that leads back to us is ours, and one that leads elsewhere is not. One that leads nowhere is ours where we may have sent
- * it before (on a first attempt nothing was), and everything about it is as we asked, and nobody has put money on it.
- * Facts: facts-ledger section 5.4.
+ * One that leads back to us is ours, and one that leads elsewhere is not. One that leads nowhere is ours where we may
+ * have sent it before (on a first attempt nothing was), and everything about it is as we asked, and nobody has put
+ * money on it. Facts: facts-ledger section 5.4.
  */
 function isOurs(invoice: InvoiceToSend, found: LedgerInvoice): boolean {
   if (found.sourceUrl !== null) return found.sourceUrl.endsWith(sourcePath(invoice));
@@ -60,7 +60,10 @@ function done(invoice: InvoiceToSend, found: LedgerInvoice): Settlement {
   };
 }
 
-/** The ledger answers lines in the order in which they were sent. Where somebody has added or taken some, none is known for sure. */
+/**
+ * The ledger answers lines in the order in which they were sent. Where somebody has added or taken some, none is known
+ * for sure.
+ */
 function namedLines(invoice: InvoiceToSend, found: LedgerInvoice): readonly NamedLine[] {
   if (invoice.lines.length !== found.lines.length) return [];
   return invoice.lines.flatMap(({ id }, index) => {

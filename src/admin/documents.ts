@@ -1,9 +1,13 @@
-/** DocumentService: what the ledger does not have, why, and sending it again. decisions §§4, 6 and 8. */
+/**
+ * DocumentService: of which documents something failed or waits, why, and asking the ledger again. decisions §§4, 6
+ * and 8.
+ */
 import { Refusal } from "../domain/refusal.ts";
 import type { DocumentService } from "../gen/proto/billing/admin/v1/documents_pb.ts";
 import { wordOf } from "../services/enums.ts";
+import type { DocumentWork } from "../store/operations.ts";
 import { documentStates } from "./enums.ts";
-import { type AdminImplementation, type AdminParts, actorOf, pageOf, required, requireOrganisation } from "./parts.ts";
+import { type AdminImplementation, type AdminParts, actorOf, pageOf, requireOrganisation } from "./parts.ts";
 import { presentDocument } from "./present.ts";
 
 /** The methods of the service. Refuses `organisation_not_found`, `invoice_not_found`, `invalid_state`. */
@@ -17,19 +21,44 @@ export function documentService(parts: AdminParts): AdminImplementation<typeof D
     },
     getDocument: async ({ organisation, id }) => {
       const owner = await requireOrganisation(parts, organisation);
-      return { document: presentDocument(required(await documents.get(owner.id, id), "invoice_not_found")) };
+      return { document: presentDocument(requireDocument(await documents.get(owner.id, id))) };
     },
     retryDocument: async ({ organisation, id }, call) => {
       const owner = await requireOrganisation(parts, organisation);
-      const outcome = required(await documents.retry(actorOf(call), owner.id, id), "invoice_not_found");
-      if (outcome === "settled")
-        throw new Refusal("invalid_state", "The ledger has the document, or had it: it is not sent again.");
-      if (outcome === "setup_mode") {
-        throw new Refusal("invalid_state", "The organisation is in Setup Mode: no document is raised in the ledger.");
+      const outcome = requireDocument(await documents.retry(actorOf(call), owner.id, id));
+      switch (outcome.kind) {
+        case "settled":
+          throw new Refusal("invalid_state", "Nothing of the document failed or waits: the ledger has it, or had it.");
+        case "setup_mode":
+          throw new Refusal("invalid_state", "The organisation is in Setup Mode: nothing is raised in the ledger.");
+        case "busy": {
+          const message = `Another operation on this subscription is still running: ${outcome.running}.`;
+          throw new Refusal("invalid_state", message);
+        }
+        case "retried": {
+          const document = requireDocument(await documents.get(owner.id, id));
+          await begin(parts, outcome.work);
+          return { document: presentDocument(document) };
+        }
       }
-      const document = required(await documents.get(owner.id, id), "invoice_not_found");
-      await parts.wake(owner.id);
-      return { document: presentDocument(document) };
     },
   };
+}
+
+/** An id is not known to be that of an invoice or of a credit note: `invoice_not_found` stands for both. */
+function requireDocument<T>(found: T | null): T {
+  if (found !== null) return found;
+  throw new Refusal("invoice_not_found", "There is no invoice or credit note with this id.");
+}
+
+/** Has Temporal begin the work; where it cannot be reached, the dispatcher starts what was missed. */
+function begin(parts: AdminParts, work: DocumentWork): Promise<boolean> {
+  switch (work.kind) {
+    case "settlement":
+      return parts.wake(work.organisationId);
+    case "amendment":
+      return parts.startAmendment(work);
+    case "allocation":
+      return parts.startAllocation(work);
+  }
 }

@@ -2,13 +2,18 @@
 import type { FirstInvoiceStatus as FirstInvoiceStatusWord } from "../domain/organisation.ts";
 import { CredentialStatus } from "../gen/proto/billing/admin/v1/api_keys_pb.ts";
 import { LedgerContactStatus } from "../gen/proto/billing/admin/v1/customers_pb.ts";
-import { DocumentState } from "../gen/proto/billing/admin/v1/documents_pb.ts";
+import { DocumentKind, DocumentOperation, DocumentState } from "../gen/proto/billing/admin/v1/documents_pb.ts";
 import { LedgerKind, MappingKind } from "../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
 import { OperatorRole } from "../gen/proto/billing/admin/v1/operators_pb.ts";
 import { FirstInvoiceStatus } from "../gen/proto/billing/admin/v1/organisations_pb.ts";
 import { TestClockState } from "../gen/proto/billing/admin/v1/test_clock_pb.ts";
 import type { LedgerContact, LedgerMappingKind } from "../ledger/port.ts";
 import type { OperatorRole as OperatorRoleWord } from "../rpc/caller.ts";
+import type {
+  DocumentKind as DocumentKindWord,
+  DocumentOperation as DocumentOperationWord,
+  DocumentState as DocumentStateWord,
+} from "../store/admin/document-listing.ts";
 import type { TestClock } from "../store/admin/test-clock.ts";
 
 /** The status that new invoices get. */
@@ -42,11 +47,25 @@ export const contactStatuses = {
   erased: LedgerContactStatus.ERASED,
 } as const satisfies Record<LedgerContact["status"], LedgerContactStatus>;
 
-/** Where a document that the ledger lacks stands. */
+/** Kinds of documents. */
+export const documentKinds = {
+  invoice: DocumentKind.INVOICE,
+  credit_note: DocumentKind.CREDIT_NOTE,
+} as const satisfies Record<DocumentKindWord, DocumentKind>;
+
+/** Where a document stands with the ledger. */
 export const documentStates = {
   failed: DocumentState.FAILED,
   waiting: DocumentState.WAITING,
-} as const;
+  synced: DocumentState.SYNCED,
+} as const satisfies Record<DocumentStateWord, DocumentState>;
+
+/** What the ledger is asked for a document. */
+export const documentOperations = {
+  creation: DocumentOperation.CREATION,
+  amendment: DocumentOperation.AMENDMENT,
+  allocation: DocumentOperation.ALLOCATION,
+} as const satisfies Record<DocumentOperationWord, DocumentOperation>;
 
 /** How a sandbox's clock goes. */
 export const testClockStates = {

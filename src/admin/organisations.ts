@@ -89,7 +89,8 @@ const effectsOn = [
   "Changing units is refused.",
   "Ending a subscription with invoice removal is refused; nothing is changed in the ledger.",
   "Periods that begin from now on are never billed, also not after Setup Mode is off.",
-  "Documents that were raised before still go to the ledger; failed ones are not retried.",
+  "Amounts that were deferred to a renewal that comes while it is on are kept, and billed once it is off.",
+  "What was raised before still goes to the ledger, amendments and held credit too; what failed is not retried.",
 ] as const;
 
 /** What turning it off changes. Spec: Setup Mode; decisions §4. */
@@ -97,4 +98,5 @@ const effectsOff = [
   "Creating a subscription raises its first invoice.",
   "Units can be changed, and ending can remove invoices.",
   "Running subscriptions are billed from their next period on; periods that began in Setup Mode stay unbilled.",
+  "Amounts that were deferred to a renewal during it are billed with the next one, or once the subscription is complete.",
 ] as const;

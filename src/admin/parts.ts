@@ -9,7 +9,13 @@ import type { Actor } from "../store/admin/changes.ts";
 import type { AdminOrganisation } from "../store/admin/organisations.ts";
 import { type DerivedKind, derivedId, newId } from "../store/ids.ts";
 import type { LedgerConnection } from "../store/ledger-connections.ts";
+import type { NeglectedWork } from "../store/operations.ts";
 import type { PageRequest } from "../store/page.ts";
+
+/** Starts the workflow of such a piece of work; false where Temporal could not be reached. */
+type Start<Kind extends NeglectedWork["kind"]> = (
+  input: Omit<Extract<NeglectedWork, { readonly kind: Kind }>, "kind">,
+) => Promise<boolean>;
 
 /** The store, the ledgers, and the way to have documents settled and what is due performed. */
 export interface AdminParts {
@@ -26,6 +32,10 @@ export interface AdminParts {
   readonly startBilling: (organisationId: string) => Promise<boolean>;
   /** Starts the workflow of the organisation's test clock; false where Temporal could not be reached, and the dispatcher will. */
   readonly startClock: (organisationId: string) => Promise<boolean>;
+  /** Starts the workflow of an invoice's amendment. */
+  readonly startAmendment: Start<"amendment">;
+  /** Starts the workflow that puts a subscription's credit on its invoices. */
+  readonly startAllocation: Start<"allocation">;
 }
 
 /** What a method knows of its call. */
@@ -40,7 +50,10 @@ export function actorOf({ caller, operation, requestId }: AdminCall): Actor {
   return { operatorId, operatorName: name, tokenId, operation, requestId };
 }
 
-/** The id of what a call creates: derived from its Idempotency-Key, so that a repeat after a crash finds what the first made. */
+/**
+ * The id of what a call creates: derived from its Idempotency-Key, so that a repeat after a crash finds what the first
+ * made.
+ */
 export function identityOf(call: AdminCall, kind: DerivedKind): string {
   return call.idempotencyKey === null ? newId() : derivedId(kind, call.caller.tokenId, call.idempotencyKey);
 }

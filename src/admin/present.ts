@@ -4,7 +4,7 @@ import { formatDecimal } from "../domain/decimal.ts";
 import type { ApiKeySchema } from "../gen/proto/billing/admin/v1/api_keys_pb.ts";
 import type { AuditEntrySchema } from "../gen/proto/billing/admin/v1/audit_pb.ts";
 import type { ChargeSchema, PlanSchema } from "../gen/proto/billing/admin/v1/catalogue_pb.ts";
-import { DocumentKind, type DocumentSchema, DocumentState } from "../gen/proto/billing/admin/v1/documents_pb.ts";
+import type { DocumentSchema } from "../gen/proto/billing/admin/v1/documents_pb.ts";
 import {
   type LedgerConnectionSchema,
   type LedgerDescriptionSchema,
@@ -24,10 +24,19 @@ import type { AuditRecord } from "../store/admin/audit.ts";
 import type { AdminCharge, AdminPlan } from "../store/admin/catalogue.ts";
 import type { ConnectionView } from "../store/admin/connections.ts";
 import type { ApiKeyRecord, OperatorRecord, OperatorTokenRecord } from "../store/admin/credentials.ts";
-import type { AdminDocument } from "../store/admin/documents.ts";
+import type { AdminDocument } from "../store/admin/document-listing.ts";
 import type { AdminOrganisation } from "../store/admin/organisations.ts";
 import type { TestClock } from "../store/admin/test-clock.ts";
-import { credentialStatus, firstInvoiceStatuses, ledgerKinds, roles, testClockStates } from "./enums.ts";
+import {
+  credentialStatus,
+  documentKinds,
+  documentOperations,
+  documentStates,
+  firstInvoiceStatuses,
+  ledgerKinds,
+  roles,
+  testClockStates,
+} from "./enums.ts";
 
 /** An organisation with all its settings. */
 export function presentOrganisation(organisation: AdminOrganisation): MessageInitShape<typeof OrganisationSchema> {
@@ -121,13 +130,13 @@ export function presentCharge({ charge, invoiceLines }: AdminCharge): MessageIni
   };
 }
 
-/** A document and what became of its last sending. */
+/** A document and what became of what the ledger was asked for it last. */
 export function presentDocument(document: AdminDocument): MessageInitShape<typeof DocumentSchema> {
   return {
     id: document.id,
-    kind: DocumentKind.INVOICE,
+    kind: documentKinds[document.kind],
     number: document.number,
-    state: stateOf(document),
+    state: documentStates[document.state],
     status: documentStatuses[document.status],
     customer: document.customerId,
     subscription: document.subscriptionId,
@@ -138,12 +147,9 @@ export function presentDocument(document: AdminDocument): MessageInitShape<typeo
     attempts: document.attempts,
     ...presentInstant("nextAttemptAt", document.nextAttemptAt),
     created: document.createdAt.toISOString(),
+    ...present("operation", document.operation === null ? null : documentOperations[document.operation]),
+    ...present("invoice", document.invoiceId),
   };
-}
-
-function stateOf({ status }: AdminDocument): DocumentState {
-  if (status === "scheduled") return DocumentState.WAITING;
-  return status === "not_in_external" ? DocumentState.FAILED : DocumentState.SYNCED;
 }
 
 /** A sandbox's clock, with its advance. */

@@ -1,15 +1,16 @@
 /**
- * Operations that put held credit on invoices: planned wherever a note or an invoice becomes approved, one at a time for each
- * subscription, and taken under a lease. Oldest note first, oldest invoice first. decisions §6 "Documents".
+ * Operations that put held credit on invoices: planned wherever a note or an invoice becomes approved, one at a time
+ * for each subscription, and taken under a lease. Oldest note first, oldest invoice first. decisions §6 "Documents".
  */
 import type pg from "pg";
 import { lockSubscriptions } from "./billing-state.ts";
 import { newId } from "./ids.ts";
 import type { Client } from "./raise-documents.ts";
 
-// The sequence of the numbers is that of invoices and notes together: a greater one is later. An invoice that is being amended is
-// left alone, because credit on it would have the ledger refuse that; its settlement plans again. A pair that the ledger has refused
-// waits until its amount is another one: until something of the note or the invoice has changed since.
+// The sequence of the numbers is that of invoices and notes together: a greater one is later. An invoice that is being
+// amended is left alone, because credit on it would have the ledger refuse that; its settlement plans again. A pair
+// that the ledger has refused waits until its amount is another one: until something of the note or the invoice has
+// changed since.
 const planText = `
 INSERT INTO operations (id, organisation_id, kind, state, subscription_id, credit_note_id, invoice_id, amount)
 SELECT asked.operation_id, $1, 'allocate_credit', 'ready', asked.subscription_id, pair.credit_note_id, pair.invoice_id, pair.amount
@@ -28,9 +29,10 @@ FROM unnest($2::uuid[], $3::uuid[]) AS asked(subscription_id, operation_id) CROS
 ON CONFLICT DO NOTHING RETURNING subscription_id`;
 
 /**
- * Plans the next step of each subscription that holds credit which one of its later invoices can take; the result are those for which
- * one was planned, whose workflows are to be started. Where one is planned already, that one goes on. Inside a transaction that has
- * written what may make a step possible: the subscriptions are locked, so that of two such transactions the later one sees both.
+ * Plans the next step of each subscription that holds credit which one of its later invoices can take; the result are
+ * those for which one was planned, whose workflows are to be started. Where one is planned already, that one goes on.
+ * Inside a transaction that has written what may make a step possible: the subscriptions are locked, so that of two
+ * such transactions the later one sees both.
  */
 export async function planAllocations(
   client: Client,
@@ -49,8 +51,8 @@ export async function planAllocations(
 }
 
 /**
- * A taken allocation. `amount` and `applied` are decimal text: what is to be put on the invoice, and what of the note is on it already
- * as far as we know. The ids are the ledger's.
+ * A taken allocation. `amount` and `applied` are decimal text: what is to be put on the invoice, and what of the note
+ * is on it already as far as we know. The ids are the ledger's.
  */
 export interface AllocationToSend {
   readonly id: string;
@@ -101,8 +103,8 @@ FROM taken
   JOIN organisations g ON g.id = $1`;
 
 /**
- * Takes the subscription's allocation under a lease of `leaseMs`; null where there is none that can be tried now. One whose lease ran
- * out is uncertain: whoever had it may have been answered.
+ * Takes the subscription's allocation under a lease of `leaseMs`; null where there is none that can be tried now. One
+ * whose lease ran out is uncertain: whoever had it may have been answered.
  */
 export async function takeAllocation(
   pool: pg.Pool,

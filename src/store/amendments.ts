@@ -1,7 +1,8 @@
 /**
- * Amendments of invoices that the ledger has, as their workflow works them off: one operation at a time, taken under a lease with
- * all that the ledger must be told. The states are those of `operations.ts`. An amendment reads the ledger's invoice first and
- * compares, so that an `uncertain` one is simply tried again once its first request can no longer take effect.
+ * Amendments of invoices that the ledger has, as their workflow works them off: one operation at a time, taken under a
+ * lease with all that the ledger must be told. The states are those of `operations.ts`. An amendment reads the ledger's
+ * invoice first and compares, so that an `uncertain` one is simply tried again once its first request can no longer
+ * take effect.
  */
 import { strict as assert } from "node:assert";
 import type pg from "pg";
@@ -13,8 +14,8 @@ import type { Sealing } from "./sealing.ts";
 import { type AmendmentSettlement, movedReason, settleAmendment } from "./settle-amendments.ts";
 
 /**
- * A line of the invoice. `amending`: it was added or re-priced here and is not yet so in the ledger; `ledger_line_id` is its id
- * there, null where the ledger has never told it: a line that is to be added.
+ * A line of the invoice. `amending`: it was added or re-priced here and is not yet so in the ledger; `ledger_line_id`
+ * is its id there, null where the ledger has never told it: a line that is to be added.
  */
 export interface AmendmentLine extends LineToSend {
   readonly kind: LineKind;
@@ -22,7 +23,10 @@ export interface AmendmentLine extends LineToSend {
   readonly ledger_line_id: string | null;
 }
 
-/** A taken amendment: the invoice as the ledger knows it, and all its lines in order. `joins`: it only adds lines to a draft. */
+/**
+ * A taken amendment: the invoice as the ledger knows it, and all its lines in order. `joins`: it only adds lines to a
+ * draft.
+ */
 export interface AmendmentToSend {
   readonly id: string;
   readonly attempts: number;
@@ -35,8 +39,8 @@ export interface AmendmentToSend {
 }
 
 /**
- * How an amendment stands. `outcome`: `done`, `moved` (its lines are on an invoice of their own), `refused`, `abandoned`, and null
- * while it waits: then it can be taken in `nextInMs`, and `reason` is what went wrong last.
+ * How an amendment stands. `outcome`: `done`, `moved` (its lines are on an invoice of their own), `refused`,
+ * `abandoned`, and null while it waits: then it can be taken in `nextInMs`, and `reason` is what went wrong last.
  */
 export interface AmendmentState {
   readonly number: string;
@@ -58,7 +62,10 @@ export interface AmendmentScope {
   take(operationId: string, leaseMs: number): Promise<AmendmentToSend | null>;
   /** Puts the amendment off, unless somebody is at it; who waits for it is told. */
   putOff(operationId: string, pauseMs: number, reason: string): Promise<void>;
-  /** Writes what became of it, unless it is another attempt's by now. True where held credit is to be put on an invoice now. */
+  /**
+   * Writes what became of it, unless it is another attempt's by now. True where held credit is to be put on an invoice
+   * now.
+   */
   settle(amendment: AmendmentToSend, settlement: AmendmentSettlement): Promise<boolean>;
 }
 
@@ -88,8 +95,9 @@ interface StateRow {
 async function look(pool: pg.Pool, organisationId: string, operationId: string): Promise<AmendmentState | null> {
   const { rows } = await pool.query<StateRow>({
     name: "look_at_amendment",
-    text: `SELECT i.number, o.attempts, o.state, o.reason, CASE WHEN o.settled_at IS NULL THEN greatest(0, ceil(1000 * extract(epoch FROM
-        CASE WHEN o.state = 'ready' THEN o.not_before ELSE o.lease_until END - now()))) END::float8 AS next_in_ms
+    text: `SELECT i.number, o.attempts, o.state, o.reason,
+        CASE WHEN o.settled_at IS NULL THEN greatest(0, ceil(1000 * extract(epoch FROM
+          CASE WHEN o.state = 'ready' THEN o.not_before ELSE o.lease_until END - now()))) END::float8 AS next_in_ms
       FROM operations o JOIN invoices i ON i.organisation_id = $1 AND i.id = o.invoice_id
       WHERE o.organisation_id = $1 AND o.id = $2 AND o.kind = 'amend_invoice'`,
     values: [organisationId, operationId],
@@ -112,9 +120,9 @@ WITH taken AS (
   RETURNING t.id, t.attempts, t.joins, t.subscription_id, t.invoice_id
 )
 SELECT taken.*, i.number, i.ledger_invoice_id AS ledger_id,
-  (SELECT json_agg(json_build_object('id', l.id, 'amending', l.amending, 'ledger_line_id', l.ledger_line_id, 'kind', l.kind,
-    'name', l.name, 'description', l.description, 'units', l.units, 'unit_price', l.unit_price::text, 'amount', l.amount::text,
-    'revenue_account', l.revenue_account, 'tax_type', l.tax_type) ORDER BY l.position)
+  (SELECT json_agg(json_build_object('id', l.id, 'amending', l.amending, 'ledger_line_id', l.ledger_line_id,
+    'kind', l.kind, 'name', l.name, 'description', l.description, 'units', l.units, 'unit_price', l.unit_price::text,
+    'amount', l.amount::text, 'revenue_account', l.revenue_account, 'tax_type', l.tax_type) ORDER BY l.position)
     FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = i.id) AS lines
 FROM taken JOIN invoices i ON i.organisation_id = $1 AND i.id = taken.invoice_id`;
 

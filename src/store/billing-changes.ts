@@ -14,19 +14,25 @@ import { type OrganisationRow, organisationColumns, readOrganisation } from "./o
 import { inTransaction } from "./pool.ts";
 import { type Client, raiseInvoices } from "./raise-documents.ts";
 
+/** Which subscription is changed. `now` is the organisation's; `onRaised` is told once due documents are committed. */
+export interface ChangedSubscription {
+  readonly subscriptionId: string;
+  readonly now: Date;
+  /** What is due is performed for itself and stays: the ledger is to hear of it, also where the change is refused. */
+  readonly onRaised: () => void;
+}
+
 /**
  * Runs `change` on the locked subscription's state in one transaction; its refusal rolls back what it wrote, and nothing else: what
- * was due has been performed before, for itself. Null where the organisation has no such subscription. `now` is the organisation's.
- * `hasDue`: whether something was performed that the ledger must hear of. While an end is on its way nothing is due.
+ * was due has been performed before, for itself. Null where the organisation has no such subscription. While an end is on its way
+ * nothing is due.
  */
 export async function changeSubscription<T>(
   pool: pg.Pool,
   organisationId: string,
-  subscriptionId: string,
-  now: Date,
+  { subscriptionId, now, onRaised }: ChangedSubscription,
   change: (client: Client, state: BillingState) => Promise<T>,
-): Promise<{ readonly result: T; readonly hasDue: boolean } | null> {
-  let hasDue = false;
+): Promise<T | null> {
   for (;;) {
     const step = await inTransaction(pool, async (client) => {
       const organisation = await holdOrganisation(client, organisationId);
@@ -37,11 +43,11 @@ export async function changeSubscription<T>(
       const due = state.running?.kind === "end_subscription" ? null : decideDue(state);
       if (due === null) return { kind: "changed", result: await change(client, state) } as const;
       await writeDue(client, organisationId, [due], now);
-      return { kind: "due", raised: due.invoices.length > 0 } as const;
+      return { kind: "due", isRaised: due.invoices.length > 0 } as const;
     });
     if (step.kind === "unknown") return null;
-    if (step.kind === "changed") return { result: step.result, hasDue };
-    hasDue ||= step.raised;
+    if (step.kind === "changed") return step.result;
+    if (step.isRaised) onRaised();
   }
 }
 

@@ -76,13 +76,16 @@ interface RunningRow {
   removed: number;
 }
 
-// Amounts as text: a number of JSON would become a float. Removed invoices bill nothing. A chunk of subscriptions has few plans.
+// Amounts as text: a number of JSON would become a float. Removed invoices bill nothing. Credit that is on its way to an invoice counts
+// as on it: by the time that anything else reaches the ledger it may be. A chunk of subscriptions has few plans.
 const stateText = `SELECT ${subscriptionColumns}, t.current_period,
     CASE WHEN row_number() OVER (PARTITION BY t.plan_id ORDER BY t.seq) = 1 THEN ${planJson} END AS plan,
     (SELECT json_agg(p) FROM (SELECT p.index, p.start_date, p.end_date, p.billed_units, p.setup_mode, p.proration_closed, p.billed_separately
       FROM periods p WHERE p.organisation_id = $1 AND p.subscription_id = t.id AND p.index BETWEEN t.current_period AND t.current_period + 1
       ORDER BY p.index) p) AS periods,
-    (SELECT json_agg(i) FROM (SELECT i.id, i.number, i.type, i.period_index, i.status, i.total::text, i.amount_due::text,
+    (SELECT json_agg(i) FROM (SELECT i.id, i.number, i.type, i.period_index, i.status, i.total::text,
+        (i.amount_due - (SELECT coalesce(sum(c.amount), 0) FROM operations c WHERE c.organisation_id = $1 AND c.subscription_id = t.id
+          AND c.invoice_id = i.id AND c.kind = 'allocate_credit' AND c.state IN ('ready', 'sending', 'uncertain')))::text AS amount_due,
         i.ledger_invoice_id IS NOT NULL AS in_ledger
       FROM invoices i WHERE i.organisation_id = $1 AND i.subscription_id = t.id AND i.period_index >= t.current_period
         AND i.status NOT IN ('voided', 'deleted') ORDER BY i.seq DESC) i) AS raised,

@@ -1,12 +1,15 @@
 /**
- * A credit note and its invoices as the ledger was seen to have them: which of its allocations are new, changed or gone, what that
- * leaves of the credit, and what is due of the invoices. Spec: Credit note; decisions §§3 and 6.
+ * A credit note and its invoices as the ledger was seen to have them: which of its allocations are new, changed or
+ * gone, what that leaves of the credit, and what is due of the invoices. Spec: Credit note; decisions §§3 and 6.
  */
 import { add, compare, type Decimal, equals, formatDecimal, parseDecimal, subtract, ZERO } from "../domain/decimal.ts";
 import { newId } from "./ids.ts";
 import type { Client } from "./raise-documents.ts";
 
-/** Credit on an invoice as the ledger has it; `id` is empty where the ledger does not tell it, `invoiceId` is the ledger's. */
+/**
+ * Credit on an invoice as the ledger has it; `id` is empty where the ledger does not tell it, `invoiceId` is the
+ * ledger's.
+ */
 export interface AllocationSeen {
   readonly id: string;
   readonly invoiceId: string;
@@ -48,8 +51,8 @@ export interface AllocationChanges {
 }
 
 /**
- * Compares what is known with what was seen: by the ledger's id, and where one of the two has none by invoice and amount. One that the
- * ledger has again is kept again.
+ * Compares what is known with what was seen: by the ledger's id, and where one of the two has none by invoice and
+ * amount. One that the ledger has again is kept again.
  */
 export function compareAllocations(
   known: readonly KnownAllocation[],
@@ -89,9 +92,9 @@ interface KnownRow {
 }
 
 /**
- * Writes a note as it was seen, with its allocations onto invoices that we have, and takes what is new of these from what is due of the
- * invoices. What is left is the total without them: where the ledger has used more of the note, for something that we have no invoice
- * of, its status and its refusals say so.
+ * Writes a note as it was seen, with its allocations onto invoices that we have, and takes what is new of these from
+ * what is due of the invoices. What is left is the total without them: where the ledger has used more of the note, for
+ * something that we have no invoice of, its status and its refusals say so.
  */
 export async function saveNoteSeen(
   client: Client,

@@ -13,7 +13,7 @@ import {
   type OpenInvoice,
 } from "../domain/ending.ts";
 import type { DocumentStatus, InvoiceType } from "../domain/invoice.ts";
-import { changeSubscription, updateSubscriptions } from "./billing-changes.ts";
+import { type ChangedSubscription, changeSubscription, updateSubscriptions } from "./billing-changes.ts";
 import { newId } from "./ids.ts";
 import { type Client, raiseInvoices } from "./raise-documents.ts";
 
@@ -21,13 +21,11 @@ import { type Client, raiseInvoices } from "./raise-documents.ts";
  * An end to be made. `endingId` is also the id of its operation, made before so that it can be watched; `requestId` is derived from
  * the idempotency key, null without one.
  */
-export interface EndingToMake {
+export interface EndingToMake extends ChangedSubscription {
   readonly endingId: string;
-  readonly subscriptionId: string;
   readonly when: EndWhen;
   readonly requestId: string | null;
   readonly requestHash: Uint8Array;
-  readonly now: Date;
   readonly awaitedUntil: Date;
 }
 
@@ -51,30 +49,22 @@ export async function makeEnding(
   decide: (facts: EndFacts) => EndDecision,
 ): Promise<EndingOutcome> {
   const { subscriptionId, now } = asked;
-  const changed = await changeSubscription<EndingOutcome>(
-    pool,
-    organisationId,
-    subscriptionId,
-    now,
-    async (client, state) => {
-      const earlier = await findRepeated(client, organisationId, asked.requestId);
-      if (earlier !== null) return repeat(earlier, asked);
-      const facts = { state, invoices: await loadOpenInvoices(client, organisationId, subscriptionId) };
-      const decision = decide(facts);
-      if (decision.kind === "unchanged") return { kind: "unchanged", hasDocuments: false };
-      if (decision.removals.length > 0) {
-        await insertEnding(client, organisationId, asked, decision.removals);
-        return { kind: "begun", endingId: asked.endingId, customerId: state.subscription.customerId };
-      }
-      await insertEnding(client, organisationId, asked, null);
-      const ended = decideEnded(state, asked.when);
-      await writeEnded(client, organisationId, state.period.index, ended, now);
-      return { kind: "ended", hasDocuments: ended.invoice !== null };
-    },
-  );
-  if (changed === null) return { kind: "unknown" };
-  const { result, hasDue } = changed;
-  return "hasDocuments" in result ? { ...result, hasDocuments: result.hasDocuments || hasDue } : result;
+  const changed = await changeSubscription<EndingOutcome>(pool, organisationId, asked, async (client, state) => {
+    const earlier = await findRepeated(client, organisationId, asked.requestId);
+    if (earlier !== null) return repeat(earlier, asked);
+    const facts = { state, invoices: await loadOpenInvoices(client, organisationId, subscriptionId) };
+    const decision = decide(facts);
+    if (decision.kind === "unchanged") return { kind: "unchanged", hasDocuments: false };
+    if (decision.removals.length > 0) {
+      await insertEnding(client, organisationId, asked, decision.removals);
+      return { kind: "begun", endingId: asked.endingId, customerId: state.subscription.customerId };
+    }
+    await insertEnding(client, organisationId, asked, null);
+    const ended = decideEnded(state, asked.when);
+    await writeEnded(client, organisationId, state.period.index, ended, now);
+    return { kind: "ended", hasDocuments: ended.invoice !== null };
+  });
+  return changed ?? { kind: "unknown" };
 }
 
 /** Writes a subscription that is over or set to end, and raises what is still owed. */

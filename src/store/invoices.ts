@@ -61,15 +61,18 @@ export interface InvoiceRow {
 /** What `sync_error` says of a document that waits for its ledger. decisions §4. */
 export const unreachable = "The ledger could not be reached; it is retried";
 
-/** Whether a document is in the ledger. `scheduled` and `not_in_external` are the two ways of not being there. decisions §4. */
+/**
+ * Whether the ledger has the document as it is here. `scheduled` and `not_in_external` are the two ways of not being
+ * there; one that is there with an error is there without its last amendment, which the ledger refused. decisions §4.
+ */
 export function readLedgerState(
   status: DocumentStatus,
   ledgerId: string | null,
   syncError: string | null,
 ): InvoiceLedgerState {
   if (status === "scheduled") return { syncStatus: "failed", invoiceId: ledgerId, syncError: unreachable };
-  if (status === "not_in_external") return { syncStatus: "failed", invoiceId: ledgerId, syncError };
-  return { syncStatus: "synced", invoiceId: ledgerId, syncError: null };
+  const isFailed = status === "not_in_external" || syncError !== null;
+  return { syncStatus: isFailed ? "failed" : "synced", invoiceId: ledgerId, syncError };
 }
 
 /** The invoice of a row. */
@@ -123,8 +126,8 @@ function readPeriod(start: string | null, end: string | null): InvoicePeriod | n
 }
 
 /**
- * The lines of invoice `t` as JSON, in order; amounts as text, so that JSON makes no float of them. Rows made into JSON as a
- * whole cost the server a third less than objects built member by member.
+ * The lines of invoice `t` as JSON, in order; amounts as text, so that JSON makes no float of them. Rows made into JSON
+ * as a whole cost the server a third less than objects built member by member.
  */
 export const linesJson = `(SELECT json_agg(r) FROM (SELECT l.id, l.kind, l.name, l.description, l.units,
     l.quantity::text AS quantity, l.unit_price::text AS unit_price, l.amount::text AS amount, l.period_start, l.period_end,
@@ -141,7 +144,10 @@ export const invoiceListing: Listing<InvoiceRow, Invoice> = {
   read: readInvoice,
 };
 
-/** The filters of lists of documents; null or empty is not asked for. Spec: Lists, GET /v1/invoices, GET /v1/credit_notes. */
+/**
+ * The filters of lists of documents; null or empty is not asked for. Spec: Lists, GET /v1/invoices, GET
+ * /v1/credit_notes.
+ */
 export interface DocumentFilters {
   readonly subscription: string | null;
   readonly customer: string | null;

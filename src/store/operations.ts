@@ -244,6 +244,9 @@ export type NeglectedWork =
       readonly endingId: string;
     };
 
+/** The work that a document of the ledger can leave. */
+export type DocumentWork = Extract<NeglectedWork, { readonly kind: "settlement" | "amendment" | "allocation" }>;
+
 interface NeglectedRow {
   organisation_id: string;
   kind: string;

@@ -6,7 +6,7 @@ import { strict as assert } from "node:assert";
 import type pg from "pg";
 import type { BillingState } from "../domain/billing-state.ts";
 import type { RemovedInvoice, Restoration, RestorationFacts } from "../domain/restoring.ts";
-import { changeSubscription, savePeriods, updateSubscriptions } from "./billing-changes.ts";
+import { type ChangedSubscription, changeSubscription, savePeriods, updateSubscriptions } from "./billing-changes.ts";
 import { newId } from "./ids.ts";
 import { type InvoiceRow, invoiceListing, readInvoice } from "./invoices.ts";
 import { type Client, raiseCreditNotes, raiseInvoices } from "./raise-documents.ts";
@@ -15,11 +15,9 @@ import { type Client, raiseCreditNotes, raiseInvoices } from "./raise-documents.
  * A restoration to be made. `requestId` is derived from the idempotency key, null without one. `watch` is told which operations it
  * leaves before they are committed, so that no outcome is missed.
  */
-export interface RestorationToMake {
-  readonly subscriptionId: string;
+export interface RestorationToMake extends ChangedSubscription {
   readonly requestId: string | null;
   readonly requestHash: Uint8Array;
-  readonly now: Date;
   readonly awaitedUntil: Date;
   readonly watch: (operationIds: readonly string[]) => void;
 }
@@ -34,7 +32,6 @@ export type RestorationOutcome =
       readonly subscriptionId: string;
       readonly operationIds: readonly string[];
       readonly isRepeat: boolean;
-      readonly hasDue: boolean;
     }
   | { readonly kind: "conflict" | "unknown" };
 
@@ -51,18 +48,18 @@ export async function makeRestoration(
   asked: RestorationToMake,
   decide: (facts: RestorationFacts) => Restoration,
 ): Promise<RestorationOutcome> {
-  const { subscriptionId, now, requestHash } = asked;
-  const changed = await changeSubscription(pool, organisationId, subscriptionId, now, async (client, state) => {
+  const { subscriptionId, requestHash } = asked;
+  const changed = await changeSubscription(pool, organisationId, asked, async (client, state) => {
     const earlier = await findRepeated(client, organisationId, asked.requestId);
     if (earlier !== null) return { earlier, operationIds: earlier.operation_ids };
     const restoration = decide(await loadFacts(client, state));
     return { earlier, operationIds: await saveRestoration(client, state, asked, restoration) };
   });
   if (changed === null) return { kind: "unknown" };
-  const { earlier, operationIds } = changed.result;
+  const { earlier, operationIds } = changed;
   if (earlier !== null && !earlier.request_hash.equals(requestHash)) return { kind: "conflict" };
   const madeOf = earlier?.subscription_id ?? subscriptionId;
-  return { kind: "made", subscriptionId: madeOf, operationIds, isRepeat: earlier !== null, hasDue: changed.hasDue };
+  return { kind: "made", subscriptionId: madeOf, operationIds, isRepeat: earlier !== null };
 }
 
 /** An idempotency key lives 24 hours; after them it stands for another request. Spec: Idempotency. */

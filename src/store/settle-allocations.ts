@@ -1,4 +1,7 @@
-/** What becomes of a taken allocation, and of the credit note and the invoice that it is about, written in one transaction. */
+/**
+ * What becomes of a taken allocation, and of the credit note and the invoice that it is about, written in one
+ * transaction.
+ */
 import type pg from "pg";
 import { planAllocations } from "./allocations.ts";
 import { lockSubscriptions } from "./billing-state.ts";
@@ -23,7 +26,10 @@ export interface CreditSeen {
   readonly invoice: InvoiceSeen | null;
 }
 
-/** What becomes of an allocation. `amount` is what is to be sent next time, null where that stays; `seen` is saved with it. */
+/**
+ * What becomes of an allocation. `amount` is what is to be sent next time, null where that stays; `seen` is saved with
+ * it.
+ */
 export interface AllocationSettlement {
   readonly settlement: UndoneSettlement | (Held & { readonly kind: "done" });
   readonly amount: string | null;
@@ -36,9 +42,9 @@ FROM jsonb_to_record($2) AS r(${operationRecordType})
 WHERE o.organisation_id = $1 AND ${heldOperation} AND o.kind = 'allocate_credit' RETURNING o.credit_note_id, o.invoice_id`;
 
 /**
- * Writes what became of an allocation, what was seen of its note and its invoice, and plans the subscription's next step. What another
- * round has taken meanwhile is left to it. Where what was seen fits no record here, the allocation is refused, so that an operator
- * sees it.
+ * Writes what became of an allocation, what was seen of its note and its invoice, and plans the subscription's next
+ * step. What another round has taken meanwhile is left to it. Where what was seen fits no record here, the allocation
+ * is refused, so that an operator sees it.
  */
 export async function settleAllocation(
   pool: pg.Pool,

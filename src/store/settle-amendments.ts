@@ -1,6 +1,6 @@
 /**
- * What becomes of a taken amendment, of its invoice and of the lines that were to be changed: each outcome is written at once with
- * the operation, and told to those who wait.
+ * What becomes of a taken amendment, of its invoice and of the lines that were to be changed: each outcome is written
+ * at once with the operation, and told to those who wait.
  */
 import { strict as assert } from "node:assert";
 import type pg from "pg";
@@ -23,7 +23,10 @@ import {
   unwritableAnswer,
 } from "./settle-operations.ts";
 
-/** The invoice as the ledger told it. `not_in_external`: the ledger no longer has it; then its amounts stay what they were. */
+/**
+ * The invoice as the ledger told it. `not_in_external`: the ledger no longer has it; then its amounts stay what they
+ * were.
+ */
 export interface MirroredInvoice {
   readonly status: DocumentStatus;
   readonly total: string | null;
@@ -32,9 +35,10 @@ export interface MirroredInvoice {
 }
 
 /**
- * What becomes of a taken amendment. `done`: the lines stand in the ledger. `refused`: they do not, and stay to be sent by another
- * amendment. `moved`: the invoice takes no lines any more, so that those to be added go on an invoice of their own; `message` says
- * why. `invoice` is null where the ledger told nothing of it. The rest as in `UndoneSettlement`.
+ * What becomes of a taken amendment. `done`: the lines stand in the ledger. `refused`: they do not, and stay to be sent
+ * by another amendment. `moved`: the invoice takes no lines any more, so that those to be added go on an invoice of
+ * their own; `message` says why. `invoice` is null where the ledger told nothing of it. The rest as in
+ * `UndoneSettlement`.
  */
 export type AmendmentSettlement =
   | { readonly kind: "done"; readonly invoice: MirroredInvoice; readonly lines: readonly NamedLine[] }
@@ -58,8 +62,8 @@ export interface SettledAmendment {
 export const movedReason = "moved";
 
 // Only the round that holds the operation may settle it.
-const closeOperation = `UPDATE operations o SET state = $4, reason = $5, message = coalesce($6, o.message), lease_until = NULL,
-    settled_at = now()
+const closeOperation = `UPDATE operations o SET state = $4, reason = $5, message = coalesce($6, o.message),
+    lease_until = NULL, settled_at = now()
   WHERE o.organisation_id = $1 AND o.id = $2 AND o.attempts = $3 AND o.state IN ('sending', 'uncertain')`;
 
 const mirror = `status = coalesce($7, i.status), total = coalesce($8, i.total), amount_due = coalesce($9, i.amount_due),
@@ -79,9 +83,10 @@ WITH op AS (
 SELECT pg_notify('${outcomesChannel}', CASE WHEN op.state = 'done' THEN '${doneMark}' ELSE '' END || op.id) FROM op`;
 
 /**
- * Writes what became of a taken amendment; nothing where another attempt has it by now. What the ledger answered and no record fits is
- * refused, so that an operator sees it. True where held credit of the subscription can now be put on an invoice: it was left alone
- * while one was amended; that is planned in the same transaction, its workflow still to be started. decisions §6.
+ * Writes what became of a taken amendment; nothing where another attempt has it by now. What the ledger answered and no
+ * record fits is refused, so that an operator sees it. True where held credit of the subscription can now be put on an
+ * invoice: it was left alone while one was amended; that is planned in the same transaction, its workflow still to be
+ * started. decisions §6.
  */
 export async function settleAmendment(
   pool: pg.Pool,
@@ -172,7 +177,8 @@ const movedText = `
 SELECT i.currency, i.reference, i.period_index, i.period_start, i.period_end, s.start_date, s.timezone, o.due_days,
   coalesce(o.test_clock, now()) AS now, (SELECT sum(l.amount)::text FROM invoice_lines l
     WHERE l.organisation_id = $1 AND l.invoice_id = i.id AND ${addedLines}) AS subtotal
-FROM invoices i JOIN subscriptions s ON s.organisation_id = $1 AND s.id = i.subscription_id JOIN organisations o ON o.id = $1
+FROM invoices i JOIN subscriptions s ON s.organisation_id = $1 AND s.id = i.subscription_id
+  JOIN organisations o ON o.id = $1
 WHERE i.organisation_id = $1 AND i.id = $2`;
 
 const moveLinesText = `
@@ -187,9 +193,10 @@ FROM moved WHERE l.organisation_id = $1 AND l.id = moved.id`;
 const leaveText = `
 WITH left_behind AS (
   UPDATE invoices i SET ${mirror},
-    subtotal = (SELECT coalesce(sum(l.amount), 0) FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = i.id),
-    sync_error = CASE WHEN $7 = 'not_in_external' THEN $6
-      WHEN EXISTS (SELECT 1 FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = i.id AND l.amending) THEN i.sync_error END
+    subtotal = (SELECT coalesce(sum(l.amount), 0) FROM invoice_lines l
+      WHERE l.organisation_id = $1 AND l.invoice_id = i.id),
+    sync_error = CASE WHEN $7 = 'not_in_external' THEN $6 WHEN EXISTS (SELECT 1 FROM invoice_lines l
+      WHERE l.organisation_id = $1 AND l.invoice_id = i.id AND l.amending) THEN i.sync_error END
   WHERE i.organisation_id = $1 AND i.id = $2
 ), change AS (
   UPDATE unit_changes c SET invoice_id = $3, operation_ids = c.operation_ids || $4::uuid
@@ -198,8 +205,9 @@ WITH left_behind AS (
 SELECT pg_notify('${outcomesChannel}', '${doneMark}' || $5::text)`;
 
 /**
- * The lines that were to be added go on an invoice of their own, which bills the same period and is dated today. The change of units
- * that asked for them names that invoice from now on, and the operation by which the ledger hears of it. decisions §§3 and 6.
+ * The lines that were to be added go on an invoice of their own, which bills the same period and is dated today. The
+ * change of units that asked for them names that invoice from now on, and the operation by which the ledger hears of
+ * it. decisions §§3 and 6.
  */
 async function move(
   client: Client,

@@ -103,10 +103,10 @@ SELECT pg_notify('${outcomesChannel}', string_agg(CASE WHEN state = 'done' THEN 
 FROM op HAVING count(*) > 0`;
 
 /**
- * Writes what became of taken operations and their documents, in one statement, and tells those who wait. What another round
- * has taken meanwhile is left to it. Where one cannot be written, the others are, each on its own; a document that the ledger
- * has and no record fits is refused, so that an operator sees it. The result are the subscriptions whose held credit can now be
- * put on an invoice: planned in the same transaction, their workflows still to be started.
+ * Writes what became of taken operations and their documents, in one statement, and tells those who wait. What another
+ * round has taken meanwhile is left to it. Where one cannot be written, the others are, each on its own; a document
+ * that the ledger has and no record fits is refused, so that an operator sees it. The result are the subscriptions
+ * whose held credit can now be put on an invoice: planned in the same transaction, their workflows still to be started.
  */
 export async function settleOperations(
   pool: pg.Pool,

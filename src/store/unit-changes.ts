@@ -8,16 +8,14 @@ import type { InvoiceLineDraft } from "../domain/invoice.ts";
 import { prorationLine } from "../domain/invoice-draft.ts";
 import type { InvoiceAmendment, UnitsDecision } from "../domain/units-change.ts";
 import { amendInvoice } from "./amend-documents.ts";
-import { changeSubscription, savePeriods, updateSubscriptions } from "./billing-changes.ts";
+import { type ChangedSubscription, changeSubscription, savePeriods, updateSubscriptions } from "./billing-changes.ts";
 import { newId } from "./ids.ts";
 import { type Client, raiseCreditNotes, raiseInvoices } from "./raise-documents.ts";
 
 /** A change of units to be made. `requestId` is derived from the idempotency key, null without one. */
-export interface UnitsChangeToMake {
-  readonly subscriptionId: string;
+export interface UnitsChangeToMake extends ChangedSubscription {
   readonly requestId: string | null;
   readonly requestHash: Uint8Array;
-  readonly now: Date;
   readonly awaitedUntil: Date;
   readonly operations: UnitsOperations;
 }
@@ -46,7 +44,7 @@ export interface MadeUnitsChange {
  * request; `unknown`: the organisation has no such subscription.
  */
 export type UnitsChangeOutcome =
-  | { readonly kind: "made"; readonly change: MadeUnitsChange; readonly isRepeat: boolean; readonly hasDue: boolean }
+  | { readonly kind: "made"; readonly change: MadeUnitsChange; readonly isRepeat: boolean }
   | { readonly kind: "conflict" }
   | { readonly kind: "unknown" };
 
@@ -71,16 +69,15 @@ export async function makeUnitsChange(
   asked: UnitsChangeToMake,
   decide: (state: BillingState) => UnitsDecision,
 ): Promise<UnitsChangeOutcome> {
-  const { subscriptionId, now } = asked;
-  const changed = await changeSubscription(pool, organisationId, subscriptionId, now, async (client, state) => {
+  const changed = await changeSubscription(pool, organisationId, asked, async (client, state) => {
     const earlier = await findRepeated(client, organisationId, asked.requestId);
     if (earlier !== null) return { change: readChange(earlier), requestHash: earlier.request_hash };
     return { change: await saveChange(client, state, asked, decide(state)), requestHash: null };
   });
   if (changed === null) return { kind: "unknown" };
-  const { change, requestHash } = changed.result;
+  const { change, requestHash } = changed;
   if (requestHash !== null && !requestHash.equals(asked.requestHash)) return { kind: "conflict" };
-  return { kind: "made", change, isRepeat: requestHash !== null, hasDue: changed.hasDue };
+  return { kind: "made", change, isRepeat: requestHash !== null };
 }
 
 /** The change with this id; it exists. */

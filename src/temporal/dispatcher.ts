@@ -1,6 +1,6 @@
 /**
- * Starts what was missed: finds what waits and nobody is at (Temporal was down, a process died between its commit and its
- * wake-up, a pause is over) and starts or wakes its workflow.
+ * Starts what was missed: finds what waits and nobody is at (Temporal was down, a process died between its commit and
+ * its wake-up, a pause is over) and starts or wakes its workflow.
  */
 import {
   amendmentWorkflowId,
@@ -24,7 +24,10 @@ export interface Dispatcher {
 /** How often it looks: work that was missed waits this long and the grace time at most. */
 const lookEveryMs = 2_000;
 
-/** A workflow that was started and still has its work is at it, or its activity is being retried: it is not started again sooner. */
+/**
+ * A workflow that was started and still has its work is at it, or its activity is being retried: it is not started
+ * again sooner.
+ */
 const startAgainMs = 20_000;
 
 /** What has been due for less is left to the start by the process that wrote it. */

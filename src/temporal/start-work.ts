@@ -1,6 +1,7 @@
 /**
- * Starts the workflows of pieces of work that have one of their own. Each has an id of its own, and one that runs already is left to
- * itself: starting twice is starting once. What could not be started is found by the dispatcher.
+ * Starts the workflows of pieces of work that have one of their own. Each has an id of its own, and one that runs
+ * already is told by a signal to look again: starting twice is starting once, and no start is missed. What could not
+ * be started is found by the dispatcher.
  */
 import type { Client } from "@temporalio/client";
 import { WorkflowIdConflictPolicy, WorkflowIdReusePolicy } from "@temporalio/client";
@@ -21,11 +22,12 @@ import {
   organisationBillingType,
   type TestClockInput,
   testClockType,
+  wakeSignal,
 } from "../../workflows/contract.ts";
 import { engineDeadlineMs } from "./ledger-work.ts";
 import { type SearchAttributeName, typedAttributes } from "./search-attributes.ts";
 
-/** Starts workflows: resolves true once one is there, false where Temporal could not be reached in time. */
+/** Starts or wakes workflows: resolves true once one is there, false where Temporal could not be reached in time. */
 export interface StartWork {
   startAmendment(input: InvoiceAmendmentInput): Promise<boolean>;
   startAllocation(input: CreditAllocationInput): Promise<boolean>;
@@ -78,6 +80,7 @@ export function createStartWork(
         type: invoiceAmendmentType,
         workflowId: amendmentWorkflowId(operationId),
         input: { organisationId, subscriptionId, invoiceId, operationId } satisfies InvoiceAmendmentInput,
+        signal: wakeSignal,
         summary: "amends an invoice in the ledger",
         attributes: {
           OrganisationId: organisationId,
@@ -92,6 +95,7 @@ export function createStartWork(
         type: creditAllocationType,
         workflowId: creditWorkflowId(subscriptionId),
         input: { organisationId, subscriptionId } satisfies CreditAllocationInput,
+        signal: wakeSignal,
         summary: "puts the credit that a subscription holds on its invoices",
         attributes: {
           OrganisationId: organisationId,
@@ -104,6 +108,7 @@ export function createStartWork(
         type: endSubscriptionType,
         workflowId: endingWorkflowId(endingId),
         input: { organisationId, subscriptionId, customerId, endingId } satisfies EndSubscriptionInput,
+        signal: wakeSignal,
         summary: "ends a subscription once its invoices are removed in the ledger",
         attributes: {
           OrganisationId: organisationId,

@@ -1,5 +1,6 @@
 /** What a call sends, shows and ends with. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { DocumentKind, DocumentOperation, DocumentState } from "../../src/gen/proto/billing/admin/v1/documents_pb.ts";
 import { OperatorRole } from "../../src/gen/proto/billing/admin/v1/operators_pb.ts";
 import { CatalogueStatus } from "../../src/gen/proto/billing/v1/common_pb.ts";
 import { type AdminServer, organisation, refuse, run, startAdminServer } from "./calls-for-test.ts";
@@ -137,6 +138,28 @@ describe("the answer", () => {
     expect(JSON.parse((await run(`plans get ${id} --json`, { env: server.env })).out).code).toBe("team");
     server.answer({});
     expect((await run("plans list", { env: server.env })).out).toBe("None.\n");
+  });
+
+  test("of documents says of what kind each is, and what of it failed", async () => {
+    const document = {
+      id,
+      kind: DocumentKind.CREDIT_NOTE,
+      number: "CN-0001",
+      state: DocumentState.FAILED,
+      operation: DocumentOperation.ALLOCATION,
+      invoice: organisation,
+      message: "Not today.",
+    };
+    server.answer({ ListDocuments: () => ({ data: [document] }), RetryDocument: () => ({ document }) });
+    const { out } = await run("documents list", { env: server.env });
+    expect(out).toMatch(/^id +kind +number +operation +state /);
+    expect(out).toMatch(new RegExp(`${id} +credit_note +CN-0001 +allocation +failed .*Not today\\.`));
+    const retried = await run(`documents retry ${id} --json`, { env: server.env });
+    expect(JSON.parse(retried.out)).toMatchObject({
+      kind: "credit_note",
+      operation: "allocation",
+      invoice: organisation,
+    });
   });
 
   test("cannot steer the terminal", async () => {

@@ -111,9 +111,14 @@ export async function postUntilDecided(baseUrl: string, what: Post): Promise<Ans
   }
 }
 
-/** The same for a creation; throws for any other answer than 201. */
-export async function postUntilCreated(baseUrl: string, what: Post): Promise<Answered> {
+/** The same; throws for any other answer than the wanted one. */
+export async function postUntil(baseUrl: string, what: Post, wanted: 200 | 201): Promise<Answered> {
   const answer = await postUntilDecided(baseUrl, what);
-  if (answer.status === 201) return answer;
+  if (answer.status === wanted) return answer;
   throw new Error(`not to be retried: ${answer.status} ${answer.text}`);
+}
+
+/** The same for a creation. */
+export function postUntilCreated(baseUrl: string, what: Post): Promise<Answered> {
+  return postUntil(baseUrl, what, 201);
 }

@@ -44,8 +44,9 @@ afterAll(() => system?.stop());
 /** A procedure's answer in the form of REST: enum values as words, unset members left out, the resource bare. */
 function restForm(message: unknown): unknown {
   const shape = bare(message) as Record<string, object>;
-  const { subscription, invoice, ...rest } = shape;
-  if (subscription !== undefined) return { ...subscription, ...(invoice === undefined ? {} : { invoice }) };
+  const { subscription, invoice, change, ...rest } = shape;
+  const beside = { ...(invoice === undefined ? {} : { invoice }), ...(change === undefined ? {} : { change }) };
+  if (subscription !== undefined) return { ...subscription, ...beside };
   const [only] = Object.values({ ...rest, ...(invoice === undefined ? {} : { invoice }) });
   return "data" in shape ? shape : only;
 }
@@ -59,6 +60,11 @@ function bare(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   const members = Object.entries(value).filter(([, member]) => member !== null);
   return Object.fromEntries(members.map(([name, member]) => [name, bare(member)]));
+}
+
+/** The last day before a date. */
+function dayBefore(date: string): string {
+  return new Date(Date.parse(date) - 86_400_000).toISOString().slice(0, 10);
 }
 
 const reads = [...operations.values()].filter(({ planned, idempotencyKey }) => !planned && idempotencyKey === "none");
@@ -107,6 +113,43 @@ describe.each(protocols)("over %s", (protocol) => {
     const other = { key: own.apiKey, headers: { "Idempotency-Key": `here-first-${name}` } };
     const conflict = await call(protocol, "CreateSubscription", { ...request, units: 2 }, other);
     expect([conflict.code, conflict.detail?.code]).toEqual(["Aborted", "idempotency_conflict"]);
+  });
+
+  test("units are changed as over REST, and a key used on one side replays on the other", async () => {
+    const asked = { customer_code: "ACME", plan_code: "team", units: 10 };
+    const name = protocol.replaceAll(" ", "-");
+    const one = { key: own.apiKey, idempotencyKey: `units-of-${name}`, body: asked };
+    const { id, renewal_date } = (await ask("POST", "/v1/subscriptions", one)).json;
+    const body = {
+      units: 12,
+      prorate: true,
+      effective_date: dayBefore(renewal_date),
+      proration_behaviour: "charge_on_renewal",
+    };
+    const request = { id, units: 12, prorate: true, effectiveDate: body.effective_date, prorationBehaviour: 2 };
+    const here = { key: own.apiKey, headers: { "Idempotency-Key": `change-${name}` } };
+    const made = await call(protocol, "ChangeUnits", request, here);
+    expect([made.code, made.headers.get("Idempotent-Replayed")]).toEqual([null, null]);
+    expect(restForm(made.message)).toMatchObject({
+      id,
+      units: 12,
+      renewal_value: "150.0000",
+      change: { units: 12, deferred_to_renewal: true },
+    });
+    const path = `/v1/subscriptions/${id}/units`;
+    const rest = await ask("POST", path, { key: own.apiKey, idempotencyKey: `change-${name}`, body });
+    expect([rest.status, rest.headers.get("Idempotent-Replayed")]).toEqual([200, "true"]);
+    expect(bare(rest.json)).toEqual(restForm(made.message));
+    const lower = { key: own.apiKey, idempotencyKey: `lower-${name}`, body: { units: 11 } };
+    const first = await ask("POST", path, lower);
+    const replayed = await call(
+      protocol,
+      "ChangeUnits",
+      { id, units: 11 },
+      { key: own.apiKey, headers: { "Idempotency-Key": `lower-${name}` } },
+    );
+    expect(replayed.headers.get("Idempotent-Replayed")).toBe("true");
+    expect(restForm(replayed.message)).toEqual(bare(first.json));
   });
 
   test.each(
@@ -177,6 +220,18 @@ const refusals: [string, string, Record<string, unknown>, string, string, string
     "NotFound",
     "charges.0.charge_code",
   ],
+  ["a subscription that nobody has", "ChangeUnits", {}, "subscription_not_found", "NotFound", null],
+  ["a subscription's id that is none", "ChangeUnits", { id: "none" }, "subscription_not_found", "NotFound", null],
+  ["no units", "ChangeUnits", { units: undefined }, "invalid_parameter", "InvalidArgument", "units"],
+  ["too many units", "ChangeUnits", { units: 1_000_000_001 }, "invalid_parameter", "InvalidArgument", "units"],
+  [
+    "a date without prorate",
+    "ChangeUnits",
+    { effective_date: "2026-04-16" },
+    "invalid_parameter",
+    "InvalidArgument",
+    "effective_date",
+  ],
   ["a code that is taken", "CreateCustomer", { code: "ACME" }, "customer_code_taken", "Aborted", "code"],
   ["a bad e-mail address", "CreateCustomer", { email: "nobody" }, "invalid_parameter", "InvalidArgument", "email"],
   ["a limit out of range", "ListPlans", { limit: 101 }, "invalid_parameter", "InvalidArgument", "limit"],
@@ -198,9 +253,9 @@ function overRest(name: string, request: Record<string, unknown>): Promise<Answe
   const http = operation && describedOperation(operation.method)?.http;
   const path = (http?.path ?? "").replace("{id}", String(request.id));
   const idempotencyKey = `refused-${++asked}`;
-  if (http?.verb !== "GET") return ask("POST", path, { key: own.apiKey, idempotencyKey, body: request });
-  const { id: _, ...query } = request;
-  const pairs = Object.entries(query).map(([field, value]): [string, string] => [field, String(value)]);
+  const { id: _, ...others } = request;
+  if (http?.verb !== "GET") return ask("POST", path, { key: own.apiKey, idempotencyKey, body: others });
+  const pairs = Object.entries(others).map(([field, value]): [string, string] => [field, String(value)]);
   return ask("GET", pairs.length === 0 ? path : `${path}?${new URLSearchParams(pairs)}`, { key: own.apiKey });
 }
 
@@ -208,6 +263,7 @@ describe("every protocol refuses alike", () => {
   const defaults: Record<string, Record<string, unknown>> = {
     CreateSubscription: { customer_code: "ACME", plan_code: "team", units: 1 },
     CreateCustomer: { name: "Refused Ltd", email: "a@b.example" },
+    ChangeUnits: { id: randomUUID(), units: 1 },
   };
   const camel = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(camel);

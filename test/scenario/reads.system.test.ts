@@ -321,6 +321,18 @@ test("a credit note shows its lines, where its credit went and how much of it is
   });
 });
 
+test("an invoice whose last amendment the ledger refused shows that, also in lists, and stays as it is there", async () => {
+  const id = ids["two's invoice"];
+  const { json: before } = await read(`/v1/invoices/${id}`);
+  await system.pool.query("UPDATE invoices SET sync_error = 'The lock date has passed.' WHERE id = $1", [id]);
+  const failed = { ...before.ledger, sync_status: "failed", sync_error: "The lock date has passed." };
+  expect(before).toMatchObject({ status: "draft", ledger: { sync_status: "synced", sync_error: null } });
+  expect((await read(`/v1/invoices/${id}`)).json).toEqual({ ...before, ledger: failed });
+  expect((await list(`/v1/invoices?subscription=${ids.two}`)).data).toEqual([{ ...before, ledger: failed }]);
+  await system.pool.query("UPDATE invoices SET sync_error = NULL WHERE id = $1", [id]);
+  expect((await read(`/v1/invoices/${id}`)).json).toEqual(before);
+});
+
 test("a plan shows its tiers with both bounds, and no price of its own beside them", async () => {
   const plans = (await list("/v1/plans")).data;
   const byCode = (code: string) => plans.find((plan) => plan.code === code);

@@ -60,11 +60,11 @@ async function stock({ organisationId, apiKey }: MadeOrganisation, code: string)
 
 let requests = 0;
 
-/** What an own request of each creation is, before one of its members is changed. */
+/** What an own request of each write is, before one of its members is changed. */
 function base(name: string): Record<string, unknown> {
   requests += 1;
   if (name === "CreateSubscription") return { customer_code: "ACME", plan_code: "site" };
-  if (name === "ChangeUnits") return { units: 5 };
+  if (name === "ChangeUnits") return { units: 12 };
   if (name === "EndSubscription") return { when: "now" };
   return name === "CreateCustomer" ? { name: `Customer ${requests}`, email: "a@b.example" } : {};
 }

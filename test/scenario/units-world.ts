@@ -6,8 +6,7 @@ import type { Ask } from "./checked-ask.ts";
 import { addLike, addTiers } from "./rows.ts";
 
 /** What an answer holds where a test looks into it. */
-// biome-ignore lint/suspicious/noExplicitAny: answers of every shape are looked into by tests
-export type Json = any;
+export type Json = Answered["json"];
 
 /** An invoice as the ledger's books have it: amounts with two places; each line as its text and amount, in order. */
 export interface BookedInvoice {

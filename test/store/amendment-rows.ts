@@ -40,7 +40,8 @@ export async function addAmendment(pool: pg.Pool, rows: SeededRows, row: Amendme
        INSERT INTO operations (id, organisation_id, kind, state, subscription_id, invoice_id, joins, awaited_until)
        VALUES ($1, $2, 'amend_invoice', 'ready', $3, $4, $5, $6)
      )
-     INSERT INTO unit_changes (id, organisation_id, subscription_id, from_units, to_units, invoice_id, deferred, operation_ids, request_hash)
+     INSERT INTO unit_changes (id, organisation_id, subscription_id, from_units, to_units, invoice_id, deferred,
+       operation_ids, request_hash)
      VALUES (gen_random_uuid(), $2, $3, 2, 3, $4, false, ARRAY[$1::uuid], sha256('request'))`,
     [id, rows.organisation, rows.subscription, rows.invoice, joins, awaitedUntil],
   );
@@ -49,19 +50,22 @@ export async function addAmendment(pool: pg.Pool, rows: SeededRows, row: Amendme
 
 /** A proration of 12.50 added to the invoice here, not yet in the ledger. */
 export async function addLine(pool: pg.Pool, rows: AmendedRows): Promise<void> {
-  await pool.query(`INSERT INTO invoice_lines (id, organisation_id, invoice_id, position, kind, name, description, amount, period_start, period_end,
-        from_units, to_units, days_remaining, days_in_period, revenue_account, amending)
-      VALUES ('${rows.addedLine}', '${rows.organisation}', '${rows.invoice}', 1, 'proration', 'Team', '2 to 3 seats', 12.5,
-        '2026-01-15', '2026-02-15', 2, 3, 31, 31, '200', true);
+  const { addedLine, organisation, invoice } = rows;
+  await pool.query(`INSERT INTO invoice_lines (id, organisation_id, invoice_id, position, kind, name, description,
+        amount, period_start, period_end, from_units, to_units, days_remaining, days_in_period, revenue_account, amending)
+      VALUES ('${addedLine}', '${organisation}', '${invoice}', 1, 'proration', 'Team', '2 to 3 seats',
+        12.5, '2026-01-15', '2026-02-15', 2, 3, 31, 31, '200', true);
     ${sumUp(rows)}`);
 }
 
 /** The invoice's plan line re-priced here to 50.00, not yet in the ledger. */
 export async function repriceLine(pool: pg.Pool, rows: AmendedRows): Promise<void> {
-  await pool.query(`UPDATE invoice_lines SET units = 4, amount = 50, description = '4 × 12.5000', amending = true WHERE id = '${rows.line}';
+  await pool.query(`UPDATE invoice_lines SET units = 4, amount = 50, description = '4 × 12.5000', amending = true
+      WHERE id = '${rows.line}';
     ${sumUp(rows)}`);
 }
 
 function sumUp({ invoice }: AmendedRows): string {
-  return `UPDATE invoices SET subtotal = (SELECT sum(amount) FROM invoice_lines WHERE invoice_id = '${invoice}') WHERE id = '${invoice}'`;
+  return `UPDATE invoices SET subtotal = (SELECT sum(amount) FROM invoice_lines WHERE invoice_id = '${invoice}')
+    WHERE id = '${invoice}'`;
 }

@@ -1,6 +1,6 @@
 /**
- * Amendments on real PostgreSQL: one attempt holds each and settles it, what is refused can be sent again, and what an invoice takes
- * no more goes on an invoice of its own. decisions §6; facts-ledger section 5.4.
+ * Amendments on real PostgreSQL: one attempt holds each and settles it, what is refused can be sent again, and what an
+ * invoice takes no more goes on an invoice of its own. decisions §6; facts-ledger section 5.4.
  */
 import { randomBytes } from "node:crypto";
 import pg from "pg";
@@ -67,7 +67,8 @@ async function one(table: string, id: string) {
 }
 
 async function linesOf(invoiceId: string) {
-  const text = `SELECT id, position, kind, amount, amending, ledger_line_id FROM invoice_lines WHERE invoice_id = $1 ORDER BY position`;
+  const text = `SELECT id, position, kind, amount, amending, ledger_line_id FROM invoice_lines
+    WHERE invoice_id = $1 ORDER BY position`;
   return (await pool.query(text, [invoiceId])).rows;
 }
 
@@ -134,7 +135,7 @@ describe("an amendment", () => {
     expect(await scope.take(operationId, leaseMs)).toBeNull();
   });
 
-  test("that the ledger has taken leaves lines with their ids there, and the invoice as the ledger told it", async () => {
+  test("that the ledger has taken leaves its lines with their ids, and the invoice as the ledger told it", async () => {
     const { rows, operationId, scope } = await added();
     await pool.query("UPDATE invoices SET sync_error = 'earlier' WHERE id = $1", [rows.invoice]);
     await scope.settle(await taken(scope, operationId), done(rows));

@@ -1,4 +1,7 @@
-/** What the database refuses of changes of units, of what they defer, and of amendments and allocations: each rule, broken. */
+/**
+ * What the database refuses of changes of units, of what they defer, and of amendments and allocations: each rule,
+ * broken.
+ */
 import { randomUUID } from "node:crypto";
 import type { Faults } from "./constraint-faults.ts";
 import { another, change, type SeededRows } from "./constraint-rows.ts";
@@ -88,7 +91,8 @@ export function foreignDocumentFaults(a: SeededRows): Faults {
   const moveInvoice = `SET CONSTRAINTS ALL IMMEDIATE; ${change("invoices", a.invoice, move)}`;
   const moveNote = change("credit_notes", a.creditNote, move);
   const ended = { state: "refused", settled_at: "2026-03-01", reason: "no", message: "No" };
-  // Of what is told of the document one thing is left, so that this one has to hold it; what was right up to there is judged there.
+  // Of what is told of the document one thing is left, so that this one has to hold it; what was right up to there is
+  // judged there.
   const billed = change("deferred_lines", a.deferredLine, `invoice_id = '${a.invoice}'`);
   return {
     operations_documents: [
@@ -124,7 +128,9 @@ export function foreignDocumentFaults(a: SeededRows): Faults {
   };
 }
 
-/** Another invoice and another credit note of a subscription, over nothing that is applied; and the SQL that makes them. */
+/**
+ * Another invoice and another credit note of a subscription, over nothing that is applied; and the SQL that makes them.
+ */
 function otherDocuments(
   a: SeededRows,
   subscription: string,

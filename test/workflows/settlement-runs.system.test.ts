@@ -2,17 +2,14 @@
  * The ledger workflow at work in the real service: group commit, and the histories of a plain settlement, a refusal and a pause,
  * which must replay. With RECORD_HISTORIES set they are kept in `test/histories` for `replay.test.ts`.
  */
-import { writeFileSync } from "node:fs";
 import { Client, Connection } from "@temporalio/client";
-import { historyToJSON } from "@temporalio/common/lib/proto-utils.js";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { ledgerWorkflowId } from "../../workflows/contract.ts";
 import { expectOneDocumentEach, subscriptionPost, synced } from "../faults/books.ts";
 import { postUntilCreated } from "../faults/processes.ts";
-import { startSystem, type TestSystem, until } from "../support/system.ts";
-import { bundle } from "./bundle.ts";
-import { replayFailure } from "./replay.ts";
+import { startSystem, type TestSystem } from "../support/system.ts";
+import { expectReplayable } from "./recorded-history.ts";
 
 // Restarts, leases and the ledger's pauses take half a minute where nothing else runs, and several times as long beside other tests.
 vi.setConfig({ testTimeout: 150_000 });
@@ -41,19 +38,6 @@ async function ledgerWrites({ tenantId }: MadeOrganisation): Promise<number> {
   return rows[0].writes;
 }
 
-/** The history of the organisation's workflow once it has ended: it replays, and it is kept where that is asked for. */
-async function expectReplayable(name: string, { organisationId }: MadeOrganisation): Promise<void> {
-  const handle = client.workflow.getHandle(ledgerWorkflowId(organisationId));
-  await until("the workflow has ended", async () => (await handle.describe()).status.name === "COMPLETED");
-  const history = JSON.parse(historyToJSON(await handle.fetchHistory()));
-  if (process.env.RECORD_HISTORIES) {
-    // Who polled, and the name of its own queue, are those of a machine.
-    const text = JSON.stringify(history, null, 1).replaceAll(/"\d+@[^"]*"/g, '"recorded"');
-    writeFileSync(new URL(`../histories/${name}.json`, import.meta.url), `${text}\n`);
-  }
-  expect(await replayFailure(bundle, history)).toBeNull();
-}
-
 describe.concurrent("the organisation's workflow", () => {
   test("settles a hundred creations in far fewer calls than a hundred", async () => {
     const organisation = await system.organisation();
@@ -71,7 +55,7 @@ describe.concurrent("the organisation's workflow", () => {
       const created = await postUntilCreated(system.baseUrl, subscriptionPost(organisation, name));
       expect(created.json.invoice).toMatchObject(synced);
     }
-    await expectReplayable("settlement", organisation);
+    await expectReplayable(client, ledgerWorkflowId(organisation.organisationId), "settlement");
   });
 
   test("goes on after a refusal, and its history replays", async () => {
@@ -85,7 +69,7 @@ describe.concurrent("the organisation's workflow", () => {
     const ledger = { sync_status: "failed", sync_error: "The lock date has passed." };
     expect(refused.json.invoice).toMatchObject({ status: "not_in_external", ledger });
     expect(taken.json.invoice).toMatchObject(synced);
-    await expectReplayable("refusal", organisation);
+    await expectReplayable(client, ledgerWorkflowId(organisation.organisationId), "refusal");
   });
 
   test("waits for a limit of the ledger, and its history replays", async () => {
@@ -94,6 +78,6 @@ describe.concurrent("the organisation's workflow", () => {
     await system.fault({ ...limit, tenantId: organisation.tenantId });
     const created = await postUntilCreated(system.baseUrl, subscriptionPost(organisation, "first"));
     expect(created.json.invoice).toMatchObject(synced);
-    await expectReplayable("pause", organisation);
+    await expectReplayable(client, ledgerWorkflowId(organisation.organisationId), "pause");
   });
 });

@@ -21,5 +21,5 @@ ALTER TABLE "clock_advances" ADD CONSTRAINT "clock_advances_organisation_id_fkey
 ALTER TABLE "clock_advances"
   ADD CONSTRAINT "clock_advances_forward" CHECK (target > started_from),
   ADD CONSTRAINT "clock_advances_counts" CHECK (performed >= 0 AND raised >= 0 AND set_aside >= 0);
--- Those that run: what the dispatcher looks for.
-CREATE INDEX "clock_advances_running" ON "clock_advances" (moved_at) WHERE finished_at IS NULL;
+-- Those that run: what the dispatcher looks for. Of no column that changes on the way, so that counting costs no index.
+CREATE INDEX "clock_advances_running" ON "clock_advances" (organisation_id) WHERE finished_at IS NULL;

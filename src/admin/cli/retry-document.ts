@@ -1,4 +1,4 @@
-/** Sending a document again and, where that is wanted, waiting for what the ledger decides. */
+/** Retrying a document and, where that is wanted, waiting for what the ledger decides. */
 import { setTimeout as wait } from "node:timers/promises";
 import { DocumentService } from "../../gen/proto/billing/admin/v1/documents_pb.ts";
 import type { Json } from "./message-json.ts";

@@ -39,14 +39,13 @@ export function changeUnits(parts: ServiceParts): Method {
     // Watched before they are written, so that no outcome is missed.
     const watch = parts.settlement.outcomes.watch(Object.values(operations));
     try {
-      const outcome = await make(scope, request, call, operations, new Date(untilMs));
+      const { change, isRepeat } = await make(parts, scope, request, call, operations, new Date(untilMs));
       checkpoint("units_saved");
-      const { change } = outcome;
-      if (outcome.isRepeat) await settleFurther(parts, scope, change, [], untilMs);
+      if (isRepeat) await settleFurther(parts, scope, change, [], untilMs);
       else if (change.operationIds.length > 0) {
         await awaitWork(() => begin(parts, scope, change, operations), scope.organisationId, watch, untilMs);
         await settleFurther(parts, scope, change, change.operationIds, untilMs);
-      } else if (outcome.hasDue) await parts.settlement.wake(scope.organisationId);
+      }
       checkpoint("units_settled");
       return await present(scope, change.id);
     } finally {
@@ -56,12 +55,13 @@ export function changeUnits(parts: ServiceParts): Method {
 }
 
 async function make(
+  { settlement }: ServiceParts,
   scope: Scope,
   request: ChangeUnitsRequest,
   call: Call,
   operations: UnitsOperations,
   awaitedUntil: Date,
-): Promise<{ readonly change: MadeUnitsChange; readonly isRepeat: boolean; readonly hasDue: boolean }> {
+): Promise<{ readonly change: MadeUnitsChange; readonly isRepeat: boolean }> {
   const { idempotencyKey, caller } = call;
   const unknown = new Refusal("subscription_not_found", "There is no subscription with this id.");
   if (!isId(request.id)) throw unknown;
@@ -72,6 +72,8 @@ async function make(
       requestId: idempotencyKey === null ? null : derivedId("unit_change", caller.apiKeyId, idempotencyKey),
       requestHash: createHash("sha256").update(toBinary(ChangeUnitsRequestSchema, request)).digest(),
       now: caller.now,
+      // Not waited for: no answer depends on it.
+      onRaised: () => void settlement.wake(scope.organisationId),
       awaitedUntil,
       operations,
     },

@@ -43,7 +43,7 @@ export function endSubscription(parts: ServiceParts): Method {
     // Watched before it is written, so that no outcome is missed.
     const watch = parts.settlement.outcomes.watch([endingId]);
     try {
-      const made = await make(scope, request, call, endingId, new Date(untilMs));
+      const made = await make(parts, scope, request, call, endingId, new Date(untilMs));
       checkpoint("end_saved");
       if (made.kind === "begun") {
         const input = { organisationId: scope.organisationId, subscriptionId: request.id, ...made };
@@ -63,6 +63,7 @@ export function endSubscription(parts: ServiceParts): Method {
 
 /** Ends it, or begins to; every other outcome is a refusal. */
 async function make(
+  { settlement }: ServiceParts,
   scope: Scope,
   request: EndSubscriptionRequest,
   call: Call,
@@ -81,6 +82,8 @@ async function make(
       requestId: idempotencyKey === null ? null : derivedId("ending", caller.apiKeyId, idempotencyKey),
       requestHash: createHash("sha256").update(toBinary(EndSubscriptionRequestSchema, request)).digest(),
       now: caller.now,
+      // Not waited for: no answer depends on it.
+      onRaised: () => void settlement.wake(scope.organisationId),
       awaitedUntil,
     },
     (facts) => {

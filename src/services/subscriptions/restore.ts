@@ -37,14 +37,14 @@ export function restoreSubscription(parts: ServiceParts): Method {
     const scope = parts.store.organisation(call.caller.organisationId);
     let watch = null as Watch | null;
     try {
-      const made = await make(scope, request, call, new Date(untilMs), (operationIds) => {
+      const made = await make(parts, scope, request, call, new Date(untilMs), (operationIds) => {
         watch = settlement.outcomes.watch(operationIds);
       });
       checkpoint("restore_saved");
       if (made.operationIds.length > 0) {
         watch ??= await unsettled(parts, scope, made.operationIds);
         if (watch !== null) await awaitSettlement(settlement, scope.organisationId, watch, untilMs);
-      } else if (made.hasDue) await settlement.wake(scope.organisationId);
+      }
       checkpoint("restore_settled");
       const restored = await scope.subscriptions.get(made.subscriptionId);
       assert(restored, "what was restored is there");
@@ -56,6 +56,7 @@ export function restoreSubscription(parts: ServiceParts): Method {
 }
 
 async function make(
+  { settlement }: ServiceParts,
   scope: Scope,
   request: RestoreSubscriptionRequest,
   { idempotencyKey, caller }: Call,
@@ -70,6 +71,7 @@ async function make(
       requestId: idempotencyKey === null ? null : derivedId("restoration", caller.apiKeyId, idempotencyKey),
       requestHash: createHash("sha256").update(toBinary(RestoreSubscriptionRequestSchema, request)).digest(),
       now: caller.now,
+      onRaised: () => void settlement.wake(scope.organisationId),
       awaitedUntil,
       watch,
     },

@@ -1,4 +1,4 @@
-/** `billing documents`: documents that the ledger does not have, why, and sending them again. */
+/** `billing documents`: of which documents something failed or waits, why, and asking the ledger again. */
 import { DocumentService } from "../../../gen/proto/billing/admin/v1/documents_pb.ts";
 import type { Noun } from "../noun.ts";
 import { retryDocument } from "../retry-document.ts";
@@ -8,27 +8,41 @@ const { method } = DocumentService;
 /** The noun. */
 export const documents: Noun = {
   name: "documents",
-  summary: "Find documents that failed or wait, and send failed ones again",
+  summary: "Find invoices and credit notes of which something failed or waits, and ask the ledger again",
   verbs: [
     {
       name: "list",
       method: method.listDocuments,
-      summary: "List the documents that are not in the ledger, newest first, each with its reason.",
+      summary: "List the documents of which something failed or waits, newest first, each with its reason.",
+      details:
+        "What failed or waits is the creation of the document, an invoice's amendment, or a credit's allocation.",
       examples: ["documents list --state failed", "documents list --all --json"],
       fields: { state: "only documents that stand so with the ledger" },
-      columns: ["id", "number", "state", "total", "currency", "reason", "message", "attempts", "next_attempt_at"],
+      columns: [
+        "id",
+        "kind",
+        "number",
+        "operation",
+        "state",
+        "total",
+        "currency",
+        "reason",
+        "message",
+        "attempts",
+        "next_attempt_at",
+      ],
     },
     {
       name: "get",
       method: method.getDocument,
-      summary: "Show one document, also one that is in the ledger by now.",
+      summary: "Show one document, also one of which nothing failed or waits any more.",
       examples: ["documents get 0199a0b2-5555-7000-8000-000000000001"],
       places: ["id"],
     },
     {
       name: "retry",
       method: method.retryDocument,
-      summary: "Send a failed document again, or one that waits at once.",
+      summary: "Ask the ledger again for what failed of a document, or at once for what waits.",
       details:
         "With --wait the command ends when the ledger has decided: with 1 where it refused again or has not decided in time.",
       examples: [

@@ -10,10 +10,12 @@ const settings = {
   default_currency: "its ISO 4217 currency code",
   can_create_ledger_contacts: "customers, and contacts in the ledger, may be created through the API",
   usage_allowed: "usage may be reported through the API",
-  invoice_create_days: "days ahead of the renewal date that renewal invoices are raised",
-  first_invoice_status: "the status that new invoices get in the ledger",
+  invoice_create_days:
+    "days ahead of the renewal date that renewal invoices are raised; from then on changes of units amend or are separate",
+  first_invoice_status:
+    "the status that new invoices get in the ledger; prorated charges join drafts, held credit goes on approved ones",
   due_days: "days from an invoice's issue to when it is due",
-  number_prefix: "what invoice numbers begin with",
+  number_prefix: "what invoice numbers begin with; those of credit notes begin with CN- in the place of INV-",
 };
 
 /** What an operator reads before it turns Setup Mode on. Spec: Setup Mode. */

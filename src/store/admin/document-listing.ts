@@ -1,0 +1,200 @@
+/**
+ * Documents as an operator sees them: what the ledger was asked for each last, and what it said. Invoices and credit
+ * notes are in one list. decisions §8.
+ */
+import type pg from "pg";
+import { type Decimal, parseDecimal } from "../../domain/decimal.ts";
+import type { DocumentStatus } from "../../domain/invoice.ts";
+import { type Listing, listPage, type Page, type PageRequest } from "../page.ts";
+
+/** Invoices and credit notes. */
+export type DocumentKind = "invoice" | "credit_note";
+
+/**
+ * Where a document stands with the ledger: of what was asked for it last, whether it was refused or is still to be
+ * done.
+ */
+export type DocumentState = "failed" | "waiting" | "synced";
+
+/**
+ * What the ledger is asked for a document: to make it, to change an invoice's lines, to put a note's credit on an
+ * invoice.
+ */
+export type DocumentOperation = "creation" | "amendment" | "allocation";
+
+/**
+ * A document and what became of what was asked for it last. `operation` is what failed or waits, null where nothing
+ * does or it is not known; `operationId` its row; `invoiceId` the invoice of an allocation. `nextAttemptAt` is null
+ * where nothing waits for its turn.
+ */
+export interface AdminDocument {
+  readonly id: string;
+  readonly kind: DocumentKind;
+  readonly number: string;
+  readonly state: DocumentState;
+  readonly status: DocumentStatus;
+  readonly customerId: string;
+  readonly subscriptionId: string;
+  readonly currency: string;
+  readonly total: Decimal;
+  /** Its id in the ledger, null where it has never been there. */
+  readonly ledgerId: string | null;
+  readonly syncError: string | null;
+  readonly operation: DocumentOperation | null;
+  readonly operationId: string | null;
+  readonly invoiceId: string | null;
+  readonly reason: string | null;
+  readonly message: string | null;
+  readonly attempts: number;
+  readonly nextAttemptAt: Date | null;
+  readonly createdAt: Date;
+}
+
+const operations = {
+  create_invoice: "creation",
+  create_credit_note: "creation",
+  amend_invoice: "amendment",
+  allocate_credit: "allocation",
+} as const satisfies Record<string, DocumentOperation>;
+
+interface DocumentRow {
+  id: string;
+  kind: DocumentKind;
+  number: string;
+  state: DocumentState;
+  status: DocumentStatus;
+  customer_id: string;
+  subscription_id: string;
+  currency: string;
+  total: string;
+  ledger_id: string | null;
+  sync_error: string | null;
+  operation: keyof typeof operations | null;
+  operation_id: string | null;
+  allocation_invoice_id: string | null;
+  reason: string | null;
+  message: string | null;
+  attempts: number;
+  next_attempt_at: Date | null;
+  created_at: Date;
+}
+
+// One sequence counts both kinds, so that they are in one order.
+const documents = `(
+  SELECT 'invoice' AS kind, d.organisation_id, d.id, d.seq, d.number, d.status, d.customer_id, d.subscription_id,
+    d.currency, d.total, d.ledger_invoice_id AS ledger_id, d.sync_error, 0 AS remaining_credit, d.created_at
+  FROM invoices d
+  UNION ALL
+  SELECT 'credit_note', d.organisation_id, d.id, d.seq, d.number, d.status, d.customer_id, d.subscription_id,
+    d.currency, d.total, d.ledger_credit_note_id, d.sync_error, d.remaining_credit, d.created_at
+  FROM credit_notes d
+)`;
+
+const positions =
+  "(SELECT organisation_id, id, seq FROM invoices UNION ALL SELECT organisation_id, id, seq FROM credit_notes)";
+
+const open = "o.state IN ('ready', 'sending', 'uncertain')";
+
+// What waits for the ledger.
+const waiting = `SELECT o.*, CASE WHEN o.state = 'ready' THEN o.not_before ELSE o.lease_until END AS next_attempt_at
+  FROM operations o
+  WHERE o.organisation_id = t.organisation_id AND ${open} AND (
+    o.invoice_id = t.id AND o.kind IN ('create_invoice', 'amend_invoice')
+    OR o.credit_note_id = t.id AND o.kind IN ('create_credit_note', 'allocate_credit'))
+  ORDER BY o.seq LIMIT 1`;
+
+// Whether the refused allocation `o` keeps this credit of the note from being planned for the invoice `i` again.
+const isBlocked = (note: string) =>
+  `(${note}.status = 'approved' AND i.status = 'approved' AND ${note}.remaining_credit > 0
+    AND o.amount = least(${note}.remaining_credit, i.amount_due))`;
+
+// What the ledger refused last, as long as it counts: an error of the document tells of what is no allocation.
+const refused = `SELECT o.*, NULL::timestamptz AS next_attempt_at FROM operations o
+    LEFT JOIN invoices i ON o.kind = 'allocate_credit' AND i.organisation_id = o.organisation_id AND i.id = o.invoice_id
+  WHERE o.organisation_id = t.organisation_id AND o.state = 'refused' AND (
+    o.invoice_id = t.id AND o.kind IN ('create_invoice', 'amend_invoice') AND t.sync_error IS NOT NULL
+    OR o.credit_note_id = t.id AND o.kind = 'create_credit_note' AND t.sync_error IS NOT NULL
+    OR o.credit_note_id = t.id AND o.kind = 'allocate_credit' AND ${isBlocked("t")})
+  ORDER BY o.seq DESC LIMIT 1`;
+
+/** Every document, also those of which nothing failed or waits. */
+export const documentListing: Listing<DocumentRow, AdminDocument> = {
+  table: positions,
+  columns: `t.id, t.kind, t.number, s.state, t.status, t.customer_id, t.subscription_id, t.currency, t.total, t.ledger_id,
+    t.sync_error, t.created_at,
+    coalesce(o.kind, CASE WHEN t.status = 'not_in_external' AND t.ledger_id IS NULL THEN 'create_' || t.kind END) AS operation,
+    o.id AS operation_id, CASE WHEN o.kind = 'allocate_credit' THEN o.invoice_id END AS allocation_invoice_id,
+    o.reason, CASE s.state WHEN 'failed' THEN coalesce(t.sync_error, o.message) ELSE o.message END AS message,
+    coalesce(o.attempts, 0) AS attempts, o.next_attempt_at`,
+  from: `${documents} t
+    LEFT JOIN LATERAL (
+      SELECT * FROM (SELECT w.*, 0 AS place FROM (${waiting}) w UNION ALL SELECT r.*, 1 FROM (${refused}) r) u
+      ORDER BY u.place LIMIT 1
+    ) o ON true
+    CROSS JOIN LATERAL (SELECT CASE WHEN o.next_attempt_at IS NOT NULL OR t.status = 'scheduled' THEN 'waiting'
+      WHEN t.sync_error IS NOT NULL OR o.id IS NOT NULL THEN 'failed' ELSE 'synced' END AS state) s`,
+  read: (row) => ({
+    id: row.id,
+    kind: row.kind,
+    number: row.number,
+    state: row.state,
+    status: row.status,
+    customerId: row.customer_id,
+    subscriptionId: row.subscription_id,
+    currency: row.currency,
+    total: parseDecimal(row.total),
+    ledgerId: row.ledger_id,
+    syncError: row.sync_error,
+    operation: row.operation === null ? null : operations[row.operation],
+    operationId: row.operation_id,
+    invoiceId: row.allocation_invoice_id,
+    reason: row.reason,
+    message: row.message,
+    attempts: row.attempts,
+    nextAttemptAt: row.next_attempt_at,
+    createdAt: row.created_at,
+  }),
+};
+
+// By what failed and what waits: an organisation may have a million documents of which nothing does.
+const idsText = `WITH open AS (
+    SELECT coalesce(o.credit_note_id, o.invoice_id) AS id FROM operations o
+    WHERE o.organisation_id = $1 AND ${open} AND o.customer_id IS NULL
+  ), blocked AS (
+    SELECT o.credit_note_id AS id FROM operations o
+      JOIN credit_notes n ON n.organisation_id = $1 AND n.id = o.credit_note_id
+      JOIN invoices i ON i.organisation_id = $1 AND i.id = o.invoice_id
+    WHERE o.organisation_id = $1 AND o.state = 'refused' AND o.kind = 'allocate_credit' AND ${isBlocked("n")}
+  ), failed AS (
+    SELECT id FROM invoices WHERE organisation_id = $1 AND sync_error IS NOT NULL
+    UNION SELECT id FROM credit_notes WHERE organisation_id = $1 AND sync_error IS NOT NULL
+    UNION SELECT id FROM blocked
+    EXCEPT SELECT id FROM open
+  ), wanted AS (
+    SELECT id FROM open WHERE 'waiting' = ANY ($2::text[]) UNION SELECT id FROM failed WHERE 'failed' = ANY ($2::text[])
+  ), found AS (
+    SELECT i.id, i.seq FROM wanted JOIN invoices i ON i.organisation_id = $1 AND i.id = wanted.id
+    UNION ALL SELECT n.id, n.seq FROM wanted JOIN credit_notes n ON n.organisation_id = $1 AND n.id = wanted.id
+  )
+  SELECT id FROM found
+  WHERE $3::uuid IS NULL OR seq < (SELECT c.seq FROM ${positions} c WHERE c.organisation_id = $1 AND c.id = $3)
+  ORDER BY seq DESC LIMIT $4`;
+
+/**
+ * A page of the documents in one of these states. One whose state changes while the page is read is shown as it is
+ * then. Refuses `invalid_parameter`, param `starting_after`.
+ */
+export async function listDocuments(
+  pool: pg.Pool,
+  organisationId: string,
+  states: readonly DocumentState[],
+  page: PageRequest,
+): Promise<Page<AdminDocument>> {
+  const { rows } = await pool.query<{ id: string }>({
+    name: "list_document_ids",
+    text: idsText,
+    values: [organisationId, states, page.startingAfter, page.limit + 1],
+  });
+  const value = rows.map(({ id }) => id);
+  return listPage(pool, organisationId, documentListing, [{ sql: "t.id = ANY (?::uuid[])", value }], page);
+}

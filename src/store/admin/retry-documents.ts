@@ -1,0 +1,281 @@
+/**
+ * Asking the ledger again for what it refused of a document, or for what waits at once: written in one transaction,
+ * with the operation that tells the ledger. decisions §§6 and 8.
+ */
+import { strict as assert } from "node:assert";
+import { planAllocations } from "../allocations.ts";
+import { holdOrganisation } from "../billing-changes.ts";
+import { lockSubscriptions } from "../billing-state.ts";
+import { newId } from "../ids.ts";
+import { documentNumber } from "../invoice-records.ts";
+import type { DocumentWork } from "../operations.ts";
+import { getOne } from "../page.ts";
+import type { Client } from "../raise-documents.ts";
+import type { Changed } from "./changes.ts";
+import { type AdminDocument, type DocumentKind, documentListing } from "./document-listing.ts";
+
+/**
+ * `retried`: `work` is what is to be begun now. `settled`: nothing of it failed or waits, or the ledger has lost it.
+ * `setup_mode`: nothing is asked for now. `busy`: another operation comes first; `running` says which, as the end of a
+ * sentence.
+ */
+export type RetryOutcome =
+  | { readonly kind: "retried"; readonly work: DocumentWork }
+  | { readonly kind: "settled" }
+  | { readonly kind: "setup_mode" }
+  | { readonly kind: "busy"; readonly running: string };
+
+/**
+ * Retries the document as it stands; null where the organisation has none with this id. What changed is told for the
+ * log.
+ */
+export async function retryDocument(
+  client: Client,
+  organisationId: string,
+  id: string,
+): Promise<Changed<RetryOutcome | null>> {
+  const organisation = await holdOrganisation(client, organisationId);
+  const document = await lockDocument(client, organisationId, id);
+  if (document === null) return { result: null, changes: [] };
+  const isGone = document.status === "not_in_external" && document.ledgerId !== null;
+  if (document.state === "waiting") return bringForward(client, organisationId, document);
+  if (document.state === "synced" || document.operation === null || isGone) return unchanged({ kind: "settled" });
+  if (organisation.setupMode) return unchanged({ kind: "setup_mode" });
+  switch (document.operation) {
+    case "creation":
+      return retryCreation(client, organisationId, document);
+    case "amendment":
+      return retryAmendment(client, organisationId, document);
+    case "allocation":
+      return retryAllocation(client, organisationId, document);
+  }
+}
+
+/**
+ * The document as it stands once nothing else changes it. What is new in the ledger locks the document first and its
+ * subscription then; what changes a document of the ledger begins with the subscription.
+ */
+async function lockDocument(client: Client, organisationId: string, id: string): Promise<AdminDocument | null> {
+  const seen = await getOne(client, organisationId, documentListing, id);
+  if (seen === null) return null;
+  const isNew = seen.status === "scheduled" || seen.status === "not_in_external";
+  if (isNew) await client.query({ text: lockTexts[seen.kind], values: [organisationId, id] });
+  else await lockSubscriptions(client, organisationId, [seen.subscriptionId]);
+  return getOne(client, organisationId, documentListing, id);
+}
+
+const lockTexts: Readonly<Record<DocumentKind, string>> = {
+  invoice: "SELECT 1 FROM invoices WHERE organisation_id = $1 AND id = $2 FOR NO KEY UPDATE",
+  credit_note: "SELECT 1 FROM credit_notes WHERE organisation_id = $1 AND id = $2 FOR NO KEY UPDATE",
+};
+
+function unchanged(result: RetryOutcome): Changed<RetryOutcome> {
+  return { result, changes: [] };
+}
+
+/** The outcome with its entry: number, status and error are told of every retry, the rest where it is what changed. */
+function retried(
+  organisationId: string,
+  { id, number, status, syncError, operation }: AdminDocument,
+  work: DocumentWork,
+  before: object,
+  after: object,
+): Changed<RetryOutcome> {
+  const kept = { operation, number, status, syncError };
+  return {
+    result: { kind: "retried", work },
+    changes: [
+      {
+        targetKind: "document",
+        targetId: id,
+        organisationId,
+        before: { ...kept, ...before },
+        after: { ...kept, ...after },
+      },
+    ],
+  };
+}
+
+/** The work that settles what waits of a document. */
+function workOf(organisationId: string, document: AdminDocument, operationId: string): DocumentWork {
+  const { id, subscriptionId, operation } = document;
+  if (operation === "amendment") {
+    return { kind: "amendment", organisationId, subscriptionId, invoiceId: id, operationId };
+  }
+  if (operation === "allocation") return { kind: "allocation", organisationId, subscriptionId };
+  return { kind: "settlement", organisationId };
+}
+
+async function bringForward(
+  client: Client,
+  organisationId: string,
+  document: AdminDocument,
+): Promise<Changed<RetryOutcome>> {
+  const { operationId, nextAttemptAt } = document;
+  assert(operationId, "what waits has its operation");
+  const work = workOf(organisationId, document, operationId);
+  const { rows } = await client.query<{ not_before: Date }>({
+    name: "bring_operation_forward",
+    text: `UPDATE operations SET not_before = now()
+      WHERE organisation_id = $1 AND id = $2 AND state = 'ready' AND not_before > now() RETURNING not_before`,
+    values: [organisationId, operationId],
+  });
+  if (rows[0] === undefined) return unchanged({ kind: "retried", work });
+  return retried(organisationId, document, work, { nextAttemptAt }, { nextAttemptAt: rows[0].not_before });
+}
+
+// As in a creation and as a credit note is raised: four digits after the prefix, which begins with CN- for credit
+// notes.
+const prefixes: Readonly<Record<DocumentKind, string>> = {
+  invoice: "o.number_prefix",
+  credit_note: "'CN-' || regexp_replace(o.number_prefix, '^INV-', '')",
+};
+
+/** The next number of its kind: the one that the document had is another's in the ledger. decisions §6. */
+async function reserveNumber(client: Client, organisationId: string, kind: DocumentKind): Promise<string> {
+  const text = `WITH counter AS (
+      INSERT INTO document_counters AS d (organisation_id, kind, next) VALUES ($1, $2, 2)
+      ON CONFLICT (organisation_id, kind) DO UPDATE SET next = d.next + 1 RETURNING d.next - 1 AS taken
+    ) SELECT ${documentNumber(prefixes[kind], "k.taken")} AS number FROM counter k, organisations o WHERE o.id = $1`;
+  const { rows } = await client.query<{ number: string }>({ text, values: [organisationId, kind] });
+  assert(rows[0], "a counter counts");
+  return rows[0].number;
+}
+
+// The narrowest mapping counts: the plan's or charge's, then the organisation's.
+const mapTexts: Readonly<Record<DocumentKind, string>> = {
+  invoice: `UPDATE invoice_lines l
+    SET revenue_account = coalesce(m.revenue_account, l.revenue_account), tax_type = m.tax_type
+    FROM (
+      SELECT k.id, coalesce(c.revenue_account, p.revenue_account, o.revenue_account) AS revenue_account,
+        coalesce(c.tax_type, p.tax_type, o.tax_type) AS tax_type
+      FROM invoice_lines k
+        JOIN invoices i ON i.organisation_id = $1 AND i.id = k.invoice_id
+        JOIN organisations o ON o.id = i.organisation_id
+        JOIN subscriptions s ON s.organisation_id = i.organisation_id AND s.id = i.subscription_id
+        LEFT JOIN plans p ON k.kind IN ('plan', 'proration') AND p.organisation_id = i.organisation_id AND p.id = s.plan_id
+        LEFT JOIN charges c ON c.organisation_id = i.organisation_id AND c.id = k.charge_id
+      WHERE k.organisation_id = $1 AND k.invoice_id = $2 AND (k.amending OR i.status = 'not_in_external')
+    ) m
+    WHERE l.organisation_id = $1 AND l.id = m.id AND ($3 OR l.revenue_account IS NULL)`,
+  credit_note: `UPDATE credit_note_lines l
+    SET revenue_account = coalesce(m.revenue_account, l.revenue_account), tax_type = m.tax_type
+    FROM (
+      SELECT coalesce(p.revenue_account, o.revenue_account) AS revenue_account,
+        coalesce(p.tax_type, o.tax_type) AS tax_type
+      FROM credit_notes n
+        JOIN organisations o ON o.id = n.organisation_id
+        JOIN subscriptions s ON s.organisation_id = n.organisation_id AND s.id = n.subscription_id
+        JOIN plans p ON p.organisation_id = n.organisation_id AND p.id = s.plan_id
+      WHERE n.organisation_id = $1 AND n.id = $2
+    ) m
+    WHERE l.organisation_id = $1 AND l.credit_note_id = $2 AND ($3 OR l.revenue_account IS NULL)`,
+};
+
+/**
+ * Gives lines that the ledger does not have the accounts and tax types of now: those without an account, and all of
+ * them where the ledger refused what they had.
+ */
+async function mapLines(client: Client, organisationId: string, { id, kind, reason }: AdminDocument): Promise<void> {
+  const isRefused = reason === "account_invalid" || reason === "tax_invalid";
+  await client.query({ text: mapTexts[kind], values: [organisationId, id, isRefused] });
+}
+
+async function retryCreation(
+  client: Client,
+  organisationId: string,
+  document: AdminDocument,
+): Promise<Changed<RetryOutcome>> {
+  const { id, kind, subscriptionId, reason } = document;
+  const isTaken = reason === "duplicate_number";
+  const number = isTaken ? await reserveNumber(client, organisationId, kind) : document.number;
+  await mapLines(client, organisationId, document);
+  const operationId = newId();
+  await client.query({ text: scheduleTexts[kind], values: [organisationId, id, number] });
+  await client.query({ text: askTexts[kind], values: [operationId, organisationId, subscriptionId, id] });
+  const after = { number, status: "scheduled", syncError: null };
+  return retried(organisationId, document, workOf(organisationId, document, operationId), {}, after);
+}
+
+const scheduleTexts: Readonly<Record<DocumentKind, string>> = {
+  invoice: `UPDATE invoices SET status = 'scheduled', sync_error = NULL, number = $3
+    WHERE organisation_id = $1 AND id = $2`,
+  credit_note: `UPDATE credit_notes SET status = 'scheduled', sync_error = NULL, number = $3
+    WHERE organisation_id = $1 AND id = $2`,
+};
+
+const askTexts: Readonly<Record<DocumentKind, string>> = {
+  invoice: `INSERT INTO operations (id, organisation_id, kind, state, subscription_id, invoice_id)
+    VALUES ($1, $2, 'create_invoice', 'ready', $3, $4)`,
+  credit_note: `INSERT INTO operations (id, organisation_id, kind, state, subscription_id, credit_note_id)
+    VALUES ($1, $2, 'create_credit_note', 'ready', $3, $4)`,
+};
+
+// The ledger amends no invoice that credit is on, so that credit on its way there comes first.
+const runningText = `SELECT
+    CASE o.kind WHEN 'amend_invoice' THEN 'invoice ' || i.number || ' is being amended in the ledger'
+    ELSE 'credit is being put on invoice ' || i.number || ' in the ledger' END AS running
+  FROM operations o JOIN invoices i ON i.organisation_id = $1 AND i.id = o.invoice_id
+  WHERE o.organisation_id = $1 AND o.subscription_id = $2 AND o.state IN ('ready', 'sending', 'uncertain')
+    AND (o.kind = 'amend_invoice' OR o.kind = 'allocate_credit' AND o.invoice_id = $3) ORDER BY o.seq LIMIT 1`;
+
+const askAgainText = `INSERT INTO operations (id, organisation_id, kind, state, subscription_id, invoice_id, joins)
+  SELECT $3, o.organisation_id, 'amend_invoice', 'ready', o.subscription_id, o.invoice_id, o.joins
+  FROM operations o WHERE o.organisation_id = $1 AND o.id = $2`;
+
+// The changes of units whose lines the invoice in the ledger still lacks: none that was asked for before its last
+// amendment. They wait for this operation from now on, and name the invoice of their own on which it may put their
+// lines.
+const nameAgainText = `WITH asked AS (
+    SELECT c.id, o.seq, o.state
+    FROM unit_changes c JOIN operations o ON o.organisation_id = $1 AND o.id = ANY (c.operation_ids)
+    WHERE c.organisation_id = $1 AND c.subscription_id = $2 AND o.invoice_id = $3 AND o.kind = 'amend_invoice'
+  )
+  UPDATE unit_changes c SET operation_ids = c.operation_ids || $4::uuid
+  WHERE c.organisation_id = $1 AND c.id IN (
+    SELECT id FROM asked
+    WHERE state = 'refused' AND seq > coalesce((SELECT max(seq) FROM asked WHERE state = 'done'), 0))`;
+
+async function retryAmendment(
+  client: Client,
+  organisationId: string,
+  document: AdminDocument,
+): Promise<Changed<RetryOutcome>> {
+  const { id, subscriptionId } = document;
+  const { rows } = await client.query<{ running: string }>({
+    text: runningText,
+    values: [organisationId, subscriptionId, id],
+  });
+  if (rows[0] !== undefined) return unchanged({ kind: "busy", ...rows[0] });
+  await mapLines(client, organisationId, document);
+  const operationId = newId();
+  await client.query({ text: askAgainText, values: [organisationId, document.operationId, operationId] });
+  await client.query({ text: nameAgainText, values: [organisationId, subscriptionId, id, operationId] });
+  await client.query({
+    text: "UPDATE invoices SET sync_error = NULL WHERE organisation_id = $1 AND id = $2",
+    values: [organisationId, id],
+  });
+  const work = workOf(organisationId, document, operationId);
+  return retried(organisationId, document, work, {}, { syncError: null });
+}
+
+/**
+ * The refusals of the note stand no longer, so that the next step of the subscription's credit is planned without them:
+ * this one, or one that comes before it. Where another one is on its way, that one plans the next.
+ */
+async function retryAllocation(
+  client: Client,
+  organisationId: string,
+  document: AdminDocument,
+): Promise<Changed<RetryOutcome>> {
+  const { id, subscriptionId, invoiceId, reason, message } = document;
+  await client.query({
+    text: `UPDATE operations SET state = 'abandoned'
+      WHERE organisation_id = $1 AND credit_note_id = $2 AND kind = 'allocate_credit' AND state = 'refused'`,
+    values: [organisationId, id],
+  });
+  await planAllocations(client, organisationId, [subscriptionId]);
+  const work = { kind: "allocation", organisationId, subscriptionId } as const;
+  const refusal = { invoiceId, reason, message };
+  return retried(organisationId, document, work, refusal, { invoiceId, reason: null, message: null });
+}

@@ -1,0 +1,388 @@
+/**
+ * Held credit on its way to invoices, round by round, on a real database and the demo ledger: what is applied, in which
+ * order, and what a lost answer, a refusal or a payment in between makes of it. decisions §6; facts-ledger section 5.5.
+ */
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { until } from "../support/system.ts";
+import { type CreditParty, type CreditWorld, startCreditWorld } from "./credit-world.ts";
+import { bookedCredit, expectSameCredit, ourCredit, ourDue, raiseCredit, raiseInvoice } from "./raise-credit.ts";
+
+// Lost answers are waited for, several times as long where the machine does other work as well.
+vi.setConfig({ testTimeout: 90_000 });
+
+let world: CreditWorld;
+
+beforeAll(async () => {
+  world = await startCreditWorld();
+});
+
+afterAll(() => world?.stop());
+
+const notes = "PUT /api.xro/2.0/CreditNotes";
+const allocations = "/Allocations";
+
+/**
+ * Raises documents one after the other, each settled before the next: `-12` is a credit of 12 before tax, `10` an
+ * invoice.
+ */
+async function raise(party: CreditParty, ...amounts: readonly string[]): Promise<void> {
+  for (const amount of amounts) {
+    const isCredit = amount.startsWith("-");
+    const one = isCredit ? raiseCredit : raiseInvoice;
+    await one(world.pool, party.organisationId, party.subscriptionId, amount.replace("-", ""));
+    await world.settle(party);
+  }
+}
+
+/** The allocations that were planned for a subscription, in order. */
+async function operationsOf({ organisationId }: CreditParty): Promise<readonly Record<string, unknown>[]> {
+  const { rows } = await world.pool.query(
+    `SELECT o.state, round(o.amount, 2)::text AS amount, n.number AS note, i.number AS invoice, o.reason, o.message
+      FROM operations o JOIN credit_notes n ON n.id = o.credit_note_id JOIN invoices i ON i.id = o.invoice_id
+      WHERE o.organisation_id = $1 AND o.kind = 'allocate_credit' ORDER BY o.seq`,
+    [organisationId],
+  );
+  return rows;
+}
+
+describe.concurrent("held credit", () => {
+  test("goes to later invoices only, oldest note and oldest invoice first, until nothing is left", async () => {
+    const party = await world.party();
+    await raise(party, "5", "-10", "-20", "8", "15", "30");
+    expect(await world.allocate(party)).toMatchObject({ state: "settled", outcome: "done" });
+    const books = await expectSameCredit(world.pool, party);
+    // With 20 % tax: credit of 12 and 24, invoices of 6 (before both), 9.60, 18 and 36.
+    expect(books.notes).toEqual([
+      {
+        number: "CN-0001",
+        status: "PAID",
+        total: "12.00",
+        remaining: "0.00",
+        allocations: [
+          { invoice: "INV-0002", amount: "9.60" },
+          { invoice: "INV-0003", amount: "2.40" },
+        ],
+      },
+      {
+        number: "CN-0002",
+        status: "PAID",
+        total: "24.00",
+        remaining: "0.00",
+        allocations: [
+          { invoice: "INV-0003", amount: "15.60" },
+          { invoice: "INV-0004", amount: "8.40" },
+        ],
+      },
+    ]);
+    expect(books.invoices).toEqual([
+      { number: "INV-0001", status: "AUTHORISED", due: "6.00" },
+      { number: "INV-0002", status: "PAID", due: "0.00" },
+      { number: "INV-0003", status: "PAID", due: "0.00" },
+      { number: "INV-0004", status: "AUTHORISED", due: "27.60" },
+    ]);
+    expect((await operationsOf(party)).map(({ note, invoice }) => `${note} ${invoice}`)).toEqual([
+      "CN-0001 INV-0002",
+      "CN-0001 INV-0003",
+      "CN-0002 INV-0003",
+      "CN-0002 INV-0004",
+    ]);
+  });
+
+  test("is planned as soon as the later of both is approved, and its workflow is started", async () => {
+    const party = await world.party();
+    await raise(party, "-10");
+    expect(await operationsOf(party)).toEqual([]);
+    await raise(party, "4");
+    expect(await operationsOf(party)).toMatchObject([{ state: "ready", amount: "4.80" }]);
+    const own = world.started.filter(({ subscriptionId }) => subscriptionId === party.subscriptionId);
+    expect(own).toEqual([{ organisationId: party.organisationId, subscriptionId: party.subscriptionId }]);
+  });
+
+  test("is dated by the organisation's clock in the subscription's zone, and kept with the ledger's id", async () => {
+    const party = await world.party();
+    // Noon of 31 May in UTC is 1 June in Auckland.
+    const values = [party.organisationId];
+    await world.pool.query(
+      "UPDATE organisations SET livemode = false, test_clock = '2026-05-31T12:00Z' WHERE id = $1",
+      values,
+    );
+    await raise(party, "-10", "10");
+    await world.allocate(party);
+    const { rows } = await world.pool.query(
+      `SELECT a.date, a.status, a.sync_status, b.allocated_on, b.amount = a.amount AS is_same FROM allocations a
+        JOIN demo_ledger.credit_allocations b ON b.allocation_id::text = a.ledger_allocation_id WHERE a.organisation_id = $1`,
+      values,
+    );
+    expect(rows).toEqual([
+      {
+        date: new Date("2026-06-01T00:00:00Z"),
+        status: "active",
+        sync_status: "synced",
+        allocated_on: "2026-06-01",
+        is_same: true,
+      },
+    ]);
+  });
+
+  test("stays held while no invoice can take it", async () => {
+    const party = await world.party();
+    await raise(party, "7", "-10");
+    expect(await world.round(party)).toMatchObject({ state: "settled", outcome: "done" });
+    expect(await operationsOf(party)).toEqual([]);
+    const { notes: held } = await expectSameCredit(world.pool, party);
+    expect(held).toMatchObject([{ status: "AUTHORISED", remaining: "12.00", allocations: [] }]);
+  });
+});
+
+describe.concurrent("a credit note whose answer was lost is in the ledger once:", () => {
+  test.each([
+    ["the request never came", { kind: "drop_before" }],
+    ["the answer was cut off", { kind: "drop_after" }],
+    ["the answer came too late", { kind: "slow_after", delayMs: 2_000 }],
+    ["a gateway answered 503 in HTML", { kind: "status", status: 503 }],
+  ])("%s", async (_, fault) => {
+    const party = await world.party();
+    await world.fault(party, { ...fault, match: notes });
+    await raise(party, "-10", "10");
+    await world.allocate(party);
+    const books = await expectSameCredit(world.pool, party);
+    expect(books.notes).toMatchObject([{ status: "PAID", allocations: [{ amount: "12.00" }] }]);
+  });
+});
+
+describe.concurrent("a look-up after a lost answer", () => {
+  test("takes over our note also where somebody has voided it since, and holds none of its credit", async () => {
+    const party = await world.party();
+    await world.fault(party, { kind: "drop_after", match: notes });
+    await raiseCredit(world.pool, party.organisationId, party.subscriptionId, "10");
+    const settled = world.settle(party);
+    await until("the note is voided", async () => {
+      const text = "UPDATE demo_ledger.credit_notes SET status = 'VOIDED' WHERE tenant_id = $1";
+      return (await world.pool.query(text, [party.tenantId])).rowCount === 1;
+    });
+    await settled;
+    expect(await ourCredit(world.pool, party)).toMatchObject([{ status: "VOIDED", total: "12.00" }]);
+    await raise(party, "9");
+    expect(await operationsOf(party)).toEqual([]);
+  });
+
+  test("takes over no note of somebody else's that has our number by now", async () => {
+    const party = await world.party();
+    await raise(party, "-10");
+    await world.pool.query("UPDATE demo_ledger.credit_notes SET number = 'CN-0002' WHERE tenant_id = $1", [
+      party.tenantId,
+    ]);
+    await world.fault(party, { kind: "drop_before", match: notes });
+    await raise(party, "-11");
+    expect((await ourCredit(world.pool, party))[1]).toMatchObject({ number: "CN-0002", status: "NOT_IN_EXTERNAL" });
+    expect(await bookedCredit(world.pool, party)).toHaveLength(1);
+  });
+});
+
+describe.concurrent("a credit note that the ledger does not take", () => {
+  test("is told with the ledger's words, and holds no credit", async () => {
+    const party = await world.party();
+    await world.fault(party, { kind: "refuse", match: notes, messages: ["The lock date has passed."] });
+    await raise(party, "-10", "10");
+    const { rows } = await world.pool.query(
+      "SELECT status, sync_error, ledger_credit_note_id FROM credit_notes WHERE organisation_id = $1",
+      [party.organisationId],
+    );
+    expect(rows).toEqual([
+      { status: "not_in_external", sync_error: "The lock date has passed.", ledger_credit_note_id: null },
+    ]);
+    expect(await operationsOf(party)).toEqual([]);
+    expect(await bookedCredit(world.pool, party)).toEqual([]);
+  });
+
+  test("is refused where its number is somebody else's, however alike", async () => {
+    const party = await world.party();
+    await raise(party, "-10");
+    // As if somebody had made the very same note by hand, under the number that comes next.
+    await world.pool.query("UPDATE demo_ledger.credit_notes SET number = 'CN-0002' WHERE tenant_id = $1", [
+      party.tenantId,
+    ]);
+    await raise(party, "-10");
+    const { rows } = await world.pool.query(
+      "SELECT status, sync_error FROM credit_notes WHERE organisation_id = $1 AND number = 'CN-0002'",
+      [party.organisationId],
+    );
+    const sync_error = "The number CN-0002 is taken by another credit note in the ledger.";
+    expect(rows).toEqual([{ status: "not_in_external", sync_error }]);
+  });
+
+  test("has no account to be booked on, and the ledger is not asked", async () => {
+    const party = await world.party();
+    await raiseCredit(world.pool, party.organisationId, party.subscriptionId, "10");
+    await world.pool.query("UPDATE credit_note_lines SET revenue_account = NULL WHERE organisation_id = $1", [
+      party.organisationId,
+    ]);
+    await world.settle(party);
+    const { rows } = await world.pool.query(
+      "SELECT reason, message FROM operations WHERE organisation_id = $1 AND kind = 'create_credit_note'",
+      [party.organisationId],
+    );
+    const message = "No revenue account is mapped for a line of this credit note.";
+    expect(rows).toEqual([{ reason: "account_invalid", message }]);
+  });
+});
+
+describe.concurrent("credit whose answer was lost is on its invoice once:", () => {
+  test.each([
+    ["the request never came", { kind: "drop_before", match: allocations }],
+    ["the answer was cut off", { kind: "drop_after", match: allocations }],
+    ["the answer came too late", { kind: "slow_after", match: allocations, delayMs: 2_000 }],
+    ["it was done after we had given up", { kind: "slow_before", match: allocations, delayMs: 2_000 }],
+    ["a gateway answered 503 in HTML", { kind: "status", match: allocations, status: 503 }],
+    [
+      "the credit was taken and the note could not be read",
+      { kind: "drop_before", match: "GET /api.xro/2.0/CreditNotes/" },
+    ],
+    ["the look-up failed as well", { kind: "drop_after", match: "/api.xro/2.0/CreditNotes/", times: 3 }],
+    ["the limit of a minute was reached", { kind: "rate_limit", match: allocations, retryAfterSeconds: 1, times: 2 }],
+  ])("%s", async (_, fault) => {
+    const party = await world.party();
+    // The invoice takes twice the credit, so that nothing but we ourselves keeps it from being put there twice.
+    await raise(party, "-10", "-30", "60");
+    await world.fault(party, fault);
+    expect(await world.allocate(party)).toMatchObject({ outcome: "done" });
+    const books = await expectSameCredit(world.pool, party);
+    expect(books.notes).toMatchObject([
+      { status: "PAID", allocations: [{ amount: "12.00" }] },
+      { status: "PAID", allocations: [{ amount: "36.00" }] },
+    ]);
+    expect(books.invoices).toEqual([{ number: "INV-0001", status: "AUTHORISED", due: "24.00" }]);
+    expect((await operationsOf(party)).map(({ state }) => state)).toEqual(["done", "done"]);
+  });
+});
+
+describe.concurrent("a payment that arrives between plan and allocation", () => {
+  test("leaves less to be credited, and the rest goes to the next invoice", async () => {
+    const party = await world.party();
+    await raise(party, "-10", "10", "20");
+    await world.pay(party, "INV-0001", "8.50");
+    await world.allocate(party);
+    const books = await expectSameCredit(world.pool, party);
+    expect(books.notes).toMatchObject([
+      {
+        status: "PAID",
+        allocations: [
+          { invoice: "INV-0001", amount: "3.50" },
+          { invoice: "INV-0002", amount: "8.50" },
+        ],
+      },
+    ]);
+    expect(await operationsOf(party)).toMatchObject([
+      { state: "done", amount: "3.50" },
+      { state: "done", amount: "8.50" },
+    ]);
+  });
+
+  test("and pays the invoice whole leaves it alone, tells so, and goes on with the next invoice", async () => {
+    const party = await world.party();
+    await raise(party, "-10", "10", "20");
+    await world.pay(party, "INV-0001", "12");
+    expect(await world.allocate(party)).toMatchObject({ state: "settled", outcome: "refused" });
+    const books = await expectSameCredit(world.pool, party);
+    expect(books.notes).toMatchObject([{ status: "PAID", allocations: [{ invoice: "INV-0002", amount: "12.00" }] }]);
+    expect(books.invoices[0]).toEqual({ number: "INV-0001", status: "PAID", due: "0.00" });
+    expect(await operationsOf(party)).toMatchObject([
+      { state: "refused", invoice: "INV-0001", reason: "amount_exceeds" },
+      { state: "done", invoice: "INV-0002" },
+    ]);
+  });
+
+  test("after the answer of the allocation was lost is no reason to put the credit there again", async () => {
+    const party = await world.party();
+    await raise(party, "-10", "20");
+    await world.fault(party, { kind: "drop_after", match: allocations });
+    expect(await world.round(party)).toMatchObject({ state: "waiting" });
+    await world.pay(party, "INV-0001", "12");
+    await world.allocate(party);
+    const books = await expectSameCredit(world.pool, party);
+    expect(books.notes).toMatchObject([{ status: "PAID", allocations: [{ amount: "12.00" }] }]);
+    expect(books.invoices).toEqual([{ number: "INV-0001", status: "PAID", due: "0.00" }]);
+  });
+});
+
+describe.concurrent("credit that somebody else used in the ledger", () => {
+  test("is kept as it is there, and only the rest is applied", async () => {
+    const party = await world.party();
+    await raise(party, "5", "-10", "20");
+    // By hand: 4.00 of the note on the invoice from before it.
+    await world.pool.query(
+      `WITH note AS (UPDATE demo_ledger.credit_notes SET amount_allocated = 4 WHERE tenant_id = $1 RETURNING credit_note_id),
+        invoice AS (UPDATE demo_ledger.invoices SET amount_credited = 4 WHERE tenant_id = $1 AND number = 'INV-0001' RETURNING invoice_id)
+      INSERT INTO demo_ledger.credit_allocations (allocation_id, tenant_id, credit_note_id, invoice_id, amount, allocated_on)
+      SELECT gen_random_uuid(), $1, credit_note_id, invoice_id, 4, '2026-04-11' FROM note, invoice`,
+      [party.tenantId],
+    );
+    await world.allocate(party);
+    const books = await expectSameCredit(world.pool, party);
+    expect(books.notes).toMatchObject([
+      {
+        status: "PAID",
+        allocations: [
+          { invoice: "INV-0001", amount: "4.00" },
+          { invoice: "INV-0002", amount: "8.00" },
+        ],
+      },
+    ]);
+  });
+
+  test("is not held any more where the note was voided", async () => {
+    const party = await world.party();
+    await raise(party, "-10", "20");
+    await world.pool.query("UPDATE demo_ledger.credit_notes SET status = 'VOIDED' WHERE tenant_id = $1", [
+      party.tenantId,
+    ]);
+    expect(await world.allocate(party)).toMatchObject({ outcome: "refused" });
+    const { rows } = await world.pool.query("SELECT status FROM credit_notes WHERE organisation_id = $1", [
+      party.organisationId,
+    ]);
+    expect(rows).toEqual([{ status: "voided" }]);
+    expect((await ourDue(world.pool, party))[0]?.due).toBe("24.00");
+    await raise(party, "9");
+    expect(await operationsOf(party)).toHaveLength(1);
+  });
+});
+
+test("an allocation that the ledger refuses is told with its words, once, and tried again with another amount", async () => {
+  const party = await world.party();
+  await raise(party, "-10", "20");
+  await world.fault(party, { kind: "refuse", match: allocations, messages: ["Not today."] });
+  expect(await world.allocate(party)).toMatchObject({ state: "settled", outcome: "refused" });
+  // As often as it is asked, nothing is planned for the same two.
+  for (let time = 0; time < 3; time += 1) expect(await world.round(party)).toMatchObject({ state: "settled" });
+  expect(await operationsOf(party)).toMatchObject([{ state: "refused", amount: "12.00", message: "Not today." }]);
+  // A later invoice takes of it all the same, and less is left for the first.
+  await raise(party, "5");
+  await world.allocate(party);
+  const books = await expectSameCredit(world.pool, party);
+  expect(books.notes).toMatchObject([
+    {
+      status: "PAID",
+      allocations: [
+        { invoice: "INV-0001", amount: "6.00" },
+        { invoice: "INV-0002", amount: "6.00" },
+      ],
+    },
+  ]);
+});
+
+test("everything that was ordered to go wrong has gone wrong", async () => {
+  expect(await world.faultsLeft()).toBe(0);
+});
+
+test("two rounds at once put the credit on its invoice once", async () => {
+  const party = await world.party();
+  await raise(party, "-10", "-10", "-10", "60");
+  const rounds = await Promise.all(Array.from({ length: 4 }, () => world.round(party)));
+  expect(rounds.some(({ state }) => state === "settled")).toBe(true);
+  await world.allocate(party);
+  const books = await expectSameCredit(world.pool, party);
+  expect(books.notes.map(({ allocations: own }) => own)).toEqual(
+    Array.from({ length: 3 }, () => [{ invoice: "INV-0001", amount: "12.00" }]),
+  );
+  expect(await operationsOf(party)).toHaveLength(3);
+});

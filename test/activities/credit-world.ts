@@ -1,0 +1,120 @@
+/**
+ * Organisations on a demo ledger whose documents are settled and whose credit is applied by rounds that the test itself
+ * begins, so that it decides what happens between two of them.
+ */
+import { randomBytes } from "node:crypto";
+import { setTimeout as wait } from "node:timers/promises";
+import type pg from "pg";
+import { createCreditAllocation } from "../../src/activities/allocate-credit.ts";
+import { createSettlement } from "../../src/activities/settlement.ts";
+import { makeDemoOrganisation } from "../../src/embedded/first-data.ts";
+import { startDemoLedger } from "../../src/ledger/demo/server.ts";
+import type { Ledger } from "../../src/ledger/port.ts";
+import { createXeroLedger } from "../../src/ledger/xero/create-xero-ledger.ts";
+import { createAllocating } from "../../src/store/allocating.ts";
+import { createPool } from "../../src/store/pool.ts";
+import { createSealing } from "../../src/store/sealing.ts";
+import { createSettingUp } from "../../src/store/setting-up.ts";
+import { createSettling } from "../../src/store/settling.ts";
+import type { CreditAllocationInput, WorkRound } from "../../workflows/contract.ts";
+import { freshDatabase } from "../support/database.ts";
+import { until } from "../support/system.ts";
+import { addSubscription, type CreditOrganisation } from "./raise-credit.ts";
+
+/** An organisation with one subscription. */
+export interface CreditParty extends CreditOrganisation, CreditAllocationInput {}
+
+/** The world. */
+export interface CreditWorld {
+  readonly pool: pg.Pool;
+  /** The subscriptions whose workflows were to be started. */
+  readonly started: readonly CreditAllocationInput[];
+  /** A new organisation whose invoices are made approved, with a subscription. */
+  party(): Promise<CreditParty>;
+  /** Settles the organisation's documents until none waits. */
+  settle(party: CreditParty): Promise<void>;
+  /** One round of the subscription's credit workflow. */
+  round(party: CreditParty): Promise<WorkRound>;
+  /** Rounds until one is settled, waiting as long as each says; the last one. */
+  allocate(party: CreditParty): Promise<WorkRound>;
+  fault(party: CreditParty, fault: object): Promise<void>;
+  /** How many ordered faults have not happened yet. */
+  faultsLeft(): Promise<number>;
+  /** Records a payment on the invoice with this number, as a bookkeeper does. */
+  pay(party: CreditParty, number: string, amount: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** How long a call may take: long enough for a busy machine, short enough to wait for when its answer is lost. */
+const callDeadlineMs = 1_500;
+
+/** Starts it. */
+export async function startCreditWorld(): Promise<CreditWorld> {
+  const database = await freshDatabase();
+  const demo = await startDemoLedger({ databaseUrl: database.url, port: 0, faults: true });
+  const pool = createPool({ databaseUrl: database.url, size: 8, name: "test" }, () => undefined);
+  const sealing = createSealing(randomBytes(32));
+  const settingUp = createSettingUp(pool, sealing);
+  const ledgers = new Map<string, Ledger>();
+  const started: CreditAllocationInput[] = [];
+  const parts: Omit<Parameters<typeof createSettlement>[0], "openScope"> = {
+    openLedger: (organisationId, connection) => {
+      const ledger = ledgers.get(organisationId) ?? createXeroLedger(connection);
+      ledgers.set(organisationId, ledger);
+      return ledger;
+    },
+    callDeadlineMs,
+    publicUrl: null,
+    startAllocation: async (input) => started.push(input),
+  };
+  const { settleRound } = createSettlement({ ...parts, openScope: createSettling(pool, sealing) });
+  const { allocateRound } = createCreditAllocation({ ...parts, openScope: createAllocating(pool, sealing) });
+  const admin = async (path: string, body?: object): Promise<unknown> => {
+    const headers = { "content-type": "application/json" };
+    const sent = body === undefined ? {} : { method: "POST", headers, body: JSON.stringify(body) };
+    const answer = await fetch(`${demo.url}/demo/${path}`, sent);
+    if (!answer.ok) throw new Error(`demo ledger: ${answer.status} ${await answer.text()}`);
+    return answer.json();
+  };
+  const round = ({ organisationId, subscriptionId }: CreditParty) => allocateRound({ organisationId, subscriptionId });
+  return {
+    pool,
+    started,
+    party: async () => {
+      const own = { name: "Northwind", livemode: true, timezone: "Pacific/Auckland", currency: "NZD" };
+      const { organisationId, tenantId } = await makeDemoOrganisation(settingUp, demo.url, own);
+      await pool.query("UPDATE organisations SET first_invoice_status = 'approved' WHERE id = $1", [organisationId]);
+      return { organisationId, tenantId, subscriptionId: await addSubscription(pool, organisationId) };
+    },
+    settle: async ({ organisationId }) => {
+      await until("every document is settled", async () => {
+        const { nextInMs } = await settleRound({ organisationId });
+        if (nextInMs !== null) await wait(nextInMs);
+        return nextInMs === null;
+      });
+    },
+    round,
+    allocate: (party) =>
+      until("the credit is applied", async () => {
+        const done = await round(party);
+        if (done.nextInMs !== null) await wait(done.nextInMs);
+        return done.state === "settled" && done;
+      }),
+    fault: async ({ tenantId }, fault) => void (await admin("faults", { ...fault, tenantId })),
+    faultsLeft: async () => ((await admin("faults")) as { readonly left: number }).left,
+    pay: async ({ tenantId }, number, amount) => {
+      const { rows } = await pool.query<{ invoice_id: string }>(
+        "SELECT invoice_id FROM demo_ledger.invoices WHERE tenant_id = $1 AND number = $2",
+        [tenantId, number],
+      );
+      await admin(`tenants/${tenantId}/invoices/${rows[0]?.invoice_id}/payments`, { amount });
+    },
+    stop: async () => {
+      await Promise.all([...ledgers.values()].map((ledger) => ledger.close()));
+      await settingUp.close();
+      await pool.end();
+      await demo.stop();
+      await database.drop();
+    },
+  };
+}

@@ -1,0 +1,170 @@
+/**
+ * Subscriptions with invoices and credit notes that wait for their ledger, made as the service makes them, and what our
+ * rows and the ledger's books say of their credit: the two must tell the same.
+ */
+import { randomUUID } from "node:crypto";
+import type pg from "pg";
+import { expect } from "vitest";
+import { civilDate } from "../../src/domain/civil-date.ts";
+import { parseDecimal } from "../../src/domain/decimal.ts";
+import type { InvoiceDraft } from "../../src/domain/invoice.ts";
+import { newId } from "../../src/store/ids.ts";
+import { inTransaction } from "../../src/store/pool.ts";
+import { raiseCreditNotes, raiseInvoices } from "../../src/store/raise-documents.ts";
+
+/** An organisation, and where it is in the ledger. */
+export interface CreditOrganisation {
+  readonly organisationId: string;
+  readonly tenantId: string;
+}
+
+/** Documents of these tests are of this day. */
+const day = civilDate("2026-04-10");
+
+/** A revenue account and a tax type of the demo ledger: 20 % on top of every amount. */
+const revenue = { revenueAccount: "200", taxType: "OUTPUT2" } as const;
+
+/** A subscription of the customer ACME that has nothing but its first period. Its id. */
+export async function addSubscription(pool: pg.Pool, organisationId: string): Promise<string> {
+  const id = newId();
+  await pool.query(
+    `WITH subscription AS (
+      INSERT INTO subscriptions (id, organisation_id, customer_id, plan_id, status, currency, interval_unit, interval_count, timezone,
+        start_date, billing_day, renewal_date, units, minimum_units, discount_percent, request_hash)
+      SELECT $2, $1, c.id, p.id, 'active', p.currency, 'month', 1, 'Pacific/Auckland', '2026-04-01', 1, '2026-05-01', 10, 0, 0, '\\x00'
+      FROM customers c, plans p
+      WHERE c.organisation_id = $1 AND c.code = 'ACME' AND p.organisation_id = $1 AND p.code = 'team' RETURNING id
+    )
+    INSERT INTO periods (organisation_id, subscription_id, index, start_date, end_date, billed_units)
+    SELECT $1, id, 0, '2026-04-01', '2026-05-01', 10 FROM subscription`,
+    [organisationId, id],
+  );
+  return id;
+}
+
+/** An invoice of one line over this amount, waiting to be made in the ledger; the ledger adds its tax. */
+export async function raiseInvoice(
+  pool: pg.Pool,
+  organisationId: string,
+  subscriptionId: string,
+  amount: string,
+): Promise<{ readonly id: string; readonly operationId: string }> {
+  const ids = { id: newId(), operationId: newId() };
+  const subtotal = parseDecimal(amount);
+  const line = { kind: "usage", name: "Calls", description: "", units: null, quantity: null, unitPrice: null } as const;
+  const nothing = { period: null, proration: null, chargeId: null } as const;
+  const draft: InvoiceDraft = {
+    type: "usage",
+    reference: "",
+    currency: "NZD",
+    issueDate: day,
+    dueDate: day,
+    period: null,
+    periodIndex: 0,
+    lines: [{ ...line, ...nothing, ...revenue, amount: subtotal }],
+    subtotal,
+  };
+  const raising = { createdAt: new Date(), awaitedUntil: null };
+  await inTransaction(pool, (client) =>
+    raiseInvoices(client, organisationId, [{ ...ids, subscriptionId, draft, deferredIds: [] }], raising),
+  );
+  return ids;
+}
+
+/** A credit note of one line over this amount, waiting to be made in the ledger; the ledger adds its tax. */
+export async function raiseCredit(
+  pool: pg.Pool,
+  organisationId: string,
+  subscriptionId: string,
+  amount: string,
+): Promise<{ readonly id: string; readonly operationId: string }> {
+  const ids = { id: newId(), operationId: newId() };
+  const subtotal = parseDecimal(amount);
+  const line = { name: "Scale", description: "10 to 11 seats", effectiveDate: day, ...revenue, amount: subtotal };
+  const draft = { reference: "", currency: "NZD", issueDate: day, lines: [line], subtotal };
+  const raising = { createdAt: new Date(), awaitedUntil: null };
+  await inTransaction(pool, (client) =>
+    raiseCreditNotes(client, organisationId, [{ ...ids, subscriptionId, draft }], raising),
+  );
+  return ids;
+}
+
+/** A credit note as we or the ledger have it: amounts with two places, allocations in their order. */
+export interface CreditBook {
+  readonly number: string;
+  readonly status: string;
+  readonly total: string;
+  readonly remaining: string;
+  readonly allocations: readonly { readonly invoice: string; readonly amount: string }[];
+}
+
+/** An invoice as we or the ledger have it. */
+export interface DueBook {
+  readonly number: string;
+  readonly status: string;
+  readonly due: string;
+}
+
+/** Our statuses in the ledger's words. */
+const statusWords = `CASE t.status WHEN 'approved' THEN 'AUTHORISED' WHEN 'paid' THEN 'PAID' ELSE upper(t.status) END`;
+
+/** What our rows say of the organisation's credit notes. */
+export async function ourCredit(pool: pg.Pool, { organisationId }: CreditOrganisation): Promise<readonly CreditBook[]> {
+  const { rows } = await pool.query<CreditBook>(
+    `SELECT t.number, ${statusWords} AS status, round(t.total, 2)::text AS total, round(t.remaining_credit, 2)::text AS remaining,
+        (SELECT coalesce(json_agg(json_build_object('invoice', i.number, 'amount', round(a.amount, 2)::text) ORDER BY i.number), '[]')
+          FROM allocations a JOIN invoices i ON i.id = a.invoice_id WHERE a.credit_note_id = t.id AND a.status = 'active') AS allocations
+      FROM credit_notes t WHERE t.organisation_id = $1 ORDER BY t.number`,
+    [organisationId],
+  );
+  return rows;
+}
+
+/** What the ledger's books say of them. */
+export async function bookedCredit(pool: pg.Pool, { tenantId }: CreditOrganisation): Promise<readonly CreditBook[]> {
+  const { rows } = await pool.query<CreditBook>(
+    `SELECT n.number, n.status, n.total::text AS total, (n.total - n.amount_allocated)::text AS remaining,
+        (SELECT coalesce(json_agg(json_build_object('invoice', i.number, 'amount', a.amount::text) ORDER BY i.number), '[]')
+          FROM demo_ledger.credit_allocations a JOIN demo_ledger.invoices i ON i.invoice_id = a.invoice_id
+          WHERE a.credit_note_id = n.credit_note_id) AS allocations
+      FROM demo_ledger.credit_notes n WHERE n.tenant_id = $1 ORDER BY n.number`,
+    [tenantId],
+  );
+  return rows;
+}
+
+/** What our rows say is due of the organisation's invoices. */
+export async function ourDue(pool: pg.Pool, { organisationId }: CreditOrganisation): Promise<readonly DueBook[]> {
+  const { rows } = await pool.query<DueBook>(
+    `SELECT t.number, ${statusWords} AS status, round(t.amount_due, 2)::text AS due
+      FROM invoices t WHERE t.organisation_id = $1 ORDER BY t.number`,
+    [organisationId],
+  );
+  return rows;
+}
+
+/** What the ledger's books say is due. */
+export async function bookedDue(pool: pg.Pool, { tenantId }: CreditOrganisation): Promise<readonly DueBook[]> {
+  const { rows } = await pool.query<DueBook>(
+    `SELECT number, status, (total - amount_paid - amount_credited)::text AS due
+      FROM demo_ledger.invoices WHERE tenant_id = $1 ORDER BY number`,
+    [tenantId],
+  );
+  return rows;
+}
+
+/** Holds that rows and books tell the same of credit and of what is due, and gives what they tell. */
+export async function expectSameCredit(
+  pool: pg.Pool,
+  organisation: CreditOrganisation,
+): Promise<{ readonly notes: readonly CreditBook[]; readonly invoices: readonly DueBook[] }> {
+  const [notes, invoices] = [await ourCredit(pool, organisation), await ourDue(pool, organisation)];
+  expect(await bookedCredit(pool, organisation)).toEqual(notes);
+  expect(await bookedDue(pool, organisation)).toEqual(invoices);
+  return { notes, invoices };
+}
+
+/** An id of the ledger that nobody has. */
+export function anId(): string {
+  return randomUUID();
+}

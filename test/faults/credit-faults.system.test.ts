@@ -1,0 +1,161 @@
+/**
+ * Credit notes and their allocations through SIGKILL of the worker at every step, lost answers, and a ledger that is
+ * away: one note, and exactly its credit on the right invoices in the ledger's books. Spec: Change units, rule 5;
+ * facts-ledger section 5.5.
+ */
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { allocationCheckpoints, settlementCheckpoints } from "../../src/checkpoint.ts";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import {
+  addSubscription,
+  type CreditBook,
+  expectSameCredit,
+  raiseCredit,
+  raiseInvoice,
+} from "../activities/raise-credit.ts";
+import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { allSettled } from "./books.ts";
+
+// Restarts, leases and the ledger's pauses take half a minute where nothing else runs, and several times as long beside
+// other tests.
+vi.setConfig({ testTimeout: 150_000 });
+
+let system: TestSystem;
+
+beforeAll(async () => {
+  system = await startSystem();
+});
+
+afterAll(() => system?.stop());
+
+/** An organisation whose invoices are made approved. */
+function addOrganisation(): Promise<MadeOrganisation> {
+  return system.organisation({}, { first_invoice_status: "approved" });
+}
+
+/**
+ * A subscription with credit of 12 and 36 (with tax), and a later invoice that could take it all twice, waiting for the
+ * ledger.
+ */
+async function raiseAll({ organisationId }: MadeOrganisation): Promise<void> {
+  const subscriptionId = await addSubscription(system.pool, organisationId);
+  for (const amount of ["10", "30"]) await raiseCredit(system.pool, organisationId, subscriptionId, amount);
+  await raiseInvoice(system.pool, organisationId, subscriptionId, "90");
+}
+
+/** Both notes used up on the invoice, by one allocation each. */
+const applied: readonly Partial<CreditBook>[] = [
+  { number: "CN-0001", status: "PAID", remaining: "0.00", allocations: [{ invoice: "INV-0001", amount: "12.00" }] },
+  { number: "CN-0002", status: "PAID", remaining: "0.00", allocations: [{ invoice: "INV-0001", amount: "36.00" }] },
+];
+
+async function expectApplied(organisation: MadeOrganisation): Promise<void> {
+  await until("both notes are used up", async () => {
+    await allSettled(system, organisation.organisationId);
+    const text = "SELECT 1 FROM credit_notes WHERE organisation_id = $1 AND status <> 'paid'";
+    return (await system.pool.query(text, [organisation.organisationId])).rows.length === 0;
+  });
+  const { notes, invoices } = await expectSameCredit(system.pool, organisation);
+  expect(notes).toMatchObject(applied);
+  expect(invoices).toEqual([{ number: "INV-0001", status: "AUTHORISED", due: "60.00" }]);
+  const shown = await system.ask("GET", "/v1/credit_notes?limit=1", { key: organisation.apiKey });
+  expect(shown.json.data[0]).toMatchObject({
+    number: "CN-0002",
+    status: "paid",
+    total: "36.0000",
+    remaining_credit: "0.0000",
+    allocation_status: "applied",
+    ledger: { sync_status: "synced", sync_error: null },
+    allocations: [{ amount: "36.0000", status: "active", ledger_sync_status: "synced" }],
+  });
+}
+
+/**
+ * The worker is started so that it dies of the work that waits, and once more. `meanwhile` is what happens while it is
+ * dead.
+ */
+async function dieAt(point: string, meanwhile: () => Promise<void> = async () => undefined): Promise<void> {
+  // It may die before it has told that it is ready: the start itself is not waited for.
+  void system.worker.start({ BILLING_CRASH_AT: point }).catch(() => undefined);
+  await system.worker.exited();
+  await meanwhile();
+  await system.worker.start();
+}
+
+describe("a worker killed at a step makes every note and every allocation once after its restart:", () => {
+  test.each([...settlementCheckpoints, ...allocationCheckpoints])("%s", async (point) => {
+    const organisation = await addOrganisation();
+    await system.worker.stop();
+    await raiseAll(organisation);
+    await dieAt(point);
+    await expectApplied(organisation);
+  });
+
+  test("and a payment that comes while it is dead leaves that much less to be credited", async () => {
+    const organisation = await addOrganisation();
+    await system.worker.stop();
+    await raiseAll(organisation);
+    await dieAt("allocation_taken", async () => {
+      const { rows } = await system.pool.query<{ invoice_id: string }>(
+        "SELECT invoice_id FROM demo_ledger.invoices WHERE tenant_id = $1",
+        [organisation.tenantId],
+      );
+      const path = `${system.demoUrl}/demo/tenants/${organisation.tenantId}/invoices/${rows[0]?.invoice_id}/payments`;
+      const headers = { "content-type": "application/json" };
+      const paid = await fetch(path, { method: "POST", headers, body: JSON.stringify({ amount: "100" }) });
+      expect(paid.status).toBe(200);
+    });
+    await until("the invoice is paid", async () => {
+      await allSettled(system, organisation.organisationId);
+      const text = "SELECT 1 FROM invoices WHERE organisation_id = $1 AND status = 'paid'";
+      return (await system.pool.query(text, [organisation.organisationId])).rows.length > 0;
+    });
+    // 8.00 was left of 108.00.
+    const { notes } = await expectSameCredit(system.pool, organisation);
+    expect(notes).toMatchObject([
+      { status: "AUTHORISED", remaining: "4.00", allocations: [{ invoice: "INV-0001", amount: "8.00" }] },
+      { status: "AUTHORISED", remaining: "36.00", allocations: [] },
+    ]);
+  });
+});
+
+describe.concurrent("credit whose answers were lost is made and applied once:", () => {
+  const notes = "PUT /api.xro/2.0/CreditNotes?";
+  const allocations = "/Allocations";
+  // The system's calls to the ledger may take two seconds.
+  test.each([
+    ["the note's request never came", [{ kind: "drop_before", match: notes }]],
+    ["the note's answer was cut off", [{ kind: "drop_after", match: notes }]],
+    ["the allocation's request never came", [{ kind: "drop_before", match: allocations }]],
+    ["the allocation's answer was cut off", [{ kind: "drop_after", match: allocations }]],
+    ["the allocation was done after we had given up", [{ kind: "slow_before", match: allocations, delayMs: 2_500 }]],
+    [
+      "every first answer was cut off",
+      ["Invoices", "CreditNotes?", "CreditNotes/"].map((name) => ({
+        kind: "drop_after",
+        match: `PUT /api.xro/2.0/${name}`,
+      })),
+    ],
+  ])("%s", async (_, faults) => {
+    const organisation = await addOrganisation();
+    for (const fault of faults) await system.fault({ ...fault, tenantId: organisation.tenantId });
+    await raiseAll(organisation);
+    await expectApplied(organisation);
+  });
+});
+
+test("a ledger that is down leaves notes and credit waiting, and both are done once it is back", async () => {
+  // Every fault of the tests before has happened.
+  expect((await (await fetch(`${system.demoUrl}/demo/faults`)).json()) as object).toEqual({ left: 0 });
+  const organisation = await addOrganisation();
+  await system.stopLedger();
+  await raiseAll(organisation);
+  await until("the notes were tried", async () => {
+    const text = "SELECT 1 FROM operations WHERE organisation_id = $1 AND kind = 'create_credit_note' AND attempts > 0";
+    return (await system.pool.query(text, [organisation.organisationId])).rows.length > 0;
+  });
+  const shown = await system.ask("GET", "/v1/credit_notes", { key: organisation.apiKey });
+  expect(shown.json.data[0]).toMatchObject({ status: "scheduled", allocation_status: "unapplied", allocations: [] });
+  await system.startLedger();
+  await expectApplied(organisation);
+});

@@ -1,0 +1,138 @@
+/**
+ * SIGKILL between every two steps of a change of units, in the API and in the worker; then the same request again: the change is made
+ * once, its answer is that of the change (never `units_unchanged`), and the ledger's books equal ours. The steps of settling new
+ * documents are those of `credit-faults` and `kill-at-every-step`. Spec: Idempotency.
+ */
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { amendmentCheckpoints, settlementCheckpoints, unitsCheckpoints } from "../../src/checkpoint.ts";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { checkedAsk } from "../scenario/checked-ask.ts";
+import { addBands, type Json, type UnitsWorld, unitsWorld } from "../scenario/units-world.ts";
+import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
+import { type Post, post, postUntil, startApiProcess } from "./processes.ts";
+
+// Restarts, leases and the ledger's pauses take half a minute where nothing else runs, and several times as long beside other tests.
+vi.setConfig({ testTimeout: 150_000 });
+
+let system: TestSystem;
+let world: UnitsWorld;
+
+beforeAll(async () => {
+  // What a killed worker had taken is free after three times this.
+  system = await startSystem({ env: { LEDGER_CALL_SECONDS: "1" } });
+  world = unitsWorld(system, checkedAsk(system));
+});
+
+afterAll(() => system?.stop());
+
+const ofWorker: readonly string[] = [...settlementCheckpoints, ...amendmentCheckpoints];
+const ofApi = unitsCheckpoints.filter((point) => !ofWorker.includes(point));
+/** Up to here nothing is written, and one kind of change is like another. */
+const unwritten: readonly string[] = ["admitted", "key_begun", "units_loaded"];
+/** The API begins an amendment in one way for all of them; a credit note beside it is begun in another. */
+const begun = ["join", "credit"] as const;
+
+/** A change of one kind: what it is made to, what it asks, and what must have come of it. */
+interface Case {
+  readonly settings: Record<string, unknown>;
+  readonly plan: string;
+  readonly body: object;
+  /** The subtotals of the subscription's invoices, newest first, and of its credit notes. */
+  readonly invoices: readonly string[];
+  readonly notes: readonly string[];
+}
+
+const half = { prorate: true, effective_date: "2026-04-16" };
+const ahead = { invoice_create_days: 20, first_invoice_status: "approved" };
+
+const cases = {
+  join: { settings: {}, plan: "team", body: { units: 13, ...half }, invoices: ["115.0000"], notes: [] },
+  amend: {
+    settings: ahead,
+    plan: "team",
+    body: { units: 13, ...half, document: "amend" },
+    invoices: ["145.0000", "100.0000"],
+    notes: [],
+  },
+  // A renewal invoice that is re-priced and a credit note: an operation of each kind.
+  credit: {
+    settings: ahead,
+    plan: "bands",
+    body: { units: 11, ...half, document: "amend" },
+    invoices: ["88.0000", "100.0000"],
+    notes: ["6.0000"],
+  },
+} as const satisfies Record<string, Case>;
+
+const names = Object.keys(cases) as readonly (keyof typeof cases)[];
+
+/** A subscription in an organisation of its own on 16 April, and the change to be made. */
+async function prepared({ settings, plan, body }: Case) {
+  const own = await world.sandbox(settings);
+  await addBands(system, own);
+  await world.setClock(own, "2026-04-16");
+  const { id } = await world.subscribe(own, { start_date: "2026-04-01", plan_code: plan });
+  const what: Post = { path: `/v1/subscriptions/${id}/units`, key: own.apiKey, idempotencyKey: "the-key", body };
+  return { own, id, what };
+}
+
+/** The first answer and a later one: the same bytes, and the later one marked as a replay. */
+async function retried(what: Post): Promise<Answered> {
+  const first = await postUntil(system.baseUrl, what, 200);
+  const again = await postUntil(system.baseUrl, what, 200);
+  expect([again.text, again.headers.get("idempotent-replayed")]).toEqual([first.text, "true"]);
+  return first;
+}
+
+/** Holds that the change was made once: one row, its documents, and nothing else, here and in the ledger. */
+async function expectMadeOnce(own: MadeOrganisation, id: string, expected: Case, { json }: Answered): Promise<void> {
+  await world.expectEqualBooks(own);
+  const { rows } = await system.pool.query("SELECT to_units FROM unit_changes WHERE subscription_id = $1", [id]);
+  expect(rows).toEqual([{ to_units: json.change.units }]);
+  expect((await world.subscription(own, id)).units).toBe(json.change.units);
+  const subtotals = (documents: readonly Json[]) => documents.map(({ subtotal }) => subtotal);
+  const [invoices, notes] = [await world.invoices(own, id), await world.creditNotes(own, id)];
+  expect([subtotals(invoices), subtotals(notes)]).toEqual([expected.invoices, expected.notes]);
+  const { invoice, renewal_invoice, credit_note } = json.change;
+  expect((invoice ?? renewal_invoice).id).toBe(invoices[0]?.id);
+  expect(credit_note).toBe(notes[0]?.id ?? null);
+  const booked = "SELECT sub_total::text AS subtotal FROM demo_ledger.credit_notes WHERE tenant_id = $1";
+  const inBooks = await system.pool.query<{ subtotal: string }>(booked, [own.tenantId]);
+  expect(inBooks.rows.map(({ subtotal }) => `${subtotal}00`)).toEqual(expected.notes);
+  for (const document of [...invoices, ...notes]) expect(document.ledger).toMatchObject({ sync_status: "synced" });
+}
+
+describe.concurrent("an API killed at a step leaves a key that works, and the change made once:", () => {
+  const each = ofApi.flatMap((point) =>
+    begun.filter((name) => name === "join" || !unwritten.includes(point)).map((name) => [point, name] as const),
+  );
+  test.each(each)("%s, %s", async (point, name) => {
+    const { own, id, what } = await prepared(cases[name]);
+    const doomed = await startApiProcess(system, { BILLING_CRASH_AT: point });
+    const [answer, end] = await Promise.all([post(doomed.baseUrl, what), doomed.exited]);
+    expect([answer, end]).toEqual([null, "SIGKILL"]);
+    await expectMadeOnce(own, id, cases[name], await retried(what));
+  });
+});
+
+describe("a worker killed at a step settles everything of the changes once after its restart:", () => {
+  test.each(amendmentCheckpoints)("%s", async (point) => {
+    const changes = await Promise.all(names.map(async (name) => ({ name, ...(await prepared(cases[name])) })));
+    // All wait before the worker starts, so that it has every kind of work.
+    await system.worker.stop();
+    const answers = Promise.all(changes.map(({ what }) => retried(what)));
+    await until("all of them wait", async () => {
+      const text = `SELECT count(*)::int AS waiting FROM operations WHERE organisation_id = ANY ($1) AND state = 'ready'`;
+      const { rows } = await system.pool.query(text, [changes.map(({ own }) => own.organisationId)]);
+      return rows[0].waiting === 4;
+    });
+    // It may die before it has told that it is ready: the start itself is not waited for.
+    void system.worker.start({ BILLING_CRASH_AT: point }).catch(() => undefined);
+    await system.worker.exited();
+    await system.worker.start();
+    const made = await answers;
+    for (const [index, { name, own, id }] of changes.entries()) {
+      await expectMadeOnce(own, id, cases[name], made[index] as Answered);
+    }
+  });
+});

@@ -1,0 +1,230 @@
+/**
+ * Changes of units while the ledger loses requests and answers, errs, refuses or is away: the change is made and answered, and every
+ * document and line is in its books once, or the answer says why not. Spec: Change units; facts-ledger section 5.5.
+ */
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { checkedAsk } from "../scenario/checked-ask.ts";
+import { addBands, type Json, type UnitsWorld, unitsWorld } from "../scenario/units-world.ts";
+import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { scheduled, synced } from "./books.ts";
+
+// Leases and the ledger's pauses take half a minute where nothing else runs, and several times as long beside other tests.
+vi.setConfig({ testTimeout: 150_000 });
+
+let system: TestSystem;
+let world: UnitsWorld;
+
+beforeAll(async () => {
+  system = await startSystem();
+  world = unitsWorld(system, checkedAsk(system));
+});
+
+afterAll(() => system?.stop());
+
+const april = { start_date: "2026-04-01" };
+const half = { prorate: true, effective_date: "2026-04-16" };
+const amendments = "POST /api.xro/2.0/Invoices/";
+const creations = "PUT /api.xro/2.0/Invoices";
+const notes = "PUT /api.xro/2.0/CreditNotes";
+
+/** An organisation of its own on 16 April, with a subscription of ten units. */
+async function prepared(
+  changes: Record<string, unknown> = {},
+  body: object = {},
+): Promise<{ readonly own: MadeOrganisation; readonly id: string }> {
+  const own = await world.sandbox(changes);
+  await addBands(system, own);
+  await world.setClock(own, "2026-04-16");
+  const { id } = await world.subscribe(own, { ...april, ...body });
+  return { own, id };
+}
+
+const amounts = ({ lines }: Json) => lines.map(({ kind, amount }: Json) => [kind, amount]);
+
+const lost = [
+  ["the request never came", { kind: "drop_before" }],
+  ["the answer was cut off", { kind: "drop_after" }],
+  // The system's calls to the ledger may take two seconds.
+  ["the answer came too late", { kind: "slow_after", delayMs: 3_000 }],
+  ["it was done after we had given up", { kind: "slow_before", delayMs: 2_500 }],
+  ["a gateway answered 503 in HTML", { kind: "status", status: 503 }],
+  ["it answered 500", { kind: "status", status: 500, body: "{}" }],
+  ["it asked for patience", { kind: "rate_limit", retryAfterSeconds: 2 }],
+] as const;
+
+describe.concurrent("a charge that joins a draft is one line of it, also where", () => {
+  test.each(lost)("%s", async (_, fault) => {
+    const { own, id } = await prepared();
+    await system.fault({ ...fault, match: amendments, tenantId: own.tenantId });
+    const { change } = await world.changed(own, id, { units: 13, ...half });
+    expect(change.units).toBe(13);
+    await world.expectEqualBooks(own);
+    const [invoice, ...others] = await world.invoices(own, id);
+    expect(others).toEqual([]);
+    expect(invoice).toMatchObject({ ...synced, subtotal: "115.0000", total: "138.0000" });
+    expect(amounts(invoice)).toEqual([
+      ["plan", "100.0000"],
+      ["proration", "15.0000"],
+    ]);
+    expect(invoice.id).toBe(change.invoice.id);
+  });
+});
+
+describe.concurrent("a renewal invoice is amended once, also where", () => {
+  test.each(lost)("%s", async (_, fault) => {
+    const { own, id } = await prepared({ invoice_create_days: 20, first_invoice_status: "approved" });
+    await system.fault({ ...fault, match: amendments, tenantId: own.tenantId });
+    await world.changed(own, id, { units: 13, ...half, document: "amend" });
+    await world.expectEqualBooks(own);
+    const [renewal] = await world.invoices(own, id);
+    expect(amounts(renewal)).toEqual([
+      ["plan", "130.0000"],
+      ["proration", "15.0000"],
+    ]);
+  });
+});
+
+describe("with the ledger away", () => {
+  test("every change is made and answered in time, and its documents are settled by themselves once it is back", async () => {
+    const joining = await prepared();
+    const separate = await prepared({ first_invoice_status: "approved" });
+    const credit = await prepared({ first_invoice_status: "approved" }, { plan_code: "bands" });
+    await system.stopLedger();
+    const started = performance.now();
+    const [joined, raised, credited] = await Promise.all([
+      world.changed(joining.own, joining.id, { units: 13, ...half }),
+      world.changed(separate.own, separate.id, { units: 13, ...half }),
+      world.changed(credit.own, credit.id, { units: 11, ...half }),
+    ]);
+    expect(performance.now() - started).toBeLessThan(17_000);
+    expect(joined.change).toMatchObject({ units: 13, invoice: { subtotal: "115.0000" } });
+    expect(raised.change).toMatchObject({ units: 13, invoice: { ...scheduled, total: "15.0000" } });
+    expect(await world.creditNotes(credit.own, credit.id)).toMatchObject([
+      { id: credited.change.credit_note, status: "scheduled", ledger: { sync_status: "failed", credit_note_id: null } },
+    ]);
+    // What needs no ledger goes on.
+    await world.changed(separate.own, separate.id, { units: 4 });
+    await system.startLedger();
+    for (const { own } of [joining, separate, credit]) await world.expectEqualBooks(own);
+    const shown = await world.invoices(separate.own, separate.id);
+    expect(shown[0]).toMatchObject({ id: raised.change.invoice.id, status: "approved", total: "18.0000" });
+    expect(await world.creditNotes(credit.own, credit.id)).toMatchObject([{ status: "approved", total: "7.2000" }]);
+  });
+});
+
+/** Changes an invoice in the ledger's books, as a person would there. */
+async function alterBooks(own: MadeOrganisation, number: string, set: string): Promise<void> {
+  const text = `UPDATE demo_ledger.invoices SET ${set} WHERE tenant_id = $1 AND number = $2`;
+  expect((await system.pool.query(text, [own.tenantId, number])).rowCount).toBe(1);
+}
+
+describe.concurrent("where somebody has changed the invoice in the ledger meanwhile", () => {
+  test.each([
+    "AUTHORISED",
+    "SUBMITTED",
+    "VOIDED",
+  ])("to %s, a charge that was to join it is on an invoice of its own", async (status) => {
+    const { own, id } = await prepared();
+    const [first] = await world.invoices(own, id);
+    await alterBooks(own, first.number, `status = '${status}'`);
+    const { change } = await world.changed(own, id, { units: 13, ...half });
+    expect(change.invoice).toMatchObject({ ...synced, type: "change", subtotal: "15.0000", total: "18.0000" });
+    expect(change.invoice.id).not.toBe(first.id);
+    await world.expectEqualBooks(own);
+    const [newest, before] = await world.invoices(own, id);
+    expect(newest).toEqual(change.invoice);
+    expect(before).toMatchObject({ id: first.id, subtotal: "100.0000", lines: first.lines });
+    // The next charge joins that one: it is the newest, and a draft.
+    const { change: next } = await world.changed(own, id, { units: 14, ...half });
+    expect(next.invoice).toMatchObject({ id: newest.id, subtotal: "20.0000" });
+    await world.expectEqualBooks(own);
+  });
+
+  test("a line that somebody added by hand stays, and our total is the ledger's", async () => {
+    const { own, id } = await prepared();
+    const [first] = await world.invoices(own, id);
+    const hand = {
+      id: crypto.randomUUID(),
+      description: "By hand",
+      quantity: "1",
+      unitAmount: "7.00",
+      accountCode: "200",
+      taxType: "NONE",
+      taxAmount: "0.00",
+      lineAmount: "7.00",
+    };
+    const added = JSON.stringify([hand]);
+    await alterBooks(own, first.number, `lines = lines || '${added}', sub_total = 107, total = 127`);
+    const { change } = await world.changed(own, id, { units: 13, ...half });
+    expect(change.invoice).toMatchObject({ ...synced, subtotal: "115.0000", total: "145.0000" });
+    const [booked] = await world.booked(own);
+    expect(booked?.lines.map(([, amount]) => amount)).toEqual(["100.00", "7.00", "15.00"]);
+  });
+
+  test("a renewal invoice that was paid is refused by the ledger: the change stands, and the answer says why", async () => {
+    const { own, id } = await prepared({ invoice_create_days: 20, first_invoice_status: "approved" });
+    const [renewal] = await world.invoices(own, id);
+    await alterBooks(own, renewal.number, "status = 'PAID', amount_paid = total");
+    const { change, ...after } = await world.changed(own, id, { units: 13, ...half, document: "amend" });
+    expect(after.units).toBe(13);
+    expect(change.renewal_invoice).toMatchObject({
+      id: renewal.id,
+      status: "paid",
+      amount_due: "0.0000",
+      ledger: {
+        sync_status: "failed",
+        invoice_id: renewal.ledger.invoice_id,
+        sync_error: expect.stringContaining("paid"),
+      },
+    });
+    const again = await world.change(own, id, { units: 14, document: "amend" });
+    expect(again.json.error).toMatchObject({ code: "renewal_invoice_not_amendable" });
+  });
+
+  test("an invoice of its own that the ledger refuses is told with its reason, and the change stands", async () => {
+    const { own, id } = await prepared({ first_invoice_status: "approved" });
+    await system.fault({ kind: "refuse", match: creations, tenantId: own.tenantId, messages: ["No more today."] });
+    const { change, ...after } = await world.changed(own, id, { units: 13, ...half });
+    expect(after.units).toBe(13);
+    expect(change.invoice).toMatchObject({
+      status: "not_in_external",
+      ledger: { sync_status: "failed", invoice_id: null, sync_error: "No more today." },
+    });
+    // It was billed: what the ledger refuses is an operator's matter, not a second charge.
+    expect((await world.changed(own, id, { units: 12 })).change.invoice).toBeNull();
+    expect((await world.changed(own, id, { units: 13, ...half })).change.invoice).toBeNull();
+  });
+
+  test("a credit note that the ledger refuses is told with its reason", async () => {
+    const { own, id } = await prepared({ first_invoice_status: "approved" }, { plan_code: "bands" });
+    await system.fault({ kind: "refuse", match: notes, tenantId: own.tenantId, messages: ["No credit."] });
+    const { change } = await world.changed(own, id, { units: 11, ...half });
+    expect(await world.creditNotes(own, id)).toMatchObject([
+      {
+        id: change.credit_note,
+        status: "not_in_external",
+        allocation_status: "unapplied",
+        ledger: { sync_status: "failed", credit_note_id: null, sync_error: "No credit." },
+      },
+    ]);
+  });
+});
+
+test("an answer whose time is over while the amendment waits is given all the same, and a repeat shows what came of it", async () => {
+  const { own, id } = await prepared();
+  const pause = { kind: "rate_limit", match: amendments, problem: "day", retryAfterSeconds: 3_600 };
+  await system.fault({ ...pause, tenantId: own.tenantId });
+  const started = performance.now();
+  const first = await world.change(own, id, { units: 13, ...half }, "waits");
+  expect(performance.now() - started).toBeLessThan(12_000);
+  expect([first.status, first.json.change.invoice.subtotal]).toEqual([200, "115.0000"]);
+  await system.pool.query("UPDATE ledger_connections SET paused_until = now() WHERE organisation_id = $1", [
+    own.organisationId,
+  ]);
+  await system.pool.query("UPDATE operations SET not_before = now() WHERE organisation_id = $1", [own.organisationId]);
+  await world.expectEqualBooks(own);
+  const again = await world.change(own, id, { units: 13, ...half }, "waits");
+  expect([again.text, again.headers.get("Idempotent-Replayed")]).toEqual([first.text, "true"]);
+  await until("the invoice shows it", async () => (await world.invoices(own, id))[0]?.total === "138.0000");
+});

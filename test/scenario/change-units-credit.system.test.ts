@@ -1,0 +1,286 @@
+/** Change units on a volume plan: what costs less is a credit note, held and applied to later invoices. Spec: Change units, rule 5. */
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
+import { addBands, type Json, type UnitsWorld, unitsWorld } from "./units-world.ts";
+
+let system: TestSystem;
+let ask: Ask;
+let world: UnitsWorld;
+/** 16 April, invoices approved. `bands`: ten and fewer cost 10 each, from eleven on all of them 8. */
+let own: MadeOrganisation;
+
+beforeAll(async () => {
+  system = await startSystem();
+  ask = checkedAsk(system);
+  world = unitsWorld(system, ask);
+  own = await sandbox();
+});
+
+afterAll(() => system?.stop());
+
+async function sandbox(changes: Record<string, unknown> = {}): Promise<MadeOrganisation> {
+  const made = await world.sandbox({ first_invoice_status: "approved", ...changes });
+  await addBands(system, made);
+  await world.setClock(made, "2026-04-16");
+  return made;
+}
+
+const april = { start_date: "2026-04-01", plan_code: "bands" };
+const half = { prorate: true, effective_date: "2026-04-16" };
+const whole = { prorate: true, effective_date: "2026-04-01" };
+const nothing = { invoice: null, renewal_invoice: null, deferred_to_renewal: false, credit_note: null };
+
+/** A credit note as the API shows it. */
+async function note({ apiKey }: MadeOrganisation, id: string): Promise<Json> {
+  const answer = await ask("GET", `/v1/credit_notes/${id}`, { key: apiKey });
+  expect(answer.status, answer.text).toBe(200);
+  return answer.json;
+}
+
+/** The credit notes in the ledger's books, with what of them is applied. */
+async function bookedNotes({ tenantId }: MadeOrganisation): Promise<readonly object[]> {
+  const { rows } = await system.pool.query(
+    `SELECT number, status, sub_total::text AS subtotal, total::text AS total, amount_allocated::text AS applied
+      FROM demo_ledger.credit_notes WHERE tenant_id = $1 ORDER BY number`,
+    [tenantId],
+  );
+  return rows;
+}
+
+test("an increase that crosses into a cheaper band is a prorated credit note, here and in the ledger's books", async () => {
+  const made = await sandbox();
+  const { invoice: first, ...before } = await world.subscribe(made, { ...april, invoice_reference: "PO-7" });
+  const { change, ...after } = await world.changed(made, before.id, { units: 11, ...half });
+  expect(after).toEqual({ ...before, units: 11, renewal_value: "88.0000" });
+  expect(change).toEqual({ ...nothing, units: 11, credit_note: expect.stringMatching(/^[0-9a-f-]{36}$/) });
+  expect(await world.invoices(made, before.id)).toEqual([first]);
+  const credited = await note(made, change.credit_note);
+  expect(credited).toEqual({
+    id: change.credit_note,
+    object: "credit_note",
+    customer: before.customer,
+    subscription: before.id,
+    number: "CN-0001",
+    reference: "PO-7",
+    status: "approved",
+    currency: "NZD",
+    credit_note_date: "2026-04-16T00:00:00.000Z",
+    subtotal: "6.0000",
+    total: "7.2000",
+    remaining_credit: "7.2000",
+    allocation_status: "unapplied",
+    sent: false,
+    ledger: { sync_status: "synced", credit_note_id: expect.any(String), sync_error: null },
+    lines: [
+      {
+        id: expect.any(String),
+        name: "Bands",
+        description: "10 to 11 seats, 15 of 30 days: (100 − 88) × 15 ÷ 30",
+        amount: "6.0000",
+        effective_date: "2026-04-16T00:00:00.000Z",
+      },
+    ],
+    allocations: [],
+    created: "2026-04-16T12:00:00.000Z",
+  });
+  expect(await bookedNotes(made)).toEqual([
+    { number: "CN-0001", status: "AUTHORISED", subtotal: "6.00", total: "7.20", applied: "0.00" },
+  ]);
+});
+
+// Worked cases: all from the first day of a period of 30 days.
+test.each<[string, readonly (readonly [number, object, string | null])[]]>([
+  [
+    "10, 11, 10, 11",
+    [
+      [11, whole, "credit 12.0000"],
+      [10, {}, null],
+      [11, whole, null],
+    ],
+  ],
+  [
+    "10, 8, 11",
+    [
+      [8, {}, null],
+      [11, whole, "credit 12.0000"],
+    ],
+  ],
+  [
+    "10, 11, 13",
+    [
+      [11, whole, "credit 12.0000"],
+      [13, whole, "charge 16.0000"],
+    ],
+  ],
+  [
+    "5, 10 unprorated, 11",
+    [
+      [10, {}, null],
+      [11, whole, "proration_unavailable"],
+      [11, {}, null],
+    ],
+  ],
+  [
+    "10, 12 unprorated",
+    [
+      [12, {}, "proration_required"],
+      [12, whole, "credit 4.0000"],
+    ],
+  ],
+  [
+    "10, 8, 9 unprorated, 12",
+    [
+      [8, {}, null],
+      [9, {}, null],
+      [12, whole, "credit 4.0000"],
+    ],
+  ],
+])("the worked sequence %s raises the documents of the table", async (name, steps) => {
+  const { id } = await world.subscribe(own, { ...april, units: Number.parseInt(name, 10) });
+  for (const [units, how, expected] of steps) {
+    const { status, json } = await world.change(own, id, { units, ...how });
+    const raised = async () => {
+      if (json.change.credit_note !== null) return `credit ${(await note(own, json.change.credit_note)).subtotal}`;
+      return json.change.invoice === null ? null : `charge ${json.change.invoice.subtotal}`;
+    };
+    expect([units, status === 200 ? await raised() : json.error.code]).toEqual([units, expected]);
+  }
+});
+
+describe("inside the invoice window", () => {
+  test("amend re-prices the renewal invoice, and the current period's credit is a note", async () => {
+    const made = await sandbox({ invoice_create_days: 20 });
+    const { id } = await world.subscribe(made, april);
+    const { change } = await world.changed(made, id, { units: 11, ...half, document: "amend" });
+    expect(change).toMatchObject({ invoice: null, renewal_invoice: { subtotal: "88.0000", total: "105.6000" } });
+    expect(change.renewal_invoice.lines).toHaveLength(1);
+    expect((await note(made, change.credit_note)).subtotal).toBe("6.0000");
+    await world.expectEqualBooks(made);
+  });
+
+  test("separate leaves the renewal invoice: both periods' credits are lines of one note", async () => {
+    const made = await sandbox({ invoice_create_days: 20 });
+    const { id } = await world.subscribe(made, april);
+    const before = await world.invoices(made, id);
+    const { change } = await world.changed(made, id, { units: 11, ...half, document: "separate" });
+    expect(change).toMatchObject({ invoice: null, renewal_invoice: null });
+    const { lines, subtotal } = await note(made, change.credit_note);
+    expect([subtotal, lines.map(({ amount }: Json) => amount)]).toEqual(["18.0000", ["6.0000", "12.0000"]]);
+    expect(await world.invoices(made, id)).toEqual(before);
+    const answer = await world.change(made, id, { units: 9, document: "amend" });
+    expect(refusalOf(answer)).toEqual(refused(422, "renewal_invoice_not_amendable", "document"));
+  });
+});
+
+describe("held credit", () => {
+  test("is applied to the invoices that come later, oldest first, until it is used up", async () => {
+    const made = await sandbox();
+    const { id, invoice: first } = await world.subscribe(made, april);
+    const { change } = await world.changed(made, id, { units: 11, ...whole });
+    // 11 to 12 is a charge of 4.00 on an invoice of its own: it comes later than the note.
+    const { change: second } = await world.changed(made, id, { units: 12, ...half });
+    expect(second.invoice.subtotal).toBe("4.0000");
+    await world.settled(made);
+    await until(
+      "the credit is on the invoice",
+      async () => (await note(made, change.credit_note)).allocations.length === 1,
+    );
+    expect(await note(made, change.credit_note)).toMatchObject({
+      total: "14.4000",
+      remaining_credit: "9.6000",
+      allocation_status: "partially_applied",
+      allocations: [{ invoice: second.invoice.id, amount: "4.8000", status: "active", ledger_sync_status: "synced" }],
+    });
+    await world.setClock(made, "2026-05-01");
+    await world.change(made, id, { units: 12 });
+    await until("all of it is used", async () => (await note(made, change.credit_note)).remaining_credit === "0.0000");
+    const [renewal, charged, unchanged] = await world.invoices(made, id);
+    expect(await note(made, change.credit_note)).toMatchObject({
+      allocation_status: "applied",
+      allocations: [
+        { invoice: charged.id, amount: "4.8000" },
+        { invoice: renewal.id, amount: "9.6000", date: expect.stringMatching(/^2026-05-01T/) },
+      ],
+    });
+    // 12 × 8 and 20 % tax, less 9.60.
+    expect(renewal).toMatchObject({ subtotal: "96.0000", total: "115.2000", amount_due: "105.6000" });
+    expect([charged.amount_due, charged.status]).toEqual(["0.0000", "paid"]);
+    expect(unchanged).toEqual(first);
+    expect(await bookedNotes(made)).toEqual([expect.objectContaining({ status: "PAID", applied: "14.40" })]);
+    await world.expectEqualBooks(made);
+  });
+
+  test("is the subscription's own: neither another subscription's invoice nor a draft takes it", async () => {
+    const made = await sandbox();
+    const { id } = await world.subscribe(made, april);
+    const { change } = await world.changed(made, id, { units: 11, ...half });
+    await world.subscribe(made, { start_date: "2026-04-16" });
+    await system.pool.query("UPDATE organisations SET first_invoice_status = 'draft' WHERE id = $1", [
+      made.organisationId,
+    ]);
+    const { change: later } = await world.changed(made, id, { units: 20, ...half });
+    expect(later.invoice).toMatchObject({ status: "draft", amount_due: later.invoice.total });
+    await world.settled(made);
+    expect((await note(made, change.credit_note)).allocations).toEqual([]);
+    await world.expectEqualBooks(made);
+  });
+
+  test("that is on its way to a renewal invoice counts as on it: that is not amended any more", async () => {
+    const made = await sandbox();
+    const { id } = await world.subscribe(made, april);
+    await world.changed(made, id, { units: 11, ...half });
+    // Done in the ledger at once, and told late.
+    const late = { match: "/Allocations", kind: "slow_after", delayMs: 1_500, tenantId: made.tenantId };
+    await system.fault(late);
+    await system.pool.query("UPDATE organisations SET invoice_create_days = 20 WHERE id = $1", [made.organisationId]);
+    expect(refusalOf(await world.change(made, id, { units: 9 })).code).toBe("document_required");
+    await until("the ledger is asked to put the credit on the renewal invoice", async () => {
+      const text =
+        "SELECT 1 FROM operations WHERE subscription_id = $1 AND kind = 'allocate_credit' AND state = 'sending'";
+      return (await system.pool.query(text, [id])).rows.length > 0;
+    });
+    for (const wait of [async () => undefined, () => world.settled(made)]) {
+      await wait();
+      const answer = await world.change(made, id, { units: 9, document: "amend" });
+      expect(refusalOf(answer)).toEqual(refused(422, "renewal_invoice_not_amendable", "document"));
+      expect(answer.json.error.message).toMatch(/invoice INV-\d+ has a payment or credit on it/);
+    }
+  });
+});
+
+describe("credit notes are listed", () => {
+  test("newest first, by subscription, customer and status, in pages", async () => {
+    const made = await sandbox();
+    const list = async (query: string): Promise<Json> => {
+      const answer = await ask("GET", `/v1/credit_notes?${query}`, { key: made.apiKey });
+      expect(answer.status, answer.text).toBe(200);
+      return answer.json;
+    };
+    const subscriptions = [];
+    const notes: string[] = [];
+    for (const customer_code of ["ACME", "GLOBEX", "ACME"]) {
+      const subscription = await world.subscribe(made, { ...april, customer_code });
+      subscriptions.push(subscription);
+      notes.unshift((await world.changed(made, subscription.id, { units: 11, ...half })).change.credit_note);
+    }
+    const ids = ({ data }: Json) => data.map(({ id }: Json) => id);
+    const [first, second] = subscriptions;
+    expect(ids(await list("limit=100"))).toEqual(notes);
+    expect(ids(await list(`subscription=${second.id}`))).toEqual([notes[1]]);
+    expect(ids(await list(`customer=${first.customer}`))).toEqual([notes[0], notes[2]]);
+    expect(ids(await list(`customer=${first.customer}&subscription=${second.id}`))).toEqual([]);
+    expect(ids(await list("status=approved,paid"))).toEqual(notes);
+    expect(ids(await list("status=draft,voided"))).toEqual([]);
+    expect(ids(await list(`subscription=${randomUUID()}`))).toEqual([]);
+    const page = await list("limit=1");
+    expect([ids(page), page.has_more]).toEqual([[notes[0]], true]);
+    const next = await list(`limit=2&starting_after=${notes[0]}`);
+    expect([ids(next), next.has_more]).toEqual([[notes[1], notes[2]], false]);
+    expect(page.data[0]).toEqual(await note(made, notes[0] ?? ""));
+    const answer = await ask("GET", "/v1/credit_notes?status=applied", { key: made.apiKey });
+    expect(refusalOf(answer)).toEqual(refused(422, "invalid_parameter", "status"));
+  });
+});

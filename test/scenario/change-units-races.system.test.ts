@@ -1,0 +1,292 @@
+/** Changes of units at once, repeated, and on top of each other: one wins in each state, the others are told, nothing is billed twice. */
+import { Client, Connection } from "@temporalio/client";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { ledgerWorkflowId } from "../../workflows/contract.ts";
+import { type ApiProcess, startApiProcess } from "../faults/processes.ts";
+import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
+import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
+import { addBands, type Json, type UnitsWorld, unitsWorld } from "./units-world.ts";
+
+let system: TestSystem;
+let second: ApiProcess;
+let ask: Ask;
+let world: UnitsWorld;
+let drafts: MadeOrganisation;
+let approved: MadeOrganisation;
+
+beforeAll(async () => {
+  system = await startSystem();
+  second = await startApiProcess(system, { RATE_LIMIT_PER_MINUTE: "100000" });
+  ask = checkedAsk(system);
+  world = unitsWorld(system, ask);
+  drafts = await world.sandbox();
+  approved = await world.sandbox({ first_invoice_status: "approved" });
+  for (const own of [drafts, approved]) await world.setClock(own, "2026-04-16");
+});
+
+afterAll(async () => {
+  await second?.stop();
+  await system?.stop();
+});
+
+const april = { start_date: "2026-04-01" };
+const half = { prorate: true, effective_date: "2026-04-16" };
+
+/** A change of units by one of the two API processes. */
+async function changeAt(
+  door: number,
+  own: MadeOrganisation,
+  id: string,
+  body: object,
+  key?: string,
+): Promise<Answered> {
+  const base = [system.baseUrl, second.baseUrl][door % 2];
+  const answer = await fetch(`${base}/v1/subscriptions/${id}/units`, {
+    method: "POST",
+    headers: {
+      Authorization: `Bearer ${own.apiKey}`,
+      "Content-Type": "application/json",
+      ...(key === undefined ? {} : { "Idempotency-Key": key }),
+    },
+    body: JSON.stringify(body),
+  });
+  const text = await answer.text();
+  return { status: answer.status, headers: answer.headers, text, json: JSON.parse(text) };
+}
+
+/** So many changes at once over both processes; the body by its number. */
+function atOnce(own: MadeOrganisation, id: string, count: number, bodyOf: (n: number) => object): Promise<Answered[]> {
+  return Promise.all(Array.from({ length: count }, (_, n) => changeAt(n, own, id, bodyOf(n))));
+}
+
+/** `200`, or the code of the refusal. */
+const outcomeOf = ({ status, json }: Answered): string => (status === 200 ? "200" : json.error.code);
+
+/** The amounts of all proration lines of a subscription's invoices, in hundredths. */
+async function prorated(own: MadeOrganisation, id: string): Promise<number> {
+  const lines = (await world.invoices(own, id)).flatMap((invoice) => invoice.lines);
+  const charges = lines.filter(({ kind }: Json) => kind === "proration");
+  return charges.reduce((sum: number, { amount }: Json) => sum + Math.round(Number(amount) * 100), 0);
+}
+
+describe.each([2, 10])("%i changes at once", (count) => {
+  test("to the same total, each on an invoice of its own: one is made, the others find it made", async () => {
+    const { id } = await world.subscribe(approved, april);
+    const answers = await atOnce(approved, id, count, () => ({ units: 13, ...half }));
+    const losers = Array.from({ length: count - 1 }, () => "units_unchanged");
+    expect(answers.map(outcomeOf).sort()).toEqual(["200", ...losers]);
+    expect(await world.invoices(approved, id)).toHaveLength(2);
+    expect(await prorated(approved, id)).toBe(15_00);
+    await world.expectEqualBooks(approved);
+  });
+
+  test("to the same total, joining one draft: one is made, the others are told what runs or that it is made", async () => {
+    const { id } = await world.subscribe(drafts, april);
+    const answers = await atOnce(drafts, id, count, () => ({ units: 13, ...half }));
+    const outcomes = answers.map(outcomeOf);
+    expect(outcomes.filter((outcome) => outcome === "200")).toHaveLength(1);
+    for (const outcome of outcomes) expect(["200", "invalid_state", "units_unchanged"]).toContain(outcome);
+    expect(await prorated(drafts, id)).toBe(15_00);
+    await world.expectEqualBooks(drafts);
+  });
+
+  test("to different totals, each on an invoice of its own: all the units of the highest are billed, once each", async () => {
+    const { id } = await world.subscribe(approved, april);
+    const answers = await atOnce(approved, id, count, (n) => ({ units: 11 + n, ...half }));
+    for (const outcome of answers.map(outcomeOf)) expect(["200", "proration_not_applicable"]).toContain(outcome);
+    expect((await world.subscription(approved, id)).units).toBe(10 + count);
+    expect(await prorated(approved, id)).toBe(count * 5_00);
+    const made = answers.filter(({ status }) => status === 200);
+    expect(await world.invoices(approved, id)).toHaveLength(1 + made.length);
+    await world.expectEqualBooks(approved);
+  });
+
+  test("to different totals, joining one draft: what is made is billed once, the rest is told", async () => {
+    const { id } = await world.subscribe(drafts, april);
+    const answers = await atOnce(drafts, id, count, (n) => ({ units: 11 + n, ...half }));
+    const allowed = ["200", "invalid_state", "proration_not_applicable"];
+    for (const outcome of answers.map(outcomeOf)) expect(allowed).toContain(outcome);
+    const made = answers.filter(({ status }) => status === 200).map(({ json }) => json.change.units);
+    expect(made.length).toBeGreaterThan(0);
+    expect((await world.subscription(drafts, id)).units).toBe(Math.max(...made));
+    expect(await prorated(drafts, id)).toBe((Math.max(...made) - 10) * 5_00);
+    await world.expectEqualBooks(drafts);
+  });
+
+  test("amending a renewal invoice: it bills the units that the last one asked for", async () => {
+    const ahead = await world.sandbox({ first_invoice_status: "approved", invoice_create_days: 20 });
+    await world.setClock(ahead, "2026-04-16");
+    const { id } = await world.subscribe(ahead, april);
+    const answers = await atOnce(ahead, id, count, (n) => ({ units: 20 - n, document: "amend" }));
+    for (const outcome of answers.map(outcomeOf))
+      expect(["200", "invalid_state", "units_unchanged"]).toContain(outcome);
+    const { units } = await world.subscription(ahead, id);
+    const [renewal] = await world.invoices(ahead, id);
+    expect(renewal).toMatchObject({ subtotal: `${units}0.0000`, lines: [{ units }] });
+    await world.expectEqualBooks(ahead);
+  });
+
+  test("of a volume plan: the credit is raised once", async () => {
+    const own = await world.sandbox({ first_invoice_status: "approved" });
+    await addBands(system, own);
+    const { id } = await world.subscribe(own, { ...april, plan_code: "bands" });
+    const answers = await atOnce(own, id, count, () => ({ units: 11, prorate: true, effective_date: "2026-04-01" }));
+    expect(answers.map(outcomeOf).filter((outcome) => outcome === "200")).toHaveLength(1);
+    expect((await world.creditNotes(own, id)).map(({ subtotal }) => subtotal)).toEqual(["12.0000"]);
+  });
+
+  test("just when it renews: the renewal is raised once, and every change is judged in the new period", async () => {
+    const own = await world.sandbox({ first_invoice_status: "approved" });
+    const { id } = await world.subscribe(own, april);
+    await world.setClock(own, "2026-06-01");
+    const from = { prorate: true, effective_date: "2026-06-01" };
+    const answers = await atOnce(own, id, count, (n) => ({ units: 11 + n, ...from }));
+    for (const outcome of answers.map(outcomeOf)) expect(["200", "proration_not_applicable"]).toContain(outcome);
+    await world.expectEqualBooks(own);
+    const shown = await world.invoices(own, id);
+    const renewals = shown
+      .filter(({ type }) => type === "renewal")
+      .map(({ period, subtotal }) => [period.start, subtotal]);
+    expect(renewals).toEqual([
+      ["2026-06-01", "100.0000"],
+      ["2026-05-01", "100.0000"],
+    ]);
+    expect(await prorated(own, id)).toBe(count * 10_00);
+  });
+});
+
+test("changes of many subscriptions at once, with creations between them, hold each other up in no way", async () => {
+  const own = await world.sandbox();
+  await world.setClock(own, "2026-04-16");
+  const subscriptions = await Promise.all(Array.from({ length: 8 }, () => world.subscribe(own, april)));
+  const changes = [...subscriptions, ...subscriptions].map(({ id }, n) =>
+    changeAt(n, own, id, n < 8 ? { units: 13, ...half } : { units: 5 }),
+  );
+  const created = Array.from({ length: 8 }, () => world.subscribe(own, april));
+  const answers = await Promise.all(changes);
+  await Promise.all(created);
+  expect(answers.slice(0, 8).map(outcomeOf)).not.toContain("internal_error");
+  for (const outcome of answers.map(outcomeOf)) {
+    expect(["200", "invalid_state", "proration_not_applicable"]).toContain(outcome);
+  }
+  await world.expectEqualBooks(own);
+});
+
+describe("an Idempotency-Key", () => {
+  test("makes a hundred requests one change, and the repeat is its answer byte for byte", async () => {
+    const { id } = await world.subscribe(drafts, april);
+    const body = { units: 13, ...half };
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, (_, n) =>
+        changeAt(n, drafts, id, n % 2 === 0 ? body : { ...half, units: 13 }, "hundred"),
+      ),
+    );
+    const made = answers.filter(({ status }) => status === 200);
+    for (const outcome of answers.map(outcomeOf)) expect(["200", "request_in_progress"]).toContain(outcome);
+    const again = await world.change(drafts, id, body, "hundred");
+    expect([again.status, again.headers.get("Idempotent-Replayed")]).toEqual([200, "true"]);
+    expect(new Set([...made, again].map(({ text }) => text)).size).toBe(1);
+    expect(made.filter(({ headers }) => !headers.has("Idempotent-Replayed"))).toHaveLength(1);
+    const { rows } = await system.pool.query(
+      "SELECT from_units, to_units FROM unit_changes WHERE subscription_id = $1",
+      [id],
+    );
+    expect(rows).toEqual([{ from_units: 10, to_units: 13 }]);
+    expect(await prorated(drafts, id)).toBe(15_00);
+  });
+
+  test("replays what was answered, also once the units have changed since; without one a repeat is units_unchanged", async () => {
+    const { id } = await world.subscribe(approved, april);
+    const body = { units: 13, ...half };
+    const first = await world.change(approved, id, body, "replayed");
+    await world.changed(approved, id, { units: 7 });
+    const again = await ask("POST", `/api/v1/subscriptions/${id}/units`, {
+      key: approved.apiKey,
+      idempotencyKey: "replayed",
+      body: ` {"effective_date":"2026-04-16", "prorate":true,"units":13}`,
+    });
+    expect([again.status, again.text, again.headers.get("Idempotent-Replayed")]).toEqual([200, first.text, "true"]);
+    expect((await world.subscription(approved, id)).units).toBe(7);
+    expect(refusalOf(await world.change(approved, id, { units: 7 }))).toEqual(refused(422, "units_unchanged", "units"));
+  });
+
+  test("of another body, another subscription or another operation is a conflict; a refused one is free again", async () => {
+    const [one, other] = await Promise.all([world.subscribe(approved, april), world.subscribe(approved, april)]);
+    expect((await world.change(approved, one.id, { units: 10 }, "free")).status).toBe(422);
+    expect((await world.change(approved, one.id, { units: 11 }, "free")).status).toBe(200);
+    const conflict = refused(409, "idempotency_conflict", "Idempotency-Key");
+    expect(refusalOf(await world.change(approved, one.id, { units: 12 }, "free"))).toEqual(conflict);
+    expect(refusalOf(await world.change(approved, other.id, { units: 11 }, "free"))).toEqual(conflict);
+    const creation = { customer_code: "ACME", plan_code: "team", units: 11 };
+    const asked = { key: approved.apiKey, idempotencyKey: "free", body: creation };
+    expect(refusalOf(await ask("POST", "/v1/subscriptions", asked))).toEqual(conflict);
+    expect((await world.subscription(approved, other.id)).units).toBe(10);
+  });
+
+  test("whose answer was never stored finds the change it made, never units_unchanged, and nothing is done twice", async () => {
+    const { id } = await world.subscribe(drafts, april);
+    const first = await world.change(drafts, id, { units: 13, ...half }, "lost");
+    // As if the process had died before it stored the answer.
+    const lost = "DELETE FROM idempotency_keys WHERE key = 'lost'";
+    await system.pool.query(lost);
+    const again = await world.change(drafts, id, { units: 13, ...half }, "lost");
+    expect([again.status, again.json]).toEqual([200, first.json]);
+    await system.pool.query(lost);
+    // Another request may not pass for it.
+    const other = await world.change(drafts, id, { units: 14, ...half }, "lost");
+    expect(refusalOf(other)).toEqual(refused(409, "idempotency_conflict"));
+    // After its 24 hours the key stands for a new request.
+    await system.pool.query(
+      "UPDATE unit_changes SET created_at = created_at - interval '24 hours' WHERE subscription_id = $1",
+      [id],
+    );
+    const later = await world.change(drafts, id, { units: 13, ...half }, "lost");
+    expect(refusalOf(later)).toEqual(refused(422, "units_unchanged", "units"));
+    expect(await prorated(drafts, id)).toBe(15_00);
+  });
+});
+
+test("while an amendment is on its way any further change is 409, and the message says which invoice", async () => {
+  const { id, invoice } = await world.subscribe(drafts, april);
+  const slow = { match: "POST /api.xro/2.0/Invoices", kind: "slow_before", delayMs: 1_500 };
+  await system.fault({ ...slow, tenantId: drafts.tenantId });
+  const first = world.change(drafts, id, { units: 13, ...half });
+  await until("the ledger is asked", async () => {
+    const text = "SELECT 1 FROM operations WHERE subscription_id = $1 AND kind = 'amend_invoice' AND state = 'sending'";
+    return (await system.pool.query(text, [id])).rows.length > 0;
+  });
+  for (const body of [{ units: 14, ...half }, { units: 5 }, { units: 13 }]) {
+    const answer = await world.change(drafts, id, body);
+    expect(refusalOf(answer)).toEqual(refused(409, "invalid_state"));
+    expect(answer.json.error.message).toContain(`invoice ${invoice.number} is being amended`);
+  }
+  expect((await first).json.change.invoice).toMatchObject({ subtotal: "115.0000", total: "138.0000" });
+  await world.changed(drafts, id, { units: 5 });
+});
+
+test("what was due is told to the ledger at once, also where the change is refused", async () => {
+  const own = await world.sandbox({ setup_mode: true });
+  // Nothing is raised in Setup Mode, so that nothing has started the organisation's workflow yet.
+  const { id } = await world.subscribe(own, april);
+  await system.pool.query("UPDATE organisations SET setup_mode = false WHERE id = $1", [own.organisationId]);
+  const connection = await Connection.connect({ address: system.temporal.address });
+  const client = new Client({ connection, namespace: system.temporal.namespace });
+  const isStarted = async () =>
+    client.workflow
+      .getHandle(ledgerWorkflowId(own.organisationId))
+      .describe()
+      .then(
+        () => true,
+        () => false,
+      );
+  // Without a worker there is no dispatcher either: only the request itself can start it.
+  await system.worker.stop();
+  await world.setClock(own, "2026-05-01");
+  expect(await isStarted()).toBe(false);
+  expect(refusalOf(await world.change(own, id, { units: 10 })).code).toBe("units_unchanged");
+  await until("the workflow is started", isStarted);
+  await connection.close();
+  await system.worker.start();
+  await world.expectEqualBooks(own);
+});

@@ -1,0 +1,276 @@
+/** Change units inside the invoice window and while pending: the renewal or first invoice amended, or left and billed separately. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { startSystem, type TestSystem } from "../support/system.ts";
+import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
+import { type Json, type UnitsWorld, unitsWorld } from "./units-world.ts";
+
+let system: TestSystem;
+let world: UnitsWorld;
+/** 16 April; what renews on 1 May has its renewal invoice, a draft. */
+let drafts: MadeOrganisation;
+/** The same with all invoices approved. */
+let approved: MadeOrganisation;
+
+beforeAll(async () => {
+  system = await startSystem();
+  world = unitsWorld(system, checkedAsk(system));
+  drafts = await world.sandbox({ invoice_create_days: 20 });
+  approved = await world.sandbox({ invoice_create_days: 20, first_invoice_status: "approved" });
+  for (const own of [drafts, approved]) await world.setClock(own, "2026-04-16");
+});
+
+afterAll(() => system?.stop());
+
+const april = { start_date: "2026-04-01" };
+const half = { prorate: true, effective_date: "2026-04-16" };
+const may = { start: "2026-05-01", end: "2026-06-01" };
+const nothing = { invoice: null, renewal_invoice: null, deferred_to_renewal: false, credit_note: null };
+
+/** A subscription with its first and its renewal invoice, as they are before any change. */
+async function inWindow(own: MadeOrganisation, body: object = {}): Promise<Json> {
+  const { id } = await world.subscribe(own, { ...april, ...body });
+  const [renewal, first] = await world.invoices(own, id);
+  expect(renewal).toMatchObject({ type: "renewal", period: may, ledger: { sync_status: "synced" } });
+  return { id, renewal, first };
+}
+
+const amounts = ({ lines }: Json) => lines.map(({ kind, units, amount }: Json) => [kind, units, amount]);
+
+describe.each([
+  ["a draft", "draft", () => drafts],
+  ["approved", "approved", () => approved],
+])("amend, while the renewal invoice is %s,", (_, status, organisation) => {
+  test("re-prices its plan line and adds the current period's charge, here and in the ledger's books", async () => {
+    const own = organisation();
+    const { id, renewal, first } = await inWindow(own);
+    const { change, ...after } = await world.changed(own, id, { units: 13, ...half, document: "amend" });
+    expect(after).toMatchObject({ units: 13, renewal_value: "130.0000", renewal_date: "2026-05-01" });
+    const [plan] = renewal.lines;
+    expect(change).toEqual({
+      ...nothing,
+      units: 13,
+      renewal_invoice: {
+        ...renewal,
+        status,
+        subtotal: "145.0000",
+        total: "174.0000",
+        amount_due: "174.0000",
+        lines: [
+          { ...plan, description: "13 × 10.0000", units: 13, amount: "130.0000" },
+          {
+            ...plan,
+            id: expect.any(String),
+            kind: "proration",
+            description: "10 to 13 seats, 15 of 30 days: (130 − 100) × 15 ÷ 30",
+            units: null,
+            unit_price: null,
+            amount: "15.0000",
+            period: { start: "2026-04-16", end: "2026-05-01" },
+            proration: { from_units: 10, to_units: 13, days_remaining: 15, days_in_period: 30 },
+          },
+        ],
+      },
+    });
+    expect(await world.invoices(own, id)).toEqual([change.renewal_invoice, first]);
+    await world.expectEqualBooks(own);
+  });
+
+  test("goes up and down as often as is asked, and is never charged twice", async () => {
+    const own = organisation();
+    const { id } = await inWindow(own);
+    const amend = async (body: object): Promise<Json> =>
+      (await world.changed(own, id, { ...body, document: "amend" })).change.renewal_invoice;
+    expect(amounts(await amend({ units: 4 }))).toEqual([["plan", 4, "40.0000"]]);
+    // Back within the units that the current period was billed for.
+    expect(amounts(await amend({ units: 10, ...half }))).toEqual([["plan", 10, "100.0000"]]);
+    expect(amounts(await amend({ units: 12, ...half }))).toEqual([
+      ["plan", 12, "120.0000"],
+      ["proration", null, "10.0000"],
+    ]);
+    expect(amounts(await amend({ units: 9 }))).toEqual([
+      ["plan", 9, "90.0000"],
+      ["proration", null, "10.0000"],
+    ]);
+    expect(amounts(await amend({ units: 12, ...half }))).toEqual([
+      ["plan", 12, "120.0000"],
+      ["proration", null, "10.0000"],
+    ]);
+    expect(await world.invoices(own, id)).toHaveLength(2);
+    await world.expectEqualBooks(own);
+  });
+
+  test("without prorate re-prices the renewal alone, and closes proration for the current period", async () => {
+    const own = organisation();
+    const { id } = await inWindow(own);
+    const { change } = await world.changed(own, id, { units: 13, document: "amend" });
+    expect(amounts(change.renewal_invoice)).toEqual([["plan", 13, "130.0000"]]);
+    for (const document of ["amend", "separate"]) {
+      const answer = await world.change(own, id, { units: 14, ...half, document });
+      expect(refusalOf(answer)).toEqual(refused(422, "proration_unavailable", "prorate"));
+    }
+  });
+});
+
+describe("separate", () => {
+  test("bills the current period's charge and the next one's difference, and leaves the renewal invoice", async () => {
+    const { id, renewal, first } = await inWindow(drafts);
+    const { change, ...after } = await world.changed(drafts, id, { units: 13, ...half, document: "separate" });
+    expect(after).toMatchObject({ units: 13, renewal_value: "130.0000" });
+    expect(change).toMatchObject({
+      ...nothing,
+      units: 13,
+      invoice: {
+        type: "change",
+        status: "draft",
+        subtotal: "45.0000",
+        total: "54.0000",
+        period: { start: "2026-04-01", end: "2026-05-01" },
+        lines: [
+          {
+            amount: "15.0000",
+            proration: { from_units: 10, to_units: 13, days_remaining: 15, days_in_period: 30 },
+            period: { start: "2026-04-16", end: "2026-05-01" },
+          },
+          {
+            amount: "30.0000",
+            description: "10 to 13 seats, 31 of 31 days: (130 − 100) × 31 ÷ 31",
+            proration: { from_units: 10, to_units: 13, days_remaining: 31, days_in_period: 31 },
+            period: may,
+          },
+        ],
+      },
+    });
+    expect(await world.invoices(drafts, id)).toEqual([change.invoice, renewal, first]);
+    await world.expectEqualBooks(drafts);
+  });
+
+  test("without prorate bills the next period's difference alone, and closes amending", async () => {
+    const { id } = await inWindow(drafts);
+    const { change } = await world.changed(drafts, id, { units: 13, document: "separate" });
+    expect(change.invoice.lines.map(({ amount }: Json) => amount)).toEqual(["30.0000"]);
+    for (const units of [9, 14]) {
+      const answer = await world.change(drafts, id, { units, document: "amend" });
+      expect(refusalOf(answer)).toEqual(refused(422, "renewal_invoice_not_amendable", "document"));
+      expect(answer.json.error.message).toContain("an earlier change was billed separately");
+    }
+  });
+
+  test("of a decrease raises nothing, keeps the renewal invoice, and leaves amending possible", async () => {
+    const { id, renewal, first } = await inWindow(approved);
+    const { change } = await world.changed(approved, id, { units: 4, document: "separate" });
+    expect(change).toEqual({ ...nothing, units: 4 });
+    expect(await world.invoices(approved, id)).toEqual([renewal, first]);
+    // What is billed already for both periods is billed no second time.
+    expect((await world.changed(approved, id, { units: 10, ...half, document: "separate" })).change).toEqual({
+      ...nothing,
+      units: 10,
+    });
+    await world.changed(approved, id, { units: 8, document: "amend" });
+    await world.expectEqualBooks(approved);
+  });
+
+  test("after an amendment is measured from what the renewal invoice bills then", async () => {
+    const { id } = await inWindow(approved);
+    await world.changed(approved, id, { units: 12, ...half, document: "amend" });
+    const { change } = await world.changed(approved, id, { units: 15, ...half, document: "separate" });
+    expect(change.invoice.lines.map(({ amount, proration }: Json) => [amount, proration.from_units])).toEqual([
+      ["15.0000", 12],
+      ["30.0000", 12],
+    ]);
+    await world.changed(approved, id, { units: 7, document: "separate" });
+    const again = await world.changed(approved, id, { units: 16, ...half, document: "separate" });
+    expect(again.change.invoice.lines.map(({ amount }: Json) => amount)).toEqual(["5.0000", "10.0000"]);
+  });
+});
+
+test("over a renewal nothing is billed twice, whichever way the window's changes were billed", async () => {
+  const own = await world.sandbox({ invoice_create_days: 20, first_invoice_status: "approved" });
+  await world.setClock(own, "2026-04-05");
+  const { id } = await world.subscribe(own, april);
+  // Before the window: deferred to the renewal invoice that comes with it.
+  const later = { units: 11, prorate: true, effective_date: "2026-04-16", proration_behaviour: "charge_on_renewal" };
+  expect((await world.changed(own, id, later)).change.deferred_to_renewal).toBe(true);
+  await world.setClock(own, "2026-04-11");
+  await world.change(own, id, { units: 11 });
+  await world.settled(own);
+  await world.changed(own, id, { units: 12, ...half, document: "amend" });
+  await world.changed(own, id, { units: 14, ...half, document: "separate" });
+  await world.setClock(own, "2026-05-11");
+  // The window of June is not open yet, and all of May is billed at 14.
+  expect((await world.changed(own, id, { units: 13 })).change).toEqual({ ...nothing, units: 13 });
+  const all = { units: 14, prorate: true, effective_date: "2026-05-01" };
+  expect((await world.changed(own, id, all)).change).toEqual({ ...nothing, units: 14 });
+  await world.setClock(own, "2026-05-12");
+  expect(refusalOf(await world.change(own, id, { units: 13 }))).toEqual(refused(422, "document_required", "document"));
+  await world.expectEqualBooks(own);
+  const shown = await world.invoices(own, id);
+  expect(shown.map(({ type, period, subtotal }) => [type, period.start, subtotal])).toEqual([
+    ["renewal", "2026-06-01", "140.0000"],
+    // 2 × 10 × 15 ÷ 30 and 2 × 10.
+    ["change", "2026-04-01", "30.0000"],
+    // 12 × 10, the deferred 5.00 and 5.00.
+    ["renewal", "2026-05-01", "130.0000"],
+    ["first", "2026-04-01", "100.0000"],
+  ]);
+  expect(amounts(shown[2])).toEqual([
+    ["plan", 12, "120.0000"],
+    ["proration", null, "5.0000"],
+    ["proration", null, "5.0000"],
+  ]);
+});
+
+test("with its renewal invoice removed in the ledger the subscription is outside its window", async () => {
+  const own = await world.sandbox({ invoice_create_days: 20, first_invoice_status: "approved" });
+  await world.setClock(own, "2026-04-16");
+  const { id } = await inWindow(own);
+  await system.pool.query(
+    "UPDATE invoices SET status = 'voided', amount_due = 0 WHERE subscription_id = $1 AND type = 'renewal'",
+    [id],
+  );
+  const answer = await world.change(own, id, { units: 12, document: "amend" });
+  expect(refusalOf(answer)).toEqual(refused(422, "document_not_allowed", "document"));
+  const { change } = await world.changed(own, id, { units: 12, ...half });
+  expect(change.invoice).toMatchObject({ type: "change", subtotal: "10.0000" });
+});
+
+describe("while the subscription is pending", () => {
+  test.each([
+    ["a draft", () => drafts],
+    ["approved", () => approved],
+  ])("its first invoice, %s, is re-priced, up and down, and the charges on it stay", async (_, organisation) => {
+    const own = organisation();
+    const charges = [{ charge_code: "onboarding" }];
+    const { id, invoice: first } = await world.subscribe(own, { start_date: "2026-05-10", charges });
+    expect(first.subtotal).toBe("350.0000");
+    const up = await world.changed(own, id, { units: 12 });
+    expect(up).toMatchObject({ status: "pending", units: 12, renewal_value: "120.0000" });
+    const [plan, charge] = first.lines;
+    expect(up.change).toEqual({
+      ...nothing,
+      units: 12,
+      invoice: {
+        ...first,
+        subtotal: "370.0000",
+        total: "444.0000",
+        amount_due: "444.0000",
+        lines: [{ ...plan, description: "12 × 10.0000", units: 12, amount: "120.0000" }, charge],
+      },
+    });
+    const down = await world.changed(own, id, { units: 3, prorate: false });
+    expect(down.change.invoice).toMatchObject({ subtotal: "280.0000", total: "336.0000" });
+    expect(await world.invoices(own, id)).toEqual([down.change.invoice]);
+    await world.expectEqualBooks(own);
+  });
+
+  test("and once it has begun, its first period counts as billed for what the first invoice bills", async () => {
+    const own = await world.sandbox({ first_invoice_status: "approved" });
+    const { id } = await world.subscribe(own, { start_date: "2026-04-10" });
+    await world.changed(own, id, { units: 12 });
+    await world.setClock(own, "2026-04-10");
+    const from = { prorate: true, effective_date: "2026-04-10" };
+    expect((await world.changed(own, id, { units: 11 })).status).toBe("active");
+    expect((await world.changed(own, id, { units: 12, ...from })).change.invoice).toBeNull();
+    expect((await world.changed(own, id, { units: 13, ...from })).change.invoice.subtotal).toBe("10.0000");
+  });
+});

@@ -1,0 +1,346 @@
+/** Change units over HTTP outside the invoice window: the specification's table of increases, rules 1 to 4 and 6, and pending. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { startSystem, type TestSystem } from "../support/system.ts";
+import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
+import { type Json, type UnitsWorld, unitsWorld } from "./units-world.ts";
+
+let system: TestSystem;
+let world: UnitsWorld;
+/** New invoices are drafts. */
+let drafts: MadeOrganisation;
+/** New invoices are approved at once, so that no charge can join one. */
+let approved: MadeOrganisation;
+
+beforeAll(async () => {
+  system = await startSystem();
+  world = unitsWorld(system, checkedAsk(system));
+  drafts = await world.sandbox({}, "EUR");
+  approved = await world.sandbox({ first_invoice_status: "approved" });
+  for (const own of [drafts, approved]) await world.setClock(own, "2026-04-16");
+});
+
+afterAll(() => system?.stop());
+
+/** April has 30 days: from its 16th on half of it is left. */
+const april = { start_date: "2026-04-01" };
+const half = { prorate: true, effective_date: "2026-04-16" };
+
+const nothing = { invoice: null, renewal_invoice: null, deferred_to_renewal: false, credit_note: null };
+
+/** A line of a proration of the plan Team, 15 of 30 days. */
+function halfLine(from: number, to: number, amount: string, arithmetic: string): object {
+  return {
+    id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    kind: "proration",
+    name: "Team",
+    description: `${from} to ${to} seats, 15 of 30 days: (${arithmetic}) × 15 ÷ 30`,
+    units: null,
+    quantity: null,
+    unit_price: null,
+    amount,
+    period: { start: "2026-04-16", end: "2026-05-01" },
+    proration: { from_units: from, to_units: to, days_remaining: 15, days_in_period: 30 },
+  };
+}
+
+const amounts = ({ lines }: Json) => lines.map(({ kind, amount }: Json) => [kind, amount]);
+
+describe("an increase with prorate and charge_immediately", () => {
+  test("joins the subscription's draft invoice: lines and totals, here and in the ledger's books", async () => {
+    const { invoice: first, ...before } = await world.subscribe(drafts, april);
+    const { change, ...after } = await world.changed(drafts, before.id, { units: 13, ...half });
+    expect(after).toEqual({ ...before, units: 13, renewal_value: "130.0000" });
+    const invoice = {
+      ...first,
+      subtotal: "115.0000",
+      total: "138.0000",
+      amount_due: "138.0000",
+      lines: [...first.lines, halfLine(10, 13, "15.0000", "130 − 100")],
+    };
+    expect(change).toEqual({ ...nothing, units: 13, invoice });
+    expect(await world.invoices(drafts, before.id)).toEqual([invoice]);
+    expect(await world.subscription(drafts, before.id)).toEqual(after);
+    const booked = (await world.booked(drafts)).find(({ number }) => number === first.number);
+    expect(booked).toEqual({
+      number: first.number,
+      status: "DRAFT",
+      subtotal: "115.00",
+      total: "138.00",
+      lines: [
+        ["Team: 10 × 10.0000", "100.00"],
+        ["Team: 10 to 13 seats, 15 of 30 days: (130 − 100) × 15 ÷ 30", "15.00"],
+      ],
+    });
+    const shown = await (await fetch(`${system.demoUrl}/demo/invoices`)).json();
+    expect((shown as Json).invoices).toContainEqual(
+      expect.objectContaining({ number: first.number, currency: "EUR", total: "138.00" }),
+    );
+    await world.expectEqualBooks(drafts);
+  });
+
+  test("joins it again and again: every charge is a line of its own, measured from the last billed units", async () => {
+    const { id } = await world.subscribe(drafts, april);
+    await world.changed(drafts, id, { units: 11, ...half });
+    await world.changed(drafts, id, { units: 12, ...half });
+    const { change } = await world.changed(drafts, id, { units: 15, prorate: true, effective_date: "2026-04-30" });
+    expect(amounts(change.invoice)).toEqual([
+      ["plan", "100.0000"],
+      ["proration", "5.0000"],
+      ["proration", "5.0000"],
+      ["proration", "1.0000"],
+    ]);
+    expect(change.invoice).toMatchObject({ subtotal: "111.0000", total: "133.2000" });
+    await world.expectEqualBooks(drafts);
+  });
+
+  test("is an invoice of its own where the newest one is no draft", async () => {
+    const {
+      invoice: first,
+      id,
+      customer,
+    } = await world.subscribe(approved, {
+      ...april,
+      invoice_reference: "PO-7",
+    });
+    const { change } = await world.changed(approved, id, { units: 13, ...half });
+    expect(change).toEqual({
+      ...nothing,
+      units: 13,
+      invoice: {
+        id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        object: "invoice",
+        number: expect.stringMatching(/^INV-\d{4}$/),
+        reference: "PO-7",
+        type: "change",
+        customer,
+        subscription: id,
+        status: "approved",
+        currency: "NZD",
+        subtotal: "15.0000",
+        total: "18.0000",
+        amount_due: "18.0000",
+        issue_date: "2026-04-16",
+        due_date: "2026-04-30",
+        period: { start: "2026-04-01", end: "2026-05-01" },
+        sent: false,
+        lines: [halfLine(10, 13, "15.0000", "130 − 100")],
+        ledger: { sync_status: "synced", invoice_id: expect.any(String), sync_error: null },
+        created: "2026-04-16T12:00:00.000Z",
+      },
+    });
+    expect(change.invoice.number > first.number).toBe(true);
+    expect(await world.invoices(approved, id)).toEqual([change.invoice, first]);
+    await world.expectEqualBooks(approved);
+  });
+
+  test.each([
+    // 12.50 × 20 ÷ 30 = 8.333…; 12.50 × 10 ÷ 30 = 4.1666…; 0.02 × 15 ÷ 30 = 0.01; 2.01 × 15 ÷ 30 = 1.005, away from zero.
+    [{ price: "12.5" }, "2026-04-11", "8.3300"],
+    [{ price: "12.5" }, "2026-04-21", "4.1700"],
+    [{ price: "0.02" }, "2026-04-16", "0.0100"],
+    [{ price: "2.01" }, "2026-04-16", "1.0100"],
+    [{ price: "10", discount_percent: "12.5" }, "2026-04-16", "4.3800"],
+    [{ price: "10" }, "2026-04-01", "10.0000"],
+    [{ price: "10" }, "2026-04-30", "0.3300"],
+  ])("is the difference in value × days remaining ÷ days, rounded once: %o from %s on is %s", async (body, day, amount) => {
+    const { id } = await world.subscribe(approved, { ...april, ...body });
+    const { change } = await world.changed(approved, id, { units: 11, prorate: true, effective_date: day });
+    expect(change.invoice.subtotal).toBe(amount);
+  });
+
+  test("what rounds to nothing raises no document and leaves what was billed, so that nothing is lost", async () => {
+    const { id } = await world.subscribe(approved, { ...april, price: "0.01" });
+    const last = { prorate: true, effective_date: "2026-04-30" };
+    expect((await world.changed(approved, id, { units: 11, ...last })).change).toEqual({ ...nothing, units: 11 });
+    const { change } = await world.changed(approved, id, { units: 30, ...half });
+    // From the 10 that were billed: 20 × 0.01 × 15 ÷ 30.
+    expect(change.invoice.lines[0]).toMatchObject({ amount: "0.1000", proration: { from_units: 10, to_units: 30 } });
+  });
+
+  test("the yen has no smaller unit, and the periods are those of the billing day", async () => {
+    const yen = await world.sandbox({ first_invoice_status: "approved" }, "JPY");
+    await world.setClock(yen, "2026-03-10");
+    const { id } = await world.subscribe(yen, { start_date: "2026-02-28", billing_day: 31, price: "25" });
+    const { change } = await world.changed(yen, id, { units: 11, prorate: true, effective_date: "2026-03-15" });
+    // 28 February to 31 March: 31 days, 16 of them left. 25 × 16 ÷ 31 = 12.9.
+    expect(change.invoice.lines[0]).toMatchObject({
+      amount: "13.0000",
+      proration: { days_remaining: 16, days_in_period: 31 },
+    });
+  });
+
+  test.each([
+    // growth: 5 at 7, 10 at 6.50, the rest at 6; steps: 50 to 10, 100 to 20, 150 above.
+    ["growth", 4, 6, "6.7500"],
+    ["growth", 10, 13, "9.0000"],
+    ["steps", 10, 11, "25.0000"],
+    ["steps", 11, 21, "25.0000"],
+  ])("is worked out over the tiers of the plan: %s from %i to %i is %s", async (plan_code, units, to, amount) => {
+    const { id } = await world.subscribe(approved, { ...april, plan_code, units });
+    const { change } = await world.changed(approved, id, { units: to, ...half });
+    expect(change.invoice.subtotal).toBe(amount);
+  });
+
+  test("within one band of a stairstep nothing is raised, and later steps are charged in full", async () => {
+    const { id } = await world.subscribe(approved, { ...april, plan_code: "steps", units: 5 });
+    expect((await world.changed(approved, id, { units: 10, ...half })).change.invoice).toBeNull();
+    const { change } = await world.changed(approved, id, { units: 11, ...half });
+    expect(change.invoice.lines[0]).toMatchObject({ amount: "25.0000", proration: { from_units: 5, to_units: 11 } });
+  });
+
+  test("today is the day in the subscription's own zone", async () => {
+    const own = await world.sandbox({ first_invoice_status: "approved" });
+    const { id } = await world.subscribe(own, { ...april, timezone: "Pacific/Auckland", units: 10 });
+    // 1 May, 00:30 in Auckland; still 30 April in UTC and in the organisation's own zone.
+    await world.setClock(own, "2026-04-30T12:30:00Z");
+    const answer = await world.change(own, id, { units: 11, prorate: true, effective_date: "2026-04-30" });
+    expect(refusalOf(answer)).toEqual(refused(422, "effective_date_out_of_period", "effective_date"));
+    const { change, ...after } = await world.changed(own, id, {
+      units: 11,
+      prorate: true,
+      effective_date: "2026-05-01",
+    });
+    expect(after).toMatchObject({ renewal_date: "2026-06-01" });
+    expect(change.invoice).toMatchObject({ issue_date: "2026-05-01", subtotal: "10.0000" });
+  });
+});
+
+describe("an increase with prorate and charge_on_renewal", () => {
+  test("adds its amount as a line to the renewal invoice, once", async () => {
+    const own = await world.sandbox();
+    await world.setClock(own, "2026-04-16");
+    const { id, invoice: first } = await world.subscribe(own, april);
+    const later = { ...half, proration_behaviour: "charge_on_renewal" };
+    for (const units of [13, 14]) {
+      const { change, ...after } = await world.changed(own, id, { units, ...later });
+      expect(change).toEqual({ ...nothing, units, deferred_to_renewal: true });
+      // The value of the next renewal has no deferred lines.
+      expect(after).toMatchObject({ units, renewal_value: `${units}0.0000` });
+    }
+    expect(await world.invoices(own, id)).toEqual([first]);
+    await world.setClock(own, "2026-05-01");
+    // Any operation performs what is due; this one is refused.
+    expect(refusalOf(await world.change(own, id, { units: 14 }))).toEqual(refused(422, "units_unchanged", "units"));
+    await world.expectEqualBooks(own);
+    const [renewal, ...others] = await world.invoices(own, id);
+    expect(others).toEqual([first]);
+    expect(renewal).toMatchObject({
+      type: "renewal",
+      subtotal: "160.0000",
+      total: "192.0000",
+      period: { start: "2026-05-01", end: "2026-06-01" },
+      issue_date: "2026-05-01",
+      lines: [
+        { kind: "plan", units: 14, amount: "140.0000" },
+        halfLine(10, 13, "15.0000", "130 − 100"),
+        halfLine(13, 14, "5.0000", "140 − 130"),
+      ],
+    });
+    await world.setClock(own, "2026-06-01");
+    await world.change(own, id, { units: 14 });
+    await world.expectEqualBooks(own);
+    expect((await world.invoices(own, id)).map(({ subtotal }) => subtotal)).toEqual([
+      "140.0000",
+      "160.0000",
+      "100.0000",
+    ]);
+  });
+
+  test("counts as billed: going down and up again, or further at once, is measured from it", async () => {
+    const { id } = await world.subscribe(approved, april);
+    await world.changed(approved, id, { units: 15, ...half, proration_behaviour: "charge_on_renewal" });
+    await world.changed(approved, id, { units: 12 });
+    expect((await world.changed(approved, id, { units: 15, ...half })).change).toEqual({ ...nothing, units: 15 });
+    const { change } = await world.changed(approved, id, { units: 16, ...half });
+    expect(change.invoice).toMatchObject({ subtotal: "5.0000" });
+  });
+
+  test("with a subscription that completes is billed on an invoice of type change", async () => {
+    const own = await world.sandbox({ first_invoice_status: "approved" });
+    await world.setClock(own, "2026-04-16");
+    const { id } = await world.subscribe(own, { ...april, end_after_cycles: 2 });
+    await world.changed(own, id, { units: 13, ...half, proration_behaviour: "charge_on_renewal" });
+    await system.pool.query(
+      "UPDATE subscriptions SET end_date = renewal_date, cancel_at_period_end = true WHERE id = $1",
+      [id],
+    );
+    await world.setClock(own, "2026-05-02");
+    const answer = await world.change(own, id, { units: 14 });
+    expect(refusalOf(answer)).toEqual(refused(422, "subscription_not_changeable"));
+    await world.expectEqualBooks(own);
+    const [last, ...others] = await world.invoices(own, id);
+    expect(others).toHaveLength(1);
+    expect(last).toMatchObject({ type: "change", subtotal: "15.0000", issue_date: "2026-05-02" });
+  });
+});
+
+describe("an increase without proration", () => {
+  test("takes effect at once and is billed in full at the next renewal, with no document now", async () => {
+    const own = await world.sandbox();
+    const { id, invoice: first } = await world.subscribe(own, april);
+    const { change, ...after } = await world.changed(own, id, { units: 13 });
+    expect(change).toEqual({ ...nothing, units: 13 });
+    expect(after).toMatchObject({ units: 13, renewal_value: "130.0000" });
+    expect(await world.invoices(own, id)).toEqual([first]);
+    await world.setClock(own, "2026-05-01");
+    await world.change(own, id, { units: 13 });
+    await world.expectEqualBooks(own);
+    expect((await world.invoices(own, id)).map(({ subtotal }) => subtotal)).toEqual(["130.0000", "100.0000"]);
+  });
+
+  test("closes proration until the next renewal, also above it; another one without it stays possible", async () => {
+    const own = await world.sandbox({ first_invoice_status: "approved" });
+    const { id } = await world.subscribe(own, april);
+    await world.changed(own, id, { units: 11, prorate: false });
+    const again = { units: 13, prorate: true, effective_date: "2026-04-01" };
+    expect(refusalOf(await world.change(own, id, again))).toEqual(refused(422, "proration_unavailable", "prorate"));
+    await world.changed(own, id, { units: 12 });
+    await world.changed(own, id, { units: 5 });
+    expect(refusalOf(await world.change(own, id, again))).toEqual(refused(422, "proration_unavailable", "prorate"));
+    // Within what was billed nothing would be charged.
+    await world.changed(own, id, { ...again, units: 10 });
+    await world.setClock(own, "2026-05-01");
+    const { change } = await world.changed(own, id, { ...again, effective_date: "2026-05-01" });
+    expect(change.invoice).toMatchObject({ subtotal: "30.0000" });
+  });
+
+  test("within the billed units closes nothing", async () => {
+    const { id } = await world.subscribe(approved, april);
+    await world.changed(approved, id, { units: 8 });
+    await world.changed(approved, id, { units: 9 });
+    expect((await world.changed(approved, id, { units: 12, ...half })).change.invoice.subtotal).toBe("10.0000");
+  });
+});
+
+describe("a decrease", () => {
+  test("raises no document, and the lower amount is billed from the next renewal", async () => {
+    const own = await world.sandbox();
+    const { id, invoice: first } = await world.subscribe(own, april);
+    const { change, ...after } = await world.changed(own, id, { units: 4, prorate: false });
+    expect(change).toEqual({ ...nothing, units: 4 });
+    expect(after).toMatchObject({ units: 4, renewal_value: "40.0000" });
+    expect(await world.invoices(own, id)).toEqual([first]);
+    await world.setClock(own, "2026-05-03");
+    // The renewal bills 4; from there 6 are an increase.
+    const { change: next } = await world.changed(own, id, { units: 6, prorate: true, effective_date: "2026-05-01" });
+    expect(next.invoice).toMatchObject({ subtotal: "20.0000" });
+    await world.expectEqualBooks(own);
+    expect((await world.invoices(own, id)).map(({ type, subtotal }) => [type, subtotal]).slice(-2)).toEqual([
+      ["renewal", expect.any(String)],
+      ["first", "100.0000"],
+    ]);
+  });
+
+  test("and back is never charged twice: 10 to 8 to 10 bills nothing more, 8 to 12 bills two", async () => {
+    const { id } = await world.subscribe(approved, april);
+    await world.changed(approved, id, { units: 8 });
+    expect((await world.changed(approved, id, { units: 10, ...half })).change).toEqual({ ...nothing, units: 10 });
+    await world.changed(approved, id, { units: 8 });
+    const { change } = await world.changed(approved, id, { units: 12, ...half });
+    expect(change.invoice.lines).toEqual([halfLine(10, 12, "10.0000", "120 − 100")]);
+    await world.changed(approved, id, { units: 1 });
+    expect((await world.changed(approved, id, { units: 12, ...half })).change.invoice).toBeNull();
+    expect(await world.invoices(approved, id)).toHaveLength(2);
+  });
+});

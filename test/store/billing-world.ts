@@ -1,0 +1,153 @@
+/** Sandboxes with a clock and subscriptions in them, made by the store itself, for tests of the billing run without any process. */
+import { randomBytes } from "node:crypto";
+import type pg from "pg";
+import { expect } from "vitest";
+import { type CreationRequest, decideCreation } from "../../src/domain/creating.ts";
+import { demoCharges, demoPlans } from "../../src/embedded/demo-catalogue.ts";
+import { billChunk, type ChunkOrder, type ChunkOutcome } from "../../src/store/billing-run.ts";
+import { newId } from "../../src/store/ids.ts";
+import { createPool } from "../../src/store/pool.ts";
+import { createStore } from "../../src/store/scope.ts";
+import { createSealing } from "../../src/store/sealing.ts";
+import { createSettingUp } from "../../src/store/setting-up.ts";
+import { requestOf } from "../domain/creation.ts";
+import { type FreshDatabase, freshDatabase } from "../support/database.ts";
+
+/** What is asked of a subscription beside the rest of `subscribe`; `startDate` is a day of its own zone. */
+export type Wanted = Partial<Omit<CreationRequest, "startDate">> & { readonly startDate?: string | null };
+
+/** An invoice as tests compare it. */
+export interface Billed {
+  readonly number: string;
+  readonly type: string;
+  readonly start: string;
+  readonly end: string;
+  readonly subtotal: string;
+  readonly lines: readonly string[];
+}
+
+/** A database with organisations in it. */
+export interface BillingWorld {
+  readonly pool: pg.Pool;
+  /** A sandbox in UTC whose clock stands at noon of a day; `changes` are columns of organisations. */
+  sandbox(day: string, changes?: Record<string, unknown>): Promise<string>;
+  /** Moves its clock; a bare date is noon UTC of that day. */
+  setClock(organisationId: string, instant: string): Promise<void>;
+  /** A subscription of 10 units of `team`, at 12.50 each, where nothing else is wanted. Its id. */
+  subscribe(organisationId: string, wanted?: Wanted): Promise<string>;
+  /** Chunks until nothing is left to perform: what they came to, the last one left out. */
+  bill(organisationId: string, order?: ChunkOrder): Promise<readonly ChunkOutcome[]>;
+  /** The columns of a subscription. */
+  row(id: string): Promise<Record<string, unknown>>;
+  /** Its invoices, oldest first. */
+  invoices(id: string): Promise<readonly Billed[]>;
+  drop(): Promise<void>;
+}
+
+/** A world of its own. */
+export async function billingWorld(): Promise<BillingWorld> {
+  const database: FreshDatabase = await freshDatabase();
+  const pool = createPool({ databaseUrl: database.url, size: 8, name: "billing-world" }, () => undefined);
+  const settingUp = createSettingUp(pool, createSealing(randomBytes(32)));
+  const store = createStore(pool);
+  const world: BillingWorld = {
+    pool,
+    sandbox: async (day, changes = {}) => {
+      const id = newId();
+      const now = new Date();
+      const connection = {
+        kind: "xero",
+        tenantId: id,
+        baseUrl: "http://ledger.example",
+        identityUrl: "http://ledger.example",
+      };
+      const contact = { companyName: null, firstName: null, lastName: null, email: "a@acme.example", createdAt: now };
+      await settingUp.save({
+        settings: {
+          id,
+          name: "Sandbox",
+          timezone: "UTC",
+          defaultCurrency: "NZD",
+          setupMode: false,
+          canCreateLedgerContacts: false,
+          livemode: false,
+          usageAllowed: false,
+          invoiceCreateDays: 0,
+          firstInvoiceStatus: "draft",
+          dueDays: 14,
+          numberPrefix: "INV-",
+          revenueAccount: "200",
+          taxType: "OUTPUT2",
+        },
+        connection: { ...connection, clientId: "client", clientSecret: "secret" },
+        apiKeys: [],
+        plans: demoPlans("NZD", now),
+        charges: demoCharges("NZD", now),
+        customers: [
+          { ...contact, id: newId(), code: "ACME", name: "Acme", status: "active", ledgerContactId: newId() },
+        ],
+      });
+      const columns = { test_clock: instantOf(day), ...changes };
+      for (const [column, value] of Object.entries(columns)) {
+        await pool.query(`UPDATE organisations SET ${column} = $2 WHERE id = $1`, [id, value]);
+      }
+      return id;
+    },
+    setClock: async (organisationId, instant) => {
+      const values = [organisationId, instantOf(instant)];
+      await pool.query("UPDATE organisations SET test_clock = $2 WHERE id = $1", values);
+    },
+    subscribe: async (organisationId, wanted = {}) => {
+      const subscriptionId = newId();
+      const { subscriptions } = store.organisation(organisationId);
+      const codes = { customerCode: "ACME", planCode: wanted.planCode ?? "team", chargeCodes: [] };
+      const { facts, catalogueVersion } = await subscriptions.loadCreation({ subscriptionId, ...codes });
+      const clock = await pool.query<{ now: Date }>(
+        "SELECT coalesce(test_clock, now()) AS now FROM organisations WHERE id = $1",
+        [organisationId],
+      );
+      const now = clock.rows[0]?.now ?? new Date();
+      const decision = decideCreation({ ...facts, now }, requestOf({ ...codes, units: 10, ...wanted }));
+      const saved = await subscriptions.saveCreation({
+        subscriptionId,
+        requestHash: randomBytes(32),
+        setupMode: facts.organisation.setupMode,
+        catalogueVersion,
+        decision,
+        first: { invoiceId: newId(), operationId: newId() },
+        awaitedUntil: now,
+      });
+      expect(saved).toBe("saved");
+      return subscriptionId;
+    },
+    bill: async (organisationId, order) => {
+      const outcomes: ChunkOutcome[] = [];
+      for (;;) {
+        const outcome = await billChunk(pool, organisationId, order);
+        if (outcome.taken === 0) return outcomes;
+        outcomes.push(outcome);
+        expect(outcomes.length, "what was taken is due no more").toBeLessThan(200);
+      }
+    },
+    row: async (id) => (await pool.query("SELECT * FROM subscriptions WHERE id = $1", [id])).rows[0],
+    invoices: async (id) => {
+      const { rows } = await pool.query<Billed>(
+        `SELECT number, type, period_start AS start, period_end AS end, subtotal,
+          (SELECT array_agg(l.kind || ' ' || l.amount ORDER BY l.position) FROM invoice_lines l WHERE l.invoice_id = i.id) AS lines
+        FROM invoices i WHERE subscription_id = $1 ORDER BY seq`,
+        [id],
+      );
+      return rows;
+    },
+    drop: async () => {
+      await settingUp.close();
+      await pool.end();
+      await database.drop();
+    },
+  };
+  return world;
+}
+
+function instantOf(text: string): string {
+  return text.includes("T") ? text : `${text}T12:00:00Z`;
+}

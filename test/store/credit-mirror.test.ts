@@ -1,0 +1,72 @@
+/** What is new, kept and gone of a credit note's allocations, compared with what the ledger shows. */
+import { describe, expect, test } from "vitest";
+import { parseDecimal } from "../../src/domain/decimal.ts";
+import { type AllocationSeen, compareAllocations, type KnownAllocation } from "../../src/store/credit-mirror.ts";
+
+function known(id: string, ledgerId: string | null, amount: string, isActive = true, invoice = "a"): KnownAllocation {
+  return {
+    id,
+    ledgerId,
+    invoiceId: `our ${invoice}`,
+    invoiceLedgerId: invoice,
+    amount: parseDecimal(amount),
+    isActive,
+  };
+}
+
+function seen(id: string, amount: string, invoiceId = "a"): AllocationSeen {
+  return { id, invoiceId, amount, date: "2026-04-10" };
+}
+
+/** The outcome as ids: ours of what is kept or gone, the ledger's of what is added. */
+function compared(ours: readonly KnownAllocation[], ledgers: readonly AllocationSeen[]): object {
+  const { added, kept, gone } = compareAllocations(ours, ledgers);
+  return {
+    added: added.map(({ id }) => id),
+    kept: kept.map((one) => [one.known.id, one.seen.amount]),
+    gone: gone.map(({ id }) => id),
+  };
+}
+
+describe("allocations are compared", () => {
+  test("by the ledger's id, whatever their amounts", () => {
+    const ours = [known("1", "x", "5.0000"), known("2", "y", "5.0000")];
+    const outcome = compared(ours, [seen("y", "5.0000"), seen("x", "8.0000")]);
+    expect(outcome).toEqual({
+      added: [],
+      kept: [
+        ["2", "5.0000"],
+        ["1", "8.0000"],
+      ],
+      gone: [],
+    });
+  });
+
+  test("by invoice and amount where one of the two has no id, each only once", () => {
+    const ours = [known("1", null, "5"), known("2", "y", "7")];
+    const outcome = compared(ours, [seen("x", "5.0000"), seen("", "7.0000"), seen("", "7.0000"), seen("z", "5.0000")]);
+    expect(outcome).toEqual({
+      added: ["", "z"],
+      kept: [
+        ["1", "5.0000"],
+        ["2", "7.0000"],
+      ],
+      gone: [],
+    });
+  });
+
+  test("and two of the same amount under other ids are two", () => {
+    const outcome = compared([known("1", "x", "5")], [seen("x", "5.0000"), seen("y", "5.0000")]);
+    expect(outcome).toEqual({ added: ["y"], kept: [["1", "5.0000"]], gone: [] });
+  });
+
+  test("and one on another invoice is another one", () => {
+    const outcome = compared([known("1", null, "5")], [seen("", "5.0000", "b")]);
+    expect(outcome).toEqual({ added: [""], kept: [], gone: ["1"] });
+  });
+
+  test("and what the ledger has no more is gone once, and back where it has it again", () => {
+    const ours = [known("1", "x", "5"), known("2", "y", "6", false), known("3", "z", "7", false)];
+    expect(compared(ours, [seen("y", "6.0000")])).toEqual({ added: [], kept: [["2", "6.0000"]], gone: ["1"] });
+  });
+});

@@ -1,0 +1,244 @@
+/**
+ * Amendments and held credit at work in the real service: what the ledger is asked when it is slow, changed or says no,
+ * nothing billed twice, and the histories of both workflows, which must replay. With RECORD_HISTORIES set they are kept
+ * for `replay.test.ts`.
+ */
+import { Client, Connection } from "@temporalio/client";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { amendmentCheckpoints } from "../../src/checkpoint.ts";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { amendmentWorkflowId, creditWorkflowId } from "../../workflows/contract.ts";
+import { addBands, type Json, type UnitsWorld, unitsWorld } from "../scenario/units-world.ts";
+import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { expectReplayable } from "./recorded-history.ts";
+
+// Leases and the dispatcher take ten seconds where nothing else runs, and several times as long beside other tests.
+vi.setConfig({ testTimeout: 150_000 });
+
+let system: TestSystem;
+let world: UnitsWorld;
+let connection: Connection;
+let client: Client;
+
+beforeAll(async () => {
+  system = await startSystem();
+  world = unitsWorld(system, system.ask);
+  connection = await Connection.connect({ address: system.temporal.address });
+  client = new Client({ connection, namespace: system.temporal.namespace });
+});
+
+afterAll(async () => {
+  await connection?.close();
+  await system?.stop();
+});
+
+/** Half of April is left. */
+const half = { prorate: true, effective_date: "2026-04-16" };
+
+/** The lines of the first invoice of ten seats and of the change to thirteen, as the ledger has them. */
+const planLine = ["Team: 10 × 10.0000", "100.00"];
+const changeLine = ["Team: 10 to 13 seats, 15 of 30 days: (130 − 100) × 15 ÷ 30", "15.00"];
+
+/**
+ * An organisation in the middle of April with a subscription of ten seats, whose draft invoice of 100.00 the ledger
+ * has.
+ */
+async function subscribed(changes: Record<string, unknown> = {}) {
+  const organisation = await world.sandbox({ test_clock: "2026-04-16T12:00:00Z", ...changes });
+  const subscription = await world.subscribe(organisation, { start_date: "2026-04-01" });
+  return { organisation, id: subscription.id as string, first: subscription.invoice as Json };
+}
+
+async function amendmentOf({ organisationId }: MadeOrganisation): Promise<Json> {
+  const text =
+    "SELECT * FROM operations WHERE organisation_id = $1 AND kind = 'amend_invoice' ORDER BY seq DESC LIMIT 1";
+  return (await system.pool.query(text, [organisationId])).rows[0];
+}
+
+/** What somebody does to the organisation's only invoice in the ledger by hand. */
+const inLedger = ({ tenantId }: MadeOrganisation, change: string) =>
+  system.pool.query(`UPDATE demo_ledger.invoices SET ${change} WHERE tenant_id = $1`, [tenantId]);
+
+const anInvoice = "/api.xro/2.0/Invoices/";
+
+describe.concurrent("an amendment", () => {
+  test("adds its line to the draft, says so to operators, and its history replays", async () => {
+    const { organisation, id } = await subscribed();
+    const { change } = await world.changed(organisation, id, { units: 13, ...half });
+    expect(change.invoice).toMatchObject({ status: "draft", total: "138.0000", ledger: { sync_status: "synced" } });
+    expect(await world.booked(organisation)).toMatchObject([{ subtotal: "115.00", lines: [planLine, changeLine] }]);
+    const { id: operationId } = await amendmentOf(organisation);
+    await expectReplayable(client, amendmentWorkflowId(operationId), "amendment");
+    const { searchAttributes } = await client.workflow.getHandle(amendmentWorkflowId(operationId)).describe();
+    expect(searchAttributes).toMatchObject({
+      OrganisationId: [organisation.organisationId],
+      SubscriptionId: [id],
+      InvoiceId: [change.invoice.id],
+      OperationId: [operationId],
+      OperationKind: ["amend_invoice"],
+      Outcome: ["done"],
+    });
+  });
+
+  test("waits for a limit of the ledger, and its history replays", async () => {
+    const { organisation, id } = await subscribed();
+    const limit = { kind: "rate_limit", match: `POST ${anInvoice}`, retryAfterSeconds: 2 };
+    await system.fault({ ...limit, tenantId: organisation.tenantId });
+    const { change } = await world.changed(organisation, id, { units: 13, ...half });
+    expect(change.invoice).toMatchObject({ status: "draft", total: "138.0000" });
+    const { id: operationId, attempts } = await amendmentOf(organisation);
+    expect(attempts).toBe(1);
+    await expectReplayable(client, amendmentWorkflowId(operationId), "amendment-pause");
+  });
+
+  test.each(["drop_before", "drop_after"])("whose answer was lost by %s adds its line once", async (kind) => {
+    const { organisation, id } = await subscribed();
+    await system.fault({ kind, match: `POST ${anInvoice}`, tenantId: organisation.tenantId });
+    const { change } = await world.changed(organisation, id, { units: 13, ...half });
+    expect(change.invoice).toMatchObject({ status: "draft", total: "138.0000" });
+    expect(await world.booked(organisation)).toMatchObject([{ lines: [planLine, changeLine] }]);
+  });
+
+  test("whose answer was lost is not billed again where the invoice was approved meanwhile", async () => {
+    const { organisation, id, first } = await subscribed();
+    await system.fault({ kind: "drop_after", match: `POST ${anInvoice}`, tenantId: organisation.tenantId });
+    const changed = world.changed(organisation, id, { units: 13, ...half });
+    await until("its answer is lost", async () => (await amendmentOf(organisation))?.state === "uncertain");
+    await inLedger(organisation, "status = 'AUTHORISED'");
+    const { change } = await changed;
+    expect(change.invoice).toMatchObject({ id: first.id, status: "approved", total: "138.0000" });
+    expect(await world.booked(organisation)).toMatchObject([{ lines: [planLine, changeLine] }]);
+    expect(await amendmentOf(organisation)).toMatchObject({ state: "done", reason: null });
+  });
+});
+
+describe.concurrent("a charge that was to join an invoice", () => {
+  test("which was approved meanwhile is billed on an invoice of its own", async () => {
+    const { organisation, id, first } = await subscribed();
+    await inLedger(organisation, "status = 'AUTHORISED'");
+    const { change } = await world.changed(organisation, id, { units: 13, ...half });
+    expect(change.invoice).toMatchObject({
+      type: "change",
+      status: "draft",
+      subtotal: "15.0000",
+      issue_date: "2026-04-16",
+      period: { start: "2026-04-01", end: "2026-05-01" },
+      ledger: { sync_status: "synced" },
+    });
+    expect(await world.booked(organisation)).toMatchObject([{ lines: [planLine] }, { lines: [changeLine] }]);
+    const [own, old] = await world.invoices(organisation, id);
+    expect(own.id).toBe(change.invoice.id);
+    expect(old).toMatchObject({ id: first.id, status: "approved", subtotal: "100.0000", total: "120.0000" });
+    await world.expectEqualBooks(organisation);
+    const { id: operationId } = await amendmentOf(organisation);
+    await expectReplayable(client, amendmentWorkflowId(operationId), "amendment-moved");
+  });
+
+  test("which was deleted meanwhile is billed on an invoice of its own", async () => {
+    const { organisation, id } = await subscribed();
+    await inLedger(organisation, "status = 'DELETED'");
+    const { change } = await world.changed(organisation, id, { units: 13, ...half });
+    expect(change.invoice).toMatchObject({ type: "change", status: "draft", subtotal: "15.0000" });
+    const [, old] = await world.invoices(organisation, id);
+    expect(old).toMatchObject({ status: "deleted", subtotal: "100.0000" });
+  });
+
+  test("which the ledger no longer has is billed on an invoice of its own", async () => {
+    const { organisation, id } = await subscribed();
+    await system.pool.query("DELETE FROM demo_ledger.invoices WHERE tenant_id = $1", [organisation.tenantId]);
+    const { change } = await world.changed(organisation, id, { units: 13, ...half });
+    expect(change.invoice).toMatchObject({ type: "change", status: "draft", subtotal: "15.0000" });
+    const [, old] = await world.invoices(organisation, id);
+    expect(old).toMatchObject({ status: "not_in_external", ledger: { sync_status: "failed" } });
+  });
+
+  test("is not taken for lost where the ledger cannot find any invoice at all", async () => {
+    const { organisation, id, first } = await subscribed();
+    const { tenantId } = organisation;
+    await system.fault({ kind: "status", status: 404, match: "/api.xro/2.0/Invoices", times: 4, tenantId });
+    const { change } = await world.changed(organisation, id, { units: 13, ...half });
+    expect(change.invoice.id).toBe(first.id);
+    await world.expectEqualBooks(organisation);
+    expect(await world.booked(organisation)).toMatchObject([{ lines: [planLine, changeLine] }]);
+  });
+});
+
+describe.concurrent("a refused amendment", () => {
+  test("keeps its line for the next one, with the ledger's own words", async () => {
+    const { organisation, id } = await subscribed();
+    const { organisationId, tenantId } = organisation;
+    await system.fault({
+      kind: "refuse",
+      match: `POST ${anInvoice}`,
+      messages: ["The lock date has passed."],
+      tenantId,
+    });
+    await world.changed(organisation, id, { units: 13, ...half });
+    expect(await world.booked(organisation)).toMatchObject([{ lines: [planLine] }]);
+    const { rows } = await system.pool.query("SELECT status, sync_error FROM invoices WHERE organisation_id = $1", [
+      organisationId,
+    ]);
+    expect(rows).toEqual([{ status: "draft", sync_error: "The lock date has passed." }]);
+    await world.changed(organisation, id, { units: 15, ...half });
+    await world.expectEqualBooks(organisation);
+    const [booked] = await world.booked(organisation);
+    expect(booked?.lines.map(([, amount]) => amount)).toEqual(["100.00", "15.00", "10.00"]);
+  });
+
+  test("of an invoice that was paid meanwhile shows it paid", async () => {
+    const organisation = await world.sandbox({ first_invoice_status: "approved" });
+    const { id, invoice } = await world.subscribe(organisation, { start_date: "2026-05-01" });
+    const payment = await fetch(
+      `${system.demoUrl}/demo/tenants/${organisation.tenantId}/invoices/${invoice.ledger.invoice_id}/payments`,
+      {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: "{}",
+      },
+    );
+    expect(payment.status).toBe(200);
+    const { change } = await world.changed(organisation, id, { units: 13 });
+    expect(change.invoice).toMatchObject({ id: invoice.id, status: "paid", amount_due: "0.0000", total: "120.0000" });
+    expect(await amendmentOf(organisation)).toMatchObject({ state: "refused", reason: "wrong_status" });
+  });
+
+  test("is started by the dispatcher where it was made ready again and nobody did", async () => {
+    const { organisation, id } = await subscribed();
+    await system.fault({ kind: "refuse", match: `POST ${anInvoice}`, tenantId: organisation.tenantId });
+    await world.changed(organisation, id, { units: 13, ...half });
+    const { id: operationId } = await amendmentOf(organisation);
+    await system.pool.query("UPDATE operations SET state = 'ready', settled_at = NULL WHERE id = $1", [operationId]);
+    await world.expectEqualBooks(organisation);
+    expect(await world.booked(organisation)).toMatchObject([{ lines: [planLine, changeLine] }]);
+  });
+});
+
+test("held credit is put on the next invoice by a workflow of its own, and its history replays", async () => {
+  const organisation = await world.sandbox({ test_clock: "2026-04-16T12:00:00Z", first_invoice_status: "approved" });
+  await addBands(system, organisation);
+  const { id } = await world.subscribe(organisation, { plan_code: "bands", start_date: "2026-04-01" });
+  await world.changed(organisation, id, { units: 11, ...half });
+  await world.settled(organisation);
+  await world.changed(organisation, id, { units: 20, ...half });
+  await until("the credit is used up", async () => {
+    const [note] = await world.creditNotes(organisation, id);
+    return note?.allocation_status === "applied";
+  });
+  await expectReplayable(client, creditWorkflowId(id), "credit");
+});
+
+// Last and one after the other: each stops the worker that all others need.
+describe("an amendment whose worker dies", () => {
+  test.each(amendmentCheckpoints)("at %s adds its line once", async (point) => {
+    const { organisation, id } = await subscribed();
+    await system.worker.stop();
+    const changed = world.changed(organisation, id, { units: 13, ...half });
+    // It may die before it has told that it is ready: the start itself is not waited for.
+    void system.worker.start({ BILLING_CRASH_AT: point }).catch(() => undefined);
+    await system.worker.exited();
+    await system.worker.start();
+    await changed;
+    await world.expectEqualBooks(organisation);
+    expect(await world.booked(organisation)).toMatchObject([{ lines: [planLine, changeLine] }]);
+  });
+});

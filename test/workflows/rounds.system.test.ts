@@ -1,0 +1,156 @@
+/**
+ * Workflows that work in rounds, on a real Temporal server: one run for each piece of work, pauses kept, an end to long
+ * ones.
+ */
+import { randomUUID } from "node:crypto";
+import { Client, Connection } from "@temporalio/client";
+import { DefaultLogger, NativeConnection, Runtime, Worker } from "@temporalio/worker";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { createStartWork, type StartWork } from "../../src/temporal/start-work.ts";
+import {
+  amendmentWorkflowId,
+  type CreditAllocationInput,
+  creditWorkflowId,
+  type InvoiceAmendmentInput,
+  type WorkRound,
+} from "../../workflows/contract.ts";
+import { longestWaitMs } from "../../workflows/policies.ts";
+import { until } from "../support/system.ts";
+import { temporalForTest } from "../support/temporal.ts";
+import { bundle } from "./bundle.ts";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+let connection: Connection;
+let native: NativeConnection;
+let worker: Worker;
+let running: Promise<void>;
+let client: Client;
+let work: StartWork;
+
+/** What the rounds of a subscription come to, one after the other; the last one again and again. */
+const decided = new Map<string, readonly WorkRound[]>();
+
+/** What a subscription's rounds wait for before they answer. */
+const held = new Map<string, Promise<void>>();
+
+/** When each of its rounds began. */
+const begun = new Map<string, number[]>();
+
+const settled: WorkRound = { state: "settled", outcome: "done", detail: "INV-0001 done", nextInMs: null };
+const waiting = (nextInMs: number): WorkRound => ({ state: "waiting", outcome: null, detail: "amending", nextInMs });
+
+async function round({ subscriptionId }: CreditAllocationInput): Promise<WorkRound> {
+  const times = [...(begun.get(subscriptionId) ?? []), performance.now()];
+  begun.set(subscriptionId, times);
+  await held.get(subscriptionId);
+  const rounds = decided.get(subscriptionId) ?? [];
+  return rounds[times.length - 1] ?? rounds.at(-1) ?? settled;
+}
+
+beforeAll(async () => {
+  Runtime.install({ shutdownSignals: [], logger: new DefaultLogger("ERROR") });
+  const { address, namespace } = await temporalForTest();
+  [connection, native] = await Promise.all([Connection.connect({ address }), NativeConnection.connect({ address })]);
+  client = new Client({ connection, namespace });
+  const activities = { amendRound: round, allocateRound: round };
+  const taskQueue = "billing";
+  worker = await Worker.create({
+    connection: native,
+    namespace,
+    taskQueue,
+    workflowBundle: { code: bundle },
+    activities,
+  });
+  running = worker.run();
+  work = createStartWork(client, taskQueue, (_, error) => {
+    throw error;
+  });
+});
+
+afterAll(async () => {
+  worker?.shutdown();
+  await running;
+  await native?.close();
+  await connection?.close();
+});
+
+function newInput(...rounds: readonly WorkRound[]): InvoiceAmendmentInput {
+  const [organisationId, subscriptionId, invoiceId, operationId] = [0, 1, 2, 3].map(() => randomUUID());
+  if (!organisationId || !subscriptionId || !invoiceId || !operationId) throw new Error("four ids");
+  decided.set(subscriptionId, rounds);
+  return { organisationId, subscriptionId, invoiceId, operationId };
+}
+
+const ended = (workflowId: string) =>
+  until("the workflow has ended", async () => {
+    const description = await client.workflow.getHandle(workflowId).describe();
+    return description.status.name === "COMPLETED" && description;
+  });
+
+describe.concurrent("work in rounds", () => {
+  test("ends when it is settled, and tells how", async () => {
+    const input = newInput({ ...settled, outcome: "moved" });
+    expect(await work.startAmendment(input)).toBe(true);
+    const { searchAttributes } = await ended(amendmentWorkflowId(input.operationId));
+    expect(searchAttributes).toMatchObject({ Outcome: ["moved"], OperationKind: ["amend_invoice"] });
+    expect(begun.get(input.subscriptionId)).toHaveLength(1);
+  });
+
+  test("waits as long as a round says, and never asks in a busy loop", async () => {
+    const input = newInput(waiting(2_000), waiting(0), settled);
+    await work.startAllocation(input);
+    await ended(creditWorkflowId(input.subscriptionId));
+    const [first = 0, second = 0, third = 0, ...others] = begun.get(input.subscriptionId) ?? [];
+    expect(others).toEqual([]);
+    expect(second - first).toBeGreaterThan(1_900);
+    expect(third - second).toBeGreaterThan(200);
+  });
+
+  test("ends at a pause that is longer than it waits: the dispatcher starts it when it is over", async () => {
+    const input = newInput(waiting(longestWaitMs + 1), settled);
+    const workflowId = amendmentWorkflowId(input.operationId);
+    await work.startAmendment(input);
+    const first = await ended(workflowId);
+    expect(first.searchAttributes).not.toHaveProperty("Outcome");
+    await work.startAmendment(input);
+    const second = await ended(workflowId);
+    expect(second.runId).not.toBe(first.runId);
+    expect(second.searchAttributes).toMatchObject({ Outcome: ["done"] });
+  });
+
+  test("is one run however often it is started, and looks again at once when it waits", async () => {
+    const input = newInput(waiting(30_000), settled);
+    const handle = client.workflow.getHandle(creditWorkflowId(input.subscriptionId));
+    await work.startAllocation(input);
+    await until("it waits", async () => begun.get(input.subscriptionId)?.length === 1);
+    const { runId } = await handle.describe();
+    expect(await Promise.all([1, 2, 3].map(() => work.startAllocation(input)))).toEqual([true, true, true]);
+    const last = await ended(creditWorkflowId(input.subscriptionId));
+    expect(last.runId).toBe(runId);
+    const [first = 0, second = 0] = begun.get(input.subscriptionId) ?? [];
+    expect(second - first).toBeLessThan(20_000);
+  });
+
+  test("looks once more where it is started during its last round", async () => {
+    const input = newInput(settled);
+    const answer = Promise.withResolvers<void>();
+    held.set(input.subscriptionId, answer.promise);
+    await work.startAllocation(input);
+    await until("its round has begun", async () => begun.get(input.subscriptionId)?.length === 1);
+    await work.startAllocation(input);
+    answer.resolve();
+    await ended(creditWorkflowId(input.subscriptionId));
+    expect(begun.get(input.subscriptionId)).toHaveLength(2);
+  });
+});
+
+test("a start that Temporal does not hear is told, and left to the dispatcher", async () => {
+  const troubles: string[] = [];
+  const away = Connection.lazy({ address: "127.0.0.1:1" });
+  const lost = createStartWork(new Client({ connection: away }), "billing", (workflowId) => troubles.push(workflowId));
+  const input = newInput();
+  expect(await lost.startAmendment(input)).toBe(false);
+  expect(troubles).toEqual([amendmentWorkflowId(input.operationId)]);
+  await away.close();
+});
