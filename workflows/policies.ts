@@ -15,7 +15,6 @@ export const ledgerRound: ActivityOptions = {
 };
 
 /**
-<<<<<<< HEAD
  * A look into the database, or two seconds of chunks performed there. It is tried until the database is back; what a killed worker was
  * at is done again after ten seconds, without harm: a chunk is one transaction.
  */
@@ -26,12 +25,8 @@ export const databaseRound: ActivityOptions = {
 };
 
 /**
- * How long the workflow stays after the last document for the next one: a signal that meets a workflow as it completes costs
- * a retried task and hundreds of milliseconds. Measured: facts-temporal section 6.
-=======
  * How long the workflow stays after the last document for the next one: a signal that meets a workflow as it completes
  * costs a retried task and hundreds of milliseconds. Measured: facts-temporal section 6.
->>>>>>> main
  */
 export const lingerTime = "10 seconds";
 
