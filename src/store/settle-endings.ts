@@ -106,7 +106,7 @@ async function drop(client: Client, organisationId: string, held: HeldRemoval): 
   const { rowCount } = await client.query({
     name: "abandon_invoice",
     text: `WITH held AS (
-        SELECT o.id FROM operations o WHERE ${isHeld} FOR UPDATE
+        SELECT o.id FROM operations o WHERE o.organisation_id = $1 AND ${isHeld} FOR UPDATE
       ), op AS (
         UPDATE operations c SET state = 'abandoned', reason = 'removed', settled_at = now() FROM held
         WHERE c.organisation_id = $1 AND c.invoice_id = $4 AND c.kind = 'create_invoice' AND c.state = 'ready' RETURNING c.id
@@ -126,7 +126,7 @@ async function drop(client: Client, organisationId: string, held: HeldRemoval): 
 }
 
 // Only the round that holds the operation may settle it.
-const isHeld = `o.organisation_id = $1 AND o.id = $2 AND o.attempts = $3 AND o.kind = 'end_subscription'
+const isHeld = `o.id = $2 AND o.attempts = $3 AND o.kind = 'end_subscription'
     AND o.state IN ('sending', 'uncertain')`;
 
 /** The operation is ready for the next step, if this round still holds it. */
@@ -134,7 +134,7 @@ async function takeBack(client: Client, organisationId: string, { endingId, atte
   const { rowCount } = await client.query({
     name: "take_back_ending",
     text: `UPDATE operations o SET state = 'ready', not_before = now(), lease_until = NULL, first_sent_at = NULL, reason = NULL
-      WHERE ${isHeld}`,
+      WHERE o.organisation_id = $1 AND ${isHeld}`,
     values: [organisationId, endingId, attempt],
   });
   return rowCount === 1;
@@ -192,7 +192,7 @@ WITH op AS (
         FROM removals r JOIN invoices i ON i.organisation_id = $1 AND i.id = r.invoice_id
         WHERE r.organisation_id = $1 AND r.ending_id = $2 AND r.state = 'removed') || '. ', '')
       || 'The ledger says: ' || $7
-  WHERE ${isHeld} RETURNING o.id
+  WHERE o.organisation_id = $1 AND ${isHeld} RETURNING o.id
 ), removal AS (
   UPDATE removals r SET settled_at = now(), state = CASE WHEN r.step = $4 THEN 'refused' ELSE 'left' END,
     reason = CASE WHEN r.step = $4 THEN $5 END, message = CASE WHEN r.step = $4 THEN $7 END
@@ -251,7 +251,7 @@ async function finish(
     name: "finish_ending",
     text: `WITH op AS (
         UPDATE operations o SET state = 'done', reason = NULL, lease_until = NULL, settled_at = now()
-        WHERE ${isHeld} RETURNING o.id
+        WHERE o.organisation_id = $1 AND ${isHeld} RETURNING o.id
       ), ending AS (UPDATE endings e SET ended = true FROM op WHERE e.organisation_id = $1 AND e.id = op.id)
       SELECT coalesce(g.test_clock, now()) AS now, pg_notify('${outcomesChannel}', '${doneMark}' || op.id)
       FROM op JOIN organisations g ON g.id = $1`,
