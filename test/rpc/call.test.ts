@@ -7,10 +7,11 @@ import {
   CreateSubscriptionRequestSchema,
   SubscriptionService,
 } from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
+import { UsageService } from "../../src/gen/proto/billing/v1/usage_pb.ts";
 import { createCall } from "../../src/rpc/call.ts";
 import type { Call } from "../../src/rpc/caller.ts";
 import type { Idempotency } from "../../src/rpc/idempotency.ts";
-import { bind, type Implementation, planned } from "../../src/rpc/implementation.ts";
+import { bind, type Implementation, planned, type ServiceBinding } from "../../src/rpc/implementation.ts";
 import { observeCall } from "../../src/rpc/observe.ts";
 import { operationOf } from "../../src/rpc/operation.ts";
 import { textFormats } from "../../src/services/text-formats.ts";
@@ -29,12 +30,12 @@ const { signal } = new AbortController();
 const request = create(CreateSubscriptionRequestSchema, { customerCode: "acme", planCode: "pro" });
 const wrong = create(CreateSubscriptionRequestSchema, { customerCode: "", planCode: "pro" });
 
-function callWith(methods: Partial<Methods>, idempotency: Idempotency) {
+function callWith(methods: Partial<Methods>, idempotency: Idempotency, others: readonly ServiceBinding[] = []) {
   return createCall({
     formats: textFormats,
     idempotency,
     observe: observeCall,
-    implementations: [bind(SubscriptionService, { ...notPlanned, ...methods })],
+    implementations: [bind(SubscriptionService, { ...notPlanned, ...methods }), ...others],
   });
 }
 
@@ -106,9 +107,10 @@ describe("a call", () => {
   });
 
   test("of a method that is only planned is an unknown endpoint", async () => {
-    const changeUnits = operationOf(SubscriptionService.method.changeUnits);
-    const message = create(changeUnits.method.input, { id: "x", units: 1 });
-    await expect(callWith({}, recording())(passOf(changeUnits), message, { signal })).rejects.toMatchObject({
+    const reportUsage = operationOf(UsageService.method.reportUsage);
+    const call = callWith({}, recording(), [bind(UsageService, { reportUsage: planned })]);
+    const message = create(reportUsage.method.input, {});
+    await expect(call(passOf(reportUsage), message, { signal })).rejects.toMatchObject({
       code: "unknown_endpoint",
     });
   });

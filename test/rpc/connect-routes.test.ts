@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { Refusal } from "../../src/domain/refusal.ts";
 import { ErrorDetailSchema } from "../../src/gen/proto/billing/v1/common_pb.ts";
 import { SubscriptionService } from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
+import { UsageService } from "../../src/gen/proto/billing/v1/usage_pb.ts";
 import { generateApiKey } from "../../src/rpc/api-key.ts";
 import type { Admission } from "../../src/store/access.ts";
 import { admitted, organisationId } from "./admission-for-test.ts";
@@ -133,8 +134,8 @@ describe.each(protocols)("over %s", (protocol) => {
   });
 
   test("a method that is only planned is Unimplemented, without a key and not counted", async () => {
-    const client = createClient(SubscriptionService, transports[protocol] as Transport);
-    const error = await client.changeUnits({ id: "x", units: 1 }).then(() => null, ConnectError.from);
+    const client = createClient(UsageService, transports[protocol] as Transport);
+    const error = await client.reportUsage({}).then(() => null, ConnectError.from);
     expect(error?.code).toBe(Code.Unimplemented);
     expect(error?.findDetails(ErrorDetailSchema)[0]?.code).toBe("unknown_endpoint");
     expect(error?.metadata.get("RateLimit-Limit")).toBeNull();

@@ -7,6 +7,7 @@ import { Refusal } from "../../src/domain/refusal.ts";
 import { jsonCheck } from "../../src/gateway/check-json.ts";
 import { InvoiceService } from "../../src/gen/proto/billing/v1/invoices_pb.ts";
 import { SubscriptionService } from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
+import { UsageService } from "../../src/gen/proto/billing/v1/usage_pb.ts";
 import { credentialsOf } from "../../src/http/credentials.ts";
 import { createCall } from "../../src/rpc/call.ts";
 import { createGate } from "../../src/rpc/gate.ts";
@@ -53,6 +54,7 @@ export async function startServer(settings: ServerSettings): Promise<TestServer>
   const records: RequestRecord[] = [];
   const recordByRequest = new WeakMap<object, RequestRecord>();
   const invoices = Object.fromEntries(InvoiceService.methods.map((method) => [method.localName, answerEmpty(method)]));
+  const usage = Object.fromEntries(UsageService.methods.map((method) => [method.localName, answerEmpty(method)]));
   const subscriptions = {
     ...Object.fromEntries(SubscriptionService.methods.map((method) => [method.localName, answerEmpty(method)])),
     createSubscription: settings.create ?? (async () => ({})),
@@ -61,6 +63,7 @@ export async function startServer(settings: ServerSettings): Promise<TestServer>
   const bindings = [
     bind(SubscriptionService, subscriptions as SubscriptionMethods),
     bind(InvoiceService, invoices as Implementation<typeof InvoiceService>),
+    bind(UsageService, usage as Implementation<typeof UsageService>),
   ];
   const services = bindings.map(({ service }) => service);
   const watchEveryMs = 20;
