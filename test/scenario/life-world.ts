@@ -13,6 +13,12 @@ export interface LifeWorld extends UnitsWorld {
   end(organisation: MadeOrganisation, id: string, body: unknown, idempotencyKey?: string): Promise<Answered>;
   /** The subscription after an end that succeeds. */
   ended(organisation: MadeOrganisation, id: string, body: object): Promise<Json>;
+  /** Restores it with an empty object, or with another body. */
+  restore(organisation: MadeOrganisation, id: string, idempotencyKey?: string, body?: unknown): Promise<Answered>;
+  /** The subscription after a restoration that succeeds. */
+  restored(organisation: MadeOrganisation, id: string): Promise<Json>;
+  /** What stands of its invoices, oldest first: number and type, then each line's amount and text. Removed ones are left out. */
+  standing(organisation: MadeOrganisation, id: string): Promise<readonly (readonly string[])[]>;
   /** A subscription's invoices in short, newest first. */
   told(organisation: MadeOrganisation, id: string): Promise<readonly ToldInvoice[]>;
   /** What an end did to each of its invoices, in order: `INV-0002 removed deleted`. */
@@ -32,9 +38,29 @@ export function lifeWorld(system: TestSystem, ask: Ask): LifeWorld {
       body,
       ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
     });
+  const restore: LifeWorld["restore"] = ({ apiKey }, id, idempotencyKey, body = {}) =>
+    ask("POST", `/v1/subscriptions/${id}/restore`, {
+      key: apiKey,
+      body,
+      ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    });
   return {
     ...world,
     end,
+    restore,
+    restored: async (organisation, id) => {
+      const answer = await restore(organisation, id);
+      expect(answer.status, answer.text).toBe(200);
+      return answer.json;
+    },
+    standing: async (organisation, id) => {
+      const invoices = await world.invoices(organisation, id);
+      const shown = invoices.filter(({ status }) => status !== "voided" && status !== "deleted").reverse();
+      return shown.map(({ number, type, lines }) => [
+        `${number} ${type}`,
+        ...lines.map((line: Json) => `${line.amount} ${line.description}`),
+      ]);
+    },
     ended: async (organisation, id, body) => {
       const answer = await end(organisation, id, body);
       expect(answer.status, answer.text).toBe(200);
