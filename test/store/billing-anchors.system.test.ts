@@ -1,0 +1,65 @@
+/**
+ * Month ends in five zones, over changes of clocks and a leap year: each period begins with its day in the subscription's zone, counted
+ * from the anchor, and not a millisecond before. The database's own calendar is the judge. decisions §5.
+ */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type BillingWorld, billingWorld } from "./billing-world.ts";
+
+let world: BillingWorld;
+
+beforeAll(async () => {
+  world = await billingWorld();
+});
+
+afterAll(() => world?.drop());
+
+/** Cairo's clocks change at midnight: there a day begins at one o'clock. */
+const zones = ["Pacific/Auckland", "America/New_York", "Europe/Paris", "Africa/Cairo", "Asia/Kolkata"];
+
+/** Days of January 2027 from which periods are counted. */
+const anchors = [1, 15, 28, 29, 30, 31];
+
+/** To March 2029: 29 February 2028 lies in between, and four changes of clocks. */
+const months = 26;
+
+/** The date of the anchor's day so many months after January 2027, clamped to its month. */
+function boundary(anchor: number, month: number): string {
+  const lastDay = new Date(Date.UTC(2027, month + 1, 0)).getUTCDate();
+  return new Date(Date.UTC(2027, month, Math.min(anchor, lastDay))).toISOString().slice(0, 10);
+}
+
+/** When a day begins in a zone, as PostgreSQL has it. */
+async function beginOf(zone: string, date: string): Promise<number> {
+  const text = "SELECT ($1::date)::timestamp AT TIME ZONE $2 AS begin";
+  const { rows } = await world.pool.query<{ begin: Date }>(text, [date, zone]);
+  return rows[0]?.begin.getTime() ?? Number.NaN;
+}
+
+test.each(zones)("every month of every anchor begins on its day in %s", async (zone) => {
+  const organisation = await world.sandbox("2026-12-01");
+  const ids = new Map<number, string>();
+  for (const anchor of anchors) {
+    const startDate = boundary(anchor, 0);
+    ids.set(anchor, await world.subscribe(organisation, { timezone: zone, startDate, billingDay: anchor }));
+  }
+  const boundaries = anchors.flatMap((anchor) =>
+    Array.from({ length: months }, (_, month) => ({ anchor, date: boundary(anchor, month) })),
+  );
+  const days = [...new Set(boundaries.map(({ date }) => date))].toSorted();
+  for (const date of days) {
+    const begin = await beginOf(zone, date);
+    await world.setClock(organisation, new Date(begin - 1).toISOString());
+    expect(await world.bill(organisation), `nothing before ${date}`).toEqual([]);
+    await world.setClock(organisation, new Date(begin).toISOString());
+    const outcomes = await world.bill(organisation);
+    const due = boundaries.filter((one) => one.date === date).length;
+    expect(
+      outcomes.map(({ performed }) => performed),
+      `those of ${date}`,
+    ).toEqual([due]);
+  }
+  for (const [anchor, id] of ids) {
+    const starts = (await world.invoices(id)).map(({ start }) => start);
+    expect(starts).toEqual(Array.from({ length: months }, (_, month) => boundary(anchor, month)));
+  }
+});
