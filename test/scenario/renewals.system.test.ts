@@ -1,0 +1,233 @@
+/**
+ * The life of subscriptions as the billing run moves it on, over HTTP and through Temporal: renewal invoices on their day or ahead of
+ * it, starts, completions, missed months, and books of the ledger that are ours. Spec: States, Change units rule 7; decisions §§4 to 6.
+ */
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { askWith } from "../admin/ask.ts";
+import { type BillingRuns, billingRuns } from "../support/billing.ts";
+import { startSystem, type TestSystem } from "../support/system.ts";
+import { checkedAsk } from "./checked-ask.ts";
+import { type Json, type UnitsWorld, unitsWorld } from "./units-world.ts";
+
+// A run waits for its turn at the schedule and the ledger for its budget.
+vi.setConfig({ testTimeout: 120_000 });
+
+let system: TestSystem;
+let world: UnitsWorld;
+let runs: BillingRuns;
+
+beforeAll(async () => {
+  system = await startSystem();
+  world = unitsWorld(system, checkedAsk(system));
+  runs = await billingRuns(system);
+});
+
+afterAll(async () => {
+  await runs?.close();
+  await system?.stop();
+});
+
+/** Moves the clock and has everything done that is due by then; the ledger has decided on it afterwards. */
+async function advance(organisation: MadeOrganisation, instant: string): Promise<void> {
+  await world.setClock(organisation, instant);
+  await runs.untilDone(organisation.organisationId);
+  await world.settled(organisation);
+}
+
+/** Its invoices in short, oldest first: `renewal 2026-05-01 2026-06-01 144.0000 draft`. */
+async function told(organisation: MadeOrganisation, id: string): Promise<readonly string[]> {
+  const invoices = await world.invoices(organisation, id);
+  return invoices
+    .map(({ type, period, subtotal, status }) => [type, period.start, period.end, subtotal, status].join(" "))
+    .toReversed();
+}
+
+/** Holds that the books have our invoices and no others, line by line; the ledger's text may add how a line was worked out. */
+async function expectOurBooks(organisation: MadeOrganisation, ...ids: readonly string[]): Promise<void> {
+  await world.settled(organisation);
+  const ours = (await Promise.all(ids.map((id) => world.invoices(organisation, id)))).flat();
+  const told = ours.map(({ number, subtotal, lines }) => [
+    number,
+    subtotal.slice(0, -2),
+    ...lines.map((line: Json) => `${line.name}: ${line.description} ${line.amount.slice(0, -2)}`),
+  ]);
+  const booked = (await world.booked(organisation)).map(({ number, subtotal, lines }) => [
+    number,
+    subtotal,
+    ...lines.map(([text, amount]) => `${text.replace(/ \([^()]* = [^()]*\)$/, "")} ${amount}`),
+  ]);
+  expect(booked.toSorted()).toEqual(told.toSorted());
+}
+
+const end = (organisation: MadeOrganisation, id: string): Promise<{ status: number; json: Json }> =>
+  system.ask("POST", `/v1/subscriptions/${id}/end`, { key: organisation.apiKey, body: { when: "period_end" } });
+
+describe.concurrent("a renewal", () => {
+  test("is raised on its day at the current units, with what was deferred to it and the discount, and is in the books", async () => {
+    const organisation = await world.sandbox();
+    const { id } = await world.subscribe(organisation, { discount_percent: "10", invoice_reference: "PO 7" });
+    await world.setClock(organisation, "2026-04-16");
+    const change = { units: 14, prorate: true, proration_behaviour: "charge_on_renewal", effective_date: "2026-04-16" };
+    await world.changed(organisation, id, change);
+    await advance(organisation, "2026-04-30");
+    expect(await told(organisation, id)).toHaveLength(1);
+    await advance(organisation, "2026-05-01");
+    const [renewal, first, ...others] = await world.invoices(organisation, id);
+    expect([first.type, others]).toEqual(["first", []]);
+    expect(renewal).toMatchObject({
+      type: "renewal",
+      status: "draft",
+      reference: "PO 7",
+      issue_date: "2026-05-01",
+      due_date: "2026-05-15",
+      period: { start: "2026-05-01", end: "2026-06-01" },
+      subtotal: "144.0000",
+      ledger: { sync_status: "synced" },
+    });
+    // 14 × 10.00 less a tenth, and four units more for half of April.
+    expect(renewal.lines.map(({ kind, amount }: Json) => [kind, amount])).toEqual([
+      ["plan", "126.0000"],
+      ["proration", "18.0000"],
+    ]);
+    expect(await world.subscription(organisation, id)).toMatchObject({
+      status: "active",
+      renewal_date: "2026-06-01",
+      units: 14,
+      renewal_value: "126.0000",
+    });
+    await expectOurBooks(organisation, id);
+  });
+
+  test("is raised Invoice Create Days ahead and begins on its day, billed once", async () => {
+    const organisation = await world.sandbox({ invoice_create_days: 10, first_invoice_status: "approved" });
+    const { id } = await world.subscribe(organisation);
+    await world.changed(organisation, id, { units: 8, prorate: false });
+    await advance(organisation, "2026-04-20");
+    expect(await told(organisation, id)).toHaveLength(1);
+    await advance(organisation, "2026-04-21");
+    expect((await told(organisation, id))[1]).toBe("renewal 2026-05-01 2026-06-01 80.0000 approved");
+    expect((await world.subscription(organisation, id)).renewal_date).toBe("2026-05-01");
+    await advance(organisation, "2026-05-01");
+    expect(await told(organisation, id)).toHaveLength(2);
+    expect((await world.subscription(organisation, id)).renewal_date).toBe("2026-06-01");
+    await expectOurBooks(organisation, id);
+  });
+
+  test("that was missed for months is caught up, month by month, of every type of plan", async () => {
+    const organisation = await world.sandbox();
+    const plans = ["site", "team", "growth", "scale", "steps"];
+    const ids: string[] = [];
+    for (const plan of plans) {
+      const units = plan === "site" ? undefined : 12;
+      ids.push((await world.subscribe(organisation, { plan_code: plan, units })).id);
+    }
+    await advance(organisation, "2026-07-15");
+    for (const id of ids) {
+      const invoices = await told(organisation, id);
+      const starts = invoices.map((text) => text.split(" ")[1]);
+      expect(starts).toEqual(["2026-04-01", "2026-05-01", "2026-06-01", "2026-07-01"]);
+      expect(new Set(invoices.map((text) => text.split(" ")[3])).size, "each month costs the same").toBe(1);
+      expect((await world.subscription(organisation, id)).renewal_date).toBe("2026-08-01");
+    }
+    await expectOurBooks(organisation, ...ids);
+  });
+
+  test("in Setup Mode raises nothing; what begins after it is billed again", async () => {
+    const organisation = await world.sandbox();
+    const { id } = await world.subscribe(organisation);
+    await system.pool.query("UPDATE organisations SET setup_mode = true WHERE id = $1", [organisation.organisationId]);
+    await advance(organisation, "2026-05-10");
+    await system.pool.query("UPDATE organisations SET setup_mode = false WHERE id = $1", [organisation.organisationId]);
+    await advance(organisation, "2026-06-10");
+    expect((await told(organisation, id)).map((text) => text.slice(0, 18))).toEqual([
+      "first 2026-04-01 2",
+      "renewal 2026-06-01",
+    ]);
+  });
+});
+
+describe.concurrent("a subscription", () => {
+  test("that is pending begins on its start date, in its own zone", async () => {
+    const organisation = await world.sandbox();
+    const { id } = await world.subscribe(organisation, { start_date: "2026-04-15", timezone: "Pacific/Auckland" });
+    expect((await world.subscription(organisation, id)).status).toBe("pending");
+    await advance(organisation, "2026-04-14T11:59:59Z");
+    expect((await world.subscription(organisation, id)).status).toBe("pending");
+    await advance(organisation, "2026-04-14T12:00:00Z");
+    expect(await world.subscription(organisation, id)).toMatchObject({ status: "active", renewal_date: "2026-05-15" });
+    expect(await told(organisation, id)).toHaveLength(1);
+  });
+
+  test("that is set to end completes at its renewal date, and what was deferred is billed then", async () => {
+    const organisation = await world.sandbox();
+    const { id } = await world.subscribe(organisation);
+    await world.setClock(organisation, "2026-04-16");
+    const deferred = { prorate: true, proration_behaviour: "charge_on_renewal", effective_date: "2026-04-16" };
+    await world.changed(organisation, id, { units: 12, ...deferred });
+    expect((await end(organisation, id)).json).toMatchObject({ status: "active", end_date: "2026-05-01" });
+    await advance(organisation, "2026-05-02");
+    expect(await world.subscription(organisation, id)).toMatchObject({
+      status: "complete",
+      cancel_at_period_end: true,
+      end_date: "2026-05-01",
+      renewal_date: "2026-05-01",
+      renewal_value: "0.0000",
+    });
+    expect((await told(organisation, id)).at(-1)).toBe("change 2026-04-01 2026-05-01 10.0000 draft");
+    await advance(organisation, "2026-09-01");
+    expect(await told(organisation, id)).toHaveLength(2);
+    await expectOurBooks(organisation, id);
+  });
+
+  test("with an end after cycles is billed so often and completes", async () => {
+    const organisation = await world.sandbox({ invoice_create_days: 7 });
+    const { id } = await world.subscribe(organisation, { end_after_cycles: 3 });
+    await advance(organisation, "2026-12-01");
+    expect(await world.subscription(organisation, id)).toMatchObject({ status: "complete", end_date: "2026-07-01" });
+    expect((await told(organisation, id)).map((text) => text.split(" ")[1])).toEqual([
+      "2026-04-01",
+      "2026-05-01",
+      "2026-06-01",
+    ]);
+    await expectOurBooks(organisation, id);
+  });
+});
+
+describe.concurrent("a change of settings has every subscription looked at again:", () => {
+  test("more Invoice Create Days raise what is inside the window now", async () => {
+    const admin = askWith(system, await system.operator("admin", "Ada"));
+    const organisation = await world.sandbox();
+    const { id } = await world.subscribe(organisation);
+    await advance(organisation, "2026-04-22");
+    expect(await told(organisation, id)).toHaveLength(1);
+    await admin.done("OrganisationService/UpdateOrganisation", {
+      id: organisation.organisationId,
+      invoiceCreateDays: 20,
+    });
+    await advance(organisation, "2026-04-22");
+    expect((await told(organisation, id))[1]).toBe("renewal 2026-05-01 2026-06-01 100.0000 draft");
+  });
+
+  test("the end of Setup Mode raises what its window asks for", async () => {
+    const admin = askWith(system, await system.operator("admin", "Grace"));
+    const organisation = await world.sandbox({ invoice_create_days: 20, setup_mode: true });
+    const { id } = await world.subscribe(organisation);
+    await advance(organisation, "2026-04-22");
+    expect(await told(organisation, id)).toEqual([]);
+    await admin.done("OrganisationService/SetSetupMode", { id: organisation.organisationId, setupMode: false });
+    await advance(organisation, "2026-04-22");
+    expect((await told(organisation, id)).map((text) => text.slice(0, 18))).toEqual(["renewal 2026-05-01"]);
+  });
+});
+
+test("an operation performs what is due first, and the run finds nothing left of it", async () => {
+  const organisation = await world.sandbox();
+  const { id } = await world.subscribe(organisation);
+  await world.setClock(organisation, "2026-05-20");
+  const changed = await world.changed(organisation, id, { units: 12, prorate: false });
+  expect(changed).toMatchObject({ renewal_date: "2026-06-01", units: 12 });
+  await advance(organisation, "2026-05-20");
+  expect((await told(organisation, id)).map((text) => text.split(" ")[1])).toEqual(["2026-04-01", "2026-05-01"]);
+  await expectOurBooks(organisation, id);
+});

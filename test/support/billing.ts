@@ -1,0 +1,44 @@
+/** Billing as the service does it by itself: the run is started through Temporal's schedule, and waited for until nothing is due. */
+import { type Client, Connection, Client as TemporalClient } from "@temporalio/client";
+import { billingScheduleId } from "../../workflows/contract.ts";
+import { type TestSystem, until } from "./system.ts";
+
+/** The way to billing runs. */
+export interface BillingRuns {
+  readonly client: Client;
+  /** Has the schedule start a run, now. */
+  start(): Promise<void>;
+  /** Starts runs until nothing is due for the organisation by its clock that could be performed; what is set aside stays so. */
+  untilDone(organisationId: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** How many subscriptions of the organisation are due and not set aside. */
+export async function countWaiting({ pool }: Pick<TestSystem, "pool">, organisationId: string): Promise<number> {
+  const { rows } = await pool.query<{ waiting: number }>(
+    `SELECT count(*)::int AS waiting FROM subscriptions s JOIN organisations o ON o.id = s.organisation_id
+      WHERE o.id = $1 AND s.due_at <= coalesce(o.test_clock, now()) AND (s.parked_until IS NULL OR s.parked_until <= now())`,
+    [organisationId],
+  );
+  return rows[0]?.waiting ?? 0;
+}
+
+/** Runs of a system's billing. */
+export async function billingRuns(system: TestSystem): Promise<BillingRuns> {
+  const { address, namespace } = system.temporal;
+  const connection = await Connection.connect({ address });
+  const client = new TemporalClient({ connection, namespace });
+  const schedule = client.schedule.getHandle(billingScheduleId);
+  const start = () => schedule.trigger();
+  return {
+    client,
+    start,
+    untilDone: (organisationId) =>
+      until("nothing is due any more", async () => {
+        // A run that is still at it has been told already: the schedule starts no second one beside it.
+        await start();
+        return (await countWaiting(system, organisationId)) === 0;
+      }).then(() => undefined),
+    close: () => connection.close(),
+  };
+}
