@@ -1,0 +1,214 @@
+/**
+ * Ends while the ledger loses requests and answers, errs, limits, refuses or is down, and with Temporal or the worker away: they finish by
+ * themselves, once, and a repeat with the same key is told what came of it. Facts: facts-ledger sections 5.3 to 5.5.
+ */
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { refusalOf, refused } from "../scenario/checked-ask.ts";
+import { freePort } from "../support/ports.ts";
+import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { type Endable, type EndsForTest, endPost, endsForTest, threeRemoved } from "./ends.ts";
+import { post, postUntilDecided, startApiProcess } from "./processes.ts";
+
+// Restarts, leases and the ledger's pauses take half a minute where nothing else runs, and several times as long beside other tests.
+vi.setConfig({ testTimeout: 150_000 });
+
+let system: TestSystem;
+let ends: EndsForTest;
+
+beforeAll(async () => {
+  system = await startSystem();
+  ends = endsForTest(system);
+});
+
+afterAll(() => system?.stop());
+
+const unavailable = refused(502, "ledger_unavailable");
+
+/** One try of an end, to its answer, and how long that took. */
+async function tryEnd(endable: Endable, key = "the-key", baseUrl = system.baseUrl) {
+  const started = performance.now();
+  const answer = await post(baseUrl, endPost(endable, key));
+  if (answer === null) throw new Error("no answer");
+  return { answer, tookMs: performance.now() - started };
+}
+
+/** Waits until the newest end of the subscription is decided; without a request. */
+async function decided({ id }: Endable): Promise<string> {
+  return until("the end is decided", async () => {
+    const text = `SELECT o.state FROM operations o WHERE o.subscription_id = $1 AND o.kind = 'end_subscription'
+      AND o.settled_at IS NOT NULL ORDER BY o.seq DESC LIMIT 1`;
+    return (await system.pool.query<{ state: string }>(text, [id])).rows[0]?.state;
+  });
+}
+
+const write = "POST /api.xro/2.0/Invoices/";
+const read = "GET /api.xro/2.0/Invoices/";
+
+describe.concurrent("an end removes each invoice once where", () => {
+  // The system's calls to the ledger may take two seconds.
+  test.each([
+    ["a request never came", { kind: "drop_before", match: write }],
+    ["an answer was cut off", { kind: "drop_after", match: write }],
+    ["every first answer was cut off", { kind: "drop_after", match: write, times: 3 }],
+    ["an answer came too late", { kind: "slow_after", match: write, delayMs: 3_000 }],
+    ["it was done after we had given up", { kind: "slow_before", match: write, delayMs: 2_500 }],
+    ["a gateway answered 503 in HTML", { kind: "status", match: write, status: 503 }],
+    ["it answered 500", { kind: "status", match: write, status: 500, body: "{}" }],
+    ["the look before it failed", { kind: "drop_before", match: read, times: 2 }],
+    ["there was no such address for a while", { kind: "status", match: read, status: 404, body: "{}" }],
+    ["the look was refused for a while", { kind: "status", match: read, status: 405, body: "{}", times: 2 }],
+    ["it was changed at the same moment", { kind: "status", match: write, status: 412, body: "{}" }],
+    ["a token was refused", { kind: "status", match: write, status: 401, body: "{}" }],
+    ["the ledger limited calls", { kind: "rate_limit", match: write, times: 2, retryAfterSeconds: 2 }],
+  ])("%s", async (_, fault) => {
+    const endable = await ends.withThree();
+    await system.fault({ ...fault, tenantId: endable.own.tenantId });
+    expect((await postUntilDecided(system.baseUrl, endPost(endable, "the-key"))).status).toBe(200);
+    await ends.expectEnded(endable);
+    const outcomes = await ends.world.removals(endable.own, endable.id);
+    expect(outcomes.map((told) => told.replace("already_removed", "deleted"))).toEqual(threeRemoved);
+  });
+});
+
+/** The pause of the connection is over, once there is one. */
+async function letIn(organisationId: string): Promise<void> {
+  await until("the connection is paused", async () => {
+    const text =
+      "UPDATE ledger_connections SET paused_until = now() WHERE organisation_id = $1 AND paused_until > now()";
+    return (await system.pool.query(text, [organisationId])).rowCount === 1;
+  });
+  const text = "UPDATE operations SET not_before = now() WHERE organisation_id = $1 AND state = 'ready'";
+  await system.pool.query(text, [organisationId]);
+}
+
+test("an end that the ledger is too slow for answers 502, goes on by itself, and is told to a repeat with its key", async () => {
+  const endable = await ends.withThree();
+  const { own, id } = endable;
+  await system.stopLedger();
+  const { answer, tookMs } = await tryEnd(endable);
+  expect(refusalOf(answer)).toEqual(unavailable);
+  expect(answer.json.error.message).toMatch(/goes on by itself/);
+  expect(tookMs).toBeLessThan(16_500);
+  expect((await ends.world.subscription(own, id)).status).toBe("active");
+  // Meanwhile: the same key is told so, and no other operation is let in.
+  const again = (await tryEnd(endable)).answer;
+  expect(refusalOf(again)).toEqual(refused(409, "request_in_progress"));
+  expect(again.headers.get("retry-after")).toBe("2");
+  const conflict = refused(409, "invalid_state");
+  for (const body of [{ when: "now" }, { when: "period_end" }]) {
+    const other = await ends.world.end(own, id, body);
+    expect(refusalOf(other)).toEqual(conflict);
+    expect(other.json.error.message).toMatch(/still running: the subscription is being ended, 0 of 3 invoices removed/);
+  }
+  expect(refusalOf(await ends.world.change(own, id, { units: 20, document: "separate" }))).toEqual(conflict);
+  const otherBody = { ...endPost(endable, "the-key"), body: { when: "now" } };
+  expect(refusalOf(await post(system.baseUrl, otherBody).then((one) => one ?? again))).toEqual(
+    refused(409, "idempotency_conflict"),
+  );
+  // Nothing falls due while it runs, also not a renewal.
+  await ends.world.setClock(own, "2026-05-02");
+  expect(refusalOf(await ends.world.change(own, id, { units: 20 }))).toEqual(conflict);
+  expect(await ends.world.told(own, id)).toHaveLength(3);
+  await ends.world.setClock(own, "2026-04-16");
+  await system.startLedger();
+  expect(await decided(endable)).toBe("done");
+  await ends.expectEnded(endable);
+  const told = (await tryEnd(endable)).answer;
+  expect([told.status, told.json.status]).toEqual([200, "ended"]);
+  expect(await ends.world.removals(own, id)).toEqual(threeRemoved);
+});
+
+test("a limit beyond the answer's time is answered at once, and the end is done when it is over", async () => {
+  const endable = await ends.withThree();
+  const { tenantId, organisationId } = endable.own;
+  await system.fault({ kind: "rate_limit", match: read, problem: "day", retryAfterSeconds: 3_600, tenantId });
+  const { answer, tookMs } = await tryEnd(endable);
+  expect(refusalOf(answer)).toEqual(unavailable);
+  expect(tookMs).toBeLessThan(10_000);
+  await letIn(organisationId);
+  expect(await decided(endable)).toBe("done");
+  await ends.expectEnded(endable);
+});
+
+test("a refusal that no caller was told is told to the repeat with its key, and the next one is a new end", async () => {
+  const endable = await ends.withThree();
+  const { own, id } = endable;
+  await system.fault({ kind: "refuse", match: write, tenantId: own.tenantId, messages: ["Locked."] });
+  const doomed = await startApiProcess(system, { BILLING_CRASH_AT: "ledger_woken" });
+  const [lost, end] = await Promise.all([post(doomed.baseUrl, endPost(endable, "the-key")), doomed.exited]);
+  expect([lost, end]).toEqual([null, "SIGKILL"]);
+  expect(await decided(endable)).toBe("refused");
+  const told = await postUntilDecided(system.baseUrl, endPost(endable, "the-key"));
+  expect(refusalOf(told)).toEqual(refused(409, "invalid_state"));
+  expect(told.json.error.message).toMatch(/refused to remove invoice INV-0002.* The ledger says: Locked\.$/);
+  expect((await ends.world.subscription(own, id)).status).toBe("active");
+  const again = await postUntilDecided(system.baseUrl, endPost(endable, "the-key"));
+  expect([again.status, again.json.status]).toEqual([200, "ended"]);
+  const refusedFirst = ["INV-0002 refused", "INV-0003 left", "INV-0001 left"];
+  expect(await ends.world.removals(own, id)).toEqual([...refusedFirst, ...threeRemoved]);
+  await ends.world.expectEqualBooks(own);
+});
+
+describe("an invoice that is on its way to the ledger", () => {
+  test("is waited for, and then removed there", async () => {
+    const own = await ends.world.sandbox();
+    const slow = { kind: "slow_after", match: "PUT /api.xro/2.0/Invoices", delayMs: 4_000, tenantId: own.tenantId };
+    await system.fault(slow);
+    const body = { customer_code: "ACME", plan_code: "team", units: 10 };
+    const create = { path: "/v1/subscriptions", key: own.apiKey, idempotencyKey: "create", body };
+    const created = postUntilDecided(system.baseUrl, create);
+    const id = await until("it is being sent", async () => {
+      const text = "SELECT subscription_id AS id FROM operations WHERE organisation_id = $1 AND state = 'sending'";
+      return (await system.pool.query<{ id: string }>(text, [own.organisationId])).rows[0]?.id;
+    });
+    const ended = await postUntilDecided(system.baseUrl, endPost({ own, id }, "the-key"));
+    expect([ended.status, ended.json.status]).toEqual([200, "ended"]);
+    expect((await created).status).toBe(201);
+    expect(await ends.world.removals(own, id)).toEqual(["INV-0001 removed deleted"]);
+    await ends.world.expectEqualBooks(own);
+    expect(await ends.world.books(own)).toEqual(["INV-0001 DELETED"]);
+  });
+
+  test("and was never begun to be sent is given up, without the ledger, and never comes there", async () => {
+    const own = await ends.world.sandbox();
+    await system.stopLedger();
+    const body = { customer_code: "ACME", plan_code: "team", units: 10 };
+    const create = { path: "/v1/subscriptions", key: own.apiKey, idempotencyKey: "create", body };
+    const created = await postUntilDecided(system.baseUrl, create);
+    expect(created.json.invoice.status).toBe("scheduled");
+    const endable = { own, id: created.json.id };
+    const ended = await postUntilDecided(system.baseUrl, endPost(endable, "the-key"));
+    expect([ended.status, ended.json.status]).toEqual([200, "ended"]);
+    await system.startLedger();
+    await ends.world.settled(own);
+    expect(await ends.world.removals(own, endable.id)).toEqual(["INV-0001 removed never_sent"]);
+    expect(await ends.world.told(own, endable.id)).toEqual(["INV-0001 first deleted"]);
+    expect(await ends.world.books(own)).toEqual([]);
+  });
+});
+
+test("with Temporal out of reach an end answers 502 at once, and the dispatcher has it done", async () => {
+  const endable = await ends.withThree();
+  const blind = await startApiProcess(system, { TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}` });
+  try {
+    const { answer, tookMs } = await tryEnd(endable, "the-key", blind.baseUrl);
+    expect(refusalOf(answer)).toEqual(unavailable);
+    expect(tookMs).toBeLessThan(6_000);
+    expect(await decided(endable)).toBe("done");
+    await ends.expectEnded(endable);
+    expect((await tryEnd(endable)).answer.status).toBe(200);
+  } finally {
+    await blind.stop();
+  }
+});
+
+test("without a worker an end answers 502 in its time, and a worker that starts does it", async () => {
+  const endable = await ends.withThree();
+  await system.worker.stop();
+  const { answer, tookMs } = await tryEnd(endable);
+  expect(refusalOf(answer)).toEqual(unavailable);
+  expect(tookMs).toBeLessThan(16_500);
+  await system.worker.start();
+  expect(await decided(endable)).toBe("done");
+  await ends.expectEnded(endable);
+});

@@ -1,0 +1,156 @@
+/** Ends at once, repeated, and on top of other operations, over two API processes: one is done at a time, and what is told is true. */
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { type Endable, type EndsForTest, endPost, endsForTest, threeRemoved } from "../faults/ends.ts";
+import { type ApiProcess, post, postUntilDecided, startApiProcess } from "../faults/processes.ts";
+import { type Answered, startSystem, type TestSystem } from "../support/system.ts";
+
+// Many ends at once, each with calls to the ledger.
+vi.setConfig({ testTimeout: 120_000 });
+
+let system: TestSystem;
+let second: ApiProcess;
+let ends: EndsForTest;
+
+beforeAll(async () => {
+  system = await startSystem();
+  second = await startApiProcess(system);
+  ends = endsForTest(system);
+});
+
+afterAll(async () => {
+  await second?.stop();
+  await system?.stop();
+});
+
+let keys = 0;
+
+/** A request by one of the two API processes, each under a key of its own. */
+async function at(door: number, { apiKey }: MadeOrganisation, path: string, body: object): Promise<Answered> {
+  const baseUrl = door % 2 === 0 ? system.baseUrl : second.baseUrl;
+  const answer = await post(baseUrl, { path, key: apiKey, idempotencyKey: `race-${++keys}`, body });
+  if (answer === null) throw new Error("no answer");
+  return answer;
+}
+
+/** `200`, or the code of the refusal. */
+const outcomeOf = ({ status, json }: Answered): string => (status === 200 ? "200" : json.error.code);
+
+const now = { when: "now", delete_unsent_invoices: true };
+const amend = { units: 14, prorate: true, effective_date: "2026-04-16", document: "amend" };
+
+describe.each([2, 10])("%i ends at once", (count) => {
+  test("of one subscription: one is done, the others are told that it runs or has ended", async () => {
+    const endable = await ends.withThree();
+    const path = `/v1/subscriptions/${endable.id}/end`;
+    const answers = await Promise.all(Array.from({ length: count }, (_, n) => at(n, endable.own, path, now)));
+    const losers = Array.from({ length: count - 1 }, () => "invalid_state");
+    expect(answers.map(outcomeOf).sort()).toEqual(["200", ...losers]);
+    for (const { status, json } of answers) {
+      if (status !== 200) expect(json.error.message).toMatch(/is being ended|has ended already/);
+    }
+    await ends.expectEnded(endable);
+    expect(await ends.world.removals(endable.own, endable.id)).toEqual(threeRemoved);
+  });
+
+  test("with one key: one is done, and all are answered with it", async () => {
+    const endable = await ends.withThree();
+    const doors = [system.baseUrl, second.baseUrl];
+    const what = endPost(endable, "one-key");
+    const answers = await Promise.all(
+      Array.from({ length: count }, (_, n) => postUntilDecided(doors[n % 2] ?? "", what)),
+    );
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(answers.map(outcomeOf)).toEqual(Array.from({ length: count }, () => "200"));
+    expect(answers.filter(({ headers }) => headers.get("idempotent-replayed") === null)).toHaveLength(1);
+    await ends.expectEnded(endable);
+  });
+
+  test("of so many subscriptions of one organisation, each with one invoice to remove: all are done", async () => {
+    const own = await ends.world.sandbox();
+    const made = await Promise.all(Array.from({ length: count }, () => ends.world.subscribe(own)));
+    const answers = await Promise.all(made.map(({ id }, n) => at(n, own, `/v1/subscriptions/${id}/end`, now)));
+    expect(answers.map(outcomeOf)).toEqual(made.map(() => "200"));
+    await ends.world.expectEqualBooks(own);
+    expect((await ends.world.books(own)).filter((told) => !told.endsWith("DELETED"))).toEqual([]);
+  });
+});
+
+/** Ends of the subscription that were carried to their end. */
+async function endings({ id }: Endable): Promise<number> {
+  const { rows } = await system.pool.query("SELECT 1 FROM endings WHERE subscription_id = $1 AND ended", [id]);
+  return rows.length;
+}
+
+describe("an end and", () => {
+  test("changes of units at once: one end is done, and whatever else is told 200 came before it", async () => {
+    const seen = new Set<string>();
+    const change = { units: 14, prorate: true, effective_date: "2026-04-16", document: "separate" };
+    for (let round = 0; round < 8; round += 1) {
+      const endable = await ends.withThree();
+      const { own, id } = endable;
+      const asked = ["end", "units", "end", "units"];
+      const answers = await Promise.all(
+        asked.map((one, n) => at(n + round, own, `/v1/subscriptions/${id}/${one}`, one === "end" ? now : change)),
+      );
+      const told = answers.map(outcomeOf);
+      for (const one of told) seen.add(one);
+      expect([told[0], told[2]].toSorted()).toEqual(["200", "invalid_state"]);
+      const changed = [told[1], told[3]].filter((one) => one === "200").length;
+      await ends.world.settled(own);
+      expect(await endings(endable)).toBe(1);
+      const { status, units } = await ends.world.subscription(own, id);
+      expect([status, units]).toEqual(["ended", changed === 1 ? 14 : 12]);
+      expect(await ends.world.invoices(own, id)).toHaveLength(3 + changed);
+      await ends.world.expectEqualBooks(own);
+    }
+    const known = ["200", "invalid_state", "units_unchanged", "subscription_not_changeable"];
+    expect([...seen].filter((one) => !known.includes(one))).toEqual([]);
+  });
+
+  test("an amendment of the renewal invoice: the later one is refused while the earlier one runs", async () => {
+    for (let round = 0; round < 6; round += 1) {
+      const own = await ends.world.sandbox({ invoice_create_days: 20, first_invoice_status: "approved" });
+      await ends.world.setClock(own, "2026-04-16");
+      const { id } = await ends.world.subscribe(own, { start_date: "2026-04-01" });
+      const path = `/v1/subscriptions/${id}`;
+      const both = [at(round, own, `${path}/end`, { when: "now" }), at(round + 1, own, `${path}/units`, amend)];
+      const [ended, changed] = (await Promise.all(round % 2 === 0 ? both : both.toReversed()))
+        .map(outcomeOf)
+        .toSorted();
+      const pair = [ended, changed].join();
+      expect(["200,200", "200,invalid_state", "200,subscription_not_changeable"]).toContain(pair);
+      await ends.world.expectEqualBooks(own);
+      const subscription = await ends.world.subscription(own, id);
+      const invoices = await ends.world.invoices(own, id);
+      if (subscription.status === "active") {
+        // The change came first: its charge is on the renewal invoice, and the end can be asked for again.
+        expect(invoices[0]).toMatchObject({ type: "renewal", status: "approved", subtotal: "160.0000" });
+        expect((await ends.world.end(own, id, { when: "now" })).status).toBe(200);
+      }
+      await ends.world.settled(own);
+      // Whatever came first: a charge of a change that was made is billed once.
+      const after = await ends.world.invoices(own, id);
+      const charged = after.filter(({ type }) => type === "change").map(({ subtotal }) => subtotal);
+      const isChanged = (await ends.world.subscription(own, id)).units === 14;
+      expect(charged).toEqual(isChanged ? ["20.0000"] : []);
+      expect(after.find(({ type }) => type === "renewal")?.status).toBe("voided");
+    }
+  });
+
+  test("another end at period end at once: both can be, one after the other, and the later one holds", async () => {
+    for (let round = 0; round < 6; round += 1) {
+      const own = await ends.world.sandbox();
+      await ends.world.setClock(own, "2026-04-16");
+      const { id } = await ends.world.subscribe(own, { start_date: "2026-04-01" });
+      const path = `/v1/subscriptions/${id}/end`;
+      const [atEnd, atOnce] = await Promise.all([
+        at(round, own, path, { when: "period_end" }),
+        at(round + 1, own, path, { when: "now" }),
+      ]);
+      expect(outcomeOf(atOnce)).toBe("200");
+      expect(["200", "invalid_state"]).toContain(outcomeOf(atEnd));
+      expect(await ends.world.subscription(own, id)).toMatchObject({ status: "ended", cancel_at_period_end: false });
+    }
+  });
+});
