@@ -1,0 +1,147 @@
+/** Billing as operators see it, over the wire: what is due, what is set aside and why, having it tried again, and what the log says. */
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { type BillingRuns, billingRuns } from "../support/billing.ts";
+import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { type AdminAsk, askWith } from "./ask.ts";
+
+// A run waits for its turn at the schedule.
+vi.setConfig({ testTimeout: 120_000 });
+
+let system: TestSystem;
+let admin: AdminAsk;
+let runs: BillingRuns;
+
+beforeAll(async () => {
+  system = await startSystem();
+  admin = askWith(system, await system.operator("admin", "Ada"));
+  runs = await billingRuns(system);
+});
+
+afterAll(async () => {
+  await runs?.close();
+  await system?.stop();
+});
+
+async function sandbox(): Promise<MadeOrganisation> {
+  return system.organisation({ livemode: false, timezone: "UTC" }, { test_clock: "2026-04-01T12:00:00Z" });
+}
+
+async function setClock({ organisationId }: MadeOrganisation, day: string): Promise<void> {
+  await system.pool.query("UPDATE organisations SET test_clock = $2 WHERE id = $1", [
+    organisationId,
+    `${day}T12:00:00Z`,
+  ]);
+}
+
+async function subscribe({ apiKey }: MadeOrganisation): Promise<string> {
+  const body = { customer_code: "ACME", plan_code: "team", units: 10 };
+  const answer = await system.ask("POST", "/v1/subscriptions", { key: apiKey, idempotencyKey: randomUUID(), body });
+  expect(answer.status, answer.text).toBe(201);
+  return answer.json.id;
+}
+
+/** Its next invoice is more than an invoice may carry. */
+async function spoil(id: string): Promise<void> {
+  await system.pool.query("UPDATE subscriptions SET units = 1000000000, price_override = 999999999 WHERE id = $1", [
+    id,
+  ]);
+}
+
+async function periodsOf(id: string): Promise<number> {
+  const { rows } = await system.pool.query("SELECT count(*)::int AS count FROM periods WHERE subscription_id = $1", [
+    id,
+  ]);
+  return rows[0].count;
+}
+
+test("what is set aside is listed with its reason, and tried at once when an operator asks", async () => {
+  const organisation = await sandbox();
+  const own = { organisation: organisation.organisationId };
+  const [good, bad, worse] = [
+    await subscribe(organisation),
+    await subscribe(organisation),
+    await subscribe(organisation),
+  ];
+  for (const id of [bad, worse]) await spoil(id);
+  expect(await admin.done("BillingService/ListParkedSubscriptions", own)).toEqual({});
+  await setClock(organisation, "2026-05-01");
+  await runs.untilDone(organisation.organisationId);
+  expect(await periodsOf(good)).toBe(2);
+  expect(await admin.done("BillingService/GetBilling", own)).toEqual({ parked: 2 });
+  const { data, hasMore } = await admin.done("BillingService/ListParkedSubscriptions", { ...own, limit: 1 });
+  expect(data).toMatchObject([
+    {
+      id: worse,
+      status: "SUBSCRIPTION_STATUS_ACTIVE",
+      renewalDate: "2026-05-01",
+      reason: "numeric field overflow",
+      attempts: 1,
+    },
+  ]);
+  expect(Date.parse(data[0].nextAttemptAt)).toBeGreaterThan(Date.now());
+  expect(hasMore).toBe(true);
+  const rest = await admin.done("BillingService/ListParkedSubscriptions", { ...own, startingAfter: worse });
+  expect(rest.data.map(({ id }: { id: string }) => id)).toEqual([bad]);
+
+  await system.pool.query("UPDATE subscriptions SET units = 10, price_override = NULL WHERE id = $1", [bad]);
+  const retry = { ...own, id: bad };
+  const { subscription } = await admin.done("BillingService/RetrySubscription", retry);
+  expect(subscription).toMatchObject({ id: bad, attempts: 1 });
+  expect(Date.parse(subscription.nextAttemptAt)).toBeLessThanOrEqual(Date.now());
+  expect(await admin.lastEntry()).toMatchObject({
+    operation: "billing.admin.v1.BillingService/RetrySubscription",
+    operatorName: "Ada",
+    targetKind: "subscription",
+    target: bad,
+    organisation: own.organisation,
+    before: { parked_reason: "numeric field overflow", parked_attempts: 1 },
+  });
+  await until("it is billed", async () => (await periodsOf(bad)) === 2);
+  const entry = await admin.lastEntry();
+  expect(await admin.refused("BillingService/RetrySubscription", retry)).toBe("invalid_state");
+  expect((await admin.lastEntry()).id).toBe(entry.id);
+  await admin.done("BillingService/RetrySubscription", { ...own, id: worse });
+  await until("it is set aside again", async () => {
+    const { data } = await admin.done("BillingService/ListParkedSubscriptions", own);
+    return data[0].attempts === 2;
+  });
+});
+
+test("billing is started at once when an operator asks, which the log tells where anything was due", async () => {
+  const organisation = await sandbox();
+  const own = { organisation: organisation.organisationId };
+  const id = await subscribe(organisation);
+  const before = await admin.lastEntry();
+  expect(await admin.done("BillingService/RunBilling", own)).toEqual({ started: true });
+  expect((await admin.lastEntry())?.id).toBe(before?.id);
+  await setClock(organisation, "2026-05-01");
+  expect(await admin.done("BillingService/RunBilling", own)).toEqual({ due: 1, started: true });
+  expect(await admin.lastEntry()).toMatchObject({
+    operation: "billing.admin.v1.BillingService/RunBilling",
+    target: own.organisation,
+    after: { due: 1, parked: 0 },
+  });
+  await until("it is billed", async () => (await periodsOf(id)) === 2);
+});
+
+test("an organisation or subscription that is not there is refused, and so is a reader who writes", async () => {
+  const organisation = await sandbox();
+  const own = { organisation: organisation.organisationId };
+  const nobody = { organisation: randomUUID() };
+  const other = await subscribe(await sandbox());
+  for (const method of ["GetBilling", "ListParkedSubscriptions", "RunBilling"]) {
+    expect(await admin.refused(`BillingService/${method}`, nobody)).toBe("organisation_not_found");
+  }
+  const retry = "BillingService/RetrySubscription";
+  expect(await admin.refused(retry, { ...nobody, id: other })).toBe("organisation_not_found");
+  expect(await admin.refused(retry, { ...own, id: other })).toBe("subscription_not_found");
+  expect(await admin.refused(retry, { ...own, id: "x" })).toBe("subscription_not_found");
+  const after = { ...own, startingAfter: other };
+  expect(await admin.refused("BillingService/ListParkedSubscriptions", after)).toBe("invalid_parameter starting_after");
+  const reader = askWith(system, await system.operator("read-only", "Rita"));
+  expect(await reader.refused("BillingService/RunBilling", own)).toBe("insufficient_role");
+  expect(await reader.refused(retry, { ...own, id: other })).toBe("insufficient_role");
+  expect(await reader.done("BillingService/GetBilling", own)).toEqual({});
+});
