@@ -1,6 +1,6 @@
 /**
  * Histories of earlier runs replay with today's workflows: what runs in a production cluster goes on after a deployment.
- * `RECORD_HISTORIES=1 npx vitest run test/workflows/settlement-runs test/workflows/amendment-runs` records new ones.
+ * `RECORD_HISTORIES=1 npx vitest run test/workflows/settlement-runs test/workflows/amendment-runs test/workflows/end-runs` records new ones.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -19,6 +19,7 @@ const firstRounds: Readonly<Record<string, string>> = {
   ledgerSettlement: "const round = await settleRound(input);",
   invoiceAmendment: "const round = await work(input);",
   creditAllocation: "const round = await work(input);",
+  endSubscription: "const round = await work(input);",
 };
 
 function roundOf(name: string): string {
@@ -36,6 +37,9 @@ test("of each workflow a plain run is kept, of those that ask for documents also
     "amendment.json",
     "amendment-pause.json",
     "credit.json",
+    "end.json",
+    "end-refused.json",
+    "end-pause.json",
   ];
   expect(names).toEqual(expect.arrayContaining(kept));
 });

@@ -1,0 +1,101 @@
+/**
+ * Ends at work in the real service: what an operator sees of them, and the histories of a plain run, a refusal and a pause, which must
+ * replay. With RECORD_HISTORIES set they are kept for `replay.test.ts`.
+ */
+import { Client, Connection } from "@temporalio/client";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { endingWorkflowId } from "../../workflows/contract.ts";
+import { type Endable, type EndsForTest, endPost, endsForTest } from "../faults/ends.ts";
+import { postUntilDecided } from "../faults/processes.ts";
+import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { expectReplayable } from "./recorded-history.ts";
+
+// The ledger's pauses take seconds where nothing else runs, and several times as long beside other tests.
+vi.setConfig({ testTimeout: 120_000 });
+
+let system: TestSystem;
+let ends: EndsForTest;
+let connection: Connection;
+let client: Client;
+
+beforeAll(async () => {
+  system = await startSystem();
+  ends = endsForTest(system);
+  connection = await Connection.connect({ address: system.temporal.address });
+  client = new Client({ connection, namespace: system.temporal.namespace });
+});
+
+afterAll(async () => {
+  await connection?.close();
+  await system?.stop();
+});
+
+/** The id of the newest end of the subscription, which is that of its operation. */
+async function endingOf({ id }: Endable): Promise<string> {
+  return until("the end is begun", async () => {
+    const text = "SELECT id FROM endings WHERE subscription_id = $1 ORDER BY seq DESC LIMIT 1";
+    return (await system.pool.query<{ id: string }>(text, [id])).rows[0]?.id;
+  });
+}
+
+/** What the Temporal UI shows as the current details of the workflow. */
+async function detailsOf(endingId: string): Promise<string> {
+  const handle = client.workflow.getHandle(endingWorkflowId(endingId));
+  const shown = await handle.query<{ currentDetails?: string }>("__temporal_workflow_metadata");
+  return shown.currentDetails ?? "";
+}
+
+async function attributesOf(endingId: string): Promise<object> {
+  return (await client.workflow.getHandle(endingWorkflowId(endingId)).describe()).searchAttributes;
+}
+
+const write = "POST /api.xro/2.0/Invoices/";
+
+describe.concurrent("an end", () => {
+  test("removes and ends in one run, is found by its subscription and customer, and its history replays", async () => {
+    const endable = await ends.withThree();
+    const { own, id } = endable;
+    const { status, json } = await postUntilDecided(system.baseUrl, endPost(endable, "plain"));
+    expect(status).toBe(200);
+    const endingId = await endingOf(endable);
+    await expectReplayable(client, endingWorkflowId(endingId), "end");
+    expect(await attributesOf(endingId)).toMatchObject({
+      OrganisationId: [own.organisationId],
+      SubscriptionId: [id],
+      CustomerId: [json.customer],
+      OperationId: [endingId],
+      OperationKind: ["end_subscription"],
+      Outcome: ["ended"],
+    });
+    expect(await detailsOf(endingId)).toBe("ended, 3 of 3 removed");
+  });
+
+  test("that the ledger refuses says at which invoice, and its history replays", async () => {
+    const endable = await ends.withThree();
+    const { own, id } = endable;
+    const [, , first] = await ends.world.invoices(own, id);
+    const match = `${write}${first.ledger.invoice_id}`;
+    await system.fault({ kind: "refuse", match, tenantId: own.tenantId, messages: ["The lock date has passed."] });
+    expect((await postUntilDecided(system.baseUrl, endPost(endable, "refused"))).status).toBe(409);
+    const endingId = await endingOf(endable);
+    await expectReplayable(client, endingWorkflowId(endingId), "end-refused");
+    expect(await attributesOf(endingId)).toMatchObject({ Outcome: ["refused"] });
+    expect(await detailsOf(endingId)).toBe("refused at INV-0001, 2 of 3 removed: period_locked");
+  });
+
+  test("that waits for a limit of the ledger says for which invoice and why, and its history replays", async () => {
+    const endable = await ends.withThree();
+    const { own, id } = endable;
+    const [change] = await ends.world.invoices(own, id);
+    const match = `${write}${change.ledger.invoice_id}`;
+    await system.fault({ kind: "rate_limit", match, tenantId: own.tenantId, retryAfterSeconds: 4 });
+    const answer = postUntilDecided(system.baseUrl, endPost(endable, "paused"));
+    const endingId = await endingOf(endable);
+    await until("it waits", async () => {
+      const details = await detailsOf(endingId).catch(() => "");
+      return details === "removing INV-0003, 2 of 3: rate limit of the ledger: minute";
+    });
+    expect((await answer).status).toBe(200);
+    await expectReplayable(client, endingWorkflowId(endingId), "end-pause");
+  });
+});
