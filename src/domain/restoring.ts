@@ -14,7 +14,7 @@ import { creditLine, draftCreditNote, draftInvoice, planLine, prorationLine } fr
 import { hasUnits } from "./pricing/index.ts";
 import { Refusal } from "./refusal.ts";
 import type { Subscription } from "./subscription.ts";
-import { billNext } from "./units-change.ts";
+import { type BilledChange, billNext } from "./units-change.ts";
 
 /**
  * An invoice that an end removed, with the lines that it had. `billsDeferred`: deferred charges still count as billed by it; those of
@@ -133,34 +133,18 @@ function copyOf(state: BillingState, removed: RemovedInvoice): readonly Restored
   return [{ draft, deferredIds: [], replaces: removed.id }];
 }
 
-/**
- * The renewal invoice of the next period once more, with everything that is deferred by now. Where no change was billed separately,
- * nothing else bills that period: it is priced at the current units. Else the invoices of those changes still stand, and it bills what
- * the removed one did, and what the current units are above the billed ones. decisions §§4 to 6.
- */
+/** The renewal invoice of the next period once more, with everything that is deferred by now. decisions §6 "Renewal invoice". */
 function raiseRenewal(
   state: BillingState,
   removed: RemovedInvoice,
 ): Pick<Restoration, "invoices" | "creditNote"> & { readonly period: PeriodState } {
   const { subscription, organisation, plan, nextPeriod, deferred, today } = state;
   assert(nextPeriod !== null, "the period of an invoice is there");
-  const { units } = subscription;
-  const isAnew = !nextPeriod.billedSeparately;
-  const {
-    state: period,
-    charge,
-    credit,
-  } = isAnew
-    ? { state: billedFor(nextPeriod, hasUnits(plan.type) ? units : null), charge: null, credit: null }
-    : billNext(state, { units }, nextPeriod);
-  const lines = [
-    ...(isAnew
-      ? [planLine(plan, subscription, period, organisation)]
-      : removed.lines.filter(({ kind }) => kind === "plan")),
-    ...(charge === null ? [] : [prorationLine(plan, charge, organisation)]),
-    ...deferred.map((line) => prorationLine(plan, line, organisation)),
-  ];
-  const draft = draftInvoice(subscription, organisation, { type: "renewal", period, lines, today });
+  const { period, lines, credit } = nextPeriod.billedSeparately
+    ? billFurther(state, nextPeriod, removed)
+    : billAnew(state, nextPeriod);
+  const all = [...lines, ...deferred.map((line) => prorationLine(plan, line, organisation))];
+  const draft = draftInvoice(subscription, organisation, { type: "renewal", period, lines: all, today });
   const credits = credit === null ? null : [creditLine(plan, credit, organisation)];
   return {
     period,
@@ -169,6 +153,26 @@ function raiseRenewal(
   };
 }
 
-function billedFor(period: PeriodState, billedUnits: number | null): PeriodState {
-  return { ...period, billedUnits, prorationClosed: false, billedSeparately: false };
+interface BilledNext {
+  readonly period: PeriodState;
+  readonly lines: readonly InvoiceLineDraft[];
+  readonly credit: BilledChange["credit"];
+}
+
+/** Nothing else bills the period: it is priced at the current units. */
+function billAnew({ plan, subscription, organisation }: BillingState, nextPeriod: PeriodState): BilledNext {
+  const billedUnits = hasUnits(plan.type) ? subscription.units : null;
+  const lines = [planLine(plan, subscription, nextPeriod, organisation)];
+  return { period: { ...nextPeriod, billedUnits, prorationClosed: false }, lines, credit: null };
+}
+
+/**
+ * The invoices of changes that were billed separately still bill a part of the period: the rest is what the removed one billed of it,
+ * and what the units have risen by above the billed ones. decisions §§5 and 6.
+ */
+function billFurther(state: BillingState, nextPeriod: PeriodState, { lines }: RemovedInvoice): BilledNext {
+  const { plan, subscription, organisation } = state;
+  const before = lines.filter(({ period: of }) => of !== null && compareDates(nextPeriod.start, of.start) <= 0);
+  const { state: period, charge, credit } = billNext(state, subscription, nextPeriod);
+  return { period, lines: charge === null ? before : [...before, prorationLine(plan, charge, organisation)], credit };
 }

@@ -4,7 +4,7 @@ import { civilDate } from "../../src/domain/civil-date.ts";
 import { parseDecimal } from "../../src/domain/decimal.ts";
 import { chargeLine, prorationLine } from "../../src/domain/invoice-draft.ts";
 import { decideRestoration } from "../../src/domain/restoring.ts";
-import { decideUnitsChange } from "../../src/domain/units-change.ts";
+import { billNext, decideUnitsChange } from "../../src/domain/units-change.ts";
 import { afterChange, changeTo, type StateOrder, seats, stateOf, volumeSeats } from "./billing-states.ts";
 import { planOf, tiersOf } from "./catalogue.ts";
 import { setupCharge } from "./creation.ts";
@@ -223,6 +223,24 @@ describe("the renewal invoice after a change that was billed separately", () => 
           `30.0000 for ${july}: 12 to 15 seats, 31 of 31 days: (150 − 120) × 31 ÷ 31`,
         ],
       ],
+    });
+  });
+
+  it("bills a rise again that the removed one billed beside its plan line", () => {
+    const order = separately(15, 15);
+    const state = stateOf(order);
+    const { nextPeriod } = state;
+    if (nextPeriod === null) throw new Error("no next period");
+    const { charge } = billNext(state, { units: 15 }, { ...nextPeriod, billedUnits: 12 });
+    if (charge === null) throw new Error("nothing is charged");
+    const lines = [planLineOf(state, 10, "nextPeriod"), prorationLine(seats, charge, state.organisation)];
+    const texts = [
+      `100.0000 for ${july}: 10 × 10.0000`,
+      `30.0000 for ${july}: 12 to 15 seats, 31 of 31 days: (150 − 120) × 31 ÷ 31`,
+    ];
+    expect(restored(order, { removed: [removed(lines, { periodIndex: 6 })] })).toMatchObject({
+      periods: ["6: 15 billed, billed separately"],
+      invoices: [["renewal of 6", ...texts]],
     });
   });
 

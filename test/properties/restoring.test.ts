@@ -57,25 +57,34 @@ const someStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 5, arbitrary: someChange },
 );
 
+const rise = (change: Step, differs: object): Step => ({ ...change, isRise: true, ...differs }) as Step;
+
 /** What rarely comes about by itself: a charge that is deferred, billed ahead, and then taken back in one way or another. */
 const someDeferral: fc.Arbitrary<readonly Step[]> = fc
   .tuple(someChange, somePass, someChange, someEnd, somePass, someChange, someEnd)
-  .map(([change, first, second, taken, then, third, last]) => [
-    { ...change, isRise: true, prorate: true, onRenewal: true } as Step,
+  .map(([change, ...steps]) => [rise(change, { prorate: true, onRenewal: true }), ...steps, restoreStep]);
+
+/** So too a change that is billed separately, before units rise further between an end and a restoration. */
+const someSeparate: fc.Arbitrary<readonly Step[]> = fc
+  .tuple(somePass, someChange, someEnd, someChange, someEnd, someChange)
+  .map(([first, change, end, second, last, third]) => [
     first,
-    second,
-    taken,
-    then,
-    third,
+    rise(change, { document: "separate", onRenewal: false }),
+    end,
+    rise(second, { onRenewal: false }),
+    restoreStep,
     last,
+    third,
     restoreStep,
   ]);
 const someSteps: fc.Arbitrary<readonly Step[]> = fc
   .array(
-    fc.oneof({ weight: 4, arbitrary: fc.array(someStep, { maxLength: 6 }) }, { weight: 1, arbitrary: someDeferral }),
-    {
-      maxLength: 5,
-    },
+    fc.oneof(
+      { weight: 4, arbitrary: fc.array(someStep, { maxLength: 6 }) },
+      { weight: 1, arbitrary: someDeferral },
+      { weight: 1, arbitrary: someSeparate },
+    ),
+    { maxLength: 5 },
   )
   .map((parts) => parts.flat());
 

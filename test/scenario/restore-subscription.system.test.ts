@@ -1,0 +1,322 @@
+/** Restorations over HTTP, form by form: what comes back of the subscription and of its invoices, and what the ledger's books say. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { startSystem, type TestSystem } from "../support/system.ts";
+import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
+import { type LifeWorld, lifeWorld } from "./life-world.ts";
+import { callsTo, protocols } from "./procedures.ts";
+import type { Json } from "./units-world.ts";
+
+let system: TestSystem;
+let world: LifeWorld;
+
+beforeAll(async () => {
+  system = await startSystem();
+  world = lifeWorld(system, checkedAsk(system));
+});
+
+afterAll(() => system?.stop());
+
+const april = { start_date: "2026-04-01" };
+const now = { when: "now" };
+const periodEnd = { when: "period_end" };
+const both = { when: "now", delete_unsent_invoices: true, void_approved_invoices: true };
+const half = { prorate: true, effective_date: "2026-04-16" };
+const ten = "100.0000 10 × 10.0000";
+const halfOfApril = "10.0000 10 to 12 seats, 15 of 30 days: (120 − 100) × 15 ÷ 30";
+
+/** An organisation on 16 April whose renewal invoices are raised 20 days ahead, in this first status. */
+async function aheadOf(status = "draft"): Promise<MadeOrganisation> {
+  const organisation = await world.sandbox({ invoice_create_days: 20, first_invoice_status: status });
+  await world.setClock(organisation, "2026-04-16");
+  return organisation;
+}
+
+/** What of a subscription an end changes. */
+function life({ status, end_date, renewal_date, cancel_at_period_end, renewal_value }: Json): Json {
+  return { status, end_date, renewal_date, cancel_at_period_end, renewal_value };
+}
+
+const runs = {
+  status: "active",
+  end_date: null,
+  renewal_date: "2026-05-01",
+  cancel_at_period_end: false,
+  renewal_value: "100.0000",
+};
+
+describe.concurrent("what was set to end at period end", () => {
+  test("renews again: the subscription is as before, and nothing is raised", async () => {
+    const own = await world.sandbox();
+    const created = await world.subscribe(own, april);
+    const { id, invoice: _, ...before } = created;
+    await world.ended(own, id, periodEnd);
+    const answer = await world.restored(own, id);
+    expect(answer).toEqual({ id, ...before });
+    expect(await world.subscription(own, id)).toEqual(answer);
+    expect(await world.told(own, id)).toEqual(["INV-0001 first draft"]);
+    await world.setClock(own, "2026-05-01");
+    expect(refusalOf(await world.restore(own, id))).toEqual(refused(409, "invalid_state"));
+    expect((await world.told(own, id))[0]).toMatch(/^INV-0002 renewal/);
+    await world.expectEqualBooks(own);
+  });
+
+  test.each([
+    ["draft", "deleted"],
+    ["awaiting_approval", "deleted"],
+    ["approved", "voided"],
+  ])("has its renewal invoice raised again, in the status %s, under a new number", async (status, removed) => {
+    const own = await aheadOf(status);
+    const { id } = await world.subscribe(own, april);
+    await world.ended(own, id, periodEnd);
+    expect(life(await world.restored(own, id))).toEqual(runs);
+    const [renewal] = await world.invoices(own, id);
+    // The answer has waited for it.
+    expect(renewal).toMatchObject({ number: "INV-0003", type: "renewal", status, ledger: { sync_status: "synced" } });
+    expect(renewal).toMatchObject({ issue_date: "2026-04-16", period: { start: "2026-05-01", end: "2026-06-01" } });
+    expect(await world.told(own, id)).toEqual([
+      `INV-0003 renewal ${status}`,
+      `INV-0002 renewal ${removed}`,
+      `INV-0001 first ${status}`,
+    ]);
+    await world.expectEqualBooks(own);
+    await world.setClock(own, "2026-05-01");
+    expect((await world.change(own, id, { units: 9 })).status).toBe(200);
+    expect(await world.standing(own, id)).toEqual([
+      ["INV-0001 first", ten],
+      ["INV-0003 renewal", ten],
+    ]);
+  });
+
+  test("and was pending is pending as before, with its first invoice", async () => {
+    const own = await world.sandbox();
+    const { id, invoice: _, ...before } = await world.subscribe(own, { start_date: "2026-05-01" });
+    await world.ended(own, id, periodEnd);
+    expect(await world.restored(own, id)).toEqual({ id, ...before });
+    expect(await world.told(own, id)).toEqual(["INV-0001 first draft"]);
+  });
+
+  test("then ended at once comes back whole: both ends are taken back, the renewal invoice comes once", async () => {
+    const own = await aheadOf();
+    const { id } = await world.subscribe(own, april);
+    await world.ended(own, id, periodEnd);
+    await world.ended(own, id, now);
+    expect(life(await world.restored(own, id))).toEqual(runs);
+    expect(await world.standing(own, id)).toEqual([
+      ["INV-0001 first", ten],
+      ["INV-0003 renewal", ten],
+    ]);
+    await world.expectEqualBooks(own);
+  });
+});
+
+describe.concurrent("what ended", () => {
+  test("is active again, and nothing is billed twice for its period", async () => {
+    const own = await world.sandbox({ first_invoice_status: "approved" });
+    const { id, invoice: _, ...before } = await world.subscribe(own, april);
+    await world.setClock(own, "2026-04-10");
+    await world.ended(own, id, now);
+    await world.setClock(own, "2026-04-30");
+    expect(await world.restored(own, id)).toEqual({ id, ...before });
+    expect(await world.told(own, id)).toEqual(["INV-0001 first approved"]);
+    // Its billed units are kept: down and up to them again bills nothing.
+    await world.changed(own, id, { units: 5 });
+    const { change } = await world.changed(own, id, { units: 10, ...half });
+    expect(change.invoice).toBeNull();
+    await world.expectEqualBooks(own);
+  });
+
+  test("with every invoice removed has those of the current and the next period again, line by line", async () => {
+    const own = await aheadOf();
+    const charges = [{ charge_code: "onboarding", quantity: 2 }];
+    const { id } = await world.subscribe(own, { ...april, charges });
+    await world.changed(own, id, { units: 12, ...half, document: "separate" });
+    await world.settled(own);
+    const before = await world.standing(own, id);
+    expect(before.map(([name]) => name)).toEqual(["INV-0001 first", "INV-0002 renewal", "INV-0003 change"]);
+    await world.ended(own, id, both);
+    expect(await world.standing(own, id)).toEqual([]);
+    expect(life(await world.restored(own, id))).toEqual({ ...runs, renewal_value: "120.0000" });
+    const [first = [], renewal = [], change = []] = before.map((lines) => lines.slice(1));
+    expect(await world.standing(own, id)).toEqual([
+      ["INV-0004 first", ...first],
+      ["INV-0005 change", ...change],
+      ["INV-0006 renewal", ...renewal],
+    ]);
+    await world.expectEqualBooks(own);
+  });
+
+  test("leaves what was removed of earlier periods removed", async () => {
+    const own = await world.sandbox();
+    const { id } = await world.subscribe(own, april);
+    await world.setClock(own, "2026-06-10");
+    await world.changed(own, id, { units: 11 });
+    await world.settled(own);
+    await world.ended(own, id, both);
+    expect(await world.standing(own, id)).toEqual([]);
+    await world.restored(own, id);
+    expect(await world.standing(own, id)).toEqual([["INV-0004 renewal", ten]]);
+    expect((await world.invoices(own, id))[0]).toMatchObject({ period: { start: "2026-06-01", end: "2026-07-01" } });
+    await world.expectEqualBooks(own);
+  });
+
+  test("has its renewal invoice raised where the window has opened meanwhile", async () => {
+    const own = await world.sandbox({ invoice_create_days: 10 });
+    const { id } = await world.subscribe(own, april);
+    await world.ended(own, id, now);
+    await world.setClock(own, "2026-04-22");
+    expect(life(await world.restored(own, id))).toEqual(runs);
+    expect(await world.told(own, id)).toEqual(["INV-0002 renewal draft", "INV-0001 first draft"]);
+    await world.expectEqualBooks(own);
+  });
+
+  test("has no renewal invoice before its window opens", async () => {
+    const own = await world.sandbox({ invoice_create_days: 10 });
+    const { id } = await world.subscribe(own, april);
+    await world.ended(own, id, now);
+    await world.setClock(own, "2026-04-20");
+    await world.restored(own, id);
+    expect(await world.told(own, id)).toEqual(["INV-0001 first draft"]);
+    await world.setClock(own, "2026-04-21");
+    expect(refusalOf(await world.restore(own, id))).toEqual(refused(409, "invalid_state"));
+    expect((await world.told(own, id))[0]).toMatch(/^INV-0002 renewal/);
+  });
+});
+
+describe.concurrent("what ended while pending", () => {
+  test("is pending again, and its first invoice comes again, dated its start", async () => {
+    const own = await world.sandbox();
+    const charges = [{ charge_code: "onboarding" }];
+    const { id, invoice, ...before } = await world.subscribe(own, { start_date: "2026-05-01", charges });
+    await world.ended(own, id, now);
+    expect(await world.restored(own, id)).toEqual({ id, ...before });
+    const [first] = await world.invoices(own, id);
+    expect(first).toMatchObject({ number: "INV-0002", type: "first", status: "draft", issue_date: "2026-05-01" });
+    const bare = ({ lines }: Json) => lines.map(({ id: _, ...line }: Json) => line);
+    expect(bare(first)).toEqual(bare(invoice));
+    expect([first.subtotal, first.total, first.due_date]).toEqual([invoice.subtotal, invoice.total, invoice.due_date]);
+    await world.expectEqualBooks(own);
+  });
+
+  test("is active once its start date has come, and the invoice is dated today", async () => {
+    const own = await world.sandbox();
+    const { id } = await world.subscribe(own, { start_date: "2026-05-01" });
+    await world.ended(own, id, now);
+    await world.setClock(own, "2026-05-03");
+    expect(life(await world.restored(own, id))).toEqual({ ...runs, renewal_date: "2026-06-01" });
+    expect((await world.invoices(own, id))[0]).toMatchObject({ number: "INV-0002", issue_date: "2026-05-03" });
+    await world.expectEqualBooks(own);
+  });
+});
+
+describe.concurrent("end_after_cycles", () => {
+  test.each([[periodEnd], [now]])("gives back its end date: %o", async (body) => {
+    const own = await world.sandbox();
+    const { id, ...before } = await world.subscribe(own, { ...april, end_after_cycles: 3 });
+    expect(before.end_date).toBe("2026-07-01");
+    await world.ended(own, id, body);
+    expect(life(await world.restored(own, id))).toEqual({ ...runs, end_date: "2026-07-01" });
+    await world.setClock(own, "2026-07-02");
+    expect(refusalOf(await world.restore(own, id))).toEqual(refused(409, "invalid_state"));
+    expect(await world.subscription(own, id)).toMatchObject({ status: "complete", end_date: "2026-07-01" });
+    expect(await world.standing(own, id)).toHaveLength(3);
+  });
+
+  test("in the last cycle: it ends on its renewal date as before, and nothing is raised ahead", async () => {
+    const own = await aheadOf();
+    const { id } = await world.subscribe(own, { ...april, end_after_cycles: 1 });
+    await world.ended(own, id, now);
+    const last = { ...runs, end_date: "2026-05-01", renewal_value: "0.0000" };
+    expect(life(await world.restored(own, id))).toEqual(last);
+    expect(await world.told(own, id)).toEqual(["INV-0001 first draft"]);
+  });
+});
+
+describe.concurrent("what was deferred", () => {
+  const onRenewal = { units: 12, ...half, proration_behaviour: "charge_on_renewal" };
+
+  test("to a renewal invoice that was removed goes on the new one", async () => {
+    const own = await world.sandbox({ invoice_create_days: 10 });
+    const { id } = await world.subscribe(own, april);
+    await world.changed(own, id, onRenewal);
+    await world.setClock(own, "2026-04-22");
+    await world.ended(own, id, periodEnd);
+    expect(await world.told(own, id)).toEqual(["INV-0002 renewal deleted", "INV-0001 first draft"]);
+    await world.restored(own, id);
+    expect(await world.standing(own, id)).toEqual([
+      ["INV-0001 first", ten],
+      ["INV-0003 renewal", "120.0000 12 × 10.0000", halfOfApril],
+    ]);
+    await world.expectEqualBooks(own);
+  });
+
+  test("and billed when it ended is not billed again", async () => {
+    const own = await world.sandbox({ invoice_create_days: 10 });
+    const { id } = await world.subscribe(own, april);
+    await world.changed(own, id, onRenewal);
+    await world.setClock(own, "2026-04-22");
+    await world.ended(own, id, now);
+    await world.restored(own, id);
+    expect(await world.standing(own, id)).toEqual([
+      ["INV-0001 first", ten],
+      ["INV-0003 change", halfOfApril],
+      ["INV-0004 renewal", "120.0000 12 × 10.0000"],
+    ]);
+    await world.expectEqualBooks(own);
+  });
+
+  test("and waits still goes on the renewal invoice of its day", async () => {
+    const own = await world.sandbox();
+    const { id } = await world.subscribe(own, april);
+    await world.changed(own, id, onRenewal);
+    await world.ended(own, id, periodEnd);
+    await world.restored(own, id);
+    expect(await world.standing(own, id)).toHaveLength(1);
+    await world.setClock(own, "2026-05-01");
+    await world.changed(own, id, { units: 13 });
+    expect((await world.standing(own, id))[1]).toEqual(["INV-0002 renewal", "120.0000 12 × 10.0000", halfOfApril]);
+  });
+});
+
+describe.concurrent("the request", () => {
+  test("takes no body, an empty one, and with a key is replayed, done once", async () => {
+    const own = await aheadOf();
+    const { id } = await world.subscribe(own, april);
+    await world.ended(own, id, periodEnd);
+    const first = await world.restore(own, id, "key");
+    expect([first.status, first.headers.get("Idempotent-Replayed")]).toEqual([200, null]);
+    const again = await world.restore(own, id, "key");
+    expect([again.text, again.headers.get("Idempotent-Replayed")]).toEqual([first.text, "true"]);
+    // The answer stays what it was, whatever has become of the subscription.
+    await world.ended(own, id, now);
+    expect((await world.restore(own, id, "key")).text).toBe(first.text);
+    expect((await world.subscription(own, id)).status).toBe("ended");
+    const bare = await system.ask("POST", `/v1/subscriptions/${id}/restore`, { key: own.apiKey });
+    expect([bare.status, bare.json.status]).toEqual([200, "active"]);
+    const other = await world.subscribe(own, april);
+    await world.ended(own, other.id, now);
+    expect(refusalOf(await world.restore(own, other.id, "key"))).toEqual(
+      refused(409, "idempotency_conflict", "Idempotency-Key"),
+    );
+    expect(await world.standing(own, id)).toHaveLength(2);
+    await world.expectEqualBooks(own);
+  });
+
+  test("over Connect, gRPC and gRPC-Web does what it does over REST", async () => {
+    const call = callsTo(system.baseUrl);
+    const own = await aheadOf();
+    const { id } = await world.subscribe(own, april);
+    for (const protocol of protocols) {
+      await world.ended(own, id, periodEnd);
+      const called = await call(protocol, "RestoreSubscription", { id }, { key: own.apiKey });
+      expect([protocol, called.code]).toEqual([protocol, null]);
+      const { subscription } = called.message as Json;
+      expect([subscription.status, subscription.end_date]).toEqual(["SUBSCRIPTION_STATUS_ACTIVE", undefined]);
+    }
+    expect(await world.standing(own, id)).toEqual([
+      ["INV-0001 first", ten],
+      ["INV-0006 renewal", ten],
+    ]);
+    await world.expectEqualBooks(own);
+  });
+});

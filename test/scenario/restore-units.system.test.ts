@@ -1,0 +1,254 @@
+/**
+ * Restorations after changes of units, before the end or between it and the restoration; and after ends that the ledger refused half-way:
+ * every unit of every period is billed once, and the ledger's books have the same.
+ */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
+import { type LifeWorld, lifeWorld } from "./life-world.ts";
+import { addBands, type Json } from "./units-world.ts";
+
+let system: TestSystem;
+let world: LifeWorld;
+
+beforeAll(async () => {
+  system = await startSystem();
+  world = lifeWorld(system, checkedAsk(system));
+});
+
+afterAll(() => system?.stop());
+
+const april = { start_date: "2026-04-01" };
+const now = { when: "now" };
+const periodEnd = { when: "period_end" };
+const unsent = { when: "now", delete_unsent_invoices: true };
+const half = { prorate: true, effective_date: "2026-04-16" };
+const ten = "100.0000 10 × 10.0000";
+const halfOfApril = "10.0000 10 to 12 seats, 15 of 30 days: (120 − 100) × 15 ÷ 30";
+const allOfMay = "20.0000 10 to 12 seats, 31 of 31 days: (120 − 100) × 31 ÷ 31";
+
+/** On 16 April, with renewal invoices raised 20 days ahead; and a subscription with its own. */
+async function ahead(changes: Record<string, unknown> = {}): Promise<{ own: MadeOrganisation; id: string }> {
+  const own = await world.sandbox({ invoice_create_days: 20, ...changes });
+  await world.setClock(own, "2026-04-16");
+  const { id } = await world.subscribe(own, april);
+  return { own, id };
+}
+
+/** Restores, and holds that our documents and the ledger's books are the same. */
+async function restoredWhole(own: MadeOrganisation, id: string): Promise<readonly (readonly string[])[]> {
+  await world.restored(own, id);
+  await world.expectEqualBooks(own);
+  return world.standing(own, id);
+}
+
+/** Changes units once nothing of an earlier change is on its way. */
+async function changed(own: MadeOrganisation, id: string, body: object): Promise<Json> {
+  await world.settled(own);
+  return world.changed(own, id, body);
+}
+
+describe.concurrent("units that changed between the end and the restoration", () => {
+  test.each([
+    [15, "150.0000 15 × 10.0000"],
+    [8, "80.0000 8 × 10.0000"],
+  ])("are those of the new renewal invoice: %i", async (units, line) => {
+    const { own, id } = await ahead();
+    await world.ended(own, id, periodEnd);
+    // There is no renewal invoice: no `document` is asked for.
+    await changed(own, id, { units });
+    expect(await restoredWhole(own, id)).toEqual([
+      ["INV-0001 first", ten],
+      ["INV-0003 renewal", line],
+    ]);
+    expect((await world.subscription(own, id)).renewal_value).toBe(`${units}0.0000`);
+    // The next period is billed for them: inside the window, separately, nothing more is charged.
+    const { change } = await changed(own, id, { units: units + 1, document: "separate" });
+    expect(change.invoice).toMatchObject({ subtotal: "10.0000", lines: [{ proration: { from_units: units } }] });
+  });
+
+  test("are charged for the rest of the period at once, and in full for the next one", async () => {
+    const { own, id } = await ahead({ first_invoice_status: "approved" });
+    await world.ended(own, id, periodEnd);
+    await changed(own, id, { units: 12, ...half });
+    expect(await restoredWhole(own, id)).toEqual([
+      ["INV-0001 first", ten],
+      ["INV-0003 change", halfOfApril],
+      ["INV-0004 renewal", "120.0000 12 × 10.0000"],
+    ]);
+  });
+});
+
+describe.concurrent("a renewal invoice that was amended", () => {
+  test("comes again with its units, and with the charge of the current period that was on it", async () => {
+    const { own, id } = await ahead();
+    await changed(own, id, { units: 12, ...half, document: "amend" });
+    const amended = ["INV-0002 renewal", "120.0000 12 × 10.0000", halfOfApril];
+    expect(await world.standing(own, id)).toEqual([["INV-0001 first", ten], amended]);
+    await world.settled(own);
+    await world.ended(own, id, periodEnd);
+    expect(await restoredWhole(own, id)).toEqual([
+      ["INV-0001 first", ten],
+      ["INV-0003 renewal", ...amended.slice(1)],
+    ]);
+  });
+
+  test("of one that ended at once leaves that charge on the invoice of the end", async () => {
+    const { own, id } = await ahead();
+    await changed(own, id, { units: 12, ...half, document: "amend" });
+    await world.settled(own);
+    await world.ended(own, id, now);
+    expect(await restoredWhole(own, id)).toEqual([
+      ["INV-0001 first", ten],
+      ["INV-0003 change", halfOfApril],
+      ["INV-0004 renewal", "120.0000 12 × 10.0000"],
+    ]);
+  });
+});
+
+describe.concurrent("a change that was billed separately", () => {
+  test("stands, so that the new renewal invoice bills the units of the old one", async () => {
+    const { own, id } = await ahead();
+    await changed(own, id, { units: 12, ...half, document: "separate" });
+    await world.settled(own);
+    await world.ended(own, id, periodEnd);
+    expect(await restoredWhole(own, id)).toEqual([
+      ["INV-0001 first", ten],
+      ["INV-0003 change", halfOfApril, allOfMay],
+      ["INV-0004 renewal", ten],
+    ]);
+    const body = { units: 13, document: "amend" };
+    expect(refusalOf(await world.change(own, id, body)).code).toBe("renewal_invoice_not_amendable");
+  });
+
+  test("and a rise after the end: the new renewal invoice bills that as well, a fall no less", async () => {
+    const { own, id } = await ahead();
+    await changed(own, id, { units: 12, ...half, document: "separate" });
+    await world.settled(own);
+    await world.ended(own, id, periodEnd);
+    await changed(own, id, { units: 15 });
+    const rise = "30.0000 12 to 15 seats, 31 of 31 days: (150 − 120) × 31 ÷ 31";
+    const standing = [
+      ["INV-0001 first", ten],
+      ["INV-0003 change", halfOfApril, allOfMay],
+    ];
+    expect(await restoredWhole(own, id)).toEqual([...standing, ["INV-0004 renewal", ten, rise]]);
+    await world.ended(own, id, periodEnd);
+    await changed(own, id, { units: 5 });
+    // The rise of before was on the removed invoice, which billed 10 units and then 15: it comes back with it.
+    expect(await restoredWhole(own, id)).toEqual([...standing, ["INV-0005 renewal", ten, rise]]);
+  });
+
+  test("on a volume plan credits what the rise makes cheaper, and the books have both", async () => {
+    const own = await world.sandbox({ invoice_create_days: 20, first_invoice_status: "approved" });
+    await addBands(system, own);
+    await world.setClock(own, "2026-04-16");
+    const { id } = await world.subscribe(own, { ...april, plan_code: "bands", units: 9 });
+    await changed(own, id, { units: 10, ...half, document: "separate" });
+    await world.settled(own);
+    await world.ended(own, id, periodEnd);
+    await changed(own, id, { units: 11, ...half });
+    await world.settled(own);
+    expect(await restoredWhole(own, id)).toEqual([
+      ["INV-0001 first", "90.0000 9 × 10.0000"],
+      ["INV-0003 change", expect.stringMatching(/^5\.0000 9 to 10/), expect.stringMatching(/^10\.0000 9 to 10/)],
+      ["INV-0004 renewal", "90.0000 9 × 10.0000"],
+    ]);
+    const notes = await world.creditNotes(own, id);
+    expect(notes.map(({ lines }) => lines.map(({ amount }: Json) => amount))).toEqual([["12.0000"], ["6.0000"]]);
+    // Nine of May are 90, the tenth 10, the eleventh takes off 12: what eleven cost.
+    expect((await world.subscription(own, id)).renewal_value).toBe("88.0000");
+  });
+
+  test("of the period before, for the period that is current now, comes back where an option removed it", async () => {
+    const { own, id } = await ahead();
+    await changed(own, id, { units: 12, ...half, document: "separate" });
+    await world.settled(own);
+    await world.setClock(own, "2026-05-02");
+    await system.pool.query("UPDATE organisations SET invoice_create_days = 0 WHERE id = $1", [own.organisationId]);
+    await world.ended(own, id, unsent);
+    expect(await world.standing(own, id)).toEqual([]);
+    expect(await restoredWhole(own, id)).toEqual([
+      ["INV-0004 renewal", ten],
+      ["INV-0005 change", allOfMay],
+    ]);
+  });
+});
+
+describe.concurrent("an end that the ledger refused half-way", () => {
+  /** Has the ledger refuse, once, to remove an invoice. */
+  async function refuseRemoval({ tenantId }: MadeOrganisation, invoice: Json): Promise<void> {
+    const match = `POST /api.xro/2.0/Invoices/${invoice.ledger.invoice_id}`;
+    await system.fault({ kind: "refuse", match, tenantId, messages: ["Locked."] });
+  }
+
+  test("and then done: what both removed comes back", async () => {
+    const { own, id } = await ahead();
+    const [, first] = await world.invoices(own, id);
+    await refuseRemoval(own, first);
+    expect(refusalOf(await world.end(own, id, unsent))).toEqual(refused(409, "invalid_state"));
+    expect(await world.told(own, id)).toEqual(["INV-0002 renewal deleted", "INV-0001 first draft"]);
+    const running = await world.restore(own, id);
+    expect(refusalOf(running)).toEqual(refused(409, "invalid_state"));
+    expect(running.json.error.message).toBe(
+      "The subscription is neither ended nor set to end at the end of its period.",
+    );
+    await world.ended(own, id, unsent);
+    expect(await restoredWhole(own, id)).toEqual([
+      ["INV-0003 first", ten],
+      ["INV-0004 renewal", ten],
+    ]);
+  });
+
+  test("in the period before: its deferred charge was billed since and comes back in no other place", async () => {
+    const own = await world.sandbox({ invoice_create_days: 10 });
+    const { id } = await world.subscribe(own, april);
+    await changed(own, id, { units: 12, ...half, proration_behaviour: "charge_on_renewal" });
+    await world.setClock(own, "2026-04-22");
+    await world.change(own, id, { units: 12 });
+    await world.settled(own);
+    const [, first] = await world.invoices(own, id);
+    await refuseRemoval(own, first);
+    expect(refusalOf(await world.end(own, id, unsent))).toEqual(refused(409, "invalid_state"));
+    await world.setClock(own, "2026-05-10");
+    await world.ended(own, id, now);
+    expect(await restoredWhole(own, id)).toEqual([
+      ["INV-0001 first", ten],
+      ["INV-0003 change", halfOfApril],
+      ["INV-0004 renewal", "120.0000 12 × 10.0000"],
+    ]);
+  });
+});
+
+describe.concurrent("a document that the ledger does not take", () => {
+  test("leaves the subscription restored: the invoice says why", async () => {
+    const { own, id } = await ahead();
+    await world.ended(own, id, periodEnd);
+    const match = "PUT /api.xro/2.0/Invoices";
+    await system.fault({ kind: "refuse", match, tenantId: own.tenantId, messages: ["Account code '200' is gone."] });
+    expect((await world.restored(own, id)).cancel_at_period_end).toBe(false);
+    const [renewal] = await world.invoices(own, id);
+    expect(renewal).toMatchObject({ number: "INV-0003", status: "not_in_external", ledger: { sync_status: "failed" } });
+    expect(renewal.ledger.sync_error).toContain("Account code '200' is gone.");
+    // It never was in the ledger: an end drops it, and a restoration raises it again.
+    await world.ended(own, id, periodEnd);
+    expect(await restoredWhole(own, id)).toEqual([
+      ["INV-0001 first", ten],
+      ["INV-0004 renewal", ten],
+    ]);
+  });
+});
+
+test("an unreachable ledger is waited for 15 seconds at most; the invoice is sent later by itself", async () => {
+  const { own, id } = await ahead();
+  await world.ended(own, id, periodEnd);
+  await system.stopLedger();
+  const started = performance.now();
+  expect((await world.restored(own, id)).cancel_at_period_end).toBe(false);
+  expect(performance.now() - started).toBeLessThan(17_000);
+  expect((await world.told(own, id))[0]).toBe("INV-0003 renewal scheduled");
+  await system.startLedger();
+  await until("the invoice is in the ledger", async () => (await world.told(own, id))[0] === "INV-0003 renewal draft");
+  await world.expectEqualBooks(own);
+});
