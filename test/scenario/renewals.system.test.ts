@@ -219,6 +219,29 @@ describe.concurrent("a change of settings has every subscription looked at again
     await advance(organisation, "2026-04-22");
     expect((await told(organisation, id)).map((text) => text.slice(0, 18))).toEqual(["renewal 2026-05-01"]);
   });
+
+  test("the end of Setup Mode bills what was deferred by one that completed in it", async () => {
+    const admin = askWith(system, await system.operator("admin", "Edith"));
+    const organisation = await world.sandbox();
+    const { id } = await world.subscribe(organisation, { end_after_cycles: 2 });
+    const deferring = {
+      units: 12,
+      prorate: true,
+      effective_date: "2026-04-16",
+      proration_behaviour: "charge_on_renewal",
+    };
+    await world.changed(organisation, id, deferring);
+    const setupMode = (isOn: boolean) =>
+      admin.done("OrganisationService/SetSetupMode", { id: organisation.organisationId, setupMode: isOn });
+    await setupMode(true);
+    await advance(organisation, "2026-08-01");
+    expect(await world.subscription(organisation, id)).toMatchObject({ status: "complete" });
+    expect(await told(organisation, id)).toHaveLength(1);
+    await setupMode(false);
+    await advance(organisation, "2026-08-01");
+    expect((await told(organisation, id))[1]).toMatch(/^change .* 10\.0000 draft$/);
+    await expectOurBooks(organisation, id);
+  });
 });
 
 test("an operation performs what is due first, and the run finds nothing left of it", async () => {

@@ -11,7 +11,6 @@ export function lifeFaults(a: SeededRows): Faults {
     subscriptions_due: [
       subscription("due_at = NULL"),
       subscription("status = 'ended', end_date = '2026-03-01'"),
-      subscription("status = 'complete', end_date = renewal_date, cancel_at_period_end = true"),
     ],
     subscriptions_parked: [
       subscription("parked_until = now()"),

@@ -103,8 +103,9 @@ ALTER TABLE "invoices"
   ADD CONSTRAINT "invoices_synced" CHECK (status IN ('scheduled', 'not_in_external', 'deleted') OR ledger_invoice_id IS NOT NULL);
 
 ALTER TABLE "subscriptions"
-  -- Nothing is due for one that is over, and always something for one that is not.
-  ADD CONSTRAINT "subscriptions_due" CHECK ((due_at IS NOT NULL) = (status IN ('pending', 'active'))) NOT VALID,
+  -- Something is due for one that is not over, some day, and nothing for one that was ended. A complete one may have an amount to bill
+  -- that Setup Mode kept back.
+  ADD CONSTRAINT "subscriptions_due" CHECK (CASE status WHEN 'ended' THEN due_at IS NULL WHEN 'complete' THEN true ELSE due_at IS NOT NULL END) NOT VALID,
   ADD CONSTRAINT "subscriptions_parked" CHECK ((parked_until IS NULL) = (parked_reason IS NULL) AND parked_attempts >= 0);
 -- Those from before look at themselves once.
 UPDATE "subscriptions" SET due_at = 'epoch' WHERE status IN ('pending', 'active');

@@ -10,6 +10,8 @@ import { pageBySeq } from "./page-by-seq.ts";
 export interface AdminOrganisation extends OrganisationSettings {
   readonly usageAllowed: boolean;
   readonly ledgerConnected: boolean;
+  /** What a sandbox's clock shows; null where the organisation lives in real time. */
+  readonly testClock: Date | null;
   readonly createdAt: Date;
 }
 
@@ -157,9 +159,13 @@ async function lookAgain(transaction: Transaction, organisationId: string): Prom
         UPDATE subscriptions s SET due_at = 'epoch' FROM batch WHERE s.organisation_id = ${organisationId}::uuid AND s.id = batch.id
       )
       SELECT due_at::text, id::text FROM batch ORDER BY batch.due_at DESC, batch.id DESC LIMIT 1`;
-    if (last === undefined) return;
+    if (last === undefined) break;
     after = last;
   }
+  // One that completed in Setup Mode may have a deferred amount left that was not billed then. decisions §5.
+  await transaction.$executeRaw`UPDATE subscriptions s SET due_at = 'epoch'
+    WHERE s.organisation_id = ${organisationId}::uuid AND s.status = 'complete' AND s.due_at IS NULL
+      AND s.id IN (SELECT d.subscription_id FROM deferred_lines d WHERE d.organisation_id = ${organisationId}::uuid AND d.invoice_id IS NULL)`;
 }
 
 /** The record, held until the transaction ends: what is logged as before is what was replaced. */
@@ -198,6 +204,7 @@ function readRecord(record: FullRecord): AdminOrganisation {
     revenueAccount: record.revenueAccount,
     taxType: record.taxType,
     ledgerConnected: record.ledgerConnection !== null,
+    testClock: record.testClock,
     createdAt: record.createdAt,
   };
 }
