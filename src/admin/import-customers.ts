@@ -11,9 +11,10 @@ import type { OperatorCaller } from "../rpc/caller.ts";
 import type { MethodImplementation } from "../rpc/implementation.ts";
 import { presentCustomer } from "../services/present.ts";
 import type { CustomerToImport } from "../store/admin/customers.ts";
+import type { AdminOrganisation } from "../store/admin/organisations.ts";
 import { newId } from "../store/ids.ts";
 import { refusalOf, tryLedger } from "./ledger-answers.ts";
-import { type AdminCall, type AdminParts, actorOf, requireOrganisation } from "./parts.ts";
+import { type AdminCall, type AdminParts, actorOf, nowOf, requireOrganisation } from "./parts.ts";
 
 type Method = MethodImplementation<typeof CustomerService.method.importCustomers, OperatorCaller>;
 type Result = NonNullable<Awaited<ReturnType<Method>>["results"]>[number];
@@ -22,10 +23,10 @@ type Result = NonNullable<Awaited<ReturnType<Method>>["results"]>[number];
 export function importCustomers(parts: AdminParts): Method {
   return async ({ organisation, contacts }, call) => {
     requireDistinct(contacts);
-    const { id } = await requireOrganisation(parts, organisation);
+    const owner = await requireOrganisation(parts, organisation);
     const results: Result[] = [];
     // One after the other: the ledger takes few calls at once, and a repeat takes up where this one was broken off.
-    for (const contact of contacts) results.push(await importOne(parts, call, id, contact));
+    for (const contact of contacts) results.push(await importOne(parts, call, owner, contact));
     const count = (status: ImportStatus) => results.filter((result) => result.status === status).length;
     return {
       results,
@@ -50,9 +51,10 @@ function requireDistinct(contacts: readonly ContactToImport[]): void {
 async function importOne(
   parts: AdminParts,
   call: AdminCall,
-  organisationId: string,
+  organisation: AdminOrganisation,
   wanted: ContactToImport,
 ): Promise<Result> {
+  const { id: organisationId } = organisation;
   const { ledgerContactId } = wanted;
   const already = await findImported(parts, organisationId, ledgerContactId);
   if (already !== null) return already;
@@ -61,7 +63,7 @@ async function importOne(
     return rejected(ledgerContactId, "contact_not_found", "The ledger has no contact with this id.");
   }
   if (answer.kind !== "ok") throw refusalOf(answer);
-  const customer = decide(answer.value, wanted);
+  const customer = decide(answer.value, wanted, nowOf(organisation));
   if (!("id" in customer)) return customer;
   const actor = actorOf(call);
   switch (await parts.store.customers.importOne(actor, organisationId, customer)) {
@@ -88,7 +90,7 @@ async function findImported(
 }
 
 /** The customer that a contact becomes, or why it becomes none. */
-function decide(contact: LedgerContact, wanted: ContactToImport): CustomerToImport | Result {
+function decide(contact: LedgerContact, wanted: ContactToImport, now: Date): CustomerToImport | Result {
   const { ledgerContactId } = wanted;
   if (contact.status !== "active") {
     return rejected(ledgerContactId, "contact_inactive", `The contact is ${contact.status} in the ledger.`);
@@ -106,7 +108,7 @@ function decide(contact: LedgerContact, wanted: ContactToImport): CustomerToImpo
     email,
     status: "active",
     ledgerContactId: contact.id,
-    createdAt: new Date(),
+    createdAt: now,
   };
 }
 

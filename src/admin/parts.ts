@@ -70,6 +70,11 @@ export async function requireOrganisation({ store }: AdminParts, id: string): Pr
   return required(await store.organisations.get(id), "organisation_not_found");
 }
 
+/** What time it is for an organisation: what is made of its own data now was created then. decisions §4 "Sandbox". */
+export function nowOf({ testClock }: AdminOrganisation): Date {
+  return testClock ?? new Date();
+}
+
 /** What was found. Refuses with `code` where that is nothing. */
 export function required<T>(found: T | null, code: RefusalCode & `${string}_not_found`): T {
   if (found !== null) return found;

@@ -15,6 +15,7 @@ import {
   type AdminParts,
   actorOf,
   identityOf,
+  nowOf,
   pageOf,
   required,
   requireOrganisation,
@@ -33,7 +34,7 @@ export function planService(parts: AdminParts): AdminImplementation<typeof PlanS
     createPlan: async (request, call) => {
       const organisation = await requireOrganisation(parts, request.organisation);
       requireCurrency(request.currency, "currency");
-      const plan = newPlan(request, identityOf(call, "plan"), organisation.defaultCurrency, new Date());
+      const plan = newPlan(request, identityOf(call, "plan"), organisation.defaultCurrency, nowOf(organisation));
       const made = accepted(await plans.create(actorOf(call), organisation.id, plan));
       requireSame(made.plan.code === request.code);
       return { plan: presentPlan(made) };

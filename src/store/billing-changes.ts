@@ -17,6 +17,7 @@ import { type Client, raiseInvoices } from "./raise-documents.ts";
 /** Which subscription is changed. `now` is the organisation's; `onRaised` is told once due documents are committed. */
 export interface ChangedSubscription {
   readonly subscriptionId: string;
+  /** The organisation's when the request came; where its test clock has gone on since, what that shows counts. */
   readonly now: Date;
   /** What is due is performed for itself and stays: the ledger is to hear of it, also where the change is refused. */
   readonly onRaised: () => void;
@@ -35,14 +36,15 @@ export async function changeSubscription<T>(
 ): Promise<T | null> {
   for (;;) {
     const step = await inTransaction(pool, async (client) => {
-      const organisation = await holdOrganisation(client, organisationId);
+      const { organisation, testClock } = await hold(client, organisationId);
+      const at = testClock !== null && testClock > now ? testClock : now;
       await lockSubscriptions(client, organisationId, [subscriptionId]);
-      const [loaded] = await loadStates(client, organisation, [subscriptionId], now);
+      const [loaded] = await loadStates(client, organisation, [subscriptionId], at);
       if (loaded === undefined) return { kind: "unknown" } as const;
       const { state } = loaded;
       const due = state.running?.kind === "end_subscription" ? null : decideDue(state);
       if (due === null) return { kind: "changed", result: await change(client, state) } as const;
-      await writeDue(client, organisationId, [due], now);
+      await writeDue(client, organisationId, [due], at);
       return { kind: "due", isRaised: due.invoices.length > 0 } as const;
     });
     if (step.kind === "unknown") return null;
@@ -53,13 +55,21 @@ export async function changeSubscription<T>(
 
 /** The organisation as it is judged, held against a switch of Setup Mode until the transaction ends. */
 export async function holdOrganisation(client: Client, organisationId: string): Promise<OrganisationSettings> {
-  const { rows } = await client.query<OrganisationRow>({
+  return (await hold(client, organisationId)).organisation;
+}
+
+/** Its test clock does not move either as long as it is held. */
+async function hold(
+  client: Client,
+  organisationId: string,
+): Promise<{ readonly organisation: OrganisationSettings; readonly testClock: Date | null }> {
+  const { rows } = await client.query<OrganisationRow & { test_clock: Date | null }>({
     name: "hold_organisation",
-    text: `SELECT ${organisationColumns} FROM organisations o WHERE o.id = $1 FOR SHARE`,
+    text: `SELECT ${organisationColumns}, o.test_clock FROM organisations o WHERE o.id = $1 FOR SHARE`,
     values: [organisationId],
   });
   if (rows[0] === undefined) throw new Error(`organisation ${organisationId} is gone`);
-  return readOrganisation(rows[0]);
+  return { organisation: readOrganisation(rows[0]), testClock: rows[0].test_clock };
 }
 
 /** Writes what was due for subscriptions: their states, new periods, invoices with what was deferred to them. */
