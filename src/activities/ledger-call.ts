@@ -121,6 +121,14 @@ export function connectionPause(
   );
 }
 
+/** How long our own budget allows no call of this kind; 0 where it was not what failed. What is awaited wakes the workflow all the same. */
+export function spentBudgetMs(failures: readonly LedgerFailure[]): number {
+  const waits = failures.map((failure) =>
+    failure.kind === "rate_limited" && failure.isOurs === true ? failure.retryAfterMs : 0,
+  );
+  return Math.max(0, ...waits);
+}
+
 /** The settlement of an operation whose look-up failed: it stays uncertain, and nothing is sent before a look-up succeeds. */
 export function settleFailedLookup(operation: Carried, failure: LedgerFailure): UndoneSettlement {
   const cause = failure.kind === "unavailable" ? failure.cause : failure.kind;

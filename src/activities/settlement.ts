@@ -4,7 +4,7 @@ import { checkpoint } from "../checkpoint.ts";
 import type { Ledger } from "../ledger/port.ts";
 import type { LedgerConnection } from "../store/ledger-connections.ts";
 import type { OpenSettling, SettlingScope } from "../store/settling.ts";
-import { connectionPause, type GroupOutcome, joinOutcomes } from "./ledger-call.ts";
+import { connectionPause, type GroupOutcome, joinOutcomes, spentBudgetMs } from "./ledger-call.ts";
 import { settleContacts } from "./settle-contacts.ts";
 import { settleCreditNotes } from "./settle-credit-notes.ts";
 import { settleInvoices } from "./settle-invoices.ts";
@@ -95,7 +95,18 @@ async function settleGroup(parts: SettlementParts, organisationId: string): Prom
   const settled = settlements.filter(({ kind }) => kind.endsWith("_done")).length;
   const refused = settlements.filter(({ kind }) => kind === "refused").length;
   const pause = connectionPause(failures);
-  if (pause === null) return { settled, refused, ...(await scope.waiting()), paused: null };
+  if (pause === null) {
+    const { waiting, nextInMs } = await scope.waiting();
+    // Where the budget let nothing through, it lets nothing of what else is ready through either: not asked again before it does.
+    const spentMs = settled + refused > 0 ? 0 : spentBudgetMs(failures);
+    return {
+      settled,
+      refused,
+      waiting,
+      nextInMs: nextInMs === null ? null : Math.max(nextInMs, spentMs),
+      paused: null,
+    };
+  }
   await scope.pause(pause.pauseMs, pause.reason);
   return { ...(await putOff(scope, pause.pauseMs, pause.reason)), settled, refused };
 }
