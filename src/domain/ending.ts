@@ -121,6 +121,7 @@ function checkSetupMode(state: BillingState, request: EndRequest, ahead: RaisedI
  * decisions §6 "End `now` order".
  */
 function isAskedFor({ organisation }: BillingState, request: EndRequest, invoice: OpenInvoice): boolean {
+  if (hasMoney(invoice)) return false;
   switch (invoice.status) {
     case "draft":
     case "awaiting_approval":
@@ -130,7 +131,7 @@ function isAskedFor({ organisation }: BillingState, request: EndRequest, invoice
         request.deleteUnsentInvoices || (request.voidApprovedInvoices && organisation.firstInvoiceStatus === "approved")
       );
     case "approved":
-      return request.voidApprovedInvoices && !hasMoney(invoice);
+      return request.voidApprovedInvoices;
     default:
       return false;
   }
