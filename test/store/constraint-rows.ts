@@ -120,6 +120,7 @@ INSERT INTO removals (organisation_id, ending_id, step, invoice_id, state)
   VALUES ('${rows.organisation}', '${rows.ending}', 0, '${rows.invoice}', 'waiting');
 INSERT INTO restorations (id, organisation_id, subscription_id, operation_ids, request_hash)
   VALUES ('${rows.restoration}', '${rows.organisation}', '${rows.subscription}', '{}', '\\x${hash}');
+INSERT INTO clock_advances (organisation_id, started_from, target) VALUES ('${rows.organisation}', '2026-03-01', '2026-04-01');
 INSERT INTO operators (id, name, role) VALUES ('${rows.operator}', 'Ada', 'owner');
 INSERT INTO operator_tokens (id, operator_id, name, token_hash, hint) VALUES ('${rows.token}', '${rows.operator}', 'token', '\\x${hash}', 'hint');
 INSERT INTO audit_log (id, operator_id, operator_name, token_id, operation, organisation_id, target_kind, target_id, after, request_id)

@@ -13,6 +13,7 @@ import {
   tenantFaults,
   valueFaults,
 } from "./constraint-faults.ts";
+import { clockFaults } from "./constraint-faults-of-clock.ts";
 import { lifeFaults, lifeTenantFaults } from "./constraint-faults-of-life.ts";
 import { foreignDocumentFaults, unitsFaults, unitsTenantFaults } from "./constraint-faults-of-units.ts";
 import { another, change, newRows, seed } from "./constraint-rows.ts";
@@ -33,6 +34,7 @@ const faults: Faults = {
   ...foreignDocumentFaults(a),
   ...lifeFaults(a),
   ...lifeTenantFaults(a, b),
+  ...clockFaults(a),
 };
 const cases = Object.entries(faults).flatMap(([rule, statements]) => statements.map((sql) => [rule, sql] as const));
 

@@ -1,0 +1,16 @@
+/** What the database refuses of advances of test clocks: each rule, broken. */
+import type { Faults } from "./constraint-faults.ts";
+import { change, type SeededRows } from "./constraint-rows.ts";
+
+const nobody = "00000000-0000-0000-0000-000000000000";
+
+/** Values that may not be, and an advance of nobody's clock. */
+export function clockFaults(a: SeededRows): Faults {
+  const advance = (assignments: string) =>
+    change("clock_advances", `organisation_id = '${a.organisation}'`, assignments);
+  return {
+    clock_advances_forward: [advance("target = started_from"), advance("target = started_from - interval '1 day'")],
+    clock_advances_counts: [advance("performed = -1"), advance("raised = -1"), advance("set_aside = -1")],
+    clock_advances_organisation_id_fkey: [advance(`organisation_id = '${nobody}'`)],
+  };
+}
