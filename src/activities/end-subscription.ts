@@ -4,6 +4,7 @@
  */
 import type { EndSubscriptionInput, WorkRound } from "../../workflows/contract.ts";
 import { checkpoint } from "../checkpoint.ts";
+import type { LedgerFailure } from "../ledger/port.ts";
 import type { EndingScope, EndingTask, OpenEndings } from "../store/removals.ts";
 import type { HeldRemoval } from "../store/settle-endings.ts";
 import { askForRemoval, type RemovalToAsk } from "./ask-for-removal.ts";
@@ -106,11 +107,16 @@ async function remove(
     case "again": {
       const pause = answer.failure === null ? null : connectionPause([answer.failure]);
       if (pause !== null) await scope.pause(pause.pauseMs, pause.reason);
-      const delayMs = Math.min(longestDelayMs, Math.max(firstDelayMs, task.triedMs));
-      await scope.release(task, pause?.pauseMs ?? delayMs, answer.reason);
+      await scope.release(task, pause?.pauseMs ?? retryMs(task, answer.failure), answer.reason);
       return false;
     }
   }
+}
+
+/** Where our own budget of calls is spent, until it allows one. */
+function retryMs({ triedMs }: HeldRemoval, failure: LedgerFailure | null): number {
+  if (failure?.kind === "rate_limited") return failure.retryAfterMs;
+  return Math.min(longestDelayMs, Math.max(firstDelayMs, triedMs));
 }
 
 /** Something else is done with the invoice, and comes first. */
