@@ -1,0 +1,44 @@
+/** What tests of the test clock share, over the world of a subscription's life: advances by an operator, and waiting for the clock. */
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { type AdminAsk, askWith } from "../admin/ask.ts";
+import { type TestSystem, until } from "../support/system.ts";
+import type { Ask } from "./checked-ask.ts";
+import { type LifeWorld, lifeWorld } from "./life-world.ts";
+import type { Json } from "./units-world.ts";
+
+/** Sandboxes and an operator who advances their clocks. */
+export interface ClockWorld extends LifeWorld {
+  readonly operator: AdminAsk;
+  clock(organisation: MadeOrganisation): Promise<Json>;
+  /** Asks for an advance that is accepted; the clock as it is answered. */
+  advance(organisation: MadeOrganisation, by: object): Promise<Json>;
+  /** The clock once it stands again. */
+  arrived(organisation: MadeOrganisation): Promise<Json>;
+  /** Advances, and waits until the clock is there. */
+  advanced(organisation: MadeOrganisation, by: object): Promise<Json>;
+}
+
+/** The world over a system. */
+export async function clockWorld(system: TestSystem, ask: Ask): Promise<ClockWorld> {
+  const operator = askWith(system, await system.operator("admin"));
+  const clock: ClockWorld["clock"] = async ({ organisationId }) =>
+    (await operator.done("TestClockService/GetTestClock", { organisation: organisationId })).testClock;
+  const advance: ClockWorld["advance"] = async ({ organisationId }, by) =>
+    (await operator.done("TestClockService/AdvanceTestClock", { organisation: organisationId, ...by })).testClock;
+  const arrived: ClockWorld["arrived"] = (organisation) =>
+    until("the clock is there", async () => {
+      const now = await clock(organisation);
+      return now.state === "TEST_CLOCK_STATE_STANDING" && now;
+    });
+  return {
+    ...lifeWorld(system, ask),
+    operator,
+    clock,
+    advance,
+    arrived,
+    advanced: async (organisation, by) => {
+      await advance(organisation, by);
+      return arrived(organisation);
+    },
+  };
+}

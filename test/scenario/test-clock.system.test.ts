@@ -1,0 +1,221 @@
+/**
+ * A sandbox's test clock over the application's side and HTTP: everything that falls due on the way is performed in order, each at its own
+ * time, and every date follows the clock. Spec: Authentication 6; decisions §4 "Sandbox".
+ */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { changeSubscription } from "../../src/store/billing-changes.ts";
+import { askWith } from "../admin/ask.ts";
+import { startSystem, type TestSystem } from "../support/system.ts";
+import { checkedAsk } from "./checked-ask.ts";
+import { type ClockWorld, clockWorld } from "./clock-world.ts";
+import { addLike } from "./rows.ts";
+import type { Json } from "./units-world.ts";
+
+let system: TestSystem;
+let world: ClockWorld;
+
+beforeAll(async () => {
+  system = await startSystem();
+  world = await clockWorld(system, checkedAsk(system));
+});
+
+afterAll(() => system?.stop());
+
+const standing = { state: "TEST_CLOCK_STATE_STANDING" };
+
+/** An invoice in short: `INV-0002 renewal 2026-05-01, made 2026-04-30T22:00:00.000Z`. */
+const short = ({ number, type, issue_date, created }: Json) => `${number} ${type} ${issue_date}, made ${created}`;
+
+describe.concurrent("a clock", () => {
+  test("shows the real time until it is advanced, and stands still from then on", async () => {
+    const own = await world.sandbox({ test_clock: null });
+    const before = await world.clock(own);
+    expect(before).toMatchObject({ organisation: own.organisationId, state: "TEST_CLOCK_STATE_REAL_TIME" });
+    expect(before.advance).toBeUndefined();
+    expect(Math.abs(Date.parse(before.now) - Date.now())).toBeLessThan(10_000);
+    const after = await world.advanced(own, { days: 1 });
+    expect(after).toMatchObject({ ...standing, now: after.advance.to });
+    expect(Date.parse(after.advance.to) - Date.parse(after.advance.from)).toBe(86_400_000);
+    expect(Date.parse(after.advance.from)).toBeGreaterThanOrEqual(Date.parse(before.now));
+    expect(Math.abs(Date.parse(after.advance.startedAt) - Date.now())).toBeLessThan(60_000);
+    expect((await world.clock(own)).now).toBe(after.now);
+    const { created, start_date } = await world.subscribe(own);
+    expect([created, start_date]).toEqual([after.now, after.now.slice(0, 10)]);
+  });
+
+  test("renews each subscription at the midnights of its own zone, in order, with the dates of those days", async () => {
+    const own = await world.sandbox();
+    const paris = await world.subscribe(own, { start_date: "2026-04-01" });
+    const auckland = await world.subscribe(own, { start_date: "2026-04-01", timezone: "Pacific/Auckland" });
+    const middle = await world.subscribe(own, { start_date: "2026-03-15" });
+    const clock = await world.advanced(own, { to: "2026-06-15T12:00:00Z" });
+    const counts = { performed: 7, invoicesRaised: 7 };
+    expect(clock).toMatchObject({ ...standing, now: "2026-06-15T12:00:00.000Z", advance: counts });
+    const renewals = [
+      "INV-0004 renewal 2026-04-15, made 2026-04-14T22:00:00.000Z",
+      "INV-0005 renewal 2026-05-01, made 2026-04-30T12:00:00.000Z",
+      "INV-0006 renewal 2026-05-01, made 2026-04-30T22:00:00.000Z",
+      "INV-0007 renewal 2026-05-15, made 2026-05-14T22:00:00.000Z",
+      "INV-0008 renewal 2026-06-01, made 2026-05-31T12:00:00.000Z",
+      "INV-0009 renewal 2026-06-01, made 2026-05-31T22:00:00.000Z",
+      "INV-0010 renewal 2026-06-15, made 2026-06-14T22:00:00.000Z",
+    ];
+    const [ofParis, ofAuckland, ofMiddle] = await Promise.all(
+      [paris, auckland, middle].map(async ({ id }) => (await world.invoices(own, id)).map(short)),
+    );
+    expect(ofParis?.slice(0, -1)).toEqual([renewals[5], renewals[2]]);
+    expect(ofAuckland?.slice(0, -1)).toEqual([renewals[4], renewals[1]]);
+    expect(ofMiddle?.slice(0, -1)).toEqual([renewals[6], renewals[3], renewals[0]]);
+    expect(await world.subscription(own, paris.id)).toMatchObject({ status: "active", renewal_date: "2026-07-01" });
+    expect(await world.subscription(own, middle.id)).toMatchObject({ status: "active", renewal_date: "2026-07-15" });
+    await world.expectEqualBooks(own);
+  });
+
+  test("begins what is pending, and completes what has run its cycles or is set to end", async () => {
+    const own = await world.sandbox();
+    const pending = await world.subscribe(own, { start_date: "2026-05-10" });
+    const cycles = await world.subscribe(own, { start_date: "2026-04-01", end_after_cycles: 2 });
+    const set = await world.subscribe(own, { start_date: "2026-04-01" });
+    await world.ended(own, set.id, { when: "period_end" });
+    await world.advanced(own, { to: "2026-05-10" });
+    expect(await world.subscription(own, pending.id)).toMatchObject({ status: "active", renewal_date: "2026-06-10" });
+    expect(await world.subscription(own, set.id)).toMatchObject({ status: "complete", end_date: "2026-05-01" });
+    expect(await world.subscription(own, cycles.id)).toMatchObject({ status: "active", end_date: "2026-06-01" });
+    await world.advanced(own, { months: 2 });
+    expect(await world.subscription(own, cycles.id)).toMatchObject({ status: "complete", end_date: "2026-06-01" });
+    expect(await world.told(own, cycles.id)).toHaveLength(2);
+    expect(await world.told(own, set.id)).toHaveLength(1);
+    expect((await world.invoices(own, pending.id)).map(({ issue_date }) => issue_date)).toEqual([
+      "2026-07-10",
+      "2026-06-10",
+      "2026-05-10",
+    ]);
+  });
+
+  test("raises renewal invoices ahead on the first day of the invoice window, with what was deferred", async () => {
+    const own = await world.sandbox({ invoice_create_days: 10 });
+    const { id } = await world.subscribe(own, { start_date: "2026-04-01" });
+    const half = { units: 12, prorate: true, effective_date: "2026-04-16", proration_behaviour: "charge_on_renewal" };
+    await world.changed(own, id, half);
+    await world.advanced(own, { to: "2026-05-22" });
+    const [ofJune, ofMay] = await world.invoices(own, id);
+    const may = { type: "renewal", issue_date: "2026-04-21", period: { start: "2026-05-01", end: "2026-06-01" } };
+    expect(ofMay).toMatchObject({ ...may, subtotal: "130.0000", created: "2026-04-20T22:00:00.000Z" });
+    expect(ofJune).toMatchObject({ issue_date: "2026-05-22", period: { start: "2026-06-01" }, subtotal: "120.0000" });
+    expect(await world.subscription(own, id)).toMatchObject({ renewal_date: "2026-06-01", units: 12 });
+    await world.expectEqualBooks(own);
+  });
+
+  test("has what is asked for on the way judged by what it shows, also where the request came before", async () => {
+    const own = await world.sandbox();
+    const { id } = await world.subscribe(own, { start_date: "2026-04-01" });
+    const asked = { subscriptionId: id, now: new Date("2026-04-01T12:00:00Z"), onRaised: () => undefined };
+    await world.advanced(own, { to: "2026-06-10" });
+    const today = () => changeSubscription(system.pool, own.organisationId, asked, async (_, state) => state.today);
+    expect(await today()).toBe("2026-06-10");
+    expect(await world.ended(own, id, { when: "now" })).toMatchObject({ status: "ended", end_date: "2026-06-10" });
+  });
+
+  test("dates what operators make of the sandbox's own data", async () => {
+    const own = await world.sandbox();
+    const { organisationId: organisation } = own;
+    const plan = { organisation, code: "new", name: "New", type: "PLAN_TYPE_PER_UNIT", price: "1" };
+    const { plan: made } = await world.operator.done("PlanService/CreatePlan", plan);
+    const charge = { organisation, code: "new", name: "New", price: "1" };
+    const { charge: added } = await world.operator.done("ChargeService/CreateCharge", charge);
+    expect([made.created, added.created]).toEqual(Array(2).fill("2026-04-01T12:00:00.000Z"));
+  });
+
+  test("goes on where a subscription cannot be performed: that one is set aside, and told of", async () => {
+    const own = await world.sandbox();
+    const { id } = await world.subscribe(own, { start_date: "2026-04-01" });
+    const broken = await world.subscribe(own, { start_date: "2026-04-01" });
+    // Its next renewal would come to more than any amount can be.
+    const planId = await addLike(system.pool, "plans", own.organisationId, "team", {
+      code: "huge",
+      price: "999999999.9999",
+      allows_price_override: false,
+    });
+    await system.pool.query(
+      "UPDATE subscriptions SET plan_id = $3, price_override = NULL, units = 1000000000 WHERE organisation_id = $1 AND id = $2",
+      [own.organisationId, broken.id, planId],
+    );
+    const clock = await world.advanced(own, { to: "2026-07-02" });
+    expect(clock.advance).toMatchObject({ performed: 3, invoicesRaised: 3, setAside: 1 });
+    expect(await world.told(own, id)).toHaveLength(4);
+    const { data } = await world.operator.done("BillingService/ListParkedSubscriptions", {
+      organisation: own.organisationId,
+    });
+    expect(data).toMatchObject([{ id: broken.id, renewalDate: "2026-05-01" }]);
+  });
+});
+
+describe.concurrent("an advance", () => {
+  const advance = "TestClockService/AdvanceTestClock";
+
+  test("to where the clock stands changes nothing, and each one that changes it has its entry in the audit log", async () => {
+    const own = await world.sandbox();
+    const at = { organisation: own.organisationId };
+    const first = await world.advanced(own, { to: "2026-04-10T00:00:00+02:00" });
+    expect(await world.advance(own, { to: "2026-04-09T22:00:00Z" })).toEqual(first);
+    await world.advanced(own, { months: 1 });
+    const log = await world.operator.done("AuditService/ListAuditEntries", at);
+    expect(log.data).toMatchObject([
+      {
+        operation: "billing.admin.v1.TestClockService/AdvanceTestClock",
+        targetKind: "organisation",
+        target: own.organisationId,
+        before: { test_clock: "2026-04-09T22:00:00.000Z" },
+        after: { test_clock: "2026-04-09T22:00:00.000Z", target: "2026-05-09T22:00:00.000Z" },
+      },
+      { before: { test_clock: "2026-04-01T12:00:00.000Z" }, after: { target: "2026-04-09T22:00:00.000Z" } },
+    ]);
+    expect(log.data).toHaveLength(2);
+  });
+
+  test("with an Idempotency-Key is made once", async () => {
+    const own = await world.sandbox();
+    const asked = { organisation: own.organisationId, days: 3 };
+    const key = { headers: { "Idempotency-Key": "three-days" } };
+    const once = await world.operator.done(advance, asked, key);
+    await world.arrived(own);
+    expect(await world.operator.done(advance, asked, key)).toEqual(once);
+    expect((await world.clock(own)).now).toBe("2026-04-04T12:00:00.000Z");
+  });
+
+  test.each([
+    [{}, "invalid_parameter"],
+    [{ days: 1, months: 1 }, "invalid_parameter"],
+    [{ to: "2026-05-01", days: 1 }, "invalid_parameter"],
+    [{ days: 0 }, "invalid_parameter days"],
+    [{ months: 61 }, "invalid_parameter months"],
+    [{ to: "tomorrow" }, "invalid_parameter to"],
+    [{ to: "2026-05-01T00:00:00" }, "invalid_parameter to"],
+    [{ to: "2026-02-30" }, "invalid_parameter to"],
+    [{ to: "2026-04-01" }, "invalid_parameter to"],
+    [{ to: "2031-04-02" }, "invalid_parameter to"],
+    [{ days: 1827 }, "invalid_parameter days"],
+  ])("of %j is refused: %s", async (by, refusal) => {
+    const own = await world.sandbox();
+    expect(await world.operator.refused(advance, { organisation: own.organisationId, ...by })).toBe(refusal);
+    expect(await world.clock(own)).toMatchObject({ ...standing, now: "2026-04-01T12:00:00.000Z" });
+  });
+
+  test("of a live or unknown organisation, or by one who may only read, is refused", async () => {
+    const live = await system.organisation();
+    const at = { organisation: live.organisationId };
+    expect(await world.operator.refused(advance, { ...at, days: 1 })).toBe("invalid_state");
+    expect(await world.operator.refused("TestClockService/GetTestClock", at)).toBe("invalid_state");
+    for (const organisation of ["0199a0b2-0000-7000-8000-000000000001", "x"]) {
+      expect(await world.operator.refused(advance, { organisation, days: 1 })).toBe("organisation_not_found");
+      expect(await world.operator.refused("TestClockService/GetTestClock", { organisation })).toBe(
+        "organisation_not_found",
+      );
+    }
+    const own = await world.sandbox();
+    const reader = askWith(system, await system.operator("read-only"));
+    const sandbox = { organisation: own.organisationId };
+    expect(await reader.refused(advance, { ...sandbox, days: 1 })).toBe("insufficient_role");
+    expect((await reader.done("TestClockService/GetTestClock", sandbox)).testClock).toMatchObject(standing);
+  });
+});
