@@ -1,0 +1,233 @@
+/**
+ * Ends and restorations one after the other, inside the invoice window and outside it, at its edges and over renewals: after every step
+ * the ledger's books are our rows, and each period is billed once.
+ */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { startSystem, type TestSystem } from "../support/system.ts";
+import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
+import { type LifeWorld, lifeWorld } from "./life-world.ts";
+import type { Json } from "./units-world.ts";
+
+let system: TestSystem;
+let world: LifeWorld;
+
+beforeAll(async () => {
+  system = await startSystem();
+  world = lifeWorld(system, checkedAsk(system));
+});
+
+afterAll(() => system?.stop());
+
+const april = { start_date: "2026-04-01" };
+const now = { when: "now" };
+const periodEnd = { when: "period_end" };
+const both = { when: "now", delete_unsent_invoices: true, void_approved_invoices: true };
+const conflict = refused(409, "invalid_state");
+const half = { prorate: true, effective_date: "2026-04-16" };
+const ten = "100.0000 10 × 10.0000";
+
+/** A step: an end, `restore`, a change of units, or a day that the clock is set to. */
+type Step = "restore" | { readonly when: string } | { readonly units: number } | { readonly day: string };
+
+/** Takes each step, which succeeds, and holds the books after it: what stands then, without the names of the invoices' types. */
+async function walk(own: MadeOrganisation, id: string, steps: readonly Step[]): Promise<readonly string[][]> {
+  const stood: string[][] = [];
+  for (const step of steps) {
+    if (step === "restore") await world.restored(own, id);
+    else if ("when" in step) await world.ended(own, id, step);
+    else if ("units" in step) await world.changed(own, id, step);
+    else await world.setClock(own, step.day);
+    await world.expectEqualBooks(own);
+    await expectEachPeriodOnce(own, id);
+    stood.push((await world.standing(own, id)).map(([name]) => name ?? ""));
+  }
+  return stood;
+}
+
+/** Holds that no period has two plan lines that stand, and that its prorations follow each other without a gap or a repeat. */
+async function expectEachPeriodOnce(own: MadeOrganisation, id: string): Promise<void> {
+  const invoices = await world.invoices(own, id);
+  const standing = invoices.filter(({ status }) => status !== "voided" && status !== "deleted");
+  const lines: Json[] = standing.flatMap((invoice: Json) => invoice.lines);
+  const plans = lines.filter(({ kind }) => kind === "plan").map(({ period }) => period.start);
+  expect(new Set(plans).size).toBe(plans.length);
+  const moves = lines.filter(({ kind }) => kind === "proration");
+  const froms = moves.map(({ period, proration }) => `${period.end} from ${proration.from_units}`);
+  expect(new Set(froms).size).toBe(froms.length);
+}
+
+/** On 16 April, renewal invoices raised so many days ahead. */
+async function onDay(days: number, status = "draft"): Promise<MadeOrganisation> {
+  const own = await world.sandbox({ invoice_create_days: days, first_invoice_status: status });
+  await world.setClock(own, "2026-04-16");
+  return own;
+}
+
+describe.concurrent("ends and restorations, time after time,", () => {
+  test.each([
+    "draft",
+    "approved",
+  ])("inside the window: one renewal invoice stands whenever it runs (%s)", async (status) => {
+    const own = await onDay(20, status);
+    const { id } = await world.subscribe(own, april);
+    const steps = [
+      periodEnd,
+      "restore",
+      now,
+      "restore",
+      periodEnd,
+      now,
+      "restore",
+      both,
+      "restore",
+      both,
+      "restore",
+    ] as const;
+    expect(await walk(own, id, steps)).toEqual([
+      ["INV-0001 first"],
+      ["INV-0001 first", "INV-0003 renewal"],
+      ["INV-0001 first"],
+      ["INV-0001 first", "INV-0004 renewal"],
+      ["INV-0001 first"],
+      ["INV-0001 first"],
+      ["INV-0001 first", "INV-0005 renewal"],
+      [],
+      ["INV-0006 first", "INV-0007 renewal"],
+      [],
+      ["INV-0008 first", "INV-0009 renewal"],
+    ]);
+    expect(await world.standing(own, id)).toEqual([
+      ["INV-0008 first", ten],
+      ["INV-0009 renewal", ten],
+    ]);
+  });
+
+  test("outside the window: nothing is removed and nothing raised", async () => {
+    const own = await onDay(0);
+    const { id } = await world.subscribe(own, april);
+    const steps = [periodEnd, "restore", now, "restore", periodEnd, now, "restore", now, "restore"] as const;
+    expect(new Set((await walk(own, id, steps)).map(String))).toEqual(new Set(["INV-0001 first"]));
+    expect(await world.subscription(own, id)).toMatchObject({ status: "active", end_date: null });
+  });
+
+  test("with every invoice removed outside the window: the period is billed once more each time, and stands once", async () => {
+    const own = await onDay(0, "approved");
+    const { id } = await world.subscribe(own, april);
+    await world.changed(own, id, { units: 12, ...half });
+    await world.settled(own);
+    const before = await world.standing(own, id);
+    for (let turn = 1; turn <= 3; turn += 1) {
+      expect(await walk(own, id, [both])).toEqual([[]]);
+      await walk(own, id, ["restore"]);
+      const lines = (await world.standing(own, id)).map(([, ...texts]) => texts);
+      expect(lines).toEqual(before.map(([, ...texts]) => texts));
+    }
+    const { change } = await world.changed(own, id, { units: 11 });
+    expect(change.invoice).toBeNull();
+  });
+
+  test("over renewals: each period has its invoice, and those of earlier periods are left alone", async () => {
+    const own = await onDay(10);
+    const { id } = await world.subscribe(own, april);
+    const steps = [
+      periodEnd,
+      "restore",
+      { day: "2026-04-25" },
+      now,
+      "restore",
+      { day: "2026-05-10" },
+      { units: 11 },
+      periodEnd,
+      { day: "2026-05-25" },
+      "restore",
+      { day: "2026-06-01" },
+      { units: 9 },
+      now,
+      "restore",
+    ] as const;
+    const stood = await walk(own, id, steps);
+    expect(stood.at(-1)).toEqual(["INV-0001 first", "INV-0003 renewal", "INV-0004 renewal"]);
+    expect((await world.standing(own, id)).map(([, line]) => line)).toEqual([ten, ten, "110.0000 11 × 10.0000"]);
+    expect(await world.subscription(own, id)).toMatchObject({ status: "active", renewal_date: "2026-07-01", units: 9 });
+  });
+});
+
+describe.concurrent("at the edges of the window", () => {
+  test("its first day: ended the day before and restored in it, the renewal invoice is raised with it", async () => {
+    const own = await onDay(10);
+    const { id } = await world.subscribe(own, april);
+    const steps = [{ day: "2026-04-20" }, now, "restore", now, { day: "2026-04-21" }, "restore"] as const;
+    expect((await walk(own, id, steps)).slice(-2)).toEqual([
+      ["INV-0001 first"],
+      ["INV-0001 first", "INV-0002 renewal"],
+    ]);
+  });
+
+  test("its last day: ended and restored the day before the renewal, it renews on the next", async () => {
+    const own = await onDay(10);
+    const { id } = await world.subscribe(own, april);
+    await world.setClock(own, "2026-04-30T21:59:59Z");
+    expect((await walk(own, id, [now, "restore"])).at(-1)).toEqual(["INV-0001 first", "INV-0003 renewal"]);
+    await world.setClock(own, "2026-04-30T22:00:00Z");
+    expect(refusalOf(await world.restore(own, id))).toEqual(conflict);
+    expect(await world.subscription(own, id)).toMatchObject({ status: "active", renewal_date: "2026-06-01" });
+    expect(await world.standing(own, id)).toHaveLength(2);
+    await world.expectEqualBooks(own);
+  });
+
+  test("a window that was made shorter meanwhile: what was removed comes back all the same, once", async () => {
+    const own = await onDay(20);
+    const { id } = await world.subscribe(own, april);
+    await world.ended(own, id, periodEnd);
+    await system.pool.query("UPDATE organisations SET invoice_create_days = 0 WHERE id = $1", [own.organisationId]);
+    expect(await walk(own, id, ["restore", { day: "2026-05-02" }, { units: 9 }])).toEqual([
+      ["INV-0001 first", "INV-0003 renewal"],
+      ["INV-0001 first", "INV-0003 renewal"],
+      ["INV-0001 first", "INV-0003 renewal"],
+    ]);
+  });
+});
+
+describe.concurrent("a renewal invoice that was paid meanwhile", () => {
+  test("refuses the end, so that there is nothing to restore", async () => {
+    const own = await onDay(20, "approved");
+    const { id } = await world.subscribe(own, april);
+    const [renewal] = await world.invoices(own, id);
+    await world.pay(own, renewal, renewal.total);
+    const before = await world.subscription(own, id);
+    expect(refusalOf(await world.end(own, id, periodEnd))).toEqual(conflict);
+    expect(refusalOf(await world.restore(own, id))).toEqual(conflict);
+    expect(await world.subscription(own, id)).toEqual(before);
+    expect((await world.told(own, id))[0]).toBe("INV-0002 renewal paid");
+  });
+
+  test("after it was raised again refuses the next end, and the first end is not done twice", async () => {
+    const own = await onDay(20, "approved");
+    const { id } = await world.subscribe(own, april);
+    await walk(own, id, [periodEnd, "restore"]);
+    const [renewal] = await world.invoices(own, id);
+    await world.pay(own, renewal, "1.00");
+    expect(refusalOf(await world.end(own, id, now))).toEqual(conflict);
+    expect(await world.told(own, id)).toEqual([
+      "INV-0003 renewal approved",
+      "INV-0002 renewal voided",
+      "INV-0001 first approved",
+    ]);
+  });
+
+  test("of the current period is left alone by an end, and not raised again", async () => {
+    const own = await onDay(20, "approved");
+    const { id, invoice } = await world.subscribe(own, april);
+    await world.pay(own, invoice, invoice.total);
+    expect(refusalOf(await world.end(own, id, both))).toEqual(conflict);
+    // By now it is known to be paid: the next end leaves it.
+    await world.ended(own, id, both);
+    await world.restored(own, id);
+    expect(await world.told(own, id)).toEqual([
+      "INV-0003 renewal approved",
+      "INV-0002 renewal voided",
+      "INV-0001 first paid",
+    ]);
+  });
+});

@@ -1,0 +1,268 @@
+/** Every refusal of a restoration: shape, code, message and order; and that a refusal leaves nothing behind. */
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { startSystem, type TestSystem } from "../support/system.ts";
+import { type Ask, checkedAsk, type Refused, refusalOf, refused } from "./checked-ask.ts";
+import { type LifeWorld, lifeWorld } from "./life-world.ts";
+import { callsTo, protocols } from "./procedures.ts";
+import { addApiKey } from "./rows.ts";
+import type { Json } from "./units-world.ts";
+
+let system: TestSystem;
+let ask: Ask;
+let world: LifeWorld;
+/** 16 April; nothing is raised ahead. */
+let own: MadeOrganisation;
+
+beforeAll(async () => {
+  system = await startSystem();
+  ask = checkedAsk(system);
+  world = lifeWorld(system, ask);
+  own = await world.sandbox();
+  await world.setClock(own, "2026-04-16");
+});
+
+afterAll(() => system?.stop());
+
+const april = { start_date: "2026-04-01" };
+const now = { when: "now" };
+const periodEnd = { when: "period_end" };
+const conflict = refused(409, "invalid_state");
+const notSetToEnd = "The subscription is neither ended nor set to end at the end of its period.";
+const passed = "The renewal date 2026-05-01 has passed: create a new subscription instead.";
+
+/** Everything of an organisation that a restoration could write, as text. */
+async function rowsOf({ organisationId }: MadeOrganisation): Promise<string> {
+  const tables = ["subscriptions", "periods", "invoices", "invoice_lines", "credit_notes", "deferred_lines"];
+  const kept = [...tables, "restorations", "operations", "document_counters"];
+  const rows = await Promise.all(
+    kept.map((table) =>
+      system.pool.query(`SELECT to_jsonb(t)::text AS row FROM ${table} t WHERE organisation_id = $1 ORDER BY 1`, [
+        organisationId,
+      ]),
+    ),
+  );
+  return JSON.stringify(rows.map((one) => one.rows));
+}
+
+/** The refusal of a restoration that leaves everything as it was. */
+async function refusal(organisation: MadeOrganisation, id: string, body: unknown = {}): Promise<Refused> {
+  const before = await rowsOf(organisation);
+  const answer = await world.restore(organisation, id, undefined, body);
+  expect(await rowsOf(organisation)).toBe(before);
+  return refusalOf(answer);
+}
+
+/** The message of `invalid_state`, of a restoration that leaves everything as it was. */
+async function message(organisation: MadeOrganisation, id: string): Promise<string> {
+  expect(await refusal(organisation, id)).toEqual(conflict);
+  return (await world.restore(organisation, id)).json.error.message;
+}
+
+/** A subscription that has ended, of an organisation of its own. */
+async function endedOne(
+  changes: Record<string, unknown> = {},
+): Promise<{ organisation: MadeOrganisation; id: string }> {
+  const organisation = await world.sandbox(changes);
+  const { id } = await world.subscribe(organisation, april);
+  await world.ended(organisation, id, now);
+  return { organisation, id };
+}
+
+describe("a body that is no empty object", () => {
+  test.each<[string, string, string | null]>([
+    ["no JSON", "{", null],
+    ["a list", "[]", null],
+    ["null", "null", null],
+    ["a text", '"now"', null],
+    ["the id of the path", '{"id":"x"}', "id"],
+    ["an unknown member", '{"when":"now"}', "when"],
+    ["a member that is null", '{"when":null}', "when"],
+  ])("is a fault of the body, before the id is looked at: %s", async (_, body, param) => {
+    expect(await refusal(own, randomUUID(), body)).toEqual(refused(422, "invalid_parameter", param));
+  });
+
+  test("so too another content type and a parameter of the address", async () => {
+    const path = `/v1/subscriptions/${randomUUID()}/restore`;
+    const text = await ask("POST", path, { key: own.apiKey, body: "{}", headers: { "Content-Type": "text/plain" } });
+    expect(refusalOf(text)).toEqual(refused(422, "invalid_parameter"));
+    const dry = await ask("POST", `${path}?dry=1`, { key: own.apiKey, body: {} });
+    expect(refusalOf(dry)).toEqual(refused(422, "invalid_parameter", "dry"));
+  });
+});
+
+describe("an id that names no subscription of the organisation", () => {
+  test("is 404: unknown, malformed, another organisation's, whatever state that is in", async () => {
+    const theirs = await endedOne();
+    const ours = await world.subscribe(own, april);
+    for (const id of [randomUUID(), "none", "%20", theirs.id, ours.invoice.id, `${ours.id}0`]) {
+      expect([id, await refusal(own, id)]).toEqual([id, refused(404, "subscription_not_found")]);
+    }
+    expect((await world.subscription(theirs.organisation, theirs.id)).status).toBe("ended");
+    // The digits of a UUID are read in any case.
+    await world.ended(own, ours.id, now);
+    expect((await world.restored(own, ours.id.toUpperCase())).id).toBe(ours.id);
+  });
+});
+
+describe("a key", () => {
+  test("without the scope may not; nor may none at all", async () => {
+    const { id } = await world.subscribe(own, april);
+    const { value } = await addApiKey(system.pool, own.organisationId, ["subscriptions:read"]);
+    const path = `/v1/subscriptions/${id}/restore`;
+    expect(refusalOf(await ask("POST", path, { key: value, body: {} }))).toEqual(refused(403, "insufficient_scope"));
+    expect(refusalOf(await ask("POST", path, { body: {} }))).toEqual(refused(401, "invalid_api_key"));
+  });
+
+  test("of idempotency that is malformed is a fault of the header", async () => {
+    const answer = await world.restore(own, randomUUID(), "a b");
+    expect(refusalOf(answer)).toEqual(refused(422, "invalid_parameter", "Idempotency-Key"));
+  });
+});
+
+describe.concurrent("a subscription that", () => {
+  test("runs, is pending or is in its last cycle is not set to end", async () => {
+    const bodies = [april, { start_date: "2026-05-01" }, { ...april, end_after_cycles: 1 }];
+    const organisation = await world.sandbox();
+    for (const body of bodies) {
+      const { id } = await world.subscribe(organisation, body);
+      expect(await message(organisation, id)).toBe(notSetToEnd);
+    }
+  });
+
+  test("was restored is not restored twice", async () => {
+    const { organisation, id } = await endedOne();
+    await world.restored(organisation, id);
+    expect(await message(organisation, id)).toBe(notSetToEnd);
+  });
+
+  test("ended can be restored until the day before its renewal date, in its own zone", async () => {
+    const { organisation, id } = await endedOne();
+    // 1 May has begun in Paris, and not yet in UTC.
+    await world.setClock(organisation, "2026-04-30T22:00:00Z");
+    expect(await message(organisation, id)).toBe(passed);
+    await world.setClock(organisation, "2026-07-01");
+    expect(await message(organisation, id)).toBe(passed);
+    await world.setClock(organisation, "2026-04-30T21:59:59Z");
+    expect((await world.restored(organisation, id)).status).toBe("active");
+  });
+
+  test("was set to end is complete from its renewal date on", async () => {
+    const organisation = await world.sandbox();
+    const { id } = await world.subscribe(organisation, april);
+    await world.ended(organisation, id, periodEnd);
+    await world.setClock(organisation, "2026-05-01");
+    // What is due is performed before, and stays so.
+    const answer = await world.restore(organisation, id);
+    expect([refusalOf(answer), answer.json.error.message]).toEqual([conflict, passed]);
+    expect((await world.subscription(organisation, id)).status).toBe("complete");
+    expect(await message(organisation, id)).toBe(passed);
+  });
+});
+
+describe.concurrent("the customer and the plan", () => {
+  const set = (table: "customers" | "plans", id: string, status: string) =>
+    system.pool.query(`UPDATE ${table} SET status = $2 WHERE id = $1`, [id, status]);
+
+  test("an inactive customer gets nothing back until it is active again", async () => {
+    const organisation = await world.sandbox();
+    const { id, customer } = await world.subscribe(organisation, { ...april, customer_code: "GLOBEX" });
+    await world.ended(organisation, id, periodEnd);
+    await set("customers", customer, "inactive");
+    expect(await message(organisation, id)).toBe("The customer is not active.");
+    await set("customers", customer, "active");
+    expect((await world.restored(organisation, id)).cancel_at_period_end).toBe(false);
+  });
+
+  test.each(["draft", "inactive"])("a plan that is %s brings nothing back", async (status) => {
+    const { organisation, id } = await endedOne();
+    const { plan } = await world.subscription(organisation, id);
+    await set("plans", plan, status);
+    expect(await message(organisation, id)).toBe(`The plan is ${status}: it must be active or legacy.`);
+    await set("plans", plan, "legacy");
+    expect((await world.restored(organisation, id)).status).toBe("active");
+  });
+
+  test("are judged after the state and the date, the customer first", async () => {
+    const { organisation, id } = await endedOne();
+    const { plan, customer } = await world.subscription(organisation, id);
+    await set("plans", plan, "inactive");
+    await set("customers", customer, "inactive");
+    await world.setClock(organisation, "2026-05-01");
+    expect(await message(organisation, id)).toBe(passed);
+    await world.setClock(organisation, "2026-04-16");
+    expect(await message(organisation, id)).toBe("The customer is not active.");
+    await set("customers", customer, "active");
+    expect(await message(organisation, id)).toBe("The plan is inactive: it must be active or legacy.");
+  });
+});
+
+describe.concurrent("Setup Mode", () => {
+  const setupMode = ({ organisationId }: MadeOrganisation, isOn: boolean) =>
+    system.pool.query("UPDATE organisations SET setup_mode = $2 WHERE id = $1", [organisationId, isOn]);
+
+  test("refuses where a document would have to be raised, and not otherwise", async () => {
+    const organisation = await world.sandbox({ invoice_create_days: 20 });
+    await world.setClock(organisation, "2026-04-16");
+    const { id } = await world.subscribe(organisation, april);
+    await world.ended(organisation, id, periodEnd);
+    await setupMode(organisation, true);
+    const why = "The organisation is in Setup Mode: invoice INV-0002 would have to be raised again.";
+    expect(await message(organisation, id)).toBe(why);
+    await setupMode(organisation, false);
+    await world.restored(organisation, id);
+    expect(await world.told(organisation, id)).toHaveLength(3);
+  });
+
+  test("restores what was created in it, and raises nothing", async () => {
+    const organisation = await world.sandbox({ setup_mode: true, invoice_create_days: 20 });
+    await world.setClock(organisation, "2026-04-16");
+    const { id, invoice } = await world.subscribe(organisation, april);
+    expect(invoice).toBeNull();
+    for (const body of [periodEnd, now]) {
+      await world.ended(organisation, id, body);
+      expect((await world.restored(organisation, id)).status).toBe("active");
+    }
+    expect(await world.told(organisation, id)).toEqual([]);
+  });
+});
+
+describe("another operation on its way", () => {
+  test("refuses it and is named", async () => {
+    const organisation = await world.sandbox({ invoice_create_days: 20 });
+    await world.setClock(organisation, "2026-04-16");
+    const { id } = await world.subscribe(organisation, april);
+    await world.ended(organisation, id, periodEnd);
+    await world.settled(organisation);
+    const ending = randomUUID();
+    const { organisationId } = organisation;
+    await system.pool.query(
+      `INSERT INTO operations (id, organisation_id, kind, state, subscription_id, first_sent_at, lease_until)
+        VALUES ($1, $2, 'end_subscription', 'sending', $3, now(), now() + interval '1 hour')`,
+      [ending, organisationId, id],
+    );
+    const why = await message(organisation, id);
+    expect(why).toMatch(/^Another operation on this subscription is still running: the subscription is being ended/);
+    await system.pool.query("DELETE FROM operations WHERE id = $1", [ending]);
+    expect((await world.restored(organisation, id)).cancel_at_period_end).toBe(false);
+  });
+});
+
+test("every protocol refuses alike", async () => {
+  const call = callsTo(system.baseUrl);
+  const running = await world.subscribe(own, april);
+  const cases: [string, string, string][] = [
+    [running.id, "invalid_state", "FailedPrecondition"],
+    [randomUUID(), "subscription_not_found", "NotFound"],
+    ["none", "subscription_not_found", "NotFound"],
+  ];
+  for (const [id, code, connectCode] of cases) {
+    const rest = (await world.restore(own, id)).json as Json;
+    for (const protocol of protocols) {
+      const called = await call(protocol, "RestoreSubscription", { id }, { key: own.apiKey });
+      expect([protocol, called.code, called.detail?.code]).toEqual([protocol, connectCode, code]);
+      expect(called.detail?.message).toBe(rest.error.message);
+    }
+  }
+});
