@@ -109,7 +109,7 @@ async function findRepeated(
     name: "find_ending",
     text: `SELECT e.id, e.request_hash, e.ended, o.state, o.message
       FROM endings e LEFT JOIN operations o ON o.organisation_id = $1 AND o.id = e.id
-      WHERE e.organisation_id = $1 AND e.request_id = $2 AND NOT e.told AND e.created_at > now() - interval '24 hours'
+      WHERE e.organisation_id = $1 AND e.request_id = $2 AND NOT e.told AND e.created_at > now() - interval '23 hours 59 minutes'
       ORDER BY e.seq DESC LIMIT 1`,
     values: [organisationId, requestId],
   });

@@ -72,7 +72,7 @@ async function findRepeated(
   const { rows } = await client.query<EarlierRow>({
     name: "find_restoration",
     text: `SELECT subscription_id, operation_ids, request_hash FROM restorations
-      WHERE organisation_id = $1 AND request_id = $2 AND created_at > now() - interval '24 hours' ORDER BY seq DESC LIMIT 1`,
+      WHERE organisation_id = $1 AND request_id = $2 AND created_at > now() - interval '23 hours 59 minutes' ORDER BY seq DESC LIMIT 1`,
     values: [organisationId, requestId],
   });
   return rows[0] ?? null;
