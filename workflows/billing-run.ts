@@ -10,7 +10,7 @@ import {
   workflowInfo,
 } from "@temporalio/workflow";
 import type { BillingActivities } from "../src/activities/billing-run.ts";
-import { type BillingProgress, billingQueue, type DuePage, type OrganisationBillingInput } from "./contract.ts";
+import { type BillingProgress, billingQueue, type DuePageInput, type OrganisationBillingInput } from "./contract.ts";
 import { databaseRound } from "./policies.ts";
 import { outcomeKey } from "./rounds.ts";
 
@@ -23,14 +23,15 @@ const { startDue } = proxyActivities<BillingActivities>({
 export async function billingRun(): Promise<void> {
   let found = 0;
   let started = 0;
-  let after: string | null = null;
-  do {
-    const page: DuePage = await startDue({ after });
-    found += page.found;
-    started += page.started;
-    after = page.next;
+  let input: DuePageInput = { after: null };
+  for (;;) {
+    const round = await startDue(input);
+    found += round.found;
+    started += round.started;
     setCurrentDetails(`${counted(found)} organisations have something due, billing of ${counted(started)} is started`);
-  } while (after !== null);
+    if (round.next === null) return;
+    input = { after: round.next };
+  }
 }
 
 /** One organisation, until nothing is due that could be performed; what was set aside is tried again by later ones. */
@@ -41,9 +42,10 @@ export async function organisationBilling({ organisationId, progress }: Organisa
     taskQueue: billingQueue(workflowInfo().taskQueue),
     summary: "perform what is due",
   });
-  let { done, setAside, total } = progress ?? { done: 0, setAside: 0, total: await countDue({ organisationId }) };
+  const order = { organisationId };
+  let { done, setAside, total } = progress ?? { done: 0, setAside: 0, total: await countDue(order) };
   for (;;) {
-    const round = await billRound({ organisationId });
+    const round = await billRound(order);
     done += round.done;
     setAside += round.setAside;
     setCurrentDetails(describe({ done, setAside, total }));

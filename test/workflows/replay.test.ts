@@ -1,6 +1,6 @@
 /**
  * Histories of earlier runs replay with today's workflows: what runs in a production cluster goes on after a deployment.
- * `RECORD_HISTORIES=1 npx vitest run test/workflows/settlement-runs test/workflows/amendment-runs test/workflows/end-runs` records new ones.
+ * `RECORD_HISTORIES=1 npx vitest run test/workflows/{settlement,amendment,end,billing}-runs` records new ones.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -20,6 +20,8 @@ const firstRounds: Readonly<Record<string, string>> = {
   invoiceAmendment: "const round = await work(input);",
   creditAllocation: "const round = await work(input);",
   endSubscription: "const round = await work(input);",
+  billingRun: "const round = await startDue(input);",
+  organisationBilling: "const round = await billRound(order);",
 };
 
 function roundOf(name: string): string {
@@ -40,6 +42,9 @@ test("of each workflow a plain run is kept, of those that ask for documents also
     "end.json",
     "end-refused.json",
     "end-pause.json",
+    "billing-run.json",
+    "billing.json",
+    "billing-set-aside.json",
   ];
   expect(names).toEqual(expect.arrayContaining(kept));
 });

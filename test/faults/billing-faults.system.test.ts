@@ -1,0 +1,148 @@
+/** A worker killed at every step of billing, the database lost under it, Temporal out of its reach: each period once, and all of them. */
+import { setTimeout as wait } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { addDueSubscriptions } from "../../bench/support/due-subscriptions.ts";
+import { billingCheckpoints } from "../../src/checkpoint.ts";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { openLine } from "../scenario/cut-line.ts";
+import { type BillingRuns, billingRuns, countWaiting } from "../support/billing.ts";
+import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { allSettled, subscriptionPost } from "./books.ts";
+import { postUntilCreated } from "./processes.ts";
+
+// Restarts, leases and the ledger's pauses take half a minute where nothing else runs, and several times as long beside other tests.
+vi.setConfig({ testTimeout: 180_000 });
+
+let system: TestSystem;
+let runs: BillingRuns;
+
+beforeAll(async () => {
+  system = await startSystem();
+  runs = await billingRuns(system);
+});
+
+afterAll(async () => {
+  await runs?.close();
+  await system?.stop();
+});
+
+/** The months that are due, beside the first. */
+const monthsDue = 3;
+
+/** A sandbox with three subscriptions since April, all in the ledger, and a clock that then stands three months on. */
+async function missedMonths(): Promise<{ readonly organisation: MadeOrganisation; moveOn(): Promise<void> }> {
+  const organisation = await system.organisation(
+    { livemode: false, timezone: "UTC" },
+    { test_clock: "2026-04-01T12:00:00Z" },
+  );
+  for (const name of ["one", "two", "three"]) {
+    await postUntilCreated(system.baseUrl, subscriptionPost(organisation, name));
+  }
+  await allSettled(system, organisation.organisationId);
+  const text = "UPDATE organisations SET test_clock = '2026-07-10T12:00:00Z' WHERE id = $1";
+  return { organisation, moveOn: async () => void (await system.pool.query(text, [organisation.organisationId])) };
+}
+
+/** Every month of every subscription has one invoice, in order, which is in the ledger once, and nothing is set aside. */
+async function expectEachMonthOnce({ organisationId, tenantId }: MadeOrganisation): Promise<void> {
+  await allSettled(system, organisationId);
+  const { rows } = await system.pool.query(
+    `SELECT s.parked_until, s.renewal_date, (SELECT array_agg(i.period_start::text ORDER BY i.seq) FROM invoices i
+        WHERE i.organisation_id = $1 AND i.subscription_id = s.id AND i.ledger_invoice_id IS NOT NULL) AS starts
+      FROM subscriptions s WHERE s.organisation_id = $1`,
+    [organisationId],
+  );
+  const starts = ["2026-04-01", "2026-05-01", "2026-06-01", "2026-07-01"];
+  expect(rows).toEqual(Array.from({ length: 3 }, () => ({ parked_until: null, renewal_date: "2026-08-01", starts })));
+  const ours = await system.pool.query("SELECT number FROM invoices WHERE organisation_id = $1 ORDER BY number", [
+    organisationId,
+  ]);
+  const books = await system.ledgerInvoices(tenantId);
+  expect(books).toEqual(ours.rows.map(({ number }) => ({ number, status: "DRAFT" })));
+  expect(books).toHaveLength(3 * (1 + monthsDue));
+}
+
+describe("a worker killed at a step leaves nothing undone and nothing done twice:", () => {
+  test.each(billingCheckpoints)("%s", async (point) => {
+    const { organisation, moveOn } = await missedMonths();
+    await system.worker.stop();
+    await moveOn();
+    // It may die before it has told that it is ready: the start itself is not waited for.
+    void system.worker.start({ BILLING_CRASH_AT: point }).catch(() => undefined);
+    await runs.start();
+    await system.worker.exited();
+    await system.worker.start();
+    await runs.untilDone(organisation.organisationId);
+    await expectEachMonthOnce(organisation);
+  });
+});
+
+test("a database that is away when something falls due is waited for", async () => {
+  const line = await openLine(system.databaseUrl);
+  try {
+    const { organisation, moveOn } = await missedMonths();
+    await system.worker.stop();
+    await system.worker.start({ DATABASE_URL: line.url });
+    await line.cut();
+    await moveOn();
+    await runs.start();
+    await until("the worker has noticed", async () => system.worker.output().includes("could not be asked"));
+    expect(await countWaiting(system, organisation.organisationId)).toBe(3);
+    await line.mend();
+    await runs.untilDone(organisation.organisationId);
+    await expectEachMonthOnce(organisation);
+  } finally {
+    await system.worker.stop();
+    await line.cut();
+    await system.worker.start();
+  }
+});
+
+test("database connections cut under a long billing bill each period once and set nothing aside", async () => {
+  const { organisationId } = await system.organisation({ timezone: "UTC" });
+  await addDueSubscriptions(system.pool, organisationId, 3_000);
+  await runs.start();
+  await until("it has begun", async () => (await countWaiting(system, organisationId)) < 3_000);
+  let cuts = 0;
+  for (let cut = 0; cut < 12 && (await countWaiting(system, organisationId)) > 0; cut++) {
+    const { rowCount } = await system.pool.query(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'worker'",
+    );
+    cuts += rowCount ?? 0;
+    await wait(200);
+  }
+  await runs.untilDone(organisationId);
+  expect(cuts).toBeGreaterThan(3);
+  const { rows } = await system.pool.query(
+    `SELECT count(*)::int AS invoices, count(DISTINCT subscription_id)::int AS billed, count(DISTINCT number)::int AS numbers,
+      (SELECT count(*)::int FROM subscriptions WHERE organisation_id = $1 AND parked_attempts > 0) AS parked
+    FROM invoices WHERE organisation_id = $1 AND type = 'renewal'`,
+    [organisationId],
+  );
+  expect(rows).toEqual([{ invoices: 3_000, billed: 3_000, numbers: 3_000, parked: 0 }]);
+});
+
+test("with Temporal out of a worker's reach nothing is billed, and all of it once that is back", async () => {
+  const { address } = system.temporal;
+  const line = await openLine(`http://${address}`);
+  try {
+    const { organisation, moveOn } = await missedMonths();
+    await system.worker.stop();
+    await system.worker.start({ TEMPORAL_ADDRESS: new URL(line.url).host });
+    await line.cut();
+    await moveOn();
+    await runs.start();
+    await until("a run waits for a worker", async () => {
+      const open = "WorkflowType = 'billingRun' AND ExecutionStatus = 'Running'";
+      return (await runs.client.workflow.count(open)).count > 0;
+    });
+    expect(await countWaiting(system, organisation.organisationId)).toBe(3);
+    await line.mend();
+    await runs.untilDone(organisation.organisationId);
+    await expectEachMonthOnce(organisation);
+  } finally {
+    await system.worker.stop();
+    await line.cut();
+    await system.worker.start();
+  }
+});

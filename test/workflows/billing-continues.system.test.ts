@@ -1,0 +1,62 @@
+/** A long billing goes on in a new run when its history has become long, and tells of all that it has done; doubles stand for its rounds. */
+import { randomUUID } from "node:crypto";
+import { Client, Connection } from "@temporalio/client";
+import { DefaultLogger, NativeConnection, Runtime, Worker } from "@temporalio/worker";
+import { expect, test, vi } from "vitest";
+import { createStartWork } from "../../src/temporal/start-work.ts";
+import { type BillingRound, billingQueue, billingWorkflowId } from "../../workflows/contract.ts";
+import { temporalForTest } from "../support/temporal.ts";
+import { bundle } from "./bundle.ts";
+
+// Hundreds of rounds, each through the engine.
+vi.setConfig({ testTimeout: 120_000 });
+
+/** More than the server lets into one history: six events each, and it asks for a new run at 4,096. */
+const rounds = 720;
+
+test("a billing of many rounds takes its progress over into a new run", async () => {
+  Runtime.install({ shutdownSignals: [], logger: new DefaultLogger("ERROR") });
+  const { address, namespace } = await temporalForTest();
+  const [connection, native] = await Promise.all([
+    Connection.connect({ address }),
+    NativeConnection.connect({ address }),
+  ]);
+  const client = new Client({ connection, namespace });
+  const taskQueue = "billing";
+  let begun = 0;
+  let counted = 0;
+  const activities = {
+    countDue: async () => {
+      counted += 1;
+      return rounds * 200;
+    },
+    billRound: async (): Promise<BillingRound> => {
+      begun += 1;
+      return { done: 200, setAside: begun === 1 ? 1 : 0, isMore: begun < rounds };
+    },
+  };
+  const parts = { connection: native, namespace, activities };
+  const workers = await Promise.all([
+    Worker.create({ ...parts, taskQueue, workflowBundle: { code: bundle } }),
+    Worker.create({ ...parts, taskQueue: billingQueue(taskQueue) }),
+  ]);
+  const running = workers.map((worker) => worker.run());
+  try {
+    const organisationId = randomUUID();
+    await createStartWork(client, taskQueue, () => undefined).startBilling(organisationId);
+    const handle = client.workflow.getHandle(billingWorkflowId(organisationId));
+    const first = await handle.describe();
+    await handle.result();
+    const last = await handle.describe();
+    expect(last.runId).not.toBe(first.runId);
+    expect([begun, counted]).toEqual([rounds, 1]);
+    const { currentDetails } = await handle.query<{ currentDetails: string }>("__temporal_workflow_metadata");
+    expect(currentDetails).toBe("143,999 of about 144,000 renewed, 1 set aside");
+    expect(last.searchAttributes).toMatchObject({ OrganisationId: [organisationId], Outcome: ["set_aside"] });
+  } finally {
+    for (const worker of workers) worker.shutdown();
+    await Promise.all(running);
+    await native.close();
+    await connection.close();
+  }
+});

@@ -1,0 +1,130 @@
+/**
+ * Billing at work in the real service: the schedule, what an operator sees of runs, and their histories, which must replay. With
+ * RECORD_HISTORIES set they are kept for `replay.test.ts`.
+ */
+import { ScheduleOverlapPolicy } from "@temporalio/client";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { addDueSubscriptions } from "../../bench/support/due-subscriptions.ts";
+import { ensureSchedules } from "../../src/temporal/schedules.ts";
+import { billingRunType, billingScheduleId, billingWorkflowId } from "../../workflows/contract.ts";
+import { type BillingRuns, billingRuns } from "../support/billing.ts";
+import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { expectReplayable } from "./recorded-history.ts";
+
+// A run waits for its turn at the schedule.
+vi.setConfig({ testTimeout: 120_000 });
+
+let system: TestSystem;
+let runs: BillingRuns;
+
+beforeAll(async () => {
+  system = await startSystem();
+  runs = await billingRuns(system);
+});
+
+afterAll(async () => {
+  await runs?.close();
+  await system?.stop();
+});
+
+/** What the Temporal UI shows as the current details of a workflow; of its newest run where no other is meant. */
+async function detailsOf(workflowId: string, runId?: string): Promise<string> {
+  const handle = runs.client.workflow.getHandle(workflowId, runId);
+  const shown = await handle.query<{ currentDetails?: string }>("__temporal_workflow_metadata");
+  return shown.currentDetails ?? "";
+}
+
+/** The first run of an organisation's billing: a second one that began as the first ended finds nothing left. */
+async function firstRun(organisationId: string): Promise<{ readonly details: string; readonly attributes: object }> {
+  const workflowId = billingWorkflowId(organisationId);
+  const query = `WorkflowId = '${workflowId}' AND ExecutionStatus = 'Completed'`;
+  return until("its first run has ended", async () => {
+    const ended: { runId: string; startTime: Date; searchAttributes: object }[] = [];
+    for await (const run of runs.client.workflow.list({ query })) ended.push(run);
+    const [first] = ended.sort((left, right) => left.startTime.getTime() - right.startTime.getTime());
+    if (first === undefined) return null;
+    return { details: await detailsOf(workflowId, first.runId), attributes: first.searchAttributes };
+  });
+}
+
+/** An organisation with so many subscriptions that are due; their customers are strangers to the ledger. */
+async function withDue(count: number): Promise<string> {
+  const { organisationId } = await system.organisation({ timezone: "UTC" });
+  await addDueSubscriptions(system.pool, organisationId, count);
+  return organisationId;
+}
+
+describe("the schedule", () => {
+  const handle = () => runs.client.schedule.getHandle(billingScheduleId);
+
+  test("starts a run each minute, never two at once, and makes up for none that is a minute late", async () => {
+    const { spec, action, policies } = await handle().describe();
+    expect(spec.intervals).toMatchObject([{ every: 60_000 }]);
+    expect(action).toMatchObject({ workflowType: billingRunType, taskQueue: "billing", args: [] });
+    expect(policies).toMatchObject({ overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: 60_000 });
+  });
+
+  test("is brought back to that by a worker's start, and keeps an operator's pause", async () => {
+    await handle().pause("looking into something");
+    await handle().update((before) => ({ ...before, spec: { intervals: [{ every: "1 day" }] } }));
+    await Promise.all([1, 2, 3].map(() => ensureSchedules(runs.client, "billing")));
+    const { spec, state } = await handle().describe();
+    expect(spec.intervals).toMatchObject([{ every: 60_000 }]);
+    expect(state).toMatchObject({ paused: true, note: "looking into something" });
+    await handle().unpause();
+  });
+
+  test("where the server knows none, only a warning is told", async () => {
+    const { startScheduling } = await import("../../src/temporal/schedules.ts");
+    const lacking = Object.assign(new Error("unknown method"), { code: 12, details: "", metadata: {} });
+    const failing = { schedule: { create: () => Promise.reject(lacking) } };
+    const warnings: string[] = [];
+    const log = { info: () => undefined, warn: (_: unknown, line?: string) => void warnings.push(line ?? "") };
+    const scheduling = startScheduling(failing as never, "billing", log);
+    await until("it is told", async () => warnings.length > 0);
+    expect(warnings).toEqual([expect.stringMatching(/could not be made$/)]);
+    scheduling.stop();
+  });
+});
+
+describe.concurrent("the billing of an organisation", () => {
+  test("tells how far it is, is found by its organisation and outcome, and its history replays", async () => {
+    const organisationId = await withDue(1_234);
+    await runs.untilDone(organisationId);
+    await expectReplayable(runs.client, billingWorkflowId(organisationId), "billing");
+    const { details, attributes } = await firstRun(organisationId);
+    expect(details).toBe("1,234 of about 1,234 renewed, 0 set aside");
+    expect(attributes).toMatchObject({ OrganisationId: [organisationId], Outcome: ["done"] });
+  });
+
+  test("tells what it set aside, and its history replays", async () => {
+    const organisationId = await withDue(30);
+    await system.pool.query(
+      `UPDATE subscriptions SET units = 1000000000, price_override = 999999999,
+        plan_id = (SELECT id FROM plans WHERE organisation_id = $1 AND code = 'team')
+      WHERE id IN (SELECT id FROM subscriptions WHERE organisation_id = $1 ORDER BY seq LIMIT 2)`,
+      [organisationId],
+    );
+    await runs.untilDone(organisationId);
+    await expectReplayable(runs.client, billingWorkflowId(organisationId), "billing-set-aside");
+    const { details, attributes } = await firstRun(organisationId);
+    expect(details).toBe("28 of about 30 renewed, 2 set aside");
+    expect(attributes).toMatchObject({ Outcome: ["set_aside"] });
+    expect(system.worker.output()).toContain("numeric field overflow");
+  });
+});
+
+test("a run tells how many organisations it found, and its history replays", async () => {
+  const organisationIds = await Promise.all([withDue(3), withDue(3)]);
+  await runs.start();
+  for (const organisationId of organisationIds) await runs.untilDone(organisationId);
+  const query = `WorkflowType = '${billingRunType}' AND ExecutionStatus = 'Completed'`;
+  const found = await until("a run that found both has ended", async () => {
+    for await (const { workflowId } of runs.client.workflow.list({ query })) {
+      if (/^[2-9] organisations/.test(await detailsOf(workflowId))) return workflowId;
+    }
+    return null;
+  });
+  expect(await detailsOf(found)).toMatch(/^(\d) organisations have something due, billing of \1 is started$/);
+  await expectReplayable(runs.client, found, "billing-run");
+});
