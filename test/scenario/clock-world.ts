@@ -1,4 +1,5 @@
 /** What tests of the test clock share, over the world of a subscription's life: advances by an operator, and waiting for the clock. */
+import { expect } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { type AdminAsk, askWith } from "../admin/ask.ts";
 import { type TestSystem, until } from "../support/system.ts";
@@ -12,7 +13,7 @@ export interface ClockWorld extends LifeWorld {
   clock(organisation: MadeOrganisation): Promise<Json>;
   /** Asks for an advance that is accepted; the clock as it is answered. */
   advance(organisation: MadeOrganisation, by: object): Promise<Json>;
-  /** The clock once it stands again. */
+  /** The clock once it stands again; fails where it stops on the way, or goes back. */
   arrived(organisation: MadeOrganisation): Promise<Json>;
   /** Advances, and waits until the clock is there. */
   advanced(organisation: MadeOrganisation, by: object): Promise<Json>;
@@ -25,11 +26,18 @@ export async function clockWorld(system: TestSystem, ask: Ask): Promise<ClockWor
     (await operator.done("TestClockService/GetTestClock", { organisation: organisationId })).testClock;
   const advance: ClockWorld["advance"] = async ({ organisationId }, by) =>
     (await operator.done("TestClockService/AdvanceTestClock", { organisation: organisationId, ...by })).testClock;
-  const arrived: ClockWorld["arrived"] = (organisation) =>
-    until("the clock is there", async () => {
-      const now = await clock(organisation);
-      return now.state === "TEST_CLOCK_STATE_STANDING" && now;
-    });
+  const arrived: ClockWorld["arrived"] = async (organisation) => {
+    let shown = await clock(organisation);
+    while (shown.state === "TEST_CLOCK_STATE_ADVANCING") {
+      const { state, now } = shown;
+      shown = await until("the clock moves on", async () => {
+        const next = await clock(organisation);
+        return (next.state !== state || next.now !== now) && next;
+      });
+      expect(shown.now >= now, "it goes forward").toBe(true);
+    }
+    return shown;
+  };
   return {
     ...lifeWorld(system, ask),
     operator,

@@ -1,0 +1,32 @@
+/** Twenty-four months for a thousand subscriptions: the clock renews each of them at each of its own days, once. */
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { startSystem, type TestSystem } from "../support/system.ts";
+import { checkedAsk } from "./checked-ask.ts";
+import { type ClockWorld, clockWorld } from "./clock-world.ts";
+import { addMany, expectEachRenewed } from "./many-subscriptions.ts";
+
+// 24,000 renewals take twenty seconds where nothing else runs, and several times as long beside other tests.
+vi.setConfig({ testTimeout: 300_000 });
+
+let system: TestSystem;
+let world: ClockWorld;
+
+beforeAll(async () => {
+  system = await startSystem();
+  world = await clockWorld(system, checkedAsk(system));
+});
+
+afterAll(() => system?.stop());
+
+test("a thousand subscriptions have twenty-four more periods and invoices each, also while the ledger is away", async () => {
+  const own = await world.sandbox();
+  const { id } = await world.subscribe(own, { start_date: "2026-03-03" });
+  await addMany(system, id, 999, { days: [3, 30], zones: ["Europe/Paris", "America/New_York"] });
+  // It takes some minutes for as many documents, and the clock waits for none of them.
+  await system.stopLedger();
+  const { state, now, advance } = await world.advanced(own, { to: "2028-04-01T12:00:00Z" });
+  expect([state, now]).toEqual(["TEST_CLOCK_STATE_STANDING", "2028-04-01T12:00:00.000Z"]);
+  expect(advance).toMatchObject({ performed: 24_000, invoicesRaised: 24_000 });
+  expect(advance.setAside).toBeUndefined();
+  await expectEachRenewed(system, own, 24);
+});
