@@ -1,0 +1,228 @@
+/**
+ * SIGKILL between every two steps of a restoration, several at once, restorations against ends, and a ledger that loses requests and
+ * answers: what an end removed is raised again once, and the ledger's books have the same. Spec: Idempotency.
+ */
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { restoreCheckpoints as checkpoints } from "../../src/checkpoint.ts";
+import { refusalOf, refused } from "../scenario/checked-ask.ts";
+import type { LifeWorld } from "../scenario/life-world.ts";
+import { freePort } from "../support/ports.ts";
+import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
+import { type Endable, type EndsForTest, endPost, endsForTest } from "./ends.ts";
+import { type ApiProcess, type Post, post, postUntilDecided, startApiProcess } from "./processes.ts";
+
+// Restarts, leases and the ledger's pauses take half a minute where nothing else runs, and several times as long beside other tests.
+vi.setConfig({ testTimeout: 150_000 });
+
+let system: TestSystem;
+let ends: EndsForTest;
+let world: LifeWorld;
+let second: ApiProcess;
+
+beforeAll(async () => {
+  system = await startSystem();
+  ends = endsForTest(system);
+  world = ends.world;
+  second = await startApiProcess(system);
+});
+
+afterAll(async () => {
+  await second?.stop();
+  await system?.stop();
+});
+
+const conflict = refused(409, "invalid_state");
+
+/** A restoration. */
+function restorePost({ own, id }: Endable, idempotencyKey: string): Post {
+  return { path: `/v1/subscriptions/${id}/restore`, key: own.apiKey, idempotencyKey, body: {} };
+}
+
+/** A subscription that has ended, with three invoices removed. */
+async function endedWithThree(): Promise<Endable> {
+  const endable = await ends.withThree();
+  await world.ended(endable.own, endable.id, endPost(endable, "").body);
+  expect(await world.standing(endable.own, endable.id)).toEqual([]);
+  return endable;
+}
+
+/** Holds that it was restored once, with each of its three invoices raised again once, and that the ledger has the same. */
+async function expectRestoredOnce({ own, id }: Endable): Promise<void> {
+  await world.expectEqualBooks(own);
+  expect(await world.subscription(own, id)).toMatchObject({ status: "active", end_date: null });
+  const standing = await world.standing(own, id);
+  expect(standing.map(([name]) => name)).toEqual(["INV-0004 first", "INV-0005 change", "INV-0006 renewal"]);
+  expect(await world.invoices(own, id)).toHaveLength(6);
+  const { rows } = await system.pool.query("SELECT 1 FROM restorations WHERE subscription_id = $1", [id]);
+  expect(rows).toHaveLength(1);
+}
+
+/** The first answer that is decided, and a later one: the same bytes, marked as a replay. */
+async function retried(endable: Endable): Promise<void> {
+  const restored = await postUntilDecided(system.baseUrl, restorePost(endable, "the-key"));
+  expect([restored.status, restored.json.status], restored.text).toEqual([200, "active"]);
+  const again = await postUntilDecided(system.baseUrl, restorePost(endable, "the-key"));
+  expect([again.text, again.headers.get("idempotent-replayed")]).toEqual([restored.text, "true"]);
+}
+
+const ofWorker = checkpoints.filter((point) => point.startsWith("settlement_"));
+const ofApi = checkpoints.filter((point) => !ofWorker.includes(point));
+
+describe.concurrent("an API killed at a step leaves a key that works, and everything done once:", () => {
+  test.each(ofApi)("%s", async (point) => {
+    const endable = await endedWithThree();
+    const doomed = await startApiProcess(system, { BILLING_CRASH_AT: point });
+    const [answer, end] = await Promise.all([post(doomed.baseUrl, restorePost(endable, "the-key")), doomed.exited]);
+    expect([answer, end]).toEqual([null, "SIGKILL"]);
+    await retried(endable);
+    await expectRestoredOnce(endable);
+  });
+});
+
+describe("a worker killed at a step settles everything once after its restart:", () => {
+  test.each(ofWorker)("%s", async (point) => {
+    const endable = await endedWithThree();
+    await system.worker.stop();
+    const answer = retried(endable);
+    await until("the documents wait", async () => {
+      const text = "SELECT 1 FROM operations WHERE subscription_id = $1 AND state = 'ready'";
+      return (await system.pool.query(text, [endable.id])).rows.length === 3;
+    });
+    // It may die before it has told that it is ready: the start itself is not waited for.
+    void system.worker.start({ BILLING_CRASH_AT: point }).catch(() => undefined);
+    await system.worker.exited();
+    await system.worker.start();
+    await answer;
+    await expectRestoredOnce(endable);
+  });
+});
+
+describe.concurrent("a restoration raises each invoice once where", () => {
+  const write = "PUT /api.xro/2.0/Invoices";
+  // The system's calls to the ledger may take two seconds.
+  test.each([
+    ["a request never came", { kind: "drop_before", match: write }],
+    ["an answer was cut off", { kind: "drop_after", match: write }],
+    ["an answer came too late", { kind: "slow_after", match: write, delayMs: 3_000 }],
+    ["it answered 500", { kind: "status", match: write, status: 500, body: "{}" }],
+    ["the ledger limited calls", { kind: "rate_limit", match: write, times: 2, retryAfterSeconds: 2 }],
+  ])("%s", async (_, fault) => {
+    const endable = await endedWithThree();
+    await system.fault({ ...fault, tenantId: endable.own.tenantId });
+    expect((await postUntilDecided(system.baseUrl, restorePost(endable, "the-key"))).status).toBe(200);
+    await expectRestoredOnce(endable);
+  });
+});
+
+/** How many trials of what happens at the same time, which come out one way or the other. */
+const trials = 8;
+
+/** What each of several requests at once was answered, over both API processes. */
+async function atOnce(requests: readonly Post[]): Promise<readonly Answered[]> {
+  const doors = [system.baseUrl, second.baseUrl];
+  const answers = await Promise.all(requests.map((one, index) => post(doors[index % 2] ?? "", one)));
+  return answers.map((answer) => {
+    if (answer === null) throw new Error("no answer");
+    return answer;
+  });
+}
+
+describe("restorations at the same time", () => {
+  test("with keys of their own: one is made, the others are told that there is nothing to restore", async () => {
+    for (let trial = 0; trial < trials; trial += 1) {
+      const endable = await endedWithThree();
+      const keys = ["a", "b", "c", "d", "e", "f"];
+      const answers = await atOnce(keys.map((key) => restorePost(endable, key)));
+      const lost = answers.filter(({ status }) => status !== 200);
+      expect(lost.map(refusalOf)).toEqual(Array.from({ length: 5 }, () => conflict));
+      for (const { json } of lost) expect(json.error.message).toMatch(/neither ended nor set to end/);
+      await expectRestoredOnce(endable);
+    }
+  });
+
+  test("with one key: one is made, and every answer but `request_in_progress` is the same", async () => {
+    for (let trial = 0; trial < trials; trial += 1) {
+      const endable = await endedWithThree();
+      const answers = await atOnce(Array.from({ length: 6 }, () => restorePost(endable, "the-key")));
+      const last = await postUntilDecided(second.baseUrl, restorePost(endable, "the-key"));
+      for (const answer of answers) {
+        if (answer.status === 409) expect(refusalOf(answer)).toEqual(refused(409, "request_in_progress"));
+        else expect(answer.text).toBe(last.text);
+      }
+      await expectRestoredOnce(endable);
+    }
+  });
+});
+
+/** Whether its last end or its last restoration came later. */
+async function lastOf({ id }: Endable): Promise<string> {
+  const { rows } = await system.pool.query<{ kind: string }>(
+    `SELECT kind FROM (SELECT seq, 'restored' AS kind FROM restorations WHERE subscription_id = $1
+      UNION ALL SELECT seq, 'ended' FROM endings WHERE subscription_id = $1 AND ended) s ORDER BY seq DESC LIMIT 1`,
+    [id],
+  );
+  return rows[0]?.kind ?? "";
+}
+
+describe("a restoration against an end", () => {
+  test("of one that is set to end: the later one wins, and every period stands once at most", async () => {
+    for (let trial = 0; trial < trials; trial += 1) {
+      const endable = await ends.withThree();
+      const { own, id } = endable;
+      await world.ended(own, id, { when: "period_end" });
+      const pair = [restorePost(endable, "restore"), endPost(endable, "end")];
+      const [restore, end] = trial % 2 === 0 ? await atOnce(pair) : (await atOnce(pair.toReversed())).toReversed();
+      if (restore === undefined || end === undefined) throw new Error("two answers");
+      expect(end.status, end.text).toBe(200);
+      if (restore.status !== 200) {
+        expect(refusalOf(restore)).toEqual(conflict);
+        expect(restore.json.error.message).toMatch(/still running: the subscription is being ended/);
+      }
+      const { status } = await world.subscription(own, id);
+      const last = await lastOf(endable);
+      expect(status).toBe(last === "restored" ? "active" : "ended");
+      await world.expectEqualBooks(own);
+      const standing = (await world.standing(own, id)).map(([name = ""]) => name.replace(/^\S+ /, ""));
+      expect(standing).toEqual(status === "ended" ? [] : ["first", "change", "renewal"]);
+      // Whatever came first, the other can follow.
+      if (status === "ended") {
+        await world.restored(own, id);
+        expect(await world.standing(own, id)).toHaveLength(3);
+        await world.expectEqualBooks(own);
+      }
+    }
+  });
+
+  test("while the ledger has not decided on the end, is refused and says so; afterwards it is made", async () => {
+    const endable = await ends.withThree();
+    const { own, id } = endable;
+    const slow = { kind: "slow_after", match: "POST /api.xro/2.0/Invoices/", delayMs: 1_500, times: 3 };
+    await system.fault({ ...slow, tenantId: own.tenantId });
+    const ended = postUntilDecided(system.baseUrl, endPost(endable, "end"));
+    await until("the end runs", async () => {
+      const text = "SELECT 1 FROM operations WHERE subscription_id = $1 AND kind = 'end_subscription'";
+      return (await system.pool.query(text, [id])).rows.length === 1;
+    });
+    const early = await world.restore(own, id, "the-key");
+    expect(refusalOf(early)).toEqual(conflict);
+    expect(early.json.error.message).toMatch(/still running: the subscription is being ended, \d of 3 invoices/);
+    expect((await ended).json.status).toBe("ended");
+    // The refused key is free again.
+    await retried(endable);
+    await expectRestoredOnce(endable);
+  });
+});
+
+test("with Temporal out of reach a restoration is made at once, and the dispatcher has its invoices sent", async () => {
+  const endable = await endedWithThree();
+  const blind = await startApiProcess(system, { TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}` });
+  try {
+    const started = performance.now();
+    const answer = await post(blind.baseUrl, restorePost(endable, "the-key"));
+    expect([answer?.status, answer?.json.status]).toEqual([200, "active"]);
+    expect(performance.now() - started).toBeLessThan(6_000);
+    await expectRestoredOnce(endable);
+  } finally {
+    await blind.stop();
+  }
+});
