@@ -3,7 +3,6 @@ import { spawn } from "node:child_process";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Agent, request } from "undici";
-import { freePort } from "../support/ports.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";
 
 /** One more API process of a system. */
@@ -26,8 +25,6 @@ const script = fileURLToPath(new URL("../../src/server.ts", import.meta.url));
 
 /** Starts an API process on the system's database and Temporal, with other settings where `env` has them. */
 export async function startApiProcess(system: TestSystem, env: NodeJS.ProcessEnv = {}): Promise<ApiProcess> {
-  const port = await freePort();
-  const baseUrl = `http://127.0.0.1:${port}`;
   const child = spawn(process.execPath, [script], {
     env: {
       ...process.env,
@@ -36,7 +33,8 @@ export async function startApiProcess(system: TestSystem, env: NodeJS.ProcessEnv
       TEMPORAL_NAMESPACE: system.temporal.namespace,
       RATE_LIMIT_PER_MINUTE: "100000",
       ...env,
-      API_PORT: String(port),
+      // It says which one it got: a port that was free before may be somebody else's by then.
+      API_PORT: "0",
       ADMIN_PORT: "0",
     },
     stdio: ["ignore", "pipe", "pipe"],
@@ -46,10 +44,12 @@ export async function startApiProcess(system: TestSystem, env: NodeJS.ProcessEnv
   const exited = new Promise<string>((resolve) =>
     child.once("exit", (code, signal) => resolve(signal ?? String(code))),
   );
-  await until("a further API process is ready", async () => {
+  const baseUrl = await until("a further API process is ready", async () => {
     if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}: ${output}`);
-    const ready = await fetch(`${baseUrl}/readyz`).catch(() => null);
-    return ready?.status === 200;
+    const [, port] = /"port":(\d+)[^\n]*"started"/.exec(output) ?? [];
+    if (port === undefined) return null;
+    const url = `http://127.0.0.1:${port}`;
+    return (await fetch(`${url}/readyz`)).status === 200 ? url : null;
   });
   return {
     baseUrl,
