@@ -5,6 +5,7 @@
  */
 import type {
   Ledger,
+  LedgerCall,
   LedgerFailure,
   LedgerInvoice,
   LedgerInvoiceStatus,
@@ -51,7 +52,7 @@ export async function askForAmendment(
   if (fault !== null) return { settlement: { kind: "refused", ...fault, invoice: null }, failures: [] };
   const changed = changedLines(lines);
   const answer = await ledger.amendInvoice(
-    { deadlineMs, operationKeys: [id], variant: String(amendment.attempts) },
+    { deadlineMs, operationKeys: [id], variant: String(amendment.attempts), isBackground: !amendment.is_awaited },
     { id: amendment.ledger_id, allowed: joins ? joined : open, changes: changed.map(changeOf) },
   );
   if (answer.kind === "ok") {
@@ -115,7 +116,7 @@ async function lookAtInvoice(
   refusal: Refusal,
   deadlineMs: number,
 ): Promise<AmendmentAnswer> {
-  const answer = await ledger.getInvoice({ deadlineMs, operationKeys: [] }, amendment.ledger_id);
+  const answer = await ledger.getInvoice(lookCall(amendment, deadlineMs), amendment.ledger_id);
   if (answer.kind !== "ok") return undone(amendment, answer, deadlineMs);
   const found = answer.value;
   const lines = standingLines(amendment.lines, found.lines);
@@ -138,13 +139,17 @@ async function lookForInvoice(
   refusal: Refusal,
   deadlineMs: number,
 ): Promise<AmendmentAnswer> {
-  const answer = await ledger.findInvoices({ deadlineMs, operationKeys: [] }, { numbers: [amendment.number] });
+  const answer = await ledger.findInvoices(lookCall(amendment, deadlineMs), { numbers: [amendment.number] });
   if (answer.kind !== "ok") return undone(amendment, answer, deadlineMs);
   if (answer.value.some(({ id }) => id === amendment.ledger_id)) {
     return { settlement: again(amendment, "not found by its id"), failures: [] };
   }
   const gone = { status: "not_in_external", total: null, amountDue: null, sent: null } as const;
   return { settlement: closed(amendment, refusal, gone), failures: [] };
+}
+
+function lookCall({ is_awaited: isAwaited }: AmendmentToSend, deadlineMs: number): LedgerCall {
+  return { deadlineMs, operationKeys: [], isBackground: !isAwaited };
 }
 
 /** The invoice takes the lines no more: those that joined it go elsewhere, a re-pricing is refused. decisions §6. */

@@ -73,7 +73,7 @@ export function settleFailure(
       return again(retryDelayMs(operation.attempts), true, `the whole call was refused: ${message}`);
     }
     case "rate_limited":
-      return again(failure.retryAfterMs, false, `rate limit of the ledger: ${failure.scope}`);
+      return again(failure.retryAfterMs, false, limitReason(failure));
     case "unauthorised":
       return again(unauthorisedPauseMs, false, `the ledger does not let us in: ${failure.why}`);
     case "unavailable":
@@ -81,6 +81,11 @@ export function settleFailure(
         ? { ...own, kind: "uncertain", delayMs: lookUpAfterMs, reason: failure.cause }
         : again(retryDelayMs(operation.attempts), true, failure.cause);
   }
+}
+
+/** Which limit was met: the ledger's own no, or our budget's, which allowed no call. */
+export function limitReason({ scope, isOurs }: LedgerFailure & { readonly kind: "rate_limited" }): string {
+  return isOurs ? `our calls to the ledger are used up: ${scope}` : `rate limit of the ledger: ${scope}`;
 }
 
 /** The ledger's final no to one document. */
@@ -131,7 +136,12 @@ export function spentBudgetMs(failures: readonly LedgerFailure[]): number {
 
 /** The settlement of an operation whose look-up failed: it stays uncertain, and nothing is sent before a look-up succeeds. */
 export function settleFailedLookup(operation: Carried, failure: LedgerFailure): UndoneSettlement {
-  const cause = failure.kind === "unavailable" ? failure.cause : failure.kind;
+  const cause =
+    failure.kind === "unavailable"
+      ? failure.cause
+      : failure.kind === "rate_limited"
+        ? limitReason(failure)
+        : failure.kind;
   const delayMs = failure.kind === "rate_limited" ? failure.retryAfterMs : retryDelayMs(operation.attempts);
   return { ...held(operation), kind: "uncertain", delayMs, reason: `look-up failed: ${cause}` };
 }

@@ -104,7 +104,7 @@ async function settleGroup(parts: SettlementParts, organisationId: string): Prom
       refused,
       waiting,
       nextInMs: nextInMs === null ? null : Math.max(nextInMs, spentMs),
-      paused: null,
+      paused: spentMs > 0 ? "our calls to the ledger are used up" : null,
     };
   }
   await scope.pause(pause.pauseMs, pause.reason);

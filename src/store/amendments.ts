@@ -31,6 +31,8 @@ export interface AmendmentToSend {
   readonly id: string;
   readonly attempts: number;
   readonly joins: boolean;
+  /** Somebody waits for it. */
+  readonly is_awaited: boolean;
   readonly subscription_id: string;
   readonly invoice_id: string;
   readonly number: string;
@@ -117,7 +119,7 @@ WITH taken AS (
     attempts = t.attempts + 1
   WHERE t.organisation_id = $1 AND t.id = $2 AND t.kind = 'amend_invoice'
     AND (t.state = 'ready' AND t.not_before <= now() OR t.state IN ('sending', 'uncertain') AND t.lease_until < now())
-  RETURNING t.id, t.attempts, t.joins, t.subscription_id, t.invoice_id
+  RETURNING t.id, t.attempts, t.joins, coalesce(t.awaited_until > now(), false) AS is_awaited, t.subscription_id, t.invoice_id
 )
 SELECT taken.*, i.number, i.ledger_invoice_id AS ledger_id,
   (SELECT json_agg(json_build_object('id', l.id, 'amending', l.amending, 'ledger_line_id', l.ledger_line_id,

@@ -11,6 +11,8 @@ export function valueFaults(a: SeededRows): Faults {
   const keyed = (assignments: string) => change("idempotency_keys", `api_key_id = '${a.key}'`, assignments);
   const counter = (assignments: string) =>
     change("document_counters", `organisation_id = '${a.organisation}'`, assignments);
+  const budget = (assignments: string) =>
+    change("ledger_budgets", `organisation_id = '${a.organisation}'`, assignments);
   const plan = (assignments: string) => change("plans", a.plan, assignments);
   const tier = (assignments: string) => change("plan_tiers", `plan_id = '${a.tieredPlan}'`, assignments);
   const charge = (assignments: string) => change("charges", a.charge, assignments);
@@ -26,6 +28,9 @@ export function valueFaults(a: SeededRows): Faults {
     api_keys_hash_is_sha256: [change("api_keys", a.key, "key_hash = '\\x00'")],
     idempotency_keys_state: [keyed("state = 'odd'")],
     idempotency_keys_done_has_response: [keyed("state = 'done'"), keyed("response = '\\x00'")],
+    ledger_budgets_limit: [budget("minute_limit = 0")],
+    ledger_budgets_others: [budget("others_calls = -1")],
+    ledger_budgets_flights: [budget("flights = '{}'"), budget("flights_until = NULL")],
     document_counters_kind: [counter("kind = 'letter'")],
     document_counters_next: [counter("next = 0")],
     customers_status: [change("customers", a.customer, "status = 'gone'")],
@@ -279,6 +284,7 @@ export function tenantFaults(a: SeededRows, b: SeededRows): Faults {
     idempotency_keys_organisation_id_fkey: [another("idempotency_keys", of, { ...nobody, key: "other" })],
     idempotency_keys_api_key_fkey: [another("idempotency_keys", of, { api_key_id: b.key, key: "other" })],
     ledger_connections_organisation_id_fkey: [another("ledger_connections", of, nobody)],
+    ledger_budgets_organisation_id_fkey: [another("ledger_budgets", of, nobody)],
     document_counters_organisation_id_fkey: [another("document_counters", of, nobody)],
     customers_organisation_id_fkey: [another("customers", a.customer, nobody)],
     plans_organisation_id_fkey: [another("plans", a.plan, nobody)],

@@ -71,6 +71,8 @@ INSERT INTO idempotency_keys (api_key_id, key, organisation_id, operation, path,
   VALUES ('${rows.key}', 'order', '${rows.organisation}', 'Create', '/', '\\x00', 'running', gen_random_uuid(), now(), now());
 INSERT INTO ledger_connections (organisation_id, kind, tenant_id, base_url, identity_url, client_id, sealed_secret, sealing_key_id)
   VALUES ('${rows.organisation}', 'xero', 'tenant', 'http://a', 'http://b', 'client', '\\x00', 'key');
+INSERT INTO ledger_budgets (organisation_id, calls, flights, flights_until)
+  VALUES ('${rows.organisation}', ARRAY[now()], ARRAY[gen_random_uuid()], ARRAY[now()]);
 INSERT INTO document_counters (organisation_id, kind) VALUES ('${rows.organisation}', 'invoice');
 INSERT INTO customers (id, organisation_id, code, name, email, status, ledger_contact_id)
   VALUES ('${rows.customer}', '${rows.organisation}', 'ACME', 'Acme', 'a@acme.example', 'active', 'contact');

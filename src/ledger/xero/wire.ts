@@ -7,11 +7,15 @@ import { createAgent, exchange, type HttpReply } from "./exchange.ts";
 import { failureOfSilence, readReply } from "./failure.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { createTokenSource, type TokenSource } from "./tokens.ts";
-import { takeTurn } from "./turn.ts";
+import { createTurns, type Turns } from "./turn.ts";
 
-/** A call of the port on its way: its deadline runs since `beginCall`, over however many requests it takes. */
+/**
+ * A call of the port on its way: its deadline runs since `beginCall`, over however many requests it takes, until `endMs`
+ * of `performance.now()`, when the signal fires.
+ */
 export interface XeroCall {
   readonly signal: AbortSignal;
+  readonly endMs: number;
   readonly operationKeys: readonly string[];
   readonly variant: string | null;
   readonly isBackground: boolean;
@@ -22,6 +26,7 @@ export function beginCall(call: LedgerCall): XeroCall {
   const deadlineMs = Math.ceil(call.deadlineMs);
   return {
     signal: deadlineMs > 0 ? AbortSignal.timeout(deadlineMs) : AbortSignal.abort(),
+    endMs: performance.now() + deadlineMs,
     operationKeys: call.operationKeys,
     variant: call.variant ?? null,
     isBackground: call.isBackground ?? false,
@@ -52,6 +57,7 @@ export interface XeroWire {
 interface WireParts {
   readonly agent: Agent;
   readonly tokens: TokenSource;
+  readonly turns: Turns;
   readonly connection: XeroConnection;
   readonly options: XeroOptions;
 }
@@ -59,7 +65,8 @@ interface WireParts {
 /** A wire with its own pool of connections. */
 export function createXeroWire(connection: XeroConnection, options: XeroOptions): XeroWire {
   const agent = createAgent(options);
-  const parts = { agent, tokens: createTokenSource(agent, connection, options), connection, options };
+  const tokens = createTokenSource(agent, connection, options);
+  const parts = { agent, tokens, turns: createTurns(options.budget), connection, options };
   return {
     send: (call, request) => send(parts, call, request),
     ask: async (call, request) => {
@@ -91,7 +98,7 @@ async function attempt(
 ): Promise<Attempt> {
   const token = await parts.tokens.token(rejected, call.signal);
   if (token.kind !== "ok") return { answer: token, token: null };
-  const turn = await takeTurn(parts.options.budget, call);
+  const turn = await parts.turns.take(call);
   if (turn.kind !== "granted") return { answer: turn, token: token.value };
   const reply = await exchange(
     parts.agent,
@@ -103,14 +110,20 @@ async function attempt(
     },
     call.signal,
   );
-  const left = reply.kind === "silent" ? null : limitsOf(reply);
+  if (reply.kind === "silent") {
+    // What was sent may keep the ledger busy still: its turn ends with its lease.
+    if (!reply.sent) await turn.end(null);
+    return { answer: failureOfSilence(reply, request.method !== "GET"), token: token.value };
+  }
+  const left = limitsOf(reply);
   await turn.end(left);
-  if (reply.kind === "silent") return { answer: failureOfSilence(reply, request.method !== "GET"), token: token.value };
   if (left !== null) parts.options.observeLimits?.(left);
   return { answer: reply, token: token.value };
 }
 
-function limitsOf({ headers }: HttpReply): XeroLimitsLeft {
+/** Null where the call was turned away: that says for how long, and pauses the whole connection. */
+function limitsOf({ status, headers }: HttpReply): XeroLimitsLeft | null {
+  if (status === 429) return null;
   return {
     minute: countOf(headers["x-minlimit-remaining"]),
     day: countOf(headers["x-daylimit-remaining"]),

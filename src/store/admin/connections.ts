@@ -105,6 +105,11 @@ async function save(
     create: { ...data, organisationId },
     update: data,
   });
+  // What its ledger said of its day is asked anew; the calls that were made count on.
+  await transaction.ledgerBudget.updateMany({
+    where: { organisationId },
+    data: { dayRemaining: null, daySeenAt: null, othersCalls: 0 },
+  });
   // What was put off by the pause, or for want of a connection, is due again.
   await transaction.operation.updateMany({
     where: { organisationId, state: "ready", notBefore: { gt: new Date() } },

@@ -1,0 +1,153 @@
+/** Turns within the budget of calls: who is first, what is waited out, what is told, and that no call waits past its deadline. */
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { CallBudget } from "../../src/ledger/port.ts";
+import { createTurns, type Turns, type Waiting } from "../../src/ledger/xero/turn.ts";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+type Answer = Awaited<ReturnType<CallBudget["take"]>>;
+
+/** A budget that answers as it is told, and what it was asked and given back. */
+interface BudgetForTest extends CallBudget {
+  readonly asked: boolean[];
+  readonly ended: unknown[];
+}
+
+function budgetOf(answer: (isBackground: boolean) => "granted" | (Answer & { readonly kind: "spent" })): BudgetForTest {
+  const asked: boolean[] = [];
+  const ended: unknown[] = [];
+  return {
+    asked,
+    ended,
+    take: async (isBackground) => {
+      asked.push(isBackground);
+      const decided = answer(isBackground);
+      return decided === "granted" ? { kind: "granted", end: async (left) => void ended.push(left) } : decided;
+    },
+  };
+}
+
+const minute = (waitMs: number) => ({ kind: "spent", scope: "minute", waitMs }) as const;
+const ours = { kind: "rate_limited", scope: "minute", isOurs: true };
+
+/** A call with ten seconds left. */
+function aCall(changes: { readonly leftMs?: number; readonly isBackground?: boolean } = {}): Waiting {
+  const { leftMs = 10_000, isBackground = false } = changes;
+  return { endMs: performance.now() + leftMs, isBackground };
+}
+
+/** A turn that is being waited for, and what it came to once it did. */
+function watch(turns: Turns, call: Waiting): { answer: unknown } {
+  const watched: { answer: unknown } = { answer: null };
+  void turns.take(call).then((answer) => (watched.answer = answer));
+  return watched;
+}
+
+test("without a budget there is always a turn", async () => {
+  expect(await createTurns(undefined).take(aCall({ leftMs: 1 }))).toMatchObject({ kind: "granted" });
+});
+
+test("a short wait is waited out, and the budget asked again when it is over", async () => {
+  const freeAt = performance.now() + 2_000;
+  const budget = budgetOf(() => (performance.now() < freeAt ? minute(freeAt - performance.now()) : "granted"));
+  const watched = watch(createTurns(budget), aCall());
+  await vi.advanceTimersByTimeAsync(1_999);
+  expect(watched.answer).toBeNull();
+  await vi.advanceTimersByTimeAsync(1);
+  expect(watched.answer).toMatchObject({ kind: "granted" });
+  expect(budget.asked).toHaveLength(2);
+});
+
+test("a long wait is told at once, as ours", async () => {
+  const budget = budgetOf(() => minute(20_000));
+  expect(await createTurns(budget).take(aCall())).toEqual({ ...ours, retryAfterMs: 20_000 });
+  expect(budget.asked).toHaveLength(1);
+});
+
+test("a call waits for half of what it has left at the most, and not at all once its deadline has passed", async () => {
+  const turns = createTurns(budgetOf(() => minute(600)));
+  const patient = watch(turns, aCall({ leftMs: 2_000 }));
+  expect(await turns.take(aCall({ leftMs: 1_000 }))).toMatchObject({ ...ours, retryAfterMs: 1_600 });
+  expect(patient.answer).toBeNull();
+  await vi.advanceTimersByTimeAsync(600);
+  expect(patient.answer).toMatchObject(ours);
+  const late = await turns.take(aCall({ leftMs: 0 }));
+  expect(late).toEqual({ kind: "unavailable", outcome: "not_sent", cause: "the deadline had passed" });
+});
+
+test("what a call has begun goes first, then calls for which somebody waits, each in the order of their coming", async () => {
+  let free = 1;
+  const order: string[] = [];
+  const budget = budgetOf(() => (free-- > 0 ? "granted" : minute(100)));
+  const turns = createTurns(budget);
+  const begun = aCall({ isBackground: true });
+  await turns.take(begun);
+  await vi.advanceTimersByTimeAsync(0);
+  const names = ["background 1", "background 2", "awaited 1", "awaited 2"];
+  for (const name of names) {
+    void turns.take(aCall({ isBackground: name.startsWith("background") })).then(() => order.push(name));
+  }
+  void turns.take(begun).then(() => order.push("continuing"));
+  await vi.advanceTimersByTimeAsync(50);
+  expect(order).toEqual([]);
+  // The first came first; what came while it was asked for is asked for at once.
+  expect(budget.asked).toEqual([true, true, false]);
+  free = 100;
+  await vi.advanceTimersByTimeAsync(100);
+  expect(order).toEqual(["continuing", "awaited 1", "awaited 2", "background 1", "background 2"]);
+  // What is begun is no background any more: dropped half-way, its first request would be lost.
+  expect(budget.asked.filter((isBackground) => isBackground)).toHaveLength(3 + 1);
+});
+
+test("those who come later are told to come back one after the other", async () => {
+  const turns = createTurns(budgetOf(() => minute(3_000)));
+  const calls = Array.from({ length: 4 }, () => turns.take(aCall({ isBackground: true })));
+  const answers = await Promise.all(calls);
+  expect(answers.map((answer) => "retryAfterMs" in answer && answer.retryAfterMs)).toEqual([
+    3_000, 4_000, 5_000, 6_000,
+  ]);
+});
+
+test("one who waits asks again as soon as a call of its process is over, where there were too many at once", async () => {
+  let running = 0;
+  const budget = budgetOf(() => {
+    if (running === 1) return { kind: "spent", scope: "concurrent", waitMs: 50 };
+    running += 1;
+    return "granted";
+  });
+  const turns = createTurns(budget);
+  const first = await turns.take(aCall());
+  const second = watch(turns, aCall());
+  await vi.advanceTimersByTimeAsync(10);
+  expect(second.answer).toBeNull();
+  running = 0;
+  const left = { minute: 58, day: null, appMinute: null };
+  if (first.kind === "granted") await first.end(left);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(second.answer).toMatchObject({ kind: "granted" });
+  expect(budget.ended).toEqual([left]);
+});
+
+test("only the first in the queue asks the budget, however many wait", async () => {
+  const budget = budgetOf(() => minute(1_000));
+  const turns = createTurns(budget);
+  for (let index = 0; index < 50; index += 1) void turns.take(aCall({ isBackground: true }));
+  await vi.advanceTimersByTimeAsync(999);
+  expect(budget.asked).toHaveLength(1);
+});
+
+test("a budget that cannot be asked allows nothing, tells everybody so, and is asked again by the next", async () => {
+  let isAway = true;
+  const turns = createTurns({
+    take: async () => {
+      if (isAway) throw new Error("the database is away");
+      return { kind: "granted", end: async () => undefined };
+    },
+  });
+  const notSent = { kind: "unavailable", outcome: "not_sent" };
+  const answers = await Promise.all([turns.take(aCall()), turns.take(aCall({ isBackground: true }))]);
+  expect(answers).toMatchObject([notSent, notSent]);
+  isAway = false;
+  expect(await turns.take(aCall())).toMatchObject({ kind: "granted" });
+});

@@ -1,0 +1,30 @@
+/**
+ * A process that takes calls of a ledger's budget and gives them back, as fast as it is let, until it is ended: for tests
+ * in which several share one. Settings come from the environment.
+ */
+import { setTimeout as wait } from "node:timers/promises";
+import { createCallBudget } from "../../src/store/ledger-budget.ts";
+import { createPool } from "../../src/store/pool.ts";
+
+const { DATABASE_URL = "", ORGANISATION = "", CALLERS = "1", LONGEST_CALL_MS = "20", LEASE_MS = "60000" } = process.env;
+
+/** So often a caller that was told to wait asks again at the least: what makes calls free may come sooner. */
+const impatienceMs = 15;
+
+const pool = createPool({ databaseUrl: DATABASE_URL, size: 4, name: "caller" }, () => undefined);
+const budget = createCallBudget(pool, ORGANISATION, Number(LEASE_MS));
+
+async function callForEver(isBackground: boolean): Promise<void> {
+  for (;;) {
+    const turn = await budget.take(isBackground);
+    if (turn.kind === "granted") {
+      process.send?.("granted");
+      await wait(Math.random() * Number(LONGEST_CALL_MS));
+      await turn.end(null);
+    } else {
+      await wait(Math.min(turn.waitMs, impatienceMs));
+    }
+  }
+}
+
+await Promise.all(Array.from({ length: Number(CALLERS) }, (_, index) => callForEver(index % 2 === 0)));

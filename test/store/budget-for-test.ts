@@ -1,0 +1,126 @@
+/** Ledger budgets for tests: organisations with one, their past made up or moved, and an account of every call kept by the database. */
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import type pg from "pg";
+import { newId } from "../../src/store/ids.ts";
+import { createCallBudget, type LedgerBudget } from "../../src/store/ledger-budget.ts";
+import { createPool, inTransaction } from "../../src/store/pool.ts";
+import { freshDatabase } from "../support/database.ts";
+
+/** How long a call whose process is gone counts as on its way, where a test says nothing else. */
+const leaseMs = 30_000;
+
+/** A database with budgets in it. */
+export interface BudgetsForTest {
+  readonly pool: pg.Pool;
+  /** The id of a new organisation. */
+  organisation(): Promise<string>;
+  budget(organisationId: string, ownLeaseMs?: number): LedgerBudget;
+  /** Calls that ended so many seconds ago. */
+  fill(organisationId: string, secondsAgo: readonly number[]): Promise<void>;
+  /** Lets so many seconds pass for the budget; less than none sets the database's clock back. */
+  pass(organisationId: string, seconds: number): Promise<void>;
+  /** A process of `budget-caller.ts` on the organisation's budget. */
+  startCaller(organisationId: string, settings?: Readonly<Record<string, string>>): Promise<ChildProcess>;
+  /** The calls that there were, in seconds of the passed time: while each was on its way, and how many were then. */
+  calls(organisationId: string): Promise<readonly CallSeen[]>;
+  stop(): Promise<void>;
+}
+
+/** A call as the database saw it. `ended` is null where nobody gave it back. */
+export interface CallSeen {
+  readonly granted: number;
+  readonly ended: number | null;
+  readonly atOnce: number;
+}
+
+// Both run under the lock of the budget's row, so that they see calls in their order.
+const accountText = `
+CREATE TABLE passed (organisation_id uuid PRIMARY KEY, time interval NOT NULL);
+CREATE TABLE seen (organisation_id uuid, call_id uuid, granted timestamptz, ended timestamptz, at_once int);
+CREATE FUNCTION see_calls() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  at timestamptz := clock_timestamp() + coalesce((SELECT time FROM passed p WHERE p.organisation_id = NEW.organisation_id), '0');
+BEGIN
+  INSERT INTO seen SELECT NEW.organisation_id, f, at, NULL, cardinality(NEW.flights) FROM unnest(NEW.flights) f WHERE f <> ALL (OLD.flights);
+  UPDATE seen s SET ended = at WHERE s.organisation_id = NEW.organisation_id AND s.ended IS NULL AND s.call_id <> ALL (NEW.flights);
+  RETURN NULL;
+END $$;
+CREATE TRIGGER see_calls AFTER UPDATE ON ledger_budgets FOR EACH ROW EXECUTE FUNCTION see_calls();`;
+
+const shiftText = `
+UPDATE ledger_budgets b SET granted_at = granted_at - t.time, written_at = written_at - t.time, others_until = others_until - t.time,
+  day_seen_at = day_seen_at - t.time, calls = (SELECT coalesce(array_agg(c - t.time), '{}') FROM unnest(b.calls) c),
+  flights_until = (SELECT coalesce(array_agg(f - t.time), '{}') FROM unnest(b.flights_until) f)
+FROM (SELECT $2 * interval '1 second' AS time) t WHERE b.organisation_id = $1`;
+
+/** A database of its own. */
+export async function budgetsForTest(): Promise<BudgetsForTest> {
+  const database = await freshDatabase();
+  const pool = createPool({ databaseUrl: database.url, size: 10, name: "test" }, () => undefined);
+  await pool.query(accountText);
+  return {
+    pool,
+    organisation: async () => {
+      const id = newId();
+      const text = `WITH o AS (INSERT INTO organisations (id, name, timezone, default_currency, livemode) VALUES ($1, 'Acme', 'UTC', 'EUR', true))
+        INSERT INTO passed VALUES ($1, '0')`;
+      await pool.query(text, [id]);
+      return id;
+    },
+    budget: (organisationId, ownLeaseMs = leaseMs) => createCallBudget(pool, organisationId, ownLeaseMs),
+    fill: async (organisationId, secondsAgo) => {
+      const text = `INSERT INTO ledger_budgets (organisation_id, calls, flights, flights_until, granted_at, written_at)
+        SELECT $1, array_agg(now() - s * interval '1 second' ORDER BY s DESC), '{}', '{}', now() - min(s) * interval '1 second', now()
+        FROM unnest($2::float8[]) s
+        ON CONFLICT (organisation_id) DO UPDATE SET calls = excluded.calls, granted_at = excluded.granted_at`;
+      await pool.query(text, [organisationId, secondsAgo]);
+    },
+    pass: async (organisationId, seconds) => {
+      await inTransaction(pool, async (client) => {
+        await client.query(shiftText, [organisationId, seconds]);
+        // The ledger's clock knows nothing of ours: it only goes on.
+        const text = "UPDATE passed SET time = time + $2 * interval '1 second' WHERE organisation_id = $1";
+        await client.query(text, [organisationId, Math.max(0, seconds)]);
+      });
+    },
+    startCaller: async (organisationId, settings = {}) => {
+      const env = { ...process.env, DATABASE_URL: database.url, ORGANISATION: organisationId, ...settings };
+      const child = fork(fileURLToPath(new URL("budget-caller.ts", import.meta.url)), { env });
+      await once(child, "message");
+      return child;
+    },
+    calls: async (organisationId) => {
+      const { rows } = await pool.query<{ granted: number; ended: number | null; at_once: number }>(
+        `SELECT extract(epoch FROM granted)::float8 AS granted, extract(epoch FROM ended)::float8 AS ended, at_once
+          FROM seen WHERE organisation_id = $1 ORDER BY granted`,
+        [organisationId],
+      );
+      return rows.map(({ at_once: atOnce, ...call }) => ({ ...call, atOnce }));
+    },
+    stop: async () => {
+      await pool.end();
+      await database.drop();
+    },
+  };
+}
+
+/** Ends a process at once, as a crash does. */
+export async function kill(child: ChildProcess): Promise<void> {
+  const gone = once(child, "exit");
+  child.kill("SIGKILL");
+  await gone;
+}
+
+/**
+ * The most calls that a ledger can see within so many seconds, wherever they begin and whenever each call came there while
+ * it was on its way.
+ */
+export function mostWithin(calls: readonly CallSeen[], seconds: number): number {
+  const counts = calls.map(({ ended: begin }) => {
+    if (begin === null) return 0;
+    return calls.filter(({ granted, ended }) => (ended ?? Infinity) >= begin && granted < begin + seconds).length;
+  });
+  return Math.max(0, ...counts);
+}

@@ -1,0 +1,303 @@
+/** The budget of ledger calls in the database: what many processes take of it together, whatever becomes of them and of its clock. */
+import { setTimeout as wait } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { CallTurn, LedgerBudget } from "../../src/store/ledger-budget.ts";
+import { until } from "../support/system.ts";
+import { type BudgetsForTest, budgetsForTest, kill, mostWithin } from "./budget-for-test.ts";
+
+let budgets: BudgetsForTest;
+
+beforeAll(async () => {
+  budgets = await budgetsForTest();
+});
+
+afterAll(() => budgets?.stop());
+
+type Granted = CallTurn & { readonly kind: "granted" };
+
+async function granted(budget: LedgerBudget, isBackground = false): Promise<Granted> {
+  const turn = await budget.take(isBackground);
+  if (turn.kind !== "granted") throw new Error(`not granted: ${JSON.stringify(turn)}`);
+  return turn;
+}
+
+async function spent(budget: LedgerBudget, isBackground = false): Promise<CallTurn & { readonly kind: "spent" }> {
+  const turn = await budget.take(isBackground);
+  if (turn.kind !== "spent") throw new Error("granted");
+  return turn;
+}
+
+/** A call from its start to its end. */
+async function call(budget: LedgerBudget, left: { minute: number | null; day: number | null } | null = null) {
+  await (await granted(budget)).end(left);
+}
+
+/** So many numbers from 0 on. */
+const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
+
+/**
+ * Calls one after the other for so many seconds of passed time: as soon as the budget says. The longest wait, and the calls
+ * of the last minute.
+ */
+async function callFor(organisationId: string, seconds: number, isBackground: boolean) {
+  const budget = budgets.budget(organisationId);
+  let passed = 0;
+  let longest = 0;
+  while (passed < seconds) {
+    const turn = await budget.take(isBackground);
+    if (turn.kind === "granted") {
+      await turn.end(null);
+    } else {
+      await budgets.pass(organisationId, turn.waitMs / 1_000);
+      passed += turn.waitMs / 1_000;
+      longest = Math.max(longest, turn.waitMs);
+    }
+  }
+  const calls = await budgets.calls(organisationId);
+  const last = calls.at(-1)?.granted ?? 0;
+  return { longest, lastMinute: calls.filter((one) => one.granted > last - 60).length };
+}
+
+test("no sixty seconds see more than 60 calls and no moment more than 5, whoever takes them", async () => {
+  const organisationId = await budgets.organisation();
+  const settings = { CALLERS: "6", LONGEST_CALL_MS: "60" };
+  const callers = await Promise.all(upTo(3).map(() => budgets.startCaller(organisationId, settings)));
+  // Two and a half minutes, in steps of all sizes, each once everything that is free has been taken.
+  for (const index of upTo(130)) {
+    let before = -1;
+    await until("no more is free", async () => {
+      await wait(25);
+      const [last, now] = [before, (await budgets.calls(organisationId)).length];
+      before = now;
+      return last === now;
+    });
+    await budgets.pass(organisationId, index % 20 === 0 ? 4 : (index % 7) / 3);
+  }
+  // Killed with calls on their way, which nobody gives back.
+  await Promise.all(callers.map(kill));
+  const calls = await budgets.calls(organisationId);
+  expect(calls.length).toBeGreaterThan(100);
+  expect(mostWithin(calls, 60)).toBeGreaterThan(55);
+  expect(mostWithin(calls, 60)).toBeLessThanOrEqual(60);
+  expect(Math.max(...calls.map(({ atOnce }) => atOnce))).toBe(5);
+});
+
+describe("at once", () => {
+  test("there are 5 calls, of which work that nobody waits for takes 4", async () => {
+    const budget = budgets.budget(await budgets.organisation());
+    const turns = [];
+    for (const _ of upTo(4)) turns.push(await granted(budget, true));
+    expect(await spent(budget, true)).toEqual({ kind: "spent", scope: "concurrent", waitMs: 50 });
+    turns.push(await granted(budget));
+    expect(await spent(budget)).toMatchObject({ scope: "concurrent" });
+    await turns[0]?.end(null);
+    await granted(budget);
+  });
+
+  test("a call given back twice frees one place", async () => {
+    const budget = budgets.budget(await budgets.organisation());
+    const first = await granted(budget);
+    for (const _ of upTo(4)) await granted(budget);
+    await first.end(null);
+    await first.end(null);
+    await granted(budget);
+    expect(await spent(budget)).toMatchObject({ scope: "concurrent" });
+  });
+
+  test("the calls of a killed process count until their lease is over, and a minute longer in the minute", async () => {
+    const organisationId = await budgets.organisation();
+    const caller = await budgets.startCaller(organisationId, { CALLERS: "10", LONGEST_CALL_MS: "60000" });
+    const budget = budgets.budget(organisationId);
+    await until("five are on their way", async () => (await budgets.calls(organisationId)).length === 5);
+    await kill(caller);
+    expect(await spent(budget)).toMatchObject({ scope: "concurrent" });
+    await budgets.pass(organisationId, 59.5);
+    expect(await spent(budget)).toMatchObject({ scope: "concurrent" });
+    await budgets.pass(organisationId, 1);
+    await budgets.fill(organisationId, []);
+    for (const _ of upTo(5)) await granted(budget);
+  });
+
+  test("an organisation's calls are nobody else's", async () => {
+    const [one, other] = [budgets.budget(await budgets.organisation()), budgets.budget(await budgets.organisation())];
+    for (const _ of upTo(5)) await granted(one);
+    await granted(other);
+  });
+});
+
+describe("of a minute", () => {
+  test("half goes at once, and the rest as fast as it lasts", async () => {
+    const organisationId = await budgets.organisation();
+    const budget = budgets.budget(organisationId);
+    for (const _ of upTo(31)) await call(budget);
+    // 29 are left for the 60 seconds until the first of these is free again.
+    const { scope, waitMs } = await spent(budget);
+    expect(scope).toBe("minute");
+    expect(waitMs).toBeGreaterThan(1_900);
+    expect(waitMs).toBeLessThan(60_100 / 29 + 10);
+  });
+
+  test("it flows on evenly, and nobody ever waits longer than a few seconds", async () => {
+    const { longest, lastMinute } = await callFor(await budgets.organisation(), 200, false);
+    expect(longest).toBeLessThan(2_100);
+    expect(lastMinute).toBeGreaterThanOrEqual(59);
+  });
+
+  test("work that nobody waits for leaves two, and flows on as evenly", async () => {
+    const organisationId = await budgets.organisation();
+    const { longest, lastMinute } = await callFor(organisationId, 200, true);
+    expect(longest).toBeLessThan(2_300);
+    expect([57, 58]).toContain(lastMinute);
+    await budgets.fill(
+      organisationId,
+      upTo(58).map((index) => 2 + index),
+    );
+    const budget = budgets.budget(organisationId);
+    expect(await spent(budget, true)).toMatchObject({ scope: "minute" });
+    await call(budget);
+    await budgets.pass(organisationId, 1.1);
+    await call(budget);
+  });
+
+  test("a call counts until a minute after its end, however long it takes", async () => {
+    const organisationId = await budgets.organisation();
+    const budget = budgets.budget(organisationId, 600_000);
+    const slow = await granted(budget);
+    await budgets.fill(
+      organisationId,
+      upTo(58).map((index) => 1 + index),
+    );
+    await budgets.pass(organisationId, 0.7);
+    await call(budget);
+    expect(await spent(budget)).toMatchObject({ scope: "minute" });
+    await budgets.pass(organisationId, 300);
+    await slow.end(null);
+    await budgets.fill(
+      organisationId,
+      upTo(60).map((index) => 0.5 + index),
+    );
+    const { waitMs } = await spent(budget);
+    expect(waitMs).toBeGreaterThan(0);
+    expect(waitMs).toBeLessThan(700);
+  });
+});
+
+describe("what the ledger's headers say is left", () => {
+  test("is believed where it is more than 60 allow", async () => {
+    const budget = budgets.budget(await budgets.organisation());
+    await call(budget, { minute: 599, day: null });
+    for (const _ of upTo(290)) await call(budget);
+    await call(budget);
+  });
+
+  test("is not counted where it is more than 1,000, until it is less", async () => {
+    const organisationId = await budgets.organisation();
+    const budget = budgets.budget(organisationId);
+    await call(budget, { minute: 59_999, day: null });
+    for (const _ of upTo(100)) await call(budget, { minute: 50_000, day: null });
+    const { rows } = await budgets.pool.query("SELECT calls FROM ledger_budgets WHERE organisation_id = $1", [
+      organisationId,
+    ]);
+    expect(rows).toEqual([{ calls: [] }]);
+    // The connection leads elsewhere now.
+    for (const index of upTo(31)) await call(budget, { minute: 59 - index, day: null });
+    expect(await spent(budget)).toMatchObject({ scope: "minute" });
+  });
+
+  test("is believed where it is less, because others use the ledger too, until it is more again", async () => {
+    const organisationId = await budgets.organisation();
+    const budget = budgets.budget(organisationId);
+    await call(budget, { minute: 1, day: null });
+    const { scope, waitMs } = await spent(budget);
+    expect(scope).toBe("minute");
+    expect(waitMs).toBeGreaterThan(20_000);
+    await budgets.pass(organisationId, waitMs / 1_000);
+    await call(budget, { minute: 58, day: null });
+    for (const _ of upTo(20)) await call(budget);
+  });
+
+  test("of a limit that was lowered lowers it", async () => {
+    const organisationId = await budgets.organisation();
+    const budget = budgets.budget(organisationId);
+    await call(budget, { minute: 599, day: null });
+    for (const index of upTo(30)) await call(budget, { minute: 58 - index, day: null });
+    expect(await spent(budget)).toMatchObject({ scope: "minute" });
+    // The window of the ledger begins anew before ours: what is left then is no higher limit.
+    await budgets.pass(organisationId, 50);
+    await call(budget, { minute: 59, day: null });
+    const { rows } = await budgets.pool.query("SELECT minute_limit FROM ledger_budgets WHERE organisation_id = $1", [
+      organisationId,
+    ]);
+    expect(rows).toEqual([{ minute_limit: 60 }]);
+  });
+
+  test("of the day is kept for callers at its end, and asked about once an hour after it", async () => {
+    const organisationId = await budgets.organisation();
+    const budget = budgets.budget(organisationId);
+    await call(budget, { minute: null, day: 52 });
+    await (await granted(budget, true)).end(null);
+    await (await granted(budget, true)).end({ minute: null, day: 50 });
+    const { scope, waitMs } = await spent(budget, true);
+    expect(scope).toBe("day");
+    expect(waitMs / 1_000).toBeGreaterThan(3_590);
+    await call(budget, { minute: null, day: 1 });
+    await granted(budget);
+    expect(await spent(budget)).toMatchObject({ scope: "day" });
+    await budgets.pass(organisationId, 3_601);
+    await call(budget, { minute: null, day: 0 });
+    expect(await spent(budget)).toMatchObject({ scope: "day" });
+    await budgets.pass(organisationId, 3_601);
+    await call(budget, { minute: null, day: 4_999 });
+    await granted(budget, true);
+  });
+
+  test("of the day never grows by an answer that others have overtaken", async () => {
+    const organisationId = await budgets.organisation();
+    const budget = budgets.budget(organisationId);
+    await call(budget, { minute: null, day: 3 });
+    const [first, second, third] = [await granted(budget), await granted(budget), await granted(budget)];
+    await third.end({ minute: null, day: 0 });
+    await first.end({ minute: null, day: 2 });
+    await second.end({ minute: null, day: 1 });
+    expect(await spent(budget)).toMatchObject({ scope: "day" });
+  });
+});
+
+describe("a clock that is set back", () => {
+  test("makes nobody wait for it, and forgets no call", async () => {
+    const organisationId = await budgets.organisation();
+    const budget = budgets.budget(organisationId);
+    await budgets.fill(
+      organisationId,
+      upTo(60).map((index) => 0.3 + index / 2),
+    );
+    const before = await spent(budget);
+    await budgets.pass(organisationId, -3_600);
+    const after = await spent(budget);
+    expect(Math.abs(after.waitMs - before.waitMs)).toBeLessThan(500);
+    await budgets.pass(organisationId, after.waitMs / 1_000);
+    await call(budget);
+    expect(await spent(budget)).toMatchObject({ scope: "minute" });
+  });
+
+  test("leaves the calls of a killed process no longer than their lease, nor the day's end longer than an hour", async () => {
+    const organisationId = await budgets.organisation();
+    const budget = budgets.budget(organisationId, 1_000);
+    await call(budget, { minute: null, day: 0 });
+    await budgets.pass(organisationId, -7_200);
+    expect(await spent(budget)).toMatchObject({ scope: "day" });
+    await budgets.pass(organisationId, 3_601);
+    for (const _ of upTo(5)) await granted(budget);
+    await budgets.pass(organisationId, -7_200);
+    expect(await spent(budget)).toMatchObject({ scope: "concurrent" });
+    await budgets.pass(organisationId, 1.1);
+    await granted(budget);
+  });
+});
+
+test("a call that cannot be given back because the database is away is nobody's failure", async () => {
+  const own = await budgetsForTest();
+  const turn = await granted(own.budget(await own.organisation()));
+  await own.stop();
+  await turn.end(null);
+});
