@@ -1,0 +1,143 @@
+/**
+ * Renewals from due to ready for the ledger: period, invoice with its line and operation written, the subscription moved on. 20
+ * organisations, four at once, as a worker performs them but for the engine, which is told once in two seconds. The floor is the same
+ * rows by raw SQL without a decision. Aim: 5,000 a second, and a cost of each that does not grow with their number.
+ */
+import assert from "node:assert/strict";
+import type pg from "pg";
+import { createBilling } from "../src/activities/billing-run.ts";
+import { createBillingRun } from "../src/store/billing-run.ts";
+import { cpuSecondsUsed } from "./support/cpu.ts";
+import { type MeasuredDatabase, startMeasuredDatabase } from "./support/database.ts";
+import { addDueSubscriptions } from "./support/due-subscriptions.ts";
+import { printFigure } from "./support/figure.ts";
+import { renewBarely } from "./support/renewal-floor.ts";
+
+const organisations = 20;
+
+/** Rounds of billing that a worker process takes at once. */
+const atOnce = 4;
+
+/** How many are due in each round, over all organisations; each round comes on top of those before. */
+const rounds = [
+  // Compiling and first plans do not count.
+  { name: null, due: 2_000 },
+  { name: "1k", due: 1_000 },
+  { name: "10k", due: 10_000 },
+  { name: "100k", due: 100_000 },
+] as const;
+
+/** Renews all that is due of an organisation; resolves with how many. */
+type Renew = (organisationId: string) => Promise<number>;
+
+interface Round {
+  readonly perSecond: number;
+  /** Processor time of everything that runs for it: what the machine does beside does not change it. */
+  readonly cpuMicroseconds: number;
+}
+
+async function measure(renew: Renew, organisationIds: readonly string[], due: number): Promise<Round> {
+  const cpuBefore = cpuSecondsUsed(null);
+  const began = performance.now();
+  const waiting = organisationIds.values();
+  let renewed = 0;
+  const one = async () => {
+    for (const organisationId of waiting) {
+      const count = await renew(organisationId);
+      renewed += count;
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, one));
+  const seconds = (performance.now() - began) / 1_000;
+  assert.equal(renewed, due, "all that was due is renewed, and nothing else");
+  return { perSecond: due / seconds, cpuMicroseconds: (1e6 * (cpuSecondsUsed(null) - cpuBefore)) / due };
+}
+
+/** The worker's own rounds. A subscription that is set aside ends the measurement; the ledger's workflow is woken by nobody. */
+function renewByBilling(pool: pg.Pool): Renew {
+  const { billRound } = createBilling({
+    store: createBillingRun(pool),
+    startBilling: () => assert.fail("nothing is started here"),
+    wake: async () => true,
+    onParked: (_, { subscriptionId, reason }) => assert.fail(`${subscriptionId} was set aside: ${reason}`),
+  });
+  return async (organisationId) => {
+    let renewed = 0;
+    for (;;) {
+      const round = await billRound({ organisationId });
+      renewed += round.done;
+      if (!round.isMore) return renewed;
+    }
+  };
+}
+
+function renewByFloor(pool: pg.Pool): Renew {
+  return async (organisationId) => {
+    let renewed = 0;
+    for (;;) {
+      const chunk = await renewBarely(pool, organisationId);
+      if (chunk === 0) return renewed;
+      renewed += chunk;
+    }
+  };
+}
+
+/** Rejects unless every subscription has one renewal: one period more, one invoice with a line and a waiting operation, and a new day. */
+async function requireEachOnce(pool: pg.Pool, organisationIds: readonly string[], count: number): Promise<void> {
+  const { rows } = await pool.query(
+    `SELECT count(*)::int AS subscriptions,
+      count(*) FILTER (WHERE r.invoices IS DISTINCT FROM 1 OR r.lines IS DISTINCT FROM 1 OR r.operations IS DISTINCT FROM 1)::int AS wrong_invoices,
+      count(*) FILTER (WHERE p.periods <> 2 OR s.current_period <> 1 OR s.due_at <= now() OR s.parked_attempts > 0)::int AS wrong_periods
+    FROM subscriptions s
+    LEFT JOIN (SELECT i.subscription_id, count(DISTINCT i.id) AS invoices, count(DISTINCT l.id) AS lines, count(DISTINCT o.id) AS operations
+      FROM invoices i LEFT JOIN invoice_lines l ON l.organisation_id = i.organisation_id AND l.invoice_id = i.id
+      LEFT JOIN operations o ON o.organisation_id = i.organisation_id AND o.invoice_id = i.id AND o.state = 'ready'
+      WHERE i.type = 'renewal' GROUP BY i.subscription_id) r ON r.subscription_id = s.id
+    LEFT JOIN (SELECT subscription_id, count(*) AS periods FROM periods GROUP BY subscription_id) p ON p.subscription_id = s.id
+    WHERE s.organisation_id = ANY ($1)`,
+    [organisationIds],
+  );
+  assert.deepEqual(rows, [{ subscriptions: count, wrong_invoices: 0, wrong_periods: 0 }]);
+  const numbers = await pool.query(
+    `SELECT organisation_id FROM invoices WHERE type = 'renewal' AND organisation_id = ANY ($1) GROUP BY organisation_id
+      HAVING count(DISTINCT number) <> count(*) OR max(substr(number, 5)::int) <> count(*)`,
+    [organisationIds],
+  );
+  assert.deepEqual(numbers.rows, [], "numbers follow each other without a gap");
+}
+
+async function addOrganisations(database: MeasuredDatabase, kind: string): Promise<readonly string[]> {
+  const ids: string[] = [];
+  for (let number = 0; number < organisations; number++) ids.push(await database.organisation(`${kind} ${number}`));
+  return ids;
+}
+
+/** Prints the figures; rejects where a period was billed twice or not at all. */
+export async function run(): Promise<void> {
+  const database = await startMeasuredDatabase();
+  try {
+    const { pool } = database;
+    const [measured, bare] = [await addOrganisations(database, "Measured"), await addOrganisations(database, "Floor")];
+    const [renew, renewBare] = [renewByBilling(pool), renewByFloor(pool)];
+    let total = 0;
+    for (const { name, due } of rounds) {
+      const each = due / organisations;
+      for (const id of [...measured, ...bare]) await addDueSubscriptions(pool, id, each);
+      // What autovacuum does within the first minute: statements planned over empty tables read them whole.
+      await pool.query({ text: "VACUUM ANALYZE", ...unlimited });
+      const round = await measure(renew, measured, due);
+      const floor = await measure(renewBare, bare, due);
+      total += due;
+      if (name === null) continue;
+      printFigure(`renewals_${name}`, round.perSecond, "renewals/s", floor.perSecond);
+      printFigure(`renewals_${name}_cost`, round.cpuMicroseconds, "cpu-us/renewal", floor.cpuMicroseconds);
+    }
+    await requireEachOnce(pool, measured, total);
+    printFigure("renewals_billed_once", total, "renewals");
+  } finally {
+    await database.stop();
+  }
+}
+
+/** pg knows the limit of one query, its types do not. */
+const unlimited: { readonly query_timeout: number } = { query_timeout: 0 };

@@ -1,0 +1,86 @@
+/** A database alone for a measurement: PostgreSQL as `npm start` runs it, over new data in a temporary folder, migrated. */
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type pg from "pg";
+import { demoCharges, demoPlans } from "../../src/embedded/demo-catalogue.ts";
+import { startPostgres } from "../../src/embedded/postgres.ts";
+import { newId } from "../../src/store/ids.ts";
+import { migrate, withDatabase } from "../../src/store/migrate.ts";
+import { createPool } from "../../src/store/pool.ts";
+import { createSealing } from "../../src/store/sealing.ts";
+import { createSettingUp } from "../../src/store/setting-up.ts";
+import { freePort } from "../../test/support/ports.ts";
+
+/** The running database. */
+export interface MeasuredDatabase {
+  readonly pool: pg.Pool;
+  /** Makes a live organisation in UTC with a plan of each type, connected to a ledger that nobody asks. Its id. */
+  organisation(name: string): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** The service's default of DATABASE_POOL_SIZE. */
+const poolSize = 10;
+
+/** Starts it; where it does not come up, what was started is stopped and its Error thrown. */
+export async function startMeasuredDatabase(): Promise<MeasuredDatabase> {
+  const folder = await mkdtemp(join(tmpdir(), "billing-bench-"));
+  const removeFolder = () => rm(folder, { recursive: true, force: true });
+  const postgres = await startPostgres({
+    dataFolder: folder,
+    port: await freePort(),
+    database: "postgres",
+    log: () => undefined,
+  }).catch(async (error: unknown) => {
+    await removeFolder();
+    throw error;
+  });
+  const databaseUrl = withDatabase(postgres.url, "billing");
+  const pool = createPool({ databaseUrl, size: poolSize, name: "bench" }, () => undefined);
+  const settingUp = createSettingUp(pool, createSealing(randomBytes(32)));
+  const stop = async () => {
+    await settingUp.close();
+    await pool.end();
+    await postgres.stop();
+    await removeFolder();
+  };
+  try {
+    await migrate(databaseUrl);
+    return { pool, organisation: (name) => saveOrganisation(settingUp, name), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function saveOrganisation(settingUp: ReturnType<typeof createSettingUp>, name: string): Promise<string> {
+  const id = newId();
+  const now = new Date();
+  const nowhere = "http://127.0.0.1:9";
+  await settingUp.save({
+    settings: {
+      id,
+      name,
+      timezone: "UTC",
+      defaultCurrency: "NZD",
+      setupMode: false,
+      canCreateLedgerContacts: false,
+      livemode: true,
+      usageAllowed: true,
+      invoiceCreateDays: 0,
+      firstInvoiceStatus: "draft",
+      dueDays: 14,
+      numberPrefix: "INV-",
+      revenueAccount: "200",
+      taxType: "OUTPUT2",
+    },
+    connection: { kind: "xero", tenantId: id, baseUrl: nowhere, identityUrl: nowhere, clientId: id, clientSecret: id },
+    apiKeys: [],
+    plans: demoPlans("NZD", now),
+    charges: demoCharges("NZD", now),
+    customers: [],
+  });
+  return id;
+}
