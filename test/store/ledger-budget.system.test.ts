@@ -159,6 +159,29 @@ describe("of a minute", () => {
     await call(budget);
   });
 
+  test("a caller waits for a second or two at the most, however much is done in the background", async () => {
+    const organisationId = await budgets.organisation();
+    const budget = budgets.budget(organisationId);
+    const waits: number[] = [];
+    let nextCallerMs = 2_000;
+    for (let passedMs = 0; passedMs < 150_000; ) {
+      const isCaller = passedMs >= nextCallerMs;
+      const turn = await budget.take(!isCaller);
+      if (turn.kind === "granted") {
+        await turn.end(null);
+        if (!isCaller) continue;
+        waits.push(passedMs - nextCallerMs);
+        nextCallerMs += 7_300;
+      } else {
+        const waitMs = isCaller ? turn.waitMs : Math.min(turn.waitMs, Math.max(1, nextCallerMs - passedMs));
+        await budgets.pass(organisationId, waitMs / 1_000);
+        passedMs += waitMs;
+      }
+    }
+    expect(waits).toHaveLength(20 + 1);
+    expect(Math.max(...waits)).toBeLessThan(2_100);
+  });
+
   test("a call counts until a minute after its end, however long it takes", async () => {
     const organisationId = await budgets.organisation();
     const budget = budgets.budget(organisationId, 600_000);

@@ -8,6 +8,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { type DemoOrganisation, type MadeOrganisation, makeDemoOrganisation } from "../../src/embedded/first-data.ts";
+import type { CallCounts, DemoLimits } from "../../src/ledger/demo/limits.ts";
 import { startDemoLedger } from "../../src/ledger/demo/server.ts";
 import { generateOperatorToken } from "../../src/rpc/api-key.ts";
 import type { OperatorRole } from "../../src/rpc/caller.ts";
@@ -73,6 +74,8 @@ export interface TestSystem {
   clearFaults(): Promise<void>;
   /** The sales invoices that an organisation's tenant has in the ledger. */
   ledgerInvoices(tenantId: string): Promise<readonly { readonly number: string; readonly status: string }[]>;
+  /** The calls that a tenant's ledger took, and those that it turned away by a limit. */
+  ledgerCalls(tenantId: string): Promise<CallCounts>;
   /** Stops and starts the demo ledger, on the same port and with the same books. */
   stopLedger(): Promise<void>;
   startLedger(): Promise<void>;
@@ -82,6 +85,8 @@ export interface TestSystem {
 /** What a system starts with. The rate limit is high unless a test is about it. */
 export interface SystemSettings {
   readonly env?: NodeJS.ProcessEnv;
+  /** The demo ledger's limits of calls, where they are not the generous ones. */
+  readonly limits?: Partial<DemoLimits>;
   /** Processes that are not started at first. */
   readonly without?: readonly ("api" | "worker")[];
 }
@@ -105,7 +110,8 @@ export async function startSystem(settings: SystemSettings = {}): Promise<TestSy
   const database = await freshDatabase();
   const temporal = await temporalForTest();
   const ledgerPort = await freePort();
-  const startLedger = () => startDemoLedger({ databaseUrl: database.url, port: ledgerPort, faults: true });
+  const { limits = {} } = settings;
+  const startLedger = () => startDemoLedger({ databaseUrl: database.url, port: ledgerPort, faults: true, limits });
   let ledger: Awaited<ReturnType<typeof startLedger>> | null = await startLedger();
   const demoUrl = ledger.url;
   const secretKey = randomBytes(32);
@@ -172,6 +178,7 @@ export async function startSystem(settings: SystemSettings = {}): Promise<TestSy
       );
       return rows;
     },
+    ledgerCalls: async (tenantId) => (await (await admin("GET", `tenants/${tenantId}/calls`)).json()) as CallCounts,
     stopLedger: async () => {
       await ledger?.stop();
       ledger = null;

@@ -9,6 +9,7 @@ import { type DemoAnswer, jsonAnswer } from "./answers.ts";
 import { newestCreditNotes, newestInvoices } from "./books.ts";
 import { isUuid } from "./contacts.ts";
 import { type Fault, type FaultBook, faultKinds } from "./faults.ts";
+import type { LimitBook } from "./limits.ts";
 import { recordPayment } from "./payments.ts";
 import type { Tenant, TenantBook } from "./tenants.ts";
 
@@ -16,6 +17,7 @@ import type { Tenant, TenantBook } from "./tenants.ts";
 export interface AdminParts {
   readonly pool: pg.Pool;
   readonly tenants: TenantBook;
+  readonly limits: LimitBook;
   readonly faults: FaultBook | null;
 }
 
@@ -28,7 +30,8 @@ export interface AdminRequest {
 }
 
 /**
- * Answers `POST /demo/tenants`, `POST /demo/tenants/{id}/invoices/{id}/payments`, `GET|POST|DELETE /demo/faults`, and
+ * Answers `POST /demo/tenants`, `POST /demo/tenants/{id}/invoices/{id}/payments`, `GET|POST|DELETE /demo/faults`,
+ * `GET /demo/tenants/{id}/calls`: how many calls were taken and turned away by a limit since the start, and
  * `GET /demo/invoices` and `GET /demo/credit-notes`: the newest documents of all organisations.
  */
 export async function answerAdmin(parts: AdminParts, request: AdminRequest): Promise<DemoAnswer> {
@@ -39,6 +42,9 @@ export async function answerAdmin(parts: AdminParts, request: AdminRequest): Pro
   const [resource, tenantId = "", second, invoiceId = "", third] = request.segments;
   if (resource === "faults" && request.segments.length === 1) return answerFaults(parts.faults, request.method, body);
   if (request.method === "GET" && request.segments.length === 1) return look(parts.pool, resource);
+  if (resource === "tenants" && request.method === "GET" && second === "calls" && request.segments.length === 3) {
+    return jsonAnswer(200, parts.limits.counts(tenantId));
+  }
   if (resource !== "tenants" || !isPost) return refusal(404, "There is no such route.");
   if (request.segments.length === 1) return putTenant(parts.tenants, body);
   if (second === "invoices" && third === "payments" && isUuid(tenantId) && isUuid(invoiceId)) {

@@ -12,7 +12,10 @@ export interface DemoLimits {
   readonly appMinute: number;
 }
 
-/** Far above Xero's 60, 5,000, 5 and 10,000: a demo should show billing, not waiting. Tests set Xero's own. */
+/** Xero's own. */
+export const xeroLimits: DemoLimits = { minute: 60, day: 5_000, concurrent: 5, appMinute: 10_000 };
+
+/** Far above Xero's: a demo should show billing, not waiting. Tests and measurements set Xero's own. */
 export const generousLimits: DemoLimits = { minute: 60_000, day: 50_000_000, concurrent: 50, appMinute: 600_000 };
 
 /** A call that was let in: its headers, and what to do when it is over. */
@@ -22,8 +25,16 @@ export interface Admitted {
   readonly leave: () => void;
 }
 
-/** Lets calls in or turns them away. */
+/** Calls since the start: those let in, and those turned away. */
+export interface CallCounts {
+  readonly taken: number;
+  readonly turnedAway: number;
+}
+
+/** Lets calls in or turns them away, and counts them. */
 export interface LimitBook {
+  /** The calls of an organisation. */
+  counts(tenantId: string): CallCounts;
   enter(tenantId: string, clientId: string): Admitted | { readonly kind: "turned_away"; readonly answer: DemoAnswer };
 }
 
@@ -39,7 +50,14 @@ const dayMs = 86_400_000;
 export function createLimitBook(limits: DemoLimits): LimitBook {
   const windows = new Map<string, Window>();
   const running = new Map<string, number>();
+  const counts = new Map<string, CallCounts>();
 
+  const countsOf = (tenantId: string): CallCounts => counts.get(tenantId) ?? { taken: 0, turnedAway: 0 };
+  const turnAway = (tenantId: string, problem: string, retryAfterSeconds: number) => {
+    const { taken, turnedAway } = countsOf(tenantId);
+    counts.set(tenantId, { taken, turnedAway: turnedAway + 1 });
+    return { kind: "turned_away", answer: limitAnswer(problem, retryAfterSeconds) } as const;
+  };
   const windowOf = (key: string, lengthMs: number): Window => {
     const now = performance.now();
     const known = windows.get(key);
@@ -50,6 +68,7 @@ export function createLimitBook(limits: DemoLimits): LimitBook {
   };
 
   return {
+    counts: countsOf,
     enter(tenantId, clientId) {
       const counted = [
         {
@@ -69,12 +88,14 @@ export function createLimitBook(limits: DemoLimits): LimitBook {
       const hit = counted.find(({ most, window }) => window.used >= most);
       if (hit) {
         const waitMs = hit.window.startedAt + hit.lengthMs - performance.now();
-        return { kind: "turned_away", answer: limitAnswer(hit.problem, Math.max(1, Math.ceil(waitMs / 1_000))) };
+        return turnAway(tenantId, hit.problem, Math.max(1, Math.ceil(waitMs / 1_000)));
       }
       const atOnce = running.get(tenantId) ?? 0;
-      if (atOnce >= limits.concurrent) return { kind: "turned_away", answer: limitAnswer("concurrent", 1) };
+      if (atOnce >= limits.concurrent) return turnAway(tenantId, "concurrent", 1);
       running.set(tenantId, atOnce + 1);
       for (const { window } of counted) window.used += 1;
+      const { taken, turnedAway } = countsOf(tenantId);
+      counts.set(tenantId, { taken: taken + 1, turnedAway });
       const [minute, day, app] = counted.map(({ most, window }) => String(most - window.used));
       return {
         kind: "admitted",

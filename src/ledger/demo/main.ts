@@ -2,6 +2,7 @@
  * The demo ledger as a process of its own: settings from the environment, one line once it listens, a clean end on a
  * signal.
  */
+import { xeroLimits } from "./limits.ts";
 import { startDemoLedger } from "./server.ts";
 
 // Any free-looking number of its own; npm start gives another where it wants one.
@@ -21,6 +22,7 @@ if (!databaseUrl) {
       port,
       ...(process.env.DEMO_LEDGER_HOST ? { host: process.env.DEMO_LEDGER_HOST } : {}),
       faults: process.env.DEMO_LEDGER_FAULTS === "1",
+      ...(process.env.DEMO_LEDGER_LIMITS === "xero" ? { limits: xeroLimits } : {}),
       log: (line) => console.error(JSON.stringify(line)),
     });
     console.log(JSON.stringify({ event: "listening", url: ledger.url, port: ledger.port }));

@@ -1,0 +1,103 @@
+/**
+ * The service at a ledger with Xero's own limits: it is never turned away, whatever comes at once, and where its own
+ * budget of calls is spent, what nobody waits for waits.
+ */
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { xeroLimits } from "../../src/ledger/demo/limits.ts";
+import { addReadyDocuments } from "../support/ready-documents.ts";
+import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { allSettled, expectOneDocumentEach, scheduled, subscriptionPost, synced } from "./books.ts";
+import { postUntilCreated } from "./processes.ts";
+
+// Calls go out one in two seconds, and the machine does other work as well.
+vi.setConfig({ testTimeout: 120_000 });
+
+let system: TestSystem;
+
+beforeAll(async () => {
+  system = await startSystem({ limits: xeroLimits, env: { LEDGER_CALL_SECONDS: "10" } });
+});
+
+afterAll(() => system?.stop());
+
+const create = (organisation: MadeOrganisation, key: string) =>
+  postUntilCreated(system.baseUrl, subscriptionPost(organisation, key));
+
+/** Has so many calls of the organisation's minute been made, evenly between so many seconds ago and so many. */
+async function spend({ organisationId }: MadeOrganisation, count: number, from: number, to: number): Promise<void> {
+  await system.pool.query(
+    `INSERT INTO ledger_budgets (organisation_id, calls, flights, flights_until, granted_at)
+      SELECT $1, array_agg(now() - ($3::float8 - n * ($3 - $4::float8) / $2::int) * interval '1 second'), '{}', '{}', now() - $4::float8 * interval '1 second'
+      FROM generate_series(1, $2::int) n`,
+    [organisationId, count, from, to],
+  );
+}
+
+async function waiting({ organisationId }: MadeOrganisation): Promise<number> {
+  const text =
+    "SELECT count(*)::int AS waiting FROM operations WHERE organisation_id = $1 AND state IN ('ready', 'sending', 'uncertain')";
+  return (await system.pool.query<{ waiting: number }>(text, [organisationId])).rows[0]?.waiting ?? 0;
+}
+
+async function pauseOf({ organisationId }: MadeOrganisation): Promise<unknown> {
+  const text = "SELECT paused_until FROM ledger_connections WHERE organisation_id = $1";
+  return (await system.pool.query<{ paused_until: Date | null }>(text, [organisationId])).rows[0]?.paused_until;
+}
+
+describe("two hundred creations at once", () => {
+  test("are settled without a call turned away", async () => {
+    const organisation = await system.organisation();
+    const created = await Promise.all(Array.from({ length: 200 }, (_, index) => create(organisation, `key-${index}`)));
+    await expectOneDocumentEach(system, organisation, 200);
+    const { taken, turnedAway } = await system.ledgerCalls(organisation.tenantId);
+    expect(turnedAway).toBe(0);
+    expect(taken).toBeLessThan(60);
+    expect(created.filter(({ json }) => json.invoice.ledger.sync_status === "synced")).toHaveLength(200);
+  });
+
+  test("gather in few calls where half of the minute is spent", async () => {
+    const organisation = await system.organisation();
+    const { taken: before } = await system.ledgerCalls(organisation.tenantId);
+    await spend(organisation, 31, 20, 1);
+    await Promise.all(Array.from({ length: 200 }, (_, index) => create(organisation, `key-${index}`)));
+    await expectOneDocumentEach(system, organisation, 200);
+    const { taken, turnedAway } = await system.ledgerCalls(organisation.tenantId);
+    expect(turnedAway).toBe(0);
+    expect(taken - before).toBeLessThanOrEqual(15);
+  });
+});
+
+test("what nobody waits for waits for the budget, and a caller's document goes at once", async () => {
+  const organisation = await system.organisation();
+  const { taken: before } = await system.ledgerCalls(organisation.tenantId);
+  await spend(organisation, 58, 45, 8);
+  await addReadyDocuments(system.pool, organisation, 120);
+  await until("the budget was asked for the first of them", async () => {
+    const text = "SELECT 1 FROM operations WHERE organisation_id = $1 AND reason LIKE 'our calls %' LIMIT 1";
+    return (await system.pool.query(text, [organisation.organisationId])).rows.length > 0;
+  });
+  expect(await waiting(organisation)).toBe(120);
+  expect(await pauseOf(organisation)).toBeNull();
+  const began = performance.now();
+  expect((await create(organisation, "first")).json.invoice).toMatchObject(synced);
+  expect(performance.now() - began).toBeLessThan(5_000);
+  // Its call took others along as far as there was room.
+  expect((await system.ledgerCalls(organisation.tenantId)).taken - before).toBe(1);
+  expect(await waiting(organisation)).toBe(120 + 1 - 50);
+  await allSettled(system, organisation.organisationId);
+  expect(await pauseOf(organisation)).toBeNull();
+  expect(await system.ledgerCalls(organisation.tenantId)).toEqual({ taken: before + 3, turnedAway: 0 });
+});
+
+test("a caller for whom there is no call in time is answered at once, and the document is settled by itself", async () => {
+  const organisation = await system.organisation();
+  const { taken: before } = await system.ledgerCalls(organisation.tenantId);
+  await spend(organisation, 60, 30, 8);
+  const began = performance.now();
+  expect((await create(organisation, "first")).json.invoice).toMatchObject(scheduled);
+  expect(performance.now() - began).toBeLessThan(10_000);
+  expect(await pauseOf(organisation)).toBeNull();
+  expect((await system.ledgerCalls(organisation.tenantId)).taken).toBe(before);
+  await expectOneDocumentEach(system, organisation, 1);
+});

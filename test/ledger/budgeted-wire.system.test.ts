@@ -1,0 +1,167 @@
+/** The adapter within the budget of calls: each request counts, short waits are waited out, and where there is no call nothing is sent. */
+import { randomUUID } from "node:crypto";
+import type pg from "pg";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { CallCounts } from "../../src/ledger/demo/limits.ts";
+import { xeroLimits } from "../../src/ledger/demo/limits.ts";
+import type { Ledger, LedgerContact } from "../../src/ledger/port.ts";
+import type { XeroConnection } from "../../src/ledger/xero/connection.ts";
+import { createXeroLedger } from "../../src/ledger/xero/create-xero-ledger.ts";
+import { createCallBudget } from "../../src/store/ledger-budget.ts";
+import { createPool } from "../../src/store/pool.ts";
+import { aCall, aLine, type DemoWorld, invoiceDraft, makeContact, okOf, startDemoWorld } from "./demo-world.ts";
+
+let world: DemoWorld;
+let pool: pg.Pool;
+
+beforeAll(async () => {
+  world = await startDemoWorld({ limits: xeroLimits });
+  pool = createPool({ databaseUrl: world.databaseUrl, size: 4, name: "test" }, () => undefined);
+});
+
+afterEach(async () => {
+  await fetch(`${world.demo.url}/demo/faults`, { method: "DELETE" });
+});
+
+afterAll(async () => {
+  await pool?.end();
+  await world?.stop();
+});
+
+/** An organisation with a budget, and its ledger. */
+interface Budgeted {
+  readonly organisationId: string;
+  readonly connection: XeroConnection;
+  readonly contact: LedgerContact;
+  readonly ledger: Ledger;
+}
+
+async function budgeted(leaseMs = 5_000): Promise<Budgeted> {
+  const organisationId = randomUUID();
+  await pool.query(
+    "INSERT INTO organisations (id, name, timezone, default_currency, livemode) VALUES ($1, 'Acme', 'UTC', 'GBP', true)",
+    [organisationId],
+  );
+  const connection = await world.connect();
+  const contact = await makeContact(connection);
+  const ledger = createXeroLedger(connection, { budget: createCallBudget(pool, organisationId, leaseMs) });
+  return { organisationId, connection, contact, ledger };
+}
+
+async function callsTaken({ connection }: Budgeted): Promise<CallCounts> {
+  const answer = await fetch(`${world.demo.url}/demo/tenants/${connection.tenantId}/calls`);
+  return (await answer.json()) as CallCounts;
+}
+
+/** What the budget has counted: calls that are over, and calls that are taken to be on their way. */
+async function counted({ organisationId }: Budgeted): Promise<readonly [number, number]> {
+  const text =
+    "SELECT cardinality(calls) AS calls, cardinality(flights) AS flights FROM ledger_budgets WHERE organisation_id = $1";
+  const { rows } = await pool.query<{ calls: number; flights: number }>(text, [organisationId]);
+  return [rows[0]?.calls ?? 0, rows[0]?.flights ?? 0];
+}
+
+/** So many calls that ended so long ago, the last of them just now. */
+async function spend({ organisationId }: Budgeted, count: number, secondsAgo: number): Promise<void> {
+  const text = `INSERT INTO ledger_budgets (organisation_id, calls, flights, flights_until, granted_at)
+    SELECT $1, array_agg(now() - $3 * interval '1 second'), '{}', '{}', now() FROM generate_series(1, $2)`;
+  await pool.query(text, [organisationId, count, secondsAgo]);
+}
+
+describe("every request is a call of the budget:", () => {
+  test("a creation is one, a look-up another, and a change reads before it writes", async () => {
+    const own = await budgeted();
+    const draft = invoiceDraft(own.contact.id);
+    const [made] = okOf(await own.ledger.createInvoices(aCall("a"), [draft]));
+    expect(await counted(own)).toEqual([1, 0]);
+    okOf(await own.ledger.findInvoices(aCall(), { numbers: [draft.number] }));
+    expect(await counted(own)).toEqual([2, 0]);
+    const changes = [{ ...aLine("1", "5.0000", "5.0000"), ledgerLineId: null }];
+    okOf(await own.ledger.amendInvoice(aCall("b"), { id: okOf(made).id, allowed: ["draft"], changes }));
+    expect(await counted(own)).toEqual([4, 0]);
+    okOf(await own.ledger.removeInvoice(aCall(), okOf(made).id));
+    expect(await counted(own)).toEqual([6, 0]);
+  });
+
+  test("one that is repeated with a fresh token is two, and fetching a token is none", async () => {
+    const own = await budgeted();
+    const refused = { status: 401, body: JSON.stringify({ Title: "Unauthorized", Detail: "TokenExpired" }) };
+    await world.order({ match: "PUT /api.xro/2.0/Invoices", kind: "status", ...refused });
+    okOf(await own.ledger.createInvoices(aCall("a"), [invoiceDraft(own.contact.id)]));
+    expect(await counted(own)).toEqual([2, 0]);
+  });
+
+  test("one without an answer is one, and keeps its place until the ledger can be at it no more", async () => {
+    const own = await budgeted(1_000);
+    await world.order({ match: "PUT /api.xro/2.0/Invoices", kind: "hang", tenantId: own.connection.tenantId });
+    const call = { deadlineMs: 400, operationKeys: ["a"] };
+    const answer = await own.ledger.createInvoices(call, [invoiceDraft(own.contact.id)]);
+    expect(answer).toMatchObject({ kind: "unavailable", outcome: "unknown" });
+    expect(await counted(own)).toEqual([0, 1]);
+    await expect
+      .poll(async () => (await own.ledger.describe(aCall())) && counted(own), { timeout: 10_000 })
+      .toEqual([expect.any(Number), 0]);
+  });
+});
+
+describe("a call for which there is none in the budget", () => {
+  test("waits where that is short, and is made then", async () => {
+    const own = await budgeted();
+    await spend(own, 60, 59);
+    const began = performance.now();
+    okOf(await own.ledger.describe(aCall()));
+    expect(performance.now() - began).toBeGreaterThan(900);
+  });
+
+  test("is told for how long where that is long, and sends nothing", async () => {
+    const own = await budgeted();
+    await spend(own, 60, 30);
+    const before = await callsTaken(own);
+    const answer = await own.ledger.createInvoices(aCall("a"), [invoiceDraft(own.contact.id)]);
+    expect(answer).toMatchObject({ kind: "rate_limited", scope: "minute", isOurs: true });
+    expect(answer.kind === "rate_limited" && answer.retryAfterMs).toBeGreaterThan(25_000);
+    expect(await callsTaken(own)).toEqual(before);
+  });
+
+  test("never waits past its deadline", async () => {
+    const own = await budgeted();
+    okOf(await own.ledger.describe(aCall()));
+    await pool.query(
+      "UPDATE ledger_budgets SET calls = (SELECT array_agg(now() - interval '58.6 seconds') FROM generate_series(1, 60)) WHERE organisation_id = $1",
+      [own.organisationId],
+    );
+    const began = performance.now();
+    const answer = await own.ledger.describe({ deadlineMs: 1_000, operationKeys: [] });
+    expect(answer).toMatchObject({ kind: "rate_limited", isOurs: true });
+    expect(performance.now() - began).toBeLessThan(1_000);
+  });
+
+  test("fails as not sent where the budget cannot be asked", async () => {
+    const { connection } = await budgeted();
+    const gone = createPool({ databaseUrl: world.databaseUrl, size: 1, name: "gone" }, () => undefined);
+    await gone.end();
+    const ledger = createXeroLedger(connection, { budget: createCallBudget(gone, randomUUID(), 5_000) });
+    expect(await ledger.describe(aCall())).toMatchObject({ kind: "unavailable", outcome: "not_sent" });
+  });
+});
+
+test("two processes with as many calls as they can make are never turned away by a ledger with Xero's limits", async () => {
+  const own = await budgeted();
+  const other = createXeroLedger(own.connection, { budget: createCallBudget(pool, own.organisationId, 5_000) });
+  const end = performance.now() + 6_000;
+  const kinds = new Set<string>();
+  const callOn = async (ledger: Ledger, isBackground: boolean) => {
+    while (performance.now() < end) {
+      const answer = await ledger.describe({ ...aCall(), isBackground });
+      kinds.add(answer.kind === "rate_limited" ? `ours: ${answer.isOurs}` : answer.kind);
+    }
+  };
+  const callers = [own.ledger, other].flatMap((ledger) => [true, false, true, false].map((is) => callOn(ledger, is)));
+  await Promise.all(callers);
+  const { taken, turnedAway } = await callsTaken(own);
+  expect(turnedAway).toBe(0);
+  expect(taken).toBeGreaterThan(31);
+  expect([...kinds]).toEqual(expect.arrayContaining(["ok"]));
+  expect(kinds).not.toContain("unavailable");
+  expect(kinds).not.toContain("ours: undefined");
+});
