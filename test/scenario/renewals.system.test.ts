@@ -63,7 +63,7 @@ async function expectOurBooks(organisation: MadeOrganisation, ...ids: readonly s
 const end = (organisation: MadeOrganisation, id: string): Promise<{ status: number; json: Json }> =>
   system.ask("POST", `/v1/subscriptions/${id}/end`, { key: organisation.apiKey, body: { when: "period_end" } });
 
-describe.concurrent("a renewal", () => {
+describe("a renewal", () => {
   test("is raised on its day at the current units, with what was deferred to it and the discount, and is in the books", async () => {
     const organisation = await world.sandbox();
     const { id } = await world.subscribe(organisation, { discount_percent: "10", invoice_reference: "PO 7" });
@@ -147,7 +147,7 @@ describe.concurrent("a renewal", () => {
   });
 });
 
-describe.concurrent("a subscription", () => {
+describe("a subscription", () => {
   test("that is pending begins on its start date, in its own zone", async () => {
     const organisation = await world.sandbox();
     const { id } = await world.subscribe(organisation, { start_date: "2026-04-15", timezone: "Pacific/Auckland" });
@@ -194,7 +194,7 @@ describe.concurrent("a subscription", () => {
   });
 });
 
-describe.concurrent("a change of settings has every subscription looked at again:", () => {
+describe("a change of settings has every subscription looked at again:", () => {
   test("more Invoice Create Days raise what is inside the window now", async () => {
     const admin = askWith(system, await system.operator("admin", "Ada"));
     const organisation = await world.sandbox();

@@ -1,4 +1,5 @@
 /** Billing as the service does it by itself: the run is started through Temporal's schedule, and waited for until nothing is due. */
+import { setTimeout as wait } from "node:timers/promises";
 import { type Client, Connection, Client as TemporalClient } from "@temporalio/client";
 import { billingScheduleId } from "../../workflows/contract.ts";
 import { type TestSystem, until } from "./system.ts";
@@ -23,6 +24,9 @@ export async function countWaiting({ pool }: Pick<TestSystem, "pool">, organisat
   return rows[0]?.waiting ?? 0;
 }
 
+/** Between two starts: most runs are over by then. */
+const startGapMs = 100;
+
 /** Runs of a system's billing. */
 export async function billingRuns(system: TestSystem): Promise<BillingRuns> {
   const { address, namespace } = system.temporal;
@@ -37,6 +41,7 @@ export async function billingRuns(system: TestSystem): Promise<BillingRuns> {
       until("nothing is due any more", async () => {
         // A run that is still at it has been told already: the schedule starts no second one beside it.
         await start();
+        await wait(startGapMs);
         return (await countWaiting(system, organisationId)) === 0;
       }).then(() => undefined),
     close: () => connection.close(),
