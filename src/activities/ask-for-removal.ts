@@ -3,8 +3,8 @@
  * is read first; so only a no that still holds when the invoice is looked at once more stops an end. Facts: facts-ledger section 5.3.
  */
 import type { Ledger, LedgerCall, LedgerFailure, LedgerInvoice } from "../ledger/port.ts";
+import type { InvoiceTold, RemovalRefused, Removed } from "../store/held-ending.ts";
 import type { EndingTask } from "../store/removals.ts";
-import type { InvoiceTold, RemovalRefused, Removed } from "../store/settle-endings.ts";
 
 /** An invoice that is to be removed, as it is held. */
 export type RemovalToAsk = EndingTask & { readonly kind: "remove" };

@@ -5,8 +5,8 @@
 import type { EndSubscriptionInput, WorkRound } from "../../workflows/contract.ts";
 import { checkpoint } from "../checkpoint.ts";
 import type { LedgerFailure } from "../ledger/port.ts";
+import type { HeldRemoval } from "../store/held-ending.ts";
 import type { EndingScope, EndingTask, OpenEndings } from "../store/removals.ts";
-import type { HeldRemoval } from "../store/settle-endings.ts";
 import { askForRemoval, type RemovalToAsk } from "./ask-for-removal.ts";
 import { connectionPause } from "./ledger-call.ts";
 import { type SettlementParts, unconnectedPauseMs } from "./settlement.ts";
@@ -100,10 +100,12 @@ async function remove(
       await scope.removed(task, answer.removed);
       checkpoint("removal_saved");
       return true;
-    case "refused":
-      await scope.refuse(task, answer.refused);
+    case "refused": {
+      const refused = await scope.refuse(task, answer.refused);
       checkpoint("removal_saved");
+      if (refused?.raised) await parts.wake(organisationId);
       return false;
+    }
     case "again": {
       const pause = answer.failure === null ? null : connectionPause([answer.failure]);
       if (pause !== null) await scope.pause(pause.pauseMs, pause.reason);

@@ -62,7 +62,7 @@ export function decideRestoration(facts: RestorationFacts): Restoration {
   checkRestorable(facts);
   const subscription = asBefore(state);
   const { organisation, period } = state;
-  const ahead = removed.find((one) => isAhead(state, one));
+  const ahead = removed.findLast((one) => isAhead(state, one));
   const renewal = ahead === undefined ? null : raiseRenewal({ ...state, subscription }, ahead);
   const copies = removed.flatMap((one) => (isAhead(state, one) ? [] : copyOf(state, one)));
   const nextPeriod = renewal?.period ?? state.nextPeriod;
@@ -75,6 +75,28 @@ export function decideRestoration(facts: RestorationFacts): Restoration {
     invoices: [...copies, ...(renewal?.invoices ?? []), ...dueInvoices],
     creditNote: renewal?.creditNote ?? null,
   };
+}
+
+/** What is written of invoices that are raised again, without anything else of a restoration. */
+export type RaisedAgain = Pick<Restoration, "periods" | "invoices" | "creditNote">;
+
+/**
+ * The invoice of a period that the subscription goes on to after all, because the end that had removed it was refused at a later
+ * invoice: raised again, as a restoration would. What an option asked to be removed stays removed. Null where there is none, and in
+ * Setup Mode. Spec: End, rule 4.
+ */
+export function decideGoingOn(
+  state: BillingState,
+  removed: readonly RemovedInvoice[],
+): (RaisedAgain & { readonly of: string }) | null {
+  if (state.organisation.setupMode) return null;
+  const isOfIt = (one: RemovedInvoice) =>
+    isAhead(state, one) || (state.subscription.status === "pending" && one.type === "first");
+  const one = removed.findLast(isOfIt);
+  if (one === undefined) return null;
+  if (!isAhead(state, one)) return { of: one.id, periods: [], invoices: copyOf(state, one), creditNote: null };
+  const { period, invoices, creditNote } = raiseRenewal(state, one);
+  return { of: one.id, periods: [period], invoices, creditNote };
 }
 
 function checkRestorable({ state, customerStatus, removed }: RestorationFacts): void {

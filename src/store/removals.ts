@@ -5,10 +5,11 @@
  */
 import type pg from "pg";
 import type { EndWhen } from "../domain/ending.ts";
+import type { HeldEnding, HeldRemoval } from "./held-ending.ts";
 import { type ConnectionState, pauseConnection, readConnection } from "./ledger-connections.ts";
 import { outcomesChannel } from "./outcomes.ts";
 import type { Sealing } from "./sealing.ts";
-import { createSettleEnding, type HeldEnding, type HeldRemoval, type SettleEnding } from "./settle-endings.ts";
+import { createSettleEnding, type SettleEnding } from "./settle-endings.ts";
 
 /**
  * What is to be done next of an ending. `remove`: the invoice is in the ledger, under `ledgerId`. `drop`: it is not, and nobody has begun to

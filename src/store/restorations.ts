@@ -5,11 +5,11 @@
 import { strict as assert } from "node:assert";
 import type pg from "pg";
 import type { BillingState } from "../domain/billing-state.ts";
-import type { RemovedInvoice, Restoration, RestorationFacts } from "../domain/restoring.ts";
-import { type ChangedSubscription, changeSubscription, savePeriods, updateSubscriptions } from "./billing-changes.ts";
+import type { Restoration, RestorationFacts } from "../domain/restoring.ts";
+import { type ChangedSubscription, changeSubscription, updateSubscriptions } from "./billing-changes.ts";
 import { newId } from "./ids.ts";
-import { type InvoiceRow, invoiceListing, readInvoice } from "./invoices.ts";
-import { type Client, raiseCreditNotes, raiseInvoices } from "./raise-documents.ts";
+import { loadRemoved, raiseAgain } from "./raise-again.ts";
+import type { Client } from "./raise-documents.ts";
 
 /**
  * A restoration to be made. `requestId` is derived from the idempotency key, null without one. `watch` is told which operations it
@@ -78,43 +78,17 @@ async function findRepeated(
   return rows[0] ?? null;
 }
 
-interface RemovedRow extends InvoiceRow {
-  period_index: number;
-  bills_deferred: boolean;
-}
-
-// An end that the ledger refused half-way has removed for the one that follows it, and `now` may follow `period_end`: all of them
-// since the last restoration count. Invoices before the last period bill nothing that is given back.
-const removedText = `
-SELECT ${invoiceListing.columns}, t.period_index,
-  EXISTS (SELECT 1 FROM deferred_lines d WHERE d.organisation_id = $1 AND d.invoice_id = t.id) AS bills_deferred
-FROM invoices t
-WHERE t.organisation_id = $1 AND t.subscription_id = $2 AND t.period_index >= $3::int - 1 AND t.status IN ('voided', 'deleted')
-  AND EXISTS (
-    SELECT 1 FROM removals r JOIN endings e ON e.organisation_id = $1 AND e.id = r.ending_id
-    WHERE r.organisation_id = $1 AND r.invoice_id = t.id AND r.state = 'removed'
-      AND e.seq > (SELECT coalesce(max(m.seq), 0) FROM restorations m WHERE m.organisation_id = $1 AND m.subscription_id = $2))
-ORDER BY t.seq`;
-
 async function loadFacts(client: Client, state: BillingState): Promise<RestorationFacts> {
   const { organisation, subscription, period } = state;
-  const { rows: removed } = await client.query<RemovedRow>({
-    name: "load_removed_invoices",
-    text: removedText,
-    values: [organisation.id, subscription.id, period.index],
-  });
+  const query = { subscriptionId: subscription.id, currentPeriod: period.index, endingId: null };
+  const removed = await loadRemoved(client, organisation.id, query);
   const { rows: customers } = await client.query<{ status: RestorationFacts["customerStatus"] }>({
     name: "load_customer_status",
     text: "SELECT status FROM customers WHERE organisation_id = $1 AND id = $2",
     values: [organisation.id, subscription.customerId],
   });
   assert(customers[0], "a subscription has a customer");
-  return { state, customerStatus: customers[0].status, removed: removed.map(readRemoved) };
-}
-
-function readRemoved(row: RemovedRow): RemovedInvoice {
-  const { id, number, type, lines } = readInvoice(row);
-  return { id, number, type, lines, periodIndex: row.period_index, billsDeferred: row.bills_deferred };
+  return { state, customerStatus: customers[0].status, removed };
 }
 
 /** The operations that it leaves. */
@@ -122,43 +96,16 @@ async function saveRestoration(
   client: Client,
   state: BillingState,
   asked: RestorationToMake,
-  { subscription, dueDate, periods, invoices, creditNote }: Restoration,
+  restoration: Restoration,
 ): Promise<readonly string[]> {
   const { id: organisationId } = state.organisation;
-  const { subscriptionId } = asked;
-  const raising = { createdAt: asked.now, awaitedUntil: asked.awaitedUntil };
-  const raised = invoices.map((invoice) => ({ id: newId(), operationId: newId(), subscriptionId, ...invoice }));
-  const notes = creditNote === null ? [] : [{ id: newId(), operationId: newId(), subscriptionId, draft: creditNote }];
-  const operationIds = [...raised, ...notes].map(({ operationId }) => operationId);
-  asked.watch(operationIds);
+  const { subscription, dueDate } = restoration;
+  const { subscriptionId, now: createdAt, awaitedUntil, watch } = asked;
   await updateSubscriptions(client, organisationId, [{ subscription, currentPeriod: state.period.index, dueDate }]);
-  await savePeriods(
-    client,
-    organisationId,
-    periods.map((period) => ({ subscriptionId, period })),
-  );
-  await raiseInvoices(client, organisationId, raised, raising);
-  await takeOverDeferred(client, organisationId, raised);
-  // After the invoices: credit goes to invoices that are raised later than it.
-  await raiseCreditNotes(client, organisationId, notes, raising);
+  const raising = { createdAt, awaitedUntil, watch };
+  const operationIds = await raiseAgain(client, organisationId, subscriptionId, restoration, raising);
   await insertRestoration(client, organisationId, operationIds, asked);
   return operationIds;
-}
-
-/** What was deferred to a removed invoice is billed by the one that stands for it now. */
-async function takeOverDeferred(
-  client: Client,
-  organisationId: string,
-  raised: readonly { readonly id: string; readonly replaces: string | null }[],
-): Promise<void> {
-  const records = raised.flatMap(({ id, replaces }) => (replaces === null ? [] : [{ id, replaces }]));
-  if (records.length === 0) return;
-  await client.query({
-    name: "take_over_deferred",
-    text: `UPDATE deferred_lines d SET invoice_id = r.id FROM jsonb_to_recordset($2) AS r(id uuid, replaces uuid)
-      WHERE d.organisation_id = $1 AND d.invoice_id = r.replaces`,
-    values: [organisationId, JSON.stringify(records)],
-  });
 }
 
 // Its number is from the sequence of the endings, so that which of the two came later is a comparison. Its time is the database's,

@@ -8,50 +8,19 @@ import type { DocumentStatus } from "../domain/invoice.ts";
 import { holdOrganisation } from "./billing-changes.ts";
 import { loadStates, lockSubscriptions } from "./billing-state.ts";
 import { writeEnded } from "./endings.ts";
+import {
+  type HeldEnding,
+  type HeldRemoval,
+  type InvoiceTold,
+  isHeld,
+  type RemovalRefused,
+  type Removed,
+} from "./held-ending.ts";
 import { doneMark, outcomesChannel } from "./outcomes.ts";
 import { inTransaction } from "./pool.ts";
 import type { Client } from "./raise-documents.ts";
-import { isUnwritable, plain } from "./settle-operations.ts";
-
-/** An ending that is held, and by which attempt: only the round that holds it may settle it. */
-export interface HeldEnding {
-  readonly endingId: string;
-  readonly subscriptionId: string;
-  readonly attempt: number;
-}
-
-/** A held ending with an invoice to remove. `triedMs`: for how long it has been tried to; `isAwaited`: a caller waits for the end. */
-export interface HeldRemoval extends HeldEnding {
-  readonly step: number;
-  readonly invoiceId: string;
-  readonly number: string;
-  readonly triedMs: number;
-  readonly isAwaited: boolean;
-}
-
-/** An invoice as the ledger told it; amounts are decimal text. */
-export interface InvoiceTold {
-  readonly status: DocumentStatus;
-  readonly total: string;
-  readonly amountDue: string;
-  readonly sent: boolean;
-}
-
-/**
- * What the ledger did to remove an invoice; `invoice` is as it was told afterwards, null where the ledger does not have it. One that it does
- * not have is deleted here.
- */
-export interface Removed {
-  readonly outcome: "deleted" | "voided" | "already_removed" | "not_found";
-  readonly invoice: InvoiceTold | null;
-}
-
-/** The ledger's no to a removal: its reason and its own words; `invoice` is as it was told, null where it was not. */
-export interface RemovalRefused {
-  readonly reason: string;
-  readonly message: string;
-  readonly invoice: InvoiceTold | null;
-}
+import { saveRefused } from "./refuse-ending.ts";
+import { isUnwritable } from "./settle-operations.ts";
 
 /** Settling endings of one organisation. What another round holds by now is left to it: then the result is false or null. */
 export interface SettleEnding {
@@ -59,8 +28,11 @@ export interface SettleEnding {
   removed(held: HeldRemoval, removed: Removed): Promise<boolean>;
   /** Gives up an invoice that the ledger does not have; false where somebody has begun to send it. */
   drop(held: HeldRemoval): Promise<boolean>;
-  /** The ledger refused: what is still to be removed is left, and the subscription goes on. */
-  refuse(held: HeldRemoval, refused: RemovalRefused): Promise<boolean>;
+  /**
+   * The ledger refused: what is still to be removed is left, and the subscription goes on. `raised`: the invoice of the period that it
+   * goes on to, which was removed already, is raised again and waits for the ledger.
+   */
+  refuse(held: HeldRemoval, refused: RemovalRefused): Promise<{ readonly raised: boolean } | null>;
   /** The subscription ends, or is set to. `raised`: an invoice of what is still owed waits for the ledger. */
   finish(held: HeldEnding, when: EndWhen): Promise<{ readonly raised: boolean } | null>;
 }
@@ -125,10 +97,6 @@ async function drop(client: Client, organisationId: string, held: HeldRemoval): 
   return true;
 }
 
-// Only the round that holds the operation may settle it.
-const isHeld = `o.id = $2 AND o.attempts = $3 AND o.kind = 'end_subscription'
-    AND o.state IN ('sending', 'uncertain')`;
-
 /** The operation is ready for the next step, if this round still holds it. */
 async function takeBack(client: Client, organisationId: string, { endingId, attempt }: HeldEnding): Promise<boolean> {
   const { rowCount } = await client.query({
@@ -182,60 +150,6 @@ async function mirrorRemoved(
       told?.sent ?? null,
     ],
   });
-}
-
-const refusedText = `
-WITH op AS (
-  UPDATE operations o SET state = 'refused', reason = $5, lease_until = NULL, settled_at = now(),
-    message = 'The ledger refused to remove invoice ' || $6 || ', so the subscription goes on. '
-      || coalesce('Removed already, and staying so: ' || (SELECT string_agg(i.number, ', ' ORDER BY r.step)
-        FROM removals r JOIN invoices i ON i.organisation_id = $1 AND i.id = r.invoice_id
-        WHERE r.organisation_id = $1 AND r.ending_id = $2 AND r.state = 'removed') || '. ', '')
-      || 'The ledger says: ' || $7
-  WHERE o.organisation_id = $1 AND ${isHeld} RETURNING o.id
-), removal AS (
-  UPDATE removals r SET settled_at = now(), state = CASE WHEN r.step = $4 THEN 'refused' ELSE 'left' END,
-    reason = CASE WHEN r.step = $4 THEN $5 END, message = CASE WHEN r.step = $4 THEN $7 END
-  FROM op WHERE r.organisation_id = $1 AND r.ending_id = op.id AND r.state = 'waiting'
-  RETURNING r.invoice_id, r.state
-), invoice AS (
-  UPDATE invoices i SET status = $8, total = $9, amount_due = $10, sent = $11
-  FROM removal WHERE i.organisation_id = $1 AND i.id = removal.invoice_id AND removal.state = 'refused' AND $8::text IS NOT NULL
-)
-SELECT pg_notify('${outcomesChannel}', op.id::text) FROM op`;
-
-async function saveRefused(
-  pool: pg.Pool,
-  organisationId: string,
-  { endingId, attempt, step, number }: HeldRemoval,
-  { reason, message, invoice }: RemovalRefused,
-): Promise<boolean> {
-  const save = async (told: InvoiceTold | null): Promise<boolean> => {
-    const { rowCount } = await pool.query({
-      name: "refuse_removal",
-      text: refusedText,
-      values: [
-        organisationId,
-        endingId,
-        attempt,
-        step,
-        plain(reason),
-        number,
-        plain(message),
-        told?.status ?? null,
-        told?.total ?? null,
-        told?.amountDue ?? null,
-        told?.sent ?? null,
-      ],
-    });
-    return rowCount === 1;
-  };
-  try {
-    return await save(invoice);
-  } catch (error) {
-    if (!isUnwritable(error) || invoice === null) throw error;
-    return save(null);
-  }
 }
 
 /** In the subscription's lock: who judges it at this moment waits, and then sees it ended. */

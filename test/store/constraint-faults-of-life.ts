@@ -8,10 +8,7 @@ export function lifeFaults(a: SeededRows): Faults {
   const ending = (assignments: string) => change("endings", a.ending, assignments);
   const removal = (assignments: string) => change("removals", `ending_id = '${a.ending}'`, assignments);
   return {
-    subscriptions_due: [
-      subscription("due_at = NULL"),
-      subscription("status = 'ended', end_date = '2026-03-01'"),
-    ],
+    subscriptions_due: [subscription("due_at = NULL"), subscription("status = 'ended', end_date = '2026-03-01'")],
     subscriptions_parked: [
       subscription("parked_until = now()"),
       subscription("parked_reason = 'no'"),
@@ -26,6 +23,7 @@ export function lifeFaults(a: SeededRows): Faults {
       removal("state = 'removed', settled_at = now()"),
       removal("state = 'removed', settled_at = now(), outcome = 'gone'"),
     ],
+    removals_raised_again: [removal("raised_again = true")],
     removals_refused: [
       removal("state = 'refused', settled_at = now()"),
       removal("message = 'No'"),

@@ -67,7 +67,7 @@ export function subscriptionFaults(a: SeededRows): Faults {
   const next = (columns: object) =>
     another("periods", `subscription_id = '${a.subscription}' AND index = 1`, { ...third, ...columns });
   return {
-    subscriptions_status: [subscription("status = 'odd', due_at = NULL")],
+    subscriptions_status: [subscription("status = 'odd'")],
     subscriptions_units: [
       subscription("units = -1"),
       subscription("minimum_units = -1"),

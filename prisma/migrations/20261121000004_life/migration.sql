@@ -31,6 +31,7 @@ CREATE TABLE "removals" (
     "reason" TEXT,
     "message" TEXT,
     "settled_at" TIMESTAMPTZ(6),
+    "raised_again" BOOLEAN NOT NULL DEFAULT false,
 
     CONSTRAINT "removals_pkey" PRIMARY KEY ("ending_id","step")
 );
@@ -120,5 +121,6 @@ ALTER TABLE "removals"
   ADD CONSTRAINT "removals_step" CHECK (step >= 0),
   ADD CONSTRAINT "removals_state" CHECK (state IN ('waiting', 'removed', 'refused', 'left')),
   ADD CONSTRAINT "removals_outcome" CHECK ((state = 'removed') = (outcome IS NOT NULL) AND outcome IN ('deleted', 'voided', 'already_removed', 'not_found', 'never_sent')),
+  ADD CONSTRAINT "removals_raised_again" CHECK (state = 'removed' OR NOT raised_again),
   ADD CONSTRAINT "removals_refused" CHECK ((state = 'refused') = (message IS NOT NULL) AND (state = 'waiting') = (settled_at IS NULL));
 ALTER TABLE "restorations" ADD CONSTRAINT "restorations_hash_is_sha256" CHECK (octet_length(request_hash) = 32);

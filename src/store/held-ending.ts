@@ -1,0 +1,46 @@
+/** An ending that a round holds, one of its removals, and what the ledger said to that. */
+import type { DocumentStatus } from "../domain/invoice.ts";
+
+/** An ending that is held, and by which attempt: only the round that holds it may settle it. */
+export interface HeldEnding {
+  readonly endingId: string;
+  readonly subscriptionId: string;
+  readonly attempt: number;
+}
+
+/** A held ending with an invoice to remove. `triedMs`: for how long it has been tried to; `isAwaited`: a caller waits for the end. */
+export interface HeldRemoval extends HeldEnding {
+  readonly step: number;
+  readonly invoiceId: string;
+  readonly number: string;
+  readonly triedMs: number;
+  readonly isAwaited: boolean;
+}
+
+/** An invoice as the ledger told it; amounts are decimal text. */
+export interface InvoiceTold {
+  readonly status: DocumentStatus;
+  readonly total: string;
+  readonly amountDue: string;
+  readonly sent: boolean;
+}
+
+/**
+ * What the ledger did to remove an invoice; `invoice` is as it was told afterwards, null where the ledger does not have it. One that it does
+ * not have is deleted here.
+ */
+export interface Removed {
+  readonly outcome: "deleted" | "voided" | "already_removed" | "not_found";
+  readonly invoice: InvoiceTold | null;
+}
+
+/** The ledger's no to a removal: its reason and its own words; `invoice` is as it was told, null where it was not. */
+export interface RemovalRefused {
+  readonly reason: string;
+  readonly message: string;
+  readonly invoice: InvoiceTold | null;
+}
+
+/** Whether operation `o` is the ending `$2` in attempt `$3`: only the round that holds it may settle it. */
+export const isHeld = `o.id = $2 AND o.attempts = $3 AND o.kind = 'end_subscription'
+    AND o.state IN ('sending', 'uncertain')`;

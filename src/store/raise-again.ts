@@ -1,0 +1,92 @@
+/** Invoices that ends have removed, with what they billed, and how they are raised again. Spec: Restore; End, rule 4. */
+import type { RaisedAgain, RemovedInvoice } from "../domain/restoring.ts";
+import { savePeriods } from "./billing-changes.ts";
+import { newId } from "./ids.ts";
+import { type InvoiceRow, invoiceListing, readInvoice } from "./invoices.ts";
+import { type Client, type Raising, raiseCreditNotes, raiseInvoices } from "./raise-documents.ts";
+
+interface RemovedRow extends InvoiceRow {
+  period_index: number;
+  bills_deferred: boolean;
+}
+
+// An end that the ledger refused half-way has removed for the one that follows it, and `now` may follow `period_end`: all of them
+// since the last restoration count, but for what was raised again already. Invoices before the last period bill nothing that is given
+// back. `$4` names one end.
+const removedText = `
+SELECT ${invoiceListing.columns}, t.period_index,
+  EXISTS (SELECT 1 FROM deferred_lines d WHERE d.organisation_id = $1 AND d.invoice_id = t.id) AS bills_deferred
+FROM invoices t
+WHERE t.organisation_id = $1 AND t.subscription_id = $2 AND t.period_index >= $3::int - 1 AND t.status IN ('voided', 'deleted')
+  AND EXISTS (
+    SELECT 1 FROM removals r JOIN endings e ON e.organisation_id = $1 AND e.id = r.ending_id
+    WHERE r.organisation_id = $1 AND r.invoice_id = t.id AND r.state = 'removed' AND NOT r.raised_again
+      AND ($4::uuid IS NULL OR e.id = $4)
+      AND e.seq > (SELECT coalesce(max(m.seq), 0) FROM restorations m WHERE m.organisation_id = $1 AND m.subscription_id = $2))
+ORDER BY t.seq`;
+
+/** Whose removed invoices are loaded: of the current period and the ones beside it; of one end, or of all since the last restoration. */
+export interface RemovedQuery {
+  readonly subscriptionId: string;
+  readonly currentPeriod: number;
+  readonly endingId: string | null;
+}
+
+/** The invoices that ends have removed and nobody has raised again, oldest first. */
+export async function loadRemoved(
+  client: Client,
+  organisationId: string,
+  { subscriptionId, currentPeriod, endingId }: RemovedQuery,
+): Promise<readonly RemovedInvoice[]> {
+  const { rows } = await client.query<RemovedRow>({
+    name: "load_removed_invoices",
+    text: removedText,
+    values: [organisationId, subscriptionId, currentPeriod, endingId],
+  });
+  return rows.map(readRemoved);
+}
+
+function readRemoved(row: RemovedRow): RemovedInvoice {
+  const { id, number, type, lines } = readInvoice(row);
+  return { id, number, type, lines, periodIndex: row.period_index, billsDeferred: row.bills_deferred };
+}
+
+/** Raises them; `watch` is told before anything is written which operations that leaves. */
+export async function raiseAgain(
+  client: Client,
+  organisationId: string,
+  subscriptionId: string,
+  { periods, invoices, creditNote }: RaisedAgain,
+  { watch, ...raising }: Raising & { readonly watch: (operationIds: readonly string[]) => void },
+): Promise<readonly string[]> {
+  const raised = invoices.map((invoice) => ({ id: newId(), operationId: newId(), subscriptionId, ...invoice }));
+  const notes = creditNote === null ? [] : [{ id: newId(), operationId: newId(), subscriptionId, draft: creditNote }];
+  const operationIds = [...raised, ...notes].map(({ operationId }) => operationId);
+  watch(operationIds);
+  await savePeriods(
+    client,
+    organisationId,
+    periods.map((period) => ({ subscriptionId, period })),
+  );
+  await raiseInvoices(client, organisationId, raised, raising);
+  await takeOverDeferred(client, organisationId, raised);
+  // After the invoices: credit goes to invoices that are raised later than it.
+  await raiseCreditNotes(client, organisationId, notes, raising);
+  return operationIds;
+}
+
+/** What was deferred to a removed invoice is billed by the one that stands for it now. */
+async function takeOverDeferred(
+  client: Client,
+  organisationId: string,
+  raised: readonly { readonly id: string; readonly replaces: string | null }[],
+): Promise<void> {
+  const records = raised.flatMap(({ id, replaces }) => (replaces === null ? [] : [{ id, replaces }]));
+  if (records.length === 0) return;
+  await client.query({
+    name: "take_over_deferred",
+    text: `UPDATE deferred_lines d SET invoice_id = r.id FROM jsonb_to_recordset($2) AS r(id uuid, replaces uuid)
+      WHERE d.organisation_id = $1 AND d.invoice_id = r.replaces`,
+    values: [organisationId, JSON.stringify(records)],
+  });
+}

@@ -1,0 +1,112 @@
+/**
+ * An end that the ledger refuses half-way: what is still to be removed is left, what is removed stays so, and the subscription goes on,
+ * billed for the period that it goes on to. Spec: End, rule 4.
+ */
+import type pg from "pg";
+import type { OrganisationSettings } from "../domain/organisation.ts";
+import { decideGoingOn } from "../domain/restoring.ts";
+import { holdOrganisation } from "./billing-changes.ts";
+import { loadStates, lockSubscriptions } from "./billing-state.ts";
+import { type HeldRemoval, type InvoiceTold, isHeld, type RemovalRefused } from "./held-ending.ts";
+import { outcomesChannel } from "./outcomes.ts";
+import { inTransaction } from "./pool.ts";
+import { loadRemoved, raiseAgain } from "./raise-again.ts";
+import type { Client } from "./raise-documents.ts";
+
+import { isUnwritable, plain } from "./settle-operations.ts";
+
+const refusedText = `
+WITH op AS (
+  UPDATE operations o SET state = 'refused', reason = $5, lease_until = NULL, settled_at = now(),
+    message = 'The ledger refused to remove invoice ' || $6 || ', so the subscription goes on. '
+      || coalesce('Removed already, and staying so: ' || (SELECT string_agg(i.number, ', ' ORDER BY r.step)
+        FROM removals r JOIN invoices i ON i.organisation_id = $1 AND i.id = r.invoice_id
+        WHERE r.organisation_id = $1 AND r.ending_id = $2 AND r.state = 'removed') || '. ', '')
+      || 'The ledger says: ' || $7
+  WHERE o.organisation_id = $1 AND ${isHeld} RETURNING o.id
+), removal AS (
+  UPDATE removals r SET settled_at = now(), state = CASE WHEN r.step = $4 THEN 'refused' ELSE 'left' END,
+    reason = CASE WHEN r.step = $4 THEN $5 END, message = CASE WHEN r.step = $4 THEN $7 END
+  FROM op WHERE r.organisation_id = $1 AND r.ending_id = op.id AND r.state = 'waiting'
+  RETURNING r.invoice_id, r.state
+), invoice AS (
+  UPDATE invoices i SET status = $8, total = $9, amount_due = $10, sent = $11
+  FROM removal WHERE i.organisation_id = $1 AND i.id = removal.invoice_id AND removal.state = 'refused' AND $8::text IS NOT NULL
+)
+SELECT pg_notify('${outcomesChannel}', op.id::text) FROM op`;
+
+/** Writes the refusal; null where another round holds the ending. `raised`: an invoice was raised again and waits for the ledger. */
+export async function saveRefused(
+  pool: pg.Pool,
+  organisationId: string,
+  held: HeldRemoval,
+  refused: RemovalRefused,
+): Promise<{ readonly raised: boolean } | null> {
+  const save = (told: InvoiceTold | null) =>
+    inTransaction(pool, async (client) => {
+      const organisation = await holdOrganisation(client, organisationId);
+      await lockSubscriptions(client, organisationId, [held.subscriptionId]);
+      if (!(await writeRefused(client, organisationId, held, { ...refused, invoice: told }))) return null;
+      return { raised: await goOn(client, organisation, held) };
+    });
+  try {
+    return await save(refused.invoice);
+  } catch (error) {
+    if (!isUnwritable(error) || refused.invoice === null) throw error;
+    return save(null);
+  }
+}
+
+async function writeRefused(
+  client: Client,
+  organisationId: string,
+  { endingId, attempt, step, number }: HeldRemoval,
+  { reason, message, invoice: told }: RemovalRefused,
+): Promise<boolean> {
+  const { rowCount } = await client.query({
+    name: "refuse_removal",
+    text: refusedText,
+    values: [
+      organisationId,
+      endingId,
+      attempt,
+      step,
+      plain(reason),
+      number,
+      plain(message),
+      told?.status ?? null,
+      told?.total ?? null,
+      told?.amountDue ?? null,
+      told?.sent ?? null,
+    ],
+  });
+  return rowCount === 1;
+}
+
+/** The subscription goes on, and is billed for what it goes on to. Spec: End, rule 4. */
+async function goOn(
+  client: Client,
+  organisation: OrganisationSettings,
+  { endingId, subscriptionId }: HeldRemoval,
+): Promise<boolean> {
+  const { id: organisationId } = organisation;
+  const { rows } = await client.query<{ now: Date }>({
+    name: "now_of_organisation",
+    text: "SELECT coalesce(o.test_clock, now()) AS now FROM organisations o WHERE o.id = $1",
+    values: [organisationId],
+  });
+  const now = rows[0]?.now ?? new Date();
+  const [loaded] = await loadStates(client, organisation, [subscriptionId], now);
+  if (loaded === undefined) throw new Error(`subscription ${subscriptionId} is gone`);
+  const query = { subscriptionId, currentPeriod: loaded.currentPeriod, endingId };
+  const again = decideGoingOn(loaded.state, await loadRemoved(client, organisationId, query));
+  if (again === null) return false;
+  await client.query({
+    name: "mark_raised_again",
+    text: "UPDATE removals SET raised_again = true WHERE organisation_id = $1 AND ending_id = $2 AND invoice_id = $3",
+    values: [organisationId, endingId, again.of],
+  });
+  const raising = { createdAt: now, awaitedUntil: null, watch: () => undefined };
+  await raiseAgain(client, organisationId, subscriptionId, again, raising);
+  return true;
+}
