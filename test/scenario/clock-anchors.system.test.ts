@@ -56,7 +56,7 @@ describe.concurrent("month ends", () => {
   )("in %s are the days on which periods begin, at midnight", async (timezone, february, march, leapDay) => {
     const own = await system.organisation(
       { livemode: false, timezone, currency: "NZD" },
-      { test_clock: "2027-01-28T20:00:00Z" },
+      { test_clock: "2027-01-28T09:00:00Z" },
     );
     const anchors = [29, 30, 31];
     const made: Json[] = [];
