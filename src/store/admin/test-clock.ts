@@ -1,6 +1,5 @@
 /** The test clock of a sandbox as operators see it: what it shows, where it goes, and having it advanced. */
-import { type ClockDecision, type ClockFacts, type ClockRequest, decideAdvance } from "../../domain/test-clock.ts";
-import type { ClockAdvance, Organisation } from "../../gen/prisma/client.ts";
+import { type ClockRequest, decideAdvance } from "../../domain/test-clock.ts";
 import { isId } from "../ids.ts";
 import type { Actor, Changed, Changes, Transaction } from "./changes.ts";
 
@@ -31,7 +30,25 @@ export interface TestClockStore {
   advance(actor: Actor, organisationId: string, request: ClockRequest): Promise<TestClock | null>;
 }
 
-type ClockRecord = Organisation & { readonly clockAdvance: ClockAdvance | null };
+interface LoadedClock extends TestClock {
+  readonly timezone: string;
+  readonly realTime: Date;
+}
+
+interface ClockRow {
+  id: string;
+  livemode: boolean;
+  timezone: string;
+  test_clock: Date | null;
+  real_time: Date;
+  started_from: Date | null;
+  target: Date;
+  performed: number;
+  raised: number;
+  set_aside: number;
+  started_at: Date;
+  finished_at: Date | null;
+}
 
 /** Clocks over changes. */
 export function createTestClockStore({ prisma, run }: Changes): TestClockStore {
@@ -53,76 +70,67 @@ async function advance(
   await transaction.$executeRaw`SELECT 1 FROM organisations WHERE id = ${organisationId}::uuid FOR NO KEY UPDATE`;
   const before = await load(transaction, organisationId);
   if (before === null) return { result: null, changes: [] };
-  const decision = await decide(transaction, before, request);
+  const target = before.state === "advancing" ? (before.advance?.to ?? null) : null;
+  const decision = decideAdvance({ ...before, target }, request);
   if (decision.kind !== "advances") return { result: before, changes: [] };
-  const { target } = decision;
   await transaction.organisation.update({ where: { id: organisationId }, data: { testClock: before.now } });
   const started = {
     startedFrom: before.now,
-    target,
+    target: decision.target,
     performed: 0,
     raised: 0,
     setAside: 0,
-    startedAt: await realTime(transaction),
+    startedAt: before.realTime,
+    movedAt: before.realTime,
     finishedAt: null,
   };
   await transaction.clockAdvance.upsert({
     where: { organisationId },
-    create: { organisationId, ...started, movedAt: started.startedAt },
-    update: { ...started, movedAt: started.startedAt },
+    create: { organisationId, ...started },
+    update: started,
   });
   const change = {
     targetKind: "organisation",
     targetId: organisationId,
     organisationId,
     before: { testClock: before.state === "real_time" ? null : before.now },
-    after: { testClock: before.now, target },
+    after: { testClock: before.now, target: decision.target },
   } as const;
   return { result: await load(transaction, organisationId), changes: [change] };
 }
 
-async function decide(transaction: Transaction, clock: TestClock, request: ClockRequest): Promise<ClockDecision> {
-  const { timezone } = await transaction.organisation.findUniqueOrThrow({
-    where: { id: clock.organisationId },
-    select: { timezone: true },
-  });
-  const target = clock.state === "advancing" ? (clock.advance?.to ?? null) : null;
-  const facts: ClockFacts = { livemode: clock.livemode, timezone, now: clock.now, target };
-  return decideAdvance(facts, request);
-}
-
-async function load(transaction: Transaction, organisationId: string): Promise<TestClock | null> {
-  const record = await transaction.organisation.findUnique({
-    where: { id: organisationId },
-    include: { clockAdvance: true },
-  });
-  return record && readClock(record, await realTime(transaction));
-}
-
-/** The database's, as for every other process; to the millisecond, which is what a clock shows. */
-async function realTime(transaction: Transaction): Promise<Date> {
-  const rows = await transaction.$queryRaw<
-    { now: Date }[]
-  >`SELECT date_trunc('milliseconds', clock_timestamp()) AS now`;
-  if (rows[0] === undefined) throw new Error("the database does not tell its time");
-  return rows[0].now;
-}
-
-function readClock({ id, livemode, testClock, clockAdvance }: ClockRecord, realTime: Date): TestClock {
-  const isAdvancing = clockAdvance !== null && clockAdvance.finishedAt === null;
+/**
+ * In one statement, so that the clock and its advance are of one moment. The real time is the database's, as for every other process, to
+ * the millisecond, which is what a clock shows.
+ */
+async function load(transaction: Transaction, organisationId: string): Promise<LoadedClock | null> {
+  const [row] = await transaction.$queryRaw<ClockRow[]>`SELECT o.id, o.livemode, o.timezone, o.test_clock,
+      date_trunc('milliseconds', clock_timestamp()) AS real_time, a.started_from, a.target, a.performed, a.raised, a.set_aside,
+      a.started_at, a.finished_at
+    FROM organisations o LEFT JOIN clock_advances a ON a.organisation_id = o.id WHERE o.id = ${organisationId}::uuid`;
+  if (row === undefined) return null;
+  const advance = readAdvance(row);
+  const isAdvancing = advance !== null && advance.finishedAt === null;
   return {
-    organisationId: id,
-    livemode,
-    state: isAdvancing ? "advancing" : testClock === null ? "real_time" : "standing",
-    now: testClock ?? realTime,
-    advance: clockAdvance && {
-      from: clockAdvance.startedFrom,
-      to: clockAdvance.target,
-      performed: clockAdvance.performed,
-      invoicesRaised: clockAdvance.raised,
-      setAside: clockAdvance.setAside,
-      startedAt: clockAdvance.startedAt,
-      finishedAt: clockAdvance.finishedAt,
-    },
+    organisationId: row.id,
+    livemode: row.livemode,
+    timezone: row.timezone,
+    state: isAdvancing ? "advancing" : row.test_clock === null ? "real_time" : "standing",
+    now: row.test_clock ?? row.real_time,
+    realTime: row.real_time,
+    advance,
+  };
+}
+
+function readAdvance(row: ClockRow): TestClockAdvance | null {
+  if (row.started_from === null) return null;
+  return {
+    from: row.started_from,
+    to: row.target,
+    performed: row.performed,
+    invoicesRaised: row.raised,
+    setAside: row.set_aside,
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
   };
 }
