@@ -101,6 +101,12 @@ async function remove(
       checkpoint("removal_saved");
       return true;
     case "refused": {
+      const { reason, invoice } = answer.refused;
+      if (reason === "has_payment_or_credit" && invoice !== null && !task.isAhead) {
+        await scope.leave(task, invoice);
+        checkpoint("removal_saved");
+        return true;
+      }
       const refused = await scope.refuse(task, answer.refused);
       checkpoint("removal_saved");
       if (refused?.raised) await parts.wake(organisationId);

@@ -2,7 +2,7 @@
  * What the billing run does in the database: which organisations have something due, and a chunk of one organisation's subscriptions
  * performed in one transaction. One that cannot be performed is set aside with its reason, so that it holds up no other.
  */
-import type pg from "pg";
+import pg from "pg";
 import { type DueDecision, type DueFacts, decideDue, nextDueDate } from "../domain/due.ts";
 import type { OrganisationSettings } from "../domain/organisation.ts";
 import { dayStarts, writeDue } from "./billing-changes.ts";
@@ -165,6 +165,7 @@ async function billAlone(
       await order.onPerformed?.(client, outcome);
       return outcome;
     } catch (error) {
+      if (isPassing(error)) throw error;
       await client.query("ROLLBACK TO SAVEPOINT alone");
       const reason = (error instanceof Error ? error.message : String(error)).slice(0, reasonLimit);
       await park(client, organisationId, subscriptionId, reason);
@@ -173,6 +174,14 @@ async function billAlone(
       return outcome;
     }
   });
+}
+
+/**
+ * A fault of the moment, not of the subscription: a deadlock or conflict (SQLSTATE class 40), no room (53), a state of something else
+ * (55), a break from outside (57). The round is repeated.
+ */
+function isPassing(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && /^(40|53|55|57)/.test(error.code ?? "");
 }
 
 /** The organisation as it is judged until the transaction ends, the instant of its clock, and whether it is this order's to bill. */

@@ -51,7 +51,8 @@ export async function makeEnding(
   const { subscriptionId, now } = asked;
   const changed = await changeSubscription<EndingOutcome>(pool, organisationId, asked, async (client, state) => {
     const earlier = await findRepeated(client, organisationId, asked.requestId);
-    if (earlier !== null) return repeat(earlier, asked);
+    const repeated = earlier === null ? null : repeat(earlier, asked);
+    if (repeated !== null) return repeated;
     const facts = { state, invoices: await loadOpenInvoices(client, organisationId, subscriptionId) };
     const decision = decide(facts);
     if (decision.kind === "unchanged") return { kind: "unchanged", hasDocuments: false };
@@ -116,8 +117,9 @@ async function findRepeated(
   return rows[0] ?? null;
 }
 
-function repeat(earlier: EarlierRow, { requestHash }: EndingToMake): EndingOutcome {
-  if (!earlier.request_hash.equals(requestHash)) return { kind: "conflict" };
+/** Null where the earlier try failed and this is another request: the key is free for it. Spec: Idempotency. */
+function repeat(earlier: EarlierRow, { requestHash }: EndingToMake): EndingOutcome | null {
+  if (!earlier.request_hash.equals(requestHash)) return earlier.state === "refused" ? null : { kind: "conflict" };
   if (earlier.ended) return { kind: "ended", hasDocuments: false };
   if (earlier.state !== "refused") return { kind: "running" };
   return { kind: "refused", endingId: earlier.id, message: earlier.message ?? "" };
@@ -143,8 +145,11 @@ async function loadOpenInvoices(
 ): Promise<readonly OpenInvoice[]> {
   const { rows } = await client.query<OpenRow>({
     name: "load_open_invoices",
-    text: `SELECT id, number, type, period_index, status, total, amount_due, ledger_invoice_id IS NOT NULL AS in_ledger, sent
-      FROM invoices WHERE organisation_id = $1 AND subscription_id = $2 AND status NOT IN ('voided', 'deleted') ORDER BY seq DESC`,
+    // Credit that is on its way to an invoice counts as on it.
+    text: `SELECT i.id, i.number, i.type, i.period_index, i.status, i.total, i.ledger_invoice_id IS NOT NULL AS in_ledger, i.sent,
+        i.amount_due - (SELECT coalesce(sum(c.amount), 0) FROM operations c WHERE c.organisation_id = $1 AND c.subscription_id = $2
+          AND c.invoice_id = i.id AND c.kind = 'allocate_credit' AND c.state IN ('ready', 'sending', 'uncertain')) AS amount_due
+      FROM invoices i WHERE i.organisation_id = $1 AND i.subscription_id = $2 AND i.status NOT IN ('voided', 'deleted') ORDER BY i.seq DESC`,
     values: [organisationId, subscriptionId],
   });
   return rows.map((row) => ({

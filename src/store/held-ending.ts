@@ -8,13 +8,17 @@ export interface HeldEnding {
   readonly attempt: number;
 }
 
-/** A held ending with an invoice to remove. `triedMs`: for how long it has been tried to; `isAwaited`: a caller waits for the end. */
+/**
+ * A held ending with an invoice to remove. `triedMs`: for how long it has been tried to; `isAwaited`: a caller waits for the end;
+ * `isAhead`: it bills a period that never begins, so that nothing ends while it cannot be removed. Spec: End, rule 6.
+ */
 export interface HeldRemoval extends HeldEnding {
   readonly step: number;
   readonly invoiceId: string;
   readonly number: string;
   readonly triedMs: number;
   readonly isAwaited: boolean;
+  readonly isAhead: boolean;
 }
 
 /** An invoice as the ledger told it; amounts are decimal text. */

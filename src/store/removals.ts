@@ -106,6 +106,7 @@ interface TaskRow {
   number: string;
   ledger_id: string | null;
   is_busy: boolean;
+  is_ahead: boolean;
 }
 
 // An invoice that nobody has begun to send is given up; while anything else is on its way with it, its removal waits.
@@ -119,12 +120,14 @@ WITH taken AS (
 )
 SELECT taken.id, taken.subscription_id, taken.attempts, e.end_when, next.step, next.invoice_id, next.number, next.ledger_id,
   (1000 * extract(epoch FROM now() - taken.first_sent_at))::float8 AS tried_ms, taken.awaited_until > now() AS is_awaited,
-  coalesce(next.is_busy, false) AS is_busy
+  coalesce(next.is_busy, false) AS is_busy, coalesce(next.is_ahead, false) AS is_ahead
 FROM taken JOIN endings e ON e.organisation_id = $1 AND e.id = taken.id LEFT JOIN LATERAL (
   SELECT r.step, i.id AS invoice_id, i.number, i.ledger_invoice_id AS ledger_id, EXISTS (SELECT 1 FROM operations b
       WHERE b.organisation_id = $1 AND b.invoice_id = i.id AND b.state IN ('ready', 'sending', 'uncertain')
-        AND NOT (b.kind = 'create_invoice' AND b.state = 'ready')) AS is_busy
+        AND NOT (b.kind = 'create_invoice' AND b.state = 'ready')) AS is_busy,
+    (i.type = 'renewal' AND i.period_index > s.current_period OR i.type = 'first' AND s.status = 'pending') AS is_ahead
   FROM removals r JOIN invoices i ON i.organisation_id = $1 AND i.id = r.invoice_id
+    JOIN subscriptions s ON s.organisation_id = $1 AND s.id = i.subscription_id
   WHERE r.organisation_id = $1 AND r.ending_id = taken.id AND r.state = 'waiting' ORDER BY r.step LIMIT 1
 ) next ON true`;
 
@@ -144,8 +147,8 @@ async function take(
   const held: HeldEnding = { endingId, subscriptionId: row.subscription_id, attempt: row.attempts };
   const { step, number } = row;
   if (step === null) return { ...held, kind: "finish", when: row.end_when };
-  const { invoice_id: invoiceId, tried_ms: triedMs, is_awaited: isAwaited } = row;
-  const removal: HeldRemoval = { ...held, step, invoiceId, number, triedMs, isAwaited };
+  const { invoice_id: invoiceId, tried_ms: triedMs, is_awaited: isAwaited, is_ahead: isAhead } = row;
+  const removal: HeldRemoval = { ...held, step, invoiceId, number, triedMs, isAwaited, isAhead };
   if (row.is_busy) return { ...removal, kind: "wait" };
   return row.ledger_id === null
     ? { ...removal, kind: "drop" }

@@ -28,6 +28,8 @@ export interface SettleEnding {
   removed(held: HeldRemoval, removed: Removed): Promise<boolean>;
   /** Gives up an invoice that the ledger does not have; false where somebody has begun to send it. */
   drop(held: HeldRemoval): Promise<boolean>;
+  /** Money is on an invoice that an option asked to remove: it is left alone, as `invoice` tells it, and the end goes on. */
+  leave(held: HeldRemoval, invoice: InvoiceTold): Promise<boolean>;
   /**
    * The ledger refused: what is still to be removed is left, and the subscription goes on. `raised`: the invoice of the period that it
    * goes on to, which was removed already, is raised again and waits for the ledger.
@@ -42,6 +44,7 @@ export function createSettleEnding(pool: pg.Pool, organisationId: string): Settl
   return {
     removed: (held, removed) => saveRemoved(pool, organisationId, held, removed),
     drop: (held) => inTransaction(pool, (client) => drop(client, organisationId, held)),
+    leave: (held, invoice) => saveLeft(pool, organisationId, held, invoice),
     refuse: (held, refused) => saveRefused(pool, organisationId, held, refused),
     finish: (held, when) => inTransaction(pool, (client) => finish(client, organisationId, held, when)),
   };
@@ -150,6 +153,42 @@ async function mirrorRemoved(
       told?.sent ?? null,
     ],
   });
+}
+
+const leftText = `
+WITH removal AS (
+  UPDATE removals r SET state = 'left', reason = 'has_payment_or_credit', settled_at = now()
+  WHERE r.organisation_id = $1 AND r.ending_id = $2 AND r.step = $3 AND r.state = 'waiting' RETURNING r.invoice_id
+)
+UPDATE invoices i SET status = coalesce($4, i.status), total = coalesce($5::numeric, i.total), amount_due = coalesce($6::numeric, i.amount_due),
+  sent = coalesce($7::boolean, i.sent)
+FROM removal WHERE i.organisation_id = $1 AND i.id = removal.invoice_id`;
+
+/** decisions §6: paid ones are left alone, and that somebody has paid it may only be known now. */
+async function saveLeft(
+  pool: pg.Pool,
+  organisationId: string,
+  held: HeldRemoval,
+  invoice: InvoiceTold,
+): Promise<boolean> {
+  const { endingId, step } = held;
+  const save = (told: InvoiceTold | null) =>
+    inTransaction(pool, async (client) => {
+      if (!(await takeBack(client, organisationId, held))) return false;
+      const values = [told?.status ?? null, told?.total ?? null, told?.amountDue ?? null, told?.sent ?? null];
+      await client.query({
+        name: "leave_invoice",
+        text: leftText,
+        values: [organisationId, endingId, step, ...values],
+      });
+      return true;
+    });
+  try {
+    return await save(invoice);
+  } catch (error) {
+    if (!isUnwritable(error)) throw error;
+    return save(null);
+  }
 }
 
 /** In the subscription's lock: who judges it at this moment waits, and then sees it ended. */

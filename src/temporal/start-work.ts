@@ -47,6 +47,12 @@ interface Start {
   readonly attributes: Partial<Record<SearchAttributeName, string>>;
 }
 
+/**
+ * How long a run may take. One that is stuck, because no worker can replay it, must not keep its id for ever: what it was at is in the
+ * database, and the next start goes on with it.
+ */
+export const longestRun = "1 hour";
+
 /** Starts over a client; `onError` is told of each that failed. */
 export function createStartWork(
   client: Client,
@@ -60,6 +66,7 @@ export function createStartWork(
       workflowIdReusePolicy: WorkflowIdReusePolicy.ALLOW_DUPLICATE,
       workflowIdConflictPolicy: WorkflowIdConflictPolicy.USE_EXISTING,
       args: [input],
+      workflowRunTimeout: longestRun,
       staticSummary: summary,
       typedSearchAttributes: typedAttributes(attributes),
     };

@@ -124,3 +124,6 @@ ALTER TABLE "removals"
   ADD CONSTRAINT "removals_raised_again" CHECK (state = 'removed' OR NOT raised_again),
   ADD CONSTRAINT "removals_refused" CHECK ((state = 'refused') = (message IS NOT NULL) AND (state = 'waiting') = (settled_at IS NULL));
 ALTER TABLE "restorations" ADD CONSTRAINT "restorations_hash_is_sha256" CHECK (octet_length(request_hash) = 32);
+
+-- What a removed invoice had billed of deferred amounts.
+CREATE INDEX "deferred_lines_billed" ON "deferred_lines" (invoice_id) WHERE invoice_id IS NOT NULL;
