@@ -51,10 +51,9 @@ export function unitsTenantFaults(a: SeededRows, b: SeededRows): Faults {
   const units = (assignments: string) => change("unit_changes", a.unitChange, assignments);
   const line = (assignments: string) => change("deferred_lines", a.deferredLine, assignments);
   const of = { credit_note_id: b.creditNote };
+  const gone = `DELETE FROM operations WHERE id = '${b.creditNoteOperation}'`;
   return {
-    operations_organisation_id_credit_note_id_fkey: [
-      `DELETE FROM operations WHERE id = '${b.creditNoteOperation}'; ${another("operations", a.creditNoteOperation, of)}`,
-    ],
+    operations_organisation_id_credit_note_id_fkey: [`${gone}; ${another("operations", a.creditNoteOperation, of)}`],
     deferred_lines_organisation_id_subscription_id_fkey: [line(`subscription_id = '${b.subscription}'`)],
     // A period that is not there, and one that ends on another day.
     deferred_lines_period_fkey: [
