@@ -240,6 +240,9 @@ describe("a change of units", () => {
     const most = { plan: bounded, units: 9 };
     expect(refusalOf(stateOf(most), changeTo(11))[0]).toBe("accepted");
     expect(refusalOf(stateOf({ plan: costly }), changeTo(1_000_000))[0]).toBe("accepted");
+    const round = planOf("per_unit", { price: d("500000000") });
+    expect(refusalOf(stateOf({ plan: round }), changeTo(1_999_999))[0]).toBe("accepted");
+    expect(refusalOf(stateOf({ plan: round }), changeTo(2_000_000))[0]).toBe("invalid_parameter");
     const mapped = { plan: { ...volumeSeats, revenueAccount: "201" }, organisation: { revenueAccount: null } };
     expect(refusalOf(stateOf(mapped), changeTo(8))[0]).toBe("accepted");
   });

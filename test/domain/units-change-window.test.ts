@@ -166,6 +166,11 @@ describe("separate", () => {
     expect(change({}, separate(8))).toEqual({ units: 8, periods: ["5: 10 billed", "6: 10 billed"] });
   });
 
+  it("raises nothing for a decrease either where the next period is billed for less", () => {
+    const order = { units: 12, next: { billedUnits: 8 } };
+    expect(change(order, separate(10))).toEqual({ units: 10, periods: ["5: 12 billed", "6: 8 billed"] });
+  });
+
   it("never charges again what either period is billed for", () => {
     const again = [separate(8), separate(10, "2026-06-16"), separate(8), separate(12, "2026-06-16")];
     expect(changes({}, again)).toEqual([

@@ -120,6 +120,7 @@ describe("an increase prorated at once", () => {
     ["the newest is paid", [raised({ status: "paid" })]],
     ["the newest is still to be sent", [raised({ status: "scheduled", inLedger: false }), raised()]],
     ["the ledger refused the newest", [raised({ status: "not_in_external", inLedger: false }), raised()]],
+    ["the newest is gone from the ledger", [raised({ inLedger: false }), raised()]],
     ["the draft is of another period", [raised({ periodIndex: 4 })]],
     ["the draft is of usage", [raised({ type: "usage" })]],
     ["there is none", []],
@@ -344,6 +345,11 @@ describe("a pending subscription", () => {
       periods: [`0: ${units} billed`],
       joined: ["first", `plan ${units}: ${amount} for 2026-06-20 to 2026-07-20: ${units} × 10.0000`],
     });
+  });
+
+  it("has its first invoice re-priced, whatever else was raised since", () => {
+    const invoices = [raised({ type: "usage", periodIndex: 0 }), first];
+    expect(change({ ...order, invoices }, changeTo(12))).toHaveProperty("joined.0", "first");
   });
 
   it("on a volume plan is re-priced downwards without a credit", () => {
