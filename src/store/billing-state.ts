@@ -1,4 +1,5 @@
 /** Loads what a subscription's rules look at: the subscription, its periods, live invoices, deferred lines, and what runs. */
+import type pg from "pg";
 import type {
   BillingState,
   DeferredLine,
@@ -127,6 +128,22 @@ export async function loadStates(
       },
     };
   });
+}
+
+/** The operations by which the ledger is still to hear of those invoices of the subscription that a change can amend, oldest first. */
+export async function findUnsent(
+  pool: pg.Pool,
+  organisationId: string,
+  subscriptionId: string,
+): Promise<readonly string[]> {
+  const { rows } = await pool.query<{ id: string }>({
+    name: "find_unsent",
+    text: `SELECT o.id FROM invoices i JOIN operations o ON o.organisation_id = $1 AND o.invoice_id = i.id AND o.kind = 'create_invoice'
+      WHERE i.organisation_id = $1 AND i.subscription_id = $2 AND i.type IN ('first', 'renewal') AND i.status = 'scheduled' AND o.state IN ('ready', 'sending', 'uncertain')
+      ORDER BY o.seq`,
+    values: [organisationId, subscriptionId],
+  });
+  return rows.map(({ id }) => id);
 }
 
 function readPeriod(row: PeriodRow): PeriodState {

@@ -10,6 +10,7 @@ import type { Invoice } from "../domain/invoice.ts";
 import type { OrganisationSettings } from "../domain/organisation.ts";
 import type { Charge, Plan } from "../domain/plan.ts";
 import type { UnitsDecision } from "../domain/units-change.ts";
+import { findUnsent } from "./billing-state.ts";
 import { type CatalogueFilters, catalogueFilters, chargeListing, planListing } from "./catalogue.ts";
 import {
   type CreationQuery,
@@ -74,6 +75,8 @@ export interface Scope {
     /** Performs what is due, then makes the change that `decide` decides, all in the lock of the subscription. */
     changeUnits(change: UnitsChangeToMake, decide: (state: BillingState) => UnitsDecision): Promise<UnitsChangeOutcome>;
     getUnitsChange(id: string): Promise<MadeUnitsChange>;
+    /** The operations by which the ledger is still to hear of the subscription's first or renewal invoices. */
+    findUnsent(id: string): Promise<readonly string[]>;
   };
   readonly invoices: Collection<Invoice, DocumentFilters> & {
     /** The first invoice that a creation raised, and the operation that told the ledger of it; null in Setup Mode. */
@@ -110,6 +113,7 @@ function openScope(pool: pg.Pool, organisationId: string): Scope {
       saveCreation: (creation) => saveCreation(pool, organisationId, creation),
       changeUnits: (change, decide) => makeUnitsChange(pool, organisationId, change, decide),
       getUnitsChange: (id) => getUnitsChange(pool, organisationId, id),
+      findUnsent: (id) => findUnsent(pool, organisationId, id),
     },
     invoices: {
       ...collect(pool, organisationId, invoiceListing, documentFilters),
