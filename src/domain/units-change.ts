@@ -6,7 +6,7 @@ import { strict as assert } from "node:assert";
 import { type BillingState, type PeriodState, type RaisedInvoice, raisedAhead } from "./billing-state.ts";
 import type { CivilDate } from "./civil-date.ts";
 import type { CreditNoteDraft, CreditNoteLineDraft } from "./credit-note.ts";
-import { isNegative, isZero, negate } from "./decimal.ts";
+import { compare, type Decimal, isNegative, isZero, negate, ZERO } from "./decimal.ts";
 import type { InvoiceDraft, InvoiceLineDraft } from "./invoice.ts";
 import {
   creditLine,
@@ -53,7 +53,10 @@ export interface MeasuredChange {
   readonly renewalInvoice: RaisedInvoice | null;
   /** The rest of the current period, above its billed units; null where it is not asked for or nothing is above them. */
   readonly proration: Proration | null;
-  /** Whether the new total is above the billed units and a whole period of it costs less than what was billed (volume plans). */
+  /**
+   * Whether a credit would be raised (volume plans): the new total is above the billed units of the current period, or with `separate`
+   * of the next one, and a whole period of it costs less than what was billed.
+   */
   readonly isCredit: boolean;
   /** Whether the new total is above the billed units of the current period: at or below them nothing is charged. Rule 4. */
   readonly isAboveBilled: boolean;
@@ -114,19 +117,49 @@ export function decideUnitsChange(facts: UnitsChangeFacts, request: UnitsChangeR
 
 /** decisions §5 "Billed units": an increase is measured from there. Of a decrease, and while pending, nothing is. */
 function measure(facts: UnitsChangeFacts, request: UnitsChangeRequest): MeasuredChange {
-  const { subscription, plan, period } = facts;
-  const { billedUnits: fromUnits } = period;
-  assert(fromUnits !== null, "a plan with units has billed units");
-  const { units: toUnits, effectiveDate: from } = request;
-  const isAboveBilled = subscription.status === "active" && toUnits > subscription.units && toUnits > fromUnits;
-  const prorateFrom = (effectiveDate: CivilDate) =>
-    prorate(plan, subscription, { fromUnits, toUnits, period, effectiveDate });
+  const { subscription, period } = facts;
+  const { effectiveDate: from } = request;
+  const isAboveBilled = isAbove(period, facts, request) && subscription.status === "active";
+  const whole = isAboveBilled ? prorateFrom(period.start, period, facts, request).amount : ZERO;
   return {
     renewalInvoice: raisedAhead(facts),
-    proration: isAboveBilled && request.prorate && from !== null ? prorateFrom(from) : null,
-    isCredit: isAboveBilled && isNegative(prorateFrom(period.start).amount),
+    proration: isAboveBilled && request.prorate && from !== null ? prorateFrom(from, period, facts, request) : null,
+    isCredit: isNegative(whole) || isNextCredit(facts, request, whole),
     isAboveBilled,
   };
+}
+
+/** Whether the change is an increase above what the period was billed for. */
+function isAbove(
+  { billedUnits }: PeriodState,
+  { subscription }: UnitsChangeFacts,
+  { units }: UnitsChangeRequest,
+): boolean {
+  assert(billedUnits !== null, "a plan with units has billed units");
+  return units > subscription.units && units > billedUnits;
+}
+
+/** What an increase comes to in a period from a day of it on, measured from the period's billed units. */
+function prorateFrom(
+  effectiveDate: CivilDate,
+  period: PeriodState,
+  { plan, subscription }: UnitsChangeFacts,
+  { units: toUnits }: UnitsChangeRequest,
+): Proration {
+  const { billedUnits: fromUnits } = period;
+  assert(fromUnits !== null, "a plan with units has billed units");
+  return prorate(plan, subscription, { fromUnits, toUnits, period, effectiveDate });
+}
+
+/**
+ * Whether the next period's difference, billed separately, is a credit. Not where the current period's charge would be refused with
+ * `prorate: true`: then no request form would be left. Spec: Change units, rule 5; decisions §5.
+ */
+function isNextCredit(facts: UnitsChangeFacts, request: UnitsChangeRequest, whole: Decimal): boolean {
+  const { nextPeriod, period } = facts;
+  if (request.document !== "separate" || nextPeriod === null || !isAbove(nextPeriod, facts, request)) return false;
+  if (period.prorationClosed && compare(whole, ZERO) > 0) return false;
+  return isNegative(prorateFrom(nextPeriod.start, nextPeriod, facts, request).amount);
 }
 
 /** What the rest of the current period comes to, and the period as it is afterwards. */
@@ -233,21 +266,13 @@ function billSeparately(facts: UnitsChangeFacts, request: UnitsChangeRequest, cu
 }
 
 /** V(to) − V(billed) of the next period over all its days, where the new total is above what it was billed for. */
-function billNext(
-  facts: UnitsChangeFacts,
-  { units: toUnits }: UnitsChangeRequest,
-  nextPeriod: PeriodState,
-): CurrentPeriod {
-  const { plan, subscription } = facts;
-  const { billedUnits: fromUnits } = nextPeriod;
-  assert(fromUnits !== null, "a plan with units has billed units");
+function billNext(facts: UnitsChangeFacts, request: UnitsChangeRequest, nextPeriod: PeriodState): CurrentPeriod {
   const nothing = { state: nextPeriod, charge: null, credit: null };
-  if (toUnits < subscription.units || toUnits <= fromUnits) return nothing;
-  const effectiveDate = nextPeriod.start;
-  const proration = prorate(plan, subscription, { fromUnits, toUnits, period: nextPeriod, effectiveDate });
+  if (!isAbove(nextPeriod, facts, request)) return nothing;
+  const proration = prorateFrom(nextPeriod.start, nextPeriod, facts, request);
   if (isZero(proration.amount)) return nothing;
   const line = print(facts, proration, nextPeriod.start, nextPeriod.end);
-  const state = { ...nextPeriod, billedUnits: toUnits };
+  const state = { ...nextPeriod, billedUnits: request.units };
   if (isNegative(proration.amount))
     return { state, charge: null, credit: { ...line, amount: negate(proration.amount) } };
   return { state, charge: line, credit: null };

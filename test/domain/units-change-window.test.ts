@@ -252,6 +252,15 @@ describe("separate on a volume plan", () => {
     });
   });
 
+  it("asks for proration where the next period's difference alone is a credit", () => {
+    const order = { plan: volumeSeats, units: 10, billed: 11, next: { billedUnits: 10 } };
+    expect(refusalOf(stateOf({ ...ahead, ...order }), separate(11))[0]).toBe("proration_required");
+    expect(change(order, separate(11, "2026-06-16"))).toMatchObject({
+      creditNote: ["12.0000 from 2026-07-01: 10 to 11 seats, 31 of 31 days: (100 − 88) × 31 ÷ 31"],
+    });
+    expect(change(order, { ...separate(11), document: "amend" })).toMatchObject({ units: 11 });
+  });
+
   it("credits the next period without proration where the current one would be charged", () => {
     const order = { plan: volumeSeats, units: 10, billed: 5, period: { prorationClosed: true } };
     expect(refusalOf(stateOf({ ...ahead, ...order }), separate(11, "2026-06-16"))[0]).toBe("proration_unavailable");
