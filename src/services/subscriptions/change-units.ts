@@ -75,8 +75,9 @@ async function makeOnceSent(
   try {
     return await change();
   } catch (error) {
-    const isOfInvoice = error instanceof Refusal && amendmentRefusals.includes(error.code);
-    if (!isOfInvoice || !(await settle(parts, scope, await scope.subscriptions.findUnsent(id), untilMs))) throw error;
+    if (!(error instanceof Refusal && amendmentRefusals.includes(error.code))) throw error;
+    // Nothing may be on its way any more: it came to the ledger after the change was judged. Then the second judgement sees it there.
+    await settle(parts, scope, await scope.subscriptions.findUnsent(id), untilMs);
     return change();
   }
 }
@@ -153,20 +154,19 @@ async function settleFurther(
   await settle(parts, scope, further, untilMs);
 }
 
-/** Waits for operations that somebody else began; false where there are none. */
+/** Waits for operations that somebody else began. */
 async function settle(
   { settlement }: ServiceParts,
   { organisationId }: Scope,
   operationIds: readonly string[],
   untilMs: number,
-): Promise<boolean> {
-  if (operationIds.length === 0) return false;
+): Promise<void> {
+  if (operationIds.length === 0) return;
   const look = await settlement.outcomes.watch(operationIds).settled(organisationId, Date.now());
   if (look.some(({ state }) => state === "waiting")) {
     const watch = settlement.outcomes.watch(operationIds);
     await awaitWork(() => settlement.wake(organisationId), organisationId, watch, untilMs);
   }
-  return true;
 }
 
 async function present(scope: Scope, id: string): ReturnType<Method> {
