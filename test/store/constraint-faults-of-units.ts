@@ -16,6 +16,9 @@ export function unitsFaults(a: SeededRows): Faults {
   const named = change("allocations", a.allocation, "ledger_allocation_id = 'same'");
   const twice = { credit_note_id: note, invoice_id: invoice };
   return {
+    invoices_amending_from: ["[]", "2", '{"units": 2}'].map((json) =>
+      change("invoices", a.invoice, `amending_from = '${json}'`),
+    ),
     operations_joins: [allocate("joins = true"), change("operations", a.invoiceOperation, "joins = true")],
     operations_amount: [
       ...["NULL", "0", "-1", "'NaN'", "2000000000000000"].map((amount) => allocate(`amount = ${amount}`)),

@@ -16,6 +16,9 @@ ALTER TABLE "invoice_lines" ADD COLUMN     "amending" BOOLEAN NOT NULL DEFAULT f
 ADD COLUMN     "ledger_line_id" TEXT;
 
 -- AlterTable
+ALTER TABLE "invoices" ADD COLUMN     "amending_from" JSONB;
+
+-- AlterTable
 ALTER TABLE "operations" ADD COLUMN     "amount" DECIMAL(20,4),
 ADD COLUMN     "credit_note_id" UUID,
 ADD COLUMN     "joins" BOOLEAN NOT NULL DEFAULT false;
@@ -125,7 +128,10 @@ CREATE UNIQUE INDEX "operations_one_for_a_credit_note" ON "operations" (credit_n
 -- An invoice that is in the ledger can carry an error too: the ledger refused its last amendment.
 ALTER TABLE "invoices"
   DROP CONSTRAINT "invoices_sync_error",
-  ADD CONSTRAINT "invoices_sync_error" CHECK (CASE status WHEN 'not_in_external' THEN sync_error IS NOT NULL WHEN 'scheduled' THEN sync_error IS NULL ELSE true END);
+  ADD CONSTRAINT "invoices_sync_error" CHECK (CASE status WHEN 'not_in_external' THEN sync_error IS NOT NULL WHEN 'scheduled' THEN sync_error IS NULL ELSE true END),
+  -- All of it is there, or nothing: it is what is gone back to.
+  ADD CONSTRAINT "invoices_amending_from" CHECK (amending_from IS NULL OR jsonb_typeof(amending_from) = 'object'
+    AND amending_from ?& ARRAY['units', 'description', 'unit_price', 'amount', 'billed_units']);
 
 ALTER TABLE "deferred_lines"
   ADD CONSTRAINT "deferred_lines_amount" CHECK (amount > 0 AND amount <= 999999999999999.9999),
