@@ -166,6 +166,6 @@ async function loadBooks({ pool }: TestSystem, tenantId: string): Promise<readon
   return rows.map(({ lines, ...row }) => ({
     ...row,
     // Where units × price is not the amount, the ledger's adapter adds both at the end of the text.
-    lines: lines.map((line) => [line.description.replace(/ \([^()]+ = [^()]+\)$/, ""), line.lineAmount] as const),
+    lines: lines.map((line) => [line.description, line.lineAmount] as const),
   }));
 }
