@@ -138,9 +138,13 @@ export function checkRenewalAmendable({ nextPeriod }: UnitsChangeFacts, renewalI
 }
 
 /** The first invoice of a pending subscription, to be re-priced. Refuses `first_invoice_not_amendable`. decisions §4. */
-export function requireFirstInvoice({ invoices }: UnitsChangeFacts): RaisedInvoice {
+export function requireFirstInvoice({ invoices, period }: UnitsChangeFacts): RaisedInvoice {
   const first = invoices.find(({ type }) => type === "first");
-  const why = first === undefined ? "it is removed" : notAmendable(first);
+  const why = period.billedSeparately
+    ? "an earlier change was billed separately"
+    : first === undefined
+      ? "it is removed"
+      : notAmendable(first);
   if (first !== undefined && why === null) return first;
   throw new Refusal("first_invoice_not_amendable", `The first invoice cannot be re-priced: ${why}.`);
 }

@@ -119,6 +119,7 @@ export function raised(differs: Partial<RaisedInvoice> = {}): RaisedInvoice {
     total: amount,
     amountDue: amount,
     inLedger: true,
+    isPlanLineKnown: true,
     ...differs,
   };
 }

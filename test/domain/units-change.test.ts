@@ -106,6 +106,14 @@ describe("an increase prorated at once", () => {
     });
   });
 
+  it("joins a draft of which it is not known which line in the ledger is the plan's: that one stays", () => {
+    const invoices = [raised({ id: "newest", isPlanLineKnown: false })];
+    expect(change({ invoices }, changeTo(12, { from: "2026-06-16" }))).toHaveProperty(
+      "joined.0",
+      "newest, while a draft",
+    );
+  });
+
   it("passes over usage invoices to find the newest", () => {
     const invoices = [raised({ type: "usage", status: "approved" }), raised({ id: "newest" })];
     expect(change({ invoices }, changeTo(12, { from: "2026-06-16" }))).toHaveProperty("joined", [
