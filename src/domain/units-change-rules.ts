@@ -3,10 +3,11 @@ import { notAmendable, type RaisedInvoice } from "./billing-state.ts";
 import { compareDates } from "./civil-date.ts";
 import { compare, formatDecimal, isNegative, isZero } from "./decimal.ts";
 import { accountOf } from "./invoice-draft.ts";
+import type { MeasuredChange } from "./measured-change.ts";
 import { amountLimit, hasUnits, lineAmount, maximumUnits } from "./pricing/index.ts";
 import { Refusal } from "./refusal.ts";
 import { willRenew } from "./subscription.ts";
-import type { MeasuredChange, UnitsChangeFacts, UnitsChangeRequest } from "./units-change.ts";
+import type { UnitsChangeFacts, UnitsChangeRequest } from "./units-change.ts";
 
 /**
  * Refuses `setup_mode_on`, `invalid_state` (another operation of the subscription is on its way), `subscription_not_changeable`,

@@ -3,10 +3,10 @@
  * draft, deferred to the renewal, amended, or credited. Spec: POST /v1/subscriptions/{id}/units; decisions §§5 to 7.
  */
 import { strict as assert } from "node:assert";
-import { type BillingState, type PeriodState, type RaisedInvoice, raisedAhead } from "./billing-state.ts";
+import type { BillingState, PeriodState, RaisedInvoice } from "./billing-state.ts";
 import type { CivilDate } from "./civil-date.ts";
 import type { CreditNoteDraft, CreditNoteLineDraft } from "./credit-note.ts";
-import { compare, type Decimal, isNegative, isZero, negate, ZERO } from "./decimal.ts";
+import { isNegative, isZero, negate } from "./decimal.ts";
 import type { InvoiceDraft, InvoiceLineDraft } from "./invoice.ts";
 import {
   creditLine,
@@ -14,9 +14,11 @@ import {
   draftInvoice,
   type ProratedCharge,
   planLine,
+  proratedCharge,
   prorationLine,
 } from "./invoice-draft.ts";
-import { describeProration, type Proration, prorate } from "./proration.ts";
+import { isAbove, type MeasuredChange, measureChange, prorateFrom } from "./measured-change.ts";
+import type { Proration } from "./proration.ts";
 import {
   checkAccounts,
   checkBehaviour,
@@ -46,21 +48,6 @@ export interface UnitsChangeRequest {
 
 /** What a change is judged by. What is due for the subscription today is performed before. decisions §4. */
 export type UnitsChangeFacts = BillingState;
-
-/** A change measured against what was billed, before it is known whether it is allowed. */
-export interface MeasuredChange {
-  /** The invoice that bills the next period, raised ahead; null outside the invoice window. */
-  readonly renewalInvoice: RaisedInvoice | null;
-  /** The rest of the current period, above its billed units; null where it is not asked for or nothing is above them. */
-  readonly proration: Proration | null;
-  /**
-   * Whether a credit would be raised (volume plans): the new total is above the billed units of the current period, or with `separate`
-   * of the next one, and a whole period of it costs less than what was billed.
-   */
-  readonly isCredit: boolean;
-  /** Whether the new total is above the billed units of the current period: at or below them nothing is charged. Rule 4. */
-  readonly isAboveBilled: boolean;
-}
 
 /**
  * A change of an invoice that is there. `planLine` takes the place of its plan line, `added` are appended; `onlyDraft`: where it has
@@ -99,7 +86,7 @@ export function decideUnitsChange(facts: UnitsChangeFacts, request: UnitsChangeR
   checkChangeable(facts);
   checkUnits(facts, request);
   checkEffectiveDate(facts, request);
-  const change = measure(facts, request);
+  const change = measureChange(facts, request);
   checkBehaviour(facts, request, change);
   checkDocument(request, change);
   checkProration(facts, request, change);
@@ -115,55 +102,8 @@ export function decideUnitsChange(facts: UnitsChangeFacts, request: UnitsChangeR
     : billSeparately(facts, request, current);
 }
 
-/** decisions §5 "Billed units": an increase is measured from there. Of a decrease, and while pending, nothing is. */
-function measure(facts: UnitsChangeFacts, request: UnitsChangeRequest): MeasuredChange {
-  const { subscription, period } = facts;
-  const { effectiveDate: from } = request;
-  const isAboveBilled = isAbove(period, facts, request) && subscription.status === "active";
-  const whole = isAboveBilled ? prorateFrom(period.start, period, facts, request).amount : ZERO;
-  return {
-    renewalInvoice: raisedAhead(facts),
-    proration: isAboveBilled && request.prorate && from !== null ? prorateFrom(from, period, facts, request) : null,
-    isCredit: isNegative(whole) || isNextCredit(facts, request, whole),
-    isAboveBilled,
-  };
-}
-
-/** Whether the change is an increase above what the period was billed for. */
-function isAbove(
-  { billedUnits }: PeriodState,
-  { subscription }: UnitsChangeFacts,
-  { units }: UnitsChangeRequest,
-): boolean {
-  assert(billedUnits !== null, "a plan with units has billed units");
-  return units > subscription.units && units > billedUnits;
-}
-
-/** What an increase comes to in a period from a day of it on, measured from the period's billed units. */
-function prorateFrom(
-  effectiveDate: CivilDate,
-  period: PeriodState,
-  { plan, subscription }: UnitsChangeFacts,
-  { units: toUnits }: UnitsChangeRequest,
-): Proration {
-  const { billedUnits: fromUnits } = period;
-  assert(fromUnits !== null, "a plan with units has billed units");
-  return prorate(plan, subscription, { fromUnits, toUnits, period, effectiveDate });
-}
-
-/**
- * Whether the next period's difference, billed separately, is a credit. Not where the current period's charge would be refused with
- * `prorate: true`: then no request form would be left. Spec: Change units, rule 5; decisions §5.
- */
-function isNextCredit(facts: UnitsChangeFacts, request: UnitsChangeRequest, whole: Decimal): boolean {
-  const { nextPeriod, period } = facts;
-  if (request.document !== "separate" || nextPeriod === null || !isAbove(nextPeriod, facts, request)) return false;
-  if (period.prorationClosed && compare(whole, ZERO) > 0) return false;
-  return isNegative(prorateFrom(nextPeriod.start, nextPeriod, facts, request).amount);
-}
-
-/** What the rest of the current period comes to, and the period as it is afterwards. */
-interface CurrentPeriod {
+/** What a change of units bills of a period, and the period as it is afterwards. */
+export interface BilledChange {
   readonly state: PeriodState;
   readonly charge: ProratedCharge | null;
   /** Its amount above 0. */
@@ -174,36 +114,32 @@ interface CurrentPeriod {
  * A charge or credit takes the billed units to the new total; what rounds to nothing leaves them, so that nothing is lost to
  * rounding; a rise above them that is not prorated closes proration for the period. Spec: Change units, rules 1, 2, 4 and 5.
  */
-function billCurrent(facts: UnitsChangeFacts, request: UnitsChangeRequest, change: MeasuredChange): CurrentPeriod {
+function billCurrent(facts: UnitsChangeFacts, request: UnitsChangeRequest, change: MeasuredChange): BilledChange {
   const { period } = facts;
   const { proration, isAboveBilled } = change;
   if (proration === null || isZero(proration.amount)) {
     const prorationClosed = period.prorationClosed || (isAboveBilled && !request.prorate);
     return { state: { ...period, prorationClosed }, charge: null, credit: null };
   }
-  const line = print(facts, proration, request.effectiveDate ?? period.start, period.end);
-  const state = { ...period, billedUnits: request.units };
-  if (isNegative(proration.amount))
-    return { state, charge: null, credit: { ...line, amount: negate(proration.amount) } };
-  return { state, charge: line, credit: null };
+  return bill(facts, request, period, proration);
 }
 
-function print(
+/** A charge or a credit, and the period billed for the new total. */
+function bill(
   { plan, subscription }: UnitsChangeFacts,
+  { units }: Pick<UnitsChangeRequest, "units">,
+  period: PeriodState,
   proration: Proration,
-  start: CivilDate,
-  end: CivilDate,
-): ProratedCharge {
-  const description = describeProration({ plan, terms: subscription, proration });
-  return { ...proration, name: plan.name, description, period: { start, end } };
+): BilledChange {
+  const line = proratedCharge(plan, subscription, proration, period);
+  const state = { ...period, billedUnits: units };
+  return isNegative(proration.amount)
+    ? { state, charge: null, credit: { ...line, amount: negate(proration.amount) } }
+    : { state, charge: line, credit: null };
 }
 
 /** Outside the window: raised now, joined to the newest invoice of the period while that is a draft, or deferred. */
-function billOutsideWindow(
-  facts: UnitsChangeFacts,
-  request: UnitsChangeRequest,
-  current: CurrentPeriod,
-): UnitsDecision {
+function billOutsideWindow(facts: UnitsChangeFacts, request: UnitsChangeRequest, current: BilledChange): UnitsDecision {
   const { plan, organisation, period, invoices } = facts;
   const { charge } = current;
   const decision = {
@@ -226,7 +162,7 @@ function billOutsideWindow(
 function amendRenewal(
   facts: UnitsChangeFacts,
   request: UnitsChangeRequest,
-  current: CurrentPeriod,
+  current: BilledChange,
   renewalInvoice: RaisedInvoice,
 ): UnitsDecision {
   const { plan, organisation, subscription, nextPeriod } = facts;
@@ -248,7 +184,7 @@ function amendRenewal(
  * Rule 7, `separate`: one invoice with the current period's charge and the next period's whole difference; what is below zero goes
  * on a credit note; the renewal invoice stays. A decrease raises nothing. decisions §6.
  */
-function billSeparately(facts: UnitsChangeFacts, request: UnitsChangeRequest, current: CurrentPeriod): UnitsDecision {
+function billSeparately(facts: UnitsChangeFacts, request: UnitsChangeRequest, current: BilledChange): UnitsDecision {
   const { plan, organisation, nextPeriod } = facts;
   assert(nextPeriod !== null, "a renewal invoice bills the next period");
   const next = billNext(facts, request, nextPeriod);
@@ -265,17 +201,19 @@ function billSeparately(facts: UnitsChangeFacts, request: UnitsChangeRequest, cu
   };
 }
 
-/** V(to) − V(billed) of the next period over all its days, where the new total is above what it was billed for. */
-function billNext(facts: UnitsChangeFacts, request: UnitsChangeRequest, nextPeriod: PeriodState): CurrentPeriod {
+/**
+ * V(to) − V(billed) of the next period over all its days, where the new total is above what it was billed for and no decrease.
+ * decisions §6 "Invoice window".
+ */
+export function billNext(
+  facts: UnitsChangeFacts,
+  request: Pick<UnitsChangeRequest, "units">,
+  nextPeriod: PeriodState,
+): BilledChange {
   const nothing = { state: nextPeriod, charge: null, credit: null };
   if (!isAbove(nextPeriod, facts, request)) return nothing;
   const proration = prorateFrom(nextPeriod.start, nextPeriod, facts, request);
-  if (isZero(proration.amount)) return nothing;
-  const line = print(facts, proration, nextPeriod.start, nextPeriod.end);
-  const state = { ...nextPeriod, billedUnits: request.units };
-  if (isNegative(proration.amount))
-    return { state, charge: null, credit: { ...line, amount: negate(proration.amount) } };
-  return { state, charge: line, credit: null };
+  return isZero(proration.amount) ? nothing : bill(facts, request, nextPeriod, proration);
 }
 
 /** While pending: the first invoice's plan line at the new units, up or down. decisions §4. */
