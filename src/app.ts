@@ -225,8 +225,9 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
     ...createCreditAllocation({ ...parts, openScope: createAllocating(pool, sealing) }),
   };
   const worker = await runWorker(temporal, { taskQueue: config.taskQueue, activities, log });
+  const onUnknown = (kind: string) => log.warn({ kind }, "dispatcher: work of a kind that is not known here was left");
   const dispatcher = startDispatcher(
-    (graceMs) => findNeglected(pool, graceMs),
+    (graceMs) => findNeglected(pool, graceMs, onUnknown),
     work,
     (err) => log.warn({ err }, "dispatcher: the database could not be asked"),
   );

@@ -243,9 +243,13 @@ interface NeglectedRow {
 
 /**
  * What waits and nobody seems to be at: ready for longer than `graceMs`, or its lease over. The dispatcher starts its workflow.
- * Looks over all organisations: it carries ids only.
+ * Looks over all organisations: it carries ids only. Kinds that a newer version has left are passed over, each told to `onUnknown`.
  */
-export async function findNeglected(pool: pg.Pool, graceMs: number): Promise<readonly NeglectedWork[]> {
+export async function findNeglected(
+  pool: pg.Pool,
+  graceMs: number,
+  onUnknown: (kind: string) => void = () => undefined,
+): Promise<readonly NeglectedWork[]> {
   const { rows } = await pool.query<NeglectedRow>({
     name: "find_neglected",
     text: `SELECT DISTINCT organisation_id, CASE WHEN kind = ANY ($2) THEN 'settlement' ELSE kind END AS kind,
@@ -256,10 +260,12 @@ export async function findNeglected(pool: pg.Pool, graceMs: number): Promise<rea
         AND CASE WHEN state = 'ready' THEN not_before ELSE lease_until END < now() - $1 * interval '1 millisecond'`,
     values: [graceMs, settlementKinds],
   });
-  return rows.map(readNeglected);
+  const found = rows.map((row) => ({ kind: row.kind, work: readNeglected(row) }));
+  for (const kind of new Set(found.filter(({ work }) => work === null).map((one) => one.kind))) onUnknown(kind);
+  return found.flatMap(({ work }) => (work === null ? [] : [work]));
 }
 
-function readNeglected(row: NeglectedRow): NeglectedWork {
+function readNeglected(row: NeglectedRow): NeglectedWork | null {
   const { organisation_id: organisationId, subscription_id: subscriptionId, invoice_id: invoiceId } = row;
   switch (row.kind) {
     case "settlement":
@@ -269,6 +275,6 @@ function readNeglected(row: NeglectedRow): NeglectedWork {
     case "allocate_credit":
       return { kind: "allocation", organisationId, subscriptionId };
     default:
-      throw new Error(`nobody works off operations of kind ${row.kind}`);
+      return null;
   }
 }
