@@ -39,7 +39,7 @@ import { createAllocating } from "./store/allocating.ts";
 import { createAmendments } from "./store/amendments.ts";
 import { createBillingRun, type Parked } from "./store/billing-run.ts";
 import { createIdempotencyStore, type IdempotencyStore } from "./store/idempotency.ts";
-import { findNeglected } from "./store/operations.ts";
+import { findNeglected } from "./store/neglected-work.ts";
 import { createOutcomes } from "./store/outcomes.ts";
 import { createPool } from "./store/pool.ts";
 import { createEndings } from "./store/removals.ts";
@@ -235,8 +235,12 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
     ...createTestClockActivities({ ...work, onParked, store: createTestClock(pool) }),
   };
   const worker = await runWorker(temporal, { taskQueue: config.taskQueue, activities, log });
+  const onUnknown = (kind: string) => log.warn({ kind }, "dispatcher: work of a kind that is not known here was left");
   const dispatcher = startDispatcher(
-    async (graceMs) => [...(await findNeglected(pool, graceMs)), ...(await findStoppedClocks(pool, graceMs))],
+    async (graceMs) => [
+      ...(await findNeglected(pool, graceMs, onUnknown)),
+      ...(await findStoppedClocks(pool, graceMs)),
+    ],
     work,
     (err) => log.warn({ err }, "dispatcher: the database could not be asked"),
   );

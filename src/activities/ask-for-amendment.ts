@@ -53,7 +53,12 @@ export async function askForAmendment(
   const changed = changedLines(lines);
   const answer = await ledger.amendInvoice(
     { deadlineMs, operationKeys: [id], variant: String(amendment.attempts), isBackground: !amendment.is_awaited },
-    { id: amendment.ledger_id, allowed: joins ? joined : open, changes: changed.map(changeOf) },
+    {
+      id: amendment.ledger_id,
+      allowed: joins ? joined : open,
+      lineAmounts: "exclusive",
+      changes: changed.map(changeOf),
+    },
   );
   if (answer.kind === "ok") {
     const { invoice, lineIds } = answer.value;

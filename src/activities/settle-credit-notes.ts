@@ -26,8 +26,8 @@ export async function settleCreditNotes(
 
 /**
  * A credit note leads nowhere in the ledger, so what proves it ours is that we may have sent it before (on a first
- * attempt nothing was), that everything about it is as we asked, and that none of its credit has been used. Facts:
- * facts-ledger section 5.4.
+ * attempt nothing was) and that everything about it is as we asked. Its credit may be used by now: taken for somebody
+ * else's, it would be made and credited twice. Facts: facts-ledger section 5.4.
  */
 function isOurs(note: CreditNoteToSend, found: LedgerCreditNote): boolean {
   return (
@@ -37,15 +37,8 @@ function isOurs(note: CreditNoteToSend, found: LedgerCreditNote): boolean {
     found.reference === note.reference &&
     found.issueDate === note.issue_date &&
     found.subtotal === note.subtotal &&
-    sameAmounts(note.lines, found.lines) &&
-    found.allocations.length === 0 &&
-    (isRemoved(found) || found.remainingCredit === found.total)
+    sameAmounts(note.lines, found.lines)
   );
-}
-
-/** Nothing is left of a removed one, and nothing was used of it either. */
-function isRemoved({ status }: LedgerCreditNote): boolean {
-  return status === "voided" || status === "deleted";
 }
 
 function done(note: CreditNoteToSend, found: LedgerCreditNote): Settlement {
@@ -55,7 +48,9 @@ function done(note: CreditNoteToSend, found: LedgerCreditNote): Settlement {
     ledgerId: found.id,
     status: found.status,
     total: found.total,
+    remainingCredit: found.remainingCredit,
     sent: found.sent,
+    allocations: found.allocations,
   };
 }
 

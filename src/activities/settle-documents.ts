@@ -2,6 +2,7 @@
  * Waiting documents of one kind to the ledger and its answers back: one call for up to fifty, each with an outcome of
  * its own. What tells invoices and credit notes apart stands in files of theirs.
  */
+import { decimalOf, equals, multiply, parseDecimal } from "../domain/decimal.ts";
 import type { LedgerAnswer, LedgerCall, LedgerLineDraft } from "../ledger/port.ts";
 import type { LineToSend, Taken } from "../store/operations.ts";
 import type { Settlement } from "../store/settle-operations.ts";
@@ -82,15 +83,18 @@ export function preflight(
 
 /**
  * A line as the ledger is sent it. The description carries the arithmetic; where it does not fit, its end is cut and
- * the amount still stands.
+ * the amount still stands. Units and price go beside it where they are the whole of it: with a discount or free units
+ * they come to something else than the line.
  */
 export function lineOf(line: LineToSend): LedgerLineDraft {
   const text = line.description === "" ? line.name : `${line.name}: ${line.description}`;
-  const isPriced = line.units !== null && line.unit_price !== null;
+  const { units, unit_price: price, amount } = line;
+  const isPriced =
+    units !== null && price !== null && equals(multiply(decimalOf(units), parseDecimal(price)), parseDecimal(amount));
   return {
     description: [...text].slice(0, descriptionLimit).join(""),
-    quantity: isPriced ? String(line.units) : "1",
-    unitAmount: isPriced ? String(line.unit_price) : line.amount,
+    quantity: isPriced ? String(units) : "1",
+    unitAmount: isPriced ? price : amount,
     amount: line.amount,
     accountCode: line.revenue_account ?? "",
     taxType: line.tax_type,

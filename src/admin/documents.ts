@@ -5,7 +5,7 @@
 import { Refusal } from "../domain/refusal.ts";
 import type { DocumentService } from "../gen/proto/billing/admin/v1/documents_pb.ts";
 import { wordOf } from "../services/enums.ts";
-import type { DocumentWork } from "../store/operations.ts";
+import type { DocumentWork } from "../store/neglected-work.ts";
 import { documentStates } from "./enums.ts";
 import { type AdminImplementation, type AdminParts, actorOf, pageOf, requireOrganisation } from "./parts.ts";
 import { presentDocument } from "./present.ts";

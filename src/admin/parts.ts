@@ -9,7 +9,7 @@ import type { Actor } from "../store/admin/changes.ts";
 import type { AdminOrganisation } from "../store/admin/organisations.ts";
 import { type DerivedKind, derivedId, newId } from "../store/ids.ts";
 import type { LedgerConnection } from "../store/ledger-connections.ts";
-import type { NeglectedWork } from "../store/operations.ts";
+import type { NeglectedWork } from "../store/neglected-work.ts";
 import type { PageRequest } from "../store/page.ts";
 
 /** Starts the workflow of such a piece of work; false where Temporal could not be reached. */

@@ -21,7 +21,10 @@ export interface PeriodState extends Period {
   readonly billedSeparately: boolean;
 }
 
-/** An invoice that is not removed, as far as rules look at it. `inLedger`: the ledger has it. */
+/**
+ * An invoice that is not removed, as far as rules look at it. `inLedger`: the ledger has it; `isPlanLineKnown`: it is known which of
+ * its lines there is the plan's, where it has one.
+ */
 export interface RaisedInvoice {
   readonly id: string;
   readonly number: string;
@@ -31,6 +34,7 @@ export interface RaisedInvoice {
   readonly total: Decimal;
   readonly amountDue: Decimal;
   readonly inLedger: boolean;
+  readonly isPlanLineKnown: boolean;
 }
 
 /** A prorated charge that waits for the renewal invoice. Spec: Change units, `charge_on_renewal`. */
@@ -74,13 +78,16 @@ export function raisedAhead({
   return invoices.find(({ type, periodIndex }) => type === "renewal" && periodIndex === nextPeriod.index) ?? null;
 }
 
-/** Why the lines of an invoice can no longer be changed, as the end of a sentence; null where they can. decisions §6. */
-export function notAmendable({ number, status, inLedger, total, amountDue }: RaisedInvoice): string | null {
+/** Why the plan line of an invoice cannot be re-priced, as the end of a sentence; null where it can. decisions §6. */
+export function notAmendable(invoice: RaisedInvoice): string | null {
+  const { number, status, inLedger, total, amountDue, isPlanLineKnown } = invoice;
   if (status === "scheduled") return `invoice ${number} is still to be sent to the ledger`;
   if (!inLedger || status === "not_in_external") return `invoice ${number} is not in the ledger`;
   if (status === "paid") return `invoice ${number} is paid`;
   if (!equals(total, amountDue)) return `invoice ${number} has a payment or credit on it`;
-  return status === "voided" || status === "deleted" ? `invoice ${number} is removed` : null;
+  if (status === "voided" || status === "deleted") return `invoice ${number} is removed`;
+  // Sent without the ledger's id of it, it would stand there twice. Facts: facts-ledger section 1.3.
+  return isPlanLineKnown ? null : `it is not known which line of invoice ${number} is the plan's`;
 }
 
 /** Whether a payment or credit is on the invoice: what keeps it from being removed. Spec: End, rule 6. */

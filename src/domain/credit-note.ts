@@ -1,6 +1,6 @@
 /** Credit notes: what the domain asks to be raised (a draft), what is read back, and how much of one has been applied. */
 import type { CivilDate } from "./civil-date.ts";
-import { type Decimal, isZero } from "./decimal.ts";
+import { compare, type Decimal, isZero } from "./decimal.ts";
 import type { DocumentStatus, InvoiceLedgerState } from "./invoice.ts";
 
 /**
@@ -67,11 +67,12 @@ export interface CreditNote {
 /** The values of `allocation_status`. decisions §3. */
 export type AllocationStatus = "unapplied" | "partially_applied" | "applied" | "not_applicable";
 
-/** How much of a note has been applied: derived, never stored. decisions §3. */
-export function allocationStatus(
-  note: Pick<CreditNote, "status" | "total" | "remainingCredit" | "allocations">,
-): AllocationStatus {
+/**
+ * How much of a note has been applied, by what is left of it: derived, never stored. What was used on an invoice that we
+ * do not have counts, though no allocation tells of it. decisions §3.
+ */
+export function allocationStatus(note: Pick<CreditNote, "status" | "total" | "remainingCredit">): AllocationStatus {
   if (note.status === "voided" || note.status === "deleted" || isZero(note.total)) return "not_applicable";
   if (isZero(note.remainingCredit)) return "applied";
-  return note.allocations.some(({ status }) => status === "active") ? "partially_applied" : "unapplied";
+  return compare(note.remainingCredit, note.total) < 0 ? "partially_applied" : "unapplied";
 }

@@ -2,7 +2,7 @@
  * What is due for a subscription today: to begin, to raise the renewal invoice ahead, to renew, to complete. The same step for the
  * billing run and for every operation, which performs it before it judges. decisions §§4 to 6.
  */
-import type { BillingState, DeferredLine, PeriodState } from "./billing-state.ts";
+import { type BillingState, type DeferredLine, type PeriodState, raisedAhead } from "./billing-state.ts";
 import { addDays, type CivilDate, compareDates } from "./civil-date.ts";
 import type { InvoiceDraft, InvoiceLineDraft } from "./invoice.ts";
 import { draftInvoice, planLine, prorationLine } from "./invoice-draft.ts";
@@ -19,7 +19,7 @@ export interface DueInvoice {
 
 /**
  * What is then written: the subscription as it is afterwards, the index of its current period, the day on which something is due for
- * it next, new periods, invoices to raise.
+ * it next, periods that are new or changed, invoices to raise.
  */
 export interface DueDecision {
   readonly subscription: Subscription;
@@ -32,7 +32,7 @@ export interface DueDecision {
 /** What decides what is due. */
 export type DueFacts = Pick<
   BillingState,
-  "organisation" | "subscription" | "plan" | "period" | "nextPeriod" | "deferred" | "today"
+  "organisation" | "subscription" | "plan" | "period" | "nextPeriod" | "invoices" | "deferred" | "today"
 >;
 
 /**
@@ -112,10 +112,21 @@ export function nextDueDate({ organisation, subscription, period, nextPeriod }: 
 
 /** The next period begins; its invoice is raised now where it was not ahead. */
 function renew(facts: DueFacts, walk: Walk): void {
-  const period = walk.next ?? openNextPeriod(facts, walk);
+  const period = walk.next === null ? openNextPeriod(facts, walk) : beginRaised(facts, walk, walk.next);
   walk.subscription = { ...walk.subscription, renewalDate: period.end };
   walk.period = period;
   walk.next = null;
+}
+
+/**
+ * The period whose invoice was raised ahead. Where that is there no more (somebody removed it in the ledger), none bills the period,
+ * and its billed units are the units at its start. decisions §5.
+ */
+function beginRaised(facts: DueFacts, walk: Walk, next: PeriodState): PeriodState {
+  if (raisedAhead(facts) !== null || !hasUnits(facts.plan.type)) return next;
+  const period = { ...next, billedUnits: walk.subscription.units };
+  walk.periods.push(period);
+  return period;
 }
 
 /**

@@ -19,7 +19,7 @@ export interface EndRequest {
 }
 
 /** An invoice that an option may ask to remove. `sent`: the ledger sent it to the customer. */
-export interface OpenInvoice extends RaisedInvoice {
+export interface OpenInvoice extends Omit<RaisedInvoice, "isPlanLineKnown"> {
   readonly sent: boolean;
 }
 

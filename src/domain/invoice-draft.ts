@@ -10,8 +10,8 @@ import type { InvoiceDraft, InvoiceLineDraft, InvoicePeriod, InvoiceType } from 
 import type { OrganisationSettings } from "./organisation.ts";
 import type { Period } from "./period.ts";
 import type { Charge, Plan } from "./plan.ts";
-import { describePrice, hasUnits, lineAmount, type PriceTerms } from "./pricing/index.ts";
-import type { ProrationParts } from "./proration.ts";
+import { describePrice, hasUnits, lineAmount, type PricedPlan, type PriceTerms } from "./pricing/index.ts";
+import { describeProration, type Proration, type ProrationParts } from "./proration.ts";
 
 /** What of the organisation a line or an invoice falls back on. */
 export type InvoiceDefaults = Pick<OrganisationSettings, "dueDays" | "revenueAccount" | "taxType">;
@@ -87,6 +87,18 @@ export interface ProratedCharge extends ProrationParts {
   readonly description: string;
   readonly amount: Decimal;
   readonly period: InvoicePeriod;
+}
+
+/** A proration in words, for the last days of its period. decisions §3 "Invoice". */
+export function proratedCharge(
+  plan: PricedPlan & Pick<Plan, "name" | "unitLabels">,
+  terms: Omit<PriceTerms, "units">,
+  proration: Proration,
+  { end }: Pick<InvoicePeriod, "end">,
+): ProratedCharge {
+  const description = describeProration({ plan, terms, proration });
+  const period = { start: addDays(end, -proration.daysRemaining), end };
+  return { ...proration, name: plan.name, description, period };
 }
 
 /** The line of a prorated charge, booked to the plan's account. decisions §3 "Invoice". */

@@ -3,10 +3,11 @@ import { checkNothingRuns, notAmendable, type RaisedInvoice } from "./billing-st
 import { compareDates } from "./civil-date.ts";
 import { compare, formatDecimal, isNegative, isZero } from "./decimal.ts";
 import { accountOf } from "./invoice-draft.ts";
+import type { MeasuredChange } from "./measured-change.ts";
 import { amountLimit, hasUnits, lineAmount, maximumUnits } from "./pricing/index.ts";
 import { Refusal } from "./refusal.ts";
 import { willRenew } from "./subscription.ts";
-import type { MeasuredChange, UnitsChangeFacts, UnitsChangeRequest } from "./units-change.ts";
+import type { UnitsChangeFacts, UnitsChangeRequest } from "./units-change.ts";
 
 /**
  * Refuses `setup_mode_on`, `invalid_state` (another operation of the subscription is on its way), `subscription_not_changeable`,
@@ -133,9 +134,13 @@ export function checkRenewalAmendable({ nextPeriod }: UnitsChangeFacts, renewalI
 }
 
 /** The first invoice of a pending subscription, to be re-priced. Refuses `first_invoice_not_amendable`. decisions §4. */
-export function requireFirstInvoice({ invoices }: UnitsChangeFacts): RaisedInvoice {
+export function requireFirstInvoice({ invoices, period }: UnitsChangeFacts): RaisedInvoice {
   const first = invoices.find(({ type }) => type === "first");
-  const why = first === undefined ? "it is removed" : notAmendable(first);
+  const why = period.billedSeparately
+    ? "an earlier change was billed separately"
+    : first === undefined
+      ? "it is removed"
+      : notAmendable(first);
   if (first !== undefined && why === null) return first;
   throw new Refusal("first_invoice_not_amendable", `The first invoice cannot be re-priced: ${why}.`);
 }

@@ -3,7 +3,7 @@
  * draft, deferred to the renewal, amended, or credited. Spec: POST /v1/subscriptions/{id}/units; decisions §§5 to 7.
  */
 import { strict as assert } from "node:assert";
-import { type BillingState, type PeriodState, type RaisedInvoice, raisedAhead } from "./billing-state.ts";
+import type { BillingState, PeriodState, RaisedInvoice } from "./billing-state.ts";
 import type { CivilDate } from "./civil-date.ts";
 import type { CreditNoteDraft, CreditNoteLineDraft } from "./credit-note.ts";
 import { isNegative, isZero, negate } from "./decimal.ts";
@@ -14,9 +14,11 @@ import {
   draftInvoice,
   type ProratedCharge,
   planLine,
+  proratedCharge,
   prorationLine,
 } from "./invoice-draft.ts";
-import { describeProration, type Proration, prorate } from "./proration.ts";
+import { isAbove, type MeasuredChange, measureChange, prorateFrom } from "./measured-change.ts";
+import type { Proration } from "./proration.ts";
 import {
   checkAccounts,
   checkBehaviour,
@@ -46,18 +48,6 @@ export interface UnitsChangeRequest {
 
 /** What a change is judged by. What is due for the subscription today is performed before. decisions §4. */
 export type UnitsChangeFacts = BillingState;
-
-/** A change measured against what was billed, before it is known whether it is allowed. */
-export interface MeasuredChange {
-  /** The invoice that bills the next period, raised ahead; null outside the invoice window. */
-  readonly renewalInvoice: RaisedInvoice | null;
-  /** The rest of the current period, above its billed units; null where it is not asked for or nothing is above them. */
-  readonly proration: Proration | null;
-  /** Whether the new total is above the billed units and a whole period of it costs less than what was billed (volume plans). */
-  readonly isCredit: boolean;
-  /** Whether the new total is above the billed units of the current period: at or below them nothing is charged. Rule 4. */
-  readonly isAboveBilled: boolean;
-}
 
 /**
  * A change of an invoice that is there. `planLine` takes the place of its plan line, `added` are appended; `onlyDraft`: where it has
@@ -96,7 +86,7 @@ export function decideUnitsChange(facts: UnitsChangeFacts, request: UnitsChangeR
   checkChangeable(facts);
   checkUnits(facts, request);
   checkEffectiveDate(facts, request);
-  const change = measure(facts, request);
+  const change = measureChange(facts, request);
   checkBehaviour(facts, request, change);
   checkDocument(request, change);
   checkProration(facts, request, change);
@@ -110,23 +100,6 @@ export function decideUnitsChange(facts: UnitsChangeFacts, request: UnitsChangeR
   return request.document === "amend"
     ? amendRenewal(facts, request, current, renewalInvoice)
     : billSeparately(facts, request, current);
-}
-
-/** decisions §5 "Billed units": an increase is measured from there. Of a decrease, and while pending, nothing is. */
-function measure(facts: UnitsChangeFacts, request: UnitsChangeRequest): MeasuredChange {
-  const { subscription, plan, period } = facts;
-  const { billedUnits: fromUnits } = period;
-  assert(fromUnits !== null, "a plan with units has billed units");
-  const { units: toUnits, effectiveDate: from } = request;
-  const isAboveBilled = subscription.status === "active" && toUnits > subscription.units && toUnits > fromUnits;
-  const prorateFrom = (effectiveDate: CivilDate) =>
-    prorate(plan, subscription, { fromUnits, toUnits, period, effectiveDate });
-  return {
-    renewalInvoice: raisedAhead(facts),
-    proration: isAboveBilled && request.prorate && from !== null ? prorateFrom(from) : null,
-    isCredit: isAboveBilled && isNegative(prorateFrom(period.start).amount),
-    isAboveBilled,
-  };
 }
 
 /** What a change of units bills of a period, and the period as it is afterwards. */
@@ -148,21 +121,21 @@ function billCurrent(facts: UnitsChangeFacts, request: UnitsChangeRequest, chang
     const prorationClosed = period.prorationClosed || (isAboveBilled && !request.prorate);
     return { state: { ...period, prorationClosed }, charge: null, credit: null };
   }
-  const line = print(facts, proration, request.effectiveDate ?? period.start, period.end);
-  const state = { ...period, billedUnits: request.units };
-  if (isNegative(proration.amount))
-    return { state, charge: null, credit: { ...line, amount: negate(proration.amount) } };
-  return { state, charge: line, credit: null };
+  return bill(facts, request, period, proration);
 }
 
-function print(
+/** A charge or a credit, and the period billed for the new total. */
+function bill(
   { plan, subscription }: UnitsChangeFacts,
+  { units }: Pick<UnitsChangeRequest, "units">,
+  period: PeriodState,
   proration: Proration,
-  start: CivilDate,
-  end: CivilDate,
-): ProratedCharge {
-  const description = describeProration({ plan, terms: subscription, proration });
-  return { ...proration, name: plan.name, description, period: { start, end } };
+): BilledChange {
+  const line = proratedCharge(plan, subscription, proration, period);
+  const state = { ...period, billedUnits: units };
+  return isNegative(proration.amount)
+    ? { state, charge: null, credit: { ...line, amount: negate(proration.amount) } }
+    : { state, charge: line, credit: null };
 }
 
 /** Outside the window: raised now, joined to the newest invoice of the period while that is a draft, or deferred. */
@@ -234,22 +207,13 @@ function billSeparately(facts: UnitsChangeFacts, request: UnitsChangeRequest, cu
  */
 export function billNext(
   facts: UnitsChangeFacts,
-  { units: toUnits }: Pick<UnitsChangeRequest, "units">,
+  request: Pick<UnitsChangeRequest, "units">,
   nextPeriod: PeriodState,
 ): BilledChange {
-  const { plan, subscription } = facts;
-  const { billedUnits: fromUnits } = nextPeriod;
-  assert(fromUnits !== null, "a plan with units has billed units");
   const nothing = { state: nextPeriod, charge: null, credit: null };
-  if (toUnits < subscription.units || toUnits <= fromUnits) return nothing;
-  const effectiveDate = nextPeriod.start;
-  const proration = prorate(plan, subscription, { fromUnits, toUnits, period: nextPeriod, effectiveDate });
-  if (isZero(proration.amount)) return nothing;
-  const line = print(facts, proration, nextPeriod.start, nextPeriod.end);
-  const state = { ...nextPeriod, billedUnits: toUnits };
-  if (isNegative(proration.amount))
-    return { state, charge: null, credit: { ...line, amount: negate(proration.amount) } };
-  return { state, charge: line, credit: null };
+  if (!isAbove(nextPeriod, facts, request)) return nothing;
+  const proration = prorateFrom(nextPeriod.start, nextPeriod, facts, request);
+  return isZero(proration.amount) ? nothing : bill(facts, request, nextPeriod, proration);
 }
 
 /** While pending: the first invoice's plan line at the new units, up or down. decisions §4. */

@@ -88,11 +88,13 @@ export interface LedgerLineChange extends LedgerLineDraft {
 /**
  * A change of an invoice that the ledger has. Only what `changes` names is changed: every other line stays as it is in
  * the ledger, with its id, also one that somebody added there by hand. `allowed` are the statuses in which it may be
- * changed at all.
+ * changed at all; `lineAmounts` how the changes' amounts are meant: an invoice of another kind in the ledger is refused,
+ * `wrong_status`, because in it they would come to something else (left out: not looked at).
  */
 export interface LedgerInvoiceAmendment {
   readonly id: string;
   readonly allowed: readonly LedgerInvoiceStatus[];
+  readonly lineAmounts?: LedgerInvoiceDraft["lineAmounts"];
   readonly changes: readonly LedgerLineChange[];
 }
 

@@ -18,7 +18,7 @@ export interface AllocationScope {
   connection(): Promise<ConnectionState | null>;
   /** Pauses every call of the connection. */
   pause(pauseMs: number, reason: string): Promise<void>;
-  /** Puts off the subscription's allocation where it is ready. */
+  /** Puts off the subscription's allocation, unless somebody holds it. */
   putOff(subscriptionId: string, pauseMs: number, reason: string): Promise<void>;
   /** True where a step was planned. */
   plan(subscriptionId: string): Promise<boolean>;

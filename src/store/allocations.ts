@@ -7,10 +7,25 @@ import { lockSubscriptions } from "./billing-state.ts";
 import { newId } from "./ids.ts";
 import type { Client } from "./raise-documents.ts";
 
+/**
+ * After so many refusals of a pair an operator has to ask for it: a ledger that says no whatever the amount is says it
+ * for a reason that a person must look into. Less than that leaves room for payments that come in between.
+ */
+const mostRefusals = 5;
+
+/**
+ * The condition under which what the ledger has refused of a note and an invoice keeps the pair from being planned:
+ * until its amount is another one, since something of the two has changed then, and after `mostRefusals` whatever it
+ * is. An operator's retry has the refusals abandoned. `note` and `invoice` are rows of a statement.
+ */
+export const isRefusedPair = (note: string, invoice: string): string => `EXISTS (
+  SELECT FROM operations f
+  WHERE f.organisation_id = ${note}.organisation_id AND f.credit_note_id = ${note}.id AND f.invoice_id = ${invoice}.id
+    AND f.kind = 'allocate_credit' AND f.state = 'refused'
+  HAVING count(*) >= ${mostRefusals} OR bool_or(f.amount = least(${note}.remaining_credit, ${invoice}.amount_due)))`;
+
 // The sequence of the numbers is that of invoices and notes together: a greater one is later. An invoice that is being
-// amended is left alone, because credit on it would have the ledger refuse that; its settlement plans again. A pair
-// that the ledger has refused waits until its amount is another one: until something of the note or the invoice has
-// changed since.
+// amended is left alone, because credit on it would have the ledger refuse that; its settlement plans again.
 const planText = `
 INSERT INTO operations (id, organisation_id, kind, state, subscription_id, credit_note_id, invoice_id, amount)
 SELECT asked.operation_id, $1, 'allocate_credit', 'ready', asked.subscription_id, pair.credit_note_id, pair.invoice_id, pair.amount
@@ -20,10 +35,10 @@ FROM unnest($2::uuid[], $3::uuid[]) AS asked(subscription_id, operation_id) CROS
     JOIN invoices i ON i.organisation_id = n.organisation_id AND i.subscription_id = n.subscription_id AND i.seq > n.seq
   WHERE n.organisation_id = $1 AND n.subscription_id = asked.subscription_id AND n.status = 'approved' AND n.remaining_credit > 0
     AND i.status = 'approved' AND i.amount_due > 0
+    AND NOT EXISTS (SELECT 1 FROM removals r WHERE r.organisation_id = $1 AND r.invoice_id = i.id AND r.state = 'waiting')
     AND NOT EXISTS (SELECT 1 FROM operations a WHERE a.organisation_id = $1 AND a.invoice_id = i.id AND a.kind = 'amend_invoice'
       AND a.state IN ('ready', 'sending', 'uncertain'))
-    AND NOT EXISTS (SELECT 1 FROM operations f WHERE f.organisation_id = $1 AND f.credit_note_id = n.id AND f.invoice_id = i.id
-      AND f.kind = 'allocate_credit' AND f.state = 'refused' AND f.amount = least(n.remaining_credit, i.amount_due))
+    AND NOT ${isRefusedPair("n", "i")}
   ORDER BY n.seq, i.seq LIMIT 1
 ) AS pair
 ON CONFLICT DO NOTHING RETURNING subscription_id`;
@@ -151,7 +166,10 @@ export async function readAllocationWait(
   return rows[0]?.next_in_ms ?? null;
 }
 
-/** Puts off the subscription's allocation where it is ready: the connection is paused. */
+/**
+ * Puts off the subscription's allocation: the connection is paused. One whose lease is over waits as long, because
+ * looking it up is a call as well; one that somebody holds is left to them.
+ */
 export async function putOffAllocation(
   pool: pg.Pool,
   organisationId: string,
@@ -161,8 +179,12 @@ export async function putOffAllocation(
 ): Promise<void> {
   await pool.query({
     name: "put_off_allocation",
-    text: `UPDATE operations SET not_before = greatest(not_before, now() + $3 * interval '1 millisecond'), reason = $4
-      WHERE organisation_id = $1 AND subscription_id = $2 AND kind = 'allocate_credit' AND state = 'ready'`,
+    text: `UPDATE operations o SET reason = $4, state = CASE WHEN o.state = 'ready' THEN 'ready' ELSE 'uncertain' END,
+        not_before = CASE WHEN o.state = 'ready' THEN greatest(o.not_before, until.instant) ELSE o.not_before END,
+        lease_until = CASE WHEN o.state = 'ready' THEN o.lease_until ELSE until.instant END
+      FROM (SELECT now() + $3 * interval '1 millisecond' AS instant) AS until
+      WHERE o.organisation_id = $1 AND o.subscription_id = $2 AND o.kind = 'allocate_credit'
+        AND (o.state = 'ready' OR o.state IN ('sending', 'uncertain') AND o.lease_until < now())`,
     values: [organisationId, subscriptionId, pauseMs, reason],
   });
 }

@@ -1,4 +1,5 @@
 /** Loads what a subscription's rules look at: the subscription, its periods, live invoices, deferred lines, and what runs. */
+import type pg from "pg";
 import type {
   BillingState,
   DeferredLine,
@@ -42,6 +43,7 @@ interface RaisedRow {
   total: string;
   amount_due: string;
   in_ledger: boolean;
+  is_plan_line_known: boolean;
 }
 
 interface DeferredRow {
@@ -86,7 +88,9 @@ const stateText = `SELECT ${subscriptionColumns}, t.current_period,
     (SELECT json_agg(i) FROM (SELECT i.id, i.number, i.type, i.period_index, i.status, i.total::text,
         (i.amount_due - (SELECT coalesce(sum(c.amount), 0) FROM operations c WHERE c.organisation_id = $1 AND c.subscription_id = t.id
           AND c.invoice_id = i.id AND c.kind = 'allocate_credit' AND c.state IN ('ready', 'sending', 'uncertain')))::text AS amount_due,
-        i.ledger_invoice_id IS NOT NULL AS in_ledger
+        i.ledger_invoice_id IS NOT NULL AS in_ledger,
+        NOT EXISTS (SELECT 1 FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = i.id AND l.kind = 'plan'
+          AND l.ledger_line_id IS NULL) AS is_plan_line_known
       FROM invoices i WHERE i.organisation_id = $1 AND i.subscription_id = t.id AND i.period_index >= t.current_period
         AND i.status NOT IN ('voided', 'deleted') ORDER BY i.seq DESC) i) AS raised,
     (SELECT json_agg(d) FROM (SELECT d.id, d.name, d.description, d.amount::text, d.period_start, d.period_end, d.from_units, d.to_units,
@@ -160,6 +164,22 @@ export async function loadStates(
   });
 }
 
+/** The operations by which the ledger is still to hear of those invoices of the subscription that a change can amend, oldest first. */
+export async function findUnsent(
+  pool: pg.Pool,
+  organisationId: string,
+  subscriptionId: string,
+): Promise<readonly string[]> {
+  const { rows } = await pool.query<{ id: string }>({
+    name: "find_unsent",
+    text: `SELECT o.id FROM invoices i JOIN operations o ON o.organisation_id = $1 AND o.invoice_id = i.id AND o.kind = 'create_invoice'
+      WHERE i.organisation_id = $1 AND i.subscription_id = $2 AND i.type IN ('first', 'renewal') AND i.status = 'scheduled' AND o.state IN ('ready', 'sending', 'uncertain')
+      ORDER BY o.seq`,
+    values: [organisationId, subscriptionId],
+  });
+  return rows.map(({ id }) => id);
+}
+
 function readPeriod(row: PeriodRow): PeriodState {
   return {
     index: row.index,
@@ -182,6 +202,7 @@ function readRaised(row: RaisedRow): RaisedInvoice {
     total: parseDecimal(row.total),
     amountDue: parseDecimal(row.amount_due),
     inLedger: row.in_ledger,
+    isPlanLineKnown: row.is_plan_line_known,
   };
 }
 

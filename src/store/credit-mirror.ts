@@ -17,10 +17,11 @@ export interface AllocationSeen {
   readonly date: string;
 }
 
-/** A credit note as the ledger has it. */
+/** A credit note as the ledger has it; `remainingCredit` is what it says is left. */
 export interface NoteSeen {
   readonly status: string;
   readonly total: string;
+  readonly remainingCredit: string;
   readonly sent: boolean;
   readonly allocations: readonly AllocationSeen[];
 }
@@ -93,8 +94,8 @@ interface KnownRow {
 
 /**
  * Writes a note as it was seen, with its allocations onto invoices that we have, and takes what is new of these from
- * what is due of the invoices. What is left is the total without them: where the ledger has used more of the note, for
- * something that we have no invoice of, its status and its refusals say so.
+ * what is due of the invoices. What is left is what the ledger says; what is neither left nor on one of our invoices is
+ * applied elsewhere: on an invoice that we do not have, or given back.
  */
 export async function saveNoteSeen(
   client: Client,
@@ -135,11 +136,12 @@ export async function saveNoteSeen(
   await takeFromDue(client, organisationId, changesOfDue(invoiceIds, { added, kept, gone }));
   await client.query({
     name: "save_note_seen",
-    text: `UPDATE credit_notes n SET status = $3, total = $4::numeric, sent = $5, remaining_credit = $4::numeric
-        - (SELECT coalesce(sum(a.amount), 0) FROM allocations a
-          WHERE a.organisation_id = $1 AND a.credit_note_id = n.id AND a.status = 'active')
+    text: `UPDATE credit_notes n SET status = $3, total = $4::numeric, sent = $5, remaining_credit = $6::numeric,
+        applied_elsewhere = $4::numeric - $6::numeric
+          - (SELECT coalesce(sum(a.amount), 0) FROM allocations a
+            WHERE a.organisation_id = $1 AND a.credit_note_id = n.id AND a.status = 'active')
       WHERE n.organisation_id = $1 AND n.id = $2`,
-    values: [organisationId, creditNoteId, note.status, note.total, note.sent],
+    values: [organisationId, creditNoteId, note.status, note.total, note.sent, note.remainingCredit],
   });
 }
 

@@ -32,6 +32,7 @@ export interface InvoiceLineRow {
   charge_id: string | null;
   revenue_account: string | null;
   tax_type: string | null;
+  amending: boolean;
 }
 
 /** A row of `invoices` with its lines. */
@@ -63,20 +64,26 @@ export const unreachable = "The ledger could not be reached; it is retried";
 
 /**
  * Whether the ledger has the document as it is here. `scheduled` and `not_in_external` are the two ways of not being
- * there; one that is there with an error is there without its last amendment, which the ledger refused. decisions §4.
+ * there; one that is there with an error is there without its last amendment, which the ledger refused; `isAmending`:
+ * it is there, and some of its lines are not there yet as they are here. decisions §4.
  */
 export function readLedgerState(
   status: DocumentStatus,
   ledgerId: string | null,
   syncError: string | null,
+  isAmending = false,
 ): InvoiceLedgerState {
-  if (status === "scheduled") return { syncStatus: "failed", invoiceId: ledgerId, syncError: unreachable };
+  if (status === "scheduled" || (isAmending && syncError === null)) {
+    return { syncStatus: "failed", invoiceId: ledgerId, syncError: unreachable };
+  }
   const isFailed = status === "not_in_external" || syncError !== null;
   return { syncStatus: isFailed ? "failed" : "synced", invoiceId: ledgerId, syncError };
 }
 
 /** The invoice of a row. */
 export function readInvoice(row: InvoiceRow): Invoice {
+  const lines = row.lines ?? [];
+  const isAmending = lines.some(({ amending }) => amending);
   return {
     id: row.id,
     number: row.number,
@@ -93,8 +100,8 @@ export function readInvoice(row: InvoiceRow): Invoice {
     dueDate: row.due_date === null ? null : civilDate(row.due_date),
     period: readPeriod(row.period_start, row.period_end),
     sent: row.sent,
-    lines: (row.lines ?? []).map(readLine),
-    ledger: readLedgerState(row.status, row.ledger_invoice_id, row.sync_error),
+    lines: lines.map(readLine),
+    ledger: readLedgerState(row.status, row.ledger_invoice_id, row.sync_error, isAmending),
     createdAt: row.created_at,
   };
 }
@@ -131,7 +138,7 @@ function readPeriod(start: string | null, end: string | null): InvoicePeriod | n
  */
 export const linesJson = `(SELECT json_agg(r) FROM (SELECT l.id, l.kind, l.name, l.description, l.units,
     l.quantity::text AS quantity, l.unit_price::text AS unit_price, l.amount::text AS amount, l.period_start, l.period_end,
-    l.from_units, l.to_units, l.days_remaining, l.days_in_period, l.charge_id, l.revenue_account, l.tax_type
+    l.from_units, l.to_units, l.days_remaining, l.days_in_period, l.charge_id, l.revenue_account, l.tax_type, l.amending
   FROM invoice_lines l WHERE l.organisation_id = t.organisation_id AND l.invoice_id = t.id ORDER BY l.position) r)`;
 
 /** Invoices with their lines. */

@@ -185,7 +185,7 @@ export async function putOff(pool: pg.Pool, organisationId: string, pauseMs: num
 }
 
 /** The kinds that an organisation's ledger workflow works off. Amendments, allocations and ends have workflows of their own. */
-const settlementKinds = ["create_invoice", "create_contact", "import_contact", "create_credit_note"];
+export const settlementKinds = ["create_invoice", "create_contact", "import_contact", "create_credit_note"];
 
 /**
  * What waits of an organisation for its ledger workflow: how many, and in how many milliseconds the next can be tried (null where
@@ -222,79 +222,4 @@ export async function abandonContact(pool: pg.Pool, organisationId: string, oper
     values: [organisationId, operationId],
   });
   return rows.length > 0;
-}
-
-/** Work that nobody seems to be at, by the workflow that does it: an organisation's ledger workflow, or one of its own. */
-export type NeglectedWork =
-  | { readonly kind: "settlement"; readonly organisationId: string }
-  | {
-      readonly kind: "amendment";
-      readonly organisationId: string;
-      readonly subscriptionId: string;
-      readonly invoiceId: string;
-      readonly operationId: string;
-    }
-  | { readonly kind: "allocation"; readonly organisationId: string; readonly subscriptionId: string }
-  | { readonly kind: "clock"; readonly organisationId: string }
-  | {
-      readonly kind: "ending";
-      readonly organisationId: string;
-      readonly subscriptionId: string;
-      readonly customerId: string;
-      readonly endingId: string;
-    };
-
-/** The work that a document of the ledger can leave. */
-export type DocumentWork = Extract<NeglectedWork, { readonly kind: "settlement" | "amendment" | "allocation" }>;
-
-interface NeglectedRow {
-  organisation_id: string;
-  kind: string;
-  subscription_id: string;
-  customer_id: string;
-  invoice_id: string;
-  operation_id: string;
-}
-
-/**
- * What waits and nobody seems to be at: ready for longer than `graceMs`, or its lease over. The dispatcher starts its workflow.
- * Looks over all organisations: it carries ids only.
- */
-export async function findNeglected(pool: pg.Pool, graceMs: number): Promise<readonly NeglectedWork[]> {
-  const { rows } = await pool.query<NeglectedRow>({
-    name: "find_neglected",
-    text: `SELECT DISTINCT organisation_id, CASE WHEN kind = ANY ($2) THEN 'settlement' ELSE kind END AS kind,
-        CASE WHEN kind IN ('amend_invoice', 'allocate_credit', 'end_subscription') THEN subscription_id END AS subscription_id,
-        CASE WHEN kind = 'amend_invoice' THEN invoice_id END AS invoice_id,
-        CASE WHEN kind IN ('amend_invoice', 'end_subscription') THEN id END AS operation_id,
-        CASE WHEN kind = 'end_subscription' THEN (SELECT s.customer_id FROM subscriptions s
-          WHERE s.organisation_id = operations.organisation_id AND s.id = subscription_id) END AS customer_id
-      FROM operations
-      WHERE state IN ('ready', 'sending', 'uncertain')
-        AND CASE WHEN state = 'ready' THEN not_before ELSE lease_until END < now() - $1 * interval '1 millisecond'`,
-    values: [graceMs, settlementKinds],
-  });
-  return rows.map(readNeglected);
-}
-
-function readNeglected(row: NeglectedRow): NeglectedWork {
-  const { organisation_id: organisationId, subscription_id: subscriptionId, invoice_id: invoiceId } = row;
-  switch (row.kind) {
-    case "settlement":
-      return { kind: "settlement", organisationId };
-    case "amend_invoice":
-      return { kind: "amendment", organisationId, subscriptionId, invoiceId, operationId: row.operation_id };
-    case "allocate_credit":
-      return { kind: "allocation", organisationId, subscriptionId };
-    case "end_subscription":
-      return {
-        kind: "ending",
-        organisationId,
-        subscriptionId,
-        customerId: row.customer_id,
-        endingId: row.operation_id,
-      };
-    default:
-      throw new Error(`nobody works off operations of kind ${row.kind}`);
-  }
 }

@@ -5,6 +5,7 @@
 import type pg from "pg";
 import type { OrganisationSettings } from "../domain/organisation.ts";
 import { decideGoingOn } from "../domain/restoring.ts";
+import { planAllocations } from "./allocations.ts";
 import { holdOrganisation } from "./billing-changes.ts";
 import { loadStates, lockSubscriptions } from "./billing-state.ts";
 import { type HeldRemoval, type InvoiceTold, isHeld, type RemovalRefused } from "./held-ending.ts";
@@ -47,7 +48,10 @@ export async function saveRefused(
       const organisation = await holdOrganisation(client, organisationId);
       await lockSubscriptions(client, organisationId, [held.subscriptionId]);
       if (!(await writeRefused(client, organisationId, held, { ...refused, invoice: told }))) return null;
-      return { raised: await goOn(client, organisation, held) };
+      const raised = await goOn(client, organisation, held);
+      // Held credit passed over what was to be removed. Its workflow is started by the dispatcher.
+      await planAllocations(client, organisationId, [held.subscriptionId]);
+      return { raised };
     });
   try {
     return await save(refused.invoice);

@@ -12,6 +12,7 @@ import type { OrganisationSettings } from "../domain/organisation.ts";
 import type { Charge, Plan } from "../domain/plan.ts";
 import type { Restoration, RestorationFacts } from "../domain/restoring.ts";
 import type { UnitsDecision } from "../domain/units-change.ts";
+import { findUnsent } from "./billing-state.ts";
 import { type CatalogueFilters, catalogueFilters, chargeListing, planListing } from "./catalogue.ts";
 import {
   type CreationQuery,
@@ -87,6 +88,8 @@ export interface Scope {
       restoration: RestorationToMake,
       decide: (facts: RestorationFacts) => Restoration,
     ): Promise<RestorationOutcome>;
+    /** The operations by which the ledger is still to hear of the subscription's first or renewal invoices. */
+    findUnsent(id: string): Promise<readonly string[]>;
   };
   readonly invoices: Collection<Invoice, DocumentFilters> & {
     /** The first invoice that a creation raised, and the operation that told the ledger of it; null in Setup Mode. */
@@ -126,6 +129,7 @@ function openScope(pool: pg.Pool, organisationId: string): Scope {
       end: (ending, decide) => makeEnding(pool, organisationId, ending, decide),
       tellEnding: (endingId) => tellEnding(pool, organisationId, endingId),
       restore: (restoration, decide) => makeRestoration(pool, organisationId, restoration, decide),
+      findUnsent: (id) => findUnsent(pool, organisationId, id),
     },
     invoices: {
       ...collect(pool, organisationId, invoiceListing, documentFilters),

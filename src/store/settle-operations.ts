@@ -1,8 +1,11 @@
 /** What becomes of taken operations and of the documents that they are about, written in one statement. */
 import pg from "pg";
 import { planAllocations } from "./allocations.ts";
+import { lockSubscriptions } from "./billing-state.ts";
+import { type AllocationSeen, saveNoteSeen } from "./credit-mirror.ts";
 import { doneMark, outcomesChannel } from "./outcomes.ts";
 import { inTransaction } from "./pool.ts";
+import type { Client } from "./raise-documents.ts";
 
 /** Which taken operation, and by which attempt: only the round that holds it may settle it. */
 export interface Held {
@@ -49,7 +52,10 @@ export type Settlement =
       readonly ledgerId: string;
       readonly status: string;
       readonly total: string;
+      readonly remainingCredit: string;
       readonly sent: boolean;
+      /** Where its credit is already: somebody used it before our note was found again. */
+      readonly allocations: readonly AllocationSeen[];
     })
   | (Held & { readonly kind: "contact_done"; readonly ledgerId: string });
 
@@ -69,12 +75,12 @@ export const heldOperation = `o.id = r.operation_id AND o.state IN ('sending', '
 const settleText = `
 WITH result AS (
   SELECT * FROM jsonb_to_recordset($2) AS r(${operationRecordType}, ledger_id text, status text, total numeric, amount_due numeric,
-    sent boolean, lines jsonb)
+    remaining numeric, sent boolean, lines jsonb)
 ), op AS (
   UPDATE operations o SET ${settledOperation}
   FROM result r WHERE o.organisation_id = $1 AND ${heldOperation}
   RETURNING o.id, o.kind, o.subscription_id, o.invoice_id, o.credit_note_id, o.customer_id, r.state, r.message, r.ledger_id, r.status,
-    r.total, r.amount_due, r.sent, r.lines
+    r.total, r.amount_due, r.remaining, r.sent, r.lines
 ), invoice AS (
   UPDATE invoices i SET status = coalesce(op.status, 'not_in_external'), ledger_invoice_id = coalesce(op.ledger_id, i.ledger_invoice_id),
     total = coalesce(op.total, i.total), amount_due = coalesce(op.amount_due, i.amount_due), sent = coalesce(op.sent, i.sent),
@@ -85,12 +91,14 @@ WITH result AS (
   FROM op CROSS JOIN LATERAL jsonb_to_recordset(op.lines) AS named(id uuid, ledger_line_id text)
   WHERE l.organisation_id = $1 AND l.invoice_id = op.invoice_id AND l.id = named.id
 ), credit_note AS (
-  -- A new one: all of its credit is left, with its tax.
+  -- Of a new one all of its credit is left, with its tax. What is used is elsewhere, until its allocations are saved.
   UPDATE credit_notes n SET status = coalesce(op.status, 'not_in_external'),
     ledger_credit_note_id = coalesce(op.ledger_id, n.ledger_credit_note_id), total = coalesce(op.total, n.total),
-    remaining_credit = coalesce(op.total, n.remaining_credit), sent = coalesce(op.sent, n.sent),
+    remaining_credit = coalesce(op.remaining, n.remaining_credit),
+    applied_elsewhere = coalesce(op.total - op.remaining, n.applied_elsewhere), sent = coalesce(op.sent, n.sent),
     sync_error = CASE WHEN op.state = 'refused' THEN op.message END
   FROM op WHERE n.organisation_id = $1 AND n.id = op.credit_note_id AND op.state IN ('done', 'refused') AND n.status = 'scheduled'
+  RETURNING n.id, n.subscription_id, op.id AS operation_id
 ), customer AS (
   UPDATE customers c SET ledger_contact_id = op.ledger_id
   FROM op WHERE c.organisation_id = $1 AND c.id = op.customer_id AND op.state = 'done'
@@ -99,7 +107,8 @@ WITH result AS (
   WHERE c.organisation_id = $1 AND c.id = op.customer_id AND op.state = 'refused' AND c.ledger_contact_id IS NULL
 )
 SELECT pg_notify('${outcomesChannel}', string_agg(CASE WHEN state = 'done' THEN '${doneMark}' ELSE '' END || id, ',')),
-  array_agg(DISTINCT subscription_id) FILTER (WHERE status = 'approved' AND subscription_id IS NOT NULL) AS credited
+  array_agg(DISTINCT subscription_id) FILTER (WHERE status = 'approved' AND subscription_id IS NOT NULL) AS credited,
+  (SELECT json_agg(credit_note) FROM credit_note) AS notes
 FROM op HAVING count(*) > 0`;
 
 /**
@@ -127,6 +136,8 @@ export async function settleOperations(
       return planned;
     }
     if (only === undefined || !isDone(only)) throw error;
+    // That the note is ours must not depend on where its credit is.
+    if (isUsed(only)) return settleOperations(pool, organisationId, [{ ...only, allocations: [] }]);
     return settleOperations(pool, organisationId, [unwritable(only)]);
   }
 }
@@ -139,14 +150,48 @@ async function settleTogether(
   const values = [organisationId, JSON.stringify(settlements.map(settlementRecord))];
   const query = { name: "settle_operations", text: settleText, values };
   // A transaction of several statements costs a round trip for each, and most documents free no credit.
-  if (!settlements.some(isApproved)) {
+  if (!settlements.some((settlement) => isApproved(settlement) || isUsed(settlement))) {
     await pool.query(query);
     return [];
   }
   return inTransaction(pool, async (client) => {
-    const { rows } = await client.query<{ credited: string[] | null }>(query);
-    return planAllocations(client, organisationId, rows[0]?.credited ?? []);
+    const { rows } = await client.query<SettledRow>(query);
+    const credited = rows[0]?.credited ?? [];
+    await saveUsed(client, organisationId, settlements.filter(isUsed), rows[0]?.notes ?? [], credited);
+    return planAllocations(client, organisationId, credited);
   });
+}
+
+/** The subscriptions of what is approved by now, and the notes that were settled; null where there are none. */
+interface SettledRow {
+  credited: string[] | null;
+  notes: { id: string; subscription_id: string; operation_id: string }[] | null;
+}
+
+/** Writes where the credit of notes is that had been used before they were found again. */
+async function saveUsed(
+  client: Client,
+  organisationId: string,
+  used: readonly UsedNote[],
+  settled: NonNullable<SettledRow["notes"]>,
+  credited: readonly string[],
+): Promise<void> {
+  const notes = used.flatMap((note) => {
+    const row = settled.find(({ operation_id }) => operation_id === note.operationId);
+    return row === undefined ? [] : [{ ...row, note }];
+  });
+  if (notes.length === 0) return;
+  // All at once, also those that are planned for: a change of a subscription locks it first and its invoices then.
+  const subscriptionIds = notes.map(({ subscription_id }) => subscription_id);
+  await lockSubscriptions(client, organisationId, [...credited, ...subscriptionIds]);
+  for (const { id, note } of notes) await saveNoteSeen(client, organisationId, id, note);
+}
+
+type UsedNote = Settlement & { readonly kind: "credit_note_done" };
+
+/** A note of which something is on invoices already. */
+function isUsed(settlement: Settlement): settlement is UsedNote {
+  return settlement.kind === "credit_note_done" && settlement.allocations.length > 0;
 }
 
 /** Only approved notes have credit to give, and only approved invoices take it. decisions §6. */
@@ -182,8 +227,8 @@ function settlementRecord(settlement: Settlement): object {
       return { ...doneRecord(settlement), ledger_id: ledgerId, status, total, amount_due: amountDue, sent, lines };
     }
     case "credit_note_done": {
-      const { ledgerId, status, total, sent } = settlement;
-      return { ...doneRecord(settlement), ledger_id: ledgerId, status, total, sent };
+      const { ledgerId, status, total, remainingCredit, sent } = settlement;
+      return { ...doneRecord(settlement), ledger_id: ledgerId, status, total, remaining: remainingCredit, sent };
     }
     case "contact_done":
       return { ...doneRecord(settlement), ledger_id: settlement.ledgerId };

@@ -4,7 +4,7 @@
  */
 import type pg from "pg";
 import { billChunk, type ChunkOrder, type ChunkOutcome, performable } from "./billing-run.ts";
-import type { NeglectedWork } from "./operations.ts";
+import type { NeglectedWork } from "./neglected-work.ts";
 import { inTransaction } from "./pool.ts";
 import type { Client } from "./raise-documents.ts";
 

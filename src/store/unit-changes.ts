@@ -91,7 +91,10 @@ export async function getUnitsChange(pool: pg.Pool, organisationId: string, id: 
   return readChange(rows[0]);
 }
 
-/** An idempotency key lives 24 hours; after them it stands for another request. Spec: Idempotency. */
+/**
+ * An idempotency key lives 24 hours from its request's beginning; after them it stands for another request. What was done is remembered
+ * a minute less, since it was done later than that: the response that is kept with the key answers until then. Spec: Idempotency.
+ */
 async function findRepeated(
   client: Client,
   organisationId: string,
@@ -101,7 +104,7 @@ async function findRepeated(
   const { rows } = await client.query<ChangeRow>({
     name: "find_unit_change",
     text: `SELECT ${columns} FROM unit_changes
-      WHERE organisation_id = $1 AND request_id = $2 AND created_at > now() - interval '24 hours' ORDER BY seq DESC LIMIT 1`,
+      WHERE organisation_id = $1 AND request_id = $2 AND created_at > now() - interval '23 hours 59 minutes' ORDER BY seq DESC LIMIT 1`,
     values: [organisationId, requestId],
   });
   return rows[0] ?? null;

@@ -9,7 +9,7 @@ import {
   endingWorkflowId,
   ledgerWorkflowId,
 } from "../../workflows/contract.ts";
-import type { NeglectedWork } from "../store/operations.ts";
+import type { NeglectedWork } from "../store/neglected-work.ts";
 import type { LedgerWork } from "./ledger-work.ts";
 import type { StartWork } from "./start-work.ts";
 

@@ -5,7 +5,15 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { until } from "../support/system.ts";
 import { type CreditParty, type CreditWorld, startCreditWorld } from "./credit-world.ts";
-import { bookedCredit, expectSameCredit, ourCredit, ourDue, raiseCredit, raiseInvoice } from "./raise-credit.ts";
+import {
+  bookedCredit,
+  expectSameCredit,
+  ourCredit,
+  ourDue,
+  plannedCredit,
+  raiseCredit,
+  spendCredit,
+} from "./raise-credit.ts";
 
 // Lost answers are waited for, several times as long where the machine does other work as well.
 vi.setConfig({ testTimeout: 90_000 });
@@ -21,29 +29,8 @@ afterAll(() => world?.stop());
 const notes = "PUT /api.xro/2.0/CreditNotes";
 const allocations = "/Allocations";
 
-/**
- * Raises documents one after the other, each settled before the next: `-12` is a credit of 12 before tax, `10` an
- * invoice.
- */
-async function raise(party: CreditParty, ...amounts: readonly string[]): Promise<void> {
-  for (const amount of amounts) {
-    const isCredit = amount.startsWith("-");
-    const one = isCredit ? raiseCredit : raiseInvoice;
-    await one(world.pool, party.organisationId, party.subscriptionId, amount.replace("-", ""));
-    await world.settle(party);
-  }
-}
-
-/** The allocations that were planned for a subscription, in order. */
-async function operationsOf({ organisationId }: CreditParty): Promise<readonly Record<string, unknown>[]> {
-  const { rows } = await world.pool.query(
-    `SELECT o.state, round(o.amount, 2)::text AS amount, n.number AS note, i.number AS invoice, o.reason, o.message
-      FROM operations o JOIN credit_notes n ON n.id = o.credit_note_id JOIN invoices i ON i.id = o.invoice_id
-      WHERE o.organisation_id = $1 AND o.kind = 'allocate_credit' ORDER BY o.seq`,
-    [organisationId],
-  );
-  return rows;
-}
+const raise = (party: CreditParty, ...amounts: readonly string[]) => world.raise(party, ...amounts);
+const operationsOf = (party: CreditParty) => plannedCredit(world.pool, party);
 
 describe.concurrent("held credit", () => {
   test("goes to later invoices only, oldest note and oldest invoice first, until nothing is left", async () => {
@@ -309,14 +296,8 @@ describe.concurrent("credit that somebody else used in the ledger", () => {
   test("is kept as it is there, and only the rest is applied", async () => {
     const party = await world.party();
     await raise(party, "5", "-10", "20");
-    // By hand: 4.00 of the note on the invoice from before it.
-    await world.pool.query(
-      `WITH note AS (UPDATE demo_ledger.credit_notes SET amount_allocated = 4 WHERE tenant_id = $1 RETURNING credit_note_id),
-        invoice AS (UPDATE demo_ledger.invoices SET amount_credited = 4 WHERE tenant_id = $1 AND number = 'INV-0001' RETURNING invoice_id)
-      INSERT INTO demo_ledger.credit_allocations (allocation_id, tenant_id, credit_note_id, invoice_id, amount, allocated_on)
-      SELECT gen_random_uuid(), $1, credit_note_id, invoice_id, 4, '2026-04-11' FROM note, invoice`,
-      [party.tenantId],
-    );
+    // On the invoice from before it.
+    await spendCredit(world.pool, party, "4", "INV-0001");
     await world.allocate(party);
     const books = await expectSameCredit(world.pool, party);
     expect(books.notes).toMatchObject([

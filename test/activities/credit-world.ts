@@ -19,7 +19,7 @@ import { createSettling } from "../../src/store/settling.ts";
 import type { CreditAllocationInput, WorkRound } from "../../workflows/contract.ts";
 import { freshDatabase } from "../support/database.ts";
 import { until } from "../support/system.ts";
-import { addSubscription, type CreditOrganisation } from "./raise-credit.ts";
+import { addSubscription, type CreditOrganisation, raiseCredit, raiseInvoice } from "./raise-credit.ts";
 
 /** An organisation with one subscription. */
 export interface CreditParty extends CreditOrganisation, CreditAllocationInput {}
@@ -31,8 +31,15 @@ export interface CreditWorld {
   readonly started: readonly CreditAllocationInput[];
   /** A new organisation whose invoices are made approved, with a subscription. */
   party(): Promise<CreditParty>;
+  /**
+   * Raises documents one after the other, each settled before the next: `-12` is a credit of 12 before tax, `10` an
+   * invoice.
+   */
+  raise(party: CreditParty, ...amounts: readonly string[]): Promise<void>;
   /** Settles the organisation's documents until none waits. */
   settle(party: CreditParty): Promise<void>;
+  /** One round of the organisation's ledger workflow. */
+  settleRound(party: CreditParty): Promise<unknown>;
   /** One round of the subscription's credit workflow. */
   round(party: CreditParty): Promise<WorkRound>;
   /** Rounds until one is settled, waiting as long as each says; the last one. */
@@ -77,6 +84,12 @@ export async function startCreditWorld(): Promise<CreditWorld> {
     return answer.json();
   };
   const round = ({ organisationId, subscriptionId }: CreditParty) => allocateRound({ organisationId, subscriptionId });
+  const settle = ({ organisationId }: CreditParty) =>
+    until("every document is settled", async () => {
+      const { nextInMs } = await settleRound({ organisationId });
+      if (nextInMs !== null) await wait(nextInMs);
+      return nextInMs === null;
+    });
   return {
     pool,
     started,
@@ -86,13 +99,15 @@ export async function startCreditWorld(): Promise<CreditWorld> {
       await pool.query("UPDATE organisations SET first_invoice_status = 'approved' WHERE id = $1", [organisationId]);
       return { organisationId, tenantId, subscriptionId: await addSubscription(pool, organisationId) };
     },
-    settle: async ({ organisationId }) => {
-      await until("every document is settled", async () => {
-        const { nextInMs } = await settleRound({ organisationId });
-        if (nextInMs !== null) await wait(nextInMs);
-        return nextInMs === null;
-      });
+    raise: async (party, ...amounts) => {
+      for (const amount of amounts) {
+        const one = amount.startsWith("-") ? raiseCredit : raiseInvoice;
+        await one(pool, party.organisationId, party.subscriptionId, amount.replace("-", ""));
+        await settle(party);
+      }
     },
+    settle: async (party) => void (await settle(party)),
+    settleRound,
     round,
     allocate: (party) =>
       until("the credit is applied", async () => {

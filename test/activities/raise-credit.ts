@@ -153,6 +153,53 @@ export async function bookedDue(pool: pg.Pool, { tenantId }: CreditOrganisation)
   return rows;
 }
 
+/** The allocations that were planned for an organisation's subscriptions, in order; amounts with two places. */
+export async function plannedCredit(
+  pool: pg.Pool,
+  { organisationId }: CreditOrganisation,
+): Promise<readonly Record<string, unknown>[]> {
+  const { rows } = await pool.query(
+    `SELECT o.state, round(o.amount, 2)::text AS amount, n.number AS note, i.number AS invoice, o.reason, o.message
+      FROM operations o JOIN credit_notes n ON n.id = o.credit_note_id JOIN invoices i ON i.id = o.invoice_id
+      WHERE o.organisation_id = $1 AND o.kind = 'allocate_credit' ORDER BY o.seq`,
+    [organisationId],
+  );
+  return rows;
+}
+
+/** An invoice that a bookkeeper made in the ledger, like the newest of ours there; we do not have it. */
+export async function bookInvoice(pool: pg.Pool, { tenantId }: CreditOrganisation, number: string): Promise<void> {
+  await pool.query(
+    `INSERT INTO demo_ledger.invoices
+      SELECT (jsonb_populate_record(i, jsonb_build_object('invoice_id', gen_random_uuid(), 'number', $2::text, 'url', NULL))).*
+      FROM demo_ledger.invoices i WHERE tenant_id = $1 ORDER BY number DESC LIMIT 1`,
+    [tenantId, number],
+  );
+}
+
+/** A bookkeeper uses credit of the tenant's one note on the invoice with this number, in the ledger. */
+export async function spendCredit(
+  pool: pg.Pool,
+  { tenantId }: CreditOrganisation,
+  amount: string,
+  invoice: string,
+): Promise<void> {
+  await pool.query(
+    `WITH note AS (
+        UPDATE demo_ledger.credit_notes SET amount_allocated = amount_allocated + $2,
+          status = CASE WHEN amount_allocated + $2 = total THEN 'PAID' ELSE status END
+        WHERE tenant_id = $1 RETURNING credit_note_id
+      ), invoice AS (
+        UPDATE demo_ledger.invoices SET amount_credited = amount_credited + $2,
+          status = CASE WHEN amount_paid + amount_credited + $2 = total THEN 'PAID' ELSE status END
+        WHERE tenant_id = $1 AND number = $3 RETURNING invoice_id
+      )
+      INSERT INTO demo_ledger.credit_allocations (allocation_id, tenant_id, credit_note_id, invoice_id, amount, allocated_on)
+      SELECT gen_random_uuid(), $1, credit_note_id, invoice_id, $2, '2026-04-11' FROM note, invoice`,
+    [tenantId, amount, invoice],
+  );
+}
+
 /** Holds that rows and books tell the same of credit and of what is due, and gives what they tell. */
 export async function expectSameCredit(
   pool: pg.Pool,

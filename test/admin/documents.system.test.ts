@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { bookInvoice, spendCredit } from "../activities/raise-credit.ts";
 import { addCreditNote } from "../scenario/rows.ts";
 import { addBands, type Json, type UnitsWorld, unitsWorld } from "../scenario/units-world.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
@@ -293,23 +294,34 @@ describe.concurrent("a credit note that the ledger refused", () => {
   });
 });
 
-test("an allocation that the ledger refused is found by its credit note, and planned anew", async () => {
-  const made = await sandbox({ first_invoice_status: "approved" });
+/** A subscription with a credit of 14.40, tax included. */
+async function addCredit(made: MadeOrganisation): Promise<{ readonly id: string; readonly note: string }> {
   const { id } = await world.subscribe(made, { ...april, plan_code: "bands" });
   const { change } = await world.changed(made, id, { units: 11, ...whole });
-  const note = change.credit_note;
-  await system.fault({ kind: "refuse", match: "/Allocations", tenantId: made.tenantId, messages: ["Not today."] });
-  const { change: charged } = await world.changed(made, id, { units: 12, ...half });
-  const [document] = await until("the allocation is refused", async () => {
-    const found = await list(made, { state: "DOCUMENT_STATE_FAILED" });
-    return found.length > 0 && found;
-  });
+  await world.settled(made);
+  return { id, note: change.credit_note };
+}
+
+/** A charge of 4.80 that the credit is for, which the ledger refuses so many times; the id of its invoice. */
+async function addRefusedCharge(made: MadeOrganisation, id: string, times = 1): Promise<string> {
+  const messages = ["Not today."];
+  await system.fault({ kind: "refuse", match: "/Allocations", tenantId: made.tenantId, messages, times });
+  const { change } = await world.changed(made, id, { units: 12, ...half });
+  await world.settled(made);
+  return change.invoice.id;
+}
+
+test("an allocation that the ledger refused is found by its credit note, and planned anew", async () => {
+  const made = await sandbox({ first_invoice_status: "approved" });
+  const { id, note } = await addCredit(made);
+  const invoice = await addRefusedCharge(made, id);
+  const [document] = await list(made, { state: "DOCUMENT_STATE_FAILED" });
   expect(document).toMatchObject({
     id: note,
     kind: "DOCUMENT_KIND_CREDIT_NOTE",
     status: "DOCUMENT_STATUS_APPROVED",
     operation: "DOCUMENT_OPERATION_ALLOCATION",
-    invoice: charged.invoice.id,
+    invoice,
     reason: "validation",
     message: "Not today.",
   });
@@ -323,9 +335,62 @@ test("an allocation that the ledger refused is found by its credit note, and pla
     return found.allocations.length === 1 && found.remaining_credit === "9.6000";
   });
   const { before, after } = await lastRetry(made);
-  const refused = { operation: "allocation", invoice_id: charged.invoice.id, reason: "validation" };
+  const refused = { operation: "allocation", invoice_id: invoice, reason: "validation" };
   expect(before).toMatchObject({ ...refused, message: "Not today." });
   expect(after).toMatchObject({ operation: "allocation", reason: null, message: null });
   expect(await list(made)).toEqual([]);
   await world.expectEqualBooks(made);
+});
+
+test("an allocation that the ledger refused five times is found whatever the amounts are, and planned anew", async () => {
+  const made = await sandbox({ first_invoice_status: "approved" });
+  const { id, note } = await addCredit(made);
+  const invoice = await addRefusedCharge(made, id);
+  const of = [made.organisationId, note];
+  await system.pool.query(
+    "UPDATE operations SET amount = 1 WHERE organisation_id = $1 AND credit_note_id = $2 AND kind = 'allocate_credit'",
+    of,
+  );
+  expect(await list(made)).toEqual([]);
+  await system.pool.query(
+    `INSERT INTO operations (id, organisation_id, kind, state, subscription_id, invoice_id, credit_note_id, amount, reason,
+       message, settled_at)
+     SELECT gen_random_uuid(), organisation_id, kind, state, subscription_id, invoice_id, credit_note_id, 1 + place, reason,
+       message, settled_at
+     FROM operations, generate_series(1, 4) place
+     WHERE organisation_id = $1 AND credit_note_id = $2 AND kind = 'allocate_credit'`,
+    of,
+  );
+  expect(await list(made, { state: "DOCUMENT_STATE_FAILED" })).toMatchObject([
+    { id: note, invoice, message: "Not today." },
+  ]);
+  await retry(made, note);
+  await world.settled(made);
+  expect(await world.creditNotes(made, id)).toMatchObject([{ remaining_credit: "9.6000", allocations: [{ invoice }] }]);
+  expect(await list(made)).toEqual([]);
+});
+
+test("an allocation of what is left after credit was used elsewhere is found where it was refused", async () => {
+  const made = await sandbox({ first_invoice_status: "approved" });
+  const { id, note } = await addCredit(made);
+  await bookInvoice(system.pool, made, "HAND-1");
+  await spendCredit(system.pool, made, "12", "HAND-1");
+  // All of the charge, and then the 2.40 that are left.
+  const invoice = await addRefusedCharge(made, id, 2);
+  expect(await list(made, { state: "DOCUMENT_STATE_FAILED" })).toMatchObject([
+    { id: note, invoice, message: "Not today." },
+  ]);
+  const shown = async () => (await world.creditNotes(made, id))[0];
+  const left = {
+    total: "14.4000",
+    remaining_credit: "2.4000",
+    allocation_status: "partially_applied",
+    allocations: [],
+  };
+  expect(await shown()).toMatchObject(left);
+  await retry(made, note);
+  await world.settled(made);
+  const used = { remaining_credit: "0.0000", allocation_status: "applied", allocations: [{ amount: "2.4000" }] };
+  expect(await shown()).toMatchObject(used);
+  expect(await list(made)).toEqual([]);
 });

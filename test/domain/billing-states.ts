@@ -119,6 +119,7 @@ export function raised(differs: Partial<RaisedInvoice> = {}): RaisedInvoice {
     total: amount,
     amountDue: amount,
     inLedger: true,
+    isPlanLineKnown: true,
     ...differs,
   };
 }
@@ -237,7 +238,8 @@ export function toldInvoice({ lines, subtotal }: InvoiceDraft): string[] {
   return lines.map(toldLine);
 }
 
-function toldLine({
+/** A line in short: its amount, its days and its arithmetic. */
+export function toldLine({
   amount,
   period,
   description,
@@ -253,7 +255,8 @@ function toldAmendment({ invoiceId, planLine, added, onlyDraft }: InvoiceAmendme
   ];
 }
 
-function toldCredit({ lines, subtotal }: CreditNoteDraft): string[] {
+/** The lines of a credit note in short. */
+export function toldCredit({ lines, subtotal }: CreditNoteDraft): string[] {
   const rows = lines.map(
     ({ amount, effectiveDate, description }) => `${formatDecimal(amount)} from ${effectiveDate}: ${description}`,
   );

@@ -136,9 +136,15 @@ describe("the renewal invoice", () => {
     expect(due({ today: "2026-06-20", renewalInvoice: null })).toBeNull();
     expect(due({ today: "2026-07-01", renewalInvoice: null })).toEqual({
       is: "active, in 6, until 2026-08-01",
-      periods: [],
+      periods: ["6: 10 billed"],
       invoices: [],
     });
+  });
+
+  it("that was removed since leaves its period billed for the units at its start", () => {
+    const began = due({ today: "2026-07-01", renewalInvoice: null, units: 12 });
+    expect(began).toMatchObject({ periods: ["6: 12 billed"] });
+    expect(due({ today: "2026-07-01", renewalInvoice: {}, units: 12 })).toMatchObject({ periods: [] });
   });
 
   it("is raised for nothing to pay too, and for a flat fee without units", () => {

@@ -198,6 +198,11 @@ describe("a change of units", () => {
     ],
     ["refused by the ledger", { status: "not_in_external" }, "invoice INV-0006 is not in the ledger"],
     ["not in the ledger", { inLedger: false }, "invoice INV-0006 is not in the ledger"],
+    [
+      "of lines whose ids in the ledger are not known",
+      { isPlanLineKnown: false },
+      "it is not known which line of invoice INV-0006 is the plan's",
+    ],
   ] as const)("by amend is refused where the renewal invoice is %s; separate is not", (_, renewalInvoice, why) => {
     const state = stateOf({ ...ahead, renewalInvoice });
     const message = `The renewal invoice cannot be amended: ${why}. Send document separate.`;
@@ -230,9 +235,25 @@ describe("a change of units", () => {
       [raised({ type: "first", status: "scheduled" })],
       "invoice INV-0005 is still to be sent to the ledger",
     ],
+    [
+      "of lines whose ids in the ledger are not known",
+      [raised({ type: "first", isPlanLineKnown: false })],
+      "it is not known which line of invoice INV-0005 is the plan's",
+    ],
   ])("while pending is refused where the first invoice is %s", (_, invoices, why) => {
     const state = stateOf({ subscription: { status: "pending" }, invoices });
     const message = `The first invoice cannot be re-priced: ${why}.`;
+    expect(refusalOf(state, changeTo(12))).toEqual(["first_invoice_not_amendable", null, message]);
+  });
+
+  it("while pending is refused after a change that was billed separately", () => {
+    const state = stateOf({
+      subscription: { status: "pending" },
+      index: 0,
+      period: { billedSeparately: true },
+      invoices: [raised({ type: "first", periodIndex: 0 })],
+    });
+    const message = "The first invoice cannot be re-priced: an earlier change was billed separately.";
     expect(refusalOf(state, changeTo(12))).toEqual(["first_invoice_not_amendable", null, message]);
   });
 
@@ -240,6 +261,9 @@ describe("a change of units", () => {
     const most = { plan: bounded, units: 9 };
     expect(refusalOf(stateOf(most), changeTo(11))[0]).toBe("accepted");
     expect(refusalOf(stateOf({ plan: costly }), changeTo(1_000_000))[0]).toBe("accepted");
+    const round = planOf("per_unit", { price: d("500000000") });
+    expect(refusalOf(stateOf({ plan: round }), changeTo(1_999_999))[0]).toBe("accepted");
+    expect(refusalOf(stateOf({ plan: round }), changeTo(2_000_000))[0]).toBe("invalid_parameter");
     const mapped = { plan: { ...volumeSeats, revenueAccount: "201" }, organisation: { revenueAccount: null } };
     expect(refusalOf(stateOf(mapped), changeTo(8))[0]).toBe("accepted");
   });

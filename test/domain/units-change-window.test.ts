@@ -166,6 +166,11 @@ describe("separate", () => {
     expect(change({}, separate(8))).toEqual({ units: 8, periods: ["5: 10 billed", "6: 10 billed"] });
   });
 
+  it("raises nothing for a decrease either where the next period is billed for less", () => {
+    const order = { units: 12, next: { billedUnits: 8 } };
+    expect(change(order, separate(10))).toEqual({ units: 10, periods: ["5: 12 billed", "6: 8 billed"] });
+  });
+
   it("never charges again what either period is billed for", () => {
     const again = [separate(8), separate(10, "2026-06-16"), separate(8), separate(12, "2026-06-16")];
     expect(changes({}, again)).toEqual([
@@ -245,6 +250,15 @@ describe("separate on a volume plan", () => {
       invoice: ["5.0000 for 2026-06-01 to 2026-07-01: 10 to 21 seats, 30 of 30 days: (105 − 100) × 30 ÷ 30"],
       creditNote: [`55.0000 from 2026-07-01: 20 to 21 seats, 31 of 31 days: (160 − 105) × 31 ÷ 31`],
     });
+  });
+
+  it("asks for proration where the next period's difference alone is a credit", () => {
+    const order = { plan: volumeSeats, units: 10, billed: 11, next: { billedUnits: 10 } };
+    expect(refusalOf(stateOf({ ...ahead, ...order }), separate(11))[0]).toBe("proration_required");
+    expect(change(order, separate(11, "2026-06-16"))).toMatchObject({
+      creditNote: ["12.0000 from 2026-07-01: 10 to 11 seats, 31 of 31 days: (100 − 88) × 31 ÷ 31"],
+    });
+    expect(change(order, { ...separate(11), document: "amend" })).toMatchObject({ units: 11 });
   });
 
   it("credits the next period without proration where the current one would be charged", () => {

@@ -106,6 +106,14 @@ describe("an increase prorated at once", () => {
     });
   });
 
+  it("joins a draft of which it is not known which line in the ledger is the plan's: that one stays", () => {
+    const invoices = [raised({ id: "newest", isPlanLineKnown: false })];
+    expect(change({ invoices }, changeTo(12, { from: "2026-06-16" }))).toHaveProperty(
+      "joined.0",
+      "newest, while a draft",
+    );
+  });
+
   it("passes over usage invoices to find the newest", () => {
     const invoices = [raised({ type: "usage", status: "approved" }), raised({ id: "newest" })];
     expect(change({ invoices }, changeTo(12, { from: "2026-06-16" }))).toHaveProperty("joined", [
@@ -120,6 +128,7 @@ describe("an increase prorated at once", () => {
     ["the newest is paid", [raised({ status: "paid" })]],
     ["the newest is still to be sent", [raised({ status: "scheduled", inLedger: false }), raised()]],
     ["the ledger refused the newest", [raised({ status: "not_in_external", inLedger: false }), raised()]],
+    ["the newest is gone from the ledger", [raised({ inLedger: false }), raised()]],
     ["the draft is of another period", [raised({ periodIndex: 4 })]],
     ["the draft is of usage", [raised({ type: "usage" })]],
     ["there is none", []],
@@ -344,6 +353,11 @@ describe("a pending subscription", () => {
       periods: [`0: ${units} billed`],
       joined: ["first", `plan ${units}: ${amount} for 2026-06-20 to 2026-07-20: ${units} × 10.0000`],
     });
+  });
+
+  it("has its first invoice re-priced, whatever else was raised since", () => {
+    const invoices = [raised({ type: "usage", periodIndex: 0 }), first];
+    expect(change({ ...order, invoices }, changeTo(12))).toHaveProperty("joined.0", "first");
   });
 
   it("on a volume plan is re-priced downwards without a credit", () => {

@@ -8,10 +8,12 @@ import { allocationCheckpoints, settlementCheckpoints } from "../../src/checkpoi
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import {
   addSubscription,
+  bookedCredit,
   type CreditBook,
   expectSameCredit,
   raiseCredit,
   raiseInvoice,
+  spendCredit,
 } from "../activities/raise-credit.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { allSettled } from "./books.ts";
@@ -142,6 +144,34 @@ describe.concurrent("credit whose answers were lost is made and applied once:", 
     await raiseAll(organisation);
     await expectApplied(organisation);
   });
+});
+
+test("a note whose answer was lost, and whose credit a bookkeeper used before it was found again, is credited once", async () => {
+  const organisation = await addOrganisation();
+  const { organisationId, tenantId } = organisation;
+  const subscriptionId = await addSubscription(system.pool, organisationId);
+  await raiseInvoice(system.pool, organisationId, subscriptionId, "50");
+  await allSettled(system, organisationId);
+  await system.fault({ kind: "drop_after", match: "PUT /api.xro/2.0/CreditNotes?", tenantId });
+  await system.fault({ kind: "drop_before", match: "GET /api.xro/2.0/CreditNotes?", times: 2, tenantId });
+  await raiseCredit(system.pool, organisationId, subscriptionId, "10");
+  await until("the ledger has the note", async () => (await bookedCredit(system.pool, organisation)).length > 0);
+  await spendCredit(system.pool, organisation, "4", "INV-0001");
+  await raiseInvoice(system.pool, organisationId, subscriptionId, "50");
+  await allSettled(system, organisationId);
+  const { notes, invoices } = await expectSameCredit(system.pool, organisation);
+  expect(notes).toMatchObject([
+    {
+      number: "CN-0001",
+      status: "PAID",
+      total: "12.00",
+      allocations: [
+        { invoice: "INV-0001", amount: "4.00" },
+        { invoice: "INV-0002", amount: "8.00" },
+      ],
+    },
+  ]);
+  expect(invoices).toMatchObject([{ due: "56.00" }, { due: "52.00" }]);
 });
 
 test("a ledger that is down leaves notes and credit waiting, and both are done once it is back", async () => {

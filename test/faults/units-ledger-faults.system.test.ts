@@ -32,12 +32,12 @@ const notes = "PUT /api.xro/2.0/CreditNotes";
 async function prepared(
   changes: Record<string, unknown> = {},
   body: object = {},
-): Promise<{ readonly own: MadeOrganisation; readonly id: string }> {
+): Promise<{ readonly own: MadeOrganisation; readonly id: string; readonly first: Json }> {
   const own = await world.sandbox(changes);
   await addBands(system, own);
   await world.setClock(own, "2026-04-16");
-  const { id } = await world.subscribe(own, { ...april, ...body });
-  return { own, id };
+  const { id, invoice: first } = await world.subscribe(own, { ...april, ...body });
+  return { own, id, first };
 }
 
 const amounts = ({ lines }: Json) => lines.map(({ kind, amount }: Json) => [kind, amount]);
@@ -98,7 +98,10 @@ describe("with the ledger away", () => {
       world.changed(credit.own, credit.id, { units: 11, ...half }),
     ]);
     expect(performance.now() - started).toBeLessThan(17_000);
-    expect(joined.change).toMatchObject({ units: 13, invoice: { subtotal: "115.0000" } });
+    // In the ledger without its new line: shown as what it is, wherever it is read.
+    const ledger = { ...joining.first.ledger, sync_status: "failed", sync_error: scheduled.ledger.sync_error };
+    expect(joined.change).toMatchObject({ units: 13, invoice: { subtotal: "115.0000", status: "draft", ledger } });
+    expect(await world.invoices(joining.own, joining.id)).toEqual([joined.change.invoice]);
     expect(raised.change).toMatchObject({ units: 13, invoice: { ...scheduled, total: "15.0000" } });
     expect(await world.creditNotes(credit.own, credit.id)).toMatchObject([
       { id: credited.change.credit_note, status: "scheduled", ledger: { sync_status: "failed", credit_note_id: null } },
@@ -107,6 +110,7 @@ describe("with the ledger away", () => {
     await world.changed(separate.own, separate.id, { units: 4 });
     await system.startLedger();
     for (const { own } of [joining, separate, credit]) await world.expectEqualBooks(own);
+    expect(await world.invoices(joining.own, joining.id)).toMatchObject([{ ...synced, total: "138.0000" }]);
     const shown = await world.invoices(separate.own, separate.id);
     expect(shown[0]).toMatchObject({ id: raised.change.invoice.id, status: "approved", total: "18.0000" });
     expect(await world.creditNotes(credit.own, credit.id)).toMatchObject([{ status: "approved", total: "7.2000" }]);
@@ -219,6 +223,10 @@ test("an answer whose time is over while the amendment waits is given all the sa
   const first = await world.change(own, id, { units: 13, ...half }, "waits");
   expect(performance.now() - started).toBeLessThan(12_000);
   expect([first.status, first.json.change.invoice.subtotal]).toEqual([200, "115.0000"]);
+  expect(first.json.change.invoice.ledger).toMatchObject({
+    sync_status: "failed",
+    sync_error: scheduled.ledger.sync_error,
+  });
   await system.pool.query("UPDATE ledger_connections SET paused_until = now() WHERE organisation_id = $1", [
     own.organisationId,
   ]);

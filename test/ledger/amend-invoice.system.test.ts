@@ -141,6 +141,15 @@ describe("an amendment", () => {
     expect(amended).toMatchObject({ tax, total });
   });
 
+  test("of an invoice whose amounts somebody turned to another kind is refused without a write", async () => {
+    const invoice = await make({ lineAmounts: "inclusive" });
+    const ours = { id: invoice.id, allowed: open, lineAmounts: "exclusive", changes: [added()] } as const;
+    const answer = await watched.amendInvoice(aCall(), ours);
+    expect(answer).toMatchObject({ kind: "refused", reason: "wrong_status" });
+    expect(writes()).toEqual([]);
+    okOf(await ledger.amendInvoice(aCall(), { ...ours, lineAmounts: "inclusive" }));
+  });
+
   test("leaves what somebody did in the ledger by hand: a line, its account, its unit price and a tax set by hand", async () => {
     const invoice = await make();
     const freight = {

@@ -49,7 +49,10 @@ it("removes the renewal invoice first, then what is asked for, newest first, onc
     fc.property(someInvoices, someRequest, ({ invoices, isAhead }, request) => {
       const [newest] = invoices;
       const renewal = isAhead ? newest : undefined;
-      const state = { ...stateOf({ today: "2026-06-20", ...(isAhead && { renewalInvoice: {} }) }), invoices };
+      const state = {
+        ...stateOf({ today: "2026-06-20", ...(isAhead && { renewalInvoice: {} }) }),
+        invoices: invoices.map((one) => ({ ...one, isPlanLineKnown: true })),
+      };
       let decision: ReturnType<typeof decideEnd>;
       try {
         decision = decideEnd({ state, invoices }, request);

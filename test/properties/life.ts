@@ -100,6 +100,7 @@ function openIn({ papers }: Life): readonly (RaisedInvoice & { readonly sent: bo
         total,
         amountDue: total,
         inLedger: true,
+        isPlanLineKnown: true,
         sent: false,
       } as const;
     });

@@ -117,6 +117,8 @@ function modelled(state: BillingState, request: UnitsChangeRequest, before: Mode
   if (document === "amend" && before.separately) return null;
   const isNextAbove = document === "separate" && before.next !== null && to > from && to > before.next;
   const next = isNextAbove ? minor(state, difference(before.next)) : 0n;
+  const isChargeOnly = before.closed && isAbove && minor(state, difference(before.billed)) > 0n;
+  if (effectiveDate === null && next < 0n && !isChargeOnly) return null;
   return {
     billed: current === 0n ? before.billed : to,
     next: document === "amend" || next !== 0n ? to : before.next,

@@ -175,6 +175,18 @@ describe("inside the invoice window", () => {
   });
 });
 
+test("a credit of the current period and a charge of the next are a note and an invoice; that one does not take the other", async () => {
+  const made = await sandbox({ invoice_create_days: 20 });
+  const { id } = await world.subscribe(made, april);
+  await world.changed(made, id, { units: 5, document: "amend" });
+  const { change } = await world.changed(made, id, { units: 11, ...half, document: "separate" });
+  // 88 − 50 for May, and half of 100 − 88 of April.
+  expect(change.invoice).toMatchObject({ type: "change", subtotal: "38.0000", total: "45.6000" });
+  expect((await note(made, change.credit_note)).subtotal).toBe("6.0000");
+  await world.expectEqualBooks(made);
+  expect(await note(made, change.credit_note)).toMatchObject({ remaining_credit: "7.2000", allocations: [] });
+});
+
 describe("held credit", () => {
   test("is applied to the invoices that come later, oldest first, until it is used up", async () => {
     const made = await sandbox();

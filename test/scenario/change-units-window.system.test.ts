@@ -11,13 +11,16 @@ let world: UnitsWorld;
 let drafts: MadeOrganisation;
 /** The same with all invoices approved. */
 let approved: MadeOrganisation;
+/** The same with all invoices awaiting approval. */
+let submitted: MadeOrganisation;
 
 beforeAll(async () => {
   system = await startSystem();
   world = unitsWorld(system, checkedAsk(system));
   drafts = await world.sandbox({ invoice_create_days: 20 });
   approved = await world.sandbox({ invoice_create_days: 20, first_invoice_status: "approved" });
-  for (const own of [drafts, approved]) await world.setClock(own, "2026-04-16");
+  submitted = await world.sandbox({ invoice_create_days: 20, first_invoice_status: "awaiting_approval" });
+  for (const own of [drafts, approved, submitted]) await world.setClock(own, "2026-04-16");
 });
 
 afterAll(() => system?.stop());
@@ -40,6 +43,7 @@ const amounts = ({ lines }: Json) => lines.map(({ kind, units, amount }: Json) =
 describe.each([
   ["a draft", "draft", () => drafts],
   ["approved", "approved", () => approved],
+  ["awaiting approval", "awaiting_approval", () => submitted],
 ])("amend, while the renewal invoice is %s,", (_, status, organisation) => {
   test("re-prices its plan line and adds the current period's charge, here and in the ledger's books", async () => {
     const own = organisation();
@@ -110,6 +114,15 @@ describe.each([
       expect(refusalOf(answer)).toEqual(refused(422, "proration_unavailable", "prorate"));
     }
   });
+});
+
+test("the request that finds the window open has the renewal invoice raised, and may amend it", async () => {
+  const own = await world.sandbox({ invoice_create_days: 5 });
+  const { id } = await world.subscribe(own, april);
+  await world.setClock(own, "2026-04-26");
+  const { change } = await world.changed(own, id, { units: 12, document: "amend" });
+  expect(change.renewal_invoice).toMatchObject({ type: "renewal", subtotal: "120.0000", total: "144.0000" });
+  await world.expectEqualBooks(own);
 });
 
 describe("separate", () => {
@@ -218,6 +231,22 @@ test("over a renewal nothing is billed twice, whichever way the window's changes
     ["proration", null, "5.0000"],
     ["proration", null, "5.0000"],
   ]);
+});
+
+test("after a gap of years every period is billed once, in order, and the change is judged in the present one", async () => {
+  const own = await world.sandbox();
+  const { id } = await world.subscribe(own, april);
+  await world.setClock(own, "2029-04-16");
+  const { change, ...after } = await world.changed(own, id, { units: 13, prorate: true, effective_date: "2029-04-16" });
+  expect(after.renewal_date).toBe("2029-05-01");
+  expect(change.invoice).toMatchObject({ type: "change", subtotal: "15.0000" });
+  await world.expectEqualBooks(own);
+  const shown = (await world.invoices(own, id)).filter(({ type }) => type !== "change");
+  const months = Array.from(
+    { length: 37 },
+    (_, k) => `${2026 + Math.floor((3 + k) / 12)}-${String(((3 + k) % 12) + 1).padStart(2, "0")}-01`,
+  );
+  expect(shown.map(({ period }) => period.start)).toEqual(months.reverse());
 });
 
 test("with its renewal invoice removed in the ledger the subscription is outside its window", async () => {

@@ -182,6 +182,13 @@ describe("an increase with prorate and charge_immediately", () => {
     expect(change.invoice.subtotal).toBe(amount);
   });
 
+  test("in a final period is billed now, and the next renewal bills nothing", async () => {
+    const { id } = await world.subscribe(approved, { ...april, end_after_cycles: 1 });
+    const { change, ...after } = await world.changed(approved, id, { units: 13, ...half });
+    expect(change.invoice).toMatchObject({ type: "change", subtotal: "15.0000" });
+    expect(after).toMatchObject({ units: 13, renewal_value: "0.0000", end_date: "2026-05-01" });
+  });
+
   test("within one band of a stairstep nothing is raised, and later steps are charged in full", async () => {
     const { id } = await world.subscribe(approved, { ...april, plan_code: "steps", units: 5 });
     expect((await world.changed(approved, id, { units: 10, ...half })).change.invoice).toBeNull();

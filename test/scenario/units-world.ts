@@ -43,17 +43,20 @@ export interface UnitsWorld {
 /** The world over a system. */
 export function unitsWorld(system: TestSystem, ask: Ask): UnitsWorld {
   let keys = 0;
+  // One at a time: each is a long transaction, whose beginning is waited for two seconds only, and tests run beside each other.
+  let last: Promise<unknown> = Promise.resolve();
   const get = async ({ apiKey }: MadeOrganisation, path: string): Promise<Json> => {
     const answer = await ask("GET", path, { key: apiKey });
     expect(answer.status, answer.text).toBe(200);
     return answer.json;
   };
   const world: UnitsWorld = {
-    sandbox: (changes = {}, currency = "NZD") =>
-      system.organisation(
-        { livemode: false, timezone: "Europe/Paris", currency },
-        { test_clock: "2026-04-01T12:00:00Z", ...changes },
-      ),
+    sandbox: (changes = {}, currency = "NZD") => {
+      const own = { livemode: false, timezone: "Europe/Paris", currency };
+      const made = last.then(() => system.organisation(own, { test_clock: "2026-04-01T12:00:00Z", ...changes }));
+      last = made.catch(() => undefined);
+      return made;
+    },
     setClock: async ({ organisationId }, instant) => {
       const at = instant.includes("T") ? instant : `${instant}T12:00:00Z`;
       await system.pool.query("UPDATE organisations SET test_clock = $2 WHERE id = $1", [organisationId, at]);
@@ -164,6 +167,7 @@ async function loadBooks({ pool }: TestSystem, tenantId: string): Promise<readon
   );
   return rows.map(({ lines, ...row }) => ({
     ...row,
+    // Where units × price is not the amount, the ledger's adapter adds both at the end of the text.
     lines: lines.map((line) => [line.description, line.lineAmount] as const),
   }));
 }

@@ -5,20 +5,30 @@
  */
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import {
-  type AllocationToSend,
-  planAllocations,
-  readAllocationWait,
-  takeAllocation,
-} from "../../src/store/allocations.ts";
-import type { AllocationSeen } from "../../src/store/credit-mirror.ts";
+import { putOffAllocation, readAllocationWait, takeAllocation } from "../../src/store/allocations.ts";
+import type { AllocationSeen, InvoiceSeen } from "../../src/store/credit-mirror.ts";
 import { newId } from "../../src/store/ids.ts";
-import { takeCreditNotes, takeInvoices } from "../../src/store/operations.ts";
-import { createPool, inTransaction } from "../../src/store/pool.ts";
-import { type CreditSeen, settleAllocation } from "../../src/store/settle-allocations.ts";
-import { type Settlement, settleOperations } from "../../src/store/settle-operations.ts";
+import { createPool } from "../../src/store/pool.ts";
+import { settleAllocation } from "../../src/store/settle-allocations.ts";
+import { settleOperations } from "../../src/store/settle-operations.ts";
 import { addSubscription, anId, ourCredit, ourDue, raiseCredit, raiseInvoice } from "../activities/raise-credit.ts";
 import { type FreshDatabase, freshDatabase } from "../support/database.ts";
+import {
+  addInvoice,
+  addNote,
+  addParty,
+  entry,
+  ledgerIdOf,
+  noteSeen,
+  type Party,
+  plan,
+  planned,
+  settleDone,
+  settleRefused,
+  take,
+  takenInvoices,
+  takenNotes,
+} from "./credit-party.ts";
 
 let database: FreshDatabase;
 let pool: pg.Pool;
@@ -33,124 +43,22 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** A subscription in an organisation of its own. */
-interface Party {
-  readonly organisationId: string;
-  readonly tenantId: string;
-  readonly subscriptionId: string;
+const newParty = (): Promise<Party> => addParty(pool);
+
+/** So much credit on the invoice that the ledger has under this id. */
+function onInvoice(invoiceId: string, amount: string): AllocationSeen {
+  return { id: anId(), invoiceId, amount, date: "2026-04-11" };
 }
 
-async function addParty(): Promise<Party> {
-  const organisationId = newId();
-  const values = [organisationId, newId(), newId()];
-  await pool.query(
-    `WITH organisation AS (
-      INSERT INTO organisations (id, name, timezone, default_currency, livemode) VALUES ($1, 'Acme', 'UTC', 'NZD', true)
-    ), customer AS (
-      INSERT INTO customers (id, organisation_id, code, name, email, status, ledger_contact_id)
-      VALUES ($2, $1, 'ACME', 'Acme', 'a@acme.example', 'active', 'contact')
-    ) INSERT INTO plans (id, organisation_id, code, name, type, currency, price, status)
-      VALUES ($3, $1, 'team', 'Team', 'per_unit', 'NZD', 10, 'active')`,
-    values,
-  );
-  return { organisationId, tenantId: "", subscriptionId: await addSubscription(pool, organisationId) };
-}
-
-type Outcome = { readonly status: string; readonly due?: string; readonly total?: string };
-
-/** An invoice that the ledger has taken, approved over this amount unless told otherwise. What was planned of it. */
-async function addInvoice(
-  party: Party,
-  amount: string,
-  outcome: Outcome = { status: "approved" },
-): Promise<readonly string[]> {
-  const { organisationId, subscriptionId } = party;
-  await raiseInvoice(pool, organisationId, subscriptionId, amount);
-  return settleOperations(pool, organisationId, await takenInvoices(party, amount, outcome));
-}
-
-async function takenInvoices(
-  { organisationId }: Party,
-  amount: string,
-  outcome: Outcome,
-): Promise<readonly Settlement[]> {
-  const { ready } = await takeInvoices(pool, organisationId, 60_000);
-  const { status, due = amount, total = amount } = outcome;
-  return ready.map(({ id, attempts, lines }) => ({
-    operationId: id,
-    attempt: attempts,
-    kind: "invoice_done",
-    ledgerId: anId(),
-    status,
-    total,
-    amountDue: due,
-    sent: false,
-    lines: lines.map((line) => ({ id: line.id, ledgerLineId: `line of ${line.id}` })),
-  }));
-}
-
-/** A credit note that the ledger has approved over this amount. */
-async function addNote(party: Party, amount: string): Promise<readonly string[]> {
-  await raiseCredit(pool, party.organisationId, party.subscriptionId, amount);
-  return settleOperations(pool, party.organisationId, await takenNotes(party, amount));
-}
-
-async function takenNotes({ organisationId }: Party, total: string): Promise<readonly Settlement[]> {
-  const { ready } = await takeCreditNotes(pool, organisationId, 60_000);
-  return ready.map(({ id, attempts }) => ({
-    operationId: id,
-    attempt: attempts,
-    kind: "credit_note_done",
-    ledgerId: anId(),
-    status: "approved",
-    total,
-    sent: false,
-  }));
-}
-
-/** The allocations of an organisation, as `state amount note invoice`. */
-async function planned({ organisationId }: Party): Promise<readonly string[]> {
-  const { rows } = await pool.query<{ told: string }>(
-    `SELECT concat_ws(' ', o.state, round(o.amount, 2), n.number, i.number) AS told
-      FROM operations o JOIN credit_notes n ON n.id = o.credit_note_id JOIN invoices i ON i.id = o.invoice_id
-      WHERE o.organisation_id = $1 AND o.kind = 'allocate_credit' ORDER BY o.seq`,
-    [organisationId],
-  );
-  return rows.map(({ told }) => told);
-}
-
-function plan({ organisationId, subscriptionId }: Party): Promise<readonly string[]> {
-  return inTransaction(pool, (client) => planAllocations(client, organisationId, [subscriptionId]));
-}
-
-async function take({ organisationId, subscriptionId }: Party, leaseMs = 60_000): Promise<AllocationToSend> {
-  const taken = await takeAllocation(pool, organisationId, subscriptionId, leaseMs);
-  if (taken === null) throw new Error("there is nothing to take");
-  return taken;
-}
-
-/** A note as it is seen with these allocations: over `total`, and all of it used where `status` is `paid`. */
-function noteSeen(total: string, status: string, ...allocations: readonly AllocationSeen[]): CreditSeen {
-  return { note: { status, total, sent: false, allocations }, invoice: null };
-}
-
-/** What the ledger shows of a taken allocation that was done. */
-function entry({ invoiceLedgerId, amount }: AllocationToSend, id = anId()): AllocationSeen {
-  return { id, invoiceId: invoiceLedgerId, amount, date: "2026-04-11" };
-}
-
-function settleDone(
-  { organisationId, subscriptionId }: Party,
-  { id, attempts }: AllocationToSend,
-  seen: CreditSeen,
-): Promise<void> {
-  const settlement = { kind: "done", operationId: id, attempt: attempts } as const;
-  return settleAllocation(pool, organisationId, subscriptionId, { settlement, amount: null, seen });
+/** Refuses what is planned, over an invoice of which so much is due by now. */
+async function refuseOver(party: Party, amountDue: string): Promise<void> {
+  const invoice: InvoiceSeen = { status: "approved", total: "100", amountDue, sent: false };
+  await settleRefused(party, await take(party), { note: null, invoice });
 }
 
 describe.concurrent("what is planned", () => {
   test("is the oldest note with its oldest later invoice, over the least of both", async () => {
-    const party = await addParty();
+    const party = await newParty();
     await addInvoice(party, "99");
     expect(await addNote(party, "10")).toEqual([]);
     await addNote(party, "20");
@@ -166,21 +74,21 @@ describe.concurrent("what is planned", () => {
     ["one of which nothing is due", { status: "approved", due: "0" }],
     ["a voided one", { status: "voided" }],
   ])("is never for %s", async (_, outcome) => {
-    const party = await addParty();
+    const party = await newParty();
     await addNote(party, "10");
     expect(await addInvoice(party, "7", outcome)).toEqual([]);
     expect(await plan(party)).toEqual([]);
   });
 
   test("is no more than is due where something has been paid", async () => {
-    const party = await addParty();
+    const party = await newParty();
     await addNote(party, "10");
     await addInvoice(party, "9", { status: "approved", due: "2.5" });
     expect(await planned(party)).toEqual(["ready 2.50 CN-0001 INV-0001"]);
   });
 
   test("is one step at a time, and the next one with its settlement", async () => {
-    const party = await addParty();
+    const party = await newParty();
     await addNote(party, "10");
     await addInvoice(party, "4");
     await addInvoice(party, "4");
@@ -191,17 +99,17 @@ describe.concurrent("what is planned", () => {
   });
 
   test("is nothing for other subscriptions, of this organisation or another", async () => {
-    const [party, other] = await Promise.all([addParty(), addParty()]);
+    const [party, other] = await Promise.all([newParty(), newParty()]);
     await addNote(party, "10");
     await addInvoice(other, "4");
     const beside = { ...party, subscriptionId: await addSubscription(pool, party.organisationId) };
     await addInvoice(beside, "4");
-    const mixed = { organisationId: party.organisationId, tenantId: "", subscriptionId: other.subscriptionId };
+    const mixed = { ...party, subscriptionId: other.subscriptionId };
     for (const one of [party, other, beside, mixed]) expect(await plan(one)).toEqual([]);
   });
 
   test("leaves an invoice alone while it is amended", async () => {
-    const party = await addParty();
+    const party = await newParty();
     await addNote(party, "10");
     const { organisationId, subscriptionId } = party;
     const { id } = await raiseInvoice(pool, organisationId, subscriptionId, "4");
@@ -222,7 +130,7 @@ describe.concurrent("what is planned", () => {
   });
 
   test("is not missed where note and invoice are settled at the same moment", async () => {
-    const parties = await Promise.all(Array.from({ length: 8 }, addParty));
+    const parties = await Promise.all(Array.from({ length: 8 }, newParty));
     for (const party of parties) {
       await raiseCredit(pool, party.organisationId, party.subscriptionId, "10");
       await raiseInvoice(pool, party.organisationId, party.subscriptionId, "4");
@@ -237,7 +145,7 @@ describe.concurrent("what is planned", () => {
   });
 
   test("is one step, however many plan at once", async () => {
-    const party = await addParty();
+    const party = await newParty();
     await addNote(party, "10");
     await addInvoice(party, "4");
     await pool.query("DELETE FROM operations WHERE organisation_id = $1 AND kind = 'allocate_credit'", [
@@ -248,9 +156,78 @@ describe.concurrent("what is planned", () => {
   });
 });
 
+describe.concurrent("a note and an invoice that the ledger refused together", () => {
+  test("are not planned again over the same amount", async () => {
+    const party = await newParty();
+    await addNote(party, "100");
+    await addInvoice(party, "50", { status: "approved", total: "100", due: "50" });
+    await refuseOver(party, "50");
+    expect(await plan(party)).toEqual([]);
+    await pool.query("UPDATE invoices SET amount_due = 49 WHERE organisation_id = $1", [party.organisationId]);
+    expect(await plan(party)).toEqual([party.subscriptionId]);
+  });
+
+  test("five times are not planned again, whatever the amounts, until an operator has asked for it", async () => {
+    const party = await newParty();
+    await addNote(party, "100");
+    await addInvoice(party, "50", { status: "approved", total: "100", due: "50" });
+    for (const due of ["49", "48", "47", "46", "45"]) await refuseOver(party, due);
+    expect(await planned(party)).toEqual(
+      ["50", "49", "48", "47", "46"].map((one) => `refused ${one}.00 CN-0001 INV-0001`),
+    );
+    expect(await plan(party)).toEqual([]);
+    // The note's credit goes on with the next invoice.
+    expect(await addInvoice(party, "3")).toEqual([party.subscriptionId]);
+    const next = await take(party);
+    await settleDone(party, next, noteSeen("100", "approved", entry(next)));
+    expect(await plan(party)).toEqual([]);
+    await pool.query("UPDATE operations SET state = 'abandoned' WHERE organisation_id = $1 AND state = 'refused'", [
+      party.organisationId,
+    ]);
+    expect(await plan(party)).toEqual([party.subscriptionId]);
+    expect((await planned(party)).at(-1)).toBe("ready 45.00 CN-0001 INV-0001");
+  });
+});
+
+describe.concurrent("an allocation that is put off", () => {
+  const hour = 3_600_000;
+  const putOff = ({ organisationId, subscriptionId }: Party) =>
+    putOffAllocation(pool, organisationId, subscriptionId, hour, "day limit");
+  const waitOf = ({ organisationId, subscriptionId }: Party) =>
+    readAllocationWait(pool, organisationId, subscriptionId);
+
+  test("waits as long as the connection is paused, also where it is uncertain", async () => {
+    const party = await newParty();
+    await addNote(party, "10");
+    await addInvoice(party, "4");
+    await putOff(party);
+    expect(await waitOf(party)).toBeGreaterThan(hour - 60_000);
+    await pool.query("UPDATE operations SET not_before = now() WHERE organisation_id = $1", [party.organisationId]);
+    await take(party, 0);
+    await putOff(party);
+    expect(await planned(party)).toEqual(["uncertain 4.00 CN-0001 INV-0001"]);
+    expect(await waitOf(party)).toBeGreaterThan(hour - 60_000);
+    const { rows } = await pool.query(
+      "SELECT reason FROM operations WHERE organisation_id = $1 AND kind = 'allocate_credit'",
+      [party.organisationId],
+    );
+    expect(rows).toEqual([{ reason: "day limit" }]);
+  });
+
+  test("is left to who holds it", async () => {
+    const party = await newParty();
+    await addNote(party, "10");
+    await addInvoice(party, "4");
+    await take(party);
+    await putOff(party);
+    expect(await planned(party)).toEqual(["sending 4.00 CN-0001 INV-0001"]);
+    expect(await waitOf(party)).toBeLessThanOrEqual(60_000);
+  });
+});
+
 describe.concurrent("a taken allocation", () => {
   test("is held until its lease is over, and then uncertain", async () => {
-    const party = await addParty();
+    const party = await newParty();
     await addNote(party, "10");
     await addInvoice(party, "4");
     const { organisationId, subscriptionId } = party;
@@ -264,7 +241,7 @@ describe.concurrent("a taken allocation", () => {
   });
 
   test("is settled only by who holds it", async () => {
-    const party = await addParty();
+    const party = await newParty();
     await addNote(party, "10");
     await addInvoice(party, "4");
     const late = await take(party, 0);
@@ -278,7 +255,7 @@ describe.concurrent("a taken allocation", () => {
   });
 
   test("keeps the amount that is to be sent next", async () => {
-    const party = await addParty();
+    const party = await newParty();
     await addNote(party, "10");
     await addInvoice(party, "4");
     const { id, attempts } = await take(party);
@@ -298,26 +275,23 @@ describe.concurrent("a taken allocation", () => {
 
 describe.concurrent("what the ledger shows of a note", () => {
   test("is written with what it takes from its invoices, and back where it is taken back", async () => {
-    const party = await addParty();
+    const party = await newParty();
     await addInvoice(party, "50");
     await addNote(party, "10");
     await addInvoice(party, "4");
     const first = await take(party);
-    const { rows } = await pool.query<{ ledger_invoice_id: string }>(
-      "SELECT ledger_invoice_id FROM invoices WHERE organisation_id = $1 AND number = 'INV-0001'",
-      [party.organisationId],
-    );
     // By hand: some of it on an older invoice of ours, and some on one that is none of ours.
-    const byHand = { id: anId(), invoiceId: rows[0]?.ledger_invoice_id ?? "", amount: "3.0000", date: "2026-04-11" };
-    const elsewhere = { ...byHand, id: anId(), invoiceId: anId(), amount: "2.0000" };
+    const byHand = onInvoice(await ledgerIdOf(party, "INV-0001"), "3.0000");
+    const elsewhere = onInvoice(anId(), "2.0000");
     await settleDone(party, first, noteSeen("10", "approved", entry(first), byHand, elsewhere));
     expect(await ourDue(pool, party)).toEqual([
       { number: "INV-0001", status: "AUTHORISED", due: "47.00" },
       { number: "INV-0002", status: "PAID", due: "0.00" },
     ]);
-    // The trigger wants total = left + applied: what is elsewhere counts as left.
-    expect((await ourCredit(pool, party))[0]).toMatchObject({ remaining: "3.00" });
+    expect((await ourCredit(pool, party))[0]).toMatchObject({ remaining: "1.00" });
+    // Only what the ledger has left can be put on an invoice.
     await addInvoice(party, "2");
+    expect((await planned(party)).at(-1)).toBe("ready 1.00 CN-0001 INV-0003");
     await settleDone(party, await take(party), noteSeen("10", "approved", byHand));
     expect(await ourDue(pool, party)).toMatchObject([
       { due: "47.00" },
@@ -327,8 +301,31 @@ describe.concurrent("what the ledger shows of a note", () => {
     expect((await ourCredit(pool, party))[0]).toMatchObject({ remaining: "7.00", allocations: [{ amount: "3.00" }] });
   });
 
+  test("is nothing to plan where all of it was used on invoices that we do not have", async () => {
+    const party = await newParty();
+    await addNote(party, "10");
+    await addInvoice(party, "4");
+    const elsewhere = onInvoice(anId(), "10.0000");
+    await settleRefused(party, await take(party), noteSeen("10", "paid", elsewhere));
+    expect(await ourCredit(pool, party)).toMatchObject([{ status: "PAID", remaining: "0.00", allocations: [] }]);
+    expect(await addInvoice(party, "3")).toEqual([]);
+    expect(await planned(party)).toEqual(["refused 4.00 CN-0001 INV-0001"]);
+  });
+
+  test("is wanted whole: a note of which more is left and used than its total is refused, and written nowhere", async () => {
+    const party = await newParty();
+    await addNote(party, "10");
+    await addInvoice(party, "4");
+    const first = await take(party);
+    const { note } = noteSeen("10", "approved", entry(first));
+    if (note === null) throw new Error("it was seen");
+    await settleDone(party, first, { note: { ...note, remainingCredit: "6.0100" }, invoice: null });
+    expect(await planned(party)).toEqual(["refused 4.00 CN-0001 INV-0001"]);
+    expect((await ourCredit(pool, party))[0]).toMatchObject({ remaining: "10.00", allocations: [] });
+  });
+
   test("and fits no record is refused, and nothing of it is written", async () => {
-    const party = await addParty();
+    const party = await newParty();
     await addNote(party, "10");
     await addInvoice(party, "4");
     const first = await take(party);
@@ -342,14 +339,45 @@ describe.concurrent("what the ledger shows of a note", () => {
 
 describe.concurrent("a settled document", () => {
   test("has the ledger's total with tax, and all of its credit left", async () => {
-    const party = await addParty();
+    const party = await newParty();
     await raiseCredit(pool, party.organisationId, party.subscriptionId, "10");
     await settleOperations(pool, party.organisationId, await takenNotes(party, "11.5"));
     expect(await ourCredit(pool, party)).toMatchObject([{ status: "AUTHORISED", total: "11.50", remaining: "11.50" }]);
   });
 
+  test("is a note with the credit that somebody has used of it meanwhile, and only the rest is planned", async () => {
+    const party = await newParty();
+    await raiseCredit(pool, party.organisationId, party.subscriptionId, "10");
+    await addInvoice(party, "50");
+    const used = [onInvoice(await ledgerIdOf(party, "INV-0001"), "3.0000"), onInvoice(anId(), "2.0000")];
+    const settlements = await takenNotes(party, "11.5", "approved", ...used);
+    expect(await settleOperations(pool, party.organisationId, settlements)).toEqual([party.subscriptionId]);
+    expect(await ourCredit(pool, party)).toMatchObject([
+      {
+        status: "AUTHORISED",
+        total: "11.50",
+        remaining: "6.50",
+        allocations: [{ invoice: "INV-0001", amount: "3.00" }],
+      },
+    ]);
+    expect(await ourDue(pool, party)).toMatchObject([{ due: "47.00" }]);
+    expect(await planned(party)).toEqual(["ready 6.50 CN-0001 INV-0001"]);
+  });
+
+  test("is a note that somebody has used up, also where it fits no record where", async () => {
+    const party = await newParty();
+    await addInvoice(party, "4");
+    await raiseCredit(pool, party.organisationId, party.subscriptionId, "10");
+    // More than we know the invoice to come to.
+    const used = onInvoice(await ledgerIdOf(party, "INV-0001"), "10.0000");
+    const settlements = await takenNotes(party, "10", "paid", used);
+    expect(await settleOperations(pool, party.organisationId, settlements)).toEqual([]);
+    expect(await ourCredit(pool, party)).toMatchObject([{ status: "PAID", remaining: "0.00", allocations: [] }]);
+    expect((await ourDue(pool, party))[0]).toMatchObject({ due: "4.00" });
+  });
+
   test("has the ledger's ids on its lines", async () => {
-    const party = await addParty();
+    const party = await newParty();
     await addInvoice(party, "4", { status: "draft" });
     const { rows } = await pool.query<{ is_named: boolean }>(
       "SELECT ledger_line_id = 'line of ' || id AS is_named FROM invoice_lines WHERE organisation_id = $1",

@@ -13,8 +13,12 @@ export function unitsFaults(a: SeededRows): Faults {
   const line = (assignments: string) => change("deferred_lines", a.deferredLine, assignments);
   const units = (assignments: string) => change("unit_changes", a.unitChange, assignments);
   const { invoice, note, sql } = otherDocuments(a, a.subscription);
+  const named = change("allocations", a.allocation, "ledger_allocation_id = 'same'");
   const twice = { credit_note_id: note, invoice_id: invoice };
   return {
+    invoices_amending_from: ["[]", "2", '{"units": 2}'].map((json) =>
+      change("invoices", a.invoice, `amending_from = '${json}'`),
+    ),
     operations_joins: [allocate("joins = true"), change("operations", a.invoiceOperation, "joins = true")],
     operations_amount: [
       ...["NULL", "0", "-1", "'NaN'", "2000000000000000"].map((amount) => allocate(`amount = ${amount}`)),
@@ -27,9 +31,7 @@ export function unitsFaults(a: SeededRows): Faults {
     ],
     operations_one_allocation: [`${sql}; ${another("operations", a.allocationOperation, twice)}`],
     operations_one_for_a_credit_note: [another("operations", a.creditNoteOperation)],
-    allocations_organisation_id_ledger_allocation_id_key: [
-      `${change("allocations", a.allocation, "ledger_allocation_id = 'same'")}; ${another("allocations", a.allocation)}`,
-    ],
+    allocations_organisation_id_ledger_allocation_id_key: [`${named}; ${another("allocations", a.allocation)}`],
     deferred_lines_amount: ["0", "-1", "'NaN'", "1000000000000000"].map((amount) => line(`amount = ${amount}`)),
     deferred_lines_days: [
       line("period_start = period_end, days_remaining = 0"),
@@ -54,10 +56,10 @@ export function unitsFaults(a: SeededRows): Faults {
 export function unitsTenantFaults(a: SeededRows, b: SeededRows): Faults {
   const units = (assignments: string) => change("unit_changes", a.unitChange, assignments);
   const line = (assignments: string) => change("deferred_lines", a.deferredLine, assignments);
+  const of = { credit_note_id: b.creditNote };
+  const gone = `DELETE FROM operations WHERE id = '${b.creditNoteOperation}'`;
   return {
-    operations_organisation_id_credit_note_id_fkey: [
-      `DELETE FROM operations WHERE id = '${b.creditNoteOperation}'; ${another("operations", a.creditNoteOperation, { credit_note_id: b.creditNote })}`,
-    ],
+    operations_organisation_id_credit_note_id_fkey: [`${gone}; ${another("operations", a.creditNoteOperation, of)}`],
     deferred_lines_organisation_id_subscription_id_fkey: [line(`subscription_id = '${b.subscription}'`)],
     // A period that is not there, and one that ends on another day.
     deferred_lines_period_fkey: [
@@ -93,6 +95,7 @@ export function foreignDocumentFaults(a: SeededRows): Faults {
   const ended = { state: "refused", settled_at: "2026-03-01", reason: "no", message: "No" };
   // Of what is told of the document one thing is left, so that this one has to hold it; what was right up to there is
   // judged there.
+  const renewed = change("unit_changes", a.unitChange, "renewal_invoice_id = invoice_id, invoice_id = NULL");
   const billed = change("deferred_lines", a.deferredLine, `invoice_id = '${a.invoice}'`);
   return {
     operations_documents: [
@@ -117,9 +120,7 @@ export function foreignDocumentFaults(a: SeededRows): Faults {
       after(`${free("unit_changes")}; ${moveInvoice}`),
       after(`${free("unit_changes")}; ${free("operations")}; ${billed}; ${moveInvoice}`),
       after(`${free("operations")}; ${moveInvoice}`),
-      after(
-        `${free("operations")}; ${change("unit_changes", a.unitChange, "renewal_invoice_id = invoice_id, invoice_id = NULL")}; ${moveInvoice}`,
-      ),
+      after(`${free("operations")}; ${renewed}; ${moveInvoice}`),
     ],
     credit_notes_subscription: [
       after(`${free("unit_changes")}; ${moveNote}`),

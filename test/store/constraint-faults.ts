@@ -207,7 +207,8 @@ export function creditFaults(a: SeededRows): Faults {
       `${another("credit_notes", a.creditNote, { ...moved, remaining_credit: 5 })}; ${line(`credit_note_id = '${moved.id}'`)}`,
     ],
     credit_note_lines_amount: ["-1", "'NaN'", "1000000000000000"].map((amount) => line(`amount = ${amount}`)),
-    credit_notes_credit: [note("remaining_credit = 3"), note("total = 6")],
+    credit_notes_applied_elsewhere: ["-1", "5.0001", "'NaN'"].map((amount) => note(`applied_elsewhere = ${amount}`)),
+    credit_notes_credit: [note("remaining_credit = 3"), note("total = 6"), note("applied_elsewhere = 1")],
     allocations_credit: [
       allocation("amount = 2"),
       allocation("status = 'removed'"),

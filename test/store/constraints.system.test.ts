@@ -154,6 +154,11 @@ test("a credit note, its lines and what is applied of it may change together", a
   expect((await attempt(`${line}; ${note}; ${allocation}`))?.message).toBeUndefined();
 });
 
+test("credit that is used where we have no invoice is neither left nor applied to one of ours", async () => {
+  const note = change("credit_notes", a.creditNote, "remaining_credit = 0.5, applied_elsewhere = 3.5");
+  expect((await attempt(note))?.message).toBeUndefined();
+});
+
 test("of two transactions that apply credit to one invoice, the later one sees what the earlier one applied", async () => {
   const other = new pg.Client({ connectionString: database.url });
   await other.connect();

@@ -7,12 +7,16 @@ ADD COLUMN     "tax_type" TEXT;
 
 -- AlterTable
 -- One sequence counts both kinds of document, so that which came later is a comparison of two numbers.
-ALTER TABLE "credit_notes" ALTER COLUMN "seq" SET DEFAULT nextval('invoices_seq_seq');
+ALTER TABLE "credit_notes" ADD COLUMN     "applied_elsewhere" DECIMAL(20,4) NOT NULL DEFAULT 0,
+ALTER COLUMN "seq" SET DEFAULT nextval('invoices_seq_seq');
 DROP SEQUENCE "credit_notes_seq_seq";
 
 -- AlterTable
 ALTER TABLE "invoice_lines" ADD COLUMN     "amending" BOOLEAN NOT NULL DEFAULT false,
 ADD COLUMN     "ledger_line_id" TEXT;
+
+-- AlterTable
+ALTER TABLE "invoices" ADD COLUMN     "amending_from" JSONB;
 
 -- AlterTable
 ALTER TABLE "operations" ADD COLUMN     "amount" DECIMAL(20,4),
@@ -124,7 +128,10 @@ CREATE UNIQUE INDEX "operations_one_for_a_credit_note" ON "operations" (credit_n
 -- An invoice that is in the ledger can carry an error too: the ledger refused its last amendment.
 ALTER TABLE "invoices"
   DROP CONSTRAINT "invoices_sync_error",
-  ADD CONSTRAINT "invoices_sync_error" CHECK (CASE status WHEN 'not_in_external' THEN sync_error IS NOT NULL WHEN 'scheduled' THEN sync_error IS NULL ELSE true END);
+  ADD CONSTRAINT "invoices_sync_error" CHECK (CASE status WHEN 'not_in_external' THEN sync_error IS NOT NULL WHEN 'scheduled' THEN sync_error IS NULL ELSE true END),
+  -- All of it is there, or nothing: it is what is gone back to.
+  ADD CONSTRAINT "invoices_amending_from" CHECK (amending_from IS NULL OR jsonb_typeof(amending_from) = 'object'
+    AND amending_from ?& ARRAY['units', 'description', 'unit_price', 'amount', 'billed_units']);
 
 ALTER TABLE "deferred_lines"
   ADD CONSTRAINT "deferred_lines_amount" CHECK (amount > 0 AND amount <= 999999999999999.9999),
@@ -140,6 +147,23 @@ ALTER TABLE "unit_changes"
   ADD CONSTRAINT "unit_changes_invoices" CHECK (invoice_id <> renewal_invoice_id),
   ADD CONSTRAINT "unit_changes_operations" CHECK (operation_ids IS NOT NULL AND array_position(operation_ids, NULL) IS NULL),
   ADD CONSTRAINT "unit_changes_hash_is_sha256" CHECK (octet_length(request_hash) = 32);
+
+-- The ledger may have used credit where we have no invoice: on one made by hand, or as money given back.
+ALTER TABLE "credit_notes" ADD CONSTRAINT "credit_notes_applied_elsewhere" CHECK (applied_elsewhere BETWEEN 0 AND total);
+CREATE OR REPLACE FUNCTION require_credit_kept(wanted uuid, rule text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM 1 FROM credit_notes WHERE id = wanted FOR NO KEY UPDATE;
+  IF EXISTS (
+    SELECT 1 FROM credit_notes n
+    WHERE n.id = wanted AND n.total <> n.remaining_credit + n.applied_elsewhere
+      + (SELECT coalesce(sum(a.amount), 0) FROM allocations a WHERE a.credit_note_id = n.id AND a.status = 'active')
+  ) THEN
+    PERFORM refuse(rule, format('the total of credit note %s is not what is left and what is applied of it', wanted));
+  END IF;
+END $$;
+DROP TRIGGER "credit_notes_credit" ON "credit_notes";
+CREATE CONSTRAINT TRIGGER "credit_notes_credit" AFTER INSERT OR UPDATE OF total, remaining_credit, applied_elsewhere ON "credit_notes"
+  DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION check_credit_of_note();
 
 -- The credit that is left on approved notes: what is asked whenever an invoice becomes approved.
 CREATE INDEX "credit_notes_held" ON "credit_notes" (subscription_id, seq) WHERE status = 'approved' AND remaining_credit > 0;

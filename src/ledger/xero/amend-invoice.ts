@@ -9,7 +9,7 @@ import { refusedMoney } from "./invoices.ts";
 import { amendedLineIds, amendLines, type LineAmendment } from "./line-amendment.ts";
 import { readInvoice } from "./read-shapes.ts";
 import type { XeroCall, XeroWire } from "./wire.ts";
-import { unitPlaces } from "./write-document.ts";
+import { lineAmountTypes, unitPlaces } from "./write-document.ts";
 
 const statusWords = {
   draft: "a draft",
@@ -38,7 +38,7 @@ export async function amendInvoice(
   const [element] = objectsOf(current.value.Invoices);
   const invoice = element && readInvoice(element);
   if (!element || !invoice || !hasItsLines(element, invoice)) return unreadable("the invoice cannot be read", false);
-  const no = refusedStatus(invoice, amendment) ?? refusedMoney(invoice);
+  const no = refusedStatus(invoice, amendment) ?? refusedMoney(invoice) ?? refusedKind(element, invoice, amendment);
   if (no !== null) return no;
 
   const lines = amendLines(objectsOf(element.LineItems), amendment.changes);
@@ -80,6 +80,17 @@ function refusedStatus(invoice: LedgerInvoice, { allowed }: LedgerInvoiceAmendme
   if (allowed.includes(invoice.status)) return null;
   const open = allowed.map((status) => statusWords[status]).join(" or ");
   const message = `Invoice ${invoice.number} is ${statusWords[invoice.status]}; its lines can be changed while it is ${open}.`;
+  return { kind: "refused", reason: "wrong_status", messages: [message] };
+}
+
+// In an invoice that somebody has turned to amounts of another kind our lines would come to something else.
+function refusedKind(
+  { LineAmountTypes: kind }: ExactObject,
+  { number }: LedgerInvoice,
+  { lineAmounts }: LedgerInvoiceAmendment,
+): LedgerFailure | null {
+  if (lineAmounts === undefined || kind === lineAmountTypes[lineAmounts]) return null;
+  const message = `Invoice ${number} has amounts of another kind in the ledger than ours are, which are ${lineAmounts} of tax.`;
   return { kind: "refused", reason: "wrong_status", messages: [message] };
 }
 

@@ -3,7 +3,8 @@ import type { LedgerCreditNoteDraft } from "../port.ts";
 import { writeLine } from "./write-line.ts";
 
 const firstStatuses = { draft: "DRAFT", awaiting_approval: "SUBMITTED", approved: "AUTHORISED" } as const;
-const lineAmountTypes = { exclusive: "Exclusive", inclusive: "Inclusive", none: "NoTax" } as const;
+/** How Xero names the kinds of amounts. */
+export const lineAmountTypes = { exclusive: "Exclusive", inclusive: "Inclusive", none: "NoTax" } as const;
 
 /** The query of every call about documents: without it Xero rounds unit amounts to two places. */
 export const unitPlaces = { unitdp: "4" } as const;

@@ -8,7 +8,7 @@ import { createHash } from "node:crypto";
 import { toBinary } from "@bufbuild/protobuf";
 import { checkpoint } from "../../checkpoint.ts";
 import { civilDate } from "../../domain/civil-date.ts";
-import { Refusal } from "../../domain/refusal.ts";
+import { Refusal, type RefusalCode } from "../../domain/refusal.ts";
 import { decideUnitsChange, type UnitsChangeRequest } from "../../domain/units-change.ts";
 import {
   type ChangeUnitsRequest,
@@ -19,13 +19,16 @@ import type { Call } from "../../rpc/caller.ts";
 import type { MethodImplementation } from "../../rpc/implementation.ts";
 import { derivedId, isId, newId } from "../../store/ids.ts";
 import type { Scope } from "../../store/scope.ts";
-import type { MadeUnitsChange, UnitsOperations } from "../../store/unit-changes.ts";
+import type { MadeUnitsChange, UnitsChangeOutcome, UnitsOperations } from "../../store/unit-changes.ts";
 import { changeDocuments, prorationBehaviours, wordOf } from "../enums.ts";
 import type { ServiceParts } from "../parts.ts";
 import { presentInvoice, presentSubscription } from "../present.ts";
 import { answerBudgetMs, awaitWork } from "../settlement.ts";
 
 type Method = MethodImplementation<typeof SubscriptionService.method.changeUnits>;
+
+/** The refusals of a change for the sake of an invoice that is to be amended. */
+const amendmentRefusals: readonly RefusalCode[] = ["renewal_invoice_not_amendable", "first_invoice_not_amendable"];
 
 /**
  * The method. Refuses as `decideUnitsChange` does, `subscription_not_found`, and `idempotency_conflict` where an earlier request
@@ -39,7 +42,9 @@ export function changeUnits(parts: ServiceParts): Method {
     // Watched before they are written, so that no outcome is missed.
     const watch = parts.settlement.outcomes.watch(Object.values(operations));
     try {
-      const { change, isRepeat } = await make(parts, scope, request, call, operations, new Date(untilMs));
+      const { change, isRepeat } = await makeOnceSent(parts, scope, request, untilMs, () =>
+        make(parts, scope, request, call, operations, new Date(untilMs)),
+      );
       checkpoint("units_saved");
       if (isRepeat) await settleFurther(parts, scope, change, [], untilMs);
       else if (change.operationIds.length > 0) {
@@ -54,6 +59,29 @@ export function changeUnits(parts: ServiceParts): Method {
   };
 }
 
+type Made = Pick<UnitsChangeOutcome & { readonly kind: "made" }, "change" | "isRepeat">;
+
+/**
+ * Makes the change. Where it is refused for an invoice that cannot be amended, and such an invoice is on its way to the ledger (the
+ * one that the same request has had raised, for one), that is waited for, and the change is judged once more.
+ */
+async function makeOnceSent(
+  parts: ServiceParts,
+  scope: Scope,
+  { id }: ChangeUnitsRequest,
+  untilMs: number,
+  change: () => Promise<Made>,
+): Promise<Made> {
+  try {
+    return await change();
+  } catch (error) {
+    if (!(error instanceof Refusal && amendmentRefusals.includes(error.code))) throw error;
+    // Nothing may be on its way any more: it came to the ledger after the change was judged. Then the second judgement sees it there.
+    await settle(parts, scope, await scope.subscriptions.findUnsent(id), untilMs);
+    return change();
+  }
+}
+
 async function make(
   { settlement }: ServiceParts,
   scope: Scope,
@@ -61,7 +89,7 @@ async function make(
   call: Call,
   operations: UnitsOperations,
   awaitedUntil: Date,
-): Promise<{ readonly change: MadeUnitsChange; readonly isRepeat: boolean }> {
+): Promise<Made> {
   const { idempotencyKey, caller } = call;
   const unknown = new Refusal("subscription_not_found", "There is no subscription with this id.");
   if (!isId(request.id)) throw unknown;
@@ -115,7 +143,7 @@ async function begin(
  * too. Of an earlier try everything is looked at; usually it is settled long since.
  */
 async function settleFurther(
-  { settlement }: ServiceParts,
+  parts: ServiceParts,
   scope: Scope,
   { id }: MadeUnitsChange,
   awaited: readonly string[],
@@ -123,11 +151,22 @@ async function settleFurther(
 ): Promise<void> {
   const { operationIds } = await scope.subscriptions.getUnitsChange(id);
   const further = operationIds.filter((operationId) => !awaited.includes(operationId));
-  if (further.length === 0) return;
-  const look = await settlement.outcomes.watch(further).settled(scope.organisationId, Date.now());
-  if (look.every(({ state }) => state !== "waiting")) return;
-  const watch = settlement.outcomes.watch(further);
-  await awaitWork(() => settlement.wake(scope.organisationId), scope.organisationId, watch, untilMs);
+  await settle(parts, scope, further, untilMs);
+}
+
+/** Waits for operations that somebody else began. */
+async function settle(
+  { settlement }: ServiceParts,
+  { organisationId }: Scope,
+  operationIds: readonly string[],
+  untilMs: number,
+): Promise<void> {
+  if (operationIds.length === 0) return;
+  const look = await settlement.outcomes.watch(operationIds).settled(organisationId, Date.now());
+  if (look.some(({ state }) => state === "waiting")) {
+    const watch = settlement.outcomes.watch(operationIds);
+    await awaitWork(() => settlement.wake(organisationId), organisationId, watch, untilMs);
+  }
 }
 
 async function present(scope: Scope, id: string): ReturnType<Method> {

@@ -5,6 +5,7 @@
 import type pg from "pg";
 import { type Decimal, parseDecimal } from "../../domain/decimal.ts";
 import type { DocumentStatus } from "../../domain/invoice.ts";
+import { isRefusedPair } from "../allocations.ts";
 import { type Listing, listPage, type Page, type PageRequest } from "../page.ts";
 
 /** Invoices and credit notes. */
@@ -103,10 +104,10 @@ const waiting = `SELECT o.*, CASE WHEN o.state = 'ready' THEN o.not_before ELSE 
     OR o.credit_note_id = t.id AND o.kind IN ('create_credit_note', 'allocate_credit'))
   ORDER BY o.seq LIMIT 1`;
 
-// Whether the refused allocation `o` keeps this credit of the note from being planned for the invoice `i` again.
+// Whether credit of the note could be put on the invoice `i`, had the ledger not refused that.
 const isBlocked = (note: string) =>
-  `(${note}.status = 'approved' AND i.status = 'approved' AND ${note}.remaining_credit > 0
-    AND o.amount = least(${note}.remaining_credit, i.amount_due))`;
+  `(${note}.status = 'approved' AND i.status = 'approved' AND ${note}.remaining_credit > 0 AND i.amount_due > 0
+    AND ${isRefusedPair(note, "i")})`;
 
 // What the ledger refused last, as long as it counts: an error of the document tells of what is no allocation.
 const refused = `SELECT o.*, NULL::timestamptz AS next_attempt_at FROM operations o

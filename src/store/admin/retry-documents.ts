@@ -8,7 +8,7 @@ import { holdOrganisation } from "../billing-changes.ts";
 import { lockSubscriptions } from "../billing-state.ts";
 import { newId } from "../ids.ts";
 import { documentNumber } from "../invoice-records.ts";
-import type { DocumentWork } from "../operations.ts";
+import type { DocumentWork } from "../neglected-work.ts";
 import { getOne } from "../page.ts";
 import type { Client } from "../raise-documents.ts";
 import type { Changed } from "./changes.ts";

@@ -1,0 +1,84 @@
+/** Work that waits and that nobody seems to be at: what the dispatcher starts. */
+import type pg from "pg";
+import { settlementKinds } from "./operations.ts";
+
+/** Work that nobody seems to be at, by the workflow that does it: an organisation's ledger workflow, or one of its own. */
+export type NeglectedWork =
+  | { readonly kind: "settlement"; readonly organisationId: string }
+  | {
+      readonly kind: "amendment";
+      readonly organisationId: string;
+      readonly subscriptionId: string;
+      readonly invoiceId: string;
+      readonly operationId: string;
+    }
+  | { readonly kind: "allocation"; readonly organisationId: string; readonly subscriptionId: string }
+  | { readonly kind: "clock"; readonly organisationId: string }
+  | {
+      readonly kind: "ending";
+      readonly organisationId: string;
+      readonly subscriptionId: string;
+      readonly customerId: string;
+      readonly endingId: string;
+    };
+
+/** The work that a document of the ledger can leave. */
+export type DocumentWork = Extract<NeglectedWork, { readonly kind: "settlement" | "amendment" | "allocation" }>;
+
+interface NeglectedRow {
+  organisation_id: string;
+  kind: string;
+  subscription_id: string;
+  customer_id: string;
+  invoice_id: string;
+  operation_id: string;
+}
+
+/**
+ * What waits and nobody seems to be at: ready for longer than `graceMs`, or its lease over. The dispatcher starts its workflow.
+ * Looks over all organisations: it carries ids only. Kinds that a newer version has left are passed over, each told to `onUnknown`.
+ */
+export async function findNeglected(
+  pool: pg.Pool,
+  graceMs: number,
+  onUnknown: (kind: string) => void = () => undefined,
+): Promise<readonly NeglectedWork[]> {
+  const { rows } = await pool.query<NeglectedRow>({
+    name: "find_neglected",
+    text: `SELECT DISTINCT organisation_id, CASE WHEN kind = ANY ($2) THEN 'settlement' ELSE kind END AS kind,
+        CASE WHEN kind IN ('amend_invoice', 'allocate_credit', 'end_subscription') THEN subscription_id END AS subscription_id,
+        CASE WHEN kind = 'amend_invoice' THEN invoice_id END AS invoice_id,
+        CASE WHEN kind IN ('amend_invoice', 'end_subscription') THEN id END AS operation_id,
+        CASE WHEN kind = 'end_subscription' THEN (SELECT s.customer_id FROM subscriptions s
+          WHERE s.organisation_id = operations.organisation_id AND s.id = subscription_id) END AS customer_id
+      FROM operations
+      WHERE state IN ('ready', 'sending', 'uncertain')
+        AND CASE WHEN state = 'ready' THEN not_before ELSE lease_until END < now() - $1 * interval '1 millisecond'`,
+    values: [graceMs, settlementKinds],
+  });
+  const found = rows.map((row) => ({ kind: row.kind, work: readNeglected(row) }));
+  for (const kind of new Set(found.filter(({ work }) => work === null).map((one) => one.kind))) onUnknown(kind);
+  return found.flatMap(({ work }) => (work === null ? [] : [work]));
+}
+
+function readNeglected(row: NeglectedRow): NeglectedWork | null {
+  const { organisation_id: organisationId, subscription_id: subscriptionId, invoice_id: invoiceId } = row;
+  switch (row.kind) {
+    case "settlement":
+      return { kind: "settlement", organisationId };
+    case "amend_invoice":
+      return { kind: "amendment", organisationId, subscriptionId, invoiceId, operationId: row.operation_id };
+    case "allocate_credit":
+      return { kind: "allocation", organisationId, subscriptionId };
+    case "end_subscription":
+      return {
+        kind: "ending",
+        organisationId,
+        subscriptionId,
+        customerId: row.customer_id,
+        endingId: row.operation_id,
+      };
+    default:
+      return null;
+  }
+}

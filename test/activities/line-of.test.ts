@@ -1,0 +1,33 @@
+/** How a line of ours is sent to the ledger. */
+import { describe, expect, test } from "vitest";
+import { lineOf } from "../../src/activities/settle-documents.ts";
+
+const line = {
+  id: "a-line",
+  kind: "plan",
+  name: "Team",
+  description: "9 × 10.0000",
+  units: 9,
+  unit_price: "10.0000",
+  amount: "90.0000",
+  revenue_account: "200",
+  tax_type: null,
+} as const;
+
+describe("a line", () => {
+  test("has its units and price where they are the whole of it", () => {
+    expect(lineOf(line)).toMatchObject({ quantity: "9", unitAmount: "10.0000", amount: "90.0000" });
+  });
+
+  test("with a discount or free units is one amount, with the arithmetic in words and no false product beside it", () => {
+    const discounted = { ...line, description: "9 × 10.0000, less 7 %", amount: "83.7000" };
+    expect(lineOf(discounted)).toEqual({
+      description: "Team: 9 × 10.0000, less 7 %",
+      quantity: "1",
+      unitAmount: "83.7000",
+      amount: "83.7000",
+      accountCode: "200",
+      taxType: null,
+    });
+  });
+});

@@ -1,0 +1,126 @@
+/**
+ * Credit that a bookkeeper used in the ledger, on invoices of ours and on others: what is left of it, what a ledger that
+ * says no to the rest makes of it, and whose note it is after its answer was lost. decisions §§3 and 6.
+ */
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { findNeglected } from "../../src/store/neglected-work.ts";
+import { type CreditParty, type CreditWorld, startCreditWorld } from "./credit-world.ts";
+import {
+  bookedCredit,
+  bookInvoice,
+  expectSameCredit,
+  ourCredit,
+  ourDue,
+  plannedCredit,
+  raiseCredit,
+  spendCredit,
+} from "./raise-credit.ts";
+
+// Lost answers are waited for, several times as long where the machine does other work as well.
+vi.setConfig({ testTimeout: 90_000 });
+
+let world: CreditWorld;
+
+beforeAll(async () => {
+  world = await startCreditWorld();
+});
+
+afterAll(() => world?.stop());
+
+const notes = "PUT /api.xro/2.0/CreditNotes";
+const allocations = "/Allocations";
+
+/** Credit of 12.00 with tax, of which a bookkeeper has used this much on an invoice that we do not have. */
+async function usedElsewhere(amount: string): Promise<CreditParty> {
+  const party = await world.party();
+  await world.raise(party, "50", "-10");
+  await bookInvoice(world.pool, party, "HAND-1");
+  await spendCredit(world.pool, party, amount, "HAND-1");
+  return party;
+}
+
+describe.concurrent("credit that was used on an invoice that we do not have", () => {
+  test("is not left, and the rest goes on our next invoice", async () => {
+    const party = await usedElsewhere("4");
+    await world.raise(party, "20");
+    await world.allocate(party);
+    expect(await ourCredit(world.pool, party)).toEqual([
+      {
+        number: "CN-0001",
+        status: "PAID",
+        total: "12.00",
+        remaining: "0.00",
+        allocations: [{ invoice: "INV-0002", amount: "8.00" }],
+      },
+    ]);
+    expect((await ourDue(world.pool, party))[1]).toMatchObject({ due: "16.00" });
+    expect(await bookedCredit(world.pool, party)).toMatchObject([{ status: "PAID", remaining: "0.00" }]);
+  });
+
+  test("is not left where it was all of it", async () => {
+    const party = await usedElsewhere("12");
+    await world.raise(party, "20");
+    expect(await world.allocate(party)).toMatchObject({ outcome: "refused" });
+    expect(await ourCredit(world.pool, party)).toMatchObject([{ status: "PAID", remaining: "0.00", allocations: [] }]);
+    await world.raise(party, "5");
+    expect(await plannedCredit(world.pool, party)).toMatchObject([{ state: "refused", reason: "amount_exceeds" }]);
+  });
+
+  test("leaves one refusal where the ledger says no to the rest, however often it is asked", async () => {
+    const party = await usedElsewhere("4");
+    await world.fault(party, { kind: "refuse", match: allocations, messages: ["The lock date has passed."], times: 2 });
+    await world.raise(party, "20");
+    expect(await world.allocate(party)).toMatchObject({ state: "settled", outcome: "refused" });
+    for (let time = 0; time < 3; time += 1) expect(await world.round(party)).toMatchObject({ state: "settled" });
+    const message = "The lock date has passed.";
+    expect(await plannedCredit(world.pool, party)).toMatchObject([{ state: "refused", amount: "8.00", message }]);
+    expect(await ourCredit(world.pool, party)).toMatchObject([{ status: "AUTHORISED", remaining: "8.00" }]);
+  });
+});
+
+describe.concurrent("a look-up after a lost answer takes over our note", () => {
+  test.each([
+    ["a part of its credit is used on an invoice of ours", "INV-0001", "4", "8.00"],
+    ["a part of it is used on an invoice that we do not have", "HAND-1", "4", "8.00"],
+    ["all of it is used on an invoice of ours", "INV-0001", "12", "0.00"],
+  ])("where %s", async (_, invoice, amount, remaining) => {
+    const party = await world.party();
+    const isOurs = invoice !== "HAND-1";
+    await world.raise(party, "50");
+    if (!isOurs) await bookInvoice(world.pool, party, invoice);
+    await world.fault(party, { kind: "drop_after", match: notes });
+    await raiseCredit(world.pool, party.organisationId, party.subscriptionId, "10");
+    await world.settleRound(party);
+    await spendCredit(world.pool, party, amount, invoice);
+    await world.settle(party);
+    const own = isOurs ? [{ invoice, amount: `${amount}.00` }] : [];
+    expect(await ourCredit(world.pool, party)).toMatchObject([{ number: "CN-0001", remaining, allocations: own }]);
+    if (isOurs) await expectSameCredit(world.pool, party);
+    await world.raise(party, "50");
+    await world.allocate(party);
+    expect(await bookedCredit(world.pool, party)).toMatchObject([{ status: "PAID", remaining: "0.00" }]);
+    expect(await ourCredit(world.pool, party)).toMatchObject([{ status: "PAID", remaining: "0.00" }]);
+  });
+});
+
+test("an uncertain allocation waits as long as the connection is paused, and nobody else is sent to it", async () => {
+  const party = await world.party();
+  await world.raise(party, "-10", "20");
+  await world.fault(party, { kind: "drop_after", match: allocations });
+  expect(await world.round(party)).toMatchObject({ state: "waiting" });
+  await world.pool.query(
+    `WITH paused AS (
+        UPDATE ledger_connections SET paused_until = now() + interval '1 hour', paused_reason = 'day limit' WHERE organisation_id = $1
+      ) UPDATE operations SET lease_until = now() WHERE organisation_id = $1 AND state = 'uncertain'`,
+    [party.organisationId],
+  );
+  const { nextInMs } = await world.round(party);
+  expect(nextInMs).toBeGreaterThan(50 * 60_000);
+  const neglected = (await findNeglected(world.pool, 0)).filter((work) => work.organisationId === party.organisationId);
+  expect(neglected).toEqual([]);
+  expect(await plannedCredit(world.pool, party)).toMatchObject([{ state: "uncertain", reason: "day limit" }]);
+});
+
+test("everything that was ordered to go wrong has gone wrong", async () => {
+  expect(await world.faultsLeft()).toBe(0);
+});

@@ -1,0 +1,180 @@
+/** Amendments that their invoice takes no more: what was asked for is billed once, as a separate change would have been. */
+import { describe, expect, it } from "vitest";
+import { billClosedAmendment, type ClosedAmendment, type ClosedRepricing } from "../../src/domain/closed-amendment.ts";
+import { formatDecimal, parseDecimal } from "../../src/domain/decimal.ts";
+import { type StateOrder, seats, stateOf, toldCredit, toldLine, toldPeriod, volumeSeats } from "./billing-states.ts";
+
+const d = parseDecimal;
+const whole = { daysRemaining: 31 };
+
+/** The amendment of July's renewal invoice, closed in June; `billed` is what July counts as billed for by then. */
+function close(
+  repricing: (Omit<ClosedRepricing, "charged"> & Partial<ClosedRepricing>) | null,
+  { billed = repricing?.toUnits ?? 10, added = null, ...order }: StateOrder & { readonly added?: string | null } = {},
+): Record<string, unknown> {
+  const state = stateOf({ today: "2026-06-20", next: { billedUnits: billed }, units: billed, ...order });
+  const period = order.index === 6 ? state.period : state.nextPeriod;
+  if (period === null) throw new Error("there is no such period");
+  const closed: ClosedAmendment = {
+    period: { ...period, billedUnits: billed },
+    added: added === null ? null : d(added),
+    repricing: repricing && { charged: [], ...repricing },
+  };
+  const { invoice, creditNote, period: after } = billClosedAmendment(state, closed);
+  return {
+    period: toldPeriod(after),
+    ...(invoice && {
+      invoice: [
+        `${invoice.type} of ${invoice.periodIndex}: ${formatDecimal(invoice.subtotal)}`,
+        ...invoice.lines.map(toldLine),
+      ],
+    }),
+    ...(creditNote && { creditNote: toldCredit(creditNote) }),
+  };
+}
+
+const july = "2026-07-01 to 2026-08-01";
+const threeMore = `30.0000 for ${july}: 10 to 13 seats, 31 of 31 days: (130 − 100) × 31 ÷ 31`;
+
+describe("an increase", () => {
+  it("is billed on one invoice of the current period: what was to be added, then the next period's difference", () => {
+    expect(close({ fromUnits: 10, toUnits: 13 }, { added: "15.00" })).toEqual({
+      period: "6: 13 billed, billed separately",
+      invoice: ["change of 5: 45.0000", threeMore],
+    });
+  });
+
+  it("without a line to be added is the difference alone", () => {
+    expect(close({ fromUnits: 10, toUnits: 13 })).toEqual({
+      period: "6: 13 billed, billed separately",
+      invoice: ["change of 5: 30.0000", threeMore],
+    });
+  });
+
+  it("is dated and booked as a separate change is", () => {
+    const state = stateOf({ today: "2026-06-20", next: { billedUnits: 13 } });
+    if (state.nextPeriod === null) throw new Error("there is no next period");
+    const repricing = { fromUnits: 10, toUnits: 13, charged: [] };
+    const { invoice } = billClosedAmendment(state, { period: state.nextPeriod, added: null, repricing });
+    expect(invoice).toMatchObject({
+      type: "change",
+      reference: "PO 7",
+      issueDate: "2026-06-20",
+      period: { start: "2026-06-01", end: "2026-07-01" },
+      lines: [
+        {
+          kind: "proration",
+          proration: { fromUnits: 10, toUnits: 13, daysRemaining: 31, daysInPeriod: 31 },
+          revenueAccount: "200",
+          taxType: "OUTPUT",
+        },
+      ],
+    });
+  });
+
+  it("into a cheaper band is a credit note, beside the invoice of what was to be added", () => {
+    const credit = ["12.0000 from 2026-07-01: 10 to 11 seats, 31 of 31 days: (100 − 88) × 31 ÷ 31"];
+    expect(close({ fromUnits: 10, toUnits: 11 }, { plan: volumeSeats })).toEqual({
+      period: "6: 11 billed, billed separately",
+      creditNote: credit,
+    });
+    expect(close({ fromUnits: 10, toUnits: 11 }, { plan: volumeSeats, added: "1.00" })).toEqual({
+      period: "6: 11 billed, billed separately",
+      invoice: ["change of 5: 1.0000"],
+      creditNote: credit,
+    });
+  });
+
+  it("that costs nothing raises nothing, and the period counts as billed for what the invoice bills", () => {
+    expect(close({ fromUnits: 10, toUnits: 12 }, { plan: { ...seats, freeUnits: 12 } })).toEqual({
+      period: "6: 10 billed",
+    });
+  });
+
+  it("of the period that has begun since, or of one that is over, is an invoice of that period", () => {
+    const began = { index: 6, today: "2026-07-05" };
+    expect(close({ fromUnits: 10, toUnits: 13 }, began)).toHaveProperty("invoice.0", "change of 6: 30.0000");
+    const state = stateOf({ index: 7, today: "2026-08-05" });
+    const period = { ...stateOf({ index: 6 }).period, billedUnits: 13 };
+    const repricing = { fromUnits: 10, toUnits: 13, charged: [] };
+    expect(billClosedAmendment(state, { period, added: null, repricing }).invoice).toMatchObject({ periodIndex: 6 });
+  });
+
+  it("of which more has been billed since leaves that as it is", () => {
+    const charged = [{ fromUnits: 13, toUnits: 15, ...whole }];
+    expect(close({ fromUnits: 10, toUnits: 13, charged }, { billed: 15 })).toEqual({
+      period: "6: 15 billed, billed separately",
+      invoice: ["change of 5: 30.0000", threeMore],
+    });
+  });
+});
+
+describe("a decrease", () => {
+  it("raises nothing, and the period counts as billed for what the invoice bills", () => {
+    expect(close({ fromUnits: 10, toUnits: 6 })).toEqual({ period: "6: 10 billed" });
+    expect(close({ fromUnits: 11, toUnits: 10 }, { plan: volumeSeats })).toEqual({ period: "6: 11 billed" });
+  });
+
+  it("leaves what earlier amendments were to add on an invoice of its own", () => {
+    expect(close({ fromUnits: 10, toUnits: 6 }, { added: "15.00" })).toEqual({
+      period: "6: 10 billed, billed separately",
+      invoice: ["change of 5: 15.0000"],
+    });
+  });
+
+  const since = (...charged: ClosedRepricing["charged"]) => ({ fromUnits: 10, toUnits: 6, charged });
+
+  it("gives back what was charged since of the units that the invoice bills after all", () => {
+    expect(close(since({ fromUnits: 6, toUnits: 12, ...whole }), { billed: 12 })).toEqual({
+      period: "6: 12 billed, billed separately",
+      creditNote: ["40.0000 from 2026-07-01: 10 to 6 seats, 31 of 31 days: (100 − 60) × 31 ÷ 31"],
+    });
+    expect(close(since({ fromUnits: 6, toUnits: 8, ...whole }), { billed: 8 })).toEqual({
+      period: "6: 10 billed, billed separately",
+      creditNote: ["20.0000 from 2026-07-01: 8 to 6 seats, 31 of 31 days: (80 − 60) × 31 ÷ 31"],
+    });
+  });
+
+  it("gives each charge back for the days that it was for", () => {
+    const charged = [
+      { fromUnits: 6, toUnits: 7, ...whole },
+      { fromUnits: 7, toUnits: 11, daysRemaining: 10 },
+    ];
+    expect(close(since(...charged), { billed: 11, index: 6, today: "2026-07-23" })).toEqual({
+      period: "6: 11 billed, billed separately",
+      creditNote: [
+        "10.0000 from 2026-07-01: 7 to 6 seats, 31 of 31 days: (70 − 60) × 31 ÷ 31",
+        "9.6800 from 2026-07-22: 10 to 7 seats, 10 of 31 days: (100 − 70) × 10 ÷ 31",
+        "19.68 in all",
+      ],
+    });
+  });
+
+  it("takes back a credit that was given since for units which the invoice bills", () => {
+    expect(close({ fromUnits: 11, toUnits: 10, charged: [] }, { plan: volumeSeats, billed: 12 })).toEqual({
+      period: "6: 12 billed, billed separately",
+      invoice: ["change of 5: 12.0000", `12.0000 for ${july}: 11 to 10 seats, 31 of 31 days: (100 − 88) × 31 ÷ 31`],
+    });
+  });
+});
+
+describe("lines that were to be added", () => {
+  it("alone leave the period as it is", () => {
+    const closed = { billed: 10, index: 6, today: "2026-07-05", added: "15.00" };
+    expect(close(null, closed)).toEqual({ period: "6: 10 billed", invoice: ["change of 6: 15.0000"] });
+  });
+});
+
+it("a first invoice that was re-priced before its day leaves an invoice dated that day", () => {
+  const state = stateOf({
+    index: 0,
+    startDate: "2026-07-01",
+    today: "2026-06-20",
+    subscription: { status: "pending" },
+  });
+  const period = { ...state.period, billedUnits: 12 };
+  const repricing = { fromUnits: 10, toUnits: 12, charged: [] };
+  const { invoice, period: after } = billClosedAmendment(state, { period, added: null, repricing });
+  expect(toldPeriod(after)).toBe("0: 12 billed, billed separately");
+  expect(invoice).toMatchObject({ periodIndex: 0, issueDate: "2026-07-01", subtotal: d("20.00") });
+});

@@ -1,0 +1,26 @@
+/** How much of a credit note has been applied, by what is left of it. decisions §3 "allocation_status". */
+import { expect, test } from "vitest";
+import { allocationStatus } from "../../src/domain/credit-note.ts";
+import { parseDecimal } from "../../src/domain/decimal.ts";
+import type { DocumentStatus } from "../../src/domain/invoice.ts";
+
+test.each([
+  ["approved", "12.0000", "12.0000", "unapplied"],
+  ["scheduled", "12.0000", "12.0000", "unapplied"],
+  ["not_in_external", "12.0000", "12.0000", "unapplied"],
+  // Also where it was used on an invoice that we do not have, so that there is no allocation to show.
+  ["approved", "12.0000", "11.9999", "partially_applied"],
+  ["paid", "12.0000", "0.0000", "applied"],
+  ["approved", "12.0000", "0.0000", "applied"],
+  ["voided", "12.0000", "0.0000", "not_applicable"],
+  ["deleted", "12.0000", "12.0000", "not_applicable"],
+  ["approved", "0.0000", "0.0000", "not_applicable"],
+] as const satisfies readonly (readonly [
+  DocumentStatus,
+  string,
+  string,
+  string,
+])[])("of one that is %s over %s, with %s left, it is %s", (status, total, left, expected) => {
+  const note = { status, total: parseDecimal(total), remainingCredit: parseDecimal(left) };
+  expect(allocationStatus(note)).toBe(expected);
+});

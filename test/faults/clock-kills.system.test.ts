@@ -1,0 +1,146 @@
+/**
+ * A test clock on its way: workers killed at every step and in the middle, a start that was lost, a second advance, and a billing run
+ * beside it. Whatever happens, the clock gets there, and each period is billed once.
+ */
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { clockCheckpoints } from "../../src/checkpoint.ts";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { billChunk, findDueOrganisations } from "../../src/store/billing-run.ts";
+import { checkedAsk } from "../scenario/checked-ask.ts";
+import { type ClockWorld, clockWorld } from "../scenario/clock-world.ts";
+import { addMany, expectEachRenewed } from "../scenario/many-subscriptions.ts";
+import { startSystem, type TestSystem, until } from "../support/system.ts";
+
+// Restarts and the engine's notice of a killed worker take half a minute where nothing else runs, and several times as long beside others.
+vi.setConfig({ testTimeout: 180_000 });
+
+let system: TestSystem;
+let world: ClockWorld;
+
+beforeAll(async () => {
+  system = await startSystem();
+  world = await clockWorld(system, checkedAsk(system));
+});
+
+afterAll(() => system?.stop());
+
+const target = "2026-07-02T06:00:00.000Z";
+const advancing = { state: "TEST_CLOCK_STATE_ADVANCING", now: "2026-04-01T12:00:00.000Z" };
+const arrived = { state: "TEST_CLOCK_STATE_STANDING", now: target };
+
+/** A sandbox on 1 April with subscriptions over the days of March, each of which renews three times until the target. */
+async function spread(count: number): Promise<MadeOrganisation> {
+  const own = await world.sandbox();
+  const { id } = await world.subscribe(own, { start_date: "2026-03-03" });
+  await addMany(system, id, count, { days: [3, 28], zones: ["Europe/Paris", "Asia/Kolkata", "Pacific/Auckland"] });
+  return own;
+}
+
+/** An advance that no worker has begun. */
+async function asked(own: MadeOrganisation): Promise<void> {
+  await system.worker.stop();
+  expect(await world.advance(own, { to: target })).toMatchObject(advancing);
+}
+
+describe("a worker killed at a step of an advance leaves nothing undone and nothing done twice:", () => {
+  test.each(clockCheckpoints)("%s", async (point) => {
+    const own = await spread(8);
+    await asked(own);
+    // It may die before it has told that it is ready: the start itself is not waited for.
+    void system.worker.start({ BILLING_CRASH_AT: point }).catch(() => undefined);
+    await system.worker.exited();
+    await system.worker.start();
+    const clock = await world.arrived(own);
+    expect(clock).toMatchObject({ ...arrived, advance: { performed: 27, invoicesRaised: 27 } });
+    await expectEachRenewed(system, own, 3);
+    await world.expectEqualBooks(own);
+  });
+});
+
+test("a worker killed in the middle is gone on for by the next one, from where the clock was", async () => {
+  const own = await spread(299);
+  await world.advance(own, { to: target });
+  const middle = await until("the clock is on its way", async () => {
+    const clock = await world.clock(own);
+    return clock.now > "2026-05-01" && clock;
+  });
+  await system.worker.kill();
+  const left = await world.clock(own);
+  expect(left).toMatchObject({ state: "TEST_CLOCK_STATE_ADVANCING", advance: { to: target } });
+  expect(left.now >= middle.now).toBe(true);
+  await system.worker.start();
+  expect(await world.arrived(own)).toMatchObject({ ...arrived, advance: { performed: 900, invoicesRaised: 900 } });
+  await expectEachRenewed(system, own, 3);
+});
+
+test("an advance whose start was lost is begun by the dispatcher", async () => {
+  const own = await spread(3);
+  const { organisationId } = own;
+  // What is there when the process dies right after it has written the advance.
+  await system.pool.query(
+    "INSERT INTO clock_advances (organisation_id, started_from, target) SELECT id, test_clock, $2 FROM organisations WHERE id = $1",
+    [organisationId, target],
+  );
+  expect(await world.arrived(own)).toMatchObject({ ...arrived, advance: { performed: 12 } });
+  await expectEachRenewed(system, own, 3);
+});
+
+test("a second advance while one runs is refused, unless it goes to the same instant", async () => {
+  const own = await spread(3);
+  await asked(own);
+  const { organisationId: organisation } = own;
+  const advance = "TestClockService/AdvanceTestClock";
+  const entry = await world.operator.lastEntry();
+  expect(await world.operator.refused(advance, { organisation, to: "2026-07-02T06:00:00.001Z" })).toBe("invalid_state");
+  expect(await world.operator.refused(advance, { organisation, months: 1 })).toBe("invalid_state");
+  const joined = await world.advance(own, { to: "2026-07-02T08:00:00+02:00" });
+  expect(joined).toEqual(await world.clock(own));
+  expect(joined).toMatchObject(advancing);
+  expect((await world.operator.lastEntry()).id).toBe(entry.id);
+  await system.worker.start();
+  expect(await world.arrived(own)).toMatchObject({ ...arrived, advance: { performed: 12 } });
+});
+
+test("while a clock is on its way nobody else performs what is due there", async () => {
+  const own = await spread(3);
+  const { organisationId } = own;
+  const isFound = async () => (await findDueOrganisations(system.pool, null, 500)).includes(organisationId);
+  await system.worker.stop();
+  expect(await isFound()).toBe(true);
+  await world.advance(own, { to: target });
+  expect(await isFound()).toBe(false);
+  const beside = await billChunk(system.pool, organisationId);
+  expect(beside).toEqual({ taken: 0, performed: 0, raised: 0, parked: [] });
+  const others = await billChunk(system.pool, organisationId, { now: new Date(target) });
+  expect(others.taken).toBe(0);
+  await system.worker.start();
+  await world.arrived(own);
+  await expectEachRenewed(system, own, 3);
+  expect((await billChunk(system.pool, organisationId, { isOfClock: true })).taken).toBe(0);
+});
+
+test("what is on its way out is left to its end, and the clock goes past it", async () => {
+  const own = await world.sandbox({ first_invoice_status: "approved", invoice_create_days: 20 });
+  const { id } = await world.subscribe(own, { start_date: "2026-03-15" });
+  const other = await world.subscribe(own, { start_date: "2026-04-01" });
+  await world.settled(own);
+  await system.stopLedger();
+  // The end has an invoice to remove first, which the ledger does not answer to.
+  const end = world.end(own, id, { when: "now" });
+  await until("the end has begun", async () => {
+    const { rows } = await system.pool.query("SELECT 1 FROM endings WHERE organisation_id = $1", [own.organisationId]);
+    return rows.length > 0;
+  });
+  const clock = await world.advanced(own, { to: "2026-06-10" });
+  expect(clock.advance.setAside).toBeUndefined();
+  expect(await world.subscription(own, id)).toMatchObject({ status: "active", renewal_date: "2026-04-15" });
+  expect(await world.subscription(own, other.id)).toMatchObject({ renewal_date: "2026-07-01" });
+  await end;
+  await system.startLedger();
+  const over = await until("it has ended", async () => {
+    const now = await world.subscription(own, id);
+    return now.status === "ended" && now;
+  });
+  expect(over).toMatchObject({ renewal_date: "2026-04-15", renewal_value: "0.0000" });
+  expect(await world.told(own, id)).toHaveLength(2);
+});

@@ -1,0 +1,181 @@
+/** Whatever the ledger makes of amendments, nothing is lost and nothing charged twice: every amount here is of whole days and units. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { BillingState } from "../../src/domain/billing-state.ts";
+import { billClosedAmendment, type ChargedUnits } from "../../src/domain/closed-amendment.ts";
+import { add, type Decimal, decimalOf, formatDecimal, subtract, sum, ZERO } from "../../src/domain/decimal.ts";
+import type { InvoiceLineDraft } from "../../src/domain/invoice.ts";
+import type { Plan } from "../../src/domain/plan.ts";
+import { lineAmount } from "../../src/domain/pricing/index.ts";
+import { decideUnitsChange, type UnitsDecision } from "../../src/domain/units-change.ts";
+import { afterChange, changeTo, raised, refusalOf, stateOf } from "../domain/billing-states.ts";
+import { planOf, tiersOf } from "../domain/catalogue.ts";
+
+const price = fc.integer({ min: 0, max: 20 }).map(String);
+
+/** Plans whose prices rise and fall from band to band, in whole units of the currency, so that nothing is ever rounded. */
+const somePlan: fc.Arbitrary<Plan> = fc
+  .record({ type: fc.constantFrom("per_unit", "volume", "tiered"), prices: fc.tuple(price, price, price) })
+  .map(({ type, prices: [one, two, three] }) =>
+    type === "per_unit"
+      ? planOf("per_unit", { price: decimalOf(Number(one)) })
+      : planOf(type, { tiers: tiersOf([8, one], [14, two], [null, three]) }),
+  );
+
+const outcome = fc.constantFrom("done", "refused", "closed");
+const someStep = fc.record({
+  units: fc.nat(25),
+  document: fc.constantFrom("amend", "separate"),
+  prorate: fc.boolean(),
+  outcome,
+});
+const someState = fc
+  .record({ plan: somePlan, units: fc.integer({ min: 1, max: 20 }) })
+  .map(({ plan, units }) => stateOf({ plan, units, today: "2026-06-20", renewalInvoice: {} }));
+
+type Step = typeof someStep extends fc.Arbitrary<infer T> ? T : never;
+type Outcome = Step["outcome"];
+
+const requestOf = ({ period }: BillingState, { units, document, prorate }: Omit<Step, "outcome">) =>
+  changeTo(units, { document, ...(prorate && { from: period.start }) });
+
+const amounts = (lines: readonly { readonly amount: Decimal }[]) => sum(lines.map(({ amount }) => amount));
+
+/** A subscription inside its invoice window, its renewal invoice in the ledger, and all that its other documents bill. */
+interface World {
+  state: BillingState;
+  billed: Decimal;
+  inLedger: { readonly units: number; readonly amount: Decimal };
+  ours: { readonly units: number; readonly amount: Decimal };
+  /** What the renewal invoice bills in the ledger, while it is re-priced here alone. */
+  from: number | null;
+  added: readonly InvoiceLineDraft[];
+  charged: readonly ChargedUnits[];
+  isWaiting: boolean;
+}
+
+function begin(state: BillingState): World {
+  const { units } = state.subscription;
+  const plan = { units, amount: lineAmount(state.plan, state.subscription) };
+  const nothing = { billed: ZERO, from: null, added: [], charged: [], isWaiting: false };
+  return { ...nothing, state, inLedger: plan, ours: plan };
+}
+
+function make(world: World, step: Step): void {
+  const { state } = world;
+  const request = requestOf(state, step);
+  if (refusalOf(state, request)[0] !== "accepted") return;
+  const decision = decideUnitsChange(state, request);
+  const { invoice, creditNote, amended } = decision;
+  const lines = invoice?.lines ?? [];
+  world.billed = subtract(add(world.billed, amounts(lines)), amounts(creditNote?.lines ?? []));
+  world.charged = [
+    ...world.charged,
+    ...lines.flatMap(({ proration, period }) =>
+      proration !== null && period?.end === state.nextPeriod?.end ? [proration] : [],
+    ),
+  ];
+  if (amended !== null) amend(world, amended);
+  world.state = afterChange(state, decision);
+  if (amended !== null) settle(world, step.outcome);
+}
+
+function amend(world: World, { planLine, added }: NonNullable<UnitsDecision["amended"]>): void {
+  if (planLine?.units == null) throw new Error("a renewal invoice's plan line has units");
+  if (planLine.units !== world.ours.units) world.from ??= world.state.nextPeriod?.billedUnits ?? null;
+  world.ours = { units: planLine.units, amount: planLine.amount };
+  world.added = [...world.added, ...added];
+  world.isWaiting = true;
+}
+
+/** What the ledger makes of it: `refused` for now, to be tried again, or `closed` for good, since the invoice is paid. */
+function settle(world: World, outcome: Outcome): void {
+  if (!world.isWaiting || outcome === "refused") return;
+  if (outcome === "done") {
+    world.inLedger = world.ours;
+    world.billed = add(world.billed, amounts(world.added));
+  } else close(world);
+  Object.assign(world, { from: null, added: [], charged: [], isWaiting: false });
+}
+
+function close(world: World): void {
+  const { state, from, ours, added, charged } = world;
+  const { nextPeriod } = state;
+  if (nextPeriod === null) throw new Error("there is no next period");
+  const repricing = from === null ? null : { fromUnits: from, toUnits: ours.units, charged };
+  const closed = { period: nextPeriod, added: added.length === 0 ? null : amounts(added), repricing };
+  const { period, invoice, creditNote } = billClosedAmendment(state, closed);
+  world.billed = subtract(add(world.billed, invoice?.subtotal ?? ZERO), creditNote?.subtotal ?? ZERO);
+  world.ours = world.inLedger;
+  const invoices = state.invoices.map((one) => (one.type === "renewal" ? { ...one, status: "paid" as const } : one));
+  world.state = { ...state, nextPeriod: period, invoices };
+}
+
+/** What both periods should have been billed by their billed units, beside what the current one had been before. */
+function owed({ plan, subscription, period, nextPeriod }: BillingState, before: number): string {
+  const value = (units: number | null | undefined) => lineAmount(plan, { ...subscription, units: units ?? 0 });
+  const current = subtract(value(period.billedUnits), value(before));
+  return formatDecimal(add(current, value(nextPeriod?.billedUnits)));
+}
+
+describe("changes of units while the ledger takes, puts off or closes amendments", () => {
+  it("bill each unit of both periods once, whatever comes of them in the end", () => {
+    let closings = 0;
+    fc.assert(
+      fc.property(someState, fc.array(someStep, { maxLength: 8 }), outcome, (start, steps, last) => {
+        const world = begin(start);
+        for (const step of steps) make(world, step);
+        if (last === "closed" && world.isWaiting) closings += 1;
+        settle(world, last === "refused" ? "done" : last);
+        expect(formatDecimal(add(world.billed, world.inLedger.amount))).toBe(
+          owed(world.state, start.subscription.units),
+        );
+        const { units } = world.state.subscription;
+        expect(world.state.nextPeriod?.billedUnits).toBeGreaterThanOrEqual(Math.min(units, world.ours.units));
+      }),
+      { numRuns: 3000 },
+    );
+    expect(closings).toBeGreaterThan(50);
+  });
+
+  it("amended in vain bill the very lines of a separate change, and leave the same periods", () => {
+    let compared = 0;
+    fc.assert(
+      fc.property(someState, someStep, (state, step) => {
+        const [amend, separate] = (["amend", "separate"] as const).map((document) =>
+          requestOf(state, { ...step, document }),
+        );
+        if (amend === undefined || separate === undefined) throw new Error("two requests");
+        if (refusalOf(state, amend)[0] !== "accepted" || refusalOf(state, separate)[0] !== "accepted") return;
+        compared += 1;
+        const tried = decideUnitsChange(state, amend);
+        const after = afterChange(state, tried);
+        const { nextPeriod } = after;
+        if (nextPeriod === null || tried.amended === null) throw new Error("an amendment of the next period's invoice");
+        const added = tried.amended.added;
+        const closed = billClosedAmendment(after, {
+          period: nextPeriod,
+          added: added.length === 0 ? null : amounts(added),
+          repricing: { fromUnits: state.subscription.units, toUnits: step.units, charged: [] },
+        });
+        const expected = decideUnitsChange(state, separate);
+        expect([after.period, closed.period]).toEqual(expected.periods);
+        expect([...added, ...(closed.invoice?.lines ?? [])]).toEqual(expected.invoice?.lines ?? []);
+        const { lines: _, ...head } = closed.invoice ?? { lines: [] };
+        expect(expected.invoice ?? {}).toMatchObject(head);
+        const credits = [tried.creditNote, closed.creditNote].flatMap((note) => note?.lines ?? []);
+        expect(credits).toEqual(expected.creditNote?.lines ?? []);
+      }),
+      { numRuns: 1000 },
+    );
+    expect(compared).toBeGreaterThan(500);
+  });
+
+  it("are measured from what the invoice bills as soon as an amendment is closed: six, and ten again, cost nothing", () => {
+    const world = begin(stateOf({ today: "2026-06-20", invoices: [raised()], renewalInvoice: {} }));
+    make(world, { units: 6, document: "amend", prorate: false, outcome: "closed" });
+    make(world, { units: 10, document: "separate", prorate: true, outcome: "done" });
+    expect(formatDecimal(world.billed)).toBe("0.0000");
+    expect(world.state.nextPeriod?.billedUnits).toBe(10);
+  });
+});

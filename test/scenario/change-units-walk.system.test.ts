@@ -1,0 +1,119 @@
+/**
+ * Random sequences of changes over HTTP, over months and all plan types, from fixed seeds: no request fails but by a refusal of the
+ * table, and afterwards every document, line, total and remaining credit is the same here and in the ledger's books.
+ */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { startSystem, type TestSystem } from "../support/system.ts";
+import { checkedAsk } from "./checked-ask.ts";
+import { addBands, type Json, type UnitsWorld, unitsWorld } from "./units-world.ts";
+
+let system: TestSystem;
+let world: UnitsWorld;
+
+beforeAll(async () => {
+  system = await startSystem();
+  world = unitsWorld(system, checkedAsk(system));
+});
+
+afterAll(() => system?.stop());
+
+/** Whole numbers from 0 up to but without `below`, the same for the same seed. */
+type Pick = (below: number) => number;
+
+function pickFrom(seed: number): Pick {
+  let state = seed * 7_919 + 13;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+const statuses = ["draft", "approved", "awaiting_approval"];
+const plans = ["bands", "team", "growth", "steps", "scale"];
+
+/** What a change may be answered: it is made, or refused for what the request asks in this state. */
+const answers = new Set([
+  "200",
+  "units_unchanged",
+  "effective_date_out_of_period",
+  "proration_not_applicable",
+  "proration_behaviour_not_allowed",
+  "document_required",
+  "document_not_allowed",
+  "proration_required",
+  "proration_unavailable",
+  "renewal_invoice_not_amendable",
+]);
+
+/** A change that may well be refused, of a subscription with so many units on this day. */
+function anyChange(pick: Pick, units: number, today: Date): Record<string, unknown> {
+  const body: Record<string, unknown> = { units: Math.max(1, units - 4 + pick(9)) };
+  if (pick(2) === 0) {
+    const day = new Date(today.getTime() + (pick(6) - 3) * 86_400_000);
+    Object.assign(body, { prorate: true, effective_date: day.toISOString().slice(0, 10) });
+    if (pick(3) === 0) body.proration_behaviour = "charge_on_renewal";
+  }
+  return pick(3) === 0 ? { ...body, document: anyDocument(pick) } : body;
+}
+
+function anyDocument(pick: Pick): string {
+  return pick(2) === 0 ? "amend" : "separate";
+}
+
+/** The amounts that are due and the credit that is left, where ours are not the ledger's. */
+async function differences({ organisationId, tenantId }: MadeOrganisation): Promise<readonly object[]> {
+  const { rows } = await system.pool.query(
+    `SELECT i.number, i.amount_due AS ours, b.total - b.amount_paid - b.amount_credited AS theirs
+      FROM invoices i JOIN demo_ledger.invoices b ON b.tenant_id = $2 AND b.number = i.number
+      WHERE i.organisation_id = $1 AND i.amount_due <> b.total - b.amount_paid - b.amount_credited
+    UNION ALL SELECT n.number, n.remaining_credit, b.total - b.amount_allocated
+      FROM credit_notes n LEFT JOIN demo_ledger.credit_notes b ON b.tenant_id = $2 AND b.number = n.number
+      WHERE n.organisation_id = $1 AND n.remaining_credit IS DISTINCT FROM b.total - b.amount_allocated`,
+    [organisationId, tenantId],
+  );
+  return rows;
+}
+
+const hundredths = (amount: string): number => Math.round(Number(amount) * 100);
+
+describe.concurrent("whatever is asked in whatever order, the books tell the same", () => {
+  test.each([1, 2, 7, 10, 16, 18, 20, 23])("seed %i", async (seed) => {
+    const pick = pickFrom(seed);
+    const own = await world.sandbox({
+      first_invoice_status: statuses[seed % statuses.length],
+      invoice_create_days: [0, 10, 25][pick(3)],
+    });
+    await addBands(system, own);
+    const today = new Date("2026-04-01T12:00:00Z");
+    const { id } = await world.subscribe(own, {
+      start_date: "2026-04-01",
+      plan_code: plans[pick(plans.length)],
+      units: 8 + pick(6),
+      discount_percent: String(pick(3) * 7),
+    });
+    let made = 0;
+    for (let step = 0; step < 30; step += 1) {
+      if (pick(4) === 0) {
+        today.setUTCDate(today.getUTCDate() + 1 + pick(12));
+        await world.setClock(own, today.toISOString());
+      }
+      const body = anyChange(pick, (await world.subscription(own, id)).units, today);
+      let answer = await world.change(own, id, body);
+      if (answer.json.error?.code === "document_required") {
+        answer = await world.change(own, id, { ...body, document: anyDocument(pick) });
+      }
+      expect(answers, answer.text).toContain(answer.status === 200 ? "200" : answer.json.error.code);
+      if (answer.status === 200) made += 1;
+    }
+    expect(made).toBeGreaterThan(0);
+    await world.expectEqualBooks(own);
+    expect(await differences(own)).toEqual([]);
+    const invoices = await world.invoices(own, id);
+    for (const document of [...invoices, ...(await world.creditNotes(own, id))]) {
+      expect(document.ledger).toMatchObject({ sync_status: "synced", sync_error: null });
+      const sum = document.lines.reduce((total: number, { amount }: Json) => total + hundredths(amount), 0);
+      expect([document.number, hundredths(document.subtotal)]).toEqual([document.number, sum]);
+    }
+  });
+});

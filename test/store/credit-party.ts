@@ -1,0 +1,182 @@
+/**
+ * Subscriptions with invoices and credit notes that the ledger has taken as a test says, without any ledger: what is
+ * planned of their credit, taken, and settled.
+ */
+import type pg from "pg";
+import { formatDecimal, parseDecimal, subtract, sum } from "../../src/domain/decimal.ts";
+import { type AllocationToSend, planAllocations, takeAllocation } from "../../src/store/allocations.ts";
+import type { AllocationSeen } from "../../src/store/credit-mirror.ts";
+import { newId } from "../../src/store/ids.ts";
+import { takeCreditNotes, takeInvoices } from "../../src/store/operations.ts";
+import { inTransaction } from "../../src/store/pool.ts";
+import { type CreditSeen, settleAllocation } from "../../src/store/settle-allocations.ts";
+import { type Settlement, settleOperations } from "../../src/store/settle-operations.ts";
+import { addSubscription, anId, raiseCredit, raiseInvoice } from "../activities/raise-credit.ts";
+
+/** A subscription in an organisation of its own. */
+export interface Party {
+  readonly pool: pg.Pool;
+  readonly organisationId: string;
+  readonly tenantId: string;
+  readonly subscriptionId: string;
+}
+
+/** Adds one, with the customer and the plan that it is of. */
+export async function addParty(pool: pg.Pool): Promise<Party> {
+  const organisationId = newId();
+  const values = [organisationId, newId(), newId()];
+  await pool.query(
+    `WITH organisation AS (
+      INSERT INTO organisations (id, name, timezone, default_currency, livemode) VALUES ($1, 'Acme', 'UTC', 'NZD', true)
+    ), customer AS (
+      INSERT INTO customers (id, organisation_id, code, name, email, status, ledger_contact_id)
+      VALUES ($2, $1, 'ACME', 'Acme', 'a@acme.example', 'active', 'contact')
+    ) INSERT INTO plans (id, organisation_id, code, name, type, currency, price, status)
+      VALUES ($3, $1, 'team', 'Team', 'per_unit', 'NZD', 10, 'active')`,
+    values,
+  );
+  return { pool, organisationId, tenantId: "", subscriptionId: await addSubscription(pool, organisationId) };
+}
+
+/** What the ledger makes of an invoice: nothing paid of it, and no tax, unless told otherwise. */
+export interface InvoiceTaken {
+  readonly status: string;
+  readonly due?: string;
+  readonly total?: string;
+}
+
+/** An invoice that the ledger has taken, approved over this amount unless told otherwise. What was planned of it. */
+export async function addInvoice(
+  party: Party,
+  amount: string,
+  outcome: InvoiceTaken = { status: "approved" },
+): Promise<readonly string[]> {
+  const { pool, organisationId, subscriptionId } = party;
+  await raiseInvoice(pool, organisationId, subscriptionId, amount);
+  return settleOperations(pool, organisationId, await takenInvoices(party, amount, outcome));
+}
+
+/** What becomes of the invoices that wait. */
+export async function takenInvoices(
+  { pool, organisationId }: Party,
+  amount: string,
+  outcome: InvoiceTaken,
+): Promise<readonly Settlement[]> {
+  const { ready } = await takeInvoices(pool, organisationId, 60_000);
+  const { status, due = amount, total = amount } = outcome;
+  return ready.map(({ id, attempts, lines }) => ({
+    operationId: id,
+    attempt: attempts,
+    kind: "invoice_done",
+    ledgerId: anId(),
+    status,
+    total,
+    amountDue: due,
+    sent: false,
+    lines: lines.map((line) => ({ id: line.id, ledgerLineId: `line of ${line.id}` })),
+  }));
+}
+
+/** A credit note that the ledger has approved over this amount. What was planned of it. */
+export async function addNote(party: Party, amount: string): Promise<readonly string[]> {
+  const { pool, organisationId, subscriptionId } = party;
+  await raiseCredit(pool, organisationId, subscriptionId, amount);
+  return settleOperations(pool, organisationId, await takenNotes(party, amount));
+}
+
+/** What becomes of the credit notes that wait, approved over `total` unless told otherwise; nothing of it is used but `used`. */
+export async function takenNotes(
+  { pool, organisationId }: Party,
+  total: string,
+  status = "approved",
+  ...used: readonly AllocationSeen[]
+): Promise<readonly Settlement[]> {
+  const { ready } = await takeCreditNotes(pool, organisationId, 60_000);
+  return ready.map(({ id, attempts }) => ({
+    operationId: id,
+    attempt: attempts,
+    kind: "credit_note_done",
+    ledgerId: anId(),
+    status,
+    total,
+    remainingCredit: leftOf(total, used),
+    sent: false,
+    allocations: used,
+  }));
+}
+
+/** The allocations of an organisation, as `state amount note invoice`. */
+export async function planned({ pool, organisationId }: Party): Promise<readonly string[]> {
+  const { rows } = await pool.query<{ told: string }>(
+    `SELECT concat_ws(' ', o.state, round(o.amount, 2), n.number, i.number) AS told
+      FROM operations o JOIN credit_notes n ON n.id = o.credit_note_id JOIN invoices i ON i.id = o.invoice_id
+      WHERE o.organisation_id = $1 AND o.kind = 'allocate_credit' ORDER BY o.seq`,
+    [organisationId],
+  );
+  return rows.map(({ told }) => told);
+}
+
+/** Plans the subscription's next allocation. */
+export function plan({ pool, organisationId, subscriptionId }: Party): Promise<readonly string[]> {
+  return inTransaction(pool, (client) => planAllocations(client, organisationId, [subscriptionId]));
+}
+
+/** Takes the subscription's allocation, which must be there. */
+export async function take(
+  { pool, organisationId, subscriptionId }: Party,
+  leaseMs = 60_000,
+): Promise<AllocationToSend> {
+  const taken = await takeAllocation(pool, organisationId, subscriptionId, leaseMs);
+  if (taken === null) throw new Error("there is nothing to take");
+  return taken;
+}
+
+/** A note over `total` as it is seen with these allocations: what they do not use is left. */
+export function noteSeen(total: string, status: string, ...allocations: readonly AllocationSeen[]): CreditSeen {
+  return {
+    note: { status, total, remainingCredit: leftOf(total, allocations), sent: false, allocations },
+    invoice: null,
+  };
+}
+
+function leftOf(total: string, used: readonly AllocationSeen[]): string {
+  return formatDecimal(subtract(parseDecimal(total), sum(used.map(({ amount }) => parseDecimal(amount)))));
+}
+
+/** What the ledger shows of a taken allocation that was done. */
+export function entry({ invoiceLedgerId, amount }: AllocationToSend, id = anId()): AllocationSeen {
+  return { id, invoiceId: invoiceLedgerId, amount, date: "2026-04-11" };
+}
+
+/** The ledger's id of the organisation's invoice with this number. */
+export async function ledgerIdOf({ pool, organisationId }: Party, number: string): Promise<string> {
+  const text = "SELECT ledger_invoice_id FROM invoices WHERE organisation_id = $1 AND number = $2";
+  const { rows } = await pool.query<{ ledger_invoice_id: string }>(text, [organisationId, number]);
+  return rows[0]?.ledger_invoice_id ?? "";
+}
+
+/** Settles a taken allocation as done, over what is seen of it. */
+export function settleDone(
+  { pool, organisationId, subscriptionId }: Party,
+  { id, attempts }: AllocationToSend,
+  seen: CreditSeen,
+): Promise<void> {
+  const settlement = { kind: "done", operationId: id, attempt: attempts } as const;
+  return settleAllocation(pool, organisationId, subscriptionId, { settlement, amount: null, seen });
+}
+
+/** Settles a taken allocation as refused, over what is seen of it. */
+export function settleRefused(
+  { pool, organisationId, subscriptionId }: Party,
+  { id, attempts }: AllocationToSend,
+  seen: CreditSeen | null,
+): Promise<void> {
+  const settlement = {
+    kind: "refused",
+    operationId: id,
+    attempt: attempts,
+    reason: "period_locked",
+    message: "The lock date has passed.",
+  } as const;
+  return settleAllocation(pool, organisationId, subscriptionId, { settlement, amount: null, seen });
+}

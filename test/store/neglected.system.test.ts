@@ -1,0 +1,42 @@
+/**
+ * What the dispatcher is told to start beside work of a kind that it does not know: while versions are exchanged, a newer
+ * one may leave that.
+ */
+import type pg from "pg";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { findNeglected } from "../../src/store/neglected-work.ts";
+import { createPool } from "../../src/store/pool.ts";
+import { raiseInvoice } from "../activities/raise-credit.ts";
+import { type FreshDatabase, freshDatabase } from "../support/database.ts";
+import { addParty } from "./credit-party.ts";
+
+let database: FreshDatabase;
+let pool: pg.Pool;
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  pool = createPool({ databaseUrl: database.url, size: 4, name: "test" }, () => undefined);
+});
+
+afterAll(async () => {
+  await pool?.end();
+  await database?.drop();
+});
+
+test("operations of kinds that nobody here knows are told of once each look, and keep no other from being started", async () => {
+  const parties = await Promise.all([addParty(pool), addParty(pool)]);
+  for (const { organisationId, subscriptionId } of parties) {
+    await raiseInvoice(pool, organisationId, subscriptionId, "10");
+    await raiseInvoice(pool, organisationId, subscriptionId, "20");
+  }
+  await pool.query(
+    `ALTER TABLE operations DROP CONSTRAINT operations_kind, DROP CONSTRAINT operations_object;
+      UPDATE operations SET kind = 'from_a_newer_version' WHERE id IN (SELECT DISTINCT ON (organisation_id) id FROM operations)`,
+  );
+  const unknown: string[] = [];
+  const found = await findNeglected(pool, -1_000, (kind) => unknown.push(kind));
+  const settlements = parties.map(({ organisationId }) => ({ kind: "settlement", organisationId }));
+  expect(found).toHaveLength(2);
+  expect(found).toEqual(expect.arrayContaining(settlements));
+  expect(unknown).toEqual(["from_a_newer_version"]);
+});

@@ -1,0 +1,93 @@
+/**
+ * Test clocks at work in the real service: what an operator sees of an advance in Temporal and on the command line, and its history, which
+ * must replay. With RECORD_HISTORIES set it is kept for `replay.test.ts`.
+ */
+import { Client, Connection } from "@temporalio/client";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { clockWorkflowId, progressQuery } from "../../workflows/contract.ts";
+import { checkedAsk } from "../scenario/checked-ask.ts";
+import { type ClockWorld, clockWorld } from "../scenario/clock-world.ts";
+import { addMany } from "../scenario/many-subscriptions.ts";
+import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { expectReplayable } from "./recorded-history.ts";
+
+// An advance over hundreds of renewals takes seconds where nothing else runs, and several times as long beside other tests.
+vi.setConfig({ testTimeout: 120_000 });
+
+let system: TestSystem;
+let world: ClockWorld;
+let connection: Connection;
+let client: Client;
+
+beforeAll(async () => {
+  system = await startSystem();
+  world = await clockWorld(system, checkedAsk(system));
+  connection = await Connection.connect({ address: system.temporal.address });
+  client = new Client({ connection, namespace: system.temporal.namespace });
+});
+
+afterAll(async () => {
+  await connection?.close();
+  await system?.stop();
+});
+
+/** What the Temporal UI shows as the current details of the clock's workflow. */
+async function detailsOf(organisationId: string): Promise<string> {
+  const handle = client.workflow.getHandle(clockWorkflowId(organisationId));
+  const shown = await handle.query<{ currentDetails?: string }>("__temporal_workflow_metadata");
+  return shown.currentDetails ?? "";
+}
+
+describe.concurrent("an advance", () => {
+  test("tells what was performed, is found by its organisation, and its history replays", async () => {
+    const own = await world.sandbox();
+    const { organisationId } = own;
+    await world.subscribe(own, { start_date: "2026-04-01" });
+    await world.advanced(own, { to: "2026-08-10T12:00:00Z" });
+    const workflowId = clockWorkflowId(organisationId);
+    await expectReplayable(client, workflowId, "clock");
+    expect(await detailsOf(organisationId)).toBe(
+      "2026-08-10T12:00:00.000Z, from 2026-04-01T12:00:00.000Z: 4 performed, 4 invoices raised, 0 set aside",
+    );
+    const handle = client.workflow.getHandle(workflowId);
+    expect(await handle.query(progressQuery)).toEqual({
+      from: "2026-04-01T12:00:00.000Z",
+      target: "2026-08-10T12:00:00.000Z",
+      now: "2026-08-10T12:00:00.000Z",
+      performed: 4,
+      raised: 4,
+      setAside: 0,
+    });
+    const { searchAttributes } = await handle.describe();
+    expect(searchAttributes).toMatchObject({ OrganisationId: [organisationId], Outcome: ["done"] });
+  });
+
+  test("shows how far it has come while it is on its way", async () => {
+    const own = await world.sandbox();
+    const { organisationId } = own;
+    const { id } = await world.subscribe(own, { start_date: "2026-03-03" });
+    const zones = ["Europe/Paris", "Asia/Kolkata", "Pacific/Auckland"];
+    await addMany(system, id, 199, { days: [3, 28], zones });
+    await world.advance(own, { months: 12 });
+    const handle = client.workflow.getHandle(clockWorkflowId(organisationId));
+    const seen = await until("it is on its way", async () => {
+      const progress = await handle.query<{ now: string; target: string; performed: number } | null>(progressQuery);
+      const details = await detailsOf(organisationId);
+      return progress !== null && progress.now < progress.target && progress.performed > 0 && { progress, details };
+    });
+    expect(seen.details).toMatch(
+      /^\S+ on the way from 2026-04-01T12:00:00.000Z to 2027-04-01T12:00:00.000Z: [\d,]+ performed, [\d,]+ invoices raised, 0 set aside$/,
+    );
+    const { advance, now } = await world.clock(own);
+    expect(now >= seen.progress.now).toBe(true);
+    expect(advance.performed).toBeGreaterThanOrEqual(seen.progress.performed);
+    await world.arrived(own);
+  });
+
+  test("that follows another one at once, as its workflow is about to end, is not lost", async () => {
+    const own = await world.sandbox();
+    await world.subscribe(own, { start_date: "2026-04-01" });
+    for (let month = 1; month <= 12; month += 1) await world.advanced(own, { months: 1 });
+    expect(await world.clock(own)).toMatchObject({ now: "2027-04-01T12:00:00.000Z", advance: { performed: 1 } });
+  });
+});
