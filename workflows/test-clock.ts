@@ -27,7 +27,7 @@ const advance = defineSignal(advanceSignal);
 const progressQuery = defineQuery<ClockProgressTold | null>(progressName);
 
 /** Ends when the clock is at its target and no further advance was asked for meanwhile. */
-export async function testClock({ organisationId, progress: known }: TestClockInput): Promise<void> {
+export async function testClock({ progress: known, ...order }: TestClockInput): Promise<void> {
   // Made in here, because its queue is that of the workflow's own worker.
   const { advanceRound } = proxyActivities<TestClockActivities>({
     ...databaseRound,
@@ -43,11 +43,11 @@ export async function testClock({ organisationId, progress: known }: TestClockIn
   while (isAsked) {
     isAsked = false;
     for (;;) {
-      const round = await advanceRound({ organisationId });
+      const round = await advanceRound(order);
       progress = round.progress ?? progress;
       if (progress !== null) setCurrentDetails(describe(progress));
       if (round.isThere) break;
-      if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof testClock>({ organisationId, progress });
+      if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof testClock>({ ...order, progress });
     }
   }
   upsertSearchAttributes([{ key: outcomeKey, value: (progress?.setAside ?? 0) > 0 ? "set_aside" : "done" }]);

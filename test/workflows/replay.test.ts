@@ -1,6 +1,6 @@
 /**
  * Histories of earlier runs replay with today's workflows: what runs in a production cluster goes on after a deployment.
- * `RECORD_HISTORIES=1 npx vitest run test/workflows/{settlement,amendment,end,billing}-runs` records new ones.
+ * `RECORD_HISTORIES=1 npx vitest run test/workflows/{settlement,amendment,end,billing,clock}-runs` records new ones.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -22,6 +22,7 @@ const firstRounds: Readonly<Record<string, string>> = {
   endSubscription: "const round = await work(input);",
   billingRun: "const round = await startDue(input);",
   organisationBilling: "const round = await billRound(order);",
+  testClock: "const round = await advanceRound(order);",
 };
 
 function roundOf(name: string): string {
@@ -45,6 +46,7 @@ test("of each workflow a plain run is kept, of those that ask for documents also
     "billing-run.json",
     "billing.json",
     "billing-set-aside.json",
+    "clock.json",
   ];
   expect(names).toEqual(expect.arrayContaining(kept));
 });
