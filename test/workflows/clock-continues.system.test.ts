@@ -1,0 +1,102 @@
+/**
+ * A long advance of a clock goes on in a new run when its history has become long, and one that is asked for as another one ends is begun
+ * by its workflow; doubles stand for the rounds.
+ */
+import { randomUUID } from "node:crypto";
+import { Client, Connection } from "@temporalio/client";
+import { DefaultLogger, NativeConnection, Runtime, Worker } from "@temporalio/worker";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import type { TestClockActivities } from "../../src/activities/test-clock.ts";
+import { createStartWork, type StartWork } from "../../src/temporal/start-work.ts";
+import { billingQueue, type ClockProgressTold, clockWorkflowId, progressQuery } from "../../workflows/contract.ts";
+import { temporalForTest } from "../support/temporal.ts";
+import { bundle } from "./bundle.ts";
+
+// Hundreds of rounds, each through the engine.
+vi.setConfig({ testTimeout: 120_000 });
+
+/** More than the server lets into one history: six events each, and it asks for a new run at 4,096. */
+const rounds = 720;
+
+const taskQueue = "billing";
+const advances = new Map<string, TestClockActivities["advanceRound"]>();
+let connection: Connection;
+let native: NativeConnection;
+let client: Client;
+let work: StartWork;
+let stop: () => Promise<void>;
+
+beforeAll(async () => {
+  Runtime.install({ shutdownSignals: [], logger: new DefaultLogger("ERROR") });
+  const { address, namespace } = await temporalForTest();
+  [connection, native] = await Promise.all([Connection.connect({ address }), NativeConnection.connect({ address })]);
+  client = new Client({ connection, namespace });
+  work = createStartWork(client, taskQueue, () => undefined);
+  const activities: TestClockActivities = {
+    advanceRound: async (order) => {
+      const round = advances.get(order.organisationId);
+      if (round === undefined) throw new Error("nobody's clock");
+      return round(order);
+    },
+  };
+  const parts = { connection: native, namespace, activities };
+  const workers = await Promise.all([
+    Worker.create({ ...parts, taskQueue, workflowBundle: { code: bundle } }),
+    Worker.create({ ...parts, taskQueue: billingQueue(taskQueue) }),
+  ]);
+  const running = workers.map((worker) => worker.run());
+  stop = async () => {
+    for (const worker of workers) worker.shutdown();
+    await Promise.all(running);
+    await native.close();
+    await connection.close();
+  };
+});
+
+afterAll(() => stop?.());
+
+/** What a round answers once so many were made. */
+const progressOf = (performed: number): ClockProgressTold => ({
+  from: "2026-04-01T00:00:00.000Z",
+  target: "2031-04-01T00:00:00.000Z",
+  now: "2030-01-01T00:00:00.000Z",
+  performed,
+  raised: performed,
+  setAside: 0,
+});
+
+test("an advance of many rounds takes its progress over into a new run", async () => {
+  const organisationId = randomUUID();
+  let begun = 0;
+  advances.set(organisationId, async () => {
+    begun += 1;
+    // The last one finds the clock there, and tells of nothing.
+    return begun < rounds ? { isThere: false, progress: progressOf(begun) } : { isThere: true, progress: null };
+  });
+  await work.startClock(organisationId);
+  const handle = client.workflow.getHandle(clockWorkflowId(organisationId));
+  const first = await handle.describe();
+  await handle.result();
+  const last = await handle.describe();
+  expect(last.runId).not.toBe(first.runId);
+  expect(begun).toBe(rounds);
+  expect(await handle.query(progressQuery)).toEqual(progressOf(rounds - 1));
+  expect(last.searchAttributes).toMatchObject({ OrganisationId: [organisationId], Outcome: ["done"] });
+});
+
+test("an advance that is asked for while the last round of another one runs is begun by the same run", async () => {
+  const organisationId = randomUUID();
+  let begun = 0;
+  advances.set(organisationId, async () => {
+    begun += 1;
+    if (begun === 1) await work.startClock(organisationId);
+    return { isThere: true, progress: progressOf(begun) };
+  });
+  await work.startClock(organisationId);
+  const handle = client.workflow.getHandle(clockWorkflowId(organisationId));
+  const { runId } = await handle.describe();
+  await handle.result();
+  expect((await handle.describe()).runId).toBe(runId);
+  expect(begun).toBe(2);
+  expect(await handle.query(progressQuery)).toEqual(progressOf(2));
+});
