@@ -7,6 +7,7 @@ import {
   settleFailedLookup,
   settleFailure,
   settleMissing,
+  spentBudgetMs,
 } from "../../src/activities/ledger-call.ts";
 import type { LedgerFailure } from "../../src/ledger/port.ts";
 
@@ -62,4 +63,11 @@ test("what has failed twice is sent alone, and only some of it in one round", ()
 test("of several failures the longest pause holds for the connection", () => {
   expect(connectionPause([lost, limited(10), limited(30), refused("validation")])?.pauseMs).toBe(30);
   expect(connectionPause([lost, unsent])).toBeNull();
+});
+
+test("our own budget, once spent, pauses nothing and says when there is room again", () => {
+  const spent = (retryAfterMs: number): LedgerFailure => ({ ...limited(retryAfterMs), isOurs: true }) as LedgerFailure;
+  expect(connectionPause([spent(30)])).toBeNull();
+  expect(spentBudgetMs([spent(30), spent(10), limited(50), lost])).toBe(30);
+  expect(spentBudgetMs([limited(50), out])).toBe(0);
 });
