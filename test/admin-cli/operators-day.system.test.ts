@@ -1,6 +1,7 @@
 /**
  * An operator's day with nothing but the command line: a new organisation to its first invoice, a failed document found,
- * understood, mended and retried, and a leaked key revoked. The platform's own part is one public call a time.
+ * understood, mended and retried, a leaked key revoked, and a sandbox in which months go by. The platform's own part is one
+ * public call a time.
  */
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
@@ -146,4 +147,20 @@ test("an operator takes an organisation to its first invoice, mends a failed doc
   const token = await done(["operator-tokens", "create", "--operator", looker.id, "--name", "Laptop"]);
   const refused = await billing(["plans", "set-status", "growth", "legacy", "--token-file", "-"], token);
   expect([refused.exitCode, refused.err]).toEqual([1, expect.stringMatching(/^insufficient_role: /)]);
+});
+
+test("an operator has months go by in a sandbox, and sees its renewals", async () => {
+  const sandbox = await system.organisation({ livemode: false });
+  const words = ["--organisation", sandbox.organisationId];
+  expect(await json(["clock", "get", ...words])).toMatchObject({ state: "real_time" });
+  const body = { customer_code: "ACME", plan_code: "team", units: 5 };
+  const made = await system.ask("POST", "/v1/subscriptions", { key: sandbox.apiKey, idempotencyKey: "clock", body });
+  expect(made.status, made.text).toBe(201);
+  const { exitCode, out, err } = await billing(["clock", "advance", ...words, "--months", "3", "--wait"]);
+  expect([exitCode, err.split("\n")[0]]).toEqual([0, expect.stringMatching(/Z: \d+ performed, \d+ invoices raised$/)]);
+  expect(out).toMatch(/^state +standing$/m);
+  expect(out).toMatch(/^advance invoices raised +3$/m);
+  const live = await system.organisation();
+  const refused = await billing(["clock", "advance", "--organisation", live.organisationId, "--days", "1"]);
+  expect([refused.exitCode, refused.err]).toEqual([1, expect.stringMatching(/^invalid_state: .*sandbox/)]);
 });
