@@ -1,6 +1,7 @@
 /**
- * What the workflow of a sandbox's test clock does, in rounds: moves the clock to the next instant at which something is due, performs
- * that chunk by chunk, and so on; the ledger workflow is told of the documents and follows. decisions §4 "Sandbox".
+ * What the workflow of a sandbox's test clock does, in rounds: moves the clock to the next instant at which something
+ * is due, performs that chunk by chunk, and so on; the ledger workflow is told of the documents and follows. decisions
+ * §4 "Sandbox".
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { ClockProgressTold, ClockRound } from "../../workflows/contract.ts";
@@ -28,8 +29,8 @@ export interface TestClockActivities {
 }
 
 /**
- * How long a round goes on with further instants: only then the engine is told, which costs it and the worker as much as some of them
- * do. Short against what a worker's end waits for, and often enough for whoever looks at the progress.
+ * How long a round goes on with further instants: only then the engine is told, which costs it and the worker as much
+ * as some of them do. Short against what a worker's end waits for, and often enough for whoever looks at the progress.
  */
 const roundMs = 2_000;
 

@@ -5,7 +5,10 @@
 import { addDays, addMonths, type CivilDate, startOfDay, todayIn } from "./civil-date.ts";
 import { Refusal } from "./refusal.ts";
 
-/** What an advance is judged by. `now` is what the clock shows; `target` where it is going already, null while it stands. */
+/**
+ * What an advance is judged by. `now` is what the clock shows; `target` where it is going already, null while it
+ * stands.
+ */
 export interface ClockFacts {
   readonly livemode: boolean;
   readonly timezone: string;
@@ -13,7 +16,9 @@ export interface ClockFacts {
   readonly target: Date | null;
 }
 
-/** How far to go: to an instant, to the beginning of a day in the organisation's zone, or on by so many days or months. */
+/**
+ * How far to go: to an instant, to the beginning of a day in the organisation's zone, or on by so many days or months.
+ */
 export type ClockRequest =
   | { readonly kind: "to"; readonly to: Date | CivilDate }
   | { readonly kind: "days" | "months"; readonly count: number };
@@ -23,19 +28,22 @@ export type ClockDecision =
   | { readonly kind: "advances"; readonly target: Date }
   | { readonly kind: "stands" | "joins" };
 
-/** One advance goes over at most so many months: sixty renewals of every subscription are minutes of work, not hours. */
+/**
+ * One advance goes over at most so many months: sixty renewals of every subscription are minutes of work, not hours.
+ */
 const longestMonths = 60;
 
 /**
- * Decides an advance. Refuses `invalid_state` where the organisation is live or its clock is on its way to another instant, and
- * `invalid_parameter` a target in the past or more than five years ahead.
+ * Decides an advance. Refuses `invalid_state` where the organisation is live or its clock is on its way to another
+ * instant, and `invalid_parameter` a target in the past or more than five years ahead.
  */
 export function decideAdvance(facts: ClockFacts, request: ClockRequest): ClockDecision {
   requireSandbox(facts);
   const target = targetOf(facts, request);
   if (facts.target !== null) {
     if (facts.target.getTime() === target.getTime()) return { kind: "joins" };
-    const message = `The clock is advancing to ${facts.target.toISOString()}; it can be advanced again once it is there.`;
+    const there = facts.target.toISOString();
+    const message = `The clock is advancing to ${there}; it can be advanced again once it is there.`;
     throw new Refusal("invalid_state", message);
   }
   const { now, timezone } = facts;

@@ -1,6 +1,6 @@
 /**
- * A sandbox's clock on its way: it is moved from one due instant to the next, and what is due there is performed before it moves on,
- * until it is at its target. What has been performed is counted with it. decisions §4 "Sandbox".
+ * A sandbox's clock on its way: it is moved from one due instant to the next, and what is due there is performed before
+ * it moves on, until it is at its target. What has been performed is counted with it. decisions §4 "Sandbox".
  */
 import type pg from "pg";
 import { billChunk, type ChunkOrder, type ChunkOutcome, performable } from "./billing-run.ts";
@@ -18,7 +18,10 @@ export interface ClockProgress {
   readonly setAside: number;
 }
 
-/** `moved`: something is due at what the clock shows now. `arrived`: nothing is left on the way. `stands`: it does not advance. */
+/**
+ * `moved`: something is due at what the clock shows now. `arrived`: nothing is left on the way. `stands`: it does not
+ * advance.
+ */
 export type ClockMove =
   | { readonly kind: "moved" | "arrived"; readonly progress: ClockProgress }
   | { readonly kind: "stands" };
@@ -53,9 +56,10 @@ interface AdvanceRow {
 }
 
 /**
- * Moves the clock of an organisation that advances to the earliest instant at which something is due that can be performed, up to the
- * target; where nothing is, to the target, and the advance is over. It waits for whatever is at a subscription of the organisation,
- * so that nothing that was begun before the move is judged by two clocks. What is due from before leaves the clock where it is.
+ * Moves the clock of an organisation that advances to the earliest instant at which something is due that can be
+ * performed, up to the target; where nothing is, to the target, and the advance is over. It waits for whatever is at a
+ * subscription of the organisation, so that nothing that was begun before the move is judged by two clocks. What is due
+ * from before leaves the clock where it is.
  */
 async function moveClock(pool: pg.Pool, organisationId: string): Promise<ClockMove> {
   return inTransaction(pool, async (client) => {
@@ -67,8 +71,10 @@ async function moveClock(pool: pg.Pool, organisationId: string): Promise<ClockMo
     });
     const { rows } = await client.query<AdvanceRow>({
       name: "get_running_advance",
-      text: `SELECT a.started_from, a.target, coalesce(o.test_clock, a.started_from) AS now, a.performed, a.raised, a.set_aside
-        FROM organisations o JOIN clock_advances a ON a.organisation_id = o.id WHERE o.id = $1 AND a.finished_at IS NULL`,
+      text: `SELECT a.started_from, a.target, coalesce(o.test_clock, a.started_from) AS now, a.performed, a.raised,
+          a.set_aside
+        FROM organisations o JOIN clock_advances a ON a.organisation_id = o.id
+        WHERE o.id = $1 AND a.finished_at IS NULL`,
       values: [organisationId],
     });
     const row = rows[0];
@@ -111,8 +117,8 @@ async function countPerformed(client: Client, organisationId: string, outcome: C
 }
 
 /**
- * Organisations whose clock should be advancing and has not for `graceMs`: its workflow was never started, or was lost. The dispatcher
- * starts it. Looks over all organisations: it carries ids only.
+ * Organisations whose clock should be advancing and has not for `graceMs`: its workflow was never started, or was lost.
+ * The dispatcher starts it. Looks over all organisations: it carries ids only.
  */
 export async function findStoppedClocks(pool: pg.Pool, graceMs: number): Promise<readonly NeglectedWork[]> {
   const { rows } = await pool.query<{ organisation_id: string }>({

@@ -1,4 +1,7 @@
-/** How far a sandbox's clock may be advanced: forward, from now or where it stands, five years at most, one advance at a time. */
+/**
+ * How far a sandbox's clock may be advanced: forward, from now or where it stands, five years at most, one advance at a
+ * time.
+ */
 import { describe, expect, test } from "vitest";
 import { civilDate } from "../../src/domain/civil-date.ts";
 import { Refusal } from "../../src/domain/refusal.ts";

@@ -1,6 +1,6 @@
 /**
- * A test clock on its way: workers killed at every step and in the middle, a start that was lost, a second advance, and a billing run
- * beside it. Whatever happens, the clock gets there, and each period is billed once.
+ * A test clock on its way: workers killed at every step and in the middle, a start that was lost, a second advance, and
+ * a billing run beside it. Whatever happens, the clock gets there, and each period is billed once.
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { clockCheckpoints } from "../../src/checkpoint.ts";
@@ -11,7 +11,8 @@ import { type ClockWorld, clockWorld } from "../scenario/clock-world.ts";
 import { addMany, expectEachRenewed } from "../scenario/many-subscriptions.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 
-// Restarts and the engine's notice of a killed worker take half a minute where nothing else runs, and several times as long beside others.
+// Restarts and the engine's notice of a killed worker take half a minute where nothing else runs, and several times as
+// long beside others.
 vi.setConfig({ testTimeout: 180_000 });
 
 let system: TestSystem;
@@ -28,7 +29,9 @@ const target = "2026-07-02T06:00:00.000Z";
 const advancing = { state: "TEST_CLOCK_STATE_ADVANCING", now: "2026-04-01T12:00:00.000Z" };
 const arrived = { state: "TEST_CLOCK_STATE_STANDING", now: target };
 
-/** A sandbox on 1 April with subscriptions over the days of March, each of which renews three times until the target. */
+/**
+ * A sandbox on 1 April with subscriptions over the days of March, each of which renews three times until the target.
+ */
 async function spread(count: number): Promise<MadeOrganisation> {
   const own = await world.sandbox();
   const { id } = await world.subscribe(own, { start_date: "2026-03-03" });

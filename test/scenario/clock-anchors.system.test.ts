@@ -1,6 +1,7 @@
 /**
- * Month ends by HTTP and the clock alone: subscriptions of the 29th, 30th and 31st in five zones, over changes of clocks and a leap year.
- * Each period is counted from the first day, never from a clamped one, and begins at the midnight of its zone. decisions §5.
+ * Month ends by HTTP and the clock alone: subscriptions of the 29th, 30th and 31st in five zones, over changes of
+ * clocks and a leap year. Each period is counted from the first day, never from a clamped one, and begins at the
+ * midnight of its zone. decisions §5.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startSystem, type TestSystem } from "../support/system.ts";
@@ -18,7 +19,10 @@ beforeAll(async () => {
 
 afterAll(() => system?.stop());
 
-/** Each with the first instants of three of its month ends: before a change of its clocks, after one, and of 29 February 2028. */
+/**
+ * Each with the first instants of three of its month ends: before a change of its clocks, after one, and of 29 February
+ * 2028.
+ */
 const zones = [
   ["Europe/Paris", "2027-02-27T23:00:00.000Z", "2027-03-30T22:00:00.000Z", "2028-02-28T23:00:00.000Z"],
   ["America/New_York", "2027-02-28T05:00:00.000Z", "2027-03-31T04:00:00.000Z", "2028-02-29T05:00:00.000Z"],

@@ -1,4 +1,7 @@
-/** What tests of the test clock share, over the world of a subscription's life: advances by an operator, and waiting for the clock. */
+/**
+ * What tests of the test clock share, over the world of a subscription's life: advances by an operator, and waiting for
+ * the clock.
+ */
 import { expect } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { type AdminAsk, askWith } from "../admin/ask.ts";

@@ -1,4 +1,7 @@
-/** Many subscriptions of one sandbox, written as rows after the example of one, and what must be there once months have passed. */
+/**
+ * Many subscriptions of one sandbox, written as rows after the example of one, and what must be there once months have
+ * passed.
+ */
 import { expect } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import type { TestSystem } from "../support/system.ts";
@@ -64,8 +67,9 @@ SELECT
     WHERE organisation_id = $1 AND type = 'renewal') i WHERE is_late) AS out_of_order`;
 
 /**
- * Holds that each subscription of the organisation is in its period number `months`, and has each one before it and its renewal invoice
- * once: of its own days, made at the midnight of its zone, in the order of time, over all units at its own price.
+ * Holds that each subscription of the organisation is in its period number `months`, and has each one before it and its
+ * renewal invoice once: of its own days, made at the midnight of its zone, in the order of time, over all units at its
+ * own price.
  */
 export async function expectEachRenewed(
   { pool }: TestSystem,

@@ -1,6 +1,6 @@
 /**
- * A sandbox's test clock over the application's side and HTTP: everything that falls due on the way is performed in order, each at its own
- * time, and every date follows the clock. Spec: Authentication 6; decisions §4 "Sandbox".
+ * A sandbox's test clock over the application's side and HTTP: everything that falls due on the way is performed in
+ * order, each at its own time, and every date follows the clock. Spec: Authentication 6; decisions §4 "Sandbox".
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { changeSubscription } from "../../src/store/billing-changes.ts";

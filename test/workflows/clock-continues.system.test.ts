@@ -1,6 +1,6 @@
 /**
- * A long advance of a clock goes on in a new run when its history has become long, and one that is asked for as another one ends is begun
- * by its workflow; doubles stand for the rounds.
+ * A long advance of a clock goes on in a new run when its history has become long, and one that is asked for as another
+ * one ends is begun by its workflow; doubles stand for the rounds.
  */
 import { randomUUID } from "node:crypto";
 import { Client, Connection } from "@temporalio/client";

@@ -1,6 +1,6 @@
 /**
- * Test clocks at work in the real service: what an operator sees of an advance in Temporal and on the command line, and its history, which
- * must replay. With RECORD_HISTORIES set it is kept for `replay.test.ts`.
+ * Test clocks at work in the real service: what an operator sees of an advance in Temporal and on the command line, and
+ * its history, which must replay. With RECORD_HISTORIES set it is kept for `replay.test.ts`.
  */
 import { Client, Connection } from "@temporalio/client";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
@@ -11,7 +11,8 @@ import { addMany } from "../scenario/many-subscriptions.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { expectReplayable } from "./recorded-history.ts";
 
-// An advance over hundreds of renewals takes seconds where nothing else runs, and several times as long beside other tests.
+// An advance over hundreds of renewals takes seconds where nothing else runs, and several times as long beside other
+// tests.
 vi.setConfig({ testTimeout: 120_000 });
 
 let system: TestSystem;

@@ -1,7 +1,10 @@
 /** What `--wait [seconds]` says, wherever a command takes it. */
 import { UsageError } from "./failures.ts";
 
-/** The seconds to wait, `most` where none are given; null without the option. Throws `UsageError` where they are no positive number. */
+/**
+ * The seconds to wait, `most` where none are given; null without the option. Throws `UsageError` where they are no
+ * positive number.
+ */
 export function waitSeconds(given: unknown, most: number): number | null {
   if (given === undefined) return null;
   if (given === true) return most;

@@ -100,13 +100,13 @@ async function advance(
 }
 
 /**
- * In one statement, so that the clock and its advance are of one moment. The real time is the database's, as for every other process, to
- * the millisecond, which is what a clock shows.
+ * In one statement, so that the clock and its advance are of one moment. The real time is the database's, as for every
+ * other process, to the millisecond, which is what a clock shows.
  */
 async function load(transaction: Transaction, organisationId: string): Promise<LoadedClock | null> {
   const [row] = await transaction.$queryRaw<ClockRow[]>`SELECT o.id, o.livemode, o.timezone, o.test_clock,
-      date_trunc('milliseconds', clock_timestamp()) AS real_time, a.started_from, a.target, a.performed, a.raised, a.set_aside,
-      a.started_at, a.finished_at
+      date_trunc('milliseconds', clock_timestamp()) AS real_time, a.started_from, a.target, a.performed, a.raised,
+      a.set_aside, a.started_at, a.finished_at
     FROM organisations o LEFT JOIN clock_advances a ON a.organisation_id = o.id WHERE o.id = ${organisationId}::uuid`;
   if (row === undefined) return null;
   const advance = readAdvance(row);

@@ -21,15 +21,16 @@ export const clock: Noun = {
       method: method.advanceTestClock,
       summary: "Advance the clock, and perform everything that falls due on the way, in order.",
       details:
-        "It goes forward only, by five years at most at once. Documents follow to the ledger by themselves, within its limits: the clock " +
-        "does not wait for them. With --wait the command ends when the clock is there: with 1 where it is not in time.",
+        "It goes forward only, by five years at most at once. Documents follow to the ledger by themselves, within its " +
+        "limits: the clock does not wait for them. With --wait the command ends when the clock is there: with 1 where " +
+        "it is not in time.",
       examples: [
         "clock advance --months 1 --wait",
         "clock advance --days 14",
         "clock advance --to 2028-02-29 --wait 600",
       ],
       fields: {
-        to: "an instant with its offset (2027-01-31T00:00:00Z), or a date: the beginning of that day in the organisation's timezone",
+        to: "an instant (2027-01-31T00:00:00Z), or a date: the beginning of that day in the organisation's timezone",
         days: "by so many days",
         months: "by so many months",
       },
