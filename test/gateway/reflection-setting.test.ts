@@ -19,7 +19,13 @@ afterEach(async () => {
 const nowhere = "postgresql://nobody@127.0.0.1:1/nothing";
 
 async function start(reflection: string) {
-  const env = { DATABASE_URL: nowhere, API_PORT: "0", ADMIN_PORT: "0", GRPC_REFLECTION: reflection, SHUTDOWN_SECONDS: "1" };
+  const env = {
+    DATABASE_URL: nowhere,
+    API_PORT: "0",
+    ADMIN_PORT: "0",
+    GRPC_REFLECTION: reflection,
+    SHUTDOWN_SECONDS: "1",
+  };
   api = await startApi(readConfig(env), pino({ enabled: false }));
   return createGrpcTransport({ baseUrl: `http://127.0.0.1:${api.port}` });
 }
