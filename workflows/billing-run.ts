@@ -2,17 +2,11 @@
  * Billing: each minute a run asks which organisations have something due, and starts the workflow of each, which performs it chunk by
  * chunk until nothing is left. What is due is found in the database, so that a second run, a restart or a repetition changes nothing.
  */
-import {
-  continueAsNew,
-  proxyActivities,
-  setCurrentDetails,
-  upsertSearchAttributes,
-  workflowInfo,
-} from "@temporalio/workflow";
+import { continueAsNew, proxyActivities, setCurrentDetails, workflowInfo } from "@temporalio/workflow";
 import type { BillingActivities } from "../src/activities/billing-run.ts";
 import { type BillingProgress, billingQueue, type DuePageInput, type OrganisationBillingInput } from "./contract.ts";
 import { databaseRound } from "./policies.ts";
-import { outcomeKey } from "./rounds.ts";
+import { endAs, isLongRun } from "./run-end.ts";
 
 const { startDue } = proxyActivities<BillingActivities>({
   ...databaseRound,
@@ -29,7 +23,7 @@ export async function billingRun(): Promise<void> {
     found += round.found;
     started += round.started;
     setCurrentDetails(`${counted(found)} organisations have something due, billing of ${counted(started)} is started`);
-    if (round.next === null) return;
+    if (round.next === null) return endAs("done");
     input = { after: round.next };
   }
 }
@@ -50,11 +44,11 @@ export async function organisationBilling({ organisationId, progress }: Organisa
     setAside += round.setAside;
     setCurrentDetails(describe({ done, setAside, total }));
     if (!round.isMore) break;
-    if (workflowInfo().continueAsNewSuggested) {
+    if (isLongRun()) {
       await continueAsNew<typeof organisationBilling>({ organisationId, progress: { done, setAside, total } });
     }
   }
-  upsertSearchAttributes([{ key: outcomeKey, value: setAside > 0 ? "set_aside" : "done" }]);
+  endAs(setAside > 0 ? "set_aside" : "done");
 }
 
 /** `1,200 of about 3,000 renewed, 2 set aside`: more may become due while it is at it. */

@@ -10,11 +10,11 @@ import {
   proxyActivities,
   setCurrentDetails,
   setHandler,
-  workflowInfo,
 } from "@temporalio/workflow";
 import type { SettlementActivities } from "../src/activities/settlement.ts";
 import { type LedgerSettlementInput, type SettlementRound, wakeSignal } from "./contract.ts";
-import { idleRoundMs, ledgerRound, lingerTime, longestWaitMs } from "./policies.ts";
+import { crowd, idleRoundMs, ledgerRound, lingerTime, longestWaitMs, roundsAtOnce } from "./policies.ts";
+import { endAs, isLongRun } from "./run-end.ts";
 
 const { settleRound } = proxyActivities<SettlementActivities>({ ...ledgerRound, summary: "settle what waits" });
 
@@ -28,28 +28,46 @@ export async function ledgerSettlement(input: LedgerSettlementInput): Promise<vo
   setHandler(wake, () => {
     dirty = true;
   });
+  const settle = async (): Promise<SettlementRound> => {
+    const round = await settleRound(input);
+    settled += round.settled;
+    refused += round.refused;
+    setCurrentDetails(describe(round, settled, refused));
+    return round;
+  };
+  const settleCrowd = async (): Promise<void> => {
+    while (isCrowd(await settle()) && !isLongRun());
+  };
   for (;;) {
     while (dirty) {
       dirty = false;
-      const round = await settleRound(input);
-      settled += round.settled;
-      refused += round.refused;
-      setCurrentDetails(describe(round, settled, refused));
-      if (round.nextInMs !== null && !dirty) {
-        if (round.nextInMs > longestWaitMs) return;
+      const round = await settle();
+      if (isCrowd(round)) {
+        await Promise.all(Array.from({ length: roundsAtOnce }, settleCrowd));
+        dirty = true;
+      } else if (round.nextInMs !== null && !dirty) {
+        if (round.nextInMs > longestWaitMs) return endAs("put_off");
         const isProgress = round.settled + round.refused > 0;
         if (!isProgress || round.nextInMs > 0) {
           await condition(() => dirty, Math.max(round.nextInMs, isProgress ? 1 : idleRoundMs));
         }
         dirty = true;
       }
-      if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof ledgerSettlement>(input);
+      if (isLongRun()) await continueAsNew<typeof ledgerSettlement>(input);
     }
-    if (!(await condition(() => dirty, lingerTime))) return;
+    if (!(await condition(() => dirty, lingerTime))) return endAs(refused > 0 ? "refused" : "done");
   }
 }
 
-function describe(round: SettlementRound, settled: number, refused: number): string {
-  const state = `${round.waiting} waiting, ${settled} settled, ${refused} refused`;
-  return round.paused === null ? state : `${state}, paused: ${round.paused}`;
+/** Many wait, and can go at once. */
+function isCrowd({ settled, waiting, nextInMs }: SettlementRound): boolean {
+  return settled > 0 && nextInMs === 0 && waiting >= crowd;
+}
+
+/** `12 waiting, 340 settled, 1 refused, paused until 10:32:05 UTC: minute limit`. */
+function describe({ waiting, paused, nextInMs }: SettlementRound, settled: number, refused: number): string {
+  const state = `${waiting} waiting, ${settled} settled, ${refused} refused`;
+  if (paused === null) return state;
+  const until = new Date(Date.now() + (nextInMs ?? 0)).toISOString().slice("YYYY-MM-DDT".length, -".000Z".length);
+  return `${state}, paused until ${until} UTC: ${paused}`;
 }

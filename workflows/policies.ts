@@ -34,6 +34,15 @@ export const lingerTime = "10 seconds";
 export const longestWaitMs = 60_000;
 
 /**
+ * From so many waiting documents on, several rounds go on beside each other: two calls full. A ledger that takes seconds for fifty
+ * documents takes several such calls at once, and only so its calls of a minute are all used.
+ */
+export const crowd = 100;
+
+/** Rounds beside each other: as many as the budget of calls lets go out at once for what nobody waits for. */
+export const roundsAtOnce = 4;
+
+/**
  * The least wait after a round that moved nothing, so that work held by another worker is not asked for in a busy loop.
  */
 export const idleRoundMs = 250;

@@ -2,22 +2,12 @@
  * The loop of a piece of work that has a workflow of its own: rounds, until one says that nothing is left to do. What
  * a round finds is in the database, so that a second run, a restart or a repetition changes nothing.
  */
-import {
-  condition,
-  continueAsNew,
-  defineSignal,
-  setCurrentDetails,
-  setHandler,
-  upsertSearchAttributes,
-  workflowInfo,
-} from "@temporalio/workflow";
+import { condition, continueAsNew, defineSignal, setCurrentDetails, setHandler } from "@temporalio/workflow";
 import { type WorkRound, wakeSignal } from "./contract.ts";
 import { idleRoundMs, longestWaitMs } from "./policies.ts";
+import { endAs, isLongRun } from "./run-end.ts";
 
 const wake = defineSignal(wakeSignal);
-
-/** How the work ended, as an operator looks for it. */
-export const outcomeKey = { name: "Outcome", type: "KEYWORD" } as const;
 
 /**
  * Ends when the work is settled, or when it can only be tried again after more than `longestWaitMs`. A start while it
@@ -28,19 +18,17 @@ export async function workInRounds<Input>(input: Input, work: (input: Input) => 
   setHandler(wake, () => {
     isWoken = true;
   });
+  setCurrentDetails("the first attempt is under way");
   for (;;) {
     isWoken = false;
     const round = await work(input);
     setCurrentDetails(round.detail);
     if (!isWoken) {
-      if (round.state === "settled") {
-        upsertSearchAttributes([{ key: outcomeKey, value: round.outcome }]);
-        return;
-      }
+      if (round.state === "settled") return endAs(round.outcome);
       const waitMs = round.nextInMs ?? 0;
-      if (waitMs > longestWaitMs) return;
+      if (waitMs > longestWaitMs) return endAs("put_off");
       await condition(() => isWoken, Math.max(waitMs, idleRoundMs));
     }
-    if (workflowInfo().continueAsNewSuggested) await continueAsNew<(again: Input) => Promise<void>>(input);
+    if (isLongRun()) await continueAsNew<(again: Input) => Promise<void>>(input);
   }
 }

@@ -1,6 +1,7 @@
 /**
- * The advance of a sandbox's test clock: rounds that move it from one due instant to the next and perform what is due there. Where it
- * goes and how far it has come is in the database, so that a second run, a restart or a repetition changes nothing.
+ * The advance of a sandbox's test clock: rounds that move it from one due instant to the next and perform what is due
+ * there. Where it goes and how far it has come is in the database, so that a second run, a restart or a repetition
+ * changes nothing.
  */
 import {
   continueAsNew,
@@ -9,7 +10,6 @@ import {
   proxyActivities,
   setCurrentDetails,
   setHandler,
-  upsertSearchAttributes,
   workflowInfo,
 } from "@temporalio/workflow";
 import type { TestClockActivities } from "../src/activities/test-clock.ts";
@@ -21,7 +21,7 @@ import {
   type TestClockInput,
 } from "./contract.ts";
 import { databaseRound } from "./policies.ts";
-import { outcomeKey } from "./rounds.ts";
+import { endAs, isLongRun } from "./run-end.ts";
 
 const advance = defineSignal(advanceSignal);
 const progressQuery = defineQuery<ClockProgressTold | null>(progressName);
@@ -47,10 +47,10 @@ export async function testClock({ progress: known, ...order }: TestClockInput): 
       progress = round.progress ?? progress;
       if (progress !== null) setCurrentDetails(describe(progress));
       if (round.isThere) break;
-      if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof testClock>({ ...order, progress });
+      if (isLongRun()) await continueAsNew<typeof testClock>({ ...order, progress });
     }
   }
-  upsertSearchAttributes([{ key: outcomeKey, value: (progress?.setAside ?? 0) > 0 ? "set_aside" : "done" }]);
+  endAs((progress?.setAside ?? 0) > 0 ? "set_aside" : "done");
 }
 
 /** `2027-03-31T11:00:00.000Z on the way from … to …: 1,200 performed, 1,200 invoices raised, 0 set aside`. */

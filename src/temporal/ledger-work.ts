@@ -23,6 +23,12 @@ export interface LedgerWork {
 export const engineDeadlineMs = 3_000;
 
 /**
+ * How long a run may take. One that is stuck, because no worker can replay it, must not keep its id for ever: what it was at is in the
+ * database, and the next start goes on with it.
+ */
+export const longestRun = "1 hour";
+
+/**
  * The least time between two wake-ups of one organisation by this process. A round of settling takes longer, so that further
  * ones would only make the engine work: with 32 callers they were a third of its work and of the worker's.
  */
@@ -52,10 +58,14 @@ export function createLedgerWork(
           workflowIdReusePolicy: WorkflowIdReusePolicy.ALLOW_DUPLICATE,
           workflowIdConflictPolicy: WorkflowIdConflictPolicy.USE_EXISTING,
           args: [input],
+          workflowRunTimeout: longestRun,
           signal: wakeSignal,
           signalArgs: [],
           staticSummary: "settles the organisation's waiting documents in its ledger",
-          typedSearchAttributes: typedAttributes({ OrganisationId: organisationId }),
+          typedSearchAttributes: typedAttributes({
+            OrganisationId: organisationId,
+            OperationKind: "settle_documents",
+          }),
         }),
       );
       return true;

@@ -13,6 +13,7 @@ import {
 import type { Workflow } from "@temporalio/common";
 import { billingRunType, billingScheduleId } from "../../workflows/contract.ts";
 import type { WorkerLog } from "./run-worker.ts";
+import { typedAttributes } from "./search-attributes.ts";
 
 /** How often the billing run asks what is due: what falls due at midnight is begun within the minute. */
 const billingEvery = "1 minute";
@@ -41,6 +42,7 @@ export async function ensureSchedules({ schedule }: Pick<Client, "schedule">, ta
       args: [],
       workflowExecutionTimeout: runTimeout,
       staticSummary: "starts the billing of organisations that have something due",
+      typedSearchAttributes: typedAttributes({ OperationKind: "billing_run" }),
     },
     policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow },
   };

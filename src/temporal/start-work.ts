@@ -24,7 +24,7 @@ import {
   testClockType,
   wakeSignal,
 } from "../../workflows/contract.ts";
-import { engineDeadlineMs } from "./ledger-work.ts";
+import { engineDeadlineMs, longestRun } from "./ledger-work.ts";
 import { type SearchAttributeName, typedAttributes } from "./search-attributes.ts";
 
 /** Starts or wakes workflows: resolves true once one is there, false where Temporal could not be reached in time. */
@@ -46,12 +46,6 @@ interface Start {
   readonly summary: string;
   readonly attributes: Partial<Record<SearchAttributeName, string>>;
 }
-
-/**
- * How long a run may take. One that is stuck, because no worker can replay it, must not keep its id for ever: what it was at is in the
- * database, and the next start goes on with it.
- */
-export const longestRun = "1 hour";
 
 /** Starts over a client; `onError` is told of each that failed. */
 export function createStartWork(
@@ -131,7 +125,7 @@ export function createStartWork(
         workflowId: billingWorkflowId(organisationId),
         input: { organisationId, progress: null } satisfies OrganisationBillingInput,
         summary: "performs what is due for the organisation's subscriptions",
-        attributes: { OrganisationId: organisationId },
+        attributes: { OrganisationId: organisationId, OperationKind: "billing" },
       }),
     startClock: (organisationId) =>
       start({
@@ -140,7 +134,7 @@ export function createStartWork(
         input: { organisationId, progress: null } satisfies TestClockInput,
         signal: advanceSignal,
         summary: "advances the sandbox's test clock and performs what is due on the way",
-        attributes: { OrganisationId: organisationId },
+        attributes: { OrganisationId: organisationId, OperationKind: "advance_clock" },
       }),
   };
 }

@@ -35,7 +35,9 @@ async function detailsOf(workflowId: string, runId?: string): Promise<string> {
 }
 
 /** The first run of an organisation's billing: a second one that began as the first ended finds nothing left. */
-async function firstRun(organisationId: string): Promise<{ readonly details: string; readonly attributes: object }> {
+async function firstRun(
+  organisationId: string,
+): Promise<{ readonly runId: string; readonly details: string; readonly attributes: object }> {
   const workflowId = billingWorkflowId(organisationId);
   const query = `WorkflowId = '${workflowId}' AND ExecutionStatus = 'Completed'`;
   return until("its first run has ended", async () => {
@@ -43,7 +45,8 @@ async function firstRun(organisationId: string): Promise<{ readonly details: str
     for await (const run of runs.client.workflow.list({ query })) ended.push(run);
     const [first] = ended.sort((left, right) => left.startTime.getTime() - right.startTime.getTime());
     if (first === undefined) return null;
-    return { details: await detailsOf(workflowId, first.runId), attributes: first.searchAttributes };
+    const { runId, searchAttributes: attributes } = first;
+    return { runId, details: await detailsOf(workflowId, runId), attributes };
   });
 }
 
@@ -91,8 +94,8 @@ describe.concurrent("the billing of an organisation", () => {
   test("tells how far it is, is found by its organisation and outcome, and its history replays", async () => {
     const organisationId = await withDue(1_234);
     await runs.untilDone(organisationId);
-    await expectReplayable(runs.client, billingWorkflowId(organisationId), "billing");
-    const { details, attributes } = await firstRun(organisationId);
+    const { runId, details, attributes } = await firstRun(organisationId);
+    await expectReplayable(runs.client, billingWorkflowId(organisationId), "billing", runId);
     expect(details).toBe("1,234 of about 1,234 renewed, 0 set aside");
     expect(attributes).toMatchObject({ OrganisationId: [organisationId], Outcome: ["done"] });
   });
@@ -106,8 +109,8 @@ describe.concurrent("the billing of an organisation", () => {
       [organisationId],
     );
     await runs.untilDone(organisationId);
-    await expectReplayable(runs.client, billingWorkflowId(organisationId), "billing-set-aside");
-    const { details, attributes } = await firstRun(organisationId);
+    const { runId, details, attributes } = await firstRun(organisationId);
+    await expectReplayable(runs.client, billingWorkflowId(organisationId), "billing-set-aside", runId);
     expect(details).toBe("28 of about 30 renewed, 2 set aside");
     expect(attributes).toMatchObject({ Outcome: ["set_aside"] });
     expect(system.worker.output()).toContain("numeric field overflow");

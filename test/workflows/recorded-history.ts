@@ -11,11 +11,16 @@ import { bundle } from "./bundle.ts";
 import { replayFailure } from "./replay.ts";
 
 /**
- * Holds that the workflow's history replays once it has ended; as `name` it is kept for `replay.test.ts` where that is
- * asked for.
+ * Holds that the workflow's history replays once it has ended: that of its newest run where no other is meant. As `name`
+ * it is kept for `replay.test.ts` where that is asked for.
  */
-export async function expectReplayable(client: Client, workflowId: string, name: string): Promise<void> {
-  const handle = client.workflow.getHandle(workflowId);
+export async function expectReplayable(
+  client: Client,
+  workflowId: string,
+  name: string,
+  runId?: string,
+): Promise<void> {
+  const handle = client.workflow.getHandle(workflowId, runId);
   await until("the workflow has ended", async () => (await handle.describe()).status.name === "COMPLETED");
   const history = JSON.parse(historyToJSON(await handle.fetchHistory()));
   if (process.env.RECORD_HISTORIES) {

@@ -1,0 +1,223 @@
+/**
+ * The Temporal UI answers an operator: every query that the README gives is asked of Temporal's visibility after the work
+ * that it is about, and finds that work, with what it is, how far it came and how it ended in words.
+ */
+import { readFileSync } from "node:fs";
+import { Client, Connection, type WorkflowExecutionInfo } from "@temporalio/client";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { addDueSubscriptions } from "../../bench/support/due-subscriptions.ts";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import {
+  amendmentWorkflowId,
+  billingWorkflowId,
+  clockWorkflowId,
+  creditWorkflowId,
+  endingWorkflowId,
+  ledgerWorkflowId,
+} from "../../workflows/contract.ts";
+import { endPost, endsForTest } from "../faults/ends.ts";
+import { postUntilDecided } from "../faults/processes.ts";
+import { checkedAsk } from "../scenario/checked-ask.ts";
+import { type ClockWorld, clockWorld } from "../scenario/clock-world.ts";
+import { addBands } from "../scenario/units-world.ts";
+import { billingRuns } from "../support/billing.ts";
+import { startSystem, type TestSystem, until } from "../support/system.ts";
+
+// All kinds of work, one after the other, and ledger workflows stay for ten seconds after it.
+vi.setConfig({ hookTimeout: 240_000, testTimeout: 120_000 });
+
+let system: TestSystem;
+let world: ClockWorld;
+let connection: Connection;
+let client: Client;
+
+/** The queries of the README, with `…` for an id. */
+const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
+const queries = [...readme.matchAll(/^\| [^|]+ \| `([^`|]*(?:Id|Kind|Outcome|Status) = [^`|]*)` \|$/gm)].map(
+  ([, query = ""]) => query,
+);
+
+/** What a query, with this id for its `…`, has to find. */
+interface Found {
+  readonly id?: string;
+  /** The id that tells the workflow from others: a part of the workflow's id. */
+  readonly workflowId: string;
+  readonly details: RegExp;
+  readonly outcome?: string;
+}
+
+const found: Record<string, Found> = {};
+
+/** Half of April is left. */
+const half = { prorate: true, effective_date: "2026-04-16" };
+
+async function operationOf({ organisationId }: MadeOrganisation, kind: string): Promise<string> {
+  const text = "SELECT id FROM operations WHERE organisation_id = $1 AND kind = $2 ORDER BY seq DESC LIMIT 1";
+  return until("the operation is there", async () => {
+    return (await system.pool.query<{ id: string }>(text, [organisationId, kind])).rows[0]?.id;
+  });
+}
+
+async function amend(): Promise<void> {
+  const own = await world.sandbox({ test_clock: "2026-04-16T12:00:00Z" });
+  const { id, invoice } = await world.subscribe(own, { start_date: "2026-04-01" });
+  await world.changed(own, id, { units: 13, ...half });
+  const operationId = await operationOf(own, "amend_invoice");
+  const told = { workflowId: amendmentWorkflowId(operationId), details: /^INV-0001 done$/, outcome: "done" };
+  found['SubscriptionId = "…"'] = { id, ...told };
+  found['InvoiceId = "…"'] = { id: invoice.id, ...told };
+  found['OperationId = "…"'] = { id: operationId, ...told };
+  found['OrganisationId = "…" AND OperationKind = "settle_documents"'] = {
+    id: own.organisationId,
+    workflowId: ledgerWorkflowId(own.organisationId),
+    details: /^0 waiting, 1 settled, 0 refused$/,
+    outcome: "done",
+  };
+}
+
+async function amendClosed(): Promise<void> {
+  const own = await world.sandbox({ test_clock: "2026-04-16T12:00:00Z" });
+  const { id } = await world.subscribe(own, { start_date: "2026-04-01" });
+  await system.pool.query("UPDATE demo_ledger.invoices SET status = 'AUTHORISED' WHERE tenant_id = $1", [own.tenantId]);
+  await world.changed(own, id, { units: 13, ...half });
+  found['OperationKind = "amend_invoice" AND Outcome = "moved"'] = {
+    workflowId: amendmentWorkflowId(await operationOf(own, "amend_invoice")),
+    details: /^INV-0001 moved$/,
+    outcome: "moved",
+  };
+}
+
+async function refuseEnd(): Promise<void> {
+  const ends = endsForTest(system);
+  const { own, id } = await ends.withThree();
+  const [, , first] = await ends.world.invoices(own, id);
+  const match = `POST /api.xro/2.0/Invoices/${first.ledger.invoice_id}`;
+  await system.fault({ kind: "refuse", match, tenantId: own.tenantId, messages: ["The lock date has passed."] });
+  expect((await postUntilDecided(system.baseUrl, endPost({ own, id }, "refused"))).status).toBe(409);
+  found['OperationKind = "end_subscription" AND Outcome = "refused"'] = {
+    workflowId: endingWorkflowId(await operationOf(own, "end_subscription")),
+    details: /^refused at INV-0001, 2 of 3 removed: period_locked$/,
+    outcome: "refused",
+  };
+}
+
+async function bill(): Promise<void> {
+  const { organisationId } = await system.organisation({ timezone: "UTC" });
+  await addDueSubscriptions(system.pool, organisationId, 12);
+  await system.pool.query(
+    `UPDATE subscriptions SET units = 1000000000, price_override = 999999999,
+      plan_id = (SELECT id FROM plans WHERE organisation_id = $1 AND code = 'team')
+    WHERE id IN (SELECT id FROM subscriptions WHERE organisation_id = $1 ORDER BY seq LIMIT 2)`,
+    [organisationId],
+  );
+  const runs = await billingRuns(system);
+  await runs.untilDone(organisationId);
+  await runs.close();
+  found['OperationKind = "billing" AND Outcome = "set_aside"'] = {
+    workflowId: billingWorkflowId(organisationId),
+    details: /^10 of about 12 renewed, 2 set aside$/,
+    outcome: "set_aside",
+  };
+  found['OperationKind = "billing_run"'] = {
+    workflowId: "billing-run-",
+    details: /^\d+ organisations have something due, billing of \d+ is started$/,
+    outcome: "done",
+  };
+}
+
+async function advanceClock(): Promise<void> {
+  const own = await world.sandbox();
+  await world.subscribe(own, { start_date: "2026-04-01" });
+  await world.advanced(own, { to: "2026-06-10T12:00:00Z" });
+  found['OrganisationId = "…" AND OperationKind = "advance_clock"'] = {
+    id: own.organisationId,
+    workflowId: clockWorkflowId(own.organisationId),
+    details: /^2026-06-10T12:00:00.000Z, from .*: 2 performed, 2 invoices raised, 0 set aside$/,
+    outcome: "done",
+  };
+}
+
+async function putOff(): Promise<void> {
+  const own = await system.organisation();
+  const limit = { kind: "rate_limit", match: "PUT /api.xro/2.0/Invoices", problem: "day", retryAfterSeconds: 3_600 };
+  await system.fault({ ...limit, tenantId: own.tenantId });
+  const body = { customer_code: "ACME", plan_code: "team", units: 1 };
+  await system.ask("POST", "/v1/subscriptions", { key: own.apiKey, idempotencyKey: "put-off", body });
+  found['Outcome = "put_off"'] = {
+    workflowId: ledgerWorkflowId(own.organisationId),
+    details: /^1 waiting, 0 settled, 0 refused, paused until \d\d:\d\d:\d\d UTC: day limit$/,
+    outcome: "put_off",
+  };
+}
+
+/** Held credit whose allocation the ledger does not answer: its workflow goes on trying. */
+async function holdCredit(): Promise<void> {
+  const own = await world.sandbox({ test_clock: "2026-04-16T12:00:00Z", first_invoice_status: "approved" });
+  await addBands(system, own);
+  const { id } = await world.subscribe(own, { plan_code: "bands", start_date: "2026-04-01" });
+  await world.changed(own, id, { units: 11, ...half });
+  await world.settled(own);
+  const match = "/Allocations";
+  await system.fault({ kind: "status", status: 503, match, tenantId: own.tenantId, times: 1_000 });
+  await world.changed(own, id, { units: 20, ...half });
+  found['OrganisationId = "…" AND ExecutionStatus = "Running"'] = {
+    id: own.organisationId,
+    workflowId: creditWorkflowId(id),
+    details: /^putting .* of CN-0001 on INV-000\d, attempt \d+: /,
+  };
+}
+
+beforeAll(async () => {
+  system = await startSystem();
+  world = await clockWorld(system, checkedAsk(system));
+  connection = await Connection.connect({ address: system.temporal.address });
+  client = new Client({ connection, namespace: system.temporal.namespace });
+  for (const work of [amend, amendClosed, refuseEnd, bill, advanceClock, putOff, holdCredit]) await work();
+});
+
+afterAll(async () => {
+  await connection?.close();
+  await system?.stop();
+});
+
+/** What the Temporal UI shows as the current details of a run. */
+async function detailsOf({ workflowId, runId }: WorkflowExecutionInfo): Promise<string> {
+  const handle = client.workflow.getHandle(workflowId, runId);
+  const shown = await handle.query<{ currentDetails?: string }>("__temporal_workflow_metadata");
+  return shown.currentDetails ?? "";
+}
+
+/** The first run that the query finds of the workflow, once it says what it should. */
+async function seen(query: string, { workflowId, details, outcome }: Found): Promise<WorkflowExecutionInfo> {
+  return until(`${query} finds ${workflowId}`, async () => {
+    for await (const run of client.workflow.list({ query })) {
+      if (!run.workflowId.startsWith(workflowId)) continue;
+      const isEnded = outcome === undefined || run.searchAttributes.Outcome?.[0] === outcome;
+      if (isEnded && details.test(await detailsOf(run))) return run;
+    }
+    return null;
+  });
+}
+
+test("the README's queries are those that are asked here", () => {
+  // Nothing times out here: of that one it is only held that Temporal understands it.
+  expect(queries).toEqual(expect.arrayContaining([...Object.keys(found), stuck]));
+  expect(queries).toHaveLength(Object.keys(found).length + 1);
+});
+
+const stuck = 'ExecutionStatus = "TimedOut" OR ExecutionStatus = "Failed"';
+
+test("nothing of all this cannot go on", async () => {
+  expect((await client.workflow.count(stuck)).count).toBe(0);
+});
+
+test.each(
+  queries.filter((query) => query !== stuck),
+)("%s finds its work, which says in words what it is", async (query) => {
+  const expected = found[query];
+  if (expected === undefined) throw new Error("nothing was done for this query");
+  const run = await seen(query.replace("…", expected.id ?? ""), expected);
+  const handle = client.workflow.getHandle(run.workflowId, run.runId);
+  expect(await (await handle.describe()).staticSummary()).toMatch(/^[a-z][a-z' ]+$/);
+  expect(run.searchAttributes.OperationKind).toHaveLength(1);
+});
