@@ -1,6 +1,6 @@
 /** New customers' contacts: made in the ledger, or taken over from it. decisions §3 "Customer, create". */
 import { createHash } from "node:crypto";
-import type { Ledger, LedgerContact } from "../ledger/port.ts";
+import type { Ledger, LedgerCall, LedgerContact } from "../ledger/port.ts";
 import type { ContactToSend, Taken } from "../store/operations.ts";
 import type { Settlement } from "../store/settle-operations.ts";
 import {
@@ -69,14 +69,19 @@ function claims(findImported: FindImported): Claim {
   };
 }
 
+/** Somebody waits for each contact. */
+function callOf({ deadlineMs, onTurn }: CallSettings): LedgerCall {
+  return { deadlineMs, operationKeys: [], ...(onTurn === undefined ? {} : { onTurn }) };
+}
+
 async function createContacts(
   ledger: Ledger,
   contacts: readonly ContactToSend[],
   settings: CallSettings,
   claim: Claim,
 ): Promise<GroupOutcome> {
-  const call = {
-    deadlineMs: settings.deadlineMs,
+  const call: LedgerCall = {
+    ...callOf(settings),
     operationKeys: contacts.map(({ id }) => id),
     variant: String(Math.max(...contacts.map(({ attempts }) => attempts))),
   };
@@ -121,7 +126,7 @@ async function lookUpContacts(
   claim: Claim,
   missing: (contact: ContactToSend) => Settlement,
 ): Promise<GroupOutcome> {
-  const call = { deadlineMs: settings.deadlineMs, operationKeys: [] };
+  const call = callOf(settings);
   const answer = await ledger.findContacts(call, { codes: contacts.map(({ code }) => contactNumber(code)) });
   if (answer.kind !== "ok") {
     return { settlements: contacts.map((contact) => settleFailedLookup(contact, answer)), failures: [answer] };
@@ -153,7 +158,7 @@ async function importContact(
   settings: CallSettings,
   claim: Claim,
 ): Promise<GroupOutcome> {
-  const call = { deadlineMs: settings.deadlineMs, operationKeys: [] };
+  const call = callOf(settings);
   const answer = await ledger.getContact(call, contact.wanted_contact_id ?? "");
   if (answer.kind === "refused") return { settlements: [settleRefusal(contact, answer)], failures: [] };
   if (answer.kind !== "ok") {

@@ -11,7 +11,7 @@ import { type CallSettings, lineOf, sameAmounts, settleDocuments } from "./settl
 export async function settleCreditNotes(
   ledger: Ledger,
   taken: Taken<CreditNoteToSend>,
-  { deadlineMs }: CallSettings,
+  settings: CallSettings,
 ): Promise<GroupOutcome> {
   const kind = {
     name: "credit note",
@@ -21,7 +21,7 @@ export async function settleCreditNotes(
     isOurs,
     done,
   } as const satisfies Parameters<typeof settleDocuments<CreditNoteToSend, LedgerCreditNoteDraft, LedgerCreditNote>>[0];
-  return settleDocuments(kind, taken, deadlineMs);
+  return settleDocuments(kind, taken, settings);
 }
 
 /**

@@ -20,7 +20,7 @@ import {
 } from "./ledger-call.ts";
 
 /** How calls are made: `deadlineMs` for each, and where a document leads back to us (null: nowhere). */
-export interface CallSettings {
+export interface CallSettings extends Pick<LedgerCall, "onTurn"> {
   readonly deadlineMs: number;
   readonly publicUrl: string | null;
 }
@@ -50,14 +50,14 @@ export async function settleDocuments<
   Document extends DocumentToSend,
   Draft,
   Found extends { readonly number: string },
->(kind: DocumentKind<Document, Draft, Found>, taken: Taken<Document>, deadlineMs: number): Promise<GroupOutcome> {
+>(kind: DocumentKind<Document, Draft, Found>, taken: Taken<Document>, settings: CallSettings): Promise<GroupOutcome> {
   const judged = taken.ready.map((document) => ({ document, fault: preflight(document.lines, kind.name) }));
   const refusals = judged.flatMap(({ document, fault }): Settlement[] =>
     fault === null ? [] : [{ ...held(document), kind: "refused", ...fault }],
   );
   const { calls, later } = groupCalls(judged.filter(({ fault }) => fault === null).map(({ document }) => document));
-  const uncertain = taken.uncertain.length === 0 ? [] : [lookUp(kind, taken.uncertain, deadlineMs)];
-  const outcomes = await Promise.all([...calls.map((call) => send(kind, call, deadlineMs)), ...uncertain]);
+  const uncertain = taken.uncertain.length === 0 ? [] : [lookUp(kind, taken.uncertain, settings)];
+  const outcomes = await Promise.all([...calls.map((call) => send(kind, call, settings)), ...uncertain]);
   return joinOutcomes([{ settlements: [...refusals, ...later.map(settleLater)], failures: [] }, ...outcomes]);
 }
 
@@ -109,27 +109,27 @@ export function sameAmounts(
   return sent.map(({ amount }) => amount).join() === found.map(({ amount }) => amount).join();
 }
 
-/** One for whom somebody waits takes the others of its call along. */
-function isBackground(documents: readonly DocumentToSend[]): boolean {
-  return !documents.some(({ is_awaited }) => is_awaited);
+/** A call about these documents: one for whom somebody waits takes the others along. */
+function callOf(documents: readonly DocumentToSend[], { deadlineMs, onTurn }: CallSettings): LedgerCall {
+  const isBackground = !documents.some(({ is_awaited }) => is_awaited);
+  return { deadlineMs, operationKeys: [], isBackground, ...(onTurn === undefined ? {} : { onTurn }) };
 }
 
 async function send<Document extends DocumentToSend, Draft, Found extends { readonly number: string }>(
   kind: DocumentKind<Document, Draft, Found>,
   documents: readonly Document[],
-  deadlineMs: number,
+  settings: CallSettings,
 ): Promise<GroupOutcome> {
-  const call = {
-    deadlineMs,
+  const call: LedgerCall = {
+    ...callOf(documents, settings),
     operationKeys: documents.map(({ id }) => id),
     // Whatever is sent a second time has been looked up before: a remembered internal error must not answer again.
     variant: String(Math.max(...documents.map(({ attempts }) => attempts))),
-    isBackground: isBackground(documents),
   };
   const answer = await kind.create(call, documents.map(kind.draftOf));
   if (answer.kind !== "ok") {
     const isAlone = documents.length === 1;
-    const settlements = documents.map((document) => settleFailure(document, answer, deadlineMs, isAlone));
+    const settlements = documents.map((document) => settleFailure(document, answer, settings.deadlineMs, isAlone));
     return { settlements, failures: [answer] };
   }
   const settlements: Settlement[] = [];
@@ -141,9 +141,9 @@ async function send<Document extends DocumentToSend, Draft, Found extends { read
     // By our own earlier request whose answer was lost, or by somebody else.
     else if (element.kind === "refused" && element.reason === "duplicate_number") numberTaken.push(document);
     else if (element.kind === "refused") settlements.push(settleRefusal(document, element));
-    else settlements.push(settleFailure(document, element, deadlineMs, true));
+    else settlements.push(settleFailure(document, element, settings.deadlineMs, true));
   }
-  const looked = numberTaken.length === 0 ? [] : [await lookUp(kind, numberTaken, deadlineMs)];
+  const looked = numberTaken.length === 0 ? [] : [await lookUp(kind, numberTaken, settings)];
   return joinOutcomes([{ settlements, failures: [] }, ...looked]);
 }
 
@@ -154,11 +154,10 @@ async function send<Document extends DocumentToSend, Draft, Found extends { read
 async function lookUp<Document extends DocumentToSend, Draft, Found extends { readonly number: string }>(
   kind: DocumentKind<Document, Draft, Found>,
   documents: readonly Document[],
-  deadlineMs: number,
+  settings: CallSettings,
 ): Promise<GroupOutcome> {
-  const call = { deadlineMs, operationKeys: [], isBackground: isBackground(documents) };
   const answer = await kind.find(
-    call,
+    callOf(documents, settings),
     documents.map(({ number }) => number),
   );
   if (answer.kind !== "ok") {

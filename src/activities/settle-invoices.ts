@@ -9,17 +9,17 @@ import { type CallSettings, lineOf, sameAmounts, settleDocuments } from "./settl
 export async function settleInvoices(
   ledger: Ledger,
   taken: Taken<InvoiceToSend>,
-  { deadlineMs, publicUrl }: CallSettings,
+  settings: CallSettings,
 ): Promise<GroupOutcome> {
   const kind = {
     name: "invoice",
     create: ledger.createInvoices,
     find: (call, numbers) => ledger.findInvoices(call, { numbers }),
-    draftOf: (invoice) => draftOf(invoice, publicUrl),
+    draftOf: (invoice) => draftOf(invoice, settings.publicUrl),
     isOurs,
     done,
   } as const satisfies Parameters<typeof settleDocuments<InvoiceToSend, LedgerInvoiceDraft, LedgerInvoice>>[0];
-  return settleDocuments(kind, taken, deadlineMs);
+  return settleDocuments(kind, taken, settings);
 }
 
 /**

@@ -34,24 +34,32 @@ const leaseFactor = 3;
 /** How long an organisation without a connection waits for one: an operator's matter. */
 export const unconnectedPauseMs = 5 * 60_000;
 
+/**
+ * Who gathers documents of an organisation: one at a time in a process, until its call is on its way. What comes meanwhile
+ * goes with the next one, and nobody holds documents behind another's back.
+ */
+type Gather = (organisationId: string) => Promise<() => void>;
+
 /** How long a round goes on with further groups: short against what its workflow and a worker's end wait for. */
 const roundMs = 1_000;
 
 /** The activities over these parts. Each round re-reads the database, so a repetition finds only what is left. */
 export function createSettlement(parts: SettlementParts): SettlementActivities {
-  return { settleRound: ({ organisationId }) => settleRound(parts, organisationId) };
+  const gather = createGather();
+  return { settleRound: ({ organisationId }) => settleRound(parts, gather, organisationId) };
 }
 
 /**
  * Groups, one after the other, as long as there is more to take: only then the engine is told, which costs it and the worker
  * more than a group does.
  */
-async function settleRound(parts: SettlementParts, organisationId: string): Promise<SettlementRound> {
+async function settleRound(parts: SettlementParts, gather: Gather, organisationId: string): Promise<SettlementRound> {
   const endMs = performance.now() + roundMs;
   let settled = 0;
   let refused = 0;
   for (;;) {
-    const group = await settleGroup(parts, organisationId);
+    const gathered = await gather(organisationId);
+    const group = await settleGroup(parts, organisationId, gathered).finally(gathered);
     settled += group.settled;
     refused += group.refused;
     const isMore = group.nextInMs === 0 && group.settled + group.refused > 0;
@@ -59,14 +67,33 @@ async function settleRound(parts: SettlementParts, organisationId: string): Prom
   }
 }
 
-async function settleGroup(parts: SettlementParts, organisationId: string): Promise<SettlementRound> {
+function createGather(): Gather {
+  const last = new Map<string, Promise<void>>();
+  return async (organisationId) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const before = last.get(organisationId);
+    last.set(organisationId, promise);
+    await before;
+    return () => {
+      if (last.get(organisationId) === promise) last.delete(organisationId);
+      resolve();
+    };
+  };
+}
+
+/** Takes what waits, and settles it; `gathered` is called once it is on its way. */
+async function settleGroup(
+  parts: SettlementParts,
+  organisationId: string,
+  gathered: () => void,
+): Promise<SettlementRound> {
   const scope = parts.openScope(organisationId);
   const state = await scope.connection();
   if (state === null || state.pausedMs > 0) {
     return putOff(scope, state?.pausedMs ?? unconnectedPauseMs, state?.pausedReason ?? "no ledger is connected");
   }
   const ledger = parts.openLedger(organisationId, state.connection);
-  const settings = { deadlineMs: parts.callDeadlineMs, publicUrl: parts.publicUrl };
+  const settings = { deadlineMs: parts.callDeadlineMs, publicUrl: parts.publicUrl, onTurn: gathered };
   const leaseMs = leaseFactor * parts.callDeadlineMs;
   const [contacts, invoices, creditNotes] = await Promise.all([
     scope.takeContacts(leaseMs),

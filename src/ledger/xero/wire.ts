@@ -19,6 +19,7 @@ export interface XeroCall {
   readonly operationKeys: readonly string[];
   readonly variant: string | null;
   readonly isBackground: boolean;
+  readonly onTurn: () => void;
 }
 
 /** Starts the clock of a call. */
@@ -30,6 +31,7 @@ export function beginCall(call: LedgerCall): XeroCall {
     operationKeys: call.operationKeys,
     variant: call.variant ?? null,
     isBackground: call.isBackground ?? false,
+    onTurn: call.onTurn ?? (() => undefined),
   };
 }
 
@@ -100,6 +102,7 @@ async function attempt(
   if (token.kind !== "ok") return { answer: token, token: null };
   const turn = await parts.turns.take(call);
   if (turn.kind !== "granted") return { answer: turn, token: token.value };
+  call.onTurn();
   const reply = await exchange(
     parts.agent,
     {
