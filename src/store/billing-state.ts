@@ -15,7 +15,8 @@ import { statementName } from "./page.ts";
 import type { Client } from "./raise-documents.ts";
 import { type SubscriptionRow, subscriptionListing } from "./subscriptions.ts";
 
-interface PeriodRow {
+/** A row of `periods`. */
+export interface PeriodRow {
   index: number;
   start_date: string;
   end_date: string;
@@ -149,7 +150,8 @@ export async function findUnsent(
   return rows.map(({ id }) => id);
 }
 
-function readPeriod(row: PeriodRow): PeriodState {
+/** The period of a row. */
+export function readPeriod(row: PeriodRow): PeriodState {
   return {
     index: row.index,
     start: civilDate(row.start_date),
