@@ -20,6 +20,8 @@ export interface SettlementRound {
   readonly nextInMs: number | null;
   /** Why the connection is paused; null where it is not. */
   readonly paused: string | null;
+  /** How many rounds beside each other use the ledger's calls up, by how long it took; absent: one. */
+  readonly atOnce?: number;
 }
 
 /** The signal that says: something was committed that waits for the ledger. */

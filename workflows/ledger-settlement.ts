@@ -13,7 +13,7 @@ import {
 } from "@temporalio/workflow";
 import type { SettlementActivities } from "../src/activities/settlement.ts";
 import { type LedgerSettlementInput, type SettlementRound, wakeSignal } from "./contract.ts";
-import { crowd, idleRoundMs, ledgerRound, lingerTime, longestWaitMs, roundsAtOnce } from "./policies.ts";
+import { crowd, idleRoundMs, ledgerRound, lingerTime, longestWaitMs } from "./policies.ts";
 import { endAs, isLongRun } from "./run-end.ts";
 
 const { settleRound } = proxyActivities<SettlementActivities>({ ...ledgerRound, summary: "settle what waits" });
@@ -43,7 +43,7 @@ export async function ledgerSettlement(input: LedgerSettlementInput): Promise<vo
       dirty = false;
       const round = await settle();
       if (isCrowd(round)) {
-        await Promise.all(Array.from({ length: roundsAtOnce }, settleCrowd));
+        await Promise.all(Array.from({ length: round.atOnce ?? 1 }, settleCrowd));
         dirty = true;
       } else if (round.nextInMs !== null && !dirty) {
         if (round.nextInMs > longestWaitMs) return endAs("put_off");
@@ -59,9 +59,9 @@ export async function ledgerSettlement(input: LedgerSettlementInput): Promise<vo
   }
 }
 
-/** Many wait, and can go at once. */
-function isCrowd({ settled, waiting, nextInMs }: SettlementRound): boolean {
-  return settled > 0 && nextInMs === 0 && waiting >= crowd;
+/** Many wait and can go at once, and the ledger is too slow for one round after the other. */
+function isCrowd({ settled, waiting, nextInMs, atOnce = 1 }: SettlementRound): boolean {
+  return atOnce > 1 && settled > 0 && nextInMs === 0 && waiting >= crowd;
 }
 
 /** `12 waiting, 340 settled, 1 refused, paused until 10:32:05 UTC: minute limit`. */

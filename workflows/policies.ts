@@ -39,9 +39,6 @@ export const longestWaitMs = 60_000;
  */
 export const crowd = 100;
 
-/** Rounds beside each other: as many as the budget of calls lets go out at once for what nobody waits for. */
-export const roundsAtOnce = 4;
-
 /**
  * The least wait after a round that moved nothing, so that work held by another worker is not asked for in a busy loop.
  */

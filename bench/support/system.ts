@@ -20,6 +20,7 @@ import { freePort } from "../../test/support/ports.ts";
 export interface MeasuredSystem {
   readonly baseUrl: string;
   readonly databaseUrl: string;
+  readonly demoLedgerUrl: string;
   /** For first data, floors and looking at the end; as large as the service's own pools. */
   readonly pool: pg.Pool;
   /** Makes a live organisation with its catalogue and customers on a tenant of its own in the demo ledger. */
@@ -39,8 +40,13 @@ function bareEnvironment(): NodeJS.ProcessEnv {
   return { PATH, HOME, TMPDIR, NODE_OPTIONS: BENCH_NODE_OPTIONS };
 }
 
-/** Starts all of it; where a part does not come up, what was started is stopped and its Error thrown. */
-export async function startMeasuredSystem(): Promise<MeasuredSystem> {
+/**
+ * Starts all of it; where a part does not come up, what was started is stopped and its Error thrown. `settings` are those of the demo
+ * ledger, which stands for something outside.
+ */
+export async function startMeasuredSystem(
+  settings: Readonly<Partial<Record<"DEMO_LEDGER_LIMITS" | "DEMO_LEDGER_FAULTS", string>>> = {},
+): Promise<MeasuredSystem> {
   const folder = await mkdtemp(join(tmpdir(), "billing-bench-"));
   const parts = collectParts(() => undefined);
   const end = async () => {
@@ -48,15 +54,21 @@ export async function startMeasuredSystem(): Promise<MeasuredSystem> {
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    const stack = await startStack({ env: await environment(folder), log: () => undefined, parts });
+    const stack = await startStack({
+      env: { ...(await environment(folder)), ...settings },
+      log: () => undefined,
+      parts,
+    });
     const pool = createPool({ databaseUrl: stack.databaseUrl, size: poolSize, name: "bench" }, () => undefined);
     const settingUp = createSettingUp(pool, createSealing(Buffer.from(stack.secretKey, "base64")));
     const zone = { livemode: true, timezone: "Pacific/Auckland", currency: "NZD" };
+    const demoLedgerUrl = stack.demoLedgerUrl ?? "";
     return {
       baseUrl: stack.baseUrl,
       databaseUrl: stack.databaseUrl,
+      demoLedgerUrl,
       pool,
-      organisation: (name) => makeDemoOrganisation(settingUp, stack.demoLedgerUrl ?? "", { ...zone, name }),
+      organisation: (name) => makeDemoOrganisation(settingUp, demoLedgerUrl, { ...zone, name }),
       addKeys: (organisationId, count) => addKeys(pool, organisationId, count),
       stop: async () => {
         await settingUp.close();

@@ -9,7 +9,7 @@ import { type SettlementParts, unconnectedPauseMs } from "./settlement.ts";
 /** What a round needs. */
 export interface AmendmentParts extends Pick<SettlementParts, "openLedger" | "callDeadlineMs"> {
   readonly openScope: OpenAmendments;
-  /** Wakes the organisation's ledger workflow, where an amendment leaves an invoice to be made. */
+  /** Wakes the organisation's ledger workflow, where an amendment leaves documents to be made. */
   readonly wake: (organisationId: string) => Promise<boolean>;
   /** Starts putting held credit on invoices, which waits while one is amended. */
   readonly startAllocation: (input: CreditAllocationInput) => Promise<boolean>;
@@ -52,7 +52,7 @@ async function amendRound(
   checkpoint("amendment_saved");
   const pause = connectionPause(failures);
   if (pause !== null) await scope.pause(pause.pauseMs, pause.reason);
-  if (settlement.kind === "moved") await parts.wake(organisationId);
+  if (settlement.kind === "closed") await parts.wake(organisationId);
   if (isCreditPlanned) await parts.startAllocation({ organisationId, subscriptionId });
   return describeRound(scope, operationId);
 }

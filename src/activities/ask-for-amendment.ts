@@ -157,12 +157,14 @@ function lookCall({ is_awaited: isAwaited }: AmendmentToSend, deadlineMs: number
   return { deadlineMs, operationKeys: [], isBackground: !isAwaited };
 }
 
-/** The invoice takes the lines no more: those that joined it go elsewhere, a re-pricing is refused. decisions §6. */
+/**
+ * The invoice takes the lines no more: they are billed elsewhere. One that only is no draft any more can still be
+ * re-priced. decisions §6.
+ */
 function closed(amendment: AmendmentToSend, refusal: Refusal, invoice: MirroredInvoice): AmendmentSettlement {
-  const isAdding = amendment.lines.some((line) => line.amending && line.ledger_line_id === null);
-  return amendment.joins && isAdding
-    ? { kind: "moved", message: messageOf(refusal), invoice }
-    : refused(refusal, invoice);
+  const isOpen = open.some((status) => status === invoice.status);
+  const isRepriceable = amendment.joins && refusal.reason === "wrong_status" && isOpen;
+  return { kind: "closed", reason: refusal.reason, message: messageOf(refusal), invoice, isRepriceable };
 }
 
 /** Nothing is known to be done by this call: tried again, since an amendment reads before it writes. */

@@ -3,22 +3,34 @@
  * that tells the ledger of it.
  */
 import { formatDecimal } from "../domain/decimal.ts";
+import type { InvoiceLineDraft } from "../domain/invoice.ts";
 import type { InvoiceAmendment } from "../domain/units-change.ts";
 import { decimalText, insertLines, lineRecords, lineRecordType } from "./invoice-records.ts";
 import type { Client } from "./raise-documents.ts";
 
-/** An amendment to write. */
+/** An amendment to write. `billedUnits`: what the invoice's period was billed for before it. */
 export interface AmendmentToWrite {
   readonly operationId: string;
   readonly subscriptionId: string;
   readonly amendment: InvoiceAmendment;
+  readonly billedUnits: number | null;
   readonly awaitedUntil: Date | null;
 }
 
+// What the ledger has is kept over all amendments until it takes one, or takes none any more: that is gone back to then.
 const repriceText = `
-UPDATE invoice_lines l SET units = $3, description = $4, unit_price = $5, amount = $6, amending = true
-WHERE l.organisation_id = $1 AND l.invoice_id = $2 AND l.kind = 'plan'
-  AND (l.units, l.description, l.unit_price, l.amount) IS DISTINCT FROM ($3::int, $4::text, $5::numeric, $6::numeric)`;
+WITH line AS (
+  UPDATE invoice_lines l SET units = $3, description = $4, unit_price = $5, amount = $6, amending = true
+  WHERE l.organisation_id = $1 AND l.invoice_id = $2 AND l.kind = 'plan'
+    AND (l.units, l.description, l.unit_price, l.amount) IS DISTINCT FROM ($3::int, $4::text, $5::numeric, $6::numeric)
+  RETURNING l.id
+), kept AS (
+  UPDATE invoices i SET amending_from = jsonb_build_object('units', l.units, 'description', l.description, 'unit_price', l.unit_price,
+    'amount', l.amount, 'billed_units', $7::int)
+  FROM line JOIN invoice_lines l ON l.organisation_id = $1 AND l.id = line.id
+  WHERE i.organisation_id = $1 AND i.id = $2 AND i.amending_from IS NULL
+)
+SELECT id FROM line`;
 
 const addText = `${insertLines} FROM jsonb_to_recordset($2) AS r(${lineRecordType})`;
 
@@ -40,18 +52,19 @@ SELECT $3, $1, 'amend_invoice', 'ready', $4, amended.id, $5, $6::timestamptz FRO
 export async function amendInvoice(
   client: Client,
   organisationId: string,
-  { operationId, subscriptionId, amendment, awaitedUntil }: AmendmentToWrite,
+  { operationId, subscriptionId, amendment, billedUnits, awaitedUntil }: AmendmentToWrite,
 ): Promise<boolean> {
   const { invoiceId, planLine, added, onlyDraft } = amendment;
   let isChanged = added.length > 0;
   if (planLine !== null) {
     const { units, description, unitPrice, amount } = planLine;
-    const values = [organisationId, invoiceId, units, description, decimalText(unitPrice), formatDecimal(amount)];
+    const price = [units, description, decimalText(unitPrice), formatDecimal(amount)];
+    const values = [organisationId, invoiceId, ...price, billedUnits];
     const { rowCount } = await client.query({ name: "reprice_plan_line", text: repriceText, values });
     isChanged ||= rowCount === 1;
   }
   if (!isChanged) return false;
-  if (added.length > 0) await appendLines(client, organisationId, amendment);
+  if (added.length > 0) await appendLines(client, organisationId, invoiceId, { lines: added, amending: true });
   await client.query({
     name: "ask_amendment",
     text: askText,
@@ -60,16 +73,18 @@ export async function amendInvoice(
   return true;
 }
 
-async function appendLines(
+/** Puts lines at the end of an invoice; `amending`: the ledger has the invoice already, and is still to be told of them. */
+export async function appendLines(
   client: Client,
   organisationId: string,
-  { invoiceId, added }: InvoiceAmendment,
+  invoiceId: string,
+  { lines, amending }: { readonly lines: readonly InvoiceLineDraft[]; readonly amending: boolean },
 ): Promise<void> {
   const { rows } = await client.query<{ next: number }>({
     name: "next_line_position",
     text: positionText,
     values: [organisationId, invoiceId],
   });
-  const records = lineRecords(invoiceId, added, { first: rows[0]?.next ?? 0, amending: true });
+  const records = lineRecords(invoiceId, lines, { first: rows[0]?.next ?? 0, amending });
   await client.query({ name: "append_lines", text: addText, values: [organisationId, JSON.stringify(records)] });
 }

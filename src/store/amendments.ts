@@ -7,11 +7,12 @@
 import { strict as assert } from "node:assert";
 import type pg from "pg";
 import type { LineKind } from "../domain/invoice.ts";
+import { movedReason } from "./close-amendments.ts";
 import { type ConnectionState, pauseConnection, readConnection } from "./ledger-connections.ts";
 import type { LineToSend } from "./operations.ts";
 import { outcomesChannel } from "./outcomes.ts";
 import type { Sealing } from "./sealing.ts";
-import { type AmendmentSettlement, movedReason, settleAmendment } from "./settle-amendments.ts";
+import { type AmendmentSettlement, settleAmendment } from "./settle-amendments.ts";
 
 /**
  * A line of the invoice. `amending`: it was added or re-priced here and is not yet so in the ledger; `ledger_line_id`

@@ -24,7 +24,8 @@ import {
   subscriptionListing,
 } from "./subscriptions.ts";
 
-interface PeriodRow {
+/** A row of `periods`. */
+export interface PeriodRow {
   index: number;
   start_date: string;
   end_date: string;
@@ -180,7 +181,8 @@ export async function findUnsent(
   return rows.map(({ id }) => id);
 }
 
-function readPeriod(row: PeriodRow): PeriodState {
+/** The period of a row. */
+export function readPeriod(row: PeriodRow): PeriodState {
   return {
     index: row.index,
     start: civilDate(row.start_date),

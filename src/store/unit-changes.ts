@@ -1,7 +1,7 @@
 /** Changes of units as rows: what was decided is written with everything that it raises, and found again by a repeat of its request. */
 import { strict as assert } from "node:assert";
 import type pg from "pg";
-import type { BillingState } from "../domain/billing-state.ts";
+import type { BillingState, PeriodState } from "../domain/billing-state.ts";
 import { formatDecimal } from "../domain/decimal.ts";
 import { nextDueDate } from "../domain/due.ts";
 import type { InvoiceLineDraft } from "../domain/invoice.ts";
@@ -116,7 +116,7 @@ async function saveChange(
   asked: UnitsChangeToMake,
   decision: UnitsDecision,
 ): Promise<MadeUnitsChange> {
-  const { organisation, subscription, plan, period } = state;
+  const { organisation, subscription, plan, period, nextPeriod } = state;
   const { id: organisationId } = organisation;
   const { subscriptionId, operations, awaitedUntil } = asked;
   const raising = { createdAt: asked.now, awaitedUntil };
@@ -130,14 +130,15 @@ async function saveChange(
     decision.periods.map((one) => ({ subscriptionId, period: one })),
   );
   const operationIds: string[] = [];
-  const amend = async (amendment: InvoiceAmendment | null): Promise<string | null> => {
+  const amend = async (amendment: InvoiceAmendment | null, before: PeriodState | null): Promise<string | null> => {
     if (amendment === null) return null;
-    const toWrite = { operationId: operations.amendment, subscriptionId, amendment, awaitedUntil };
+    const billedUnits = before?.billedUnits ?? null;
+    const toWrite = { operationId: operations.amendment, subscriptionId, amendment, billedUnits, awaitedUntil };
     if (await amendInvoice(client, organisationId, toWrite)) operationIds.push(operations.amendment);
     return amendment.invoiceId;
   };
-  const joinedId = await amend(decision.joined);
-  const renewalInvoiceId = await amend(decision.amended);
+  const joinedId = await amend(decision.joined, period);
+  const renewalInvoiceId = await amend(decision.amended, nextPeriod);
   // The current period's charge on the renewal invoice: were that removed, the charge would wait again, as a deferred one.
   for (const line of decision.amended?.added ?? []) {
     await deferLine(client, state, line, renewalInvoiceId);

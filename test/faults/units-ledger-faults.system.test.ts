@@ -166,26 +166,6 @@ describe.concurrent("where somebody has changed the invoice in the ledger meanwh
     expect(booked?.lines.map(([, amount]) => amount)).toEqual(["100.00", "7.00", "15.00"]);
   });
 
-  test("a renewal invoice that was paid is refused by the ledger: the change stands, and the answer says why", async () => {
-    const { own, id } = await prepared({ invoice_create_days: 20, first_invoice_status: "approved" });
-    const [renewal] = await world.invoices(own, id);
-    await alterBooks(own, renewal.number, "status = 'PAID', amount_paid = total");
-    const { change, ...after } = await world.changed(own, id, { units: 13, ...half, document: "amend" });
-    expect(after.units).toBe(13);
-    expect(change.renewal_invoice).toMatchObject({
-      id: renewal.id,
-      status: "paid",
-      amount_due: "0.0000",
-      ledger: {
-        sync_status: "failed",
-        invoice_id: renewal.ledger.invoice_id,
-        sync_error: expect.stringContaining("paid"),
-      },
-    });
-    const again = await world.change(own, id, { units: 14, document: "amend" });
-    expect(again.json.error).toMatchObject({ code: "renewal_invoice_not_amendable" });
-  });
-
   test("an invoice of its own that the ledger refuses is told with its reason, and the change stands", async () => {
     const { own, id } = await prepared({ first_invoice_status: "approved" });
     await system.fault({ kind: "refuse", match: creations, tenantId: own.tenantId, messages: ["No more today."] });

@@ -29,12 +29,14 @@ export async function seedInvoice(pool: pg.Pool): Promise<AmendedRows> {
 export interface AmendmentRow {
   readonly joins?: boolean;
   readonly awaitedUntil?: Date | null;
+  /** What the change that names it took the units to, from 2. */
+  readonly toUnits?: number;
 }
 
 /** An amendment of the invoice that is ready to be sent, and the change of units that names it. Its id. */
 export async function addAmendment(pool: pg.Pool, rows: SeededRows, row: AmendmentRow = {}): Promise<string> {
   const id = randomUUID();
-  const { joins = true, awaitedUntil = null } = row;
+  const { joins = true, awaitedUntil = null, toUnits = 3 } = row;
   await pool.query(
     `WITH operation AS (
        INSERT INTO operations (id, organisation_id, kind, state, subscription_id, invoice_id, joins, awaited_until)
@@ -42,8 +44,8 @@ export async function addAmendment(pool: pg.Pool, rows: SeededRows, row: Amendme
      )
      INSERT INTO unit_changes (id, organisation_id, subscription_id, from_units, to_units, invoice_id, deferred,
        operation_ids, request_hash)
-     VALUES (gen_random_uuid(), $2, $3, 2, 3, $4, false, ARRAY[$1::uuid], sha256('request'))`,
-    [id, rows.organisation, rows.subscription, rows.invoice, joins, awaitedUntil],
+     VALUES (gen_random_uuid(), $2, $3, 2, $7, $4, false, ARRAY[$1::uuid], sha256('request'))`,
+    [id, rows.organisation, rows.subscription, rows.invoice, joins, awaitedUntil, toUnits],
   );
   return id;
 }

@@ -87,7 +87,13 @@ const refusal = {
   message: "The lock\0 date has passed.",
   invoice: null,
 } as const;
-const move = { kind: "moved", message: "Invoice INV-0001 is approved.", invoice: approved } as const;
+const move = {
+  kind: "closed",
+  reason: "wrong_status",
+  message: "Invoice INV-0001 is approved.",
+  invoice: approved,
+  isRepriceable: true,
+} as const;
 
 describe("an amendment", () => {
   test("is taken with all that the ledger must be told", async () => {
@@ -233,8 +239,8 @@ describe("lines that the invoice takes no more", () => {
       "UPDATE organisations SET livemode = false, test_clock = '2026-03-31T20:00:00Z', due_days = 7 WHERE id = $1",
       [rows.organisation],
     );
-    await pool.query("UPDATE subscriptions SET timezone = 'Pacific/Auckland' WHERE id = $1", [rows.subscription]);
-    await pool.query("UPDATE invoices SET reference = 'PO 7' WHERE id = $1", [rows.invoice]);
+    const text = "UPDATE subscriptions SET timezone = 'Pacific/Auckland', invoice_reference = 'PO 7' WHERE id = $1";
+    await pool.query(text, [rows.subscription]);
     await scope.settle(await taken(scope, operationId), move);
 
     expect(await scope.look(operationId)).toMatchObject({ outcome: "moved" });
@@ -288,7 +294,7 @@ describe("lines that the invoice takes no more", () => {
     const rows = await seedInvoice(pool);
     await repriceLine(pool, rows);
     const scope = openAmendments(rows.organisation);
-    const earlier = await addAmendment(pool, rows, { joins: false });
+    const earlier = await addAmendment(pool, rows, { joins: false, toUnits: 4 });
     await scope.settle(await taken(scope, earlier), refusal);
     await addLine(pool, rows);
     const operationId = await addAmendment(pool, rows);

@@ -163,6 +163,34 @@ describe.concurrent("a charge that was to join an invoice", () => {
   });
 });
 
+/** A pending subscription whose first invoice was paid in the ledger by hand. */
+async function paid(): Promise<{ organisation: MadeOrganisation; id: string; first: Json }> {
+  const organisation = await world.sandbox({ first_invoice_status: "approved" });
+  const { id, invoice: first } = await world.subscribe(organisation, { start_date: "2026-05-01" });
+  const payments = `tenants/${organisation.tenantId}/invoices/${first.ledger.invoice_id}/payments`;
+  const headers = { "content-type": "application/json" };
+  const payment = await fetch(`${system.demoUrl}/demo/${payments}`, { method: "POST", headers, body: "{}" });
+  expect(payment.status).toBe(200);
+  return { organisation, id, first };
+}
+
+/** Of the price of thirteen units ten are on the invoice, and three on one of their own, once. */
+async function expectBilledOnce(organisation: MadeOrganisation, id: string, first: Json): Promise<void> {
+  await world.expectEqualBooks(organisation);
+  const [own, old, ...others] = await world.invoices(organisation, id);
+  expect(others).toEqual([]);
+  expect(own).toMatchObject({ type: "change", subtotal: "30.0000", ledger: { sync_status: "synced" } });
+  expect(old).toMatchObject({ id: first.id, status: "paid", amount_due: "0.0000", subtotal: "100.0000" });
+}
+
+test("an amendment of an invoice that was paid meanwhile is billed on one of its own, which the answer shows", async () => {
+  const { organisation, id, first } = await paid();
+  const { change } = await world.changed(organisation, id, { units: 13 });
+  await expectBilledOnce(organisation, id, first);
+  expect((await world.invoices(organisation, id))[0]).toEqual(change.invoice);
+  expect(await amendmentOf(organisation)).toMatchObject({ state: "done", reason: "moved" });
+});
+
 describe.concurrent("a refused amendment", () => {
   test("keeps its line for the next one, with the ledger's own words", async () => {
     const { organisation, id } = await subscribed();
@@ -183,23 +211,6 @@ describe.concurrent("a refused amendment", () => {
     await world.expectEqualBooks(organisation);
     const [booked] = await world.booked(organisation);
     expect(booked?.lines.map(([, amount]) => amount)).toEqual(["100.00", "15.00", "10.00"]);
-  });
-
-  test("of an invoice that was paid meanwhile shows it paid", async () => {
-    const organisation = await world.sandbox({ first_invoice_status: "approved" });
-    const { id, invoice } = await world.subscribe(organisation, { start_date: "2026-05-01" });
-    const payment = await fetch(
-      `${system.demoUrl}/demo/tenants/${organisation.tenantId}/invoices/${invoice.ledger.invoice_id}/payments`,
-      {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: "{}",
-      },
-    );
-    expect(payment.status).toBe(200);
-    const { change } = await world.changed(organisation, id, { units: 13 });
-    expect(change.invoice).toMatchObject({ id: invoice.id, status: "paid", amount_due: "0.0000", total: "120.0000" });
-    expect(await amendmentOf(organisation)).toMatchObject({ state: "refused", reason: "wrong_status" });
   });
 
   test("is started by the dispatcher where it was made ready again and nobody did", async () => {
@@ -240,5 +251,16 @@ describe("an amendment whose worker dies", () => {
     await changed;
     await world.expectEqualBooks(organisation);
     expect(await world.booked(organisation)).toMatchObject([{ lines: [planLine, changeLine] }]);
+  });
+
+  test.each(amendmentCheckpoints)("at %s is billed once where the invoice was paid meanwhile", async (point) => {
+    const { organisation, id, first } = await paid();
+    await system.worker.stop();
+    const changed = world.changed(organisation, id, { units: 13 });
+    void system.worker.start({ BILLING_CRASH_AT: point }).catch(() => undefined);
+    await system.worker.exited();
+    await system.worker.start();
+    await changed;
+    await expectBilledOnce(organisation, id, first);
   });
 });

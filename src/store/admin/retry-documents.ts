@@ -6,6 +6,7 @@ import { strict as assert } from "node:assert";
 import { planAllocations } from "../allocations.ts";
 import { holdOrganisation } from "../billing-changes.ts";
 import { lockSubscriptions } from "../billing-state.ts";
+import { lackingChanges } from "../close-amendments.ts";
 import { newId } from "../ids.ts";
 import { documentNumber } from "../invoice-records.ts";
 import type { DocumentWork } from "../neglected-work.ts";
@@ -219,22 +220,15 @@ const runningText = `SELECT
   WHERE o.organisation_id = $1 AND o.subscription_id = $2 AND o.state IN ('ready', 'sending', 'uncertain')
     AND (o.kind = 'amend_invoice' OR o.kind = 'allocate_credit' AND o.invoice_id = $3) ORDER BY o.seq LIMIT 1`;
 
+// A price alone is no line that joins: it can be amended also where the invoice is no draft any more.
 const askAgainText = `INSERT INTO operations (id, organisation_id, kind, state, subscription_id, invoice_id, joins)
-  SELECT $3, o.organisation_id, 'amend_invoice', 'ready', o.subscription_id, o.invoice_id, o.joins
+  SELECT $3, o.organisation_id, 'amend_invoice', 'ready', o.subscription_id, o.invoice_id, o.joins AND EXISTS (SELECT 1
+    FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = o.invoice_id AND l.amending AND l.kind <> 'plan')
   FROM operations o WHERE o.organisation_id = $1 AND o.id = $2`;
 
-// The changes of units whose lines the invoice in the ledger still lacks: none that was asked for before its last
-// amendment. They wait for this operation from now on, and name the invoice of their own on which it may put their
-// lines.
-const nameAgainText = `WITH asked AS (
-    SELECT c.id, o.seq, o.state
-    FROM unit_changes c JOIN operations o ON o.organisation_id = $1 AND o.id = ANY (c.operation_ids)
-    WHERE c.organisation_id = $1 AND c.subscription_id = $2 AND o.invoice_id = $3 AND o.kind = 'amend_invoice'
-  )
-  UPDATE unit_changes c SET operation_ids = c.operation_ids || $4::uuid
-  WHERE c.organisation_id = $1 AND c.id IN (
-    SELECT id FROM asked
-    WHERE state = 'refused' AND seq > coalesce((SELECT max(seq) FROM asked WHERE state = 'done'), 0))`;
+// They wait for this operation from now on, and follow what becomes of their lines by it.
+const nameAgainText = `UPDATE unit_changes c SET operation_ids = c.operation_ids || $4::uuid
+  WHERE c.organisation_id = $1 AND c.id IN (${lackingChanges})`;
 
 async function retryAmendment(
   client: Client,

@@ -1,0 +1,160 @@
+/**
+ * The ledger stage at Xero's own limits of calls: thousands of documents of one organisation wait, and a caller comes by every few
+ * seconds. Calls a minute against the 60 allowed, once by a ledger that answers at once and once by one that takes two seconds; documents a
+ * minute; how long a caller's document takes meanwhile. Aim: 95 % of the calls by the first and 90 % by the second, whose calls count for longer,
+ * and none turned away.
+ */
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { setTimeout as wait } from "node:timers/promises";
+import { request } from "undici";
+import type { MadeOrganisation } from "../src/embedded/first-data.ts";
+import { type CallCounts, xeroLimits } from "../src/ledger/demo/limits.ts";
+import { addReadyDocuments } from "../test/support/ready-documents.ts";
+import { median, printFigure } from "./support/figure.ts";
+import { requireSettledOnce } from "./support/settled-once.ts";
+import { type MeasuredSystem, startMeasuredSystem } from "./support/system.ts";
+
+/** Two and a half of the ledger's minutes: the first begins with a burst, the others show the flow. */
+const measuredMs = 150_000;
+
+/** What one call carries at most. */
+const documentsOfCall = 50;
+
+/** More than can go out in the time, by a minute: the stage must never wait for documents. */
+const readyDocuments = 3.5 * xeroLimits.minute * documentsOfCall;
+
+/** Documents in a statement. */
+const batch = 500;
+
+/** A caller now and then, as a platform has them: each costs a call at the most. */
+const callerEveryMs = 5_000;
+
+/** How long the ledger takes for a call of documents where it is a slow one; Xero takes about so long for fifty. */
+const slowMs = 2_000;
+
+/** The longest that what is left may take to be settled. */
+const restMs = 120_000;
+
+/** What a stage did. */
+interface Stage {
+  readonly callsPerMinute: number;
+  readonly documentsPerMinute: number;
+  readonly turnedAway: number;
+  /** Milliseconds of each caller's creation, until its document was in the ledger. */
+  readonly callersMs: readonly number[];
+}
+
+async function countCalls({ demoLedgerUrl }: MeasuredSystem, { tenantId }: MadeOrganisation): Promise<CallCounts> {
+  const { body } = await request(`${demoLedgerUrl}/demo/tenants/${tenantId}/calls`);
+  return (await body.json()) as CallCounts;
+}
+
+async function countDocuments({ pool }: MeasuredSystem, { tenantId }: MadeOrganisation): Promise<number> {
+  const text = "SELECT count(*)::int AS documents FROM demo_ledger.invoices WHERE tenant_id::text = $1";
+  return (await pool.query<{ documents: number }>(text, [tenantId])).rows[0]?.documents ?? 0;
+}
+
+/** A subscription and its invoice, once that is in the ledger. */
+async function createOne(
+  { baseUrl }: MeasuredSystem,
+  { apiKey }: MadeOrganisation,
+): Promise<readonly [string, string]> {
+  const { statusCode, body } = await request(`${baseUrl}/v1/subscriptions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json", "idempotency-key": randomUUID() },
+    body: JSON.stringify({ customer_code: "ACME", plan_code: "team", units: 10 }),
+  });
+  const text = await body.text();
+  assert.equal(statusCode, 201, text);
+  const { id, invoice } = JSON.parse(text);
+  assert.equal(invoice.ledger.sync_status, "synced", text);
+  return [id, invoice.id];
+}
+
+/** Has so many documents wait, and gives their invoices by subscription. */
+async function addDocuments({ pool }: MeasuredSystem, made: MadeOrganisation): Promise<Map<string, string>> {
+  for (let before = 0; before < readyDocuments; before += batch) await addReadyDocuments(pool, made, batch, before);
+  await pool.query("VACUUM ANALYZE");
+  const { rows } = await pool.query<{ id: string; subscription_id: string }>(
+    "SELECT id, subscription_id FROM invoices WHERE organisation_id = $1",
+    [made.organisationId],
+  );
+  return new Map(rows.map((row) => [row.subscription_id, row.id]));
+}
+
+/** Measures from the first call of the ledger on; rejects unless everything is in the ledger once at the end. */
+async function measure(system: MeasuredSystem, made: MadeOrganisation): Promise<Stage> {
+  const { taken: before } = await countCalls(system, made);
+  const acknowledged = await addDocuments(system, made);
+  while ((await countCalls(system, made)).taken === before) await wait(20);
+  const beganMs = performance.now();
+  const callersMs: number[] = [];
+  const callers = async () => {
+    for (let nextMs = callerEveryMs; nextMs < measuredMs; nextMs += callerEveryMs) {
+      await wait(Math.max(0, beganMs + nextMs - performance.now()));
+      const startedMs = performance.now();
+      acknowledged.set(...(await createOne(system, made)));
+      callersMs.push(performance.now() - startedMs);
+    }
+  };
+  await Promise.all([callers(), wait(measuredMs)]);
+  const minutes = (performance.now() - beganMs) / 60_000;
+  const [{ taken }, documents] = [await countCalls(system, made), await countDocuments(system, made)];
+  await untilSettled(system, made);
+  await requireSettledOnce(system.pool, made, acknowledged);
+  const { turnedAway } = await countCalls(system, made);
+  return {
+    callsPerMinute: (taken - before) / minutes,
+    documentsPerMinute: documents / minutes,
+    turnedAway,
+    callersMs,
+  };
+}
+
+async function untilSettled(system: MeasuredSystem, made: MadeOrganisation): Promise<void> {
+  const endMs = performance.now() + restMs;
+  while (performance.now() < endMs && (await countDocuments(system, made)) < readyDocuments) await wait(500);
+}
+
+/** Has every call that makes invoices for this tenant take so long. */
+async function slowDown({ demoLedgerUrl }: MeasuredSystem, { tenantId }: MadeOrganisation): Promise<void> {
+  const fault = {
+    tenantId,
+    kind: "slow_before",
+    match: "PUT /api.xro/2.0/Invoices",
+    delayMs: slowMs,
+    times: 1_000_000,
+  };
+  const headers = { "content-type": "application/json" };
+  const { statusCode } = await request(`${demoLedgerUrl}/demo/faults`, {
+    method: "POST",
+    headers,
+    body: JSON.stringify(fault),
+  });
+  assert.equal(statusCode, 200);
+}
+
+function print(name: string, { callsPerMinute, documentsPerMinute, turnedAway, callersMs }: Stage): void {
+  printFigure(`${name}_calls`, callsPerMinute, "calls/min", xeroLimits.minute);
+  printFigure(`${name}_documents`, documentsPerMinute, "documents/min", xeroLimits.minute * documentsOfCall);
+  printFigure(`${name}_turned_away`, turnedAway, "calls");
+  printFigure(`${name}_caller_p50`, median(callersMs), "ms");
+  printFigure(`${name}_caller_worst`, Math.max(...callersMs), "ms");
+}
+
+/** Prints the figures; rejects where a call was turned away, or a document was lost or is there twice. */
+export async function run(): Promise<void> {
+  const system = await startMeasuredSystem({ DEMO_LEDGER_LIMITS: "xero", DEMO_LEDGER_FAULTS: "1" });
+  try {
+    const quick = await measure(system, await system.organisation("Quick"));
+    print("ledger", quick);
+    const slowed = await system.organisation("Slow");
+    await slowDown(system, slowed);
+    const slow = await measure(system, slowed);
+    print("slow_ledger", slow);
+    assert.equal(quick.turnedAway + slow.turnedAway, 0, "no call was turned away");
+  } finally {
+    await system.stop();
+  }
+}

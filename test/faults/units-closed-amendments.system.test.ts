@@ -1,0 +1,198 @@
+/**
+ * Re-pricings of invoices that somebody has paid, credited, removed or lost in the ledger meanwhile: the change is made, billed once
+ * as a separate one, and the books tell the same. Spec: Change units, rules 4 and 7; decisions §6.
+ */
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { type AdminAsk, askWith } from "../admin/ask.ts";
+import { checkedAsk, refusalOf, refused } from "../scenario/checked-ask.ts";
+import { addBands, type Json, type UnitsWorld, unitsWorld } from "../scenario/units-world.ts";
+import { startSystem, type TestSystem } from "../support/system.ts";
+import { synced } from "./books.ts";
+
+// A doubted refusal is asked for three times, with seconds between them.
+vi.setConfig({ testTimeout: 150_000 });
+
+let system: TestSystem;
+let world: UnitsWorld;
+let admin: AdminAsk;
+
+beforeAll(async () => {
+  system = await startSystem();
+  world = unitsWorld(system, checkedAsk(system));
+  admin = askWith(system, await system.operator());
+});
+
+afterAll(() => system?.stop());
+
+const half = { prorate: true, effective_date: "2026-04-16" };
+const amend = { document: "amend" };
+const separate = { document: "separate" };
+
+interface Prepared {
+  readonly own: MadeOrganisation;
+  readonly id: string;
+  /** The invoice that can be amended. */
+  readonly invoice: Json;
+}
+
+/** An organisation of its own on 16 April, with a subscription of ten units inside its invoice window, or one still to begin. */
+async function prepared(body: object = {}, changes: Record<string, unknown> = {}): Promise<Prepared> {
+  const own = await world.sandbox({ invoice_create_days: 20, first_invoice_status: "approved", ...changes });
+  await addBands(system, own);
+  await world.setClock(own, "2026-04-16");
+  const { id } = await world.subscribe(own, { start_date: "2026-04-01", ...body });
+  const [invoice] = await world.invoices(own, id);
+  return { own, id, invoice };
+}
+
+/** Changes an invoice in the ledger's books, as a person would there. */
+async function alterBooks({ tenantId }: MadeOrganisation, { number }: Json, set: string): Promise<void> {
+  const text = `UPDATE demo_ledger.invoices SET ${set} WHERE tenant_id = $1 AND number = $2`;
+  expect((await system.pool.query(text, [tenantId, number])).rowCount).toBe(1);
+}
+
+const paid = "status = 'PAID', amount_paid = total";
+
+const amounts = ({ lines }: Json) => lines.map(({ kind, amount }: Json) => [kind, amount]);
+
+describe.concurrent("an increase by amend, where the renewal invoice was meanwhile", () => {
+  test.each([
+    ["paid", paid, "paid"],
+    ["paid in part", "amount_paid = 10", "approved"],
+    ["voided", "status = 'VOIDED'", "voided"],
+    ["turned to amounts with tax", "line_amount_types = 'Inclusive'", "approved"],
+  ])("%s, is billed on one invoice of its own, whole and once", async (_, set, status) => {
+    const { own, id, invoice: renewal } = await prepared();
+    await alterBooks(own, renewal, set);
+    const { change, ...after } = await world.changed(own, id, { units: 13, ...half, ...amend });
+    expect(after).toMatchObject({ units: 13, renewal_value: "130.0000" });
+    expect(change).toMatchObject({ renewal_invoice: null, credit_note: null, deferred_to_renewal: false });
+    expect(change.invoice).toMatchObject({ ...synced, type: "change", status: "approved", subtotal: "45.0000" });
+    expect(amounts(change.invoice)).toEqual([
+      ["proration", "15.0000"],
+      ["proration", "30.0000"],
+    ]);
+    await world.expectEqualBooks(own);
+    const [newest, shown] = await world.invoices(own, id);
+    expect(newest).toEqual(change.invoice);
+    expect(shown).toMatchObject({ id: renewal.id, status, subtotal: "100.0000", lines: renewal.lines });
+    expect(shown.ledger).toEqual(renewal.ledger);
+  });
+
+  test("removed from the books, is billed so too, and the invoice says that it is gone", async () => {
+    const { own, id, invoice: renewal } = await prepared();
+    const text = "DELETE FROM demo_ledger.invoices WHERE tenant_id = $1 AND number = $2";
+    await system.pool.query(text, [own.tenantId, renewal.number]);
+    const { change } = await world.changed(own, id, { units: 13, ...half, ...amend });
+    expect(change.invoice).toMatchObject({ ...synced, status: "approved", subtotal: "45.0000" });
+    const [, shown] = await world.invoices(own, id);
+    expect(shown).toMatchObject({ id: renewal.id, status: "not_in_external", subtotal: "100.0000" });
+  });
+
+  test("paid, is measured from that invoice by the next changes, and amends nothing more", async () => {
+    const { own, id, invoice: renewal } = await prepared();
+    await alterBooks(own, renewal, paid);
+    await world.changed(own, id, { units: 13, ...half, ...amend });
+    const again = await world.change(own, id, { units: 9, ...amend });
+    expect(refusalOf(again)).toEqual(refused(422, "renewal_invoice_not_amendable", "document"));
+    expect(again.json.error.message).toContain("an earlier change was billed separately");
+    const { change } = await world.changed(own, id, { units: 14, ...half, ...separate });
+    expect(amounts(change.invoice)).toEqual([
+      ["proration", "5.0000"],
+      ["proration", "10.0000"],
+    ]);
+    await world.expectEqualBooks(own);
+  });
+
+  test("paid, on a plan with a cheaper band, leaves the credit of both periods", async () => {
+    const { own, id, invoice: renewal } = await prepared({ plan_code: "bands" });
+    await alterBooks(own, renewal, paid);
+    const { change } = await world.changed(own, id, { units: 11, ...half, ...amend });
+    expect(change).toMatchObject({ invoice: null, renewal_invoice: null });
+    await world.settled(own);
+    const notes = await world.creditNotes(own, id);
+    expect(notes.map(({ subtotal }) => subtotal)).toEqual(["12.0000", "6.0000"]);
+    expect(change.credit_note).toBe(notes[1]?.id);
+  });
+});
+
+test("a decrease by amend of a renewal invoice that was paid is shown as refused, and charges nothing a second time", async () => {
+  const { own, id, invoice: renewal } = await prepared();
+  await alterBooks(own, renewal, paid);
+  const { change, ...after } = await world.changed(own, id, { units: 6, ...amend });
+  expect(after).toMatchObject({ units: 6, renewal_value: "60.0000" });
+  expect(change).toMatchObject({ invoice: null, renewal_invoice: null, credit_note: null });
+  await world.expectEqualBooks(own);
+  const [shown] = await world.invoices(own, id);
+  expect(shown).toMatchObject({ id: renewal.id, status: "paid", lines: renewal.lines });
+  expect(shown.ledger).toMatchObject({ sync_status: "failed", sync_error: expect.stringContaining("paid") });
+
+  const organisation = own.organisationId;
+  const { data } = await admin.done("DocumentService/ListDocuments", { organisation, state: "DOCUMENT_STATE_FAILED" });
+  expect(data).toMatchObject([{ id: renewal.id, operation: "DOCUMENT_OPERATION_AMENDMENT", reason: "wrong_status" }]);
+  await admin.done("DocumentService/RetryDocument", { organisation, id: renewal.id });
+  // There is nothing to change any more.
+  await world.settled(own);
+  expect((await world.invoices(own, id))[0]).toMatchObject({ id: renewal.id, ledger: renewal.ledger });
+
+  // The renewal invoice bills ten units.
+  const { change: again } = await world.changed(own, id, { units: 10, ...half, ...separate });
+  expect(again).toMatchObject({ invoice: null, renewal_invoice: null, credit_note: null });
+  await world.expectEqualBooks(own);
+});
+
+describe.concurrent("while pending, where the first invoice was paid meanwhile,", () => {
+  const pending = { start_date: "2026-05-10", charges: [{ charge_code: "onboarding" }] };
+
+  test("an increase is billed on an invoice of its own, dated the first day", async () => {
+    const { own, id, invoice: first } = await prepared(pending);
+    await alterBooks(own, first, paid);
+    const { change } = await world.changed(own, id, { units: 13 });
+    expect(change.invoice).toMatchObject({ ...synced, type: "change", status: "approved", subtotal: "30.0000" });
+    expect(change.invoice).toMatchObject({ issue_date: "2026-05-10", period: first.period });
+    await world.expectEqualBooks(own);
+    const again = await world.change(own, id, { units: 14 });
+    expect(refusalOf(again)).toEqual(refused(422, "first_invoice_not_amendable"));
+  });
+
+  test("a decrease bills nothing, and its first period stays billed for what that invoice bills", async () => {
+    const { own, id, invoice: first } = await prepared(pending);
+    await alterBooks(own, first, paid);
+    expect((await world.changed(own, id, { units: 6 })).change).toMatchObject({ units: 6, invoice: null });
+    await world.setClock(own, "2026-05-10");
+    const { change } = await world.changed(own, id, { units: 10, prorate: true, effective_date: "2026-05-10" });
+    expect(change.invoice).toBeNull();
+    await world.expectEqualBooks(own);
+  });
+});
+
+describe.concurrent("an invoice of which it is not known which line in the ledger is the plan's", () => {
+  const forget = (invoice: Json) =>
+    system.pool.query("UPDATE invoice_lines SET ledger_line_id = NULL WHERE invoice_id = $1", [invoice.id]);
+
+  test("is not re-priced, and the refusal says so; billed separately the change goes on", async () => {
+    const { own, id, invoice } = await prepared();
+    await forget(invoice);
+    const answer = await world.change(own, id, { units: 13, ...amend });
+    expect(refusalOf(answer)).toEqual(refused(422, "renewal_invoice_not_amendable", "document"));
+    const why = `it is not known which line of invoice ${invoice.number} is the plan's`;
+    expect(answer.json.error.message).toContain(why);
+    await world.changed(own, id, { units: 13, ...separate });
+    await world.expectEqualBooks(own);
+
+    const pending = await prepared({ start_date: "2026-05-10" });
+    await forget(pending.invoice);
+    const first = await world.change(pending.own, pending.id, { units: 13 });
+    expect(refusalOf(first)).toEqual(refused(422, "first_invoice_not_amendable"));
+    expect(first.json.error.message).toContain("is the plan's");
+  });
+
+  test("is joined by a charge all the same", async () => {
+    const { own, id, invoice } = await prepared({}, { invoice_create_days: 0, first_invoice_status: "draft" });
+    await forget(invoice);
+    const { change } = await world.changed(own, id, { units: 13, ...half });
+    expect(change.invoice).toMatchObject({ ...synced, id: invoice.id, subtotal: "115.0000" });
+    await world.expectEqualBooks(own);
+  });
+});

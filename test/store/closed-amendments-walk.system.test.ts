@@ -1,0 +1,158 @@
+/**
+ * Random changes on real PostgreSQL over months, each amendment taken, refused for now or closed for good, from fixed seeds: in the
+ * end all documents of a subscription bill every period once for its billed units, nothing is lost and nothing charged twice.
+ * Spec: Change units, rule 4; decisions §§5 and 6.
+ */
+import type pg from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createPool } from "../../src/store/pool.ts";
+import { changeTo } from "../domain/billing-states.ts";
+import { type FreshDatabase, freshDatabase } from "../support/database.ts";
+import { type LedgerSays, type WindowWorld, windowWorld } from "./window-world.ts";
+
+let database: FreshDatabase;
+let pool: pg.Pool;
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  pool = createPool({ databaseUrl: database.url, size: 4, name: "test" }, () => undefined);
+});
+
+afterAll(async () => {
+  await pool?.end();
+  await database?.drop();
+});
+
+/** Whole numbers from 0 up to but without `below`, the same for the same seed. */
+type Pick = (below: number) => number;
+
+function pickFrom(seed: number): Pick {
+  let state = seed * 7_919 + 13;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+/** What a whole period costs. */
+const value = (isBands: boolean, units: number) => (isBands && units > 10 ? 8 : 10) * units;
+
+/** A change as the day allows it: prorated ones from the first day of the period, so that no amount is ever rounded. */
+async function anyChange(world: WindowWorld, pick: Pick): Promise<void> {
+  const [current] =
+    await world.rows(`SELECT p.start_date, EXISTS (SELECT 1 FROM invoices i WHERE i.subscription_id = s.id
+      AND i.type = 'renewal' AND i.period_index > s.current_period AND i.status NOT IN ('voided', 'deleted')) AS is_window
+    FROM subscriptions s JOIN periods p ON p.subscription_id = s.id AND p.index = s.current_period
+    WHERE s.id = '${world.subscriptionId}'`);
+  const prorated = pick(2) === 0 ? { from: current.start_date } : {};
+  const document = pick(3) === 0 ? "separate" : "amend";
+  const behaviour = pick(2) === 0 ? "charge_on_renewal" : "charge_immediately";
+  const outside = prorated.from === undefined ? {} : { behaviour };
+  await world.change(
+    changeTo(1 + pick(16), { ...prorated, ...(current.is_window ? { document } : outside) } as object),
+  );
+}
+
+/** How often the ledger has said what, in all walks. */
+const told = new Map<LedgerSays, number>();
+
+/** Lets the ledger answer what waits, and sometimes what it refused before. */
+async function anyAnswer(world: WindowWorld, pick: Pick): Promise<void> {
+  if (pick(3) === 0) {
+    const [failed] = await world.rows(`SELECT id FROM invoices WHERE subscription_id = '${world.subscriptionId}'
+      AND sync_error IS NOT NULL AND status <> 'not_in_external' ORDER BY seq LIMIT 1`);
+    if (failed !== undefined) await world.retry(failed.id);
+  }
+  const [open] = await world.rows(`SELECT o.joins, i.status FROM operations o JOIN invoices i ON i.id = o.invoice_id
+    WHERE o.subscription_id = '${world.subscriptionId}' AND o.kind = 'amend_invoice' AND o.state = 'ready'`);
+  if (open === undefined) return;
+  const says = saysOf(open, pick);
+  told.set(says, (told.get(says) ?? 0) + 1);
+  await world.answer(says, { status: open.status });
+}
+
+/** What the ledger can say: of a paid invoice nothing is ever done, but found done where there is nothing to do. */
+function saysOf({ joins, status }: { readonly joins: boolean; readonly status: string }, pick: Pick): LedgerSays {
+  if (status === "paid") return "paid";
+  if (status === "approved" && joins) return "approved";
+  const all: readonly LedgerSays[] = [
+    "done",
+    "done",
+    "refused",
+    "refused",
+    "paid",
+    "gone",
+    joins ? "approved" : "done",
+  ];
+  return all[pick(all.length)] ?? "done";
+}
+
+/** What all documents of the subscription bill that were raised in this world, and what waits to be billed. */
+async function billedInAll({ rows, subscriptionId: id }: WindowWorld): Promise<number> {
+  const [{ billed }] = await rows(`SELECT
+      (SELECT coalesce(sum(l.amount), 0) FROM invoices i JOIN invoice_lines l ON l.invoice_id = i.id
+        WHERE i.subscription_id = '${id}' AND i.type <> 'first')
+      + (SELECT coalesce(sum(amount), 0) FROM deferred_lines WHERE subscription_id = '${id}' AND invoice_id IS NULL)
+      - (SELECT coalesce(sum(subtotal), 0) FROM credit_notes WHERE subscription_id = '${id}') AS billed`);
+  return Number(billed);
+}
+
+/** The period that was current at first counts for what has come since. */
+async function owedInAll({ rows, subscriptionId: id }: WindowWorld, isBands: boolean): Promise<number> {
+  const periods = await rows(`SELECT index, billed_units FROM periods WHERE subscription_id = '${id}' AND index > 0`);
+  const owed = periods.map(({ billed_units }) => value(isBands, billed_units)).reduce((sum, one) => sum + one, 0);
+  return owed - value(isBands, 10);
+}
+
+describe.each([
+  ["per unit", false],
+  ["with a cheaper band", true],
+])("a plan %s", (_, isBands) => {
+  test.each([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 73, 74])("seed %i", async (seed) => {
+    const pick = pickFrom(seed + (isBands ? 100 : 0));
+    const world = await windowWorld(pool, { isBands });
+    await world.rows(
+      `UPDATE organisations SET invoice_create_days = ${[5, 12, 20][seed % 3]} WHERE id = '${world.organisationId}'`,
+    );
+    const today = new Date("2026-03-01T12:00:00Z");
+    for (let step = 0; step < 60; step += 1) {
+      if (pick(5) === 0) {
+        today.setUTCDate(today.getUTCDate() + 5 + pick(14));
+        await world.setClock(today.toISOString());
+      }
+      await anyChange(world, pick);
+      await world.send();
+      await anyAnswer(world, pick);
+      await world.send();
+    }
+    await settleAll(world);
+    expect(await billedInAll(world)).toBe(await owedInAll(world, isBands));
+    await expectNothingLeft(world);
+  });
+});
+
+test("the ledger has said everything in these walks", () => {
+  expect([...told.keys()].sort()).toEqual(["approved", "done", "gone", "paid", "refused"]);
+});
+
+/** What was refused for now is retried until it is in the ledger, or closed. */
+async function settleAll(world: WindowWorld): Promise<void> {
+  await world.answer("done");
+  const failed =
+    await world.rows(`SELECT DISTINCT i.id, i.status FROM invoices i JOIN invoice_lines l ON l.invoice_id = i.id
+    WHERE i.subscription_id = '${world.subscriptionId}' AND l.amending`);
+  for (const { id, status } of failed) {
+    expect(await world.retry(id)).toBe("retried");
+    await world.answer(status === "paid" ? "paid" : "done", { status });
+  }
+}
+
+/** No line waits, nothing is kept to go back to, and what was deferred is on the invoice that it names. */
+async function expectNothingLeft({ rows, subscriptionId: id }: WindowWorld): Promise<void> {
+  const text = `SELECT i.number FROM invoices i JOIN invoice_lines l ON l.invoice_id = i.id
+      WHERE i.subscription_id = '${id}' AND (l.amending OR i.amending_from IS NOT NULL)
+    UNION ALL SELECT d.name FROM deferred_lines d WHERE d.subscription_id = '${id}' AND d.invoice_id IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM invoice_lines l WHERE l.invoice_id = d.invoice_id AND l.kind = 'proration'
+        AND (l.period_end, l.from_units, l.to_units, l.amount) = (d.period_end, d.from_units, d.to_units, d.amount))`;
+  expect(await rows(text)).toEqual([]);
+}

@@ -1,0 +1,312 @@
+/**
+ * Re-pricings that their invoice takes no more, on real PostgreSQL: what was written of them is taken back, and billed once as a
+ * separate change would have been. Spec: Change units, rule 7; decisions §6.
+ */
+import type pg from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createPool } from "../../src/store/pool.ts";
+import { changeTo } from "../domain/billing-states.ts";
+import { type FreshDatabase, freshDatabase } from "../support/database.ts";
+import { type WindowWorld, windowWorld } from "./window-world.ts";
+
+let database: FreshDatabase;
+let pool: pg.Pool;
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  pool = createPool({ databaseUrl: database.url, size: 4, name: "test" }, () => undefined);
+});
+
+afterAll(async () => {
+  await pool?.end();
+  await database?.drop();
+});
+
+const amend = { document: "amend" } as const;
+const separate = { document: "separate" } as const;
+/** Half of the 28 days of the current period are left. */
+const half = { from: "2026-03-01" };
+
+/** Nothing of the amendment is left on the invoice: its plan line and subtotal are those of the ledger. */
+async function expectTakenBack(world: WindowWorld, invoice: object): Promise<void> {
+  expect(await world.lines(world.invoiceId)).toEqual(["plan 10: 100.0000"]);
+  expect(await world.one("invoices", world.invoiceId)).toMatchObject({
+    subtotal: "100.0000",
+    amending_from: null,
+    ...invoice,
+  });
+}
+
+describe("an increase of the renewal invoice that the ledger takes no more", () => {
+  test("is billed as a separate change: what was added and the next period's difference, on one invoice", async () => {
+    const world = await windowWorld(pool);
+    const made = await world.changed(changeTo(13, { ...half, ...amend }), "paid");
+    await expectTakenBack(world, { status: "paid", amount_due: "0.0000", sync_error: null });
+    expect(made).toMatchObject({ units: 13, renewalInvoiceId: null, creditNoteId: null });
+    expect(await world.lines(made.invoiceId)).toEqual(["proration: 15.0000", "proration: 30.0000"]);
+    expect(await world.one("invoices", made.invoiceId ?? "")).toMatchObject({
+      type: "change",
+      status: "scheduled",
+      subtotal: "45.0000",
+      total: "45.0000",
+      amount_due: "45.0000",
+      issue_date: "2026-03-01",
+      period_index: 1,
+    });
+    expect(await world.billed()).toEqual(["1: 13", "2: 13 separately"]);
+    // The operations of the change: its amendment, done by that invoice, and the invoice's creation.
+    const [first, second] = made.operationIds;
+    expect(made.operationIds).toHaveLength(2);
+    expect(await world.one("operations", first ?? "")).toMatchObject({ state: "done", reason: "moved" });
+    expect(await world.one("operations", second ?? "")).toMatchObject({
+      kind: "create_invoice",
+      state: "ready",
+      invoice_id: made.invoiceId,
+    });
+    expect(
+      await world.rows(`SELECT invoice_id FROM deferred_lines WHERE subscription_id = '${world.subscriptionId}'`),
+    ).toEqual([{ invoice_id: made.invoiceId }]);
+  });
+
+  test("is billed the same where the ledger has lost the invoice, which says so", async () => {
+    const world = await windowWorld(pool);
+    const made = await world.changed(changeTo(13, { ...half, ...amend }), "gone");
+    await expectTakenBack(world, { status: "not_in_external", sync_error: "It is not there." });
+    expect(await world.one("invoices", made.invoiceId ?? "")).toMatchObject({ subtotal: "45.0000" });
+  });
+
+  test("without proration bills the next period's difference alone", async () => {
+    const world = await windowWorld(pool);
+    const made = await world.changed(changeTo(13, amend), "paid");
+    expect(await world.lines(made.invoiceId)).toEqual(["proration: 30.0000"]);
+    expect(await world.billed()).toEqual(["1: 10", "2: 13 separately"]);
+  });
+
+  test("into a cheaper band is one credit note more, for the next period; the change names the first", async () => {
+    const world = await windowWorld(pool, { isBands: true });
+    const made = await world.changed(changeTo(11, { ...half, ...amend }), "paid");
+    expect(made).toMatchObject({ invoiceId: null, renewalInvoiceId: null });
+    const notes = await world.rows(
+      `SELECT id, subtotal FROM credit_notes WHERE subscription_id = '${world.subscriptionId}' ORDER BY seq`,
+    );
+    expect(notes.map(({ subtotal }) => subtotal)).toEqual(["6.0000", "12.0000"]);
+    expect(made.creditNoteId).toBe(notes[0].id);
+    expect(made.operationIds).toHaveLength(3);
+    await expectTakenBack(world, { status: "paid" });
+    expect(await world.billed()).toEqual(["1: 11", "2: 11 separately"]);
+  });
+
+  test("closes amending, also once the payment is taken back, and later changes are measured from it", async () => {
+    const world = await windowWorld(pool);
+    await world.changed(changeTo(13, { ...half, ...amend }), "paid");
+    await world.rows(`UPDATE invoices SET status = 'approved', amount_due = total WHERE id = '${world.invoiceId}'`);
+    expect(await world.change(changeTo(9, amend))).toBe("renewal_invoice_not_amendable");
+    const made = await world.changed(changeTo(14, { ...half, ...separate }), "done");
+    expect(await world.lines(made.invoiceId)).toEqual(["proration: 5.0000", "proration: 10.0000"]);
+  });
+});
+
+describe("a decrease that the ledger takes no more", () => {
+  test("raises nothing and is shown as refused; what the invoice bills is charged no second time", async () => {
+    const world = await windowWorld(pool);
+    const made = await world.changed(changeTo(6, amend), "paid");
+    expect(made).toMatchObject({ units: 6, invoiceId: null, renewalInvoiceId: null, creditNoteId: null });
+    expect(await world.one("operations", made.operationIds[0] ?? "")).toMatchObject({
+      state: "refused",
+      reason: "wrong_status",
+    });
+    await expectTakenBack(world, { status: "paid", sync_error: "Invoice INV-0002 is paid." });
+    expect(await world.billed()).toEqual(["1: 10", "2: 10"]);
+    const again = await world.changed(changeTo(10, { ...half, ...separate }), "done");
+    expect(again).toMatchObject({ invoiceId: null, renewalInvoiceId: null, operationIds: [] });
+  });
+
+  test("is found done by an operator who retries it, and the error is gone", async () => {
+    const world = await windowWorld(pool);
+    const made = await world.changed(changeTo(6, amend), "paid");
+    expect(await world.retry()).toBe("retried");
+    // There is nothing to change any more.
+    await world.answer("done", { status: "paid", amountDue: "0" });
+    await expectTakenBack(world, { status: "paid", sync_error: null });
+    expect(await world.billed()).toEqual(["1: 10", "2: 10"]);
+    expect(await world.told(made)).toMatchObject({ invoiceId: null, renewalInvoiceId: null });
+  });
+});
+
+describe("a refusal that may pass", () => {
+  test("leaves everything as it was written, to be retried; retried in vain it is billed separately", async () => {
+    const world = await windowWorld(pool);
+    const made = await world.changed(changeTo(13, { ...half, ...amend }), "refused");
+    expect(made).toMatchObject({ invoiceId: null, renewalInvoiceId: world.invoiceId });
+    expect(await world.lines(world.invoiceId)).toEqual(["plan 13: 130.0000, amending", "proration: 15.0000, amending"]);
+    expect(await world.billed()).toEqual(["1: 13", "2: 13"]);
+    expect((await world.one("invoices", world.invoiceId)).amending_from).toMatchObject({ units: 10, billed_units: 10 });
+    expect(await world.retry()).toBe("retried");
+    await world.answer("paid");
+    const told = await world.told(made);
+    expect(told).toMatchObject({ renewalInvoiceId: null });
+    expect(await world.lines(told.invoiceId)).toEqual(["proration: 15.0000", "proration: 30.0000"]);
+    await expectTakenBack(world, { sync_error: null });
+  });
+
+  test("retried with success is amended, and nothing is kept to go back to", async () => {
+    const world = await windowWorld(pool);
+    await world.changed(changeTo(13, { ...half, ...amend }), "refused");
+    await world.retry();
+    await world.answer("done");
+    expect(await world.lines(world.invoiceId)).toEqual(["plan 13: 130.0000", "proration: 15.0000"]);
+    expect(await world.one("invoices", world.invoiceId)).toMatchObject({ amending_from: null, sync_error: null });
+  });
+
+  test("before a further amendment keeps what the ledger has: both changes are billed on the one invoice", async () => {
+    const world = await windowWorld(pool);
+    const first = await world.changed(changeTo(12, { ...half, ...amend }), "refused");
+    const second = await world.changed(changeTo(15, { ...half, ...amend }), "paid");
+    expect(second.renewalInvoiceId).toBeNull();
+    expect(await world.lines(second.invoiceId)).toEqual([
+      "proration: 10.0000",
+      "proration: 15.0000",
+      "proration: 50.0000",
+    ]);
+    expect(await world.told(first)).toMatchObject({ invoiceId: second.invoiceId, renewalInvoiceId: null });
+    const deferred = await world.rows(
+      `SELECT DISTINCT invoice_id FROM deferred_lines WHERE subscription_id = '${world.subscriptionId}'`,
+    );
+    expect(deferred).toEqual([{ invoice_id: second.invoiceId }]);
+    await expectTakenBack(world, {});
+    expect(await world.billed()).toEqual(["1: 15", "2: 15 separately"]);
+  });
+
+  test("of a decrease, with more billed separately since, gives back what the invoice bills after all", async () => {
+    const world = await windowWorld(pool);
+    const lower = await world.changed(changeTo(6, amend), "refused");
+    const higher = await world.changed(changeTo(12, separate), "done");
+    expect(await world.lines(higher.invoiceId)).toEqual(["proration: 60.0000"]);
+    await world.retry();
+    await world.answer("paid");
+    const told = await world.told(lower);
+    expect(told).toMatchObject({ invoiceId: null, renewalInvoiceId: null });
+    expect(await world.one("credit_notes", told.creditNoteId ?? "")).toMatchObject({ subtotal: "40.0000" });
+    expect(await world.billed()).toEqual(["1: 10", "2: 12 separately"]);
+    await expectTakenBack(world, { sync_error: null });
+  });
+
+  test("leaves an earlier change that is in the ledger with the renewal invoice", async () => {
+    const world = await windowWorld(pool);
+    const first = await world.changed(changeTo(12, { ...half, ...amend }), "done");
+    const second = await world.changed(changeTo(13, { ...half, ...amend }), "paid");
+    expect(await world.lines(world.invoiceId)).toEqual(["plan 12: 120.0000", "proration: 10.0000"]);
+    expect(await world.told(first)).toMatchObject({ invoiceId: null, renewalInvoiceId: world.invoiceId });
+    expect(await world.lines(second.invoiceId)).toEqual(["proration: 5.0000", "proration: 10.0000"]);
+    const deferred = await world.rows(
+      `SELECT invoice_id FROM deferred_lines WHERE subscription_id = '${world.subscriptionId}' ORDER BY seq`,
+    );
+    expect(deferred).toEqual([{ invoice_id: world.invoiceId }, { invoice_id: second.invoiceId }]);
+  });
+});
+
+describe("a charge that joins an invoice whose re-pricing was refused", () => {
+  /** The period of the renewal invoice has begun, and a charge of it is to be added. */
+  async function joining() {
+    const world = await windowWorld(pool);
+    const amended = await world.changed(changeTo(13, { ...half, ...amend }), "refused");
+    await world.setClock("2026-03-20T12:00:00Z");
+    const joined = await world.change(changeTo(14, { from: "2026-03-15" }));
+    if (typeof joined === "string") throw new Error(joined);
+    expect(await world.lines(world.invoiceId)).toEqual([
+      "plan 13: 130.0000, amending",
+      "proration: 15.0000, amending",
+      "proration: 10.0000, amending",
+    ]);
+    return { world, amended, joined };
+  }
+
+  test("goes on an invoice of its own with what was added before, and the price is still to be amended", async () => {
+    const { world, amended, joined } = await joining();
+    await world.answer("approved");
+    expect(await world.lines(world.invoiceId)).toEqual(["plan 13: 130.0000, amending"]);
+    const { invoiceId } = await world.told(joined);
+    expect(await world.lines(invoiceId)).toEqual(["proration: 15.0000", "proration: 10.0000"]);
+    expect(await world.told(amended)).toMatchObject({ invoiceId, renewalInvoiceId: world.invoiceId });
+    expect(await world.one("invoices", world.invoiceId)).toMatchObject({
+      status: "approved",
+      sync_error: "The period is locked.",
+      amending_from: { units: 10 },
+    });
+    expect(await world.billed()).toEqual(["2: 14"]);
+
+    await world.retry();
+    await world.answer("paid");
+    await expectTakenBack(world, { sync_error: null });
+    // 10 to 13 for the whole period: 13 to 14 was billed by the charge.
+    const [newest] = await world.rows(`SELECT id FROM invoices WHERE type = 'change' ORDER BY seq DESC LIMIT 1`);
+    expect(await world.lines(newest.id)).toEqual(["proration: 30.0000"]);
+    expect(await world.told(amended)).toMatchObject({ invoiceId, renewalInvoiceId: null });
+    expect(await world.told(joined)).toMatchObject({ invoiceId });
+    expect(await world.billed()).toEqual(["2: 14 separately"]);
+  });
+
+  test("and is retried in vain leaves the price to be retried by itself, and told as what it was", async () => {
+    const { world } = await joining();
+    await world.answer("refused");
+    await world.retry();
+    await world.answer("approved");
+    expect(await world.lines(world.invoiceId)).toEqual(["plan 13: 130.0000, amending"]);
+    expect(await world.one("invoices", world.invoiceId)).toMatchObject({ sync_error: "The period is locked." });
+    expect(await world.retry()).toBe("retried");
+    const text = `SELECT joins FROM operations WHERE invoice_id = '${world.invoiceId}' AND state = 'ready'`;
+    expect(await world.rows(text)).toEqual([{ joins: false }]);
+    await world.answer("done", { status: "approved" });
+    expect(await world.lines(world.invoiceId)).toEqual(["plan 13: 130.0000"]);
+  });
+
+  test("is billed together with it, where the invoice takes neither", async () => {
+    const { world, amended, joined } = await joining();
+    await world.answer("paid");
+    const { invoiceId } = await world.told(joined);
+    expect(await world.lines(invoiceId)).toEqual(["proration: 15.0000", "proration: 10.0000", "proration: 30.0000"]);
+    expect(await world.told(amended)).toMatchObject({ invoiceId, renewalInvoiceId: null });
+    await expectTakenBack(world, { status: "paid", sync_error: null });
+  });
+});
+
+describe("the first invoice of a pending subscription", () => {
+  test("that takes no new price leaves an invoice with the difference", async () => {
+    const world = await windowWorld(pool, { isPending: true });
+    const made = await world.changed(changeTo(13), "paid");
+    await expectTakenBack(world, { status: "paid", type: "first" });
+    expect(await world.lines(made.invoiceId)).toEqual(["proration: 30.0000"]);
+    expect(await world.one("invoices", made.invoiceId ?? "")).toMatchObject({
+      type: "change",
+      issue_date: "2026-03-15",
+    });
+    expect(await world.billed()).toEqual(["0: 13 separately"]);
+    // Also once the payment is taken back.
+    await world.rows(`UPDATE invoices SET status = 'approved', amount_due = total WHERE id = '${world.invoiceId}'`);
+    expect(await world.change(changeTo(9))).toBe("first_invoice_not_amendable");
+  });
+
+  test("that takes no lower price leaves its period billed for what it bills", async () => {
+    const world = await windowWorld(pool, { isPending: true });
+    const made = await world.changed(changeTo(6), "gone");
+    expect(made).toMatchObject({ units: 6, invoiceId: null });
+    await expectTakenBack(world, { status: "not_in_external" });
+    expect(await world.billed()).toEqual(["0: 10"]);
+  });
+
+  test("gives back what was charged of the units that it bills after all, for the days of that charge", async () => {
+    const world = await windowWorld(pool, { isPending: true });
+    const lower = await world.changed(changeTo(6), "refused");
+    await world.rows(`UPDATE invoices SET status = 'approved' WHERE id = '${world.invoiceId}'`);
+    // Ten of its 31 days are left.
+    await world.setClock("2026-04-05T12:00:00Z");
+    await world.send();
+    const higher = await world.changed(changeTo(8, { from: "2026-04-05", ...separate }), "done");
+    expect((await world.lines(higher.invoiceId))[0]).toBe("proration: 6.4500");
+    await world.retry();
+    await world.answer("paid");
+    const { creditNoteId } = await world.told(lower);
+    expect(await world.one("credit_notes", creditNoteId ?? "")).toMatchObject({ subtotal: "6.4500" });
+    expect((await world.billed())[0]).toBe("0: 10 separately");
+  });
+});

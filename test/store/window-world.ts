@@ -1,0 +1,199 @@
+/**
+ * A subscription inside its invoice window, changed through the store, and a ledger that answers each amendment as it is told:
+ * ten units at 10.00 a month, in its second period, on 1 March 2026.
+ */
+import { randomBytes } from "node:crypto";
+import type pg from "pg";
+import { Refusal } from "../../src/domain/refusal.ts";
+import { decideUnitsChange, type UnitsChangeRequest } from "../../src/domain/units-change.ts";
+import { retryDocument } from "../../src/store/admin/retry-documents.ts";
+import { createAmendments } from "../../src/store/amendments.ts";
+import { newId } from "../../src/store/ids.ts";
+import { inTransaction } from "../../src/store/pool.ts";
+import { createStore } from "../../src/store/scope.ts";
+import { createSealing } from "../../src/store/sealing.ts";
+import type { AmendmentSettlement, MirroredInvoice } from "../../src/store/settle-amendments.ts";
+import type { MadeUnitsChange } from "../../src/store/unit-changes.ts";
+import type { Answered } from "../support/system.ts";
+import { seedInvoice } from "./amendment-rows.ts";
+
+/**
+ * What the ledger says: it has done it, it refuses it for now, or the invoice takes it no more: it is `approved` and no draft to be
+ * joined, it is `paid`, or it is gone.
+ */
+export type LedgerSays = "done" | "refused" | "approved" | "paid" | "gone";
+
+/** A row of any table as it stands. */
+export type Row = Answered["json"];
+
+/** The world of one subscription. */
+export interface WindowWorld {
+  readonly organisationId: string;
+  readonly subscriptionId: string;
+  /** The invoice that can be amended: the renewal invoice, or the first one while pending. */
+  readonly invoiceId: string;
+  /** The change that was made, or the code of its refusal. */
+  change(request: UnitsChangeRequest): Promise<MadeUnitsChange | string>;
+  /** Makes the change and has the ledger say so of its amendment, where it has one. */
+  changed(request: UnitsChangeRequest, says: LedgerSays): Promise<MadeUnitsChange>;
+  /** The ledger's answer to the amendment that waits; its operation's id, null where none waits. */
+  answer(says: LedgerSays, changes?: Partial<MirroredInvoice>): Promise<string | null>;
+  /** Asks for the refused amendment of an invoice once more, as an operator does: the invoice above, where none is named. */
+  retry(invoiceId?: string): Promise<string>;
+  /** Moves the organisation's clock. */
+  setClock(instant: string): Promise<void>;
+  /** Has the ledger make what waits for it, as drafts with known lines. */
+  send(): Promise<void>;
+  /** The change as it is told now. */
+  told(change: MadeUnitsChange): Promise<MadeUnitsChange>;
+  rows(text: string): Promise<readonly Row[]>;
+  one(table: string, id: string): Promise<Row>;
+  /** The lines of an invoice as `kind units amount`, in order. */
+  lines(invoiceId: string | null): Promise<readonly string[]>;
+  /** The billed units of the periods from the current one on, with `separately` where a change was billed so. */
+  billed(): Promise<readonly string[]>;
+}
+
+/** What differs: bands make a volume plan of it, of ten units at 10.00 and of more at 8.00; pending begins on 15 March. */
+export interface WindowOrder {
+  readonly isBands?: boolean;
+  readonly isPending?: boolean;
+}
+
+/** Makes the world, its invoice a draft in the ledger with known lines. */
+export async function windowWorld(pool: pg.Pool, order: WindowOrder = {}): Promise<WindowWorld> {
+  const { organisation: organisationId, subscription: subscriptionId, plan } = await seedInvoice(pool);
+  const of = `organisation_id = '${organisationId}'`;
+  await pool.query(`BEGIN;
+    UPDATE organisations SET revenue_account = '200', livemode = false, test_clock = '2026-03-01T12:00:00Z', invoice_create_days = 20
+      WHERE id = '${organisationId}';
+    DELETE FROM allocations WHERE ${of}; DELETE FROM credit_note_lines WHERE ${of}; DELETE FROM credit_notes WHERE ${of};
+    DELETE FROM deferred_lines WHERE ${of};
+    UPDATE plans SET price = 10 WHERE id = '${plan}';
+    UPDATE subscriptions SET units = 10 WHERE id = '${subscriptionId}';
+    UPDATE periods SET billed_units = 10 WHERE subscription_id = '${subscriptionId}';
+    ${order.isBands ? bands(organisationId, plan) : ""} ${order.isPending ? pending(subscriptionId) : ""}
+    COMMIT`);
+  const store = createStore(pool).organisation(organisationId);
+  const amendments = createAmendments(pool, createSealing(randomBytes(32)))(organisationId);
+  const rows = async (text: string) => (await pool.query(text)).rows;
+  let now = new Date("2026-03-01T12:00:00Z");
+  const change = async (request: UnitsChangeRequest): Promise<MadeUnitsChange | string> => {
+    const operations = { invoice: newId(), amendment: newId(), creditNote: newId() };
+    const asked = { subscriptionId, requestId: null, requestHash: randomBytes(32), now, awaitedUntil: now, operations };
+    try {
+      const outcome = await store.subscriptions.changeUnits({ ...asked, onRaised: () => undefined }, (state) =>
+        decideUnitsChange(state, request),
+      );
+      return outcome.kind === "made" ? outcome.change : outcome.kind;
+    } catch (error) {
+      if (error instanceof Refusal) return error.code;
+      throw error;
+    }
+  };
+  // What is due is performed: the renewal invoice is raised ahead.
+  await change({ units: 10, prorate: false, behaviour: null, effectiveDate: null, document: null });
+  const send = async () => {
+    await pool.query(`BEGIN;
+      UPDATE invoice_lines SET ledger_line_id = id::text WHERE invoice_id IN (SELECT id FROM invoices WHERE ${of} AND status = 'scheduled');
+      UPDATE invoices SET status = 'draft', ledger_invoice_id = id::text WHERE ${of} AND status = 'scheduled';
+      UPDATE operations SET state = 'done', settled_at = now() WHERE ${of} AND kind <> 'amend_invoice' AND state = 'ready';
+      COMMIT`);
+  };
+  await send();
+  const type = order.isPending ? "first" : "renewal";
+  const [invoice] = await rows(
+    `SELECT id FROM invoices WHERE subscription_id = '${subscriptionId}' AND type = '${type}'`,
+  );
+  const world: WindowWorld = {
+    organisationId,
+    subscriptionId,
+    invoiceId: invoice.id,
+    change,
+    changed: async (request, says) => {
+      const made = await change(request);
+      if (typeof made === "string") throw new Error(`refused: ${made}`);
+      await world.answer(says);
+      return world.told(made);
+    },
+    answer: async (says, changes = {}) => {
+      const text = `SELECT id FROM operations WHERE ${of} AND kind = 'amend_invoice' AND state = 'ready'`;
+      const [operation] = await rows(text);
+      if (operation === undefined) return null;
+      const amendment = await amendments.take(operation.id, 60_000);
+      if (amendment === null) throw new Error("the amendment cannot be taken");
+      const total = String(amendment.lines.reduce((sum, { amount }) => sum + Number(amount), 0));
+      const settlement = settlementOf(says, { status: "draft", total, amountDue: total, sent: false, ...changes });
+      if (settlement.kind !== "done") await amendments.settle(amendment, settlement);
+      else {
+        const changed = amendment.lines.filter(({ amending }) => amending);
+        const lines = changed.map(({ id, ledger_line_id }) => ({ id, ledgerLineId: ledger_line_id ?? id }));
+        await amendments.settle(amendment, { ...settlement, lines });
+      }
+      return operation.id;
+    },
+    retry: async (invoiceId = invoice.id) => {
+      const { result } = await inTransaction(pool, (client) => retryDocument(client, organisationId, invoiceId));
+      return result?.kind ?? "unknown";
+    },
+    setClock: async (instant) => {
+      now = new Date(instant);
+      await pool.query("UPDATE organisations SET test_clock = $2 WHERE id = $1", [organisationId, now]);
+    },
+    send,
+    told: ({ id }) => store.subscriptions.getUnitsChange(id),
+    rows,
+    one: async (table, id) => (await rows(`SELECT * FROM ${table} WHERE id = '${id}'`))[0],
+    lines: async (invoiceId) => {
+      const text = `SELECT kind, units, amount, amending FROM invoice_lines WHERE invoice_id = '${invoiceId}' ORDER BY position`;
+      return (await rows(text)).map(
+        ({ kind, units, amount, amending }) =>
+          `${kind}${units ? ` ${units}` : ""}: ${amount}${amending ? ", amending" : ""}`,
+      );
+    },
+    billed: async () => {
+      const text = `SELECT p.* FROM periods p JOIN subscriptions s ON s.id = p.subscription_id
+        WHERE s.id = '${subscriptionId}' AND p.index >= s.current_period ORDER BY p.index`;
+      return (await rows(text)).map(
+        ({ index, billed_units, billed_separately }) =>
+          `${index}: ${billed_units}${billed_separately ? " separately" : ""}`,
+      );
+    },
+  };
+  return world;
+}
+
+function settlementOf(says: LedgerSays, invoice: MirroredInvoice): AmendmentSettlement {
+  const refusal = { reason: "wrong_status", message: "Invoice INV-0002 is paid.", isRepriceable: false };
+  const gone = { status: "not_in_external", total: null, amountDue: null, sent: null } as const;
+  switch (says) {
+    case "done":
+      return { kind: "done", invoice, lines: [] };
+    case "refused":
+      return { kind: "refused", reason: "period_locked", message: "The period is locked.", invoice: null };
+    case "approved":
+      return { kind: "closed", ...refusal, invoice: { ...invoice, status: "approved" }, isRepriceable: true };
+    case "paid":
+      return { kind: "closed", ...refusal, invoice: { ...invoice, status: "paid", amountDue: "0" } };
+    case "gone":
+      return { kind: "closed", ...refusal, reason: "not_found", message: "It is not there.", invoice: gone };
+  }
+}
+
+function bands(organisationId: string, plan: string): string {
+  return `UPDATE plans SET type = 'volume', price = 0 WHERE id = '${plan}';
+    INSERT INTO plan_tiers (organisation_id, plan_id, position, up_to, unit_price) VALUES
+      ('${organisationId}', '${plan}', 0, 10, 10), ('${organisationId}', '${plan}', 1, NULL, 8);`;
+}
+
+// Its first period is still to come; the invoice of the second one is not there.
+function pending(subscriptionId: string): string {
+  return `UPDATE subscriptions SET status = 'pending', start_date = '2026-03-15', current_period = 0, renewal_date = '2026-04-15'
+      WHERE id = '${subscriptionId}';
+    DELETE FROM periods WHERE subscription_id = '${subscriptionId}' AND index = 1;
+    UPDATE periods SET start_date = '2026-03-15', end_date = '2026-04-15' WHERE subscription_id = '${subscriptionId}';
+    UPDATE invoices SET subtotal = 100, total = 100, amount_due = 100, period_start = '2026-03-15', period_end = '2026-04-15',
+      issue_date = '2026-03-15' WHERE subscription_id = '${subscriptionId}';
+    UPDATE invoice_lines SET units = 10, unit_price = 10, amount = 100, description = '10 × 10.0000', period_start = '2026-03-15',
+      period_end = '2026-04-15' WHERE invoice_id IN (SELECT id FROM invoices WHERE subscription_id = '${subscriptionId}');`;
+}
