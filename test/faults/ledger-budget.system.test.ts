@@ -93,13 +93,13 @@ test("what nobody waits for waits for the budget, and a caller's document goes a
 test("a ledger that is slow is asked by several calls at once, and each document is made once", async () => {
   const organisation = await system.organisation();
   const { tenantId, organisationId } = organisation;
-  const slow = { kind: "slow_before", match: "PUT /api.xro/2.0/Invoices", delayMs: 1_500, times: 1_000 };
+  const slow = { kind: "slow_before", match: "PUT /api.xro/2.0/Invoices", delayMs: 2_500, times: 1_000 };
   await system.fault({ ...slow, tenantId });
   await addReadyDocuments(system.pool, organisation, 1_000);
   const began = performance.now();
   await allSettled(system, organisationId);
-  // Twenty calls, one after the other, take thirty seconds.
-  expect(performance.now() - began).toBeLessThan(24_000);
+  // Twenty calls, one after the other, take fifty seconds.
+  expect(performance.now() - began).toBeLessThan(38_000);
   expect(await system.ledgerInvoices(tenantId)).toHaveLength(1_000);
   expect((await system.ledgerCalls(tenantId)).turnedAway).toBe(0);
 });
