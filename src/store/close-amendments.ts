@@ -87,7 +87,7 @@ export async function closeAmendment(
       subscriptionId,
       invoiceId,
       raised.invoiceId,
-      closed.repricing === null,
+      closing.isRepriceable,
       raised.creditNoteId,
       raised.operationIds,
     ],

@@ -65,7 +65,8 @@ export const unreachable = "The ledger could not be reached; it is retried";
 /**
  * Whether the ledger has the document as it is here. `scheduled` and `not_in_external` are the two ways of not being
  * there; one that is there with an error is there without its last amendment, which the ledger refused; `isAmending`:
- * it is there, and some of its lines are not there yet as they are here. decisions §4.
+ * it is there, and some of its lines are not there yet as they are here: of a removed one none will ever be. decisions
+ * §4.
  */
 export function readLedgerState(
   status: DocumentStatus,
@@ -73,7 +74,8 @@ export function readLedgerState(
   syncError: string | null,
   isAmending = false,
 ): InvoiceLedgerState {
-  if (status === "scheduled" || (isAmending && syncError === null)) {
+  const isRemoved = status === "voided" || status === "deleted";
+  if (status === "scheduled" || (isAmending && !isRemoved && syncError === null)) {
     return { syncStatus: "failed", invoiceId: ledgerId, syncError: unreachable };
   }
   const isFailed = status === "not_in_external" || syncError !== null;

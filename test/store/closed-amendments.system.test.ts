@@ -82,6 +82,20 @@ describe("an increase of the renewal invoice that the ledger takes no more", () 
     expect(await world.billed()).toEqual(["1: 10", "2: 13 separately"]);
   });
 
+  test("of the current period alone, at the price that the invoice has, is billed by itself", async () => {
+    const world = await windowWorld(pool);
+    // What an increase came to was nothing, so that the current period is billed for less than the next.
+    await world.rows(
+      `UPDATE periods SET billed_units = 8 WHERE subscription_id = '${world.subscriptionId}' AND index = 1`,
+    );
+    await world.changed(changeTo(9, separate), "done");
+    const made = await world.changed(changeTo(10, { ...half, ...amend }), "paid");
+    expect(made.renewalInvoiceId).toBeNull();
+    expect(await world.lines(made.invoiceId)).toEqual(["proration: 10.0000"]);
+    await expectTakenBack(world, { status: "paid", sync_error: null });
+    expect(await world.billed()).toEqual(["1: 10", "2: 10"]);
+  });
+
   test("into a cheaper band is one credit note more, for the next period; the change names the first", async () => {
     const world = await windowWorld(pool, { isBands: true });
     const made = await world.changed(changeTo(11, { ...half, ...amend }), "paid");
