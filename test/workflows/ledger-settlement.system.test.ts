@@ -82,6 +82,26 @@ describe.concurrent("the ledger workflow", () => {
     expect(settlement.rounds(organisationId).length).toBeLessThanOrEqual(4);
   });
 
+  test("goes on in as many rounds beside each other as a slow ledger needs, until few wait", async () => {
+    const organisationId = randomUUID();
+    let waiting = 1_000;
+    let running = 0;
+    let most = 0;
+    settlement.decide(organisationId, async () => {
+      running += 1;
+      most = Math.max(most, running);
+      await wait(50);
+      running -= 1;
+      const settled = Math.min(50, waiting);
+      waiting -= settled;
+      return { ...nothing, settled, waiting, nextInMs: waiting === 0 ? null : 0, atOnce: 3 };
+    });
+    await settlement.add(organisationId);
+    await until("nothing waits", async () => waiting === 0);
+    expect(most).toBe(3);
+    expect(settlement.rounds(organisationId).length).toBeLessThanOrEqual(20 + 3);
+  });
+
   test("ends at a pause that is longer than it waits: the dispatcher starts it when it is over", async () => {
     const organisationId = randomUUID();
     settlement.decide(organisationId, async () => ({ ...nothing, waiting: 1, nextInMs: longestWaitMs + 1 }));

@@ -1,13 +1,14 @@
 /**
- * The ledger workflow at work in the real service: group commit, and the histories of a plain settlement, a refusal and a pause,
- * which must replay. With RECORD_HISTORIES set they are kept in `test/histories` for `replay.test.ts`.
+ * The ledger workflow at work in the real service: group commit, and the histories of a plain settlement, a refusal, a pause and of
+ * many documents, which must replay. With RECORD_HISTORIES set they are kept in `test/histories` for `replay.test.ts`.
  */
 import { Client, Connection } from "@temporalio/client";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { ledgerWorkflowId } from "../../workflows/contract.ts";
-import { expectOneDocumentEach, subscriptionPost, synced } from "../faults/books.ts";
+import { allSettled, expectOneDocumentEach, subscriptionPost, synced } from "../faults/books.ts";
 import { postUntilCreated } from "../faults/processes.ts";
+import { addReadyDocuments } from "../support/ready-documents.ts";
 import { startSystem, type TestSystem } from "../support/system.ts";
 import { expectReplayable } from "./recorded-history.ts";
 
@@ -70,6 +71,17 @@ describe.concurrent("the organisation's workflow", () => {
     expect(refused.json.invoice).toMatchObject({ status: "not_in_external", ledger });
     expect(taken.json.invoice).toMatchObject(synced);
     await expectReplayable(client, ledgerWorkflowId(organisation.organisationId), "refusal");
+  });
+
+  test("settles many documents at a slow ledger in rounds beside each other, and its history replays", async () => {
+    const organisation = await system.organisation();
+    // The system's calls to the ledger may take two seconds.
+    const slow = { kind: "slow_before", match: "PUT /api.xro/2.0/Invoices", delayMs: 1_200, times: 1_000 };
+    await system.fault({ ...slow, tenantId: organisation.tenantId });
+    await addReadyDocuments(system.pool, organisation, 400);
+    await allSettled(system, organisation.organisationId);
+    await expectReplayable(client, ledgerWorkflowId(organisation.organisationId), "crowd");
+    expect(await system.ledgerInvoices(organisation.tenantId)).toHaveLength(400);
   });
 
   test("waits for a limit of the ledger, and its history replays", async () => {
