@@ -43,7 +43,9 @@ export function describeFailure(failure: LedgerFailure): string {
     case "unauthorised":
       return `The ledger does not let us in (${failure.why}): ${failure.message}`;
     case "rate_limited":
-      return `The ledger's limit of calls is reached (${failure.scope}).`;
+      return failure.isOurs
+        ? `All calls to the ledger are used up that its limits leave us for now (${failure.scope}).`
+        : `The ledger's limit of calls is reached (${failure.scope}).`;
     case "unavailable":
       return `The ledger could not be reached: ${failure.cause}`;
   }
