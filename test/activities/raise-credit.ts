@@ -24,14 +24,14 @@ const day = civilDate("2026-04-10");
 /** A revenue account and a tax type of the demo ledger: 20 % on top of every amount. */
 const revenue = { revenueAccount: "200", taxType: "OUTPUT2" } as const;
 
-/** A subscription of the customer ACME that has nothing but its first period. Its id. */
+/** A subscription of the customer ACME that has nothing but its first period, and for which nothing falls due. Its id. */
 export async function addSubscription(pool: pg.Pool, organisationId: string): Promise<string> {
   const id = newId();
   await pool.query(
     `WITH subscription AS (
       INSERT INTO subscriptions (id, organisation_id, customer_id, plan_id, status, currency, interval_unit, interval_count, timezone,
-        start_date, billing_day, renewal_date, units, minimum_units, discount_percent, request_hash)
-      SELECT $2, $1, c.id, p.id, 'active', p.currency, 'month', 1, 'Pacific/Auckland', '2026-04-01', 1, '2026-05-01', 10, 0, 0, '\\x00'
+        start_date, billing_day, renewal_date, units, minimum_units, discount_percent, due_at, request_hash)
+      SELECT $2, $1, c.id, p.id, 'active', p.currency, 'month', 1, 'Pacific/Auckland', '2026-04-01', 1, '2026-05-01', 10, 0, 0, '9999-01-01', '\\x00'
       FROM customers c, plans p
       WHERE c.organisation_id = $1 AND c.code = 'ACME' AND p.organisation_id = $1 AND p.code = 'team' RETURNING id
     )
