@@ -112,7 +112,7 @@ describe.concurrent("work in rounds", () => {
     const workflowId = amendmentWorkflowId(input.operationId);
     await work.startAmendment(input);
     const first = await ended(workflowId);
-    expect(first.searchAttributes).not.toHaveProperty("Outcome");
+    expect(first.searchAttributes).toMatchObject({ Outcome: ["put_off"] });
     await work.startAmendment(input);
     const second = await ended(workflowId);
     expect(second.runId).not.toBe(first.runId);
