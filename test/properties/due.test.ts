@@ -182,6 +182,7 @@ describe("what is due", () => {
         expect(way.state.deferred).toEqual([]);
         deferred += waiting.length;
       }),
+      { numRuns: 500 },
     );
     expect(deferred).toBeGreaterThan(20);
   });
