@@ -48,10 +48,11 @@ async function amendRound(
   const ledger = parts.openLedger(organisationId, connected.connection);
   const { settlement, failures } = await askForAmendment(ledger, amendment, parts.callDeadlineMs);
   checkpoint("amendment_answered");
-  const isCreditPlanned = await scope.settle(amendment, settlement);
-  checkpoint("amendment_saved");
+  // Before anybody is told of it: nobody else is to ask meanwhile.
   const pause = connectionPause(failures);
   if (pause !== null) await scope.pause(pause.pauseMs, pause.reason);
+  const isCreditPlanned = await scope.settle(amendment, settlement);
+  checkpoint("amendment_saved");
   if (settlement.kind === "closed") await parts.wake(organisationId);
   if (isCreditPlanned) await parts.startAllocation({ organisationId, subscriptionId });
   return describeRound(scope, operationId);

@@ -119,6 +119,9 @@ async function settleGroup(
   // Each kind is saved as soon as it is answered: neither waits for the other.
   const save = async (outcome: GroupOutcome): Promise<GroupOutcome> => {
     checkpoint("settlement_answered");
+    // Before anybody is told of it: nobody else is to ask meanwhile.
+    const asked = connectionPause(outcome.failures);
+    if (asked !== null) await scope.pause(asked.pauseMs, asked.reason);
     const credited = await scope.settle(outcome.settlements);
     checkpoint("settlement_saved");
     const { startAllocation } = parts;
@@ -149,7 +152,6 @@ async function settleGroup(
       paused: spentMs > 0 ? "our calls to the ledger are used up" : null,
     };
   }
-  await scope.pause(pause.pauseMs, pause.reason);
   return { ...(await putOff(scope, pause.pauseMs, pause.reason)), settled, refused };
 }
 
