@@ -20,8 +20,8 @@ export default defineConfig({
           include: ["test/**/*.system.test.ts"],
           globalSetup: ["test/support/global-setup.ts"],
           pool: "forks",
-          // Two cores: more files at once only make each one's waits longer.
-          maxWorkers: 2,
+          // Two cores, and files that wait a good part of their time, for leases and pauses: a third one uses that.
+          maxWorkers: 3,
           testTimeout: 60_000,
           hookTimeout: 120_000,
         },
