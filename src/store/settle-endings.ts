@@ -177,7 +177,7 @@ async function saveLeft(
       if (!(await takeBack(client, organisationId, held))) return false;
       const values = [told?.status ?? null, told?.total ?? null, told?.amountDue ?? null, told?.sent ?? null];
       await client.query({
-        name: "leave_invoice",
+        name: "leave_removal",
         text: leftText,
         values: [organisationId, endingId, step, ...values],
       });
