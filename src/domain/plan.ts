@@ -105,23 +105,31 @@ export function checkPlanPrices(plan: PlanPrices): void {
     if (!Number.isSafeInteger(units) || units < 0) fault(param, "must be a whole number, 0 or more");
     if (!model.hasUnits && units > 0) fault(param, "must be 0: this plan has no units");
   }
-  if (model.tierPrices === "none") {
+  if (plan.type === "flat_fee" || plan.type === "per_unit") {
     if (plan.tiers.length > 0) fault("tiers", "must be empty: this plan has one price");
     return;
   }
   if (!isZero(plan.price)) fault("price", "must be 0: the tiers have the prices");
   if (plan.allowsPriceOverride) fault("allows_price_override", "must be false: the tiers have the prices");
-  if (plan.tiers.length === 0) fault("tiers", "must have one tier at least");
-  checkTierBounds(plan.tiers);
-  if (model.tierPrices === "unit") checkUnitPrices(plan.tiers);
-  else checkStepPrices(plan.tiers);
+  checkTierPrices(plan.type, plan.tiers, "");
   const most = maximumUnits(plan);
   if (most !== null && plan.minimumUnits > most) fault("minimum_units", `must not be above the last tier's ${most}`);
 }
 
-function checkTierBounds(tiers: readonly Tier[]): void {
+/**
+ * Refuses (`invalid_parameter`, `param` the path after `path`: `tiers.1.up_to`) tiers of such a type that are none, whose bounds do not
+ * rise or end early, or with a price missing, misplaced, negative or (stairstep) falling. decisions §3 "Tier".
+ */
+export function checkTierPrices(type: Exclude<PlanType, "flat_fee">, tiers: readonly Tier[], path: string): void {
+  if (tiers.length === 0) fault(`${path}tiers`, "must have one tier at least");
+  checkTierBounds(tiers, path);
+  if (pricingModels[type].tierPrices === "unit") checkUnitPrices(tiers, path);
+  else checkStepPrices(tiers, path);
+}
+
+function checkTierBounds(tiers: readonly Tier[], path: string): void {
   for (const [index, { from, upTo }] of tierBounds(tiers).entries()) {
-    const param = `tiers.${index}.up_to`;
+    const param = `${path}tiers.${index}.up_to`;
     if (upTo === null) {
       if (index < tiers.length - 1) fault(param, "must be given: only the last tier is without end");
     } else if (!Number.isSafeInteger(upTo) || upTo < from) {
@@ -130,20 +138,21 @@ function checkTierBounds(tiers: readonly Tier[]): void {
   }
 }
 
-function checkUnitPrices(tiers: readonly Tier[]): void {
+function checkUnitPrices(tiers: readonly Tier[], path: string): void {
   for (const [index, { unitPrice, flatPrice }] of tiers.entries()) {
-    if (unitPrice === null) fault(`tiers.${index}.unit_price`, "must be given: this plan prices each unit");
-    else if (isNegative(unitPrice)) fault(`tiers.${index}.unit_price`, "must not be negative");
-    if (flatPrice !== null && isNegative(flatPrice)) fault(`tiers.${index}.flat_price`, "must not be negative");
+    const unitParam = `${path}tiers.${index}.unit_price`;
+    if (unitPrice === null) fault(unitParam, "must be given: each unit is priced");
+    else if (isNegative(unitPrice)) fault(unitParam, "must not be negative");
+    if (flatPrice !== null && isNegative(flatPrice)) fault(`${path}tiers.${index}.flat_price`, "must not be negative");
   }
 }
 
-function checkStepPrices(tiers: readonly Tier[]): void {
+function checkStepPrices(tiers: readonly Tier[], path: string): void {
   let previous: Decimal | null = null;
   for (const [index, { unitPrice, flatPrice }] of tiers.entries()) {
-    const param = `tiers.${index}.flat_price`;
-    if (unitPrice !== null) fault(`tiers.${index}.unit_price`, "must be null: this plan prices each step as a whole");
-    if (flatPrice === null) fault(param, "must be given: this plan prices each step as a whole");
+    const param = `${path}tiers.${index}.flat_price`;
+    if (unitPrice !== null) fault(`${path}tiers.${index}.unit_price`, "must be null: each step is priced as a whole");
+    if (flatPrice === null) fault(param, "must be given: each step is priced as a whole");
     else if (isNegative(flatPrice)) fault(param, "must not be negative");
     else if (previous !== null && compare(flatPrice, previous) < 0)
       fault(param, "must not be below the previous tier's");

@@ -79,7 +79,7 @@ export async function writeDue(
   dues: readonly DueDecision[],
   now: Date,
 ): Promise<void> {
-  await updateSubscriptions(client, organisationId, dues);
+  await updateSubscriptions(client, organisationId, dues, now);
   const periods = dues.flatMap((due) => due.periods.map((period) => ({ subscriptionId: due.subscription.id, period })));
   await savePeriods(client, organisationId, periods);
   const invoices = dues.flatMap(({ subscription, invoices }) =>
@@ -91,7 +91,8 @@ export async function writeDue(
 const subscriptionsText = `
 UPDATE subscriptions s SET status = r.status, current_period = r.current_period, renewal_date = r.renewal_date, end_date = r.end_date,
   units = r.units, cancel_at_period_end = r.cancel_at_period_end, due_at = r.due_at, parked_until = NULL, parked_reason = NULL,
-  parked_attempts = 0
+  parked_attempts = 0, ended_at = CASE WHEN r.status = 'ended'
+    THEN coalesce(s.ended_at, least($3::timestamptz, r.renewal_date::timestamp AT TIME ZONE s.timezone)) END
 FROM jsonb_to_recordset($2) AS r(id uuid, status text, current_period int, renewal_date date, end_date date, units int,
   cancel_at_period_end boolean, due_at timestamptz)
 WHERE s.organisation_id = $1 AND s.id = r.id`;
@@ -103,11 +104,15 @@ export interface SubscriptionToWrite {
   readonly dueDate: CivilDate | null;
 }
 
-/** Writes the members of subscriptions that change in their life. What was set aside by the billing run is so no more. */
+/**
+ * Writes the members of subscriptions that change in their life. What was set aside by the billing run is so no more. One that is ended
+ * by it ends at `now`, or where its last period did if the ledger took longer. decisions §3 "Usage".
+ */
 export async function updateSubscriptions(
   client: Client,
   organisationId: string,
   changes: readonly SubscriptionToWrite[],
+  now: Date,
 ): Promise<void> {
   const dueAt = dayStarts();
   const records = changes.map(({ subscription, currentPeriod, dueDate }) => ({
@@ -123,7 +128,7 @@ export async function updateSubscriptions(
   await client.query({
     name: "update_subscriptions",
     text: subscriptionsText,
-    values: [organisationId, JSON.stringify(records)],
+    values: [organisationId, JSON.stringify(records), now],
   });
 }
 

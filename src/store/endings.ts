@@ -76,7 +76,7 @@ export async function writeEnded(
   { subscription, dueDate, invoice }: EndedSubscription,
   now: Date,
 ): Promise<void> {
-  await updateSubscriptions(client, organisationId, [{ subscription, currentPeriod, dueDate }]);
+  await updateSubscriptions(client, organisationId, [{ subscription, currentPeriod, dueDate }], now);
   if (invoice === null) return;
   const toRaise = { id: newId(), operationId: newId(), subscriptionId: subscription.id, ...invoice };
   await raiseInvoices(client, organisationId, [toRaise], { createdAt: now, awaitedUntil: null });

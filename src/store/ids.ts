@@ -16,6 +16,7 @@ export type DerivedKind =
   | "api_key"
   | "plan"
   | "charge"
+  | "meter"
   | "operator"
   | "operator_token"
   | "unit_change"

@@ -101,7 +101,8 @@ async function saveRestoration(
   const { id: organisationId } = state.organisation;
   const { subscription, dueDate } = restoration;
   const { subscriptionId, now: createdAt, awaitedUntil, watch } = asked;
-  await updateSubscriptions(client, organisationId, [{ subscription, currentPeriod: state.period.index, dueDate }]);
+  const written = { subscription, currentPeriod: state.period.index, dueDate };
+  await updateSubscriptions(client, organisationId, [written], createdAt);
   const raising = { createdAt, awaitedUntil, watch };
   const operationIds = await raiseAgain(client, organisationId, subscriptionId, restoration, raising);
   await insertRestoration(client, organisationId, operationIds, asked);

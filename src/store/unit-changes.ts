@@ -121,9 +121,8 @@ async function saveChange(
   const { subscriptionId, operations, awaitedUntil } = asked;
   const raising = { createdAt: asked.now, awaitedUntil };
   const changed = { ...subscription, units: decision.units };
-  await updateSubscriptions(client, organisationId, [
-    { subscription: changed, currentPeriod: period.index, dueDate: nextDueDate(state) },
-  ]);
+  const written = { subscription: changed, currentPeriod: period.index, dueDate: nextDueDate(state) };
+  await updateSubscriptions(client, organisationId, [written], asked.now);
   await savePeriods(
     client,
     organisationId,

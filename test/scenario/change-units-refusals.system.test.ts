@@ -186,13 +186,14 @@ describe("the subscription, its plan and its units", () => {
   test("setup_mode_on comes before every other reason", async () => {
     const mirror = await world.sandbox({ setup_mode: true });
     const { id } = await world.subscribe(mirror, { ...april, plan_code: "site", units: undefined });
-    await alter(id, "status = 'ended', end_date = '2026-04-01', due_at = NULL");
+    await alter(id, "status = 'ended', end_date = '2026-04-01', ended_at = '2026-04-01T12:00:00Z', due_at = NULL");
     expect(await refusal(mirror, id, { units: 0, prorate: true })).toEqual(unprocessable("setup_mode_on"));
   });
 
   test.each(["ended", "complete"])("an %s subscription is not changeable, whatever is wrong beside", async (status) => {
     const { id } = await subscribed(own, { minimum_units: 5 });
-    await alter(id, `status = '${status}', end_date = renewal_date, due_at = NULL`);
+    const endedAt = status === "ended" ? "'2026-04-01T12:00:00Z'" : "NULL";
+    await alter(id, `status = '${status}', end_date = renewal_date, ended_at = ${endedAt}, due_at = NULL`);
     expect(await refusal(own, id, { units: 0, prorate: true })).toEqual(unprocessable("subscription_not_changeable"));
   });
 

@@ -8,7 +8,7 @@ export function lifeFaults(a: SeededRows): Faults {
   const ending = (assignments: string) => change("endings", a.ending, assignments);
   const removal = (assignments: string) => change("removals", `ending_id = '${a.ending}'`, assignments);
   return {
-    subscriptions_due: [subscription("due_at = NULL"), subscription("status = 'ended', end_date = '2026-03-01'")],
+    subscriptions_due: [subscription("due_at = NULL")],
     subscriptions_parked: [
       subscription("parked_until = now()"),
       subscription("parked_reason = 'no'"),

@@ -1,0 +1,60 @@
+/** Meters: what usage is reported of, and the price that a plan has for one. decisions §3 "Meter". */
+import { type Decimal, isNegative, isZero } from "./decimal.ts";
+import { checkTierPrices, type PlanType, type Tier } from "./plan.ts";
+import { Refusal } from "./refusal.ts";
+
+/** An inactive meter takes no events any more; what it has is billed all the same. decisions §3 "Meter". */
+export type MeterStatus = "active" | "inactive";
+
+/** How a meter is priced over the sum of a period: as plans are, but for the flat fee. decisions §3 "Meter". */
+export type MeterType = Exclude<PlanType, "flat_fee">;
+
+/**
+ * A meter of an organisation. `unitLabel` is what it counts, in the singular; account and tax type are the ledger's codes, null for
+ * the organisation's. decisions §3 "Meter", §6.
+ */
+export interface Meter {
+  readonly id: string;
+  readonly code: string;
+  readonly name: string;
+  readonly unitLabel: string;
+  readonly status: MeterStatus;
+  readonly createdAt: Date;
+  readonly revenueAccount: string | null;
+  readonly taxType: string | null;
+}
+
+/** The price of a meter on a plan: `price` per unit (`per_unit`), 0 where the tiers price. */
+export interface MeterPrice {
+  readonly type: MeterType;
+  readonly price: Decimal;
+  readonly tiers: readonly Tier[];
+}
+
+/** A meter as a plan prices it: all that a usage line takes of it. */
+export interface PricedMeter
+  extends MeterPrice,
+    Pick<Meter, "id" | "name" | "unitLabel" | "revenueAccount" | "taxType"> {}
+
+/** The most meters of a plan. Each is a line of an invoice, of which the ledger takes some hundred at most. */
+export const maximumMeters = 20;
+
+/**
+ * Refuses (`invalid_parameter`, `param` a path that begins with `path`: `meters.0.tiers.1.up_to`) prices that could not price every
+ * quantity: as `checkPlanPrices`, and the last tier is without end, because usage cannot be refused for being too much.
+ */
+export function checkMeterPrice({ type, price, tiers }: MeterPrice, path: string): void {
+  if (isNegative(price)) fault(`${path}.price`, "must not be negative");
+  if (type === "per_unit") {
+    if (tiers.length > 0) fault(`${path}.tiers`, "must be empty: this meter has one price");
+    return;
+  }
+  if (!isZero(price)) fault(`${path}.price`, "must be 0: the tiers have the prices");
+  checkTierPrices(type, tiers, `${path}.`);
+  const last = tiers.length - 1;
+  if (tiers[last]?.upTo !== null) fault(`${path}.tiers.${last}.up_to`, "must be null: usage is without a most");
+}
+
+function fault(param: string, must: string): never {
+  throw new Refusal("invalid_parameter", `${param} ${must}.`, param);
+}
