@@ -36,6 +36,9 @@ export interface PricedMeter
   extends MeterPrice,
     Pick<Meter, "id" | "name" | "unitLabel" | "revenueAccount" | "taxType"> {}
 
+/** A meter of a plan as the application's side shows it. */
+export interface PlanMeter extends PricedMeter, Pick<Meter, "code"> {}
+
 /** The most meters of a plan. Each is a line of an invoice, of which the ledger takes some hundred at most. */
 export const maximumMeters = 20;
 

@@ -3,6 +3,13 @@ import { type Decimal, parseDecimal } from "../domain/decimal.ts";
 import type { CatalogueStatus, Charge, Plan, PlanType, Tier } from "../domain/plan.ts";
 import type { Filter, Listing } from "./page.ts";
 
+/** A band of prices as JSON, its prices as text. */
+export interface TierRow {
+  readonly up_to: number | null;
+  readonly unit_price: string | null;
+  readonly flat_price: string | null;
+}
+
 /** A row of `plans` with its tiers as JSON. */
 export interface PlanRow {
   id: string;
@@ -19,7 +26,7 @@ export interface PlanRow {
   unit_plural: string;
   allows_price_override: boolean;
   status: CatalogueStatus;
-  tiers: { up_to: number | null; unit_price: string | null; flat_price: string | null }[] | null;
+  tiers: readonly TierRow[] | null;
   created_at: Date;
   revenue_account: string | null;
   tax_type: string | null;
@@ -28,6 +35,15 @@ export interface PlanRow {
 /** A decimal column that may be null. */
 export function readDecimal(text: string | null): Decimal | null {
   return text === null ? null : parseDecimal(text);
+}
+
+/** The bands of a row, in its order; none for null. */
+export function readTiers(rows: readonly TierRow[] | null): readonly Tier[] {
+  return (rows ?? []).map((tier) => ({
+    upTo: tier.up_to,
+    unitPrice: readDecimal(tier.unit_price),
+    flatPrice: readDecimal(tier.flat_price),
+  }));
 }
 
 /** The plan of a row. */
@@ -45,13 +61,7 @@ export function readPlan(row: PlanRow): Plan {
     unitLabels: { singular: row.unit_singular, plural: row.unit_plural },
     allowsPriceOverride: row.allows_price_override,
     status: row.status,
-    tiers: (row.tiers ?? []).map(
-      (tier): Tier => ({
-        upTo: tier.up_to,
-        unitPrice: readDecimal(tier.unit_price),
-        flatPrice: readDecimal(tier.flat_price),
-      }),
-    ),
+    tiers: readTiers(row.tiers),
     createdAt: row.created_at,
     revenueAccount: row.revenue_account,
     taxType: row.tax_type,
