@@ -1,0 +1,124 @@
+/** What tests of usage share: meters with their prices on plans as rows, events, and reports over REST. */
+import { randomUUID } from "node:crypto";
+import type pg from "pg";
+import { expect } from "vitest";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import type { Answered } from "../support/system.ts";
+import type { Ask } from "./checked-ask.ts";
+import type { Json } from "./units-world.ts";
+
+/** How a plan prices a meter; bands are bound, unit price, flat price. */
+export interface TestMeterPrice {
+  readonly type?: "per_unit" | "tiered" | "volume" | "stairstep";
+  readonly price?: string;
+  readonly tiers?: readonly (readonly [number | null, string | null, string | null])[];
+}
+
+/** What a meter of a test is; `plans` are the codes of those that have it. */
+export interface TestMeter extends TestMeterPrice {
+  readonly code?: string;
+  readonly name?: string;
+  readonly unitLabel?: string;
+  readonly status?: "active" | "inactive";
+  readonly plans?: readonly string[];
+  readonly revenueAccount?: string | null;
+  readonly taxType?: string | null;
+}
+
+/** A meter, `api-calls` on plan `team` at 0.50 each where nothing else is said. Its id. */
+export async function addMeter(pool: pg.Pool, organisationId: string, meter: TestMeter = {}): Promise<string> {
+  const { code = "api-calls", name = "API calls", unitLabel = "call", status = "active", plans = ["team"] } = meter;
+  const id = randomUUID();
+  await pool.query(
+    `INSERT INTO meters (id, organisation_id, code, name, unit_label, status, revenue_account, tax_type)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [id, organisationId, code, name, unitLabel, status, meter.revenueAccount ?? null, meter.taxType ?? null],
+  );
+  for (const plan of plans) await priceMeter(pool, organisationId, plan, id, meter);
+  await renewCatalogue(pool, organisationId);
+  return id;
+}
+
+/** Puts a meter on a plan, behind those that it has. */
+export async function priceMeter(
+  pool: pg.Pool,
+  organisationId: string,
+  planCode: string,
+  meterId: string,
+  { type = "per_unit", price = type === "per_unit" ? "0.50" : "0", tiers = [] }: TestMeterPrice = {},
+): Promise<void> {
+  const { rows } = await pool.query<{ plan_id: string }>(
+    `INSERT INTO plan_meters (organisation_id, plan_id, position, meter_id, type, price)
+     SELECT p.organisation_id, p.id, (SELECT count(*) FROM plan_meters m WHERE m.organisation_id = $1 AND m.plan_id = p.id), $3, $4, $5
+     FROM plans p WHERE p.organisation_id = $1 AND p.code = $2 RETURNING plan_id`,
+    [organisationId, planCode, meterId, type, price],
+  );
+  for (const [position, tier] of tiers.entries()) {
+    await pool.query("INSERT INTO plan_meter_tiers VALUES ($1, $2, $3, $4, $5, $6, $7)", [
+      organisationId,
+      rows[0]?.plan_id,
+      meterId,
+      position,
+      ...tier,
+    ]);
+  }
+  await renewCatalogue(pool, organisationId);
+}
+
+/** Makes a meter active or inactive. */
+export async function setMeterStatus(
+  pool: pg.Pool,
+  organisationId: string,
+  code: string,
+  status: "active" | "inactive",
+): Promise<void> {
+  await pool.query("UPDATE meters SET status = $3 WHERE organisation_id = $1 AND code = $2", [
+    organisationId,
+    code,
+    status,
+  ]);
+  await renewCatalogue(pool, organisationId);
+}
+
+/** Tells every process that what it knows of the catalogue holds no longer, as the application's side does with each change. */
+async function renewCatalogue(pool: pg.Pool, organisationId: string): Promise<void> {
+  await pool.query("UPDATE organisations SET catalogue_version = catalogue_version + 1 WHERE id = $1", [
+    organisationId,
+  ]);
+}
+
+/** An event as it is sent; what is left out is of the meter `api-calls`, one of it, with an id that nobody else has. */
+export function usageEvent(subscription: string, timestamp: string, changes: object = {}): Json {
+  return { event_id: randomUUID(), subscription, meter_code: "api-calls", quantity: "1", timestamp, ...changes };
+}
+
+/** Reports usage over REST. */
+export interface UsageWorld {
+  report(organisation: MadeOrganisation, events: readonly unknown[], idempotencyKey?: string): Promise<Answered>;
+  /** Reports events of which each is stored by this. */
+  stored(organisation: MadeOrganisation, events: readonly unknown[]): Promise<void>;
+  /** What became of each, in the order sent: `created`, `duplicate`, or the code by which it was rejected. */
+  verdicts(organisation: MadeOrganisation, events: readonly unknown[]): Promise<readonly string[]>;
+}
+
+/** The world over an `ask`. */
+export function usageWorld(ask: Ask): UsageWorld {
+  const report: UsageWorld["report"] = ({ apiKey }, events, idempotencyKey) =>
+    ask("POST", "/v1/usage_events", {
+      key: apiKey,
+      body: { events },
+      ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    });
+  return {
+    report,
+    stored: async (organisation, events) => {
+      const answer = await report(organisation, events);
+      expect([answer.status, answer.json.created], answer.text).toEqual([200, events.length]);
+    },
+    verdicts: async (organisation, events) => {
+      const answer = await report(organisation, events);
+      expect([200, 207], answer.text).toContain(answer.status);
+      return answer.json.results.map((result: Json) => result.error?.code ?? result.status);
+    },
+  };
+}
