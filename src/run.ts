@@ -1,9 +1,15 @@
 /** A process from its start to its end: settings, log, signals, and an exit code that says how it went. */
-import type { Running } from "./app.ts";
 import { type Config, readConfig } from "./config.ts";
 import { assertNodeVersion } from "./embedded/node-version.ts";
 import { createLog, type Log } from "./log.ts";
 import { startTracing } from "./tracing.ts";
+
+/** A process in service. `stop` drains: what was begun is finished, within limits. `done` ends with it, or rejects. */
+export interface Running {
+  readonly port: number | null;
+  readonly done: Promise<void>;
+  stop(): Promise<void>;
+}
 
 /** Runs one process until a signal or its own end. Never returns before that; the exit code is 0 after a clean stop. */
 export async function run(part: string, start: (config: Config, log: Log) => Promise<Running>): Promise<void> {

@@ -1,0 +1,85 @@
+/**
+ * The composition root of the worker process: the only file that builds its parts and connects them. The API's is `app.ts`; apart from
+ * it, neither loads the libraries of the other.
+ */
+import { createCreditAllocation } from "./activities/allocate-credit.ts";
+import { createAmendment } from "./activities/amend-invoice.ts";
+import { createBilling } from "./activities/billing-run.ts";
+import { createEnding } from "./activities/end-subscription.ts";
+import { createSettlement } from "./activities/settlement.ts";
+import { createTestClockActivities } from "./activities/test-clock.ts";
+import type { Config } from "./config.ts";
+import { keepAdapters } from "./keep-adapters.ts";
+import type { Log } from "./log.ts";
+import type { Running } from "./run.ts";
+import { createAllocating } from "./store/allocating.ts";
+import { createAmendments } from "./store/amendments.ts";
+import { createBillingRun, type Parked } from "./store/billing-run.ts";
+import { createIdempotencyStore } from "./store/idempotency.ts";
+import { findNeglected } from "./store/neglected-work.ts";
+import { createPool } from "./store/pool.ts";
+import { createEndings } from "./store/removals.ts";
+import { createSealing } from "./store/sealing.ts";
+import { createSettling } from "./store/settling.ts";
+import { createTestClock, findStoppedClocks } from "./store/test-clock.ts";
+import { connectTemporal } from "./temporal/connect.ts";
+import { startDispatcher } from "./temporal/dispatcher.ts";
+import { startHousekeeping } from "./temporal/housekeeping.ts";
+import { createLedgerWork } from "./temporal/ledger-work.ts";
+import { runWorker } from "./temporal/run-worker.ts";
+import { createStartWork } from "./temporal/start-work.ts";
+
+/** Starts a worker: the workflows, their activities, the dispatcher and the housekeeping. */
+export async function startWorker(config: Config, log: Log): Promise<Running> {
+  if (config.secretKey === null)
+    throw new Error("SECRET_KEY is not set: the worker needs it to open ledger credentials.");
+  const pool = createPool({ databaseUrl: config.database.url, size: config.database.poolSize, name: "worker" }, (err) =>
+    log.warn({ err }, "a database connection was lost"),
+  );
+  const temporal = connectTemporal();
+  const adapters = keepAdapters(pool, config.ledger.callDeadlineMs);
+  const work = {
+    ...createLedgerWork(temporal.client, config.taskQueue, (organisationId, err) =>
+      log.warn({ organisationId, err }, "the ledger workflow could not be woken; trying again"),
+    ),
+    ...createStartWork(temporal.client, config.taskQueue, (workflowId, err) =>
+      log.warn({ workflowId, err }, "a workflow could not be started; trying again"),
+    ),
+  };
+  const sealing = createSealing(config.secretKey);
+  const { callDeadlineMs, publicUrl } = config.ledger;
+  const parts = { ...work, openLedger: adapters.open, callDeadlineMs, publicUrl };
+  const onParked = (organisationId: string, { subscriptionId, reason }: Parked) =>
+    log.warn({ organisationId, subscriptionId, reason }, "a subscription was set aside by the billing run");
+  const activities = {
+    ...createSettlement({ ...parts, openScope: createSettling(pool, sealing) }),
+    ...createAmendment({ ...parts, openScope: createAmendments(pool, sealing) }),
+    ...createCreditAllocation({ ...parts, openScope: createAllocating(pool, sealing) }),
+    ...createEnding({ ...parts, openScope: createEndings(pool, sealing) }),
+    ...createBilling({ ...work, onParked, store: createBillingRun(pool) }),
+    ...createTestClockActivities({ ...work, onParked, store: createTestClock(pool) }),
+  };
+  const worker = await runWorker(temporal, { taskQueue: config.taskQueue, activities, log });
+  const onUnknown = (kind: string) => log.warn({ kind }, "dispatcher: work of a kind that is not known here was left");
+  const dispatcher = startDispatcher(
+    async (graceMs) => [
+      ...(await findNeglected(pool, graceMs, onUnknown)),
+      ...(await findStoppedClocks(pool, graceMs)),
+    ],
+    work,
+    (err) => log.warn({ err }, "dispatcher: the database could not be asked"),
+  );
+  const onTrouble = (err: unknown) => log.warn({ err }, "housekeeping: the database could not be asked");
+  const keys = createIdempotencyStore(pool, { onTrouble });
+  const housekeeping = startHousekeeping(keys.deleteExpired, { onError: onTrouble });
+  return {
+    port: null,
+    done: worker.done,
+    stop: async () => {
+      await Promise.all([dispatcher.stop(), housekeeping.stop(), worker.stop()]);
+      await adapters.close();
+      await temporal.connection.close();
+      await pool.end();
+    },
+  };
+}
