@@ -8,6 +8,7 @@ import type { Period } from "./period.ts";
 import type { Plan } from "./plan.ts";
 import { Refusal } from "./refusal.ts";
 import type { Subscription } from "./subscription.ts";
+import type { OpenUsage, UsageBills } from "./usage-billing.ts";
 
 /**
  * A period and what it was billed for. `billedUnits` null on a flat fee; `setupMode`: it began in Setup Mode and is never billed;
@@ -52,7 +53,8 @@ export interface RunningOperation {
 
 /**
  * A subscription with all that its rules look at. `nextPeriod` is there once its invoice was raised ahead; `invoices` are those of
- * the current and the next period that are not removed, newest first; `today` is the day in the subscription's zone.
+ * the current and the next period that are not removed, newest first; `usage` is all that is not billed, null where it was not loaded
+ * because no bill of it is due; `today` is the day in the subscription's zone.
  */
 export interface BillingState {
   readonly organisation: OrganisationSettings;
@@ -62,6 +64,8 @@ export interface BillingState {
   readonly nextPeriod: PeriodState | null;
   readonly invoices: readonly RaisedInvoice[];
   readonly deferred: readonly DeferredLine[];
+  readonly usage: readonly OpenUsage[] | null;
+  readonly usageBills: UsageBills;
   readonly running: RunningOperation | null;
   readonly today: CivilDate;
 }

@@ -9,7 +9,7 @@ import type { CreditNoteDraft } from "./credit-note.ts";
 import { add, type Decimal, isNegative, isZero, negate, ZERO } from "./decimal.ts";
 import type { InvoiceDraft } from "./invoice.ts";
 import { creditLine, draftCreditNote, draftInvoice, proratedCharge, prorationLine } from "./invoice-draft.ts";
-import { daysInPeriod } from "./period.ts";
+import { daysInPeriod, type Period, periodAt } from "./period.ts";
 import { type Proration, type ProrationParts, prorate } from "./proration.ts";
 
 /** The part of the days of a period from one number of units to another that a charge has billed. */
@@ -31,13 +31,16 @@ export interface ClosedAmendment {
   readonly period: PeriodState;
   /** The sum of the lines that were to be added; null where there are none. */
   readonly added: Decimal | null;
+  /** All of these bill usage. */
+  readonly isUsage: boolean;
   /** Null where there is none, or where it stays to be sent. */
   readonly repricing: ClosedRepricing | null;
 }
 
 /**
  * What is then written: the invoice's period as it is afterwards, an invoice of type `change` that takes the lines which were to be
- * added (its subtotal counts them) before its own, and a credit note.
+ * added (its subtotal counts them) before its own, and a credit note. Where all of it is usage, the invoice is of type `usage`, of the
+ * period before, as it would have been without the draft.
  */
 export interface ClosedDecision {
   readonly period: PeriodState;
@@ -52,7 +55,7 @@ export interface ClosedDecision {
  */
 export function billClosedAmendment(
   facts: BillingState,
-  { period, added, repricing }: ClosedAmendment,
+  { period, added, isUsage, repricing }: ClosedAmendment,
 ): ClosedDecision {
   const { plan, subscription, organisation, today } = facts;
   const missing = repricing === null ? [] : missingOf(facts, period, repricing);
@@ -67,12 +70,20 @@ export function billClosedAmendment(
   });
   // Of a period that is still to come it is the current one's, as a separate change is.
   const own = period.index < facts.period.index ? period : facts.period;
-  const draft = draftInvoice(subscription, organisation, { type: "change", period: own, lines, today });
+  const isAllUsage = isUsage && lines.length === 0 && period.index > 0;
+  const draft = isAllUsage
+    ? draftInvoice(subscription, organisation, { type: "usage", period: periodBefore(facts, period), lines, today })
+    : draftInvoice(subscription, organisation, { type: "change", period: own, lines, today });
   const invoice =
     added === null && lines.length === 0 ? null : { ...draft, subtotal: add(draft.subtotal, added ?? ZERO) };
   const creditNote = credits.length === 0 ? null : draftCreditNote(subscription, credits, today);
   const isBilled = invoice !== null || creditNote !== null;
   return { period: repricing === null ? period : after(period, repricing, missing, isBilled), invoice, creditNote };
+}
+
+function periodBefore({ subscription }: BillingState, { index }: PeriodState): Period {
+  const { startDate, billingDay, interval } = subscription;
+  return periodAt({ start: startDate, billingDay }, interval, index - 1);
 }
 
 /** What the documents of the period lack of its units, or have too much (below zero). What rounds to zero raises nothing. */

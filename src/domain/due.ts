@@ -4,24 +4,31 @@
  */
 import { type BillingState, type DeferredLine, type PeriodState, raisedAhead } from "./billing-state.ts";
 import { addDays, type CivilDate, compareDates } from "./civil-date.ts";
-import type { InvoiceDraft, InvoiceLineDraft } from "./invoice.ts";
+import {
+  beginUsage,
+  billApart,
+  type ClosedUsage,
+  closedUsage,
+  closeLastBill,
+  closePeriodBill,
+  type DueInvoice,
+  isJoinable,
+  joinRenewal,
+  type UsageWalk,
+} from "./due-usage.ts";
+import type { InvoiceLineDraft } from "./invoice.ts";
 import { draftInvoice, planLine, prorationLine } from "./invoice-draft.ts";
 import type { OrganisationSettings } from "./organisation.ts";
 import { invoiceCreateDays, isInvoiceWindow, type Period, periodAt } from "./period.ts";
 import { hasUnits } from "./pricing/index.ts";
 import { type Renewing, type Subscription, willRenew } from "./subscription.ts";
-
-/** An invoice to raise, with the deferred charges that it bills. */
-export interface DueInvoice {
-  readonly draft: InvoiceDraft;
-  readonly deferredIds: readonly string[];
-}
+import type { UsageCharges } from "./usage-billing.ts";
 
 /**
  * What is then written: the subscription as it is afterwards, the index of its current period, the day on which something is due for
- * it next, periods that are new or changed, invoices to raise.
+ * it next, periods that are new or changed, invoices to raise, and what became of usage.
  */
-export interface DueDecision {
+export interface DueDecision extends ClosedUsage {
   readonly subscription: Subscription;
   readonly currentPeriod: number;
   readonly dueDate: CivilDate | null;
@@ -32,7 +39,17 @@ export interface DueDecision {
 /** What decides what is due. */
 export type DueFacts = Pick<
   BillingState,
-  "organisation" | "subscription" | "plan" | "period" | "nextPeriod" | "invoices" | "deferred" | "today"
+  | "organisation"
+  | "subscription"
+  | "plan"
+  | "period"
+  | "nextPeriod"
+  | "invoices"
+  | "deferred"
+  | "usage"
+  | "usageBills"
+  | "running"
+  | "today"
 >;
 
 /**
@@ -42,7 +59,7 @@ export type DueFacts = Pick<
 const mostPeriods = 24;
 
 /** The state of the walk from what was to today. */
-interface Walk {
+interface Walk extends UsageWalk {
   subscription: Subscription;
   period: PeriodState;
   next: PeriodState | null;
@@ -61,6 +78,7 @@ export function decideDue(facts: DueFacts): DueDecision | null {
     deferred: facts.deferred,
     periods: [],
     invoices: [],
+    ...beginUsage(facts),
   };
   if (subscription.status === "pending" && compareDates(subscription.startDate, today) <= 0) {
     walk.subscription = { ...subscription, status: "active" };
@@ -74,8 +92,10 @@ export function decideDue(facts: DueFacts): DueDecision | null {
     else walk.subscription = { ...walk.subscription, status: "complete", endDate: walk.subscription.renewalDate };
   }
   if (walk.subscription.status === "complete") billDeferred(facts, walk);
-  if (isRaisedAhead(facts, walk)) openNextPeriod(facts, walk);
-  if (walk.subscription === subscription && walk.periods.length === 0 && walk.invoices.length === 0) return null;
+  if (isOver(walk.subscription)) billLastUsage(facts, walk);
+  if (isRaisedAhead(facts, walk)) openNextPeriod(facts, walk, null);
+  const isUnchanged = walk.subscription === subscription && walk.bills === facts.usageBills;
+  if (isUnchanged && walk.periods.length === 0 && walk.invoices.length === 0) return null;
   return {
     subscription: walk.subscription,
     currentPeriod: walk.period.index,
@@ -87,6 +107,7 @@ export function decideDue(facts: DueFacts): DueDecision | null {
     }),
     periods: walk.periods,
     invoices: walk.invoices,
+    ...closedUsage(walk),
   };
 }
 
@@ -104,18 +125,45 @@ export interface DueDateFacts {
  */
 export function nextDueDate({ organisation, subscription, period, nextPeriod }: DueDateFacts): CivilDate | null {
   const { status, startDate, renewalDate, interval } = subscription;
-  if (status === "ended" || status === "complete") return null;
+  if (isOver({ status })) return null;
   if (status === "pending") return startDate;
   if (nextPeriod !== null || organisation.setupMode || !willRenew(subscription)) return renewalDate;
   return addDays(renewalDate, -invoiceCreateDays(period, interval, organisation.invoiceCreateDays));
 }
 
-/** The next period begins; its invoice is raised now where it was not ahead. */
+function isOver({ status }: Pick<Subscription, "status">): boolean {
+  return status === "ended" || status === "complete";
+}
+
+/** The next period begins; its invoice is raised now where it was not ahead, and the usage of the period that ends is billed. */
 function renew(facts: DueFacts, walk: Walk): void {
-  const period = walk.next === null ? openNextPeriod(facts, walk) : beginRaised(facts, walk, walk.next);
+  const { next } = walk;
+  const charges = closePeriodBill({ ...facts, subscription: walk.subscription }, walk);
+  const isOnNew = next === null && facts.organisation.firstInvoiceStatus === "draft";
+  const period = next === null ? openNextPeriod(facts, walk, isOnNew ? charges : null) : beginRaised(facts, walk, next);
+  if (charges !== null && !isOnNew) billUsage(facts, walk, charges, next);
   walk.subscription = { ...walk.subscription, renewalDate: period.end };
   walk.period = period;
   walk.next = null;
+}
+
+/** On the renewal invoice that was raised ahead, while that is a draft; else on one of its own, of the period that ends. */
+function billUsage(facts: DueFacts, walk: Walk, charges: UsageCharges, next: PeriodState | null): void {
+  const renewal = next === null ? null : raisedAhead(facts);
+  if (renewal !== null && isJoinable(renewal, facts)) {
+    joinRenewal(walk, charges, renewal);
+    return;
+  }
+  const invoice = billApart(facts, walk, charges, walk.period);
+  if (invoice !== null) walk.invoices.push(invoice);
+}
+
+/** Of one that is over: what was used in its last period, and what is reported of it later. decisions §6. */
+function billLastUsage(facts: DueFacts, walk: Walk): void {
+  // Of one that was over before, it is loaded only where such usage waits.
+  if (walk.usage === null && isOver(facts.subscription)) return;
+  const invoice = billApart(facts, walk, closeLastBill(facts, walk), walk.period);
+  if (invoice !== null) walk.invoices.push(invoice);
 }
 
 /**
@@ -153,7 +201,7 @@ export function deferredInvoice({
   if (deferred.length === 0) return null;
   const lines = deferred.map((line) => prorationLine(plan, line, organisation));
   const draft = draftInvoice(subscription, organisation, { type: "change", period, lines, today });
-  return { draft, deferredIds: deferred.map(({ id }) => id) };
+  return { draft, deferredIds: deferred.map(({ id }) => id), usage: [] };
 }
 
 /**
@@ -167,10 +215,14 @@ function isRaisedAhead({ organisation, today }: DueFacts, { subscription, period
 }
 
 /**
- * The period after the current one, billed at the current units: plan line, then the deferred lines. In Setup Mode nothing is
- * raised for it, also not afterwards. decisions §§4 and 6.
+ * The period after the current one, billed at the current units: plan line, then the deferred lines, then usage of the period before.
+ * In Setup Mode nothing is raised for it, also not afterwards. decisions §§4 and 6.
  */
-function openNextPeriod({ organisation, plan, today }: DueFacts, walk: Walk): PeriodState {
+function openNextPeriod(
+  { organisation, plan, today }: DueFacts,
+  walk: Walk,
+  charges: UsageCharges | null,
+): PeriodState {
   const { subscription, deferred } = walk;
   const anchor = { start: subscription.startDate, billingDay: subscription.billingDay };
   const period: PeriodState = {
@@ -186,9 +238,11 @@ function openNextPeriod({ organisation, plan, today }: DueFacts, walk: Walk): Pe
   const lines: InvoiceLineDraft[] = [
     planLine(plan, subscription, period, organisation),
     ...deferred.map((line) => prorationLine(plan, line, organisation)),
+    ...(charges?.lines ?? []).map(({ line }) => line),
   ];
   const draft = draftInvoice(subscription, organisation, { type: "renewal", period, lines, today });
-  walk.invoices.push({ draft, deferredIds: deferred.map(({ id }) => id) });
+  const usage = (charges?.lines ?? []).map(({ billed }) => billed);
+  walk.invoices.push({ draft, deferredIds: deferred.map(({ id }) => id), usage });
   walk.deferred = [];
   return period;
 }

@@ -4,9 +4,11 @@
  */
 import { type BillingState, checkNothingRuns, hasMoney, type RaisedInvoice, raisedAhead } from "./billing-state.ts";
 import { type CivilDate, compareDates } from "./civil-date.ts";
-import { type DueInvoice, deferredInvoice, nextDueDate } from "./due.ts";
+import { deferredInvoice, nextDueDate } from "./due.ts";
+import { beginUsage, billApart, type ClosedUsage, closedUsage, closeLastBill, type DueInvoice } from "./due-usage.ts";
 import { Refusal } from "./refusal.ts";
 import type { Subscription } from "./subscription.ts";
+import { chargeUsage } from "./usage-billing.ts";
 
 /** When a subscription ends. Spec: End, `when`. */
 export type EndWhen = "period_end" | "now";
@@ -34,11 +36,11 @@ export type EndDecision =
   | { readonly kind: "unchanged" }
   | { readonly kind: "ends"; readonly removals: readonly string[] };
 
-/** What is written of a subscription that ends: `invoice` bills what is still owed, null where nothing is. */
-export interface EndedSubscription {
+/** What is written of a subscription that ends: `invoices` bill what is still owed: deferred amounts and usage. */
+export interface EndedSubscription extends ClosedUsage {
   readonly subscription: Subscription;
   readonly dueDate: CivilDate | null;
-  readonly invoice: DueInvoice | null;
+  readonly invoices: readonly DueInvoice[];
 }
 
 /**
@@ -64,7 +66,8 @@ export function decideEnd({ state, invoices }: EndFacts, request: EndRequest): E
 
 /**
  * The subscription once every removal is done. With `now` it is over today (on its renewal date, where the ledger took so long that
- * this has passed), and what was deferred is billed; at the end of the period that is due then. Spec: End, rules 1 and 2; decisions §5.
+ * this has passed), and what was deferred or used is billed; at the end of the period that is due then. Spec: End, rules 1 and 2;
+ * decisions §§5 and 6.
  */
 export function decideEnded(state: BillingState, when: EndWhen): EndedSubscription {
   const { organisation, period, nextPeriod, today } = state;
@@ -77,10 +80,14 @@ export function decideEnded(state: BillingState, when: EndWhen): EndedSubscripti
       endDate,
       cancelAtPeriodEnd: false,
     };
-    return { subscription, dueDate: null, invoice: deferredInvoice(state) };
+    const walk = beginUsage(state);
+    const ownInvoices = [deferredInvoice(state), billApart(state, walk, closeLastBill(state, walk), period)];
+    const invoices = ownInvoices.filter((invoice) => invoice !== null);
+    return { subscription, dueDate: null, invoices, ...closedUsage(walk) };
   }
   const subscription: Subscription = { ...state.subscription, cancelAtPeriodEnd: true, endDate: renewalDate };
-  return { subscription, dueDate: nextDueDate({ organisation, subscription, period, nextPeriod }), invoice: null };
+  const dueDate = nextDueDate({ organisation, subscription, period, nextPeriod });
+  return { subscription, dueDate, invoices: [], ...closedUsage(beginUsage(state)) };
 }
 
 function checkOptions({ when, deleteUnsentInvoices, voidApprovedInvoices }: EndRequest): void {
@@ -112,7 +119,10 @@ function checkSetupMode(state: BillingState, request: EndRequest, ahead: RaisedI
   const refuse = (why: string) => new Refusal("invalid_state", `The organisation is in Setup Mode: ${why}.`);
   if (request.deleteUnsentInvoices || request.voidApprovedInvoices) throw refuse("no invoice can be removed");
   if (ahead !== null) throw refuse(`the ${ahead.type} invoice ${ahead.number} would have to be removed`);
-  if (request.when === "now" && state.deferred.length > 0) throw refuse("a deferred amount would have to be invoiced");
+  if (request.when !== "now") return;
+  if (state.deferred.length > 0) throw refuse("a deferred amount would have to be invoiced");
+  const { isCharged, creditNote } = chargeUsage(state, state.usage ?? []);
+  if (isCharged || creditNote !== null) throw refuse("usage would have to be invoiced");
 }
 
 /**

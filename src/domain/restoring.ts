@@ -8,7 +8,8 @@ import { type CivilDate, compareDates } from "./civil-date.ts";
 import { decideEndDate } from "./creating-rules.ts";
 import type { CreditNoteDraft } from "./credit-note.ts";
 import type { Customer } from "./customer.ts";
-import { type DueInvoice, decideDue, nextDueDate } from "./due.ts";
+import { decideDue, nextDueDate } from "./due.ts";
+import type { DueInvoice } from "./due-usage.ts";
 import type { Invoice, InvoiceLineDraft } from "./invoice.ts";
 import { creditLine, draftCreditNote, draftInvoice, planLine, prorationLine } from "./invoice-draft.ts";
 import { hasUnits } from "./pricing/index.ts";
@@ -152,7 +153,7 @@ function copyOf(state: BillingState, removed: RemovedInvoice): readonly Restored
   if (lines.length === 0) return [];
   const { subscription, organisation, period, today } = state;
   const draft = draftInvoice(subscription, organisation, { type: removed.type, period, lines, today });
-  return [{ draft, deferredIds: [], replaces: removed.id }];
+  return [{ draft, deferredIds: [], usage: [], replaces: removed.id }];
 }
 
 /** The renewal invoice of the next period once more, with everything that is deferred by now. decisions §6 "Renewal invoice". */
@@ -170,7 +171,7 @@ function raiseRenewal(
   const credits = credit === null ? null : [creditLine(plan, credit, organisation)];
   return {
     period,
-    invoices: [{ draft, deferredIds: deferred.map(({ id }) => id), replaces: null }],
+    invoices: [{ draft, deferredIds: deferred.map(({ id }) => id), usage: [], replaces: null }],
     creditNote: credits && draftCreditNote(subscription, credits, today),
   };
 }

@@ -8,11 +8,12 @@ import { type CivilDate, startOfDay } from "../domain/civil-date.ts";
 import { type DueDecision, decideDue } from "../domain/due.ts";
 import type { OrganisationSettings } from "../domain/organisation.ts";
 import type { Subscription } from "../domain/subscription.ts";
+import type { UsageBills } from "../domain/usage-billing.ts";
 import { loadStates, lockSubscriptions } from "./billing-state.ts";
-import { newId } from "./ids.ts";
 import { type OrganisationRow, organisationColumns, readOrganisation } from "./organisations.ts";
 import { inTransaction } from "./pool.ts";
-import { type Client, raiseInvoices } from "./raise-documents.ts";
+import type { Client } from "./raise-documents.ts";
+import { leavesDocuments, raiseOwed } from "./raise-owed.ts";
 
 /** Which subscription is changed. `now` is the organisation's; `onRaised` is told once due documents are committed. */
 export interface ChangedSubscription {
@@ -21,6 +22,8 @@ export interface ChangedSubscription {
   readonly now: Date;
   /** What is due is performed for itself and stays: the ledger is to hear of it, also where the change is refused. */
   readonly onRaised: () => void;
+  /** The change may end the subscription at once: all its usage is loaded, and held. */
+  readonly closing?: boolean;
 }
 
 /**
@@ -31,7 +34,7 @@ export interface ChangedSubscription {
 export async function changeSubscription<T>(
   pool: pg.Pool,
   organisationId: string,
-  { subscriptionId, now, onRaised }: ChangedSubscription,
+  { subscriptionId, now, onRaised, closing = false }: ChangedSubscription,
   change: (client: Client, state: BillingState) => Promise<T>,
 ): Promise<T | null> {
   for (;;) {
@@ -39,13 +42,13 @@ export async function changeSubscription<T>(
       const { organisation, testClock } = await hold(client, organisationId);
       const at = testClock !== null && testClock > now ? testClock : now;
       await lockSubscriptions(client, organisationId, [subscriptionId]);
-      const [loaded] = await loadStates(client, organisation, [subscriptionId], at);
+      const [loaded] = await loadStates(client, organisation, { ids: [subscriptionId], now: at, closing });
       if (loaded === undefined) return { kind: "unknown" } as const;
       const { state } = loaded;
       const due = state.running?.kind === "end_subscription" ? null : decideDue(state);
       if (due === null) return { kind: "changed", result: await change(client, state) } as const;
       await writeDue(client, organisationId, [due], at);
-      return { kind: "due", isRaised: due.invoices.length > 0 } as const;
+      return { kind: "due", isRaised: leavesDocuments(due) } as const;
     });
     if (step.kind === "unknown") return null;
     if (step.kind === "changed") return step.result;
@@ -72,7 +75,7 @@ async function hold(
   return { organisation: readOrganisation(rows[0]), testClock: rows[0].test_clock };
 }
 
-/** Writes what was due for subscriptions: their states, new periods, invoices with what was deferred to them. */
+/** Writes what was due for subscriptions: their states, new periods, documents with what was deferred or used. */
 export async function writeDue(
   client: Client,
   organisationId: string,
@@ -82,23 +85,26 @@ export async function writeDue(
   await updateSubscriptions(client, organisationId, dues, now);
   const periods = dues.flatMap((due) => due.periods.map((period) => ({ subscriptionId: due.subscription.id, period })));
   await savePeriods(client, organisationId, periods);
-  const invoices = dues.flatMap(({ subscription, invoices }) =>
-    invoices.map((invoice) => ({ id: newId(), operationId: newId(), subscriptionId: subscription.id, ...invoice })),
-  );
-  await raiseInvoices(client, organisationId, invoices, { createdAt: now, awaitedUntil: null });
+  const owed = dues.map((due) => ({ subscriptionId: due.subscription.id, ...due }));
+  await raiseOwed(client, organisationId, owed, now);
 }
 
 const subscriptionsText = `
 UPDATE subscriptions s SET status = r.status, current_period = r.current_period, renewal_date = r.renewal_date, end_date = r.end_date,
   units = r.units, cancel_at_period_end = r.cancel_at_period_end, due_at = r.due_at, parked_until = NULL, parked_reason = NULL,
-  parked_attempts = 0, ended_at = CASE WHEN r.status = 'ended'
+  parked_attempts = 0, usage_bill = coalesce(r.usage_bill, s.usage_bill), usage_billed = coalesce(r.usage_billed, s.usage_billed),
+  ended_at = CASE WHEN r.status = 'ended'
     THEN coalesce(s.ended_at, least($3::timestamptz, r.renewal_date::timestamp AT TIME ZONE s.timezone)) END
 FROM jsonb_to_recordset($2) AS r(id uuid, status text, current_period int, renewal_date date, end_date date, units int,
-  cancel_at_period_end boolean, due_at timestamptz)
+  cancel_at_period_end boolean, due_at timestamptz, usage_bill int, usage_billed int)
 WHERE s.organisation_id = $1 AND s.id = r.id`;
 
-/** A subscription as it is to be written. `dueDate`: when something is due for it next, null once it is over. */
+/**
+ * A subscription as it is to be written. `dueDate`: when something is due for it next, null once it is over; `usageBills` stay what they
+ * are where they are left out.
+ */
 export interface SubscriptionToWrite {
+  readonly usageBills?: UsageBills;
   readonly subscription: Subscription;
   readonly currentPeriod: number;
   readonly dueDate: CivilDate | null;
@@ -115,7 +121,7 @@ export async function updateSubscriptions(
   now: Date,
 ): Promise<void> {
   const dueAt = dayStarts();
-  const records = changes.map(({ subscription, currentPeriod, dueDate }) => ({
+  const records = changes.map(({ subscription, currentPeriod, dueDate, usageBills }) => ({
     id: subscription.id,
     status: subscription.status,
     current_period: currentPeriod,
@@ -124,6 +130,8 @@ export async function updateSubscriptions(
     units: subscription.units,
     cancel_at_period_end: subscription.cancelAtPeriodEnd,
     due_at: dueAt(subscription.timezone, dueDate),
+    usage_bill: usageBills?.open,
+    usage_billed: usageBills?.billed,
   }));
   await client.query({
     name: "update_subscriptions",

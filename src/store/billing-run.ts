@@ -51,7 +51,7 @@ export interface Parked {
 
 /**
  * What a chunk came to: how many it took (0: nothing is left that could be performed now), for how many something was performed, how
- * many invoices that raised, and what it set aside.
+ * many documents that raised, and what it set aside.
  */
 export interface ChunkOutcome {
   readonly taken: number;
@@ -226,7 +226,7 @@ async function perform(
   { decide = decideDue, onLoaded }: ChunkOrder,
 ): Promise<ChunkOutcome> {
   if (ids.length === 0) return nothing;
-  const loaded = await loadStates(client, organisation, ids, now);
+  const loaded = await loadStates(client, organisation, { ids, now });
   const dues: DueDecision[] = [];
   const others: LoadedState[] = [];
   for (const one of loaded) {
@@ -239,7 +239,7 @@ async function perform(
   onLoaded?.();
   await writeDue(client, organisation.id, dues, now);
   await moveOn(client, organisation.id, others, now);
-  const raised = dues.reduce((sum, { invoices }) => sum + invoices.length, 0);
+  const raised = dues.reduce((sum, { invoices, creditNotes }) => sum + invoices.length + creditNotes.length, 0);
   return { taken: ids.length, performed: dues.length, raised, parked: [] };
 }
 

@@ -7,12 +7,16 @@ import type {
   RaisedInvoice,
   RunningOperation,
 } from "../domain/billing-state.ts";
-import { type CivilDate, civilDate, todayIn } from "../domain/civil-date.ts";
+import { type CivilDate, civilDate, compareDates, todayIn } from "../domain/civil-date.ts";
 import { parseDecimal } from "../domain/decimal.ts";
 import type { DocumentStatus, InvoiceType } from "../domain/invoice.ts";
+import type { PlanMeter } from "../domain/meter.ts";
 import type { OrganisationSettings } from "../domain/organisation.ts";
 import type { Plan } from "../domain/plan.ts";
+import type { Subscription } from "../domain/subscription.ts";
 import type { PlanRow } from "./catalogue.ts";
+import { type PlanMeterRow, planMetersJson, readPlanMeters } from "./meters.ts";
+import { loadOpenUsage } from "./open-usage.ts";
 import { statementName } from "./page.ts";
 import type { Client } from "./raise-documents.ts";
 import {
@@ -60,10 +64,14 @@ interface DeferredRow {
   days_in_period: number;
 }
 
-/** `plan` is null where an earlier row has the same one. */
+/** `plan` and `meters` are null where an earlier row has the same ones. */
 interface StateRow extends Omit<SubscriptionRow, "plan"> {
   plan: PlanRow | null;
+  meters: PlanMeterRow[] | null;
   current_period: number;
+  due_at: Date | null;
+  usage_bill: number;
+  usage_billed: number;
   periods: PeriodRow[] | null;
   raised: RaisedRow[] | null;
   deferred: DeferredRow[] | null;
@@ -81,8 +89,9 @@ interface RunningRow {
 
 // Amounts as text: a number of JSON would become a float. Removed invoices bill nothing. Credit that is on its way to an invoice counts
 // as on it: by the time that anything else reaches the ledger it may be. A chunk of subscriptions has few plans.
-const stateText = `SELECT ${subscriptionColumns}, t.current_period,
+const stateText = `SELECT ${subscriptionColumns}, t.current_period, t.due_at, t.usage_bill, t.usage_billed,
     CASE WHEN row_number() OVER (PARTITION BY t.plan_id ORDER BY t.seq) = 1 THEN ${planJson} END AS plan,
+    CASE WHEN row_number() OVER (PARTITION BY t.plan_id ORDER BY t.seq) = 1 THEN ${planMetersJson("$1", "t.plan_id")} END AS meters,
     (SELECT json_agg(p) FROM (SELECT p.index, p.start_date, p.end_date, p.billed_units, p.setup_mode, p.proration_closed, p.billed_separately
       FROM periods p WHERE p.organisation_id = $1 AND p.subscription_id = t.id AND p.index BETWEEN t.current_period AND t.current_period + 1
       ORDER BY p.index) p) AS periods,
@@ -123,46 +132,80 @@ export async function lockSubscriptions(client: Client, organisationId: string, 
   });
 }
 
-/** The states of these subscriptions, oldest first; unknown ids are left out. `now` is the organisation's. */
+/** What is loaded. `now` is the organisation's; `closing`: their last bill of usage is to be made, also where nothing is due. */
+export interface StateQuery {
+  readonly ids: readonly string[];
+  readonly now: Date;
+  readonly closing?: boolean;
+}
+
+/**
+ * The states of these subscriptions, whose rows are locked, oldest first; unknown ids are left out. Usage is loaded, and held, where a
+ * bill of it is due.
+ */
 export async function loadStates(
   client: Client,
   organisation: OrganisationSettings,
-  ids: readonly string[],
-  now: Date,
+  { ids, now, closing = false }: StateQuery,
 ): Promise<readonly LoadedState[]> {
   const { rows } = await client.query<StateRow>({
     name: statementName(stateText),
     text: stateText,
     values: [organisation.id, ids],
   });
-  const plans = new Map<string, Plan>();
+  const plans = new Map<string, Catalogued>();
   const todays = new Map<string, CivilDate>();
-  return rows.map((row) => {
+  const loaded = rows.map((row) => {
     const subscription = readSubscription(row);
     const { timezone, planId } = subscription;
-    const plan = plans.get(planId) ?? (row.plan === null ? undefined : readPlanJson(row.plan));
+    const catalogued = plans.get(planId) ?? readCatalogued(row);
     const today = todays.get(timezone) ?? todayIn(timezone, now);
-    if (plan === undefined) throw new Error(`subscription ${row.id} has no plan`);
-    plans.set(planId, plan);
+    plans.set(planId, catalogued);
     todays.set(timezone, today);
-    const periods = (row.periods ?? []).map(readPeriod);
-    const period = periods.find(({ index }) => index === row.current_period);
-    if (period === undefined) throw new Error(`subscription ${row.id} has no current period`);
-    return {
-      currentPeriod: row.current_period,
-      state: {
-        organisation,
-        subscription,
-        plan,
-        period,
-        nextPeriod: periods.find(({ index }) => index === row.current_period + 1) ?? null,
-        invoices: (row.raised ?? []).map(readRaised),
-        deferred: (row.deferred ?? []).map(readDeferred),
-        running: row.running === null ? null : readRunning(row.running),
-        today,
-      },
-    };
+    const isBilled = closing || isUsageDue(row, subscription, today, now);
+    return { row, subscription, ...catalogued, today, isBilled };
   });
+  const billed = loaded.filter(({ meters, isBilled }) => isBilled && meters.length > 0);
+  const usage = await loadOpenUsage(client, organisation.id, billed);
+  return loaded.map(({ row, subscription, plan, meters, today }) => {
+    const state = readState(row, { organisation, subscription, plan, today });
+    const open = usage.get(subscription.id) ?? (meters.length === 0 ? [] : null);
+    return { currentPeriod: row.current_period, state: { ...state, usage: open } };
+  });
+}
+
+interface Catalogued {
+  readonly plan: Plan;
+  readonly meters: readonly PlanMeter[];
+}
+
+function readCatalogued(row: StateRow): Catalogued {
+  if (row.plan === null) throw new Error(`subscription ${row.id} has no plan`);
+  return { plan: readPlanJson(row.plan), meters: readPlanMeters(row.meters) };
+}
+
+/** A bill of usage ends with each period; of one that is over there is one more where usage was reported late. */
+function isUsageDue(row: StateRow, { status, renewalDate }: Subscription, today: CivilDate, now: Date): boolean {
+  if (status === "ended" || status === "complete") return row.due_at !== null && row.due_at <= now;
+  return compareDates(renewalDate, today) <= 0;
+}
+
+function readState(
+  row: StateRow,
+  known: Pick<BillingState, "organisation" | "subscription" | "plan" | "today">,
+): Omit<BillingState, "usage"> {
+  const periods = (row.periods ?? []).map(readPeriod);
+  const period = periods.find(({ index }) => index === row.current_period);
+  if (period === undefined) throw new Error(`subscription ${row.id} has no current period`);
+  return {
+    ...known,
+    period,
+    nextPeriod: periods.find(({ index }) => index === row.current_period + 1) ?? null,
+    invoices: (row.raised ?? []).map(readRaised),
+    deferred: (row.deferred ?? []).map(readDeferred),
+    usageBills: { open: row.usage_bill, billed: row.usage_billed },
+    running: row.running === null ? null : readRunning(row.running),
+  };
 }
 
 /** The operations by which the ledger is still to hear of those invoices of the subscription that a change can amend, oldest first. */

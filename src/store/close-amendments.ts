@@ -60,7 +60,7 @@ export async function closeAmendment(
   if (held === null) return false;
   const { invoice_id: invoiceId, awaited_until: awaitedUntil } = held;
   const { closed, now } = await loadClosed(client, organisationId, invoiceId, closing.isRepriceable);
-  const [loaded] = await loadStates(client, organisation, [subscriptionId], now);
+  const [loaded] = await loadStates(client, organisation, { ids: [subscriptionId], now });
   assert(loaded, "an amended invoice is a subscription's");
   const decision = billClosedAmendment(loaded.state, closed);
   const raised = await raise(client, loaded.state, invoiceId, decision, { createdAt: now, awaitedUntil });
@@ -128,6 +128,7 @@ const addedLines = "l.amending AND l.ledger_line_id IS NULL AND l.kind <> 'plan'
 interface ClosedRow extends PeriodRow {
   now: Date;
   added: string | null;
+  is_usage: boolean | null;
   from_units: number | null;
   to_units: number | null;
   charged: readonly ChargedRow[] | null;
@@ -145,6 +146,7 @@ const closedText = `
 SELECT p.index, p.start_date, p.end_date, p.billed_units, p.setup_mode, p.proration_closed, p.billed_separately,
   coalesce(o.test_clock, now()) AS now, (i.amending_from->>'billed_units')::int AS from_units, plan.units AS to_units,
   (SELECT sum(l.amount)::text FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = i.id AND ${addedLines}) AS added,
+  (SELECT bool_and(l.kind = 'usage') FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = i.id AND ${addedLines}) AS is_usage,
   (SELECT json_agg(c ORDER BY c.from_units) FROM (
     SELECT l.from_units, l.to_units, l.days_remaining
     FROM invoices b JOIN invoice_lines l ON l.organisation_id = $1 AND l.invoice_id = b.id
@@ -173,11 +175,16 @@ async function loadClosed(
     values: [organisationId, invoiceId],
   });
   assert(rows[0], "an amended invoice is there");
-  const { now, added, from_units: fromUnits, to_units: toUnits, charged, ...period } = rows[0];
+  const { now, added, is_usage: isUsage, from_units: fromUnits, to_units: toUnits, charged, ...period } = rows[0];
   const isRepriced = !isRepriceable && fromUnits !== null && toUnits !== null;
   const repricing = isRepriced ? { fromUnits, toUnits, charged: (charged ?? []).map(readCharged) } : null;
   return {
-    closed: { period: readPeriod(period), added: added === null ? null : parseDecimal(added), repricing },
+    closed: {
+      period: readPeriod(period),
+      added: added === null ? null : parseDecimal(added),
+      isUsage: isUsage ?? false,
+      repricing,
+    },
     now,
   };
 }
@@ -193,7 +200,10 @@ WITH moved AS (
   WHERE l.organisation_id = $1 AND l.invoice_id = $2 AND ${addedLines}
 ), line AS (
   UPDATE invoice_lines l SET invoice_id = $3, position = moved.position, amending = false
-  FROM moved WHERE l.organisation_id = $1 AND l.id = moved.id RETURNING l.period_end, l.from_units, l.to_units
+  FROM moved WHERE l.organisation_id = $1 AND l.id = moved.id RETURNING l.kind, l.period_end, l.from_units, l.to_units
+), used AS (
+  UPDATE usage_bills b SET invoice_id = $3 WHERE b.organisation_id = $1 AND b.invoice_id = $2 AND EXISTS (
+    SELECT 1 FROM line WHERE line.kind = 'usage')
 )
 UPDATE deferred_lines d SET invoice_id = $3
 FROM line WHERE d.organisation_id = $1 AND d.invoice_id = $2

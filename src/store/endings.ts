@@ -14,8 +14,8 @@ import {
 } from "../domain/ending.ts";
 import type { DocumentStatus, InvoiceType } from "../domain/invoice.ts";
 import { type ChangedSubscription, changeSubscription, updateSubscriptions } from "./billing-changes.ts";
-import { newId } from "./ids.ts";
-import { type Client, raiseInvoices } from "./raise-documents.ts";
+import type { Client } from "./raise-documents.ts";
+import { leavesDocuments, raiseOwed } from "./raise-owed.ts";
 
 /**
  * An end to be made. `endingId` is also the id of its operation, made before so that it can be watched; `requestId` is derived from
@@ -49,7 +49,8 @@ export async function makeEnding(
   decide: (facts: EndFacts) => EndDecision,
 ): Promise<EndingOutcome> {
   const { subscriptionId, now } = asked;
-  const changed = await changeSubscription<EndingOutcome>(pool, organisationId, asked, async (client, state) => {
+  const order = { ...asked, closing: asked.when === "now" };
+  const changed = await changeSubscription<EndingOutcome>(pool, organisationId, order, async (client, state) => {
     const earlier = await findRepeated(client, organisationId, asked.requestId);
     const repeated = earlier === null ? null : repeat(earlier, asked);
     if (repeated !== null) return repeated;
@@ -63,7 +64,7 @@ export async function makeEnding(
     await insertEnding(client, organisationId, asked, null);
     const ended = decideEnded(state, asked.when);
     await writeEnded(client, organisationId, state.period.index, ended, now);
-    return { kind: "ended", hasDocuments: ended.invoice !== null };
+    return { kind: "ended", hasDocuments: leavesDocuments(ended) };
   });
   return changed ?? { kind: "unknown" };
 }
@@ -73,13 +74,12 @@ export async function writeEnded(
   client: Client,
   organisationId: string,
   currentPeriod: number,
-  { subscription, dueDate, invoice }: EndedSubscription,
+  ended: EndedSubscription,
   now: Date,
 ): Promise<void> {
-  await updateSubscriptions(client, organisationId, [{ subscription, currentPeriod, dueDate }], now);
-  if (invoice === null) return;
-  const toRaise = { id: newId(), operationId: newId(), subscriptionId: subscription.id, ...invoice };
-  await raiseInvoices(client, organisationId, [toRaise], { createdAt: now, awaitedUntil: null });
+  const subscriptionId = ended.subscription.id;
+  await updateSubscriptions(client, organisationId, [{ currentPeriod, ...ended }], now);
+  await raiseOwed(client, organisationId, [{ subscriptionId, ...ended }], now);
 }
 
 /** Notes that a caller is told that the ledger refused: a repeat of the request is a new one from then on. */

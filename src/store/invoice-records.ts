@@ -9,14 +9,14 @@ export const invoiceRecordType = `id uuid, position int, reference text, type te
 
 /** The columns of a `lineRecord`. */
 export const lineRecordType = `id uuid, invoice_id uuid, position int, kind text, name text, description text, units int,
-    unit_price numeric, amount numeric, period_start date, period_end date, from_units int, to_units int, days_remaining int,
+    quantity numeric, unit_price numeric, amount numeric, period_start date, period_end date, from_units int, to_units int, days_remaining int,
     days_in_period int, charge_id uuid, revenue_account text, tax_type text, amending boolean`;
 
 /** Inserts lines from records `r`: everything between INSERT and FROM. `$1` is the organisation. */
 export const insertLines = `INSERT INTO invoice_lines (id, organisation_id, invoice_id, position, kind, name, description, units,
-    unit_price, amount, period_start, period_end, from_units, to_units, days_remaining, days_in_period, charge_id,
+    quantity, unit_price, amount, period_start, period_end, from_units, to_units, days_remaining, days_in_period, charge_id,
     revenue_account, tax_type, amending)
-  SELECT r.id, $1, r.invoice_id, r.position, r.kind, r.name, r.description, r.units, r.unit_price, r.amount, r.period_start,
+  SELECT r.id, $1, r.invoice_id, r.position, r.kind, r.name, r.description, r.units, r.quantity, r.unit_price, r.amount, r.period_start,
     r.period_end, r.from_units, r.to_units, r.days_remaining, r.days_in_period, r.charge_id, r.revenue_account, r.tax_type,
     r.amending`;
 
@@ -59,6 +59,7 @@ export function lineRecords(
     name: line.name,
     description: line.description,
     units: line.units,
+    quantity: decimalText(line.quantity),
     unit_price: decimalText(line.unitPrice),
     amount: formatDecimal(line.amount),
     period_start: line.period?.start ?? null,

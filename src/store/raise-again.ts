@@ -4,6 +4,7 @@ import { savePeriods } from "./billing-changes.ts";
 import { newId } from "./ids.ts";
 import { type InvoiceRow, invoiceListing, readInvoice } from "./invoices.ts";
 import { type Client, type Raising, raiseCreditNotes, raiseInvoices } from "./raise-documents.ts";
+import { takeOverUsage } from "./usage-bills.ts";
 
 interface RemovedRow extends InvoiceRow {
   period_index: number;
@@ -69,7 +70,9 @@ export async function raiseAgain(
     periods.map((period) => ({ subscriptionId, period })),
   );
   await raiseInvoices(client, organisationId, raised, raising);
-  await takeOverDeferred(client, organisationId, raised);
+  const replaced = raised.flatMap(({ id, replaces }) => (replaces === null ? [] : [{ id, replaces }]));
+  await takeOverDeferred(client, organisationId, replaced);
+  await takeOverUsage(client, organisationId, replaced);
   // After the invoices: credit goes to invoices that are raised later than it.
   await raiseCreditNotes(client, organisationId, notes, raising);
   return operationIds;
@@ -79,14 +82,13 @@ export async function raiseAgain(
 async function takeOverDeferred(
   client: Client,
   organisationId: string,
-  raised: readonly { readonly id: string; readonly replaces: string | null }[],
+  replaced: readonly { readonly id: string; readonly replaces: string }[],
 ): Promise<void> {
-  const records = raised.flatMap(({ id, replaces }) => (replaces === null ? [] : [{ id, replaces }]));
-  if (records.length === 0) return;
+  if (replaced.length === 0) return;
   await client.query({
     name: "take_over_deferred",
     text: `UPDATE deferred_lines d SET invoice_id = r.id FROM jsonb_to_recordset($2) AS r(id uuid, replaces uuid)
       WHERE d.organisation_id = $1 AND d.invoice_id = r.replaces`,
-    values: [organisationId, JSON.stringify(records)],
+    values: [organisationId, JSON.stringify(replaced)],
   });
 }

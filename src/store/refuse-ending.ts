@@ -100,7 +100,7 @@ async function goOn(
     values: [organisationId],
   });
   const now = rows[0]?.now ?? new Date();
-  const [loaded] = await loadStates(client, organisation, [subscriptionId], now);
+  const [loaded] = await loadStates(client, organisation, { ids: [subscriptionId], now });
   if (loaded === undefined) throw new Error(`subscription ${subscriptionId} is gone`);
   const query = { subscriptionId, currentPeriod: loaded.currentPeriod, endingId };
   const again = decideGoingOn(loaded.state, await loadRemoved(client, organisationId, query));

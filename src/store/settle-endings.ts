@@ -19,6 +19,7 @@ import {
 import { doneMark, outcomesChannel } from "./outcomes.ts";
 import { inTransaction } from "./pool.ts";
 import type { Client } from "./raise-documents.ts";
+import { leavesDocuments } from "./raise-owed.ts";
 import { saveRefused } from "./refuse-ending.ts";
 import { isUnwritable } from "./settle-operations.ts";
 
@@ -212,9 +213,9 @@ async function finish(
   });
   if (rows[0] === undefined) return null;
   const { now } = rows[0];
-  const [loaded] = await loadStates(client, organisation, [subscriptionId], now);
+  const [loaded] = await loadStates(client, organisation, { ids: [subscriptionId], now, closing: when === "now" });
   if (loaded === undefined) throw new Error(`subscription ${subscriptionId} is gone`);
   const ended = decideEnded(loaded.state, when);
   await writeEnded(client, organisationId, loaded.currentPeriod, ended, now);
-  return { raised: ended.invoice !== null };
+  return { raised: leavesDocuments(ended) };
 }

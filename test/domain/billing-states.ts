@@ -47,6 +47,8 @@ export interface StateOrder {
   readonly renewalInvoice?: Partial<RaisedInvoice> | null;
   readonly invoices?: readonly RaisedInvoice[];
   readonly deferred?: BillingState["deferred"];
+  readonly usage?: BillingState["usage"];
+  readonly usageBills?: BillingState["usageBills"];
   readonly running?: BillingState["running"];
 }
 
@@ -101,6 +103,8 @@ export function stateOf(order: StateOrder = {}): BillingState {
     nextPeriod: isAhead ? periodState(index + 1, units, order.next) : null,
     invoices: isAhead ? [...renewal, ...invoices] : invoices,
     deferred: order.deferred ?? [],
+    usage: order.usage === undefined ? [] : order.usage,
+    usageBills: order.usageBills ?? { open: 0, billed: 0 },
     running: order.running ?? null,
     today: civilDate(today),
   };
@@ -177,6 +181,8 @@ export function afterDue(state: BillingState, due: DueDecision | null): BillingS
     nextPeriod: periods.find(({ index }) => index === currentPeriod + 1) ?? null,
     invoices: [...made.reverse(), ...state.invoices].filter(({ periodIndex }) => periodIndex >= currentPeriod),
     deferred: state.deferred.filter(({ id }) => !billed.includes(id)),
+    usage: state.usage?.filter(({ bill }) => bill >= due.usageBills.billed) ?? null,
+    usageBills: due.usageBills,
   };
 }
 

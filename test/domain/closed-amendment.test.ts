@@ -18,6 +18,7 @@ function close(
   const closed: ClosedAmendment = {
     period: { ...period, billedUnits: billed },
     added: added === null ? null : d(added),
+    isUsage: false,
     repricing: repricing && { charged: [], ...repricing },
   };
   const { invoice, creditNote, period: after } = billClosedAmendment(state, closed);
@@ -55,7 +56,12 @@ describe("an increase", () => {
     const state = stateOf({ today: "2026-06-20", next: { billedUnits: 13 } });
     if (state.nextPeriod === null) throw new Error("there is no next period");
     const repricing = { fromUnits: 10, toUnits: 13, charged: [] };
-    const { invoice } = billClosedAmendment(state, { period: state.nextPeriod, added: null, repricing });
+    const { invoice } = billClosedAmendment(state, {
+      period: state.nextPeriod,
+      added: null,
+      isUsage: false,
+      repricing,
+    });
     expect(invoice).toMatchObject({
       type: "change",
       reference: "PO 7",
@@ -97,7 +103,9 @@ describe("an increase", () => {
     const state = stateOf({ index: 7, today: "2026-08-05" });
     const period = { ...stateOf({ index: 6 }).period, billedUnits: 13 };
     const repricing = { fromUnits: 10, toUnits: 13, charged: [] };
-    expect(billClosedAmendment(state, { period, added: null, repricing }).invoice).toMatchObject({ periodIndex: 6 });
+    expect(billClosedAmendment(state, { period, added: null, isUsage: false, repricing }).invoice).toMatchObject({
+      periodIndex: 6,
+    });
   });
 
   it("of which more has been billed since leaves that as it is", () => {
@@ -174,7 +182,7 @@ it("a first invoice that was re-priced before its day leaves an invoice dated th
   });
   const period = { ...state.period, billedUnits: 12 };
   const repricing = { fromUnits: 10, toUnits: 12, charged: [] };
-  const { invoice, period: after } = billClosedAmendment(state, { period, added: null, repricing });
+  const { invoice, period: after } = billClosedAmendment(state, { period, added: null, isUsage: false, repricing });
   expect(toldPeriod(after)).toBe("0: 12 billed, billed separately");
   expect(invoice).toMatchObject({ periodIndex: 0, issueDate: "2026-07-01", subtotal: d("20.00") });
 });

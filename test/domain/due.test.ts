@@ -95,6 +95,7 @@ describe("the renewal invoice", () => {
     expect(decision?.invoices).toEqual([
       {
         deferredIds: [],
+        usage: [],
         draft: {
           type: "renewal",
           reference: "PO 7",

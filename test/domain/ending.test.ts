@@ -203,7 +203,7 @@ describe("period_end", () => {
 
   it("keeps it active until its renewal date, on which it completes", () => {
     const ended = decideEnded(stateOf(), "period_end");
-    expect(ended).toMatchObject({ dueDate: "2026-07-01", invoice: null });
+    expect(ended).toMatchObject({ dueDate: "2026-07-01", invoices: [] });
     expect(ended.subscription).toMatchObject({ status: "active", cancelAtPeriodEnd: true, endDate: "2026-07-01" });
     const state = { ...stateOf({ today: "2026-07-01" }), subscription: ended.subscription };
     expect(toldDue(decideDue(state))).toEqual({ is: "complete, in 5, until 2026-07-01", periods: [], invoices: [] });
@@ -215,7 +215,7 @@ describe("period_end", () => {
     const order = pending as StateOrder;
     expect(removals(order, atPeriodEnd)).toEqual([]);
     const ended = decideEnded(stateOf(order), "period_end");
-    expect(ended).toMatchObject({ dueDate: "2026-07-01", invoice: null });
+    expect(ended).toMatchObject({ dueDate: "2026-07-01", invoices: [] });
     expect(ended.subscription).toMatchObject({ status: "pending", cancelAtPeriodEnd: true, endDate: "2026-08-01" });
   });
 
@@ -242,27 +242,29 @@ describe("period_end", () => {
   it("leaves deferred amounts to its completion", () => {
     const deferring = changeTo(12, { from: "2026-06-16", behaviour: "charge_on_renewal" });
     const state = afterChange(stateOf(), decideUnitsChange(stateOf(), deferring));
-    expect(decideEnded(state, "period_end").invoice).toBeNull();
+    expect(decideEnded(state, "period_end").invoices).toEqual([]);
   });
 });
 
 describe("now", () => {
   it("ends it today: the renewal date stays, nothing is due any more, nothing of the period is given back", () => {
-    const { subscription, dueDate, invoice } = decideEnded(stateOf(), "now");
+    const { subscription, dueDate, invoices } = decideEnded(stateOf(), "now");
     expect(subscription).toMatchObject({
       status: "ended",
       endDate: "2026-06-10",
       renewalDate: "2026-07-01",
       units: 10,
     });
-    expect([dueDate, invoice]).toEqual([null, null]);
+    expect([dueDate, invoices]).toEqual([null, []]);
   });
 
   it("bills what was deferred, on one invoice of type change of the current period", () => {
     const deferring = (units: number) => changeTo(units, { from: "2026-06-16", behaviour: "charge_on_renewal" });
     const once = afterChange(stateOf(), decideUnitsChange(stateOf(), deferring(12)));
     const state = { ...afterChange(once, decideUnitsChange(once, deferring(14))), today: civilDate("2026-06-20") };
-    const { invoice } = decideEnded(state, "now");
+    const { invoices } = decideEnded(state, "now");
+    expect(invoices).toHaveLength(1);
+    const [invoice] = invoices;
     expect(invoice?.deferredIds).toEqual(["deferred 0", "deferred 1"]);
     expect(invoice?.draft).toMatchObject({ type: "change", periodIndex: 5, issueDate: "2026-06-20" });
     expect(invoice && toldInvoice(invoice.draft)).toEqual([

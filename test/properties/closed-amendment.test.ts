@@ -103,7 +103,7 @@ function close(world: World): void {
   const { nextPeriod } = state;
   if (nextPeriod === null) throw new Error("there is no next period");
   const repricing = from === null ? null : { fromUnits: from, toUnits: ours.units, charged };
-  const closed = { period: nextPeriod, added: added.length === 0 ? null : amounts(added), repricing };
+  const closed = { period: nextPeriod, added: added.length === 0 ? null : amounts(added), isUsage: false, repricing };
   const { period, invoice, creditNote } = billClosedAmendment(state, closed);
   world.billed = subtract(add(world.billed, invoice?.subtotal ?? ZERO), creditNote?.subtotal ?? ZERO);
   world.ours = world.inLedger;
@@ -156,6 +156,7 @@ describe("changes of units while the ledger takes, puts off or closes amendments
         const closed = billClosedAmendment(after, {
           period: nextPeriod,
           added: added.length === 0 ? null : amounts(added),
+          isUsage: false,
           repricing: { fromUnits: state.subscription.units, toUnits: step.units, charged: [] },
         });
         const expected = decideUnitsChange(state, separate);

@@ -87,11 +87,11 @@ it("leaves nothing to renew, and gives every end its date", () => {
     fc.property(someDay, fc.constantFrom("now", "period_end" as const), fc.boolean(), (today, when, isSet) => {
       const order = isSet ? { endAfterCycles: 12 } : {};
       const state = stateOf({ today, subscription: order });
-      const { subscription, dueDate, invoice } = decideEnded(state, when);
+      const { subscription, dueDate, invoices } = decideEnded(state, when);
       expect(willRenew(subscription)).toBe(false);
       expect(subscription.endDate).toBe(when === "now" ? today : "2026-07-01");
       expect(dueDate).toBe(when === "now" ? null : "2026-07-01");
-      expect(invoice).toBeNull();
+      expect(invoices).toEqual([]);
     }),
   );
 });

@@ -4,7 +4,8 @@ import { addDays, type CivilDate } from "../../src/domain/civil-date.ts";
 import type { CreationDecision } from "../../src/domain/creating.ts";
 import type { CreditNoteDraft, CreditNoteLineDraft } from "../../src/domain/credit-note.ts";
 import { sum } from "../../src/domain/decimal.ts";
-import { type DueInvoice, decideDue } from "../../src/domain/due.ts";
+import { decideDue } from "../../src/domain/due.ts";
+import type { DueInvoice } from "../../src/domain/due-usage.ts";
 import { decideEnd, decideEnded, type EndRequest } from "../../src/domain/ending.ts";
 import type { InvoiceDraft, InvoiceLineDraft } from "../../src/domain/invoice.ts";
 import { prorationLine } from "../../src/domain/invoice-draft.ts";
@@ -63,7 +64,7 @@ export function begun(organisation: OrganisationSettings, decision: CreationDeci
     removed: [],
   };
   return [invoice, renewalInvoice].reduce(
-    (now, draft) => (draft === null ? now : raise(now, { draft, deferredIds: [] })),
+    (now, draft) => (draft === null ? now : raise(now, { draft, deferredIds: [], usage: [] })),
     life,
   );
 }
@@ -81,6 +82,8 @@ export function stateIn(life: Life): BillingState {
     nextPeriod,
     invoices: openIn(life).filter(({ periodIndex }) => periodIndex >= current),
     deferred: deferred.flatMap(({ line, paperId }) => (paperId === null ? [line] : [])),
+    usage: [],
+    usageBills: { open: 0, billed: 0 },
     running: null,
     today,
   };
@@ -125,7 +128,7 @@ export function change(life: Life, request: UnitsChangeRequest): { life: Life; d
   let after: Life = { ...life, subscription: { ...life.subscription, units }, periods: written(life, periods) };
   for (const amendment of [joined, amended]) if (amendment !== null) after = amend(after, amendment);
   for (const line of amended?.added ?? []) after = defer(after, line, amended?.invoiceId ?? null);
-  if (invoice !== null) after = raise(after, { draft: invoice, deferredIds: [] });
+  if (invoice !== null) after = raise(after, { draft: invoice, deferredIds: [], usage: [] });
   if (creditNote !== null) after = creditIn(after, creditNote);
   if (deferred !== null) after = defer(after, prorationLine(life.plan, deferred, life.organisation), null);
   return { life: after, decision };
@@ -138,9 +141,8 @@ export function end(life: Life, request: EndRequest, removable: number): Life | 
   const { removals } = decision;
   const after = removals.slice(0, removable).reduce(remove, life);
   if (removable < removals.length) return after;
-  const { subscription, invoice } = decideEnded(stateIn(after), request.when);
-  const over = { ...after, subscription };
-  return invoice === null ? over : raise(over, invoice);
+  const { subscription, invoices } = decideEnded(stateIn(after), request.when);
+  return invoices.reduce(raise, { ...after, subscription });
 }
 
 /** The restoration; null where it is refused. */

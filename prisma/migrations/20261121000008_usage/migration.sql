@@ -80,7 +80,7 @@ CREATE TABLE "usage_bills" (
     "credit_note_id" UUID,
     "created_at" TIMESTAMPTZ(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
 
-    CONSTRAINT "usage_bills_pkey" PRIMARY KEY ("subscription_id","bill","period_index","meter_id")
+    CONSTRAINT "usage_bills_pkey" PRIMARY KEY ("subscription_id","period_index","meter_id","bill")
 );
 
 -- CreateIndex

@@ -85,12 +85,17 @@ export function describePrice(plan: PricedPlan, terms: PriceTerms): PriceDescrip
   const free = hasUnits(plan.type) ? Math.min(terms.units, plan.freeUnits) : 0;
   return {
     description: [
-      parts.length === 0 ? "nothing to price" : parts.map(describePart).join(" + "),
+      describeParts(parts),
       isZero(terms.discountPercent) ? "" : `, less ${formatShort(terms.discountPercent)} %`,
       free === 0 ? "" : ` (${free} of ${terms.units} free)`,
     ].join(""),
     unitPrice: onePrice ? first.price : null,
   };
+}
+
+/** The arithmetic of a model's parts in words: `10 × 5.0000 + 3 × 4.0000`. */
+export function describeParts(parts: readonly PricedPart[]): string {
+  return parts.length === 0 ? "nothing to price" : parts.map(describePart).join(" + ");
 }
 
 /** The exact sum of a model's parts. */

@@ -162,10 +162,11 @@ async function lookAgain(transaction: Transaction, organisationId: string): Prom
     if (last === undefined) break;
     after = last;
   }
-  // One that completed in Setup Mode may have a deferred amount left that was not billed then. decisions §5.
+  // One that was over in Setup Mode may have a deferred amount or usage left that was not billed then. decisions §5.
   await transaction.$executeRaw`UPDATE subscriptions s SET due_at = 'epoch'
-    WHERE s.organisation_id = ${organisationId}::uuid AND s.status = 'complete' AND s.due_at IS NULL
-      AND s.id IN (SELECT d.subscription_id FROM deferred_lines d WHERE d.organisation_id = ${organisationId}::uuid AND d.invoice_id IS NULL)`;
+    WHERE s.organisation_id = ${organisationId}::uuid AND s.status IN ('ended', 'complete') AND s.due_at IS NULL
+      AND (s.id IN (SELECT d.subscription_id FROM deferred_lines d WHERE d.organisation_id = ${organisationId}::uuid AND d.invoice_id IS NULL)
+        OR EXISTS (SELECT 1 FROM usage_events e WHERE e.subscription_id = s.id AND e.bill >= s.usage_billed AND e.voided_at IS NULL))`;
 }
 
 /** The record, held until the transaction ends: what is logged as before is what was replaced. */

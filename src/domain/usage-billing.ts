@@ -1,0 +1,162 @@
+/**
+ * What a bill of usage comes to: each meter's quantity of each period priced over its whole sum, less what was billed of it before.
+ * decisions §§5 and 6.
+ */
+import type { BillingState } from "./billing-state.ts";
+import type { CreditNoteDraft, CreditNoteLineDraft } from "./credit-note.ts";
+import { roundToMinorUnit } from "./currency.ts";
+import { add, compare, type Decimal, formatShort, isNegative, isZero, negate, subtract, ZERO } from "./decimal.ts";
+import type { InvoiceDraft, InvoiceLineDraft } from "./invoice.ts";
+import { accountOf, draftCreditNote, draftInvoice } from "./invoice-draft.ts";
+import type { PricedMeter } from "./meter.ts";
+import type { OrganisationSettings } from "./organisation.ts";
+import type { Period } from "./period.ts";
+import { amountLimit, describeParts, partsValue, pricingModels } from "./pricing/index.ts";
+
+/** The bills of a subscription's usage: the number of the current period's, and of the first that is not made. */
+export interface UsageBills {
+  readonly open: number;
+  readonly billed: number;
+}
+
+/**
+ * Usage of one meter in one period that a bill is to take. `before`: the quantity that earlier bills took of that period, `priced`: what
+ * of it their amounts stand for; `setupMode`: the period began in Setup Mode and is never billed.
+ */
+export interface OpenUsage {
+  readonly bill: number;
+  readonly period: Period;
+  readonly setupMode: boolean;
+  readonly meter: PricedMeter;
+  readonly events: bigint;
+  readonly quantity: Decimal;
+  readonly before: Decimal;
+  readonly priced: Decimal;
+}
+
+/** Usage as a bill takes it. `amount` below zero is credited; `priced` is what all amounts of the period stand for afterwards. */
+export interface BilledUsage {
+  readonly usage: OpenUsage;
+  readonly amount: Decimal;
+  readonly priced: Decimal;
+}
+
+/** Usage with the line that bills it. */
+export interface UsageLine {
+  readonly billed: BilledUsage;
+  readonly line: InvoiceLineDraft;
+}
+
+/**
+ * What a bill comes to: `lines` for an invoice, zero ones among them; `creditNote` for what is below zero; `unpriced` is never billed.
+ * `isCharged`: a line is above zero, so that an invoice is to be raised.
+ */
+export interface UsageCharges {
+  readonly lines: readonly UsageLine[];
+  readonly credited: readonly BilledUsage[];
+  readonly creditNote: CreditNoteDraft | null;
+  readonly unpriced: readonly BilledUsage[];
+  readonly isCharged: boolean;
+}
+
+/** What usage is billed by: account and tax type where the meter has none, and whom the credit note is for. */
+export type UsageFacts = Pick<BillingState, "organisation" | "subscription" | "today">;
+
+/**
+ * Prices usage, oldest period first: V(whole sum) − V(what was priced before), rounded once to the currency. What rounds to zero leaves the
+ * priced quantity, so that nothing is lost to rounding. Usage takes no discount. decisions §5.
+ */
+export function chargeUsage(facts: UsageFacts, usage: readonly OpenUsage[]): UsageCharges {
+  const priced: BilledUsage[] = [];
+  // Two bills that wait at once may have usage of one period and meter: the later one goes on from the earlier.
+  const reached = new Map<string, { before: Decimal; priced: Decimal }>();
+  for (const one of usage.toSorted(byBillAndPeriod)) {
+    const key = `${one.period.index} ${one.meter.id}`;
+    const known = reached.get(key);
+    const billed = priceUsage(known === undefined ? one : { ...one, ...known }, facts.subscription.currency);
+    reached.set(key, { before: add(billed.usage.before, one.quantity), priced: billed.priced });
+    priced.push(billed);
+  }
+  const unpriced = priced.filter(({ usage: { setupMode } }) => setupMode);
+  const charged = priced.filter((one) => !one.usage.setupMode && !isNegative(one.amount));
+  const credited = priced.filter((one) => !one.usage.setupMode && isNegative(one.amount));
+  const credits = credited.map((one) => usageCredit(one, facts.organisation));
+  return {
+    lines: charged.map((billed) => ({ billed, line: usageLine(billed, facts.organisation) })),
+    credited,
+    creditNote: credits.length === 0 ? null : draftCreditNote(facts.subscription, credits, facts.today),
+    unpriced,
+    isCharged: charged.some(({ amount }) => !isZero(amount)),
+  };
+}
+
+/** An invoice of type `usage` of these lines, of the period that ended or ends with it. decisions §6. */
+export function usageInvoice(facts: UsageFacts, period: Period, lines: readonly UsageLine[]): InvoiceDraft {
+  const { subscription, organisation, today } = facts;
+  const order = { type: "usage", period, lines: lines.map(({ line }) => line), today } as const;
+  return draftInvoice(subscription, organisation, order);
+}
+
+function byBillAndPeriod(left: OpenUsage, right: OpenUsage): number {
+  return left.bill - right.bill || left.period.index - right.period.index;
+}
+
+/** Asserts nothing of the amount but that it can be stored: who reports more than that has to void it. */
+function priceUsage(usage: OpenUsage, currency: string): BilledUsage {
+  if (usage.setupMode) return { usage, amount: ZERO, priced: usage.priced };
+  const whole = add(usage.before, usage.quantity);
+  const difference = subtract(usageValue(usage.meter, whole), usageValue(usage.meter, usage.priced));
+  const amount = roundToMinorUnit(difference, currency);
+  if (compare(isNegative(amount) ? negate(amount) : amount, amountLimit) >= 0) {
+    throw new Error(`The usage of ${usage.meter.name} from ${usage.period.start} on comes to more than can be billed.`);
+  }
+  return { usage, amount, priced: isZero(amount) ? usage.priced : whole };
+}
+
+/** V(quantity): what a period's quantity of the meter costs, exact. */
+function usageValue(meter: PricedMeter, quantity: Decimal): Decimal {
+  return partsValue(pricingModels[meter.type].parts(meter, quantity));
+}
+
+/** The line of usage: its quantity, the arithmetic, and of late usage what was billed of its period before. decisions §3 "Invoice". */
+function usageLine({ usage, amount }: BilledUsage, organisation: OrganisationSettings): InvoiceLineDraft {
+  const { meter, period, quantity } = usage;
+  return {
+    kind: "usage",
+    name: meter.name,
+    description: describeUsage(usage),
+    units: null,
+    quantity,
+    unitPrice: meter.type === "per_unit" ? meter.price : null,
+    amount,
+    period: { start: period.start, end: period.end },
+    proration: null,
+    chargeId: null,
+    ...accountOf(meter, organisation),
+  };
+}
+
+function usageCredit({ usage, amount }: BilledUsage, organisation: OrganisationSettings): CreditNoteLineDraft {
+  const { meter, period } = usage;
+  const effectiveDate = period.start;
+  return {
+    name: meter.name,
+    description: describeUsage(usage),
+    amount: negate(amount),
+    effectiveDate,
+    ...accountOf(meter, organisation),
+  };
+}
+
+/**
+ * `1500 call: 1000 × 0.0200 + 500 × 0.0100`; of usage that was reported after a bill of its period: `500 call more, reported late:
+ * 1000 × 0.0200 + 500 × 0.0100 for 1500, less 1000 × 0.0200 for 1000`.
+ */
+function describeUsage({ meter, quantity, before, priced }: OpenUsage): string {
+  const arithmetic = (of: Decimal) => describeParts(pricingModels[meter.type].parts(meter, of));
+  const reported = `${formatShort(quantity)} ${meter.unitLabel}`;
+  if (isZero(before)) return `${reported}: ${arithmetic(quantity)}`;
+  const whole = add(before, quantity);
+  const less = isZero(priced) ? "" : `, less ${arithmetic(priced)} for ${formatShort(priced)}`;
+  return `${reported} more, reported late: ${arithmetic(whole)} for ${formatShort(whole)}${less}`;
+}

@@ -1,0 +1,87 @@
+/** Usage that no bill has taken, summed by bill, period and meter: what a close prices. */
+import { parseDecimal } from "../domain/decimal.ts";
+import type { PricedMeter } from "../domain/meter.ts";
+import { periodAt } from "../domain/period.ts";
+import type { Subscription } from "../domain/subscription.ts";
+import type { OpenUsage } from "../domain/usage-billing.ts";
+import type { Client } from "./raise-documents.ts";
+import { lockToBill } from "./usage-locks.ts";
+
+/** A subscription whose usage is to be billed, with the meters of its plan. */
+export interface MeteredSubscription {
+  readonly subscription: Subscription;
+  readonly meters: readonly PricedMeter[];
+}
+
+interface OpenRow {
+  subscription_id: string;
+  bill: number;
+  period_index: number;
+  meter_id: string;
+  events: string;
+  quantity: string;
+  before: string;
+  priced: string;
+  setup_mode: boolean;
+}
+
+// Read from the index alone, which does not carry the organisation: the subscriptions are its own.
+const openText = `
+SELECT s.id AS subscription_id, e.bill, e.period_index, e.meter_id, e.events, e.quantity, coalesce(b.quantity, 0) AS before,
+  coalesce(b.priced, 0) AS priced, coalesce(p.setup_mode, false) AS setup_mode
+FROM subscriptions s
+  CROSS JOIN LATERAL (SELECT u.bill, u.period_index, u.meter_id, count(*) AS events, sum(u.quantity) AS quantity FROM usage_events u
+    WHERE u.subscription_id = s.id AND u.bill >= s.usage_billed AND u.voided_at IS NULL GROUP BY u.bill, u.period_index, u.meter_id) e
+  CROSS JOIN LATERAL (SELECT sum(t.quantity) AS quantity, (array_agg(t.priced ORDER BY t.bill DESC))[1] AS priced FROM usage_bills t
+    WHERE t.organisation_id = $1 AND t.subscription_id = s.id AND t.period_index = e.period_index AND t.meter_id = e.meter_id) b
+  LEFT JOIN periods p ON p.organisation_id = $1 AND p.subscription_id = s.id AND p.index = e.period_index
+WHERE s.organisation_id = $1 AND s.id = ANY ($2::uuid[])
+ORDER BY s.id, e.bill, e.period_index`;
+
+/**
+ * Holds storing of usage of these subscriptions, whose rows are locked, until the transaction ends, and sums what is not billed; by
+ * subscription, the oldest first, the meters of one period in the plan's order.
+ */
+export async function loadOpenUsage(
+  client: Client,
+  organisationId: string,
+  metered: readonly MeteredSubscription[],
+): Promise<ReadonlyMap<string, readonly OpenUsage[]>> {
+  const bySubscription = new Map(metered.map((one) => [one.subscription.id, one]));
+  const usage = new Map(metered.map(({ subscription }) => [subscription.id, [] as OpenUsage[]]));
+  if (metered.length === 0) return usage;
+  const ids = [...usage.keys()];
+  await lockToBill(client, ids);
+  const { rows } = await client.query<OpenRow>({
+    name: "load_open_usage",
+    text: openText,
+    values: [organisationId, ids],
+  });
+  for (const row of rows) {
+    const one = bySubscription.get(row.subscription_id);
+    const meter = one?.meters.find(({ id }) => id === row.meter_id);
+    if (one === undefined || meter === undefined) throw new Error(`usage of meter ${row.meter_id} has no price`);
+    usage.get(row.subscription_id)?.push(readOpen(row, one.subscription, meter));
+  }
+  for (const { subscription, meters } of metered) {
+    const place = new Map(meters.map(({ id }, index) => [id, index]));
+    const placeOf = ({ meter }: OpenUsage) => place.get(meter.id) ?? 0;
+    usage
+      .get(subscription.id)
+      ?.sort((a, b) => a.bill - b.bill || a.period.index - b.period.index || placeOf(a) - placeOf(b));
+  }
+  return usage;
+}
+
+function readOpen(row: OpenRow, { startDate, billingDay, interval }: Subscription, meter: PricedMeter): OpenUsage {
+  return {
+    bill: row.bill,
+    period: periodAt({ start: startDate, billingDay }, interval, row.period_index),
+    setupMode: row.setup_mode,
+    meter,
+    events: BigInt(row.events),
+    quantity: parseDecimal(row.quantity),
+    before: parseDecimal(row.before),
+    priced: parseDecimal(row.priced),
+  };
+}

@@ -1,0 +1,59 @@
+/** What subscriptions owe, raised as documents in the transaction that decides it: invoices, usage that joins a draft, credit notes. */
+import type { ClosedUsage, DueInvoice } from "../domain/due-usage.ts";
+import type { BilledUsage } from "../domain/usage-billing.ts";
+import { amendInvoice } from "./amend-documents.ts";
+import { newId } from "./ids.ts";
+import { type Client, raiseCreditNotes, raiseInvoices } from "./raise-documents.ts";
+import { saveUsageBills, type UsageBillToSave } from "./usage-bills.ts";
+
+/** What one subscription owes. */
+export interface Owed extends ClosedUsage {
+  readonly subscriptionId: string;
+  readonly invoices: readonly DueInvoice[];
+}
+
+/** Whether new documents of it wait for the ledger. An amendment has a workflow of its own. */
+export function leavesDocuments({ invoices, creditNotes }: Pick<Owed, "invoices" | "creditNotes">): boolean {
+  return invoices.length > 0 || creditNotes.length > 0;
+}
+
+/** Raises it, and notes of all usage which document bills it. `now` is the organisation's; nobody waits for the ledger. */
+export async function raiseOwed(
+  client: Client,
+  organisationId: string,
+  owed: readonly Owed[],
+  now: Date,
+): Promise<void> {
+  const raising = { createdAt: now, awaitedUntil: null };
+  const ids = (subscriptionId: string) => ({ id: newId(), operationId: newId(), subscriptionId });
+  const invoices = owed.flatMap((one) => one.invoices.map((invoice) => ({ ...ids(one.subscriptionId), ...invoice })));
+  const notes = owed.flatMap((one) => one.creditNotes.map((note) => ({ ...ids(one.subscriptionId), ...note })));
+  await raiseInvoices(client, organisationId, invoices, raising);
+  // After the invoices: credit goes to invoices that are raised later than it.
+  await raiseCreditNotes(client, organisationId, notes, raising);
+  const bills: UsageBillToSave[] = [];
+  const note = (
+    subscriptionId: string,
+    usage: readonly BilledUsage[],
+    document: { invoiceId?: string; creditNoteId?: string },
+  ) => {
+    const on = { subscriptionId, invoiceId: null, creditNoteId: null, ...document };
+    bills.push(...usage.map((billed) => ({ ...on, billed })));
+  };
+  for (const { id, subscriptionId, usage } of invoices) note(subscriptionId, usage, { invoiceId: id });
+  for (const { id, subscriptionId, usage } of notes) note(subscriptionId, usage, { creditNoteId: id });
+  for (const { subscriptionId, joined, unbilled } of owed) {
+    note(subscriptionId, unbilled, {});
+    if (joined === null) continue;
+    const { amendment, usage } = joined;
+    await amendInvoice(client, organisationId, {
+      operationId: newId(),
+      subscriptionId,
+      amendment,
+      billedUnits: null,
+      awaitedUntil: null,
+    });
+    note(subscriptionId, usage, { invoiceId: amendment.invoiceId });
+  }
+  await saveUsageBills(client, organisationId, bills);
+}

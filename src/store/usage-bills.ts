@@ -1,0 +1,60 @@
+/** What bills took of usage, as rows: written in the transaction of the close, each with the document that it stands on. */
+import { formatDecimal } from "../domain/decimal.ts";
+import type { BilledUsage } from "../domain/usage-billing.ts";
+import type { Client } from "./raise-documents.ts";
+
+/** Usage of a subscription as a bill took it; both ids null where it stands on no document. */
+export interface UsageBillToSave {
+  readonly subscriptionId: string;
+  readonly billed: BilledUsage;
+  readonly invoiceId: string | null;
+  readonly creditNoteId: string | null;
+}
+
+const billsText = `
+INSERT INTO usage_bills (organisation_id, subscription_id, bill, period_index, meter_id, events, quantity, priced, amount, invoice_id,
+  credit_note_id)
+SELECT $1, r.subscription_id, r.bill, r.period_index, r.meter_id, r.events, r.quantity, r.priced, r.amount, r.invoice_id, r.credit_note_id
+FROM jsonb_to_recordset($2) AS r(subscription_id uuid, bill int, period_index int, meter_id uuid, events bigint, quantity numeric,
+  priced numeric, amount numeric, invoice_id uuid, credit_note_id uuid)`;
+
+/** Writes them, after the documents. A second row for the same usage is refused by the primary key: nothing is billed twice. */
+export async function saveUsageBills(
+  client: Client,
+  organisationId: string,
+  bills: readonly UsageBillToSave[],
+): Promise<void> {
+  if (bills.length === 0) return;
+  const records = bills.map(({ subscriptionId, billed: { usage, amount, priced }, invoiceId, creditNoteId }) => ({
+    subscription_id: subscriptionId,
+    bill: usage.bill,
+    period_index: usage.period.index,
+    meter_id: usage.meter.id,
+    events: String(usage.events),
+    quantity: formatDecimal(usage.quantity),
+    priced: formatDecimal(priced),
+    amount: formatDecimal(amount),
+    invoice_id: invoiceId,
+    credit_note_id: creditNoteId,
+  }));
+  await client.query({
+    name: "save_usage_bills",
+    text: billsText,
+    values: [organisationId, JSON.stringify(records)],
+  });
+}
+
+/** The invoices that stand for others bill the usage that those billed. */
+export async function takeOverUsage(
+  client: Client,
+  organisationId: string,
+  replaced: readonly { readonly id: string; readonly replaces: string }[],
+): Promise<void> {
+  if (replaced.length === 0) return;
+  await client.query({
+    name: "take_over_usage",
+    text: `UPDATE usage_bills b SET invoice_id = r.id FROM jsonb_to_recordset($2) AS r(id uuid, replaces uuid)
+      WHERE b.organisation_id = $1 AND b.invoice_id = r.replaces`,
+    values: [organisationId, JSON.stringify(replaced)],
+  });
+}
