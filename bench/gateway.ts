@@ -3,8 +3,6 @@
  * write) on the real port, against bare node:http taking and giving the same bytes. Aim: half of it.
  */
 import assert from "node:assert/strict";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { create } from "@bufbuild/protobuf";
 import { restHandler } from "../src/gateway/handler.ts";
 import { compileRoutes } from "../src/gateway/routes.ts";
@@ -19,6 +17,7 @@ import {
 import { startHttp } from "../src/http.ts";
 import { operationsOf } from "../src/rpc/operation.ts";
 import { median, printFigure } from "./support/figure.ts";
+import { startHttpFloor } from "./support/http-floor.ts";
 import { type HttpLoad, startHttpLoad } from "./support/http-load.ts";
 
 /** Enough to keep one core of the server busy, few enough that waiting stays a small part of it. */
@@ -130,23 +129,6 @@ function startGateway() {
   });
 }
 
-/** Takes the same body and gives bytes as many as the gateway's. */
-async function startFloor(answerBytes: number) {
-  const text = "x".repeat(answerBytes);
-  const server = createServer((incoming, response) => {
-    const chunks: Buffer[] = [];
-    incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
-    incoming.on("end", () => {
-      assert.equal(Buffer.concat(chunks).length, body.length);
-      response.writeHead(201, { "Content-Type": "application/json", "Content-Length": text.length }).end(text);
-    });
-  });
-  const { promise, resolve } = Promise.withResolvers<void>();
-  server.listen(0, "127.0.0.1", resolve);
-  await promise;
-  return { port: (server.address() as AddressInfo).port, stop: () => server.close() };
-}
-
 interface Speed {
   /** Answers in a second of the clock. */
   readonly perSecond: number;
@@ -173,7 +155,7 @@ export async function run(): Promise<void> {
       body,
     })
   ).text();
-  const floor = await startFloor(Buffer.byteLength(text));
+  const floor = await startHttpFloor(201, "x".repeat(Buffer.byteLength(text)), body.length);
   const load = startHttpLoad();
   const speeds: { gateway: Speed[]; floor: Speed[] } = { gateway: [], floor: [] };
   for (const port of [gateway.port, floor.port]) await measure(load, port, roundMs);

@@ -5,18 +5,12 @@
  */
 import assert from "node:assert/strict";
 import type pg from "pg";
-import { createBilling } from "../src/activities/billing-run.ts";
-import { createBillingRun } from "../src/store/billing-run.ts";
-import { cpuSecondsUsed } from "./support/cpu.ts";
 import { type MeasuredDatabase, startMeasuredDatabase } from "./support/database.ts";
 import { addDueSubscriptions } from "./support/due-subscriptions.ts";
 import { printFigure } from "./support/figure.ts";
-import { renewBarely } from "./support/renewal-floor.ts";
+import { renewAll, renewByBilling, renewByFloor } from "./support/renewing.ts";
 
 const organisations = 20;
-
-/** Rounds of billing that a worker process takes at once. */
-const atOnce = 4;
 
 /** How many are due in each round, over all organisations; each round comes on top of those before. */
 const rounds = [
@@ -26,61 +20,6 @@ const rounds = [
   { name: "10k", due: 10_000 },
   { name: "100k", due: 100_000 },
 ] as const;
-
-/** Renews all that is due of an organisation; resolves with how many. */
-type Renew = (organisationId: string) => Promise<number>;
-
-interface Round {
-  readonly perSecond: number;
-  /** Processor time of everything that runs for it: what the machine does beside does not change it. */
-  readonly cpuMicroseconds: number;
-}
-
-async function measure(renew: Renew, organisationIds: readonly string[], due: number): Promise<Round> {
-  const cpuBefore = cpuSecondsUsed(null);
-  const began = performance.now();
-  const waiting = organisationIds.values();
-  let renewed = 0;
-  const one = async () => {
-    for (const organisationId of waiting) {
-      const count = await renew(organisationId);
-      renewed += count;
-    }
-  };
-  await Promise.all(Array.from({ length: atOnce }, one));
-  const seconds = (performance.now() - began) / 1_000;
-  assert.equal(renewed, due, "all that was due is renewed, and nothing else");
-  return { perSecond: due / seconds, cpuMicroseconds: (1e6 * (cpuSecondsUsed(null) - cpuBefore)) / due };
-}
-
-/** The worker's own rounds. A subscription that is set aside ends the measurement; the ledger's workflow is woken by nobody. */
-function renewByBilling(pool: pg.Pool): Renew {
-  const { billRound } = createBilling({
-    store: createBillingRun(pool),
-    startBilling: () => assert.fail("nothing is started here"),
-    wake: async () => true,
-    onParked: (_, { subscriptionId, reason }) => assert.fail(`${subscriptionId} was set aside: ${reason}`),
-  });
-  return async (organisationId) => {
-    let renewed = 0;
-    for (;;) {
-      const round = await billRound({ organisationId });
-      renewed += round.done;
-      if (!round.isMore) return renewed;
-    }
-  };
-}
-
-function renewByFloor(pool: pg.Pool): Renew {
-  return async (organisationId) => {
-    let renewed = 0;
-    for (;;) {
-      const chunk = await renewBarely(pool, organisationId);
-      if (chunk === 0) return renewed;
-      renewed += chunk;
-    }
-  };
-}
 
 /** Rejects unless every subscription has one renewal: one period more, one invoice with a line and a waiting operation, and a new day. */
 async function requireEachOnce(pool: pg.Pool, organisationIds: readonly string[], count: number): Promise<void> {
@@ -125,8 +64,8 @@ export async function run(): Promise<void> {
       for (const id of [...measured, ...bare]) await addDueSubscriptions(pool, id, each);
       // What autovacuum does within the first minute: statements planned over empty tables read them whole.
       await pool.query({ text: "VACUUM ANALYZE", ...unlimited });
-      const round = await measure(renew, measured, due);
-      const floor = await measure(renewBare, bare, due);
+      const round = await renewAll(renew, measured, due);
+      const floor = await renewAll(renewBare, bare, due);
       total += due;
       if (name === null) continue;
       printFigure(`renewals_${name}`, round.perSecond, "renewals/s", floor.perSecond);

@@ -5,6 +5,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
+import { readAnswers } from "./http-answers.ts";
 
 /** One round of load. */
 export interface Round {
@@ -75,8 +76,6 @@ async function makeLoad(round: Round): Promise<RoundResult> {
 /** Over all connections, so that each request of a round has its turn. */
 let sent = 0;
 
-const headEnd = Buffer.from("\r\n\r\n");
-
 /** One connection until the time is over; resolves with the number of failures. */
 function drive(round: Round, endMs: number, tookMs: number[]): Promise<number> {
   const { promise, resolve } = Promise.withResolvers<number>();
@@ -84,22 +83,14 @@ function drive(round: Round, endMs: number, tookMs: number[]): Promise<number> {
   const socket = connect({ host: "127.0.0.1", port: round.port, noDelay: true });
   let sentMs = 0;
   let failures = 0;
-  let pending: Buffer = Buffer.alloc(0);
   const send = () => {
     sentMs = performance.now();
     socket.write(round.requests[sent++ % round.requests.length] ?? "", "utf8");
   };
   socket.once("connect", send);
-  socket.on("data", (chunk: Buffer) => {
-    pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
-    const head = pending.indexOf(headEnd);
-    if (head === -1) return;
-    const text = pending.toString("latin1", 0, head);
-    const length = Number(/content-length: (\d+)/i.exec(text)?.[1] ?? 0);
-    if (pending.length < head + headEnd.length + length) return;
-    pending = Buffer.alloc(0);
+  readAnswers(socket, (head) => {
     const nowMs = performance.now();
-    if (text.startsWith(expected)) tookMs.push(nowMs - sentMs);
+    if (head.startsWith(expected)) tookMs.push(nowMs - sentMs);
     else failures++;
     if (nowMs < endMs) send();
     else socket.end();

@@ -1,0 +1,226 @@
+/**
+ * Reports of usage over HTTP/1.1 keep-alive connections, made in a process of its own and as cheaply as can be: bodies are copied and their
+ * ids written, of an answer only its head and its counts are read. Closed (each connection sends again once it is answered) or at a rate.
+ */
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { readAnswers } from "./http-answers.ts";
+import type { Batch } from "./usage-batches.ts";
+import { writeId } from "./usage-ids.ts";
+
+/** Consecutive serial numbers of batches: each stands for one batch and its ids. */
+export interface Serials {
+  readonly first: number;
+  readonly count: number;
+}
+
+/** One round of reports. */
+export interface UsageRound {
+  readonly port: number;
+  /** API keys by organisation; used in turn, as the rate limit is of a key. */
+  readonly keys: readonly (readonly string[])[];
+  /** Sent in turn, by serial number. */
+  readonly batches: readonly Batch[];
+  /** The serial number of the first batch. */
+  readonly first: number;
+  /** How many of a hundred events were stored before, and in which batches of the same round of `batches`. */
+  readonly duplicates: { readonly ofHundred: number; readonly stored: Serials } | null;
+  readonly connections: number;
+  readonly durationMs: number;
+  /** Requests a second; null: as many as are answered. */
+  readonly perSecond: number | null;
+}
+
+/** What a round did, by what it was told. */
+export interface UsageRoundResult {
+  /** The batches that were sent; all of them are answered. */
+  readonly sent: Serials;
+  /** Answers with 200. */
+  readonly answers: number;
+  readonly failures: number;
+  /** The first answer that was no 200, or what broke; null where nothing failed. */
+  readonly failure: string | null;
+  readonly created: number;
+  readonly duplicates: number;
+  /** Events that must have been told as duplicates. */
+  readonly resent: number;
+  readonly elapsedMs: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+}
+
+/** A process that makes load, one round after the other. */
+export interface UsageLoad {
+  /** The process: its own time is not the service's. */
+  readonly pid: number;
+  round(round: UsageRound): Promise<UsageRoundResult>;
+  stop(): void;
+}
+
+/** Events of a batch at most: serial numbers a hundred events apart never meet. */
+export const batchSize = 100;
+
+/** Starts the process. */
+export function startUsageLoad(): UsageLoad {
+  const child: ChildProcess = fork(import.meta.filename, ["load"], { stdio: "inherit" });
+  return {
+    pid: child.pid ?? 0,
+    async round(round) {
+      child.send(round);
+      const [result] = (await once(child, "message")) as [UsageRoundResult];
+      return result;
+    },
+    stop: () => child.disconnect(),
+  };
+}
+
+/** Whether an event is one of the duplicates, which are spread evenly over a batch. */
+export function isResent(position: number, ofHundred: number): boolean {
+  return (position * ofHundred) % 100 < ofHundred;
+}
+
+/** A batch's events as they go out, counted. */
+interface Filled {
+  readonly organisation: number;
+  readonly body: Buffer;
+  readonly resent: number;
+}
+
+/** Fills batches one after the other. */
+function filler({ batches, first, duplicates }: UsageRound): (index: number) => Filled {
+  const bodies = batches.map(({ body }) => Buffer.from(body, "latin1"));
+  return (index) => {
+    const fresh = first + index;
+    const old = duplicates === null ? fresh : duplicates.stored.first + (index % duplicates.stored.count);
+    const ofHundred = duplicates?.ofHundred ?? 0;
+    const place = old % batches.length;
+    const batch = batches[place];
+    const template = bodies[place];
+    if (batch === undefined || template === undefined) throw new Error("a round needs batches");
+    const body = Buffer.allocUnsafe(template.length);
+    template.copy(body);
+    let resent = 0;
+    for (const [position, at] of batch.idsAt.entries()) {
+      const isOld = isResent(position, ofHundred);
+      if (isOld) resent++;
+      writeId(body, at, (isOld ? old : fresh) * batchSize + position);
+    }
+    return { organisation: batch.organisation, body, resent };
+  };
+}
+
+/** What is counted over all connections of a round. */
+interface Counts {
+  readonly tookMs: number[];
+  /** How many of a schedule are somebody's. */
+  claimed: number;
+  sent: number;
+  failures: number;
+  failure: string | null;
+  created: number;
+  duplicates: number;
+  resent: number;
+}
+
+/** By organisation and over all rounds, so that each key has its turn. */
+const keysUsed: number[] = [];
+
+async function makeLoad(round: UsageRound): Promise<UsageRoundResult> {
+  const none = { claimed: 0, sent: 0, failures: 0, created: 0, duplicates: 0, resent: 0 };
+  const counts: Counts = { tookMs: [], failure: null, ...none };
+  const fill = filler(round);
+  const beganMs = performance.now();
+  await Promise.all(Array.from({ length: round.connections }, () => drive(round, beganMs, fill, counts)));
+  const elapsedMs = performance.now() - beganMs;
+  const { tookMs, sent, failures, failure, created, duplicates, resent } = counts;
+  tookMs.sort((a, b) => a - b);
+  const at = (share: number) => tookMs[Math.floor(tookMs.length * share)] ?? Number.NaN;
+  return {
+    sent: { first: round.first, count: sent },
+    answers: tookMs.length,
+    ...{ failures, failure, created, duplicates, resent, elapsedMs },
+    p50Ms: at(0.5),
+    p99Ms: at(0.99),
+  };
+}
+
+/** One connection until the time is over and its last request is answered. */
+function drive(round: UsageRound, beganMs: number, fill: (index: number) => Filled, counts: Counts): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const { perSecond, durationMs } = round;
+  const socket = connect({ host: "127.0.0.1", port: round.port, noDelay: true });
+  let fromMs = 0;
+  const send = () => {
+    const { organisation, body, resent } = fill(counts.sent++);
+    counts.resent += resent;
+    write(socket, nextKey(round, organisation), body);
+  };
+  const next = () => {
+    // Whoever is free takes the earliest that nobody has: what a request had to wait for a free connection is part of its time.
+    fromMs = perSecond === null ? performance.now() : beganMs + (1_000 * counts.claimed++) / perSecond;
+    if (fromMs - beganMs >= durationMs) {
+      socket.end();
+      return;
+    }
+    const waitMs = fromMs - performance.now();
+    if (waitMs <= 0) {
+      send();
+      return;
+    }
+    setTimeout(() => {
+      // A timer that is late is this process's own doing.
+      fromMs = performance.now();
+      send();
+    }, waitMs);
+  };
+  socket.once("connect", next);
+  readAnswers(socket, (head, body) => {
+    const tookMs = performance.now() - fromMs;
+    if (count(head, body, counts)) counts.tookMs.push(tookMs);
+    next();
+  });
+  socket.once("error", (error) => {
+    counts.failures++;
+    counts.failure ??= String(error);
+  });
+  socket.once("close", () => resolve());
+  return promise;
+}
+
+function nextKey({ keys }: UsageRound, organisation: number): string {
+  const among = keys[organisation] ?? [];
+  const used = keysUsed[organisation] ?? 0;
+  keysUsed[organisation] = used + 1;
+  return among[used % among.length] ?? "";
+}
+
+function write(socket: Socket, key: string, body: Buffer): void {
+  socket.cork();
+  socket.write(
+    `POST /v1/usage_events HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${key}\r\n` +
+      `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`,
+    "latin1",
+  );
+  socket.write(body);
+  socket.uncork();
+}
+
+/** The counts stand before the results. */
+const countsBegin = /^\{"object":"usage_event_batch","created":(\d+),"duplicates":(\d+),"rejected":(\d+),/;
+const countsLength = 120;
+
+/** Whether the answer is as it must be: every event stored, now or before. */
+function count(head: string, body: Buffer, counts: Counts): boolean {
+  const told = countsBegin.exec(body.toString("latin1", 0, countsLength));
+  counts.created += Number(told?.[1] ?? 0);
+  counts.duplicates += Number(told?.[2] ?? 0);
+  if (head.startsWith("HTTP/1.1 200 ") && told?.[3] === "0") return true;
+  counts.failures++;
+  counts.failure ??= `${head}\n\n${body.toString("utf8", 0, 1_000)}`;
+  return false;
+}
+
+if (process.argv[2] === "load" && process.send !== undefined) {
+  process.on("message", async (round: UsageRound) => process.send?.(await makeLoad(round)));
+}

@@ -1,0 +1,222 @@
+/**
+ * Usage reported over REST in batches of 100 by many keys for many subscriptions: accepted events a second, durable, where none, a tenth and all
+ * of them were stored before, how long a batch takes at half of that, and reports of one event. The floor is the same insert as raw SQL in the same
+ * PostgreSQL. Aim: 40,000 a second on two cores with the load's maker beside, and half of the floor.
+ */
+import assert from "node:assert/strict";
+import { request } from "undici";
+import { cpuSecondsUsed } from "./support/cpu.ts";
+import { median, printFigure } from "./support/figure.ts";
+import { startHttpFloor } from "./support/http-floor.ts";
+import { type MeasuredSystem, startMeasuredSystem } from "./support/system.ts";
+import { type FloorTable, insertBarely, makeFloorTables } from "./support/usage-floor.ts";
+import { type Serials, startUsageLoad, type UsageLoad, type UsageRoundResult } from "./support/usage-load.ts";
+import { addUsageWorld, requireStoredOnce, type UsageWorld } from "./support/usage-world.ts";
+
+/** Enough that PostgreSQL always has work: twice the service's own connections to it. */
+const connections = 24;
+
+/** As many as the floor was fastest with. */
+const floorConnections = 8;
+
+/** Service and floor in turn, so that whatever else the machine does meets both. */
+const rounds = 3;
+const roundMs = 4_000;
+const floorMs = 2_500;
+const halfLoadMs = 6_000;
+
+/** Measures a round of the service or of its floor. */
+interface Speed {
+  readonly perSecond: number;
+  /** By processor time of everything but the maker of the load: the service's, PostgreSQL's, the floor's client's. */
+  readonly perCpuSecond: number;
+}
+
+/** What a measurement has and has been told so far. */
+interface Measuring {
+  readonly system: MeasuredSystem;
+  readonly load: UsageLoad;
+  readonly world: UsageWorld;
+  /** The next serial numbers, of the service's batches and of the floor's. */
+  readonly next: { service: number; floor: number };
+  /** Events told as new. */
+  readonly told: { service: number; floor: number };
+}
+
+interface Reports {
+  readonly of: "hundreds" | "singles";
+  readonly ofHundred?: number;
+  readonly stored?: Serials;
+  readonly durationMs?: number;
+  readonly perSecond?: number;
+}
+
+function duplicatesOf({ ofHundred, stored }: Reports) {
+  return ofHundred === undefined || stored === undefined ? null : { ofHundred, stored };
+}
+
+interface Round extends Speed {
+  readonly result: UsageRoundResult;
+  readonly loadShare: number;
+}
+
+/** Sends reports to the service and adds up what it told. Rejects where one failed, or a stored event was told as new. */
+async function report(measuring: Measuring, reports: Reports): Promise<Round> {
+  const { system, load, world, next, told } = measuring;
+  const cpuBefore = { all: cpuSecondsUsed(null), service: cpuSecondsUsed(load.pid) };
+  const result = await load.round({
+    port: Number(new URL(system.baseUrl).port),
+    keys: world.keys,
+    batches: world[reports.of],
+    first: next.service,
+    duplicates: duplicatesOf(reports),
+    connections,
+    durationMs: reports.durationMs ?? roundMs,
+    perSecond: reports.perSecond ?? null,
+  });
+  const cpu = { all: cpuSecondsUsed(null) - cpuBefore.all, service: cpuSecondsUsed(load.pid) - cpuBefore.service };
+  assert.equal(result.failures, 0, result.failure ?? "");
+  const events = result.created + result.duplicates;
+  assert.equal(events, result.answers * (reports.of === "hundreds" ? 100 : 1), "every event is told of");
+  assert.equal(result.duplicates, result.resent, "what was stored is told as a duplicate, and nothing else");
+  next.service += result.sent.count;
+  told.service += result.created;
+  return {
+    result,
+    perSecond: (events * 1_000) / result.elapsedMs,
+    perCpuSecond: events / cpu.service,
+    loadShare: (cpu.all - cpu.service) / cpu.all,
+  };
+}
+
+interface FloorRun extends Speed {
+  readonly sent: Serials;
+}
+
+async function insert(measuring: Measuring, reports: Reports, table: FloorTable = "usage_events"): Promise<FloorRun> {
+  const { system, world, next, told } = measuring;
+  const cpuBefore = cpuSecondsUsed(null);
+  const { sent, created, resent, events, elapsedMs } = await insertBarely(system.pool, {
+    table,
+    batches: world.floor[reports.of],
+    first: next.floor,
+    duplicates: duplicatesOf(reports),
+    connections: floorConnections,
+    durationMs: floorMs,
+  });
+  const cpu = cpuSecondsUsed(null) - cpuBefore;
+  assert.equal(created, events - resent, "the floor stores what is new");
+  next.floor += sent.count;
+  if (table === "usage_events") told.floor += created;
+  return { sent, perSecond: (events * 1_000) / elapsedMs, perCpuSecond: events / cpu };
+}
+
+function print(name: string, unit: string, service: readonly Speed[], floor: readonly Speed[]): void {
+  const middle = (of: readonly Speed[], by: keyof Speed) => median(of.map((speed) => speed[by]));
+  printFigure(name, middle(service, "perSecond"), `${unit}/s`, middle(floor, "perSecond"));
+  printFigure(`${name}_cpu`, middle(service, "perCpuSecond"), `${unit}/cpu-s`, middle(floor, "perCpuSecond"));
+}
+
+/** Batches without and with duplicates, and how long they take at half of the load. */
+async function measureBatches(measuring: Measuring): Promise<void> {
+  const fresh: { service: Round[]; floor: FloorRun[] } = { service: [], floor: [] };
+  for (let round = 0; round < rounds; round++) {
+    fresh.floor.push(await insert(measuring, { of: "hundreds" }));
+    fresh.service.push(await report(measuring, { of: "hundreds" }));
+  }
+  print("usage_batch100", "events", fresh.service, fresh.floor);
+  const stored = fresh.service.at(-1)?.result.sent;
+  const storedByFloor = fresh.floor.at(-1)?.sent;
+  assert(stored && storedByFloor);
+  for (const ofHundred of [10, 100]) {
+    const bare = await insert(measuring, { of: "hundreds", ofHundred, stored: storedByFloor });
+    const repeated = await report(measuring, { of: "hundreds", ofHundred, stored });
+    print(`usage_batch100_${ofHundred}pct_stored`, "events", [repeated], [bare]);
+  }
+  printFigure("usage_load_cpu_share", 100 * median(fresh.service.map(({ loadShare }) => loadShare)), "%");
+  const perSecond = median(fresh.service.map((round) => round.perSecond)) / 100 / 2;
+  const half = await report(measuring, { of: "hundreds", durationMs: halfLoadMs, perSecond });
+  printFigure("usage_half_load", half.perSecond, "events/s");
+  printFigure("usage_half_load_p50", half.result.p50Ms, "ms");
+  printFigure("usage_half_load_p99", half.result.p99Ms, "ms");
+}
+
+/** Reports of one event, each with a commit of its own. */
+async function measureSingles(measuring: Measuring): Promise<void> {
+  const bare = await insert(measuring, { of: "singles" });
+  await report(measuring, { of: "singles", durationMs: 1_000 });
+  const single = await report(measuring, { of: "singles" });
+  print("usage_single", "requests", [single], [bare]);
+}
+
+/** What the floor would be otherwise, and what HTTP alone could carry. */
+async function measureParts(measuring: Measuring): Promise<void> {
+  const { system, load, world } = measuring;
+  await makeFloorTables(system.pool);
+  for (const table of ["usage_events_untriggered", "usage_events_unparted"] as const) {
+    const { perSecond } = await insert(measuring, { of: "hundreds" }, table);
+    printFigure(`usage_floor_${table.slice("usage_events_".length)}`, perSecond, "events/s");
+  }
+  const [batch] = world.hundreds;
+  assert(batch);
+  const floor = await startHttpFloor(200, await answerText(measuring), batch.body.length);
+  try {
+    const round = { keys: world.keys, batches: [batch], first: 0, duplicates: null, connections, perSecond: null };
+    const { answers, elapsedMs, failures } = await load.round({ ...round, port: floor.port, durationMs: floorMs });
+    assert.equal(failures, 0);
+    printFigure("usage_http_floor", (answers * 1_000) / elapsedMs, "batches/s");
+  } finally {
+    floor.stop();
+  }
+}
+
+/** A whole answer to a batch. */
+async function answerText({ system, world, next, told }: Measuring): Promise<string> {
+  const [batch] = world.hundreds;
+  assert(batch);
+  let text = "";
+  let last = 0;
+  for (const at of batch.idsAt) {
+    text += batch.body.slice(last, at) + crypto.randomUUID().replaceAll("-", "");
+    last = at + 32;
+  }
+  next.service++;
+  const { statusCode, body } = await request(`${system.baseUrl}/v1/usage_events`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${world.keys[0]?.[0]}`, "content-type": "application/json" },
+    body: text + batch.body.slice(last),
+  });
+  const answer = await body.text();
+  assert.equal(statusCode, 200, answer);
+  told.service += 100;
+  return answer;
+}
+
+/** Prints the figures; rejects unless what was told as new is stored, each event once, and nothing else. */
+export async function run(): Promise<void> {
+  const system = await startMeasuredSystem();
+  const load = startUsageLoad();
+  try {
+    const world = await addUsageWorld(system);
+    const measuring = {
+      system,
+      load,
+      world,
+      next: { service: 0, floor: 0 },
+      told: { service: 0, floor: 0 },
+    };
+    // For the compilers, and so that PostgreSQL knows what it plans for.
+    await insert(measuring, { of: "hundreds" });
+    await report(measuring, { of: "hundreds" });
+    await system.pool.query("ANALYZE");
+    await measureBatches(measuring);
+    await measureSingles(measuring);
+    await measureParts(measuring);
+    await requireStoredOnce(system.databaseUrl, world.organisationIds, measuring.told.service);
+    await requireStoredOnce(system.databaseUrl, world.floor.organisationIds, measuring.told.floor);
+    printFigure("usage_stored_once", measuring.told.service, "events");
+  } finally {
+    load.stop();
+    await system.stop();
+  }
+}
