@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type pg from "pg";
-import { demoCharges, demoPlans } from "../../src/embedded/demo-catalogue.ts";
+import { demoCatalogue } from "../../src/embedded/demo-catalogue.ts";
 import { startPostgres } from "../../src/embedded/postgres.ts";
 import { newId } from "../../src/store/ids.ts";
 import { migrate, withDatabase } from "../../src/store/migrate.ts";
@@ -78,8 +78,7 @@ async function saveOrganisation(settingUp: ReturnType<typeof createSettingUp>, n
     },
     connection: { kind: "xero", tenantId: id, baseUrl: nowhere, identityUrl: nowhere, clientId: id, clientSecret: id },
     apiKeys: [],
-    plans: demoPlans("NZD", now),
-    charges: demoCharges("NZD", now),
+    ...demoCatalogue("NZD", now),
     customers: [],
   });
   return id;

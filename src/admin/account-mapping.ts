@@ -11,8 +11,8 @@ import { type AdminImplementation, type AdminParts, actorOf, required, requireOr
 import { present } from "./present.ts";
 
 /**
- * The methods of the service. Refuses `organisation_not_found`, `plan_not_found`, `charge_not_found`, `ledger_not_connected`,
- * `ledger_refused`, `ledger_unavailable`, and `invalid_parameter` for a code that the ledger does not have or takes no revenue on.
+ * The methods of the service. Refuses `organisation_not_found`, `plan_not_found`, `charge_not_found`, `meter_not_found`,
+ * `ledger_not_connected`, `ledger_refused`, `ledger_unavailable`, and `invalid_parameter` for a code that the ledger does not have or takes no revenue on.
  */
 export function accountMappingService(parts: AdminParts): AdminImplementation<typeof AccountMappingService> {
   const { connections } = parts.store;
@@ -24,30 +24,43 @@ export function accountMappingService(parts: AdminParts): AdminImplementation<ty
         default: presentMapping(mappings.default),
         plans: mappings.plans.map(presentEntry),
         charges: mappings.charges.map(presentEntry),
+        meters: mappings.meters.map(presentEntry),
       };
     },
     setAccountMapping: async (request, call) => {
       const { id } = await requireOrganisation(parts, request.organisation);
       const target = targetOf(request, id);
       const mapping = { revenueAccount: request.revenueAccount ?? null, taxType: request.taxType ?? null };
-      if (!request.skipCheck) {
-        await requireOption(parts, id, "accounts", mapping.revenueAccount, "revenue_account");
-        await requireOption(parts, id, "tax_rates", mapping.taxType, "tax_type");
-      }
+      if (!request.skipCheck) await requireMapping(parts, id, mapping);
       const saved = await connections.map(actorOf(call), id, target, mapping);
-      return {
-        mapping: presentMapping(required(saved, target.kind === "plan" ? "plan_not_found" : "charge_not_found")),
-      };
+      return { mapping: presentMapping(required(saved, `${target.kind}_not_found`)) };
     },
   };
 }
 
-function targetOf({ plan, charge }: SetAccountMappingRequest, organisationId: string): MappingTarget {
-  if (plan !== undefined && charge !== undefined) {
-    throw new Refusal("invalid_parameter", "charge must not be given together with plan", "charge");
+function targetOf({ plan, charge, meter }: SetAccountMappingRequest, organisationId: string): MappingTarget {
+  const targets = Object.entries({ plan, charge, meter }).flatMap(([kind, id]): MappingTarget[] =>
+    id === undefined ? [] : [{ kind: kind as MappingTarget["kind"], id }],
+  );
+  const [first, second] = targets;
+  if (first !== undefined && second !== undefined) {
+    const message = `${second.kind} must not be given together with ${first.kind}`;
+    throw new Refusal("invalid_parameter", message, second.kind);
   }
-  if (plan !== undefined) return { kind: "plan", id: plan };
-  return charge === undefined ? { kind: "organisation", id: organisationId } : { kind: "charge", id: charge };
+  return first ?? { kind: "organisation", id: organisationId };
+}
+
+/**
+ * Looks account and tax type up in the ledger. Refuses `ledger_not_connected`, `ledger_refused`, `ledger_unavailable`, and
+ * `invalid_parameter` for a code that the ledger does not have or takes no revenue on.
+ */
+export async function requireMapping(
+  parts: AdminParts,
+  organisationId: string,
+  { revenueAccount, taxType }: Mapping,
+): Promise<void> {
+  await requireOption(parts, organisationId, "accounts", revenueAccount, "revenue_account");
+  await requireOption(parts, organisationId, "tax_rates", taxType, "tax_type");
 }
 
 async function requireOption(

@@ -4,7 +4,8 @@ import type { Charge } from "../domain/plan.ts";
 import { Refusal } from "../domain/refusal.ts";
 import type { ChargeService, UpdateChargeRequest } from "../gen/proto/billing/admin/v1/catalogue_pb.ts";
 import { catalogueStatuses, wordOf } from "../services/enums.ts";
-import type { AdminCharge, CatalogueRefusal } from "../store/admin/catalogue.ts";
+import type { CatalogueRefusal } from "../store/admin/catalogue.ts";
+import type { AdminCharge } from "../store/admin/charges.ts";
 import {
   type AdminImplementation,
   type AdminParts,
@@ -16,7 +17,7 @@ import {
   requireOrganisation,
   requireSame,
 } from "./parts.ts";
-import { presentCharge } from "./present.ts";
+import { presentCharge } from "./present-catalogue.ts";
 import { requireCurrency } from "./read-values.ts";
 
 /**

@@ -1,9 +1,12 @@
 /** The domain's and the store's words and the enum values of the admin contract, in one table each. */
+import type { MeterStatus as MeterStatusWord, MeterType as MeterTypeWord } from "../domain/meter.ts";
 import type { FirstInvoiceStatus as FirstInvoiceStatusWord } from "../domain/organisation.ts";
 import { CredentialStatus } from "../gen/proto/billing/admin/v1/api_keys_pb.ts";
+import { MeterType } from "../gen/proto/billing/admin/v1/catalogue_pb.ts";
 import { LedgerContactStatus } from "../gen/proto/billing/admin/v1/customers_pb.ts";
 import { DocumentKind, DocumentOperation, DocumentState } from "../gen/proto/billing/admin/v1/documents_pb.ts";
 import { LedgerKind, MappingKind } from "../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
+import { MeterStatus } from "../gen/proto/billing/admin/v1/meters_pb.ts";
 import { OperatorRole } from "../gen/proto/billing/admin/v1/operators_pb.ts";
 import { FirstInvoiceStatus } from "../gen/proto/billing/admin/v1/organisations_pb.ts";
 import { TestClockState } from "../gen/proto/billing/admin/v1/test_clock_pb.ts";
@@ -66,6 +69,20 @@ export const documentOperations = {
   amendment: DocumentOperation.AMENDMENT,
   allocation: DocumentOperation.ALLOCATION,
 } as const satisfies Record<DocumentOperationWord, DocumentOperation>;
+
+/** Whether a meter takes usage. */
+export const meterStatuses = {
+  active: MeterStatus.ACTIVE,
+  inactive: MeterStatus.INACTIVE,
+} as const satisfies Record<MeterStatusWord, MeterStatus>;
+
+/** How a plan prices a meter. */
+export const meterTypes = {
+  per_unit: MeterType.PER_UNIT,
+  tiered: MeterType.TIERED,
+  volume: MeterType.VOLUME,
+  stairstep: MeterType.STAIRSTEP,
+} as const satisfies Record<MeterTypeWord, MeterType>;
 
 /** How a sandbox's clock goes. */
 export const testClockStates = {

@@ -1,15 +1,11 @@
 /** PlanService of the application's side: drafts, changes while nothing uses them, and their states. decisions §§3, 4 and 8. */
 import { type Decimal, parseDecimal } from "../domain/decimal.ts";
-import type { Plan, Tier } from "../domain/plan.ts";
+import type { MeteredPlan, PlanMeter } from "../domain/meter.ts";
 import { Refusal } from "../domain/refusal.ts";
-import type {
-  CreatePlanRequest,
-  PlanService,
-  TierInput,
-  UpdatePlanRequest,
-} from "../gen/proto/billing/admin/v1/catalogue_pb.ts";
+import type { CreatePlanRequest, PlanService, UpdatePlanRequest } from "../gen/proto/billing/admin/v1/catalogue_pb.ts";
 import { catalogueStatuses, planTypes, wordOf } from "../services/enums.ts";
-import type { AdminPlan, CatalogueRefusal } from "../store/admin/catalogue.ts";
+import type { CatalogueRefusal } from "../store/admin/catalogue.ts";
+import type { AdminPlan } from "../store/admin/plans.ts";
 import {
   type AdminImplementation,
   type AdminParts,
@@ -21,12 +17,14 @@ import {
   requireOrganisation,
   requireSame,
 } from "./parts.ts";
-import { presentPlan } from "./present.ts";
+import { readPlanMeters, tierOf } from "./plan-meters.ts";
+import { presentPlan } from "./present-catalogue.ts";
 import { requireCurrency } from "./read-values.ts";
 
 /**
  * The methods of the service. Refuses `organisation_not_found`, `plan_not_found`, `plan_code_taken`, `plan_in_use`,
- * `invalid_state` (status), and `invalid_parameter` for prices that make no sense together (`checkPlanPrices`).
+ * `meter_not_found`, `meter_inactive`, `invalid_state` (status), and `invalid_parameter` for prices that make no sense together
+ * (`checkMeteredPlan`).
  */
 export function planService(parts: AdminParts): AdminImplementation<typeof PlanService> {
   const { plans } = parts.store;
@@ -34,7 +32,9 @@ export function planService(parts: AdminParts): AdminImplementation<typeof PlanS
     createPlan: async (request, call) => {
       const organisation = await requireOrganisation(parts, request.organisation);
       requireCurrency(request.currency, "currency");
-      const plan = newPlan(request, identityOf(call, "plan"), organisation.defaultCurrency, nowOf(organisation));
+      const meters = await readPlanMeters(parts.store.meters, organisation.id, request.meters);
+      const id = identityOf(call, "plan");
+      const plan = newPlan(request, meters, id, organisation.defaultCurrency, nowOf(organisation));
       const made = accepted(await plans.create(actorOf(call), organisation.id, plan));
       requireSame(made.plan.code === request.code);
       return { plan: presentPlan(made) };
@@ -52,7 +52,8 @@ export function planService(parts: AdminParts): AdminImplementation<typeof PlanS
     updatePlan: async (request, call) => {
       const { id } = await requireOrganisation(parts, request.organisation);
       requireCurrency(request.currency, "currency");
-      const decide = (before: Plan) => changedPlan(before, request);
+      const meters = request.meters && (await readPlanMeters(parts.store.meters, id, request.meters.meters));
+      const decide = (before: MeteredPlan) => changedPlan(before, request, meters ?? before.meters);
       const plan = accepted(await plans.update(actorOf(call), id, request.id, decide));
       return { plan: presentPlan(required(plan, "plan_not_found")) };
     },
@@ -73,7 +74,13 @@ function accepted<T extends AdminPlan | null>(outcome: T | CatalogueRefusal): T 
   return outcome;
 }
 
-function newPlan(request: CreatePlanRequest, id: string, currency: string, now: Date): Plan {
+function newPlan(
+  request: CreatePlanRequest,
+  meters: readonly PlanMeter[],
+  id: string,
+  currency: string,
+  now: Date,
+): MeteredPlan {
   return {
     id,
     code: request.code,
@@ -91,6 +98,7 @@ function newPlan(request: CreatePlanRequest, id: string, currency: string, now: 
     createdAt: now,
     revenueAccount: null,
     taxType: null,
+    meters,
   };
 }
 
@@ -101,7 +109,7 @@ function newPrice({ type, price }: CreatePlanRequest): Decimal {
   return parseDecimal(price ?? "0");
 }
 
-function changedPlan(before: Plan, request: UpdatePlanRequest): Plan {
+function changedPlan(before: MeteredPlan, request: UpdatePlanRequest, meters: readonly PlanMeter[]): MeteredPlan {
   const { singular, plural } = before.unitLabels;
   return {
     ...before,
@@ -115,13 +123,6 @@ function changedPlan(before: Plan, request: UpdatePlanRequest): Plan {
     unitLabels: { singular: request.unitSingular ?? singular, plural: request.unitPlural ?? plural },
     allowsPriceOverride: request.allowsPriceOverride ?? before.allowsPriceOverride,
     tiers: request.tiers === undefined ? before.tiers : request.tiers.tiers.map(tierOf),
-  };
-}
-
-function tierOf({ upTo, unitPrice, flatPrice }: TierInput): Tier {
-  return {
-    upTo: upTo ?? null,
-    unitPrice: unitPrice === undefined ? null : parseDecimal(unitPrice),
-    flatPrice: flatPrice === undefined ? null : parseDecimal(flatPrice),
+    meters,
   };
 }

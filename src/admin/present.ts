@@ -3,7 +3,6 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { formatDecimal } from "../domain/decimal.ts";
 import type { ApiKeySchema } from "../gen/proto/billing/admin/v1/api_keys_pb.ts";
 import type { AuditEntrySchema } from "../gen/proto/billing/admin/v1/audit_pb.ts";
-import type { ChargeSchema, PlanSchema } from "../gen/proto/billing/admin/v1/catalogue_pb.ts";
 import type { DocumentSchema } from "../gen/proto/billing/admin/v1/documents_pb.ts";
 import {
   type LedgerConnectionSchema,
@@ -19,9 +18,7 @@ import type { OrganisationSchema } from "../gen/proto/billing/admin/v1/organisat
 import type { TestClockSchema } from "../gen/proto/billing/admin/v1/test_clock_pb.ts";
 import type { LedgerOrganisation } from "../ledger/port.ts";
 import { documentStatuses } from "../services/enums.ts";
-import { presentCharge as presentPublicCharge, presentPlan as presentPublicPlan } from "../services/present.ts";
 import type { AuditRecord } from "../store/admin/audit.ts";
-import type { AdminCharge, AdminPlan } from "../store/admin/catalogue.ts";
 import type { ConnectionView } from "../store/admin/connections.ts";
 import type { ApiKeyRecord, OperatorRecord, OperatorTokenRecord } from "../store/admin/credentials.ts";
 import type { AdminDocument } from "../store/admin/document-listing.ts";
@@ -105,28 +102,6 @@ export function presentApiKey(key: ApiKeyRecord, now: Date): MessageInitShape<ty
     ...presentInstant("revokedAt", key.revokedAt),
     ...presentInstant("lastUsedAt", key.lastUsedAt),
     created: key.createdAt.toISOString(),
-  };
-}
-
-/** A plan with its mapping and its use. */
-export function presentPlan({ plan, subscriptions }: AdminPlan): MessageInitShape<typeof PlanSchema> {
-  const { object: _, $typeName: __, ...shown } = presentPublicPlan(plan);
-  return {
-    ...shown,
-    ...present("revenueAccount", plan.revenueAccount),
-    ...present("taxType", plan.taxType),
-    subscriptions,
-  };
-}
-
-/** A charge with its mapping and its use. */
-export function presentCharge({ charge, invoiceLines }: AdminCharge): MessageInitShape<typeof ChargeSchema> {
-  const { object: _, $typeName: __, ...shown } = presentPublicCharge(charge);
-  return {
-    ...shown,
-    ...present("revenueAccount", charge.revenueAccount),
-    ...present("taxType", charge.taxType),
-    invoiceLines,
   };
 }
 

@@ -1,6 +1,6 @@
 /** Meters: what usage is reported of, and the price that a plan has for one. decisions §3 "Meter". */
 import { type Decimal, isNegative, isZero } from "./decimal.ts";
-import { checkTierPrices, type PlanType, type Tier } from "./plan.ts";
+import { checkPlanPrices, checkTierPrices, type Plan, type PlanPrices, type PlanType, type Tier } from "./plan.ts";
 import { Refusal } from "./refusal.ts";
 
 /** An inactive meter takes no events any more; what it has is billed all the same. decisions §3 "Meter". */
@@ -39,6 +39,11 @@ export interface PricedMeter
 /** A meter of a plan as the application's side shows it. */
 export interface PlanMeter extends PricedMeter, Pick<Meter, "code"> {}
 
+/** A plan with its meters, in the order of their lines. The public API shows none of them. Spec: Plan. */
+export interface MeteredPlan extends Plan {
+  readonly meters: readonly PlanMeter[];
+}
+
 /** The most meters of a plan. Each is a line of an invoice, of which the ledger takes some hundred at most. */
 export const maximumMeters = 20;
 
@@ -56,6 +61,21 @@ export function checkMeterPrice({ type, price, tiers }: MeterPrice, path: string
   checkTierPrices(type, tiers, `${path}.`);
   const last = tiers.length - 1;
   if (tiers[last]?.upTo !== null) fault(`${path}.tiers.${last}.up_to`, "must be null: usage is without a most");
+}
+
+/**
+ * Refuses (`invalid_parameter`, `param` the path: `meters.1.meter`) what `checkPlanPrices` refuses of the plan, more meters than
+ * `maximumMeters`, a meter that stands there twice, and what `checkMeterPrice` refuses. Called before a plan is written. decisions §3.
+ */
+export function checkMeteredPlan(plan: PlanPrices & { readonly meters: readonly PricedMeter[] }): void {
+  checkPlanPrices(plan);
+  if (plan.meters.length > maximumMeters) fault("meters", `must be ${maximumMeters} at most`);
+  const known = new Set<string>();
+  for (const [index, meter] of plan.meters.entries()) {
+    if (known.has(meter.id)) fault(`meters.${index}.meter`, "must be another meter: a plan has each once");
+    known.add(meter.id);
+    checkMeterPrice(meter, `meters.${index}`);
+  }
 }
 
 function fault(param: string, must: string): never {

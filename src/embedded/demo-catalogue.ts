@@ -1,8 +1,10 @@
-/** The catalogue and customers of the first data: a plan of each type, charges, and customers whose contacts the demo ledger gets. */
+/** The catalogue and customers of the first data: a plan of each type, a meter, charges, and customers whose contacts the demo ledger gets. */
 import { decimalOf, parseDecimal, ZERO } from "../domain/decimal.ts";
+import type { Meter, MeteredPlan, MeterPrice } from "../domain/meter.ts";
 import type { Charge, Plan, PlanType, Tier } from "../domain/plan.ts";
 import type { LedgerContactDraft } from "../ledger/port.ts";
 import { newId } from "../store/ids.ts";
+import type { OrganisationToSave } from "../store/setting-up.ts";
 
 const seats = { singular: "seat", plural: "seats" };
 
@@ -10,6 +12,8 @@ interface PlanSketch extends Partial<Plan> {
   readonly code: string;
   readonly name: string;
   readonly type: PlanType;
+  /** What the plan's usage costs. */
+  readonly usage?: MeterPrice;
 }
 
 const tier = (upTo: number | null, unitPrice: string | null, flatPrice: string | null): Tier => ({
@@ -28,6 +32,8 @@ const sketches: readonly PlanSketch[] = [
     price: parseDecimal("12.50"),
     minimumUnits: 1,
     allowsPriceOverride: true,
+    // The first thousand of a period cost nothing.
+    usage: { type: "tiered", price: ZERO, tiers: [tier(1000, "0", null), tier(null, "0.002", null)] },
   },
   {
     code: "growth",
@@ -50,9 +56,24 @@ const sketches: readonly PlanSketch[] = [
   },
 ];
 
-/** A plan of each type, active, monthly, in this currency. */
-export function demoPlans(currency: string, now: Date): readonly Plan[] {
-  return sketches.map((sketch) => ({
+/** The catalogue of a new organisation in this currency; `metered` is with a meter, for which the plan `team` has a price. */
+export function demoCatalogue(
+  currency: string,
+  now: Date,
+  metered = false,
+): Pick<OrganisationToSave, "meters" | "plans" | "charges"> {
+  const meters = metered ? [demoMeter(now)] : [];
+  return { meters, plans: demoPlans(currency, now, meters[0]), charges: demoCharges(currency, now) };
+}
+
+function demoMeter(now: Date): Meter {
+  const shared = { status: "active", createdAt: now, revenueAccount: null, taxType: null } as const;
+  return { ...shared, id: newId(), code: "api-calls", name: "API calls", unitLabel: "call" };
+}
+
+/** A plan of each type, active, monthly, in this currency; `team` has a price for `meter` where there is one. */
+export function demoPlans(currency: string, now: Date, meter?: Meter): readonly MeteredPlan[] {
+  return sketches.map(({ usage, ...sketch }) => ({
     id: newId(),
     interval: { unit: "month", count: 1 },
     currency,
@@ -66,6 +87,7 @@ export function demoPlans(currency: string, now: Date): readonly Plan[] {
     createdAt: now,
     revenueAccount: null,
     taxType: null,
+    meters: usage === undefined || meter === undefined ? [] : [{ ...meter, ...usage }],
     ...sketch,
   }));
 }

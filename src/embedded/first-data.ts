@@ -13,7 +13,7 @@ import { newId } from "../store/ids.ts";
 import type { LedgerConnection } from "../store/ledger-connections.ts";
 import { createSealing } from "../store/sealing.ts";
 import { createSettingUp, type OrganisationToSave, type SettingUp } from "../store/setting-up.ts";
-import { demoCharges, demoContacts, demoPlans } from "./demo-catalogue.ts";
+import { demoCatalogue, demoContacts } from "./demo-catalogue.ts";
 
 /** Where the data goes. `secretKey`: 32 bytes in base64, the key that the API and worker are given. */
 export interface FirstDataSettings {
@@ -36,6 +36,8 @@ export interface DemoOrganisation {
   readonly livemode: boolean;
   readonly timezone: string;
   readonly currency: string;
+  /** With a meter, and a price for it on a plan. */
+  readonly metered?: boolean;
 }
 
 /** An organisation that was made, with its key. */
@@ -70,7 +72,7 @@ export async function makeFirstData(settings: FirstDataSettings): Promise<FirstD
   const settingUp = createSettingUp(pool, createSealing(Buffer.from(settings.secretKey, "base64")));
   try {
     if (!(await settingUp.isEmpty())) return null;
-    const zone = { timezone: "Pacific/Auckland", currency: "NZD" };
+    const zone = { timezone: "Pacific/Auckland", currency: "NZD", metered: true };
     const live = { ...zone, name: "Northwind Software", livemode: true };
     const sandbox = { ...zone, name: "Northwind Software (sandbox)", livemode: false };
     const first = await prepareDemoOrganisation(settings.demoLedgerUrl, live);
@@ -131,8 +133,7 @@ async function prepareDemoOrganisation(
     },
     connection,
     apiKeys: [{ id: apiKeyId, name: "First key", hash: key.hash, hint: key.hint, scopes: allScopes }],
-    plans: demoPlans(currency, now),
-    charges: demoCharges(currency, now),
+    ...demoCatalogue(currency, now, organisation.metered),
     customers,
   };
   return { made: { organisationId, apiKeyId, apiKey: key.value, tenantId: connection.tenantId }, toSave };

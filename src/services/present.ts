@@ -5,9 +5,9 @@ import type { Customer } from "../domain/customer.ts";
 import { type Decimal, formatDecimal } from "../domain/decimal.ts";
 import type { Invoice, InvoiceLine } from "../domain/invoice.ts";
 import type { OrganisationSettings } from "../domain/organisation.ts";
-import { type Charge, type Plan, tierBounds } from "../domain/plan.ts";
+import { type Charge, type Plan, type Tier, tierBounds } from "../domain/plan.ts";
 import { renewalValue, type Subscription } from "../domain/subscription.ts";
-import type { ChargeSchema, PlanSchema } from "../gen/proto/billing/v1/catalogue_pb.ts";
+import type { ChargeSchema, PlanSchema, TierSchema } from "../gen/proto/billing/v1/catalogue_pb.ts";
 import type { CreditNoteSchema } from "../gen/proto/billing/v1/credit_notes_pb.ts";
 import type { CustomerSchema } from "../gen/proto/billing/v1/customers_pb.ts";
 import type { InvoiceLineSchema, InvoiceSchema } from "../gen/proto/billing/v1/invoices_pb.ts";
@@ -59,7 +59,6 @@ export function presentCustomer(customer: Customer): MessageInitShape<typeof Cus
 
 /** Spec: Plan; decisions §3 "Tier". */
 export function presentPlan(plan: Plan): MessageInitShape<typeof PlanSchema> {
-  const bounds = tierBounds(plan.tiers);
   return {
     id: plan.id,
     object: "plan",
@@ -74,14 +73,20 @@ export function presentPlan(plan: Plan): MessageInitShape<typeof PlanSchema> {
     unitLabels: plan.unitLabels,
     allowsPriceOverride: plan.allowsPriceOverride,
     status: catalogueStatuses[plan.status],
-    tiers: plan.tiers.map((tier, index) => ({
-      from: bounds[index]?.from ?? 1,
-      ...given("upTo", tier.upTo),
-      ...given("unitPrice", amount(tier.unitPrice)),
-      ...given("flatPrice", amount(tier.flatPrice)),
-    })),
+    tiers: presentTiers(plan.tiers),
     created: plan.createdAt.toISOString(),
   };
+}
+
+/** decisions §3 "Tier". */
+export function presentTiers(tiers: readonly Tier[]): MessageInitShape<typeof TierSchema>[] {
+  const bounds = tierBounds(tiers);
+  return tiers.map((tier, index) => ({
+    from: bounds[index]?.from ?? 1,
+    ...given("upTo", tier.upTo),
+    ...given("unitPrice", amount(tier.unitPrice)),
+    ...given("flatPrice", amount(tier.flatPrice)),
+  }));
 }
 
 /** decisions §3 "Charge". */

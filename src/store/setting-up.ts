@@ -6,10 +6,12 @@ import { PrismaPg } from "@prisma/adapter-pg";
 import type pg from "pg";
 import type { Customer } from "../domain/customer.ts";
 import { formatDecimal } from "../domain/decimal.ts";
+import { checkMeteredPlan, type Meter, type MeteredPlan } from "../domain/meter.ts";
 import type { OrganisationSettings } from "../domain/organisation.ts";
-import { type Charge, checkPlanPrices, type Plan } from "../domain/plan.ts";
+import type { Charge } from "../domain/plan.ts";
 import { PrismaClient } from "../gen/prisma/client.ts";
 import type { LedgerConnection } from "./ledger-connections.ts";
+import { insertPlanPrices, planRecord } from "./plan-records.ts";
 import type { Sealing } from "./sealing.ts";
 
 /** A key to store: its hash, and what may be shown of it. */
@@ -26,7 +28,9 @@ export interface OrganisationToSave {
   readonly settings: OrganisationSettings & { readonly usageAllowed: boolean };
   readonly connection: LedgerConnection;
   readonly apiKeys: readonly ApiKeyToSave[];
-  readonly plans: readonly Plan[];
+  readonly meters: readonly Meter[];
+  /** Their meters are those of `meters`. */
+  readonly plans: readonly MeteredPlan[];
   readonly charges: readonly Charge[];
   readonly customers: readonly Customer[];
 }
@@ -49,7 +53,7 @@ export function createSettingUp(pool: pg.Pool, sealing: Sealing): SettingUp {
   return {
     isEmpty: async () => (await prisma.organisation.count()) === 0,
     save: async (...organisations) => {
-      for (const plan of organisations.flatMap(({ plans }) => plans)) checkPlanPrices(plan);
+      for (const plan of organisations.flatMap(({ plans }) => plans)) checkMeteredPlan(plan);
       await prisma.$transaction(async (client) => {
         for (const organisation of organisations) await saveAll(client as PrismaClient, sealing, organisation);
       });
@@ -86,33 +90,11 @@ async function saveAll(client: PrismaClient, sealing: Sealing, organisation: Org
       scopes: [...scopes],
     })),
   });
+  await client.meter.createMany({ data: organisation.meters.map((meter) => ({ ...meter, organisationId })) });
   for (const plan of organisation.plans) await client.plan.create({ data: planRecord(organisationId, plan) });
-  await client.planTier.createMany({
-    data: organisation.plans.flatMap((plan) =>
-      plan.tiers.map(({ upTo, unitPrice, flatPrice }, position) => ({
-        organisationId,
-        planId: plan.id,
-        position,
-        upTo,
-        unitPrice: unitPrice && formatDecimal(unitPrice),
-        flatPrice: flatPrice && formatDecimal(flatPrice),
-      })),
-    ),
-  });
+  await insertPlanPrices(client, organisationId, organisation.plans);
   await client.charge.createMany({
     data: organisation.charges.map((charge) => ({ ...charge, organisationId, price: formatDecimal(charge.price) })),
   });
   await client.customer.createMany({ data: organisation.customers.map((each) => ({ ...each, organisationId })) });
-}
-
-function planRecord(organisationId: string, { interval, unitLabels, tiers: _, ...plan }: Plan) {
-  return {
-    ...plan,
-    organisationId,
-    price: formatDecimal(plan.price),
-    intervalUnit: interval.unit,
-    intervalCount: interval.count,
-    unitSingular: unitLabels.singular,
-    unitPlural: unitLabels.plural,
-  };
 }

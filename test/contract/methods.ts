@@ -7,6 +7,7 @@ import { file_billing_admin_v1_catalogue } from "../../src/gen/proto/billing/adm
 import { file_billing_admin_v1_customers } from "../../src/gen/proto/billing/admin/v1/customers_pb.ts";
 import { file_billing_admin_v1_documents } from "../../src/gen/proto/billing/admin/v1/documents_pb.ts";
 import { file_billing_admin_v1_ledger_connections } from "../../src/gen/proto/billing/admin/v1/ledger_connections_pb.ts";
+import { file_billing_admin_v1_meters } from "../../src/gen/proto/billing/admin/v1/meters_pb.ts";
 import { file_billing_admin_v1_operators } from "../../src/gen/proto/billing/admin/v1/operators_pb.ts";
 import { file_billing_admin_v1_organisations } from "../../src/gen/proto/billing/admin/v1/organisations_pb.ts";
 import { file_billing_admin_v1_test_clock } from "../../src/gen/proto/billing/admin/v1/test_clock_pb.ts";
@@ -37,6 +38,7 @@ const adminFiles: readonly DescFile[] = [
   file_billing_admin_v1_organisations,
   file_billing_admin_v1_ledger_connections,
   file_billing_admin_v1_api_keys,
+  file_billing_admin_v1_meters,
   file_billing_admin_v1_catalogue,
   file_billing_admin_v1_customers,
   file_billing_admin_v1_documents,

@@ -44,13 +44,20 @@ const administrative: readonly Row[] = [
   [401, "authentication_error", ["invalid_operator_token"]],
   [403, "permission_error", ["insufficient_role"]],
   [404, "not_found", ["organisation_not_found", "api_key_not_found", "operator_not_found", "operator_token_not_found"]],
-  [409, "conflict", ["plan_code_taken", "charge_code_taken", "plan_in_use", "charge_in_use", "ledger_not_connected"]],
+  [409, "conflict", ["plan_code_taken", "charge_code_taken", "meter_code_taken", "plan_in_use", "charge_in_use"]],
+  [409, "conflict", ["ledger_not_connected"]],
   [422, "invalid_request_error", ["ledger_refused"]],
+];
+
+/** What is answered of a meter on the application's side, and told of one usage event publicly. Decisions: section 8. */
+const ofMeters: readonly Row[] = [
+  [404, "not_found", ["meter_not_found"]],
+  [422, "invalid_request_error", ["meter_inactive"]],
 ];
 
 describe("the table of refusals", () => {
   test("has every code of the specification and the decisions with its status and type, and no other", () => {
-    const expected = [...specified, ...decided, ...administrative].flatMap(([status, type, codes]) =>
+    const expected = [...specified, ...decided, ...administrative, ...ofMeters].flatMap(([status, type, codes]) =>
       codes.map((code) => [code, { status, type }] as const),
     );
     const actual = Object.entries(refusals).map(([code, { status, type }]) => [code, { status, type }] as const);

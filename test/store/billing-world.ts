@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import { expect } from "vitest";
 import { type CreationRequest, decideCreation } from "../../src/domain/creating.ts";
-import { demoCharges, demoPlans } from "../../src/embedded/demo-catalogue.ts";
+import { demoCatalogue } from "../../src/embedded/demo-catalogue.ts";
 import { billChunk, type ChunkOrder, type ChunkOutcome } from "../../src/store/billing-run.ts";
 import { newId } from "../../src/store/ids.ts";
 import { createPool } from "../../src/store/pool.ts";
@@ -81,8 +81,7 @@ export async function billingWorld(): Promise<BillingWorld> {
         },
         connection: { ...connection, clientId: "client", clientSecret: "secret" },
         apiKeys: [],
-        plans: demoPlans("NZD", now),
-        charges: demoCharges("NZD", now),
+        ...demoCatalogue("NZD", now),
         customers: [
           { ...contact, id: newId(), code: "ACME", name: "Acme", status: "active", ledgerContactId: newId() },
         ],

@@ -1,22 +1,20 @@
 /** The store as the application's side sees it: over all organisations, each call naming the one that it means. */
 import type pg from "pg";
-import type { Charge, Plan } from "../../domain/plan.ts";
+import type { MeteredPlan } from "../../domain/meter.ts";
+import type { Charge } from "../../domain/plan.ts";
 import type { Sealing } from "../sealing.ts";
 import { type AuditStore, createAuditStore } from "./audit.ts";
 import { type BillingStore, createBillingStore } from "./billing.ts";
-import {
-  type AdminCharge,
-  type AdminPlan,
-  type CatalogueStore,
-  createChargeStore,
-  createPlanStore,
-} from "./catalogue.ts";
+import type { CatalogueStore } from "./catalogue.ts";
 import { createChanges } from "./changes.ts";
+import { type AdminCharge, createChargeStore } from "./charges.ts";
 import { type ConnectionStore, createConnectionStore } from "./connections.ts";
 import { type ApiKeyStore, createApiKeyStore, createOperatorStore, type OperatorStore } from "./credentials.ts";
 import { type CustomerStore, createCustomerStore } from "./customers.ts";
 import { createDocumentStore, type DocumentStore } from "./documents.ts";
+import { createMeterStore, type MeterStore } from "./meters.ts";
 import { createOrganisationStore, type OrganisationStore } from "./organisations.ts";
+import { type AdminPlan, createPlanStore } from "./plans.ts";
 import { createTestClockStore, type TestClockStore } from "./test-clock.ts";
 
 /** Everything that the admin services ask of the database. */
@@ -24,7 +22,8 @@ export interface AdminStore {
   readonly organisations: OrganisationStore;
   readonly connections: ConnectionStore;
   readonly apiKeys: ApiKeyStore;
-  readonly plans: CatalogueStore<Plan, AdminPlan>;
+  readonly meters: MeterStore;
+  readonly plans: CatalogueStore<MeteredPlan, AdminPlan>;
   readonly charges: CatalogueStore<Charge, AdminCharge>;
   readonly customers: CustomerStore;
   readonly documents: DocumentStore;
@@ -48,6 +47,7 @@ export function createAdminStore({ reading: pool, writing }: AdminPools, sealing
     organisations: createOrganisationStore(changes),
     connections: createConnectionStore(pool, changes, sealing),
     apiKeys: createApiKeyStore(changes),
+    meters: createMeterStore(pool, changes),
     plans: createPlanStore(pool, changes),
     charges: createChargeStore(pool, changes),
     customers: createCustomerStore(pool, changes),

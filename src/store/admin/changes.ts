@@ -31,6 +31,7 @@ export interface Change {
     | "api_key"
     | "plan"
     | "charge"
+    | "meter"
     | "customer"
     | "document"
     | "subscription"

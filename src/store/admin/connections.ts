@@ -15,24 +15,25 @@ export interface Mapping {
   readonly taxType: string | null;
 }
 
-/** The mapping of a plan or charge. */
+/** The mapping of a plan, charge or meter. */
 export interface CatalogueMapping extends Mapping {
   readonly id: string;
   readonly code: string;
   readonly name: string;
 }
 
-/** All mappings of an organisation: its default, and the plans and charges that have one of their own. */
+/** All mappings of an organisation: its default, and the plans, charges and meters that have one of their own. */
 export interface Mappings {
   readonly default: Mapping;
   readonly plans: readonly CatalogueMapping[];
   readonly charges: readonly CatalogueMapping[];
+  readonly meters: readonly CatalogueMapping[];
 }
 
 /** What a mapping is for. */
 export interface MappingTarget {
-  readonly kind: "organisation" | "plan" | "charge";
-  /** The organisation's, plan's or charge's id. */
+  readonly kind: "organisation" | "plan" | "charge" | "meter";
+  /** Its id. */
   readonly id: string;
 }
 
@@ -48,7 +49,7 @@ export interface ConnectionStore {
    */
   save(actor: Actor, organisationId: string, connection: LedgerConnection): Promise<ConnectionView | "other_tenant">;
   mappings(organisationId: string): Promise<Mappings>;
-  /** The mapping as it is now; null where there is no such plan or charge. */
+  /** The mapping as it is now; null where there is no such plan, charge or meter. */
   map(actor: Actor, organisationId: string, target: MappingTarget, mapping: Mapping): Promise<Mapping | null>;
 }
 
@@ -67,12 +68,13 @@ export function createConnectionStore(pool: pg.Pool, { prisma, run }: Changes, s
       const own = { organisationId, OR: [{ revenueAccount: { not: null } }, { taxType: { not: null } }] };
       const select = { id: true, code: true, name: true, revenueAccount: true, taxType: true };
       const orderBy = { code: "asc" } as const;
-      const [organisation, plans, charges] = await Promise.all([
+      const [organisation, plans, charges, meters] = await Promise.all([
         prisma.organisation.findUniqueOrThrow({ where: { id: organisationId } }),
         prisma.plan.findMany({ where: own, select, orderBy }),
         prisma.charge.findMany({ where: own, select, orderBy }),
+        prisma.meter.findMany({ where: own, select, orderBy }),
       ]);
-      return { default: mappingOf(organisation), plans, charges };
+      return { default: mappingOf(organisation), plans, charges, meters };
     },
     map: async (actor, organisationId, target, mapping) =>
       isId(target.id) ? run(actor, (transaction) => map(transaction, organisationId, target, mapping)) : null,
@@ -157,6 +159,13 @@ async function map(
       if (before === null) return { result: null, changes: [] };
       if (isSame(before, mapping)) return { result: mapping, changes: [] };
       await transaction.charge.updateMany({ where, data });
+      return told(before, { code: before.code });
+    }
+    case "meter": {
+      const before = await transaction.meter.findFirst({ where });
+      if (before === null) return { result: null, changes: [] };
+      if (isSame(before, mapping)) return { result: mapping, changes: [] };
+      await transaction.meter.updateMany({ where, data });
       return told(before, { code: before.code });
     }
   }

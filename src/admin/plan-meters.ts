@@ -1,0 +1,58 @@
+/** The meters and tiers of a plan as requests give them: codes and ids looked up, prices read. decisions §3 "Meter", "Tier". */
+import { type Decimal, parseDecimal } from "../domain/decimal.ts";
+import type { Meter, PlanMeter } from "../domain/meter.ts";
+import type { Tier } from "../domain/plan.ts";
+import { Refusal } from "../domain/refusal.ts";
+import type { PlanMeterInput, TierInput } from "../gen/proto/billing/admin/v1/catalogue_pb.ts";
+import { wordOf } from "../services/enums.ts";
+import type { MeterStore } from "../store/admin/meters.ts";
+import { meterTypes } from "./enums.ts";
+
+/**
+ * The meters of a plan, in the order given. Refuses `meter_not_found` (another organisation's too), `meter_inactive`, and
+ * `invalid_parameter` one without tiers whose price is missing, each with its place: `meters.0.meter`. The prices are not judged here.
+ */
+export async function readPlanMeters(
+  store: MeterStore,
+  organisationId: string,
+  inputs: readonly PlanMeterInput[],
+): Promise<readonly PlanMeter[]> {
+  if (inputs.length === 0) return [];
+  const named = await store.named(
+    organisationId,
+    inputs.map(({ meter }) => meter),
+  );
+  return inputs.map((input, index): PlanMeter => {
+    const path = `meters.${index}`;
+    const meter = requireMeter(named, input.meter, `${path}.meter`);
+    const type = wordOf(meterTypes, input.type) ?? "per_unit";
+    return { ...meter, type, price: priceOf(input, path), tiers: input.tiers.map(tierOf) };
+  });
+}
+
+function requireMeter(named: readonly Meter[], idOrCode: string, param: string): Meter {
+  const id = idOrCode.toLowerCase();
+  // A code may look like an id; the id counts.
+  const meter = named.find((each) => each.id === id) ?? named.find(({ code }) => code === idOrCode);
+  if (meter === undefined) throw new Refusal("meter_not_found", "There is no meter with this id or code.", param);
+  if (meter.status === "inactive") throw new Refusal("meter_inactive", `The meter ${meter.code} is not active.`, param);
+  return meter;
+}
+
+/** A price left out must not become usage that costs nothing. */
+function priceOf({ type, price }: PlanMeterInput, path: string): Decimal {
+  const param = `${path}.price`;
+  if (price === undefined && type === meterTypes.per_unit) {
+    throw new Refusal("invalid_parameter", `${param} must be given`, param);
+  }
+  return parseDecimal(price ?? "0");
+}
+
+/** A tier as it was given; whether its prices make sense is not judged here. */
+export function tierOf({ upTo, unitPrice, flatPrice }: TierInput): Tier {
+  return {
+    upTo: upTo ?? null,
+    unitPrice: unitPrice === undefined ? null : parseDecimal(unitPrice),
+    flatPrice: flatPrice === undefined ? null : parseDecimal(flatPrice),
+  };
+}

@@ -1,0 +1,65 @@
+/** Plans, charges and meters to messages of the admin contract. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { formatDecimal } from "../domain/decimal.ts";
+import type { PlanMeter } from "../domain/meter.ts";
+import type { ChargeSchema, PlanMeterSchema, PlanSchema } from "../gen/proto/billing/admin/v1/catalogue_pb.ts";
+import type { MeterSchema } from "../gen/proto/billing/admin/v1/meters_pb.ts";
+import {
+  presentCharge as presentPublicCharge,
+  presentPlan as presentPublicPlan,
+  presentTiers,
+} from "../services/present.ts";
+import type { AdminCharge } from "../store/admin/charges.ts";
+import type { AdminMeter } from "../store/admin/meters.ts";
+import type { AdminPlan } from "../store/admin/plans.ts";
+import { meterStatuses, meterTypes } from "./enums.ts";
+import { present } from "./present.ts";
+
+/** A plan with its meters, its mapping and its use. */
+export function presentPlan({ plan, subscriptions }: AdminPlan): MessageInitShape<typeof PlanSchema> {
+  const { object: _, $typeName: __, ...shown } = presentPublicPlan(plan);
+  return {
+    ...shown,
+    ...present("revenueAccount", plan.revenueAccount),
+    ...present("taxType", plan.taxType),
+    subscriptions,
+    meters: plan.meters.map(presentPlanMeter),
+  };
+}
+
+function presentPlanMeter({ id, code, name, ...price }: PlanMeter): MessageInitShape<typeof PlanMeterSchema> {
+  return {
+    meter: id,
+    code,
+    name,
+    type: meterTypes[price.type],
+    price: formatDecimal(price.price),
+    tiers: presentTiers(price.tiers),
+  };
+}
+
+/** A charge with its mapping and its use. */
+export function presentCharge({ charge, invoiceLines }: AdminCharge): MessageInitShape<typeof ChargeSchema> {
+  const { object: _, $typeName: __, ...shown } = presentPublicCharge(charge);
+  return {
+    ...shown,
+    ...present("revenueAccount", charge.revenueAccount),
+    ...present("taxType", charge.taxType),
+    invoiceLines,
+  };
+}
+
+/** A meter with its mapping and its use. */
+export function presentMeter({ meter, plans }: AdminMeter): MessageInitShape<typeof MeterSchema> {
+  return {
+    id: meter.id,
+    code: meter.code,
+    name: meter.name,
+    unitLabel: meter.unitLabel,
+    status: meterStatuses[meter.status],
+    ...present("revenueAccount", meter.revenueAccount),
+    ...present("taxType", meter.taxType),
+    plans,
+    created: meter.createdAt.toISOString(),
+  };
+}

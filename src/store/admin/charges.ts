@@ -1,0 +1,41 @@
+/** Charges as the application's side writes and lists them. */
+import type pg from "pg";
+import { decideMove } from "../../domain/catalogue-status.ts";
+import { formatDecimal } from "../../domain/decimal.ts";
+import type { Charge } from "../../domain/plan.ts";
+import { type ChargeRow, chargeListing, readCharge } from "../catalogue.ts";
+import type { Listing } from "../page.ts";
+import { type CatalogueStore, createCatalogueStore, logged } from "./catalogue.ts";
+import type { Changes } from "./changes.ts";
+
+/** A charge with how many invoice lines bill it. */
+export interface AdminCharge {
+  readonly charge: Charge;
+  readonly invoiceLines: number;
+}
+
+const chargeViews: Listing<ChargeRow & { invoice_lines: number }, AdminCharge> = {
+  ...chargeListing,
+  columns: `${chargeListing.columns}, (SELECT count(*)::int FROM invoice_lines l
+    WHERE l.organisation_id = t.organisation_id AND l.charge_id = t.id) AS invoice_lines`,
+  read: (row) => ({ charge: readCharge(row), invoiceLines: row.invoice_lines }),
+};
+
+/** Charges over changes. */
+export function createChargeStore(pool: pg.Pool, changes: Changes): CatalogueStore<Charge, AdminCharge> {
+  const record = (charge: Charge) => ({ ...charge, price: formatDecimal(charge.price) });
+  return createCatalogueStore(pool, changes, chargeViews, {
+    targetKind: "charge",
+    entryOf: ({ charge }) => charge,
+    usesOf: ({ invoiceLines }) => invoiceLines,
+    insert: async (transaction, organisationId, charge) => {
+      await transaction.charge.create({ data: { ...record(charge), organisationId } });
+    },
+    replace: async (transaction, organisationId, charge) => {
+      await transaction.charge.updateMany({ where: { organisationId, id: charge.id }, data: record(charge) });
+    },
+    snapshot: logged,
+    billedBy: ({ code, price, currency }) => logged({ code, price, currency }),
+    decideMove,
+  });
+}

@@ -1,0 +1,84 @@
+/** Meters as the application's side writes and lists them. */
+import type pg from "pg";
+import type { Meter } from "../../domain/meter.ts";
+import type { Listing } from "../page.ts";
+import { type CatalogueStore, createCatalogueStore, logged } from "./catalogue.ts";
+import type { Changes } from "./changes.ts";
+
+/** A meter with how many plans have a price for it. */
+export interface AdminMeter {
+  readonly meter: Meter;
+  readonly plans: number;
+}
+
+/** Meters, and those that a plan names. */
+export interface MeterStore extends CatalogueStore<Meter, AdminMeter> {
+  /** The meters of these ids and codes, in any order; whose id or code is nobody's is not among them. */
+  named(organisationId: string, idsOrCodes: readonly string[]): Promise<readonly Meter[]>;
+}
+
+interface MeterRow {
+  id: string;
+  code: string;
+  name: string;
+  unit_label: string;
+  status: Meter["status"];
+  revenue_account: string | null;
+  tax_type: string | null;
+  created_at: Date;
+  plans: number;
+}
+
+const meterViews: Listing<MeterRow, AdminMeter> = {
+  table: "meters",
+  columns: `t.id, t.code, t.name, t.unit_label, t.status, t.revenue_account, t.tax_type, t.created_at,
+    (SELECT count(*)::int FROM plan_meters p WHERE p.organisation_id = t.organisation_id AND p.meter_id = t.id) AS plans`,
+  from: "meters t",
+  read: (row) => ({
+    meter: {
+      id: row.id,
+      code: row.code,
+      name: row.name,
+      unitLabel: row.unit_label,
+      status: row.status,
+      createdAt: row.created_at,
+      revenueAccount: row.revenue_account,
+      taxType: row.tax_type,
+    },
+    plans: row.plans,
+  }),
+};
+
+const namedText = `SELECT ${meterViews.columns} FROM ${meterViews.from}
+  WHERE t.organisation_id = $1 AND (t.code = ANY ($2) OR t.id::text = ANY ($3))`;
+
+/** Meters over changes. */
+export function createMeterStore(pool: pg.Pool, changes: Changes): MeterStore {
+  const store = createCatalogueStore(pool, changes, meterViews, {
+    targetKind: "meter",
+    entryOf: ({ meter }) => meter,
+    usesOf: ({ plans }) => plans,
+    insert: async (transaction, organisationId, meter) => {
+      await transaction.meter.create({ data: { ...meter, organisationId } });
+    },
+    replace: async (transaction, organisationId, meter) => {
+      await transaction.meter.updateMany({ where: { organisationId, id: meter.id }, data: { ...meter } });
+    },
+    snapshot: logged,
+    // Who reports usage names it by its code; prices stand on plans.
+    billedBy: ({ code }) => code,
+    decideMove: (from, to) => from !== to,
+  });
+  return {
+    ...store,
+    named: async (organisationId, idsOrCodes) => {
+      const ids = idsOrCodes.map((each) => each.toLowerCase());
+      const { rows } = await pool.query<MeterRow>({
+        name: "named_meters",
+        text: namedText,
+        values: [organisationId, idsOrCodes, ids],
+      });
+      return rows.map((row) => meterViews.read(row).meter);
+    },
+  };
+}
