@@ -16,6 +16,7 @@ import {
   AccountMappingService,
   LedgerConnectionService,
 } from "../../src/gen/proto/billing/admin/v1/ledger_connections_pb.ts";
+import { MeterService } from "../../src/gen/proto/billing/admin/v1/meters_pb.ts";
 import { OperatorService } from "../../src/gen/proto/billing/admin/v1/operators_pb.ts";
 import { OrganisationService } from "../../src/gen/proto/billing/admin/v1/organisations_pb.ts";
 import { TestClockService } from "../../src/gen/proto/billing/admin/v1/test_clock_pb.ts";
@@ -27,6 +28,7 @@ export const adminServices: readonly DescService[] = [
   LedgerConnectionService,
   AccountMappingService,
   ApiKeyService,
+  MeterService,
   PlanService,
   ChargeService,
   CustomerService,

@@ -42,8 +42,33 @@ describe("the request", () => {
     expect(server.received[1]?.request).toMatchObject({ code: "growth" });
   });
 
+  test("gives meters of one price by options, those with tiers by a file, and replaces all of a plan's by an update", async () => {
+    const priced = [
+      { meter: "api-calls", type: "METER_TYPE_PER_UNIT", price: "0.002" },
+      { meter: "a=b", type: "METER_TYPE_PER_UNIT", price: "0.10" },
+    ];
+    const words = "plans create --code cloud --name Cloud --type flat-fee --price 49";
+    await run(`${words} --meter api-calls=0.002 --meter a=b=0.10`, { env: server.env });
+    expect(server.received[0]?.request).toMatchObject({ code: "cloud", meters: priced });
+    const meters = [
+      { meter: "api-calls", type: "tiered", tiers: [{ up_to: 1000, unit_price: "0" }, { unit_price: "1" }] },
+    ];
+    const files = { "meters.json": JSON.stringify({ meters }), "others.json": JSON.stringify({ meters: { meters } }) };
+    await run(`${words} --file meters.json`, { env: server.env, files });
+    expect(server.received[1]?.request).toMatchObject({ meters: [{ ...meters[0], type: "METER_TYPE_TIERED" }] });
+    await run(`plans update ${id} --file others.json`, { env: server.env, files });
+    expect(server.received[2]?.request).toMatchObject({ meters: { meters: [{ type: "METER_TYPE_TIERED" }] } });
+    await run(`plans update ${id} --file others.json --meter api-calls=0.002 a=b=0.10`, { env: server.env, files });
+    expect(server.received[3]?.request).toEqual({ organisation, id, meters: { meters: priced } });
+    await run(`plans update ${id} --name Cloudy`, { env: server.env });
+    expect(server.received[4]?.request).toEqual({ organisation, id, name: "Cloudy" });
+  });
+
   test.each([
     ["plans create --type cubic", "Allowed choices are"],
+    ["plans create --meter api-calls", "--meter takes a meter and its price"],
+    ["plans update team --meter =1", "--meter takes a meter and its price"],
+    ["plans update team --meter api-calls=", "--meter takes a meter and its price"],
     ["plans create --free-units few", "whole number"],
     ["plans get", "missing required argument"],
     ["plans get team more", "too many arguments"],
@@ -78,10 +103,13 @@ describe("the request", () => {
     expect(server.received[0]?.headers.get("authorization")).toBe("Bearer op_of_a_file");
   });
 
-  test("names plans, charges and customers by code where an id is needed", async () => {
+  test("names plans, meters, charges and customers by code where an id is needed", async () => {
     server.answer({ ListPlans: (request) => ({ data: "code" in request && request.code === "team" ? [{ id }] : [] }) });
     await run("plans set-status team active", { env: server.env });
     expect(server.received.at(-1)?.request).toEqual({ organisation, id, status: "CATALOGUE_STATUS_ACTIVE" });
+    server.answer({ ListMeters: () => ({ data: [{ id }] }) });
+    await run("meters set-status api-calls inactive", { env: server.env });
+    expect(server.received.at(-1)?.request).toEqual({ organisation, id, status: "METER_STATUS_INACTIVE" });
     const unknown = await run("mapping set --plan tame --revenue-account 200", { env: server.env });
     expect(unknown).toMatchObject({ exitCode: 1, err: "plan_not_found: There is no plan with the code tame.\n" });
   });

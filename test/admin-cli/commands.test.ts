@@ -49,6 +49,7 @@ describe.each(verbs)("%s", (name, verb) => {
     expect(verb.examples.length).toBeGreaterThan(0);
     server.answer({
       ListPlans: () => ({ data: [{ id: "found" }] }),
+      ListMeters: () => ({ data: [{ id: "found" }] }),
       ListCharges: () => ({ data: [{ id: "found" }] }),
       ListCustomers: () => ({ data: [{ id: "found" }] }),
       ListLedgerContacts: () => ({ data: [{ id: "contact" }] }),

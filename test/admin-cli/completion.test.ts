@@ -37,7 +37,7 @@ describe("the script for bash", () => {
 
   test("makes the program known as billing, wherever it is called", () => {
     const answer = spawnSync("bash", ["-c", `${bashScript}\nbilling plans get --help`], { cwd: "/", encoding: "utf8" });
-    expect(answer.stdout).toContain("Show a plan with its tiers.");
+    expect(answer.stdout).toContain("Show a plan with its tiers and meters.");
   });
 });
 

@@ -59,6 +59,8 @@ export interface Verb {
   /** The columns of a list's table. */
   readonly columns?: readonly Column[];
   readonly extra?: readonly ExtraOption[];
+  /** The request with what the extra options say. Throws `UsageError` where they say nothing that can be understood. */
+  readonly withExtra?: (request: Json, extra: Work["extra"]) => Json;
   /** Does the work instead of the one call; its result is shown. */
   readonly work?: (work: Work) => Promise<Json>;
   /** Whether an answer tells of a failure all the same: the command then ends as refused. */

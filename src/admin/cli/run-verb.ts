@@ -10,7 +10,8 @@ import type { Terminal } from "./terminal.ts";
 /** Runs a verb as it was called. Throws the errors of `failures.ts`. */
 export async function runVerb(terminal: Terminal, verb: Verb, given: Given): Promise<ExitCode> {
   const { options } = given;
-  const request = await readRequest(terminal, verb, given);
+  const read = await readRequest(terminal, verb, given);
+  const request = verb.withExtra?.(read, options) ?? read;
   // Wrong members are told before anything is asked of anyone.
   if (verb.work === undefined) requestMessage(verb.method, request);
   const connection = await connect(terminal, options as ConnectionOptions);

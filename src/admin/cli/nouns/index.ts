@@ -9,6 +9,7 @@ import { customers } from "./customers.ts";
 import { documents } from "./documents.ts";
 import { ledger } from "./ledger.ts";
 import { mapping } from "./mapping.ts";
+import { meters } from "./meters.ts";
 import { operators, operatorTokens } from "./operators.ts";
 import { organisations } from "./organisations.ts";
 import { plans } from "./plans.ts";
@@ -19,6 +20,7 @@ export const nouns: readonly Noun[] = [
   ledger,
   mapping,
   apiKeys,
+  meters,
   plans,
   charges,
   customers,

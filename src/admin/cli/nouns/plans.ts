@@ -1,6 +1,7 @@
 /** `billing plans`: the plans of an organisation's catalogue. */
 import { PlanService } from "../../../gen/proto/billing/admin/v1/catalogue_pb.ts";
 import type { Noun } from "../noun.ts";
+import { meterOption, withNewMeters, withOtherMeters } from "../plan-meters.ts";
 import { planByCode } from "./lookups.ts";
 
 const { method } = PlanService;
@@ -31,15 +32,19 @@ export const plans: Noun = {
       summary: "Create a plan, as a draft.",
       details:
         'Tiers come from a file: {"tiers":[{"up_to":10,"unit_price":"7"},{"unit_price":"5"}]}; each begins where the ' +
-        "one before it ends, the last has no end. Tiered and volume plans need unit_price, stairstep plans flat_price.",
+        "one before it ends, the last has no end. Tiered and volume plans need unit_price, stairstep plans flat_price. " +
+        'So do meters with tiers: {"meters":[{"meter":"api-calls","type":"tiered","tiers":[{"unit_price":"0.002"}]}]}.',
       examples: [
         "plans create --code team --name Team --type per-unit --price 12.50 --unit-singular seat --unit-plural seats",
+        "plans create --code cloud --name Cloud --type flat-fee --price 49 --meter api-calls=0.002 --meter storage=0.10",
         "plans create --file growth.json",
         "plans create --file - < growth.json",
       ],
       fields: { ...details, type: "how it prices units" },
-      fileFields: ["tiers"],
+      fileFields: ["tiers", "meters"],
       takesFile: true,
+      extra: [meterOption],
+      withExtra: withNewMeters,
     },
     {
       name: "list",
@@ -52,7 +57,7 @@ export const plans: Noun = {
     {
       name: "get",
       method: method.getPlan,
-      summary: "Show a plan with its tiers.",
+      summary: "Show a plan with its tiers and meters.",
       examples: ["plans get team", "plans get 0199a0b2-2222-7000-8000-000000000001 --json"],
       places: ["id"],
       lookups,
@@ -63,12 +68,19 @@ export const plans: Noun = {
       summary: "Change a plan: what is given, nothing else.",
       details:
         "Once a subscription uses the plan, what it bills never changes (plan_in_use): make another and retire this one. " +
-        'Tiers are replaced as a whole, from a file: {"tiers":{"tiers":[{"up_to":10,"unit_price":"7"},{"unit_price":"5"}]}}.',
-      examples: ["plans update team --name 'Team plan'", "plans update growth --file new-tiers.json"],
+        'Tiers are replaced as a whole, from a file: {"tiers":{"tiers":[{"up_to":10,"unit_price":"7"},{"unit_price":"5"}]}}. ' +
+        'So are meters, from options or as {"meters":{"meters":[…]}}.',
+      examples: [
+        "plans update team --name 'Team plan'",
+        "plans update growth --file new-tiers.json",
+        "plans update team --meter api-calls=0.002",
+      ],
       places: ["id"],
       fields: details,
-      fileFields: ["tiers"],
+      fileFields: ["tiers", "meters"],
       takesFile: true,
+      extra: [meterOption],
+      withExtra: withOtherMeters,
       lookups,
     },
     {
