@@ -61,6 +61,9 @@ export const restoreCheckpoints = [
   ...settlementCheckpoints,
 ] as const;
 
+/** Those of a report of usage. */
+export const usageCheckpoints = [...requestCheckpoints, "usage_stored"] as const;
+
 /** The worker's, when it performs what is due. */
 export const billingCheckpoints = ["chunk_loaded", "chunk_saved", "run_woken"] as const;
 
@@ -73,6 +76,7 @@ export type Checkpoint =
   | (typeof unitsCheckpoints)[number]
   | (typeof allocationCheckpoints)[number]
   | (typeof clockCheckpoints)[number]
+  | (typeof usageCheckpoints)[number]
   | (typeof endCheckpoints)[number]
   | (typeof restoreCheckpoints)[number];
 

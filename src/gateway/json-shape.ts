@@ -81,6 +81,11 @@ export function allowsNumber(field: DescField): boolean {
   return getOption(field, fieldExtension).numberOrString;
 }
 
+/** In requests: the field in whose place this one may be given, `""` where it has no such. */
+export function insteadOf(field: DescField): string {
+  return getOption(field, fieldExtension).insteadOf;
+}
+
 /** The one value that the member has in responses (`customer` for `object`), `null` where it may vary. */
 export function constant(field: DescField): string | null {
   const { constant: value } = getOption(field, fieldExtension);

@@ -18,7 +18,9 @@ export function patternOf(field: DescField): string {
 export function sayPattern(field: DescField): string {
   const { decimal, example } = getOption(field, fieldOption);
   if (decimal) {
-    return `must be a decimal such as 12.50, without a sign, with at most four places${sayEnd(patternOf(field))}`;
+    const pattern = patternOf(field);
+    const above = new RegExp(pattern, "u").test("0") ? "" : " above zero";
+    return `must be a decimal${above} such as 12.50, without a sign, with at most four places${sayEnd(pattern)}`;
   }
   return example === "" ? "does not have the form it must have" : `must have the form of ${JSON.parse(example)}`;
 }

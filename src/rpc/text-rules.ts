@@ -1,8 +1,10 @@
 /**
  * What holds for every message whatever its rules: no text has a NUL or a lone surrogate (PostgreSQL refuses the one, drivers
- * replace the other silently), nothing unknown was sent, and no member stands without the one that it belongs to. Compiled once for each message. decisions §1, step 6 and "Text".
+ * replace the other silently), nothing unknown was sent, no member stands without the one that it belongs to or beside the one that it
+ * stands for. Compiled once for each message. decisions §1, step 6 and "Text".
  */
 import { type DescField, type DescMessage, getOption, ScalarType } from "@bufbuild/protobuf";
+import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import { Refusal } from "../domain/refusal.ts";
 import { field as fieldOption, TextFormat } from "../gen/proto/billing/options/v1/options_pb.ts";
 
@@ -42,8 +44,9 @@ function compileMessage(
   for (const field of message.fields) {
     const checkValue = compileField(field, formats, known);
     if (checkValue !== null) checks.push(checkMember(field, checkValue));
-    const { onlyWith } = getOption(field, fieldOption);
+    const { onlyWith, insteadOf } = getOption(field, fieldOption);
     if (onlyWith !== "") checks.push(checkOnlyWith(message, field, onlyWith));
+    if (insteadOf !== "") checks.push(checkInsteadOf(message, field, insteadOf));
   }
   return check;
 }
@@ -65,6 +68,19 @@ function checkOnlyWith(message: DescMessage, { localName, name }: DescField, onl
     if (value[localName] === undefined || value[needed.localName] === true) return;
     const param = path === "" ? name : `${path}.${name}`;
     throw new Refusal("invalid_parameter", `${param} is allowed only where ${onlyWith} is true`, param);
+  };
+}
+
+/** Two members that say the same in two ways: one of them is given. Both name the later one, none the earlier. */
+function checkInsteadOf(message: DescMessage, { localName, name }: DescField, insteadOf: string): CheckMessage {
+  const other = message.fields.find((field) => field.name === insteadOf);
+  if (other === undefined) throw new Error(`${message}: ${name} stands for ${insteadOf}, which it does not have`);
+  return (value, path) => {
+    const isGiven = value[localName] !== undefined;
+    if (isGiven !== (value[other.localName] !== undefined)) return;
+    const param = `${path === "" ? "" : `${path}.`}${isGiven ? name : insteadOf}`;
+    const said = isGiven ? `must not be given beside ${insteadOf}` : `or ${name} must be given`;
+    throw new Refusal("invalid_parameter", `${param} ${said}`, param);
   };
 }
 
@@ -104,8 +120,11 @@ function compileText(field: DescField, formats: TextFormats): CheckValue {
   const rule = formats.get(format);
   if (rule === undefined) throw new Error(`${field}: its text format has no rule`);
   const { holds, must } = rule;
+  // Without presence an empty text is one that was not given, which `required` judges.
+  const isOptional = field.presence === FeatureSet_FieldPresence.IMPLICIT;
   return (value, path) => {
     checkText(value, path);
+    if (isOptional && value === "") return;
     if (!holds(value as string)) throw new Refusal("invalid_parameter", `${path} ${must}`, path);
   };
 }

@@ -25,6 +25,6 @@ export function services(parts: ServiceParts): readonly ServiceBinding[] {
     bind(SubscriptionService, subscriptionService(parts)),
     bind(InvoiceService, invoiceService(parts)),
     bind(CreditNoteService, creditNoteService(parts)),
-    bind(UsageService, usageService()),
+    bind(UsageService, usageService(parts)),
   ];
 }

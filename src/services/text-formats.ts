@@ -1,9 +1,10 @@
 /** What the contract's text formats mean: judged with the rest of the body, before any idempotency key. decisions §1, step 6. */
 import { isTimezone, parseCivilDate } from "../domain/civil-date.ts";
+import { readTimestamp } from "../domain/usage-reading.ts";
 import { TextFormat } from "../gen/proto/billing/options/v1/options_pb.ts";
 import type { TextFormats } from "../rpc/text-rules.ts";
 
-/** A day that the calendar has, and a zone that the time zone database has. */
+/** A day that the calendar has, a zone that the time zone database has, a timestamp that says one instant. */
 export const textFormats: TextFormats = new Map([
   [
     TextFormat.CIVIL_DATE,
@@ -13,4 +14,11 @@ export const textFormats: TextFormats = new Map([
     },
   ],
   [TextFormat.TIMEZONE, { holds: isTimezone, must: "must be the name of an IANA time zone, such as Europe/Paris" }],
+  [
+    TextFormat.TIMESTAMP,
+    {
+      holds: (text: string) => readTimestamp(text) !== null,
+      must: "must be a time of the calendar with seconds and offset, such as 2026-03-05T10:15:00Z",
+    },
+  ],
 ]);

@@ -1,8 +1,67 @@
-/** UsageService. Spec: POST /v1/usage_events. */
-import type { UsageService } from "../gen/proto/billing/v1/usage_pb.ts";
-import { type Implementation, planned } from "../rpc/implementation.ts";
+/**
+ * Report usage: the events of a batch are judged one by one and stored in one transaction; the answer says of each what became of it.
+ * Spec: POST /v1/usage_events.
+ */
+import { strict as assert } from "node:assert";
+import { checkpoint } from "../checkpoint.ts";
+import type { ReportedUsage, UsageRejection, UsageVerdict } from "../domain/usage.ts";
+import { readQuantity, readTimestamp } from "../domain/usage-reading.ts";
+import {
+  type UsageEvent,
+  UsageEventErrorCode,
+  UsageEventStatus,
+  type UsageService,
+} from "../gen/proto/billing/v1/usage_pb.ts";
+import type { Implementation, MethodImplementation } from "../rpc/implementation.ts";
+import type { ServiceParts } from "./parts.ts";
+
+type Method = MethodImplementation<typeof UsageService.method.reportUsage>;
 
 /** The methods of the service. */
-export function usageService(): Implementation<typeof UsageService> {
-  return { reportUsage: planned };
+export function usageService(parts: ServiceParts): Implementation<typeof UsageService> {
+  return { reportUsage: reportUsage(parts) };
 }
+
+function reportUsage({ store }: ServiceParts): Method {
+  return async ({ events }, { caller }) => {
+    const verdicts = await store.organisation(caller.organisationId).usage.report(events.map(readEvent), caller.now);
+    checkpoint("usage_stored");
+    const count = (status: UsageVerdict["status"]) => verdicts.filter((verdict) => verdict.status === status).length;
+    return {
+      object: "usage_event_batch",
+      created: count("created"),
+      duplicates: count("duplicate"),
+      rejected: count("rejected"),
+      results: verdicts.map((verdict, index) => presentVerdict(events[index]?.eventId ?? "", verdict)),
+    };
+  };
+}
+
+/** The form was judged with the rest of the request. */
+function readEvent({ eventId, subscription, meter, meterCode, quantity, timestamp }: UsageEvent): ReportedUsage {
+  const read = readQuantity(quantity);
+  const occurredAt = readTimestamp(timestamp);
+  assert(read !== null && occurredAt !== null, "the request was validated");
+  const named =
+    meter === undefined ? { by: "code" as const, value: meterCode ?? "" } : { by: "id" as const, value: meter };
+  return { eventId, subscription, meter: named, quantity: read, occurredAt };
+}
+
+function presentVerdict(eventId: string, verdict: UsageVerdict) {
+  if (verdict.status !== "rejected") return { eventId, status: statuses[verdict.status] };
+  const { code, message } = verdict;
+  return { eventId, status: UsageEventStatus.REJECTED, error: { code: codes[code], message } };
+}
+
+const statuses = { created: UsageEventStatus.CREATED, duplicate: UsageEventStatus.DUPLICATE } as const;
+
+const codes = {
+  subscription_not_found: UsageEventErrorCode.SUBSCRIPTION_NOT_FOUND,
+  meter_not_found: UsageEventErrorCode.METER_NOT_FOUND,
+  meter_inactive: UsageEventErrorCode.METER_INACTIVE,
+  meter_not_on_plan: UsageEventErrorCode.METER_NOT_ON_PLAN,
+  timestamp_in_future: UsageEventErrorCode.TIMESTAMP_IN_FUTURE,
+  before_subscription_start: UsageEventErrorCode.BEFORE_SUBSCRIPTION_START,
+  after_subscription_end: UsageEventErrorCode.AFTER_SUBSCRIPTION_END,
+  event_id_conflict: UsageEventErrorCode.EVENT_ID_CONFLICT,
+} as const satisfies Record<UsageRejection, UsageEventErrorCode>;

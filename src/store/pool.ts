@@ -48,8 +48,15 @@ export function createPool(settings: PoolSettings, onError: (error: Error) => vo
   return pool;
 }
 
-/** Runs the work in one transaction on one connection: committed when it returns, rolled back when it throws. */
-export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+/**
+ * Runs the work in one transaction on one connection: committed when it returns, rolled back when it throws. `begin` may hold more than
+ * the beginning, sent in the same message.
+ */
+export async function inTransaction<T>(
+  pool: pg.Pool,
+  work: (client: pg.PoolClient) => Promise<T>,
+  begin = "BEGIN",
+): Promise<T> {
   const client = await pool.connect();
   let broken: Error | undefined;
   // A connection that breaks between two statements tells so by an event that, unheard, would end the process.
@@ -58,7 +65,7 @@ export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClie
   };
   client.on("error", onError);
   try {
-    await client.query("BEGIN");
+    await client.query(begin);
     const result = await work(client);
     await client.query("COMMIT");
     return result;

@@ -12,6 +12,7 @@ import type { OrganisationSettings } from "../domain/organisation.ts";
 import type { Charge, Plan } from "../domain/plan.ts";
 import type { Restoration, RestorationFacts } from "../domain/restoring.ts";
 import type { UnitsDecision } from "../domain/units-change.ts";
+import type { ReportedUsage, UsageVerdict } from "../domain/usage.ts";
 import { findUnsent } from "./billing-state.ts";
 import { type CatalogueFilters, catalogueFilters, chargeListing, planListing } from "./catalogue.ts";
 import {
@@ -54,6 +55,7 @@ import {
   type UnitsChangeOutcome,
   type UnitsChangeToMake,
 } from "./unit-changes.ts";
+import { createStoreUsage, type StoreUsage } from "./usage-events.ts";
 
 /** A kind of object that can be listed, newest first, and looked up; null for an id of nothing, or of somebody else. */
 export interface Collection<T, Filters> {
@@ -96,6 +98,10 @@ export interface Scope {
     findFirst(subscriptionId: string): Promise<InvoiceIds | null>;
   };
   readonly creditNotes: Collection<CreditNote, DocumentFilters>;
+  readonly usage: {
+    /** Stores a batch of events; what became of each, in order. */
+    report(reported: readonly ReportedUsage[], now: Date): Promise<readonly UsageVerdict[]>;
+  };
 }
 
 /** Opens organisations. */
@@ -105,10 +111,11 @@ export interface Store {
 
 /** The store over a pool. */
 export function createStore(pool: pg.Pool): Store {
-  return { organisation: (organisationId) => openScope(pool, organisationId) };
+  const storeUsage = createStoreUsage(pool);
+  return { organisation: (organisationId) => openScope(pool, storeUsage, organisationId) };
 }
 
-function openScope(pool: pg.Pool, organisationId: string): Scope {
+function openScope(pool: pg.Pool, storeUsage: StoreUsage, organisationId: string): Scope {
   return {
     organisationId,
     settings: () => getOrganisation(pool, organisationId),
@@ -136,6 +143,7 @@ function openScope(pool: pg.Pool, organisationId: string): Scope {
       findFirst: (subscriptionId) => findFirst(pool, organisationId, subscriptionId),
     },
     creditNotes: collect(pool, organisationId, creditNoteListing, documentFilters),
+    usage: { report: (reported, now) => storeUsage(organisationId, reported, now) },
   };
 }
 

@@ -7,7 +7,6 @@ import {
   CreateSubscriptionRequestSchema,
   SubscriptionService,
 } from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
-import { UsageService } from "../../src/gen/proto/billing/v1/usage_pb.ts";
 import { createCall } from "../../src/rpc/call.ts";
 import type { Call } from "../../src/rpc/caller.ts";
 import type { Idempotency } from "../../src/rpc/idempotency.ts";
@@ -16,6 +15,7 @@ import { observeCall } from "../../src/rpc/observe.ts";
 import { operationOf } from "../../src/rpc/operation.ts";
 import { textFormats } from "../../src/services/text-formats.ts";
 import { createSubscription, listSubscriptions, passOf } from "./admission-for-test.ts";
+import { plannedUsageService } from "./planned-usage.ts";
 
 type Methods = Implementation<typeof SubscriptionService>;
 
@@ -107,8 +107,10 @@ describe("a call", () => {
   });
 
   test("of a method that is only planned is an unknown endpoint", async () => {
-    const reportUsage = operationOf(UsageService.method.reportUsage);
-    const call = callWith({}, recording(), [bind(UsageService, { reportUsage: planned })]);
+    const [method] = plannedUsageService.methods;
+    if (method === undefined) throw new Error("the service has a method");
+    const reportUsage = operationOf(method);
+    const call = callWith({}, recording(), [bind(plannedUsageService, { reportUsage: planned } as never)]);
     const message = create(reportUsage.method.input, {});
     await expect(call(passOf(reportUsage), message, { signal })).rejects.toMatchObject({
       code: "unknown_endpoint",

@@ -2,12 +2,12 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createHttp2Server, type ServerHttp2Session } from "node:http2";
 import type { AddressInfo } from "node:net";
+import type { DescService } from "@bufbuild/protobuf";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { Refusal } from "../../src/domain/refusal.ts";
 import { jsonCheck } from "../../src/gateway/check-json.ts";
 import { InvoiceService } from "../../src/gen/proto/billing/v1/invoices_pb.ts";
 import { SubscriptionService } from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
-import { UsageService } from "../../src/gen/proto/billing/v1/usage_pb.ts";
 import { credentialsOf } from "../../src/http/credentials.ts";
 import { createCall } from "../../src/rpc/call.ts";
 import { createGate } from "../../src/rpc/gate.ts";
@@ -22,6 +22,7 @@ import { connectRoutes, type RequestRecord } from "../../src/rpc/routes.ts";
 import { textFormats } from "../../src/services/text-formats.ts";
 import type { Admission } from "../../src/store/access.ts";
 import { accessOf } from "./admission-for-test.ts";
+import { plannedUsageService } from "./planned-usage.ts";
 
 type SubscriptionMethods = Implementation<typeof SubscriptionService>;
 
@@ -54,7 +55,9 @@ export async function startServer(settings: ServerSettings): Promise<TestServer>
   const records: RequestRecord[] = [];
   const recordByRequest = new WeakMap<object, RequestRecord>();
   const invoices = Object.fromEntries(InvoiceService.methods.map((method) => [method.localName, answerEmpty(method)]));
-  const usage = Object.fromEntries(UsageService.methods.map((method) => [method.localName, answerEmpty(method)]));
+  const usage = Object.fromEntries(
+    plannedUsageService.methods.map((method) => [method.localName, answerEmpty(method)]),
+  );
   const subscriptions = {
     ...Object.fromEntries(SubscriptionService.methods.map((method) => [method.localName, answerEmpty(method)])),
     createSubscription: settings.create ?? (async () => ({})),
@@ -63,7 +66,7 @@ export async function startServer(settings: ServerSettings): Promise<TestServer>
   const bindings = [
     bind(SubscriptionService, subscriptions as SubscriptionMethods),
     bind(InvoiceService, invoices as Implementation<typeof InvoiceService>),
-    bind(UsageService, usage as Implementation<typeof UsageService>),
+    bind(plannedUsageService, usage as Implementation<DescService>),
   ];
   const services = bindings.map(({ service }) => service);
   const watchEveryMs = 20;

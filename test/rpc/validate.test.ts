@@ -23,7 +23,7 @@ import { textFormats } from "../../src/services/text-formats.ts";
 
 const schema = CreateSubscriptionRequestSchema;
 type Changes = MessageInitShape<typeof schema>;
-const usage = { eventId: "e", subscription: "s", timestamp: "2026-03-05T10:15:00Z" };
+const usage = { eventId: "e", subscription: "s", meter: "m", quantity: "1", timestamp: "2026-03-05T10:15:00Z" };
 const validate = createValidate([schema], textFormats);
 
 function request(changes: Changes): CreateSubscriptionRequest {
@@ -80,8 +80,19 @@ describe("validation", () => {
     [
       UsageEventSchema,
       create(UsageEventSchema, { ...usage, quantity: "1e3" }),
-      "quantity: must be a decimal such as 12.50, without a sign, with at most four places",
+      "quantity: must be a decimal above zero such as 12.50, without a sign, with at most four places",
     ],
+    [
+      UsageEventSchema,
+      create(UsageEventSchema, { ...usage, timestamp: "2026-02-29T10:15:00Z" }),
+      "timestamp must be a time of the calendar with seconds and offset, such as 2026-03-05T10:15:00Z",
+    ],
+    [
+      UsageEventSchema,
+      create(UsageEventSchema, { ...usage, meterCode: "c" }),
+      "meter_code must not be given beside meter",
+    ],
+    [UsageEventSchema, create(UsageEventSchema, { ...usage, timestamp: "" }), "timestamp: value is required"],
     [
       CreateCustomerRequestSchema,
       create(CreateCustomerRequestSchema, { code: "a", name: "A", email: "nobody" }),

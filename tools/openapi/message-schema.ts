@@ -5,6 +5,7 @@ import {
   constant,
   enumJsonNames,
   example,
+  insteadOf,
   isInline,
   isNullable,
   isOmitEmpty,
@@ -22,8 +23,17 @@ export function requestSchema(message: DescMessage, fields: readonly DescField[]
     description: description(message),
     properties: properties(fields, (field) => fieldSchema(field, "request", refer)),
     ...(required.length === 0 ? {} : { required }),
+    ...alternatives(fields),
     additionalProperties: false,
   };
+}
+
+/** Members of which exactly one is given. No message has two such pairs. */
+function alternatives(fields: readonly DescField[]): JsonObject {
+  const pairs = fields.map((field) => [insteadOf(field), jsonName(field)]).filter(([other]) => other !== "");
+  if (pairs.length > 1) throw new Error("two pairs of alternatives have no form here");
+  const only = (name = ""): JsonObject => ({ properties: { [name]: {} }, required: [name] });
+  return pairs[0] === undefined ? {} : { oneOf: pairs[0].map(only) };
 }
 
 /**

@@ -1,0 +1,81 @@
+/**
+ * Which period of a subscription an instant falls in, by arithmetic from its anchor: half-open runs from the beginning of a day in its
+ * zone to the beginning of another. The row of the period need not exist yet. decisions §5.
+ */
+import { type CivilDate, startOfDay, todayIn } from "./civil-date.ts";
+import { type Interval, periodAt, periodContaining } from "./period.ts";
+import { dateOf, type Instant, instantOf } from "./usage-reading.ts";
+
+/** What a subscription's periods are counted from. */
+export interface PeriodTerms {
+  readonly timezone: string;
+  readonly startDate: CivilDate;
+  readonly billingDay: number;
+  readonly interval: Interval;
+}
+
+/** A period as instants: `startsAt` is in it, `endsAt` is not. */
+export interface PeriodWindow {
+  readonly index: number;
+  readonly startsAt: Instant;
+  readonly endsAt: Instant;
+}
+
+/**
+ * To find when a day begins takes fifty times as long as to look it up, and events are mostly of the current day. As many are kept as
+ * fit a megabyte or so; then all are let go.
+ */
+const mostKept = 5_000;
+const days = new Map<string, Instant>();
+const windows = new Map<string, PeriodWindow[]>();
+let windowCount = 0;
+
+/** The instant at which the day begins in the zone. */
+export function dayStart(timezone: string, date: CivilDate): Instant {
+  const key = `${timezone} ${date}`;
+  const known = days.get(key);
+  if (known !== undefined) return known;
+  if (days.size >= mostKept) days.clear();
+  const start = instantOf(startOfDay(timezone, date));
+  days.set(key, start);
+  return start;
+}
+
+/** The period that the instant falls in; null before the subscription's first. */
+export function periodOf(terms: PeriodTerms, instant: Instant): PeriodWindow | null {
+  const known = knownWindows(terms);
+  const found = known.find(({ startsAt, endsAt }) => startsAt <= instant && instant < endsAt);
+  if (found !== undefined) return found;
+  if (instant < dayStart(terms.timezone, terms.startDate)) return null;
+  const made = makeWindow(terms, instant);
+  known.push(made);
+  windowCount += 1;
+  return made;
+}
+
+/** The windows that were looked for with these terms: all subscriptions with the same anchor share them. */
+function knownWindows({ timezone, startDate, billingDay, interval }: PeriodTerms): PeriodWindow[] {
+  const key = `${timezone} ${startDate} ${billingDay} ${interval.count}`;
+  const known = windows.get(key);
+  if (known !== undefined) return known;
+  if (windowCount >= mostKept || windows.size >= mostKept) {
+    windows.clear();
+    windowCount = 0;
+  }
+  const none: PeriodWindow[] = [];
+  windows.set(key, none);
+  return none;
+}
+
+function makeWindow(terms: PeriodTerms, instant: Instant): PeriodWindow {
+  const { timezone, interval, startDate, billingDay } = terms;
+  const anchor = { start: startDate, billingDay };
+  const near = periodContaining(anchor, interval, todayIn(timezone, dateOf(instant)))?.index ?? 0;
+  const windowAt = (index: number): PeriodWindow => {
+    const { start, end } = periodAt(anchor, interval, index);
+    return { index, startsAt: dayStart(timezone, start), endsAt: dayStart(timezone, end) };
+  };
+  // Where clocks go back over a midnight, the evening before comes once more after the day has begun.
+  const window = windowAt(near);
+  return instant < window.endsAt ? window : windowAt(near + 1);
+}

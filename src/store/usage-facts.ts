@@ -1,0 +1,139 @@
+/**
+ * What usage is judged by, as rows: the subscriptions that a batch names, and the organisation's meters with the plans that have them,
+ * which are kept as long as the catalogue stands.
+ */
+import { civilDate } from "../domain/civil-date.ts";
+import type { MeterStatus } from "../domain/meter.ts";
+import type { SubscriptionStatus } from "../domain/subscription.ts";
+import type { ReportableMeter, ReportableSubscription, UsageFacts } from "../domain/usage.ts";
+import type { Client } from "./raise-documents.ts";
+
+/** A subscription as it is judged, and whether nothing is due for it. */
+export interface LoadedSubscription extends ReportableSubscription {
+  readonly isUndue: boolean;
+}
+
+/** The subscriptions of a batch that the organisation has, by id, and the catalogue that stood when they were read. */
+export interface LoadedSubscriptions {
+  readonly subscriptions: ReadonlyMap<string, LoadedSubscription>;
+  readonly catalogueVersion: string;
+}
+
+/** An organisation's meters by id and by code. */
+export type Meters = Pick<UsageFacts, "metersById" | "metersByCode">;
+
+interface SubscriptionRow {
+  catalogue_version: string;
+  /** Null where the organisation has none of those asked for. */
+  id: string | null;
+  plan_id: string;
+  status: SubscriptionStatus;
+  timezone: string;
+  start_date: string;
+  billing_day: number;
+  interval_unit: "month";
+  interval_count: number;
+  end_date: string | null;
+  ended_at: string | null;
+  current_period: number;
+  usage_bill: number;
+  is_undue: boolean;
+}
+
+/** An instant of a row in microseconds: a `Date` would lose three digits. */
+export const microseconds = (column: string): string => `(extract(epoch FROM ${column}) * 1000000)::bigint`;
+
+// LIMIT keeps it a look-up by primary key for each, however full the table was when the statement was planned.
+const subscriptionsText = `SELECT o.catalogue_version, s.*
+  FROM organisations o LEFT JOIN (unnest($2::uuid[]) AS asked(id) CROSS JOIN LATERAL (
+    SELECT s.id, s.plan_id, s.status, s.timezone, s.start_date, s.billing_day, s.interval_unit, s.interval_count, s.end_date,
+      ${microseconds("s.ended_at")} AS ended_at, s.current_period, s.usage_bill, s.due_at IS NULL AS is_undue
+    FROM subscriptions s WHERE s.organisation_id = $1 AND s.id = asked.id LIMIT 1) s) ON true
+  WHERE o.id = $1`;
+
+/** Reads the subscriptions with these ids, as a close or an end has left them whose lock was waited for before. */
+export async function loadReportable(
+  client: Client,
+  organisationId: string,
+  ids: readonly string[],
+): Promise<LoadedSubscriptions> {
+  const { rows } = await client.query<SubscriptionRow>({
+    name: "load_reportable_subscriptions",
+    text: subscriptionsText,
+    values: [organisationId, `{${ids.join(",")}}`],
+  });
+  const [first] = rows;
+  if (first === undefined) throw new Error(`organisation ${organisationId} is gone`);
+  const subscriptions = new Map<string, LoadedSubscription>();
+  for (const row of rows) if (row.id !== null) subscriptions.set(row.id, readRow(row.id, row));
+  return { subscriptions, catalogueVersion: first.catalogue_version };
+}
+
+function readRow(id: string, row: SubscriptionRow): LoadedSubscription {
+  return {
+    id,
+    planId: row.plan_id,
+    status: row.status,
+    timezone: row.timezone,
+    startDate: civilDate(row.start_date),
+    billingDay: row.billing_day,
+    interval: { unit: row.interval_unit, count: row.interval_count },
+    endDate: row.end_date === null ? null : civilDate(row.end_date),
+    endedAt: row.ended_at === null ? null : BigInt(row.ended_at),
+    currentPeriod: row.current_period,
+    usageBill: row.usage_bill,
+    isUndue: row.is_undue,
+  };
+}
+
+/** The meters of organisations, each read once for each state of its catalogue. */
+export interface MeterCatalogue {
+  /** Those of the catalogue with this version, or of a later one. */
+  meters(client: Client, organisationId: string, catalogueVersion: string): Promise<Meters>;
+}
+
+/** As many organisations as a process meets in a minute or so; the one that was read first goes first. */
+const mostOrganisations = 1_000;
+
+/** An empty catalogue; it fills itself. */
+export function createMeterCatalogue(): MeterCatalogue {
+  const known = new Map<string, Meters & { readonly version: string }>();
+  return {
+    meters: async (client, organisationId, catalogueVersion) => {
+      const kept = known.get(organisationId);
+      if (kept?.version === catalogueVersion) return kept;
+      const loaded = await loadMeters(client, organisationId);
+      known.delete(organisationId);
+      const [oldest] = known.keys();
+      if (known.size >= mostOrganisations && oldest !== undefined) known.delete(oldest);
+      known.set(organisationId, loaded);
+      return loaded;
+    },
+  };
+}
+
+interface MeterRow {
+  version: string;
+  id: string | null;
+  code: string;
+  status: MeterStatus;
+  plans: string[] | null;
+}
+
+async function loadMeters(client: Client, organisationId: string): Promise<Meters & { readonly version: string }> {
+  const { rows } = await client.query<MeterRow>({
+    name: "load_reportable_meters",
+    text: `SELECT o.catalogue_version AS version, m.id, m.code, m.status,
+        (SELECT array_agg(p.plan_id) FROM plan_meters p WHERE p.organisation_id = $1 AND p.meter_id = m.id) AS plans
+      FROM organisations o LEFT JOIN meters m ON m.organisation_id = o.id WHERE o.id = $1`,
+    values: [organisationId],
+  });
+  const meters = rows.flatMap(({ id, code, status, plans }): ReportableMeter[] =>
+    id === null ? [] : [{ id, code, status, plans: new Set(plans) }],
+  );
+  return {
+    version: rows[0]?.version ?? "",
+    metersById: new Map(meters.map((meter) => [meter.id, meter])),
+    metersByCode: new Map(meters.map((meter) => [meter.code, meter])),
+  };
+}
