@@ -9,7 +9,7 @@ import { ledgers } from "../ledger/index.ts";
 import type { LedgerContactDraft } from "../ledger/port.ts";
 import { generateApiKey, generateOperatorToken } from "../rpc/api-key.ts";
 import { makeFirstOperator } from "../store/admin/first-operator.ts";
-import { newId } from "../store/ids.ts";
+import { derivedId, newId } from "../store/ids.ts";
 import type { LedgerConnection } from "../store/ledger-connections.ts";
 import { createSealing } from "../store/sealing.ts";
 import { createSettingUp, type OrganisationToSave, type SettingUp } from "../store/setting-up.ts";
@@ -28,6 +28,8 @@ export interface FirstData {
   readonly testKey: string;
   /** The first operator's, an owner; null where there was an operator already. */
   readonly operatorToken: string | null;
+  /** The id that the subscription of the first told call gets. */
+  readonly subscriptionId: string;
 }
 
 /** What an organisation of the first data differs in. */
@@ -66,6 +68,9 @@ const revenue = { revenueAccount: "200", taxType: "OUTPUT2" } as const;
 /** How long a call to the demo ledger may take here. */
 const callDeadlineMs = 10_000;
 
+/** The Idempotency-Key of the first told call, by which its subscription's id is known before. */
+const firstTry = "first-try";
+
 /** Makes the first data, or returns null where the database has an organisation already. */
 export async function makeFirstData(settings: FirstDataSettings): Promise<FirstData | null> {
   const pool = new pg.Pool({ connectionString: settings.databaseUrl, max: 2 });
@@ -85,6 +90,7 @@ export async function makeFirstData(settings: FirstDataSettings): Promise<FirstD
       liveKey: first.made.apiKey,
       testKey: second.made.apiKey,
       operatorToken: isMade ? token.value : null,
+      subscriptionId: derivedId("subscription", first.made.apiKeyId, firstTry),
     };
   } finally {
     await settingUp.close();
@@ -192,6 +198,7 @@ export function describeFirstData(
 ): string {
   const { baseUrl, adminUrl, temporalUiUrl } = where;
   const body = '{"customer_code":"ACME","plan_code":"team","units":10}';
+  const event = `{"event_id":"call-1","subscription":"${data.subscriptionId}","meter_code":"api-calls","quantity":1500`;
   // Over TLS the client and the server agree on HTTP/2 by themselves.
   const priorKnowledge = new URL(baseUrl).protocol === "https:" ? "" : " --http2-prior-knowledge";
   return `
@@ -209,10 +216,16 @@ Create a subscription, and read its invoice:
 
   curl -s ${baseUrl}/v1/subscriptions \\
     -H 'Authorization: Bearer ${data.liveKey}' \\
-    -H 'Content-Type: application/json' -H 'Idempotency-Key: first-try' \\
+    -H 'Content-Type: application/json' -H 'Idempotency-Key: ${firstTry}' \\
     -d '${body}'
 
   curl -s '${baseUrl}/v1/invoices?limit=1' -H 'Authorization: Bearer ${data.liveKey}'
+
+Report what it used; it is billed when the period ends:
+
+  curl -s ${baseUrl}/v1/usage_events \\
+    -H 'Authorization: Bearer ${data.liveKey}' -H 'Content-Type: application/json' \\
+    -d '{"events":[${event},"timestamp":"'$(date -u +%FT%TZ)'"}]}'
 
 The same over gRPC:
 

@@ -93,9 +93,12 @@ test("an operator takes an organisation to its first invoice, mends a failed doc
     type: "tiered",
     tiers: [{ up_to: 5, unit_price: "7" }, { unit_price: "6" }],
   };
-  await done(["plans", "create", "--file", "-"], JSON.stringify(plan));
+  await done(["meters", "create", "--code", "api-calls", "--name", "API calls", "--unit-label", "call"]);
+  await done(["plans", "create", "--file", "-", "--meter", "api-calls=0.002"], JSON.stringify(plan));
   await done(["plans", "set-status", "growth", "active"]);
-  expect(await done(["plans", "get", "growth"])).toMatch(/status +active/);
+  const shown = await done(["plans", "get", "growth"]);
+  expect(shown).toMatch(/status +active/);
+  expect(shown).toMatch(/meters .*code api-calls.*price 0\.0020/);
 
   // A key, alone on the standard output, and the first invoice.
   const key = (

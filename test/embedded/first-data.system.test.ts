@@ -72,10 +72,18 @@ test("the first data is a live organisation and a sandbox whose keys work, and t
     const customers = await system.ask("GET", "/v1/customers?code=ACME", { key });
     expect(customers.json.data).toHaveLength(1);
   }
+  const { rows: metered } = await system.pool.query(
+    `SELECT o.livemode, o.usage_allowed, p.code AS plan, m.code AS meter, pm.type, array_agg(t.up_to ORDER BY t.position) AS bounds
+     FROM plan_meters pm JOIN meters m ON m.id = pm.meter_id JOIN plans p ON p.id = pm.plan_id JOIN organisations o ON o.id = p.organisation_id
+       JOIN plan_meter_tiers t ON t.plan_id = pm.plan_id AND t.meter_id = pm.meter_id
+     GROUP BY o.seq, o.livemode, o.usage_allowed, p.code, m.code, pm.type ORDER BY o.seq`,
+  );
+  const meter = { plan: "team", meter: "api-calls", type: "tiered", bounds: [1000, null] };
+  expect(metered).toEqual([true, false].map((livemode) => ({ livemode, usage_allowed: livemode, ...meter })));
 
   const text = describeFirstData(data, { baseUrl: system.baseUrl, adminUrl: system.adminUrl, temporalUiUrl });
   expect(keysIn(text)).toEqual([data.liveKey, data.testKey]);
-  const [create = "", list = "", grpc = "", ...others] = commandsIn(text);
+  const [create = "", list = "", report = "", grpc = "", ...others] = commandsIn(text);
   expect(others).toEqual([]);
 
   const created = await run(create);
@@ -86,6 +94,14 @@ test("the first data is a live organisation and a sandbox whose keys work, and t
   expect((await run(create)).json.id).toBe(created.json.id);
   const listed = await run(list);
   expect((listed.json.data as { id: string }[]).map(({ id }) => id)).toEqual([invoice.id]);
+
+  // The shell puts the instant there.
+  const reported = await run(report.replace("'$(date -u +%FT%TZ)'", new Date().toISOString()));
+  expect(reported.json, JSON.stringify(reported)).toMatchObject({
+    object: "usage_event_batch",
+    created: 1,
+    rejected: 0,
+  });
 
   const output = await shell(grpc);
   const message = JSON.parse(output) as { subscription: { customerCode?: string; customer_code?: string } };
@@ -102,7 +118,7 @@ test("a database that has an organisation gets no first data", async () => {
 });
 
 test("over TLS the told addresses are https, and gRPC needs no prior knowledge of HTTP/2", () => {
-  const data = { liveKey: "key_live_a", testKey: "key_test_b", operatorToken: null };
+  const data = { liveKey: "key_live_a", testKey: "key_test_b", operatorToken: null, subscriptionId: "" };
   const [plain, tls] = ["http", "https"].map((scheme) =>
     describeFirstData(data, {
       baseUrl: `${scheme}://billing.example:8443`,
@@ -110,10 +126,10 @@ test("over TLS the told addresses are https, and gRPC needs no prior knowledge o
       temporalUiUrl,
     }),
   );
-  expect(commandsIn(plain ?? "")[2]).toContain("--http2-prior-knowledge");
+  expect(commandsIn(plain ?? "")[3]).toContain("--http2-prior-knowledge");
   expect(tls).not.toContain("--http2-prior-knowledge");
   const commands = commandsIn(tls ?? "");
-  expect(commands).toHaveLength(3);
+  expect(commands).toHaveLength(4);
   for (const command of commands) expect(command).toContain("https://billing.example:8443/");
 });
 
