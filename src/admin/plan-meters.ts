@@ -12,7 +12,7 @@ import { meterTypes } from "./enums.ts";
  * The meters of a plan, in the order given. Refuses `meter_not_found` (another organisation's too), `meter_inactive`, and
  * `invalid_parameter` one without tiers whose price is missing, each with its place: `meters.0.meter`. The prices are not judged here.
  */
-export async function readPlanMeters(
+export async function readMeterInputs(
   store: MeterStore,
   organisationId: string,
   inputs: readonly PlanMeterInput[],

@@ -17,7 +17,7 @@ import {
   requireOrganisation,
   requireSame,
 } from "./parts.ts";
-import { readPlanMeters, tierOf } from "./plan-meters.ts";
+import { readMeterInputs, tierOf } from "./plan-meters.ts";
 import { presentPlan } from "./present-catalogue.ts";
 import { requireCurrency } from "./read-values.ts";
 
@@ -32,7 +32,7 @@ export function planService(parts: AdminParts): AdminImplementation<typeof PlanS
     createPlan: async (request, call) => {
       const organisation = await requireOrganisation(parts, request.organisation);
       requireCurrency(request.currency, "currency");
-      const meters = await readPlanMeters(parts.store.meters, organisation.id, request.meters);
+      const meters = await readMeterInputs(parts.store.meters, organisation.id, request.meters);
       const id = identityOf(call, "plan");
       const plan = newPlan(request, meters, id, organisation.defaultCurrency, nowOf(organisation));
       const made = accepted(await plans.create(actorOf(call), organisation.id, plan));
@@ -52,7 +52,7 @@ export function planService(parts: AdminParts): AdminImplementation<typeof PlanS
     updatePlan: async (request, call) => {
       const { id } = await requireOrganisation(parts, request.organisation);
       requireCurrency(request.currency, "currency");
-      const meters = request.meters && (await readPlanMeters(parts.store.meters, id, request.meters.meters));
+      const meters = request.meters && (await readMeterInputs(parts.store.meters, id, request.meters.meters));
       const decide = (before: MeteredPlan) => changedPlan(before, request, meters ?? before.meters);
       const plan = accepted(await plans.update(actorOf(call), id, request.id, decide));
       return { plan: presentPlan(required(plan, "plan_not_found")) };
