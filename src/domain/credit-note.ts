@@ -4,14 +4,15 @@ import { compare, type Decimal, isZero } from "./decimal.ts";
 import type { DocumentStatus, InvoiceLedgerState } from "./invoice.ts";
 
 /**
- * A line to be credited: `amount` above 0, rounded, without tax; `effectiveDate` is the day from which the credit counts; account
- * and tax as resolved, null where the organisation has none either.
+ * A line to be credited: `amount` above 0, rounded, without tax; `effectiveDate` is the day from which the credit counts; `meterId`
+ * where it credits usage; account and tax as resolved, null where the organisation has none either.
  */
 export interface CreditNoteLineDraft {
   readonly name: string;
   readonly description: string;
   readonly amount: Decimal;
   readonly effectiveDate: CivilDate;
+  readonly meterId: string | null;
   readonly revenueAccount: string | null;
   readonly taxType: string | null;
 }

@@ -7,7 +7,6 @@ import type { BillingState, RaisedInvoice } from "./billing-state.ts";
 import type { CreditNoteDraft } from "./credit-note.ts";
 import { equals } from "./decimal.ts";
 import type { InvoiceDraft } from "./invoice.ts";
-import type { Period } from "./period.ts";
 import type { InvoiceAmendment } from "./units-change.ts";
 import {
   type BilledUsage,
@@ -101,15 +100,10 @@ function take(facts: UsageFacts, walk: UsageWalk, upTo: number): UsageCharges {
  * The invoice of type `usage` for these charges, null where there is nothing to charge: then nothing tells of what is zero.
  * decisions §6.
  */
-export function billApart(
-  facts: UsageFacts,
-  walk: UsageWalk,
-  charges: UsageCharges | null,
-  period: Period,
-): DueInvoice | null {
+export function billApart(facts: UsageFacts, walk: UsageWalk, charges: UsageCharges | null): DueInvoice | null {
   if (charges === null) return null;
   const usage = charges.lines.map(({ billed }) => billed);
-  if (charges.isCharged) return { draft: usageInvoice(facts, period, charges.lines), deferredIds: [], usage };
+  if (charges.isCharged) return { draft: usageInvoice(facts, charges.lines), deferredIds: [], usage };
   walk.unbilled.push(...usage);
   return null;
 }
@@ -125,7 +119,6 @@ export function joinRenewal(walk: UsageWalk, charges: UsageCharges, { id }: Rais
 }
 
 /** Whether usage lines may join it now: a draft in the ledger that nothing else is being done to. decisions §6. */
-export function isJoinable(invoice: RaisedInvoice | null, { running }: Pick<BillingState, "running">): boolean {
-  if (invoice === null || running !== null) return false;
-  return invoice.status === "draft" && invoice.inLedger && equals(invoice.total, invoice.amountDue);
+export function isJoinable(invoice: RaisedInvoice, { running }: Pick<BillingState, "running">): boolean {
+  return running === null && invoice.status === "draft" && invoice.inLedger && equals(invoice.total, invoice.amountDue);
 }

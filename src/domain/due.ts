@@ -22,7 +22,7 @@ import type { OrganisationSettings } from "./organisation.ts";
 import { invoiceCreateDays, isInvoiceWindow, type Period, periodAt } from "./period.ts";
 import { hasUnits } from "./pricing/index.ts";
 import { type Renewing, type Subscription, willRenew } from "./subscription.ts";
-import type { UsageCharges } from "./usage-billing.ts";
+import type { UsageCharges, UsageFacts } from "./usage-billing.ts";
 
 /**
  * What is then written: the subscription as it is afterwards, the index of its current period, the day on which something is due for
@@ -58,8 +58,17 @@ export type DueFacts = Pick<
  */
 const mostPeriods = 24;
 
+/** How what is due is performed. */
+export interface DueOptions {
+  /**
+   * A request comes after it, which an invoice that is being amended would have refused: usage joins none then. false if left out.
+   */
+  readonly isForRequest?: boolean;
+}
+
 /** The state of the walk from what was to today. */
 interface Walk extends UsageWalk {
+  readonly mayJoin: boolean;
   subscription: Subscription;
   period: PeriodState;
   next: PeriodState | null;
@@ -69,7 +78,7 @@ interface Walk extends UsageWalk {
 }
 
 /** Everything due up to today, in order, each period once; null where nothing is. */
-export function decideDue(facts: DueFacts): DueDecision | null {
+export function decideDue(facts: DueFacts, { isForRequest = false }: DueOptions = {}): DueDecision | null {
   const { subscription, today } = facts;
   const walk: Walk = {
     subscription,
@@ -78,6 +87,7 @@ export function decideDue(facts: DueFacts): DueDecision | null {
     deferred: facts.deferred,
     periods: [],
     invoices: [],
+    mayJoin: !isForRequest,
     ...beginUsage(facts),
   };
   if (subscription.status === "pending" && compareDates(subscription.startDate, today) <= 0) {
@@ -138,23 +148,24 @@ function isOver({ status }: Pick<Subscription, "status">): boolean {
 /** The next period begins; its invoice is raised now where it was not ahead, and the usage of the period that ends is billed. */
 function renew(facts: DueFacts, walk: Walk): void {
   const { next } = walk;
-  const charges = closePeriodBill({ ...facts, subscription: walk.subscription }, walk);
+  const usageFacts = { ...facts, subscription: walk.subscription, period: walk.period };
+  const charges = closePeriodBill(usageFacts, walk);
   const isOnNew = next === null && facts.organisation.firstInvoiceStatus === "draft";
   const period = next === null ? openNextPeriod(facts, walk, isOnNew ? charges : null) : beginRaised(facts, walk, next);
-  if (charges !== null && !isOnNew) billUsage(facts, walk, charges, next);
+  if (charges !== null && !isOnNew) billUsage(facts, usageFacts, walk, charges);
   walk.subscription = { ...walk.subscription, renewalDate: period.end };
   walk.period = period;
   walk.next = null;
 }
 
-/** On the renewal invoice that was raised ahead, while that is a draft; else on one of its own, of the period that ends. */
-function billUsage(facts: DueFacts, walk: Walk, charges: UsageCharges, next: PeriodState | null): void {
-  const renewal = next === null ? null : raisedAhead(facts);
-  if (renewal !== null && isJoinable(renewal, facts)) {
+/** On the renewal invoice that was raised ahead, while that may be joined; else on one of its own, of the period that ends. decisions §6. */
+function billUsage(facts: DueFacts, usageFacts: UsageFacts, walk: Walk, charges: UsageCharges): void {
+  const renewal = usageFacts.period.index === facts.period.index ? raisedAhead(facts) : null;
+  if (renewal !== null && walk.mayJoin && isJoinable(renewal, facts)) {
     joinRenewal(walk, charges, renewal);
     return;
   }
-  const invoice = billApart(facts, walk, charges, walk.period);
+  const invoice = billApart(usageFacts, walk, charges);
   if (invoice !== null) walk.invoices.push(invoice);
 }
 
@@ -162,7 +173,8 @@ function billUsage(facts: DueFacts, walk: Walk, charges: UsageCharges, next: Per
 function billLastUsage(facts: DueFacts, walk: Walk): void {
   // Of one that was over before, it is loaded only where such usage waits.
   if (walk.usage === null && isOver(facts.subscription)) return;
-  const invoice = billApart(facts, walk, closeLastBill(facts, walk), walk.period);
+  const usageFacts = { ...facts, period: walk.period };
+  const invoice = billApart(usageFacts, walk, closeLastBill(usageFacts, walk));
   if (invoice !== null) walk.invoices.push(invoice);
 }
 

@@ -8,7 +8,7 @@ import { deferredInvoice, nextDueDate } from "./due.ts";
 import { beginUsage, billApart, type ClosedUsage, closedUsage, closeLastBill, type DueInvoice } from "./due-usage.ts";
 import { Refusal } from "./refusal.ts";
 import type { Subscription } from "./subscription.ts";
-import { chargeUsage } from "./usage-billing.ts";
+import { chargeUsage, type UsageCharges } from "./usage-billing.ts";
 
 /** When a subscription ends. Spec: End, `when`. */
 export type EndWhen = "period_end" | "now";
@@ -45,8 +45,9 @@ export interface EndedSubscription extends ClosedUsage {
 
 /**
  * Refuses, in this order, `invoice_option_not_allowed`, and `invalid_state`: another operation runs; ended or complete; in Setup Mode
- * a document would have to be removed or raised; the invoice that is removed with it has a payment or credit on it. A subscription that
- * is set to end at the end of its period already is left as it is. Spec: End, rules 3, 6 and 7; decisions §4.
+ * a document would have to be removed or raised; the invoice that is removed with it has a payment or credit on it; what was used is
+ * more than can be billed. A subscription that is set to end at the end of its period already is left as it is. Spec: End, rules 3, 6
+ * and 7; decisions §4.
  */
 export function decideEnd({ state, invoices }: EndFacts, request: EndRequest): EndDecision {
   checkOptions(request);
@@ -60,6 +61,7 @@ export function decideEnd({ state, invoices }: EndFacts, request: EndRequest): E
     const message = `The ${ahead.type} invoice ${ahead.number} has a payment or credit on it: it cannot be removed.`;
     throw new Refusal("invalid_state", message);
   }
+  if (request.when === "now") checkUsage(state);
   const asked = invoices.filter((invoice) => invoice.id !== ahead?.id && isAskedFor(state, request, invoice));
   return { kind: "ends", removals: [...(ahead === null ? [] : [ahead]), ...asked].map(({ id }) => id) };
 }
@@ -70,7 +72,7 @@ export function decideEnd({ state, invoices }: EndFacts, request: EndRequest): E
  * decisions §§5 and 6.
  */
 export function decideEnded(state: BillingState, when: EndWhen): EndedSubscription {
-  const { organisation, period, nextPeriod, today } = state;
+  const { today } = state;
   const { renewalDate } = state.subscription;
   if (when === "now") {
     const endDate = compareDates(today, renewalDate) < 0 ? today : renewalDate;
@@ -81,12 +83,12 @@ export function decideEnded(state: BillingState, when: EndWhen): EndedSubscripti
       cancelAtPeriodEnd: false,
     };
     const walk = beginUsage(state);
-    const ownInvoices = [deferredInvoice(state), billApart(state, walk, closeLastBill(state, walk), period)];
+    const ownInvoices = [deferredInvoice(state), billApart(state, walk, closeLastBill(state, walk))];
     const invoices = ownInvoices.filter((invoice) => invoice !== null);
     return { subscription, dueDate: null, invoices, ...closedUsage(walk) };
   }
   const subscription: Subscription = { ...state.subscription, cancelAtPeriodEnd: true, endDate: renewalDate };
-  const dueDate = nextDueDate({ organisation, subscription, period, nextPeriod });
+  const dueDate = nextDueDate({ ...state, subscription });
   return { subscription, dueDate, invoices: [], ...closedUsage(beginUsage(state)) };
 }
 
@@ -121,8 +123,13 @@ function checkSetupMode(state: BillingState, request: EndRequest, ahead: RaisedI
   if (ahead !== null) throw refuse(`the ${ahead.type} invoice ${ahead.number} would have to be removed`);
   if (request.when !== "now") return;
   if (state.deferred.length > 0) throw refuse("a deferred amount would have to be invoiced");
-  const { isCharged, creditNote } = chargeUsage(state, state.usage ?? []);
+  const { isCharged, creditNote } = checkUsage(state);
   if (isCharged || creditNote !== null) throw refuse("usage would have to be invoiced");
+}
+
+/** What is billed with the end: refused now where it cannot be, before anything is removed. */
+function checkUsage(state: BillingState): UsageCharges {
+  return chargeUsage(state, state.usage ?? []);
 }
 
 /**

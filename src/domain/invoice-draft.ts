@@ -51,6 +51,7 @@ export function planLine(
     period: { start, end },
     proration: null,
     chargeId: null,
+    meterId: null,
     ...accountOf(plan, defaults),
   };
 }
@@ -77,6 +78,7 @@ export function chargeLine(
     period: null,
     proration: null,
     chargeId: charge.id,
+    meterId: null,
     ...accountOf(charge, defaults),
   };
 }
@@ -119,6 +121,7 @@ export function prorationLine(
     period,
     proration: { fromUnits, toUnits, daysRemaining, daysInPeriod },
     chargeId: null,
+    meterId: null,
     ...accountOf(plan, defaults),
   };
 }
@@ -129,7 +132,7 @@ export function creditLine(
   { name, description, amount, period }: ProratedCharge,
   defaults: InvoiceDefaults,
 ): CreditNoteLineDraft {
-  return { name, description, amount, effectiveDate: period.start, ...accountOf(plan, defaults) };
+  return { name, description, amount, effectiveDate: period.start, meterId: null, ...accountOf(plan, defaults) };
 }
 
 /** A credit note of the subscription, dated as an invoice is. Spec: Change units, rule 5; decisions §6. */

@@ -44,6 +44,8 @@ export interface InvoiceLineDraft {
   readonly period: InvoicePeriod | null;
   readonly proration: ProrationParts | null;
   readonly chargeId: string | null;
+  /** Of a usage line. */
+  readonly meterId: string | null;
   readonly revenueAccount: string | null;
   readonly taxType: string | null;
 }

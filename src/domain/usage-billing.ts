@@ -5,13 +5,25 @@
 import type { BillingState } from "./billing-state.ts";
 import type { CreditNoteDraft, CreditNoteLineDraft } from "./credit-note.ts";
 import { roundToMinorUnit } from "./currency.ts";
-import { add, compare, type Decimal, formatShort, isNegative, isZero, negate, subtract, ZERO } from "./decimal.ts";
+import {
+  add,
+  compare,
+  type Decimal,
+  formatDecimal,
+  formatShort,
+  isNegative,
+  isZero,
+  negate,
+  subtract,
+  sum,
+  ZERO,
+} from "./decimal.ts";
 import type { InvoiceDraft, InvoiceLineDraft } from "./invoice.ts";
 import { accountOf, draftCreditNote, draftInvoice } from "./invoice-draft.ts";
 import type { PricedMeter } from "./meter.ts";
-import type { OrganisationSettings } from "./organisation.ts";
 import type { Period } from "./period.ts";
 import { amountLimit, describeParts, partsValue, pricingModels } from "./pricing/index.ts";
+import { Refusal } from "./refusal.ts";
 
 /** The bills of a subscription's usage: the number of the current period's, and of the first that is not made. */
 export interface UsageBills {
@@ -59,12 +71,16 @@ export interface UsageCharges {
   readonly isCharged: boolean;
 }
 
-/** What usage is billed by: account and tax type where the meter has none, and whom the credit note is for. */
-export type UsageFacts = Pick<BillingState, "organisation" | "subscription" | "today">;
+/**
+ * What usage is billed by: account and tax type where the meter has none, whom the documents are for, and the period whose end they are
+ * made at: lines of another one name theirs.
+ */
+export type UsageFacts = Pick<BillingState, "organisation" | "subscription" | "today"> & { readonly period: Period };
 
 /**
  * Prices usage, oldest period first: V(whole sum) − V(what was priced before), rounded once to the currency. What rounds to zero leaves the
- * priced quantity, so that nothing is lost to rounding. Usage takes no discount. decisions §5.
+ * priced quantity, so that nothing is lost to rounding. Usage takes no discount. Refuses (`invalid_state`) what comes to more than a
+ * document can hold: some of it has to be voided. decisions §5.
  */
 export function chargeUsage(facts: UsageFacts, usage: readonly OpenUsage[]): UsageCharges {
   const priced: BilledUsage[] = [];
@@ -80,9 +96,11 @@ export function chargeUsage(facts: UsageFacts, usage: readonly OpenUsage[]): Usa
   const unpriced = priced.filter(({ usage: { setupMode } }) => setupMode);
   const charged = priced.filter((one) => !one.usage.setupMode && !isNegative(one.amount));
   const credited = priced.filter((one) => !one.usage.setupMode && isNegative(one.amount));
-  const credits = credited.map((one) => usageCredit(one, facts.organisation));
+  checkAmounts(charged);
+  checkAmounts(credited);
+  const credits = credited.map((one) => usageCredit(one, facts));
   return {
-    lines: charged.map((billed) => ({ billed, line: usageLine(billed, facts.organisation) })),
+    lines: charged.map((billed) => ({ billed, line: usageLine(billed, facts) })),
     credited,
     creditNote: credits.length === 0 ? null : draftCreditNote(facts.subscription, credits, facts.today),
     unpriced,
@@ -91,8 +109,8 @@ export function chargeUsage(facts: UsageFacts, usage: readonly OpenUsage[]): Usa
 }
 
 /** An invoice of type `usage` of these lines, of the period that ended or ends with it. decisions §6. */
-export function usageInvoice(facts: UsageFacts, period: Period, lines: readonly UsageLine[]): InvoiceDraft {
-  const { subscription, organisation, today } = facts;
+export function usageInvoice(facts: UsageFacts, lines: readonly UsageLine[]): InvoiceDraft {
+  const { subscription, organisation, period, today } = facts;
   const order = { type: "usage", period, lines: lines.map(({ line }) => line), today } as const;
   return draftInvoice(subscription, organisation, order);
 }
@@ -101,16 +119,22 @@ function byBillAndPeriod(left: OpenUsage, right: OpenUsage): number {
   return left.bill - right.bill || left.period.index - right.period.index;
 }
 
-/** Asserts nothing of the amount but that it can be stored: who reports more than that has to void it. */
 function priceUsage(usage: OpenUsage, currency: string): BilledUsage {
   if (usage.setupMode) return { usage, amount: ZERO, priced: usage.priced };
   const whole = add(usage.before, usage.quantity);
   const difference = subtract(usageValue(usage.meter, whole), usageValue(usage.meter, usage.priced));
   const amount = roundToMinorUnit(difference, currency);
-  if (compare(isNegative(amount) ? negate(amount) : amount, amountLimit) >= 0) {
-    throw new Error(`The usage of ${usage.meter.name} from ${usage.period.start} on comes to more than can be billed.`);
-  }
   return { usage, amount, priced: isZero(amount) ? usage.priced : whole };
+}
+
+/** All of one sign: the lines of one document, beside what else may stand on it. */
+function checkAmounts(billed: readonly BilledUsage[]): void {
+  const whole = sum(billed.map(({ amount }) => amount));
+  const size = isNegative(whole) ? negate(whole) : whole;
+  if (compare(size, amountLimit) < 0) return;
+  const names = [...new Set(billed.map(({ usage }) => usage.meter.name))].join(", ");
+  const message = `The usage of ${names} comes to ${formatDecimal(size)}: less than ${formatDecimal(amountLimit)} can be billed at once.`;
+  throw new Refusal("invalid_state", `${message} Events of it have to be voided.`);
 }
 
 /** V(quantity): what a period's quantity of the meter costs, exact. */
@@ -118,13 +142,13 @@ function usageValue(meter: PricedMeter, quantity: Decimal): Decimal {
   return partsValue(pricingModels[meter.type].parts(meter, quantity));
 }
 
-/** The line of usage: its quantity, the arithmetic, and of late usage what was billed of its period before. decisions §3 "Invoice". */
-function usageLine({ usage, amount }: BilledUsage, organisation: OrganisationSettings): InvoiceLineDraft {
+/** The line of usage: its quantity, the arithmetic, and of late usage its period and what was billed of that before. decisions §3 "Invoice". */
+function usageLine({ usage, amount }: BilledUsage, facts: UsageFacts): InvoiceLineDraft {
   const { meter, period, quantity } = usage;
   return {
     kind: "usage",
     name: meter.name,
-    description: describeUsage(usage),
+    description: describeUsage(usage, facts.period),
     units: null,
     quantity,
     unitPrice: meter.type === "per_unit" ? meter.price : null,
@@ -132,31 +156,34 @@ function usageLine({ usage, amount }: BilledUsage, organisation: OrganisationSet
     period: { start: period.start, end: period.end },
     proration: null,
     chargeId: null,
-    ...accountOf(meter, organisation),
+    meterId: meter.id,
+    ...accountOf(meter, facts.organisation),
   };
 }
 
-function usageCredit({ usage, amount }: BilledUsage, organisation: OrganisationSettings): CreditNoteLineDraft {
+function usageCredit({ usage, amount }: BilledUsage, facts: UsageFacts): CreditNoteLineDraft {
   const { meter, period } = usage;
-  const effectiveDate = period.start;
   return {
     name: meter.name,
-    description: describeUsage(usage),
+    description: describeUsage(usage, facts.period),
     amount: negate(amount),
-    effectiveDate,
-    ...accountOf(meter, organisation),
+    effectiveDate: period.start,
+    meterId: meter.id,
+    ...accountOf(meter, facts.organisation),
   };
 }
 
 /**
- * `1500 call: 1000 × 0.0200 + 500 × 0.0100`; of usage that was reported after a bill of its period: `500 call more, reported late:
- * 1000 × 0.0200 + 500 × 0.0100 for 1500, less 1000 × 0.0200 for 1000`.
+ * `1500 call: 1000 × 0.0200 + 500 × 0.0100`; of usage that is billed after its period: `500 call in the period from 2026-05-01: 500 ×
+ * 0.0200`, and where some of that was billed before: `500 call more in the period from 2026-05-01: 1000 × 0.0200 + 500 × 0.0100 for 1500,
+ * less 1000 × 0.0200 for 1000`.
  */
-function describeUsage({ meter, quantity, before, priced }: OpenUsage): string {
+function describeUsage({ meter, period, quantity, before, priced }: OpenUsage, ending: Period): string {
   const arithmetic = (of: Decimal) => describeParts(pricingModels[meter.type].parts(meter, of));
   const reported = `${formatShort(quantity)} ${meter.unitLabel}`;
-  if (isZero(before)) return `${reported}: ${arithmetic(quantity)}`;
+  const place = ` in the period from ${period.start}`;
+  if (isZero(before)) return `${reported}${period.index === ending.index ? "" : place}: ${arithmetic(quantity)}`;
   const whole = add(before, quantity);
   const less = isZero(priced) ? "" : `, less ${arithmetic(priced)} for ${formatShort(priced)}`;
-  return `${reported} more, reported late: ${arithmetic(whole)} for ${formatShort(whole)}${less}`;
+  return `${reported} more${place}: ${arithmetic(whole)} for ${formatShort(whole)}${less}`;
 }

@@ -45,7 +45,7 @@ export async function changeSubscription<T>(
       const [loaded] = await loadStates(client, organisation, { ids: [subscriptionId], now: at, closing });
       if (loaded === undefined) return { kind: "unknown" } as const;
       const { state } = loaded;
-      const due = state.running?.kind === "end_subscription" ? null : decideDue(state);
+      const due = state.running?.kind === "end_subscription" ? null : decideDue(state, { isForRequest: true });
       if (due === null) return { kind: "changed", result: await change(client, state) } as const;
       await writeDue(client, organisationId, [due], at);
       return { kind: "due", isRaised: leavesDocuments(due) } as const;
@@ -93,10 +93,9 @@ const subscriptionsText = `
 UPDATE subscriptions s SET status = r.status, current_period = r.current_period, renewal_date = r.renewal_date, end_date = r.end_date,
   units = r.units, cancel_at_period_end = r.cancel_at_period_end, due_at = r.due_at, parked_until = NULL, parked_reason = NULL,
   parked_attempts = 0, usage_bill = coalesce(r.usage_bill, s.usage_bill), usage_billed = coalesce(r.usage_billed, s.usage_billed),
-  ended_at = CASE WHEN r.status = 'ended'
-    THEN coalesce(s.ended_at, least($3::timestamptz, r.renewal_date::timestamp AT TIME ZONE s.timezone)) END
+  ended_at = CASE WHEN r.status = 'ended' THEN coalesce(s.ended_at, least($3::timestamptz, r.last_at)) END
 FROM jsonb_to_recordset($2) AS r(id uuid, status text, current_period int, renewal_date date, end_date date, units int,
-  cancel_at_period_end boolean, due_at timestamptz, usage_bill int, usage_billed int)
+  cancel_at_period_end boolean, due_at timestamptz, last_at timestamptz, usage_bill int, usage_billed int)
 WHERE s.organisation_id = $1 AND s.id = r.id`;
 
 /**
@@ -130,6 +129,7 @@ export async function updateSubscriptions(
     units: subscription.units,
     cancel_at_period_end: subscription.cancelAtPeriodEnd,
     due_at: dueAt(subscription.timezone, dueDate),
+    last_at: subscription.status === "ended" ? dueAt(subscription.timezone, subscription.renewalDate) : null,
     usage_bill: usageBills?.open,
     usage_billed: usageBills?.billed,
   }));

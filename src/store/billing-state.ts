@@ -162,7 +162,7 @@ export async function loadStates(
     const today = todays.get(timezone) ?? todayIn(timezone, now);
     plans.set(planId, catalogued);
     todays.set(timezone, today);
-    const isBilled = closing || isUsageDue(row, subscription, today, now);
+    const isBilled = isUsageDue(row, subscription, { today, now, closing });
     return { row, subscription, ...catalogued, today, isBilled };
   });
   const billed = loaded.filter(({ meters, isBilled }) => isBilled && meters.length > 0);
@@ -184,10 +184,14 @@ function readCatalogued(row: StateRow): Catalogued {
   return { plan: readPlanJson(row.plan), meters: readPlanMeters(row.meters) };
 }
 
-/** A bill of usage ends with each period; of one that is over there is one more where usage was reported late. */
-function isUsageDue(row: StateRow, { status, renewalDate }: Subscription, today: CivilDate, now: Date): boolean {
+/** A bill of usage ends with each period, and with an end; of one that is over there is one more where usage was reported late. */
+function isUsageDue(
+  row: StateRow,
+  { status, renewalDate }: Subscription,
+  { today, now, closing }: { readonly today: CivilDate; readonly now: Date; readonly closing: boolean },
+): boolean {
   if (status === "ended" || status === "complete") return row.due_at !== null && row.due_at <= now;
-  return compareDates(renewalDate, today) <= 0;
+  return closing || compareDates(renewalDate, today) <= 0;
 }
 
 function readState(

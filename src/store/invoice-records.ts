@@ -10,15 +10,15 @@ export const invoiceRecordType = `id uuid, position int, reference text, type te
 /** The columns of a `lineRecord`. */
 export const lineRecordType = `id uuid, invoice_id uuid, position int, kind text, name text, description text, units int,
     quantity numeric, unit_price numeric, amount numeric, period_start date, period_end date, from_units int, to_units int, days_remaining int,
-    days_in_period int, charge_id uuid, revenue_account text, tax_type text, amending boolean`;
+    days_in_period int, charge_id uuid, meter_id uuid, revenue_account text, tax_type text, amending boolean`;
 
 /** Inserts lines from records `r`: everything between INSERT and FROM. `$1` is the organisation. */
 export const insertLines = `INSERT INTO invoice_lines (id, organisation_id, invoice_id, position, kind, name, description, units,
-    quantity, unit_price, amount, period_start, period_end, from_units, to_units, days_remaining, days_in_period, charge_id,
+    quantity, unit_price, amount, period_start, period_end, from_units, to_units, days_remaining, days_in_period, charge_id, meter_id,
     revenue_account, tax_type, amending)
   SELECT r.id, $1, r.invoice_id, r.position, r.kind, r.name, r.description, r.units, r.quantity, r.unit_price, r.amount, r.period_start,
-    r.period_end, r.from_units, r.to_units, r.days_remaining, r.days_in_period, r.charge_id, r.revenue_account, r.tax_type,
-    r.amending`;
+    r.period_end, r.from_units, r.to_units, r.days_remaining, r.days_in_period, r.charge_id, r.meter_id, r.revenue_account,
+    r.tax_type, r.amending`;
 
 /** A document's number: prefix, then four digits at least. decisions §6. Both arguments are SQL. */
 export function documentNumber(prefix: string, counted: string): string {
@@ -69,6 +69,7 @@ export function lineRecords(
     days_remaining: line.proration?.daysRemaining ?? null,
     days_in_period: line.proration?.daysInPeriod ?? null,
     charge_id: line.chargeId,
+    meter_id: line.meterId,
     revenue_account: line.revenueAccount,
     tax_type: line.taxType,
     amending,

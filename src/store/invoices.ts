@@ -30,6 +30,7 @@ export interface InvoiceLineRow {
   days_remaining: number | null;
   days_in_period: number | null;
   charge_id: string | null;
+  meter_id: string | null;
   revenue_account: string | null;
   tax_type: string | null;
   amending: boolean;
@@ -125,6 +126,7 @@ function readLine(row: InvoiceLineRow): InvoiceLine {
       ? { fromUnits: from_units, toUnits: to_units, daysRemaining: days_remaining, daysInPeriod: days_in_period }
       : null,
     chargeId: row.charge_id,
+    meterId: row.meter_id,
     revenueAccount: row.revenue_account,
     taxType: row.tax_type,
   };
@@ -140,7 +142,8 @@ function readPeriod(start: string | null, end: string | null): InvoicePeriod | n
  */
 export const linesJson = `(SELECT json_agg(r) FROM (SELECT l.id, l.kind, l.name, l.description, l.units,
     l.quantity::text AS quantity, l.unit_price::text AS unit_price, l.amount::text AS amount, l.period_start, l.period_end,
-    l.from_units, l.to_units, l.days_remaining, l.days_in_period, l.charge_id, l.revenue_account, l.tax_type, l.amending
+    l.from_units, l.to_units, l.days_remaining, l.days_in_period, l.charge_id, l.meter_id, l.revenue_account,
+    l.tax_type, l.amending
   FROM invoice_lines l WHERE l.organisation_id = t.organisation_id AND l.invoice_id = t.id ORDER BY l.position) r)`;
 
 /** Invoices with their lines. */

@@ -124,12 +124,12 @@ WITH ${takeNumbers}, note AS (
     JOIN subscriptions s ON s.organisation_id = $1 AND s.id = r.subscription_id JOIN organisations o ON o.id = $1, counter k
   ORDER BY r.position
 ), line AS (
-  INSERT INTO credit_note_lines (id, organisation_id, credit_note_id, position, name, description, amount, effective_date,
+  INSERT INTO credit_note_lines (id, organisation_id, credit_note_id, position, name, description, amount, effective_date, meter_id,
     revenue_account, tax_type)
   SELECT r.id, $1, r.credit_note_id, r.position, r.name, r.description, r.amount,
-    r.effective_date::timestamp AT TIME ZONE 'UTC', r.revenue_account, r.tax_type
+    r.effective_date::timestamp AT TIME ZONE 'UTC', r.meter_id, r.revenue_account, r.tax_type
   FROM jsonb_to_recordset($5) AS r(id uuid, credit_note_id uuid, position int, name text, description text, amount numeric,
-    effective_date date, revenue_account text, tax_type text)
+    effective_date date, meter_id uuid, revenue_account text, tax_type text)
 )
 INSERT INTO operations (id, organisation_id, kind, state, subscription_id, credit_note_id, awaited_until)
 SELECT r.operation_id, $1, 'create_credit_note', 'ready', r.subscription_id, r.id, $7::timestamptz
@@ -162,6 +162,7 @@ export async function raiseCreditNotes(
       description: line.description,
       amount: formatDecimal(line.amount),
       effective_date: line.effectiveDate,
+      meter_id: line.meterId,
       revenue_account: line.revenueAccount,
       tax_type: line.taxType,
     })),

@@ -52,7 +52,7 @@ export async function raiseInvoice(
   const ids = { id: newId(), operationId: newId() };
   const subtotal = parseDecimal(amount);
   const line = { kind: "usage", name: "Calls", description: "", units: null, quantity: null, unitPrice: null } as const;
-  const nothing = { period: null, proration: null, chargeId: null } as const;
+  const nothing = { period: null, proration: null, chargeId: null, meterId: null } as const;
   const draft: InvoiceDraft = {
     type: "usage",
     reference: "",
@@ -80,7 +80,14 @@ export async function raiseCredit(
 ): Promise<{ readonly id: string; readonly operationId: string }> {
   const ids = { id: newId(), operationId: newId() };
   const subtotal = parseDecimal(amount);
-  const line = { name: "Scale", description: "10 to 11 seats", effectiveDate: day, ...revenue, amount: subtotal };
+  const line = {
+    name: "Scale",
+    description: "10 to 11 seats",
+    effectiveDate: day,
+    meterId: null,
+    ...revenue,
+    amount: subtotal,
+  };
   const draft = { reference: "", currency: "NZD", issueDate: day, lines: [line], subtotal };
   const raising = { createdAt: new Date(), awaitedUntil: null };
   await inTransaction(pool, (client) =>

@@ -121,6 +121,7 @@ describe("the first invoice", () => {
       description: "Setting up",
       period: null,
       chargeId: setupCharge.id,
+      meterId: null,
     };
     expect(invoice).toEqual({
       type: "first",
@@ -142,6 +143,7 @@ describe("the first invoice", () => {
           amount: d("45.00"),
           period,
           chargeId: null,
+          meterId: null,
           revenueAccount: "201",
           taxType: "ZERO",
         },

@@ -117,6 +117,7 @@ describe("the renewal invoice", () => {
               period: { start: "2026-07-01", end: "2026-08-01" },
               proration: null,
               chargeId: null,
+              meterId: null,
               revenueAccount: "200",
               taxType: "OUTPUT",
             },

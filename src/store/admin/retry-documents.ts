@@ -143,34 +143,37 @@ async function reserveNumber(client: Client, organisationId: string, kind: Docum
   return rows[0].number;
 }
 
-// The narrowest mapping counts: the plan's or charge's, then the organisation's.
+// The narrowest mapping counts: the plan's, charge's or meter's, then the organisation's.
 const mapTexts: Readonly<Record<DocumentKind, string>> = {
   invoice: `UPDATE invoice_lines l
     SET revenue_account = coalesce(m.revenue_account, l.revenue_account), tax_type = m.tax_type
     FROM (
-      SELECT k.id, coalesce(c.revenue_account, p.revenue_account, o.revenue_account) AS revenue_account,
-        coalesce(c.tax_type, p.tax_type, o.tax_type) AS tax_type
+      SELECT k.id, coalesce(c.revenue_account, m.revenue_account, p.revenue_account, o.revenue_account) AS revenue_account,
+        coalesce(c.tax_type, m.tax_type, p.tax_type, o.tax_type) AS tax_type
       FROM invoice_lines k
         JOIN invoices i ON i.organisation_id = $1 AND i.id = k.invoice_id
         JOIN organisations o ON o.id = i.organisation_id
         JOIN subscriptions s ON s.organisation_id = i.organisation_id AND s.id = i.subscription_id
         LEFT JOIN plans p ON k.kind IN ('plan', 'proration') AND p.organisation_id = i.organisation_id AND p.id = s.plan_id
         LEFT JOIN charges c ON c.organisation_id = i.organisation_id AND c.id = k.charge_id
+        LEFT JOIN meters m ON m.organisation_id = i.organisation_id AND m.id = k.meter_id
       WHERE k.organisation_id = $1 AND k.invoice_id = $2 AND (k.amending OR i.status = 'not_in_external')
     ) m
     WHERE l.organisation_id = $1 AND l.id = m.id AND ($3 OR l.revenue_account IS NULL)`,
   credit_note: `UPDATE credit_note_lines l
     SET revenue_account = coalesce(m.revenue_account, l.revenue_account), tax_type = m.tax_type
     FROM (
-      SELECT coalesce(p.revenue_account, o.revenue_account) AS revenue_account,
-        coalesce(p.tax_type, o.tax_type) AS tax_type
-      FROM credit_notes n
+      SELECT k.id, coalesce(m.revenue_account, p.revenue_account, o.revenue_account) AS revenue_account,
+        coalesce(m.tax_type, p.tax_type, o.tax_type) AS tax_type
+      FROM credit_note_lines k
+        JOIN credit_notes n ON n.organisation_id = $1 AND n.id = k.credit_note_id
         JOIN organisations o ON o.id = n.organisation_id
         JOIN subscriptions s ON s.organisation_id = n.organisation_id AND s.id = n.subscription_id
-        JOIN plans p ON p.organisation_id = n.organisation_id AND p.id = s.plan_id
-      WHERE n.organisation_id = $1 AND n.id = $2
+        LEFT JOIN plans p ON k.meter_id IS NULL AND p.organisation_id = n.organisation_id AND p.id = s.plan_id
+        LEFT JOIN meters m ON m.organisation_id = n.organisation_id AND m.id = k.meter_id
+      WHERE k.organisation_id = $1 AND k.credit_note_id = $2
     ) m
-    WHERE l.organisation_id = $1 AND l.credit_note_id = $2 AND ($3 OR l.revenue_account IS NULL)`,
+    WHERE l.organisation_id = $1 AND l.id = m.id AND ($3 OR l.revenue_account IS NULL)`,
 };
 
 /**
