@@ -10,6 +10,7 @@ import { MeterStatus } from "../gen/proto/billing/admin/v1/meters_pb.ts";
 import { OperatorRole } from "../gen/proto/billing/admin/v1/operators_pb.ts";
 import { FirstInvoiceStatus } from "../gen/proto/billing/admin/v1/organisations_pb.ts";
 import { TestClockState } from "../gen/proto/billing/admin/v1/test_clock_pb.ts";
+import { UsageState } from "../gen/proto/billing/admin/v1/usage_pb.ts";
 import type { LedgerContact, LedgerMappingKind } from "../ledger/port.ts";
 import type { OperatorRole as OperatorRoleWord } from "../rpc/caller.ts";
 import type {
@@ -18,6 +19,7 @@ import type {
   DocumentState as DocumentStateWord,
 } from "../store/admin/document-listing.ts";
 import type { TestClock } from "../store/admin/test-clock.ts";
+import type { UsageState as UsageStateWord } from "../store/admin/usage.ts";
 
 /** The status that new invoices get. */
 export const firstInvoiceStatuses = {
@@ -83,6 +85,14 @@ export const meterTypes = {
   volume: MeterType.VOLUME,
   stairstep: MeterType.STAIRSTEP,
 } as const satisfies Record<MeterTypeWord, MeterType>;
+
+/** Where usage stands with billing. */
+export const usageStates = {
+  open: UsageState.OPEN,
+  waiting: UsageState.WAITING,
+  billed: UsageState.BILLED,
+  not_billed: UsageState.NOT_BILLED,
+} as const satisfies Record<UsageStateWord, UsageState>;
 
 /** How a sandbox's clock goes. */
 export const testClockStates = {

@@ -54,6 +54,7 @@ export const refusals = {
   invoice_not_found: notFound,
   charge_not_found: notFound,
   meter_not_found: notFound,
+  usage_event_not_found: notFound,
   organisation_not_found: notFound,
   api_key_not_found: notFound,
   operator_not_found: notFound,

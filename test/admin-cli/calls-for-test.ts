@@ -20,6 +20,7 @@ import { MeterService } from "../../src/gen/proto/billing/admin/v1/meters_pb.ts"
 import { OperatorService } from "../../src/gen/proto/billing/admin/v1/operators_pb.ts";
 import { OrganisationService } from "../../src/gen/proto/billing/admin/v1/organisations_pb.ts";
 import { TestClockService } from "../../src/gen/proto/billing/admin/v1/test_clock_pb.ts";
+import { UsageService } from "../../src/gen/proto/billing/admin/v1/usage_pb.ts";
 import { type ErrorDetail, ErrorDetailSchema } from "../../src/gen/proto/billing/v1/common_pb.ts";
 
 /** Every service of the application's side. */
@@ -34,6 +35,7 @@ export const adminServices: readonly DescService[] = [
   CustomerService,
   DocumentService,
   BillingService,
+  UsageService,
   TestClockService,
   OperatorService,
   AuditService,

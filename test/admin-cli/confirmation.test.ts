@@ -18,6 +18,7 @@ const irreversible = [
   `plans set-status ${id} inactive`,
   `charges set-status ${id} inactive`,
   `organisations setup-mode ${id} on`,
+  "usage void evt-7 --reason twice",
 ];
 
 describe.each(irreversible)("%s", (words) => {

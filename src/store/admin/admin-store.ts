@@ -16,6 +16,7 @@ import { createMeterStore, type MeterStore } from "./meters.ts";
 import { createOrganisationStore, type OrganisationStore } from "./organisations.ts";
 import { type AdminPlan, createPlanStore } from "./plans.ts";
 import { createTestClockStore, type TestClockStore } from "./test-clock.ts";
+import { createUsageStore, type UsageStore } from "./usage.ts";
 
 /** Everything that the admin services ask of the database. */
 export interface AdminStore {
@@ -28,6 +29,7 @@ export interface AdminStore {
   readonly customers: CustomerStore;
   readonly documents: DocumentStore;
   readonly billing: BillingStore;
+  readonly usage: UsageStore;
   readonly testClock: TestClockStore;
   readonly operators: OperatorStore;
   readonly audit: AuditStore;
@@ -53,6 +55,7 @@ export function createAdminStore({ reading: pool, writing }: AdminPools, sealing
     customers: createCustomerStore(pool, changes),
     documents: createDocumentStore(pool, changes),
     billing: createBillingStore(pool, changes),
+    usage: createUsageStore(pool, changes),
     testClock: createTestClockStore(changes),
     operators: createOperatorStore(changes),
     audit: createAuditStore(changes),

@@ -35,6 +35,7 @@ export interface Change {
     | "customer"
     | "document"
     | "subscription"
+    | "usage_event"
     | "operator"
     | "operator_token";
   readonly targetId: string;

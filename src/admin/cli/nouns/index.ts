@@ -13,6 +13,7 @@ import { meters } from "./meters.ts";
 import { operators, operatorTokens } from "./operators.ts";
 import { organisations } from "./organisations.ts";
 import { plans } from "./plans.ts";
+import { usage } from "./usage.ts";
 
 /** Every noun. */
 export const nouns: readonly Noun[] = [
@@ -26,6 +27,7 @@ export const nouns: readonly Noun[] = [
   customers,
   documents,
   billing,
+  usage,
   clock,
   operators,
   operatorTokens,

@@ -1,0 +1,134 @@
+/** UsageService of the application's side: what was used, what bills it, and voiding what should not have been reported. decisions §6. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { formatDecimal } from "../domain/decimal.ts";
+import { Refusal } from "../domain/refusal.ts";
+import type {
+  UsageDocumentSchema,
+  UsageEventSchema,
+  UsageSchema,
+  UsageService,
+} from "../gen/proto/billing/admin/v1/usage_pb.ts";
+import { documentStatuses } from "../services/enums.ts";
+import type { UsageOfPeriod, UsagePosition } from "../store/admin/usage.ts";
+import type { StoredUsageEvent } from "../store/admin/usage-events.ts";
+import type { UsageDocument, UsagePlace } from "../store/admin/usage-rows.ts";
+import type { VoidOutcome } from "../store/admin/void-usage.ts";
+import { isId } from "../store/ids.ts";
+import { usageStates } from "./enums.ts";
+import {
+  type AdminImplementation,
+  type AdminParts,
+  actorOf,
+  nowOf,
+  pageOf,
+  required,
+  requireOrganisation,
+} from "./parts.ts";
+import { present } from "./present.ts";
+
+/** The methods of the service. Refuses `organisation_not_found`, `subscription_not_found`, `usage_event_not_found`, `invalid_state`. */
+export function usageService(parts: AdminParts): AdminImplementation<typeof UsageService> {
+  const { usage } = parts.store;
+  return {
+    listUsage: async (request) => {
+      const { id } = await requireOrganisation(parts, request.organisation);
+      const { limit, startingAfter } = pageOf(request);
+      const after = startingAfter === null ? null : readPosition(startingAfter);
+      const page = await usage.list(id, request.subscription, { meterId: request.meter ?? null, limit, after });
+      const { data, hasMore } = required(page, "subscription_not_found");
+      return { data: data.map(presentUsage), hasMore };
+    },
+    listUsageEvents: async (request) => {
+      const { id } = await requireOrganisation(parts, request.organisation);
+      const filters = { meterId: request.meter ?? null, periodIndex: request.period ?? null };
+      const page = await usage.listEvents(id, request.subscription, filters, pageOf(request));
+      const { data, hasMore } = required(page, "subscription_not_found");
+      return { data: data.map(presentEvent), hasMore };
+    },
+    getUsageEvent: async ({ organisation, id }) => {
+      const owner = await requireOrganisation(parts, organisation);
+      return { event: presentEvent(required(await usage.getEvent(owner.id, id), "usage_event_not_found")) };
+    },
+    voidUsageEvent: async ({ organisation, id, reason }, call) => {
+      const owner = await requireOrganisation(parts, organisation);
+      const event = { eventId: id, reason, now: nowOf(owner) };
+      const outcome = required(await usage.voidEvent(actorOf(call), owner.id, event), "usage_event_not_found");
+      return { event: presentEvent(requireVoided(outcome)) };
+    },
+  };
+}
+
+function requireVoided({ kind, event }: VoidOutcome): StoredUsageEvent {
+  switch (kind) {
+    case "voided":
+      return event;
+    case "voided_before": {
+      const message = `The event was voided already, at ${event.voidedAt?.toISOString()}: ${event.voidReason}`;
+      throw new Refusal("invalid_state", message);
+    }
+    case "billed":
+      throw new Refusal("invalid_state", `The event is billed already: ${placeOf(event)}.`);
+  }
+}
+
+function placeOf({ invoice, creditNote }: UsagePlace): string {
+  if (invoice !== null) return `it is on invoice ${invoice.number}`;
+  if (creditNote !== null) return `it is on credit note ${creditNote.number}`;
+  return "its bill was made, and came to nothing of it";
+}
+
+/** What usage is known by in its list, `3.4.0199a0b2-…`: period, bill and meter. Read by `readPosition`. */
+function usageId({ period, bill, meter }: UsagePlace): string {
+  return `${period.index}.${bill}.${meter.id}`;
+}
+
+/** The position of an id, whether or not anything stands there any more: usage that was voided is gone from the list. */
+function readPosition(id: string): UsagePosition {
+  const [, periodIndex, bill, meterId = ""] = /^([0-9]{1,9})\.([0-9]{1,9})\.(.*)$/.exec(id) ?? [];
+  if (isId(meterId)) return { periodIndex: Number(periodIndex), bill: Number(bill), meterId };
+  throw new Refusal("invalid_parameter", "starting_after is not the id of an object of this list.", "starting_after");
+}
+
+function presentUsage(usage: UsageOfPeriod): MessageInitShape<typeof UsageSchema> {
+  return {
+    id: usageId(usage),
+    period: usage.period,
+    meter: usage.meter,
+    state: usageStates[usage.state],
+    events: usage.events,
+    quantity: formatDecimal(usage.quantity),
+    late: usage.late,
+    ...present("amount", usage.amount === null ? null : formatDecimal(usage.amount)),
+    currency: usage.currency,
+    ...presentDocuments(usage),
+    bill: usage.bill,
+  };
+}
+
+function presentEvent(event: StoredUsageEvent): MessageInitShape<typeof UsageEventSchema> {
+  return {
+    id: event.eventId,
+    subscription: event.subscriptionId,
+    meter: event.meter,
+    quantity: event.quantity,
+    timestamp: event.occurredAt,
+    received: event.createdAt.toISOString(),
+    period: event.period,
+    bill: event.bill,
+    billed: event.isBilled,
+    ...presentDocuments(event),
+    ...present("voidedAt", event.voidedAt?.toISOString() ?? null),
+    ...present("voidReason", event.voidReason),
+  };
+}
+
+function presentDocuments({ invoice, creditNote }: UsagePlace) {
+  return {
+    ...present("invoice", invoice === null ? null : presentDocument(invoice)),
+    ...present("creditNote", creditNote === null ? null : presentDocument(creditNote)),
+  };
+}
+
+function presentDocument({ id, number, status }: UsageDocument): MessageInitShape<typeof UsageDocumentSchema> {
+  return { id, number, status: documentStatuses[status] };
+}

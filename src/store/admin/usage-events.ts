@@ -1,0 +1,130 @@
+/** Usage events as operators see them: with the bill that takes each, and the document that it stands on. */
+import type pg from "pg";
+import { Refusal } from "../../domain/refusal.ts";
+import { formatInstant, type Quantity } from "../../domain/usage-reading.ts";
+import type { Page, PageRequest } from "../page.ts";
+import type { Client } from "../raise-documents.ts";
+import { microseconds } from "../usage-facts.ts";
+import { readUsagePlace, type UsagePlace, type UsagePlaceRow, usagePlaceColumns } from "./usage-rows.ts";
+
+/**
+ * An event. `occurredAt` is an instant in UTC with six decimals; `isBilled`: the bill was made with it. The document is that of its period,
+ * meter and bill.
+ */
+export interface StoredUsageEvent extends UsagePlace {
+  readonly eventId: string;
+  readonly subscriptionId: string;
+  readonly quantity: Quantity;
+  readonly occurredAt: string;
+  readonly createdAt: Date;
+  readonly isBilled: boolean;
+  readonly voidedAt: Date | null;
+  readonly voidReason: string | null;
+}
+
+/** The filters of the list; null is not asked for. */
+export interface EventFilters {
+  readonly meterId: string | null;
+  readonly periodIndex: number | null;
+}
+
+interface EventRow extends UsagePlaceRow {
+  event_id: string;
+  subscription_id: string;
+  quantity: Quantity;
+  occurred_at: string;
+  created_at: Date;
+  billed: boolean;
+  voided_at: Date | null;
+  void_reason: string | null;
+}
+
+// A voided event is on no bill, though one of its number may have been made.
+const columns = `t.event_id, t.subscription_id, t.period_index, t.bill, t.quantity, ${microseconds("t.occurred_at")} AS occurred_at,
+  t.created_at, t.voided_at, t.void_reason, t.voided_at IS NULL AND t.bill < s.usage_billed AS billed, ${usagePlaceColumns}`;
+
+const beside = `JOIN subscriptions s ON s.organisation_id = $1 AND s.id = t.subscription_id
+  JOIN meters m ON m.organisation_id = $1 AND m.id = t.meter_id
+  LEFT JOIN usage_bills b ON b.organisation_id = $1 AND b.subscription_id = t.subscription_id AND b.period_index = t.period_index
+    AND b.meter_id = t.meter_id AND b.bill = t.bill AND t.voided_at IS NULL
+  LEFT JOIN invoices i ON i.organisation_id = $1 AND i.id = b.invoice_id
+  LEFT JOIN credit_notes n ON n.organisation_id = $1 AND n.id = b.credit_note_id`;
+
+/** The event with this id, or null. */
+export async function getEvent(
+  client: Client | pg.Pool,
+  organisationId: string,
+  eventId: string,
+): Promise<StoredUsageEvent | null> {
+  const { rows } = await client.query<EventRow>({
+    text: `SELECT ${columns} FROM usage_events t ${beside} WHERE t.organisation_id = $1 AND t.event_id = $2`,
+    values: [organisationId, eventId],
+  });
+  return rows[0] === undefined ? null : readEvent(rows[0]);
+}
+
+// In the order of the index over what is to be billed: a page sorts the events of those bills, periods and meters that it touches, and no
+// others. One more column there would cost every event that is stored.
+const order = (alias: string) =>
+  ["bill", "period_index", "meter_id", "created_at", "event_id"].map((column) => `${alias}.${column} DESC`).join(", ");
+
+const listText = `
+SELECT ${columns} FROM (
+  SELECT * FROM usage_events u
+  WHERE u.organisation_id = $1 AND u.subscription_id = $2 AND u.voided_at IS NULL
+    AND ($4::uuid IS NULL OR u.meter_id = $4) AND ($5::int IS NULL OR u.period_index = $5)
+    AND ($6::int IS NULL OR (u.bill, u.period_index, u.meter_id, u.created_at, u.event_id) < ($6, $7::int, $8::uuid, $9::timestamptz, $10))
+  ORDER BY ${order("u")} LIMIT $3
+) t ${beside}
+ORDER BY ${order("t")}`;
+
+/** The events of a subscription that count. Refuses `invalid_parameter`, param `starting_after`. */
+export async function listEvents(
+  pool: pg.Pool,
+  organisationId: string,
+  subscriptionId: string,
+  { meterId, periodIndex }: EventFilters,
+  { limit, startingAfter }: PageRequest,
+): Promise<Page<StoredUsageEvent>> {
+  const after =
+    startingAfter === null
+      ? [null, null, null, null, null]
+      : await positionOf(pool, organisationId, subscriptionId, startingAfter);
+  // Without a name, so that it is planned for what it is asked for: the filters that are not given fall away.
+  const { rows } = await pool.query<EventRow>({
+    text: listText,
+    values: [organisationId, subscriptionId, limit + 1, meterId, periodIndex, ...after],
+  });
+  return { data: rows.slice(0, limit).map(readEvent), hasMore: rows.length > limit };
+}
+
+/** Where an event stands in the list, or stood until it was voided. */
+async function positionOf(
+  pool: pg.Pool,
+  organisationId: string,
+  subscriptionId: string,
+  eventId: string,
+): Promise<readonly unknown[]> {
+  const { rows } = await pool.query<unknown[]>({
+    text: `SELECT bill, period_index, meter_id, created_at::text, event_id FROM usage_events
+      WHERE organisation_id = $1 AND event_id = $2 AND subscription_id = $3`,
+    values: [organisationId, eventId, subscriptionId],
+    rowMode: "array",
+  });
+  if (rows[0] !== undefined) return rows[0];
+  throw new Refusal("invalid_parameter", "starting_after is not the id of an object of this list.", "starting_after");
+}
+
+function readEvent(row: EventRow): StoredUsageEvent {
+  return {
+    ...readUsagePlace(row),
+    eventId: row.event_id,
+    subscriptionId: row.subscription_id,
+    quantity: row.quantity,
+    occurredAt: formatInstant(BigInt(row.occurred_at)),
+    createdAt: row.created_at,
+    isBilled: row.billed,
+    voidedAt: row.voided_at,
+    voidReason: row.void_reason,
+  };
+}

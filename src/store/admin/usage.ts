@@ -1,0 +1,150 @@
+/** A subscription's usage by period, meter and bill, with the documents that bill it; and its events, looked at and voided. decisions §6. */
+import type pg from "pg";
+import { type Decimal, parseDecimal } from "../../domain/decimal.ts";
+import { isId } from "../ids.ts";
+import type { Page, PageRequest } from "../page.ts";
+import type { Actor, Changes } from "./changes.ts";
+import { type EventFilters, getEvent, listEvents, type StoredUsageEvent } from "./usage-events.ts";
+import { readUsagePlace, type UsagePlace, type UsagePlaceRow, usagePlaceColumns } from "./usage-rows.ts";
+import { type EventToVoid, type VoidOutcome, voidEvent } from "./void-usage.ts";
+
+/** Where usage stands with billing: its bill takes events; waits to be made; was made, and it stands on a document or on none. */
+export type UsageState = "open" | "waiting" | "billed" | "not_billed";
+
+/** Usage of one meter in one period, as far as one bill takes it. `amount` is null until that is made. */
+export interface UsageOfPeriod extends UsagePlace {
+  readonly state: UsageState;
+  readonly events: bigint;
+  readonly quantity: Decimal;
+  /** Whether an earlier bill takes usage of the same period. */
+  readonly late: boolean;
+  readonly amount: Decimal | null;
+  readonly currency: string;
+}
+
+/** A position in the list. */
+export interface UsagePosition {
+  readonly periodIndex: number;
+  readonly bill: number;
+  readonly meterId: string;
+}
+
+/** Which usage to list: of one meter or of all, after a position. */
+export interface UsageQuery {
+  readonly meterId: string | null;
+  readonly limit: number;
+  readonly after: UsagePosition | null;
+}
+
+/** Usage; null stands for a subscription or an event that the organisation does not have. */
+export interface UsageStore {
+  /** Newest period first. */
+  list(organisationId: string, subscriptionId: string, query: UsageQuery): Promise<Page<UsageOfPeriod> | null>;
+  /** The events that count. Refuses `invalid_parameter`, param `starting_after`. */
+  listEvents(
+    organisationId: string,
+    subscriptionId: string,
+    filters: EventFilters,
+    page: PageRequest,
+  ): Promise<Page<StoredUsageEvent> | null>;
+  getEvent(organisationId: string, eventId: string): Promise<StoredUsageEvent | null>;
+  /** Voids it, unless a bill has taken it. */
+  voidEvent(actor: Actor, organisationId: string, event: EventToVoid): Promise<VoidOutcome | null>;
+}
+
+/** Usage over changes. */
+export function createUsageStore(pool: pg.Pool, { runOnClient }: Changes): UsageStore {
+  return {
+    list: async (organisationId, subscriptionId, query) =>
+      (await hasSubscription(pool, organisationId, subscriptionId))
+        ? listUsage(pool, organisationId, subscriptionId, query)
+        : null,
+    listEvents: async (organisationId, subscriptionId, filters, page) =>
+      (await hasSubscription(pool, organisationId, subscriptionId))
+        ? listEvents(pool, organisationId, subscriptionId, filters, page)
+        : null,
+    getEvent: (organisationId, eventId) => getEvent(pool, organisationId, eventId),
+    voidEvent: (actor, organisationId, event) =>
+      runOnClient(actor, (client) => voidEvent(client, organisationId, event)),
+  };
+}
+
+async function hasSubscription(pool: pg.Pool, organisationId: string, id: string): Promise<boolean> {
+  if (!isId(id)) return false;
+  const { rowCount } = await pool.query({
+    text: "SELECT 1 FROM subscriptions WHERE organisation_id = $1 AND id = $2",
+    values: [organisationId, id],
+  });
+  return rowCount === 1;
+}
+
+interface UsageRow extends UsagePlaceRow {
+  state: UsageState;
+  events: string;
+  quantity: string;
+  late: boolean;
+  amount: string | null;
+  currency: string;
+}
+
+// In one statement, and so of one moment: what a close takes meanwhile is in one part and never in both. What is open is read from the
+// index alone, all of it, as a close reads it; of what was billed no more than a page.
+const usageText = `
+WITH open AS (
+  SELECT e.*, e.bill > min(e.bill) OVER (PARTITION BY e.period_index) AS late,
+    CASE WHEN e.bill < s.usage_bill OR s.status IN ('ended', 'complete') THEN 'waiting' ELSE 'open' END AS state
+  FROM subscriptions s CROSS JOIN LATERAL (
+    SELECT u.period_index, u.meter_id, u.bill, count(*) AS events, sum(u.quantity) AS quantity FROM usage_events u
+    WHERE u.subscription_id = s.id AND u.bill >= s.usage_billed AND u.period_index <= $4 AND u.voided_at IS NULL
+    GROUP BY u.bill, u.period_index, u.meter_id) e
+  WHERE s.organisation_id = $1 AND s.id = $2
+), billed AS (
+  SELECT b.*, CASE WHEN num_nonnulls(b.invoice_id, b.credit_note_id) = 0 THEN 'not_billed' ELSE 'billed' END AS state FROM usage_bills b
+  WHERE b.organisation_id = $1 AND b.subscription_id = $2 AND (b.period_index, b.meter_id, b.bill) < ($4, $5, $6)
+    AND ($3::uuid IS NULL OR b.meter_id = $3)
+  ORDER BY b.period_index DESC, b.meter_id DESC, b.bill DESC LIMIT $7
+), listed AS (
+  SELECT period_index, meter_id, bill, state, events, quantity, late, NULL AS amount, NULL AS invoice_id, NULL AS credit_note_id FROM open
+  UNION ALL
+  SELECT period_index, meter_id, bill, state, events, quantity, false, amount, invoice_id, credit_note_id FROM billed
+)
+SELECT t.period_index, t.bill, t.state, t.events, t.quantity, t.amount, s.currency, ${usagePlaceColumns},
+  t.late OR EXISTS (SELECT 1 FROM usage_bills e WHERE e.organisation_id = $1 AND e.subscription_id = $2
+    AND e.period_index = t.period_index AND e.bill < t.bill) AS late
+FROM listed t
+  JOIN subscriptions s ON s.organisation_id = $1 AND s.id = $2
+  JOIN meters m ON m.organisation_id = $1 AND m.id = t.meter_id
+  LEFT JOIN invoices i ON i.organisation_id = $1 AND i.id = t.invoice_id
+  LEFT JOIN credit_notes n ON n.organisation_id = $1 AND n.id = t.credit_note_id
+WHERE (t.period_index, t.meter_id, t.bill) < ($4, $5, $6) AND ($3::uuid IS NULL OR t.meter_id = $3)
+ORDER BY t.period_index DESC, t.meter_id DESC, t.bill DESC LIMIT $7`;
+
+/** Before everything: no period has so high a number. */
+const top: UsagePosition = { periodIndex: 2 ** 31 - 1, bill: 0, meterId: "00000000-0000-0000-0000-000000000000" };
+
+async function listUsage(
+  pool: pg.Pool,
+  organisationId: string,
+  subscriptionId: string,
+  { meterId, limit, after }: UsageQuery,
+): Promise<Page<UsageOfPeriod>> {
+  const position = after ?? top;
+  // Without a name, so that it is planned for the subscription that it is asked of.
+  const { rows } = await pool.query<UsageRow>({
+    text: usageText,
+    values: [organisationId, subscriptionId, meterId, position.periodIndex, position.meterId, position.bill, limit + 1],
+  });
+  return { data: rows.slice(0, limit).map(readUsage), hasMore: rows.length > limit };
+}
+
+function readUsage(row: UsageRow): UsageOfPeriod {
+  return {
+    ...readUsagePlace(row),
+    state: row.state,
+    events: BigInt(row.events),
+    quantity: parseDecimal(row.quantity),
+    late: row.late,
+    amount: row.amount === null ? null : parseDecimal(row.amount),
+    currency: row.currency,
+  };
+}
