@@ -1,7 +1,8 @@
 /** The ledgers that an organisation can be connected to: a second one is a folder and a line here. */
-import type { Ledger } from "./port.ts";
+import type { Ledger, LedgerWebhook, LedgerWebhookDelivery } from "./port.ts";
 import type { XeroConnection, XeroOptions } from "./xero/connection.ts";
 import { createXeroLedger } from "./xero/create-xero-ledger.ts";
+import { readXeroWebhook, xeroSignatureHeader } from "./xero/webhook.ts";
 
 /** Each kind with the function that connects it. The conformance suite runs over this table. */
 export const ledgers = {
@@ -15,3 +16,11 @@ export type LedgerKind = keyof typeof ledgers;
 export function isLedgerKind(kind: string): kind is LedgerKind {
   return Object.hasOwn(ledgers, kind);
 }
+
+/** How each kind's webhooks are read: the header that signs them, and what a delivery says by the signing key. */
+export const ledgerWebhooks = {
+  xero: { signatureHeader: xeroSignatureHeader, read: readXeroWebhook },
+} as const satisfies Record<
+  LedgerKind,
+  { readonly signatureHeader: string; readonly read: (delivery: LedgerWebhookDelivery, key: string) => LedgerWebhook }
+>;

@@ -4,6 +4,7 @@
  * Amounts are decimal text, dates `YYYY-MM-DD`, instants ISO 8601 in UTC. Facts: facts-ledger section 5.
  */
 
+import type { LedgerChanged, LedgerChangeKind, LedgerChangePage, LedgerChangeQuery } from "./port-changes.ts";
 import type {
   LedgerAmended,
   LedgerCreditApplication,
@@ -15,6 +16,8 @@ import type {
   LedgerRemoval,
 } from "./port-documents.ts";
 
+/** How changes that people make in the ledger are told. */
+export type * from "./port-changes.ts";
 /** The documents of the port: invoices, credit notes, their lines and what is asked of them. */
 export type * from "./port-documents.ts";
 
@@ -188,6 +191,19 @@ export interface Ledger {
   describe(call: LedgerCall): Promise<LedgerAnswer<LedgerOrganisation>>;
   /** All choices of one mapping list, inactive ones too. */
   listMappingOptions(call: LedgerCall, kind: LedgerMappingKind): Promise<LedgerAnswer<readonly LedgerMappingOption[]>>;
+  /** A page of what was changed, oldest change first; archived contacts, removed documents and others' too. */
+  listChanges<Kind extends LedgerChangeKind>(
+    call: LedgerCall,
+    query: LedgerChangeQuery<Kind>,
+  ): Promise<LedgerAnswer<LedgerChangePage<LedgerChanged[Kind]>>>;
+  /**
+   * These contacts, credit notes or invoices as they are now, removed and archived ones too, in as few calls as it takes
+   * (one for up to 40 contacts or invoices); those that the ledger does not have are left out.
+   */
+  getMany<Kind extends LedgerChangeKind>(
+    call: LedgerCall,
+    query: { readonly kind: Kind; readonly ids: readonly string[] },
+  ): Promise<LedgerAnswer<readonly LedgerChanged[Kind][]>>;
   /** A page of contacts, archived ones too, oldest change first. */
   listContacts(call: LedgerCall, query: LedgerContactQuery): Promise<LedgerAnswer<LedgerContactPage>>;
   /** One contact; `refused`, `not_found` where the ledger has none. */

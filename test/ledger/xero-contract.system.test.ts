@@ -112,6 +112,11 @@ async function recordEverything(): Promise<readonly Exchange[]> {
   await amend(ledger, draft);
   okOf(await ledger.removeInvoice(call, draft.id));
   await credit(ledger, contact.id);
+  for (const kind of ["contacts", "credit_notes", "invoices"] as const) {
+    const { changes } = okOf(await ledger.listChanges(call, { kind, since: "2026-01-01T00:00:00.000Z" }));
+    const ids = changes.map(({ id }) => id);
+    expect(okOf(await ledger.getMany(call, { kind, ids }))).toHaveLength(ids.length);
+  }
   await world.order({ match: "POST /api.xro/2.0/Invoices", kind: "refuse", messages: ["No."] });
   await ledger.removeInvoice(call, okOf(okOf(await ledger.createInvoices(call, [invoiceDraft(contact.id)]))[0]).id);
 

@@ -7,11 +7,13 @@ import type pg from "pg";
 import { type ExactObject, filledTextOf, objectOf, readExactJson } from "../exact-json.ts";
 import { type DemoAnswer, jsonAnswer } from "./answers.ts";
 import { newestCreditNotes, newestInvoices } from "./books.ts";
+import { mergeContact } from "./contact-merges.ts";
 import { isUuid } from "./contacts.ts";
 import { type Fault, type FaultBook, faultKinds } from "./faults.ts";
 import type { LimitBook } from "./limits.ts";
 import { recordPayment } from "./payments.ts";
-import type { Tenant, TenantBook } from "./tenants.ts";
+import { setWebhook, type Tenant, type TenantBook } from "./tenants.ts";
+import { intentToReceive } from "./webhooks.ts";
 
 /** What the admin routes work on; `faults` null where faults are switched off. */
 export interface AdminParts {
@@ -30,7 +32,8 @@ export interface AdminRequest {
 }
 
 /**
- * Answers `POST /demo/tenants`, `POST /demo/tenants/{id}/invoices/{id}/payments`, `GET|POST|DELETE /demo/faults`,
+ * Answers `POST /demo/tenants`, `POST /demo/tenants/{id}/invoices/{id}/payments`, `POST /demo/tenants/{id}/contacts/{id}/merge`,
+ * `POST /demo/tenants/{id}/webhook`, `GET|POST|DELETE /demo/faults`,
  * `GET /demo/tenants/{id}/calls`: how many calls were taken and turned away by a limit since the start, and
  * `GET /demo/invoices` and `GET /demo/credit-notes`: the newest documents of all organisations.
  */
@@ -39,7 +42,7 @@ export async function answerAdmin(parts: AdminParts, request: AdminRequest): Pro
   if (isPost && !/^application\/json\b/i.test(request.contentType)) return refusal(415, "Send application/json.");
   const body = isPost ? objectOf(readExactJson(request.text)) : {};
   if (!body) return refusal(400, "The body is not a JSON object.");
-  const [resource, tenantId = "", second, invoiceId = "", third] = request.segments;
+  const [resource, tenantId = "", second, partId = "", third] = request.segments;
   if (resource === "faults" && request.segments.length === 1) return answerFaults(parts.faults, request.method, body);
   if (request.method === "GET" && request.segments.length === 1) return look(parts.pool, resource);
   if (resource === "tenants" && request.method === "GET" && second === "calls" && request.segments.length === 3) {
@@ -47,9 +50,10 @@ export async function answerAdmin(parts: AdminParts, request: AdminRequest): Pro
   }
   if (resource !== "tenants" || !isPost) return refusal(404, "There is no such route.");
   if (request.segments.length === 1) return putTenant(parts.tenants, body);
-  if (second === "invoices" && third === "payments" && isUuid(tenantId) && isUuid(invoiceId)) {
-    return pay(parts.pool, tenantId, invoiceId, body);
-  }
+  if (!isUuid(tenantId)) return refusal(404, "There is no such route.");
+  if (second === "webhook" && request.segments.length === 3) return putWebhook(parts.pool, tenantId, body);
+  if (second === "invoices" && third === "payments" && isUuid(partId)) return pay(parts.pool, tenantId, partId, body);
+  if (second === "contacts" && third === "merge" && isUuid(partId)) return merge(parts.pool, tenantId, partId, body);
   return refusal(404, "There is no such route.");
 }
 
@@ -90,6 +94,27 @@ async function pay(pool: pg.Pool, tenantId: string, invoiceId: string, body: Exa
     case "refused":
       return refusal(400, paid.message);
   }
+}
+
+/** Where the organisation's webhooks go; without `url` nowhere. Asked first whether they are meant, as Xero does. */
+async function putWebhook(pool: pg.Pool, tenantId: string, body: ExactObject): Promise<DemoAnswer> {
+  const [url, key] = [body.url, body.key].map(filledTextOf);
+  if (url === undefined) {
+    await setWebhook(pool, tenantId, null);
+    return jsonAnswer(200, { url: null });
+  }
+  if (!URL.canParse(url) || key === undefined) return refusal(400, "url and key are required.");
+  const fault = await intentToReceive({ url, key });
+  if (fault !== null) return refusal(400, `Intent to receive: ${fault}`);
+  await setWebhook(pool, tenantId, { url, key });
+  return jsonAnswer(200, { url });
+}
+
+async function merge(pool: pg.Pool, tenantId: string, contactId: string, body: ExactObject): Promise<DemoAnswer> {
+  const into = filledTextOf(body.into) ?? "";
+  if (!isUuid(into) || into === contactId) return refusal(400, "into is not the id of another contact.");
+  const isMerged = await mergeContact(pool, tenantId, contactId, into);
+  return isMerged ? jsonAnswer(200, { mergedInto: into }) : refusal(404, "There are no two such active contacts.");
 }
 
 function answerFaults(faults: FaultBook | null, method: string, body: ExactObject): DemoAnswer {

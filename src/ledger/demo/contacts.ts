@@ -32,6 +32,7 @@ export interface ContactRow {
   readonly last_name: string | null;
   readonly email: string | null;
   readonly status: "ACTIVE" | "ARCHIVED" | "GDPRREQUEST";
+  readonly merged_to: string | null;
   readonly updated_at: Date;
 }
 
@@ -62,6 +63,7 @@ export function presentContact(row: ContactRow): object {
     ...(row.contact_number === null ? {} : { ContactNumber: row.contact_number }),
     ...(row.account_number === null ? {} : { AccountNumber: row.account_number }),
     ContactStatus: row.status,
+    ...(row.merged_to === null ? {} : { MergedToContactID: row.merged_to }),
     Name: row.name,
     ...(row.first_name === null ? {} : { FirstName: row.first_name }),
     ...(row.last_name === null ? {} : { LastName: row.last_name }),

@@ -23,7 +23,10 @@ create table if not exists demo_ledger.tenants (
   next_number bigint not null default 1,
   created_at timestamptz not null default now()
 );
-alter table demo_ledger.tenants add column if not exists next_credit_note_number bigint not null default 1;
+alter table demo_ledger.tenants
+  add column if not exists next_credit_note_number bigint not null default 1,
+  add column if not exists webhook_url text,
+  add column if not exists webhook_key text;
 create table if not exists demo_ledger.contacts (
   contact_id uuid primary key,
   tenant_id uuid not null references demo_ledger.tenants,
@@ -36,6 +39,7 @@ create table if not exists demo_ledger.contacts (
   status text not null check (status in ('ACTIVE', 'ARCHIVED', 'GDPRREQUEST')),
   updated_at timestamptz not null default date_trunc('milliseconds', clock_timestamp())
 );
+alter table demo_ledger.contacts add column if not exists merged_to uuid references demo_ledger.contacts;
 create unique index if not exists contacts_active_name
   on demo_ledger.contacts (tenant_id, lower(name)) where status = 'ACTIVE';
 create unique index if not exists contacts_number
@@ -130,6 +134,30 @@ create table if not exists demo_ledger.idempotency (
   primary key (client_id, key)
 );
 create index if not exists idempotency_age on demo_ledger.idempotency (created_at);
+create table if not exists demo_ledger.webhook_events (
+  event_id bigint primary key generated always as identity,
+  tenant_id uuid not null references demo_ledger.tenants,
+  category text not null,
+  type text not null,
+  resource_id uuid not null,
+  happened_at timestamptz not null,
+  attempts integer not null default 0,
+  try_at timestamptz not null default now()
+);
+create or replace function demo_ledger.tell_change() returns trigger language plpgsql as $tell$
+begin
+  insert into demo_ledger.webhook_events (tenant_id, category, type, resource_id, happened_at)
+    select t.tenant_id, tg_argv[0], case tg_op when 'INSERT' then 'CREATE' else 'UPDATE' end,
+      (to_jsonb(new) ->> tg_argv[1])::uuid, new.updated_at
+    from demo_ledger.tenants t where t.tenant_id = new.tenant_id and t.webhook_url is not null;
+  return null;
+end $tell$;
+create or replace trigger tell_change after insert or update on demo_ledger.contacts
+  for each row execute function demo_ledger.tell_change('CONTACT', 'contact_id');
+create or replace trigger tell_change after insert or update on demo_ledger.invoices
+  for each row execute function demo_ledger.tell_change('INVOICE', 'invoice_id');
+create or replace trigger tell_change after insert or update on demo_ledger.credit_notes
+  for each row execute function demo_ledger.tell_change('CREDITNOTE', 'credit_note_id');
 `;
 
 // Kept as the schema's comment. Running the statements again would lock tables that another server is writing.

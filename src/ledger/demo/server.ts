@@ -12,6 +12,7 @@ import { type DemoOutcome, type DemoParts, type DemoRequest, failedAnswer, handl
 import { forgetOldKeys } from "./keyed-write.ts";
 import { createLimitBook, type DemoLimits, generousLimits } from "./limits.ts";
 import { createTenantBook } from "./tenants.ts";
+import { createWebhookSender } from "./webhooks.ts";
 
 /** What the server tells of itself: something that went wrong inside. */
 export type DemoLog = (line: { readonly event: string; readonly cause: string }) => void;
@@ -63,7 +64,13 @@ export async function startDemoLedger(options: DemoLedgerOptions): Promise<DemoL
     faults: options.faults === true ? createFaultBook() : null,
     wait: (delayMs) => pause(delayMs, undefined, { signal: stopping.signal }).catch(() => undefined),
   };
-  const server = createServer((incoming, response) => void serve(parts, log, incoming, response));
+  const webhooks = createWebhookSender(pool, (cause) => log({ event: "webhook", cause }));
+  const server = createServer(
+    (incoming, response) =>
+      void serve(parts, log, incoming, response).then(() => {
+        if (incoming.method !== "GET") webhooks.kick();
+      }),
+  );
   server.keepAliveTimeout = keepAliveMs;
   server.headersTimeout = 10_000;
   server.requestTimeout = 30_000;
@@ -77,6 +84,7 @@ export async function startDemoLedger(options: DemoLedgerOptions): Promise<DemoL
     forgetOldKeys(pool).catch((error: Error) => log({ event: "forget_keys", cause: error.message }));
   }, forgetEveryMs);
   forgetting.unref();
+  webhooks.kick();
   const address = server.address();
   const port = typeof address === "object" && address ? address.port : options.port;
   return {
@@ -86,6 +94,7 @@ export async function startDemoLedger(options: DemoLedgerOptions): Promise<DemoL
       clearInterval(forgetting);
       stopping.abort();
       await close(server);
+      await webhooks.stop();
       await pool.end();
     },
   };

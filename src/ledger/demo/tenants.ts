@@ -2,6 +2,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import type pg from "pg";
 import { violatedIndex } from "./database.ts";
+import type { WebhookTarget } from "./webhooks.ts";
 
 /** An organisation. Its secret is kept as a hash only. */
 export interface Tenant {
@@ -91,6 +92,16 @@ async function putOnce(pool: pg.Pool, draft: TenantDraft): Promise<Tenant | null
     if (violatedIndex(error) === "tenants_client_id_key") return null;
     throw error;
   }
+}
+
+/** Where an organisation's webhooks go from now on; null ends them, with those that wait. */
+export async function setWebhook(pool: pg.Pool, tenantId: string, target: WebhookTarget | null): Promise<void> {
+  await pool.query("update demo_ledger.tenants set webhook_url = $2, webhook_key = $3 where tenant_id = $1", [
+    tenantId,
+    target?.url ?? null,
+    target?.key ?? null,
+  ]);
+  if (target === null) await pool.query("delete from demo_ledger.webhook_events where tenant_id = $1", [tenantId]);
 }
 
 /** SHA-256 of a client secret in hex. */

@@ -1,6 +1,7 @@
 /** The Xero adapter put together: the port's operations over one wire. */
 import type { Ledger } from "../port.ts";
 import { amendInvoice } from "./amend-invoice.ts";
+import { getMany, listChanges } from "./changes.ts";
 import type { XeroConnection, XeroOptions } from "./connection.ts";
 import { createContacts, findContacts, getContact, listContacts } from "./contacts.ts";
 import { allocateCredit, createCreditNotes, findCreditNotes, getCreditNote } from "./credit-notes.ts";
@@ -17,6 +18,8 @@ export function createXeroLedger(connection: XeroConnection, options: XeroOption
   return {
     describe: (call) => describe(wire, beginCall(call)),
     listMappingOptions: (call, kind) => listMappingOptions(wire, beginCall(call), kind),
+    listChanges: (call, query) => listChanges(wire, beginCall(call), query),
+    getMany: (call, query) => getMany(wire, beginCall(call), query),
     listContacts: (call, query) => listContacts(wire, beginCall(call), query),
     getContact: (call, id) => getContact(wire, beginCall(call), id),
     findContacts: (call, query) => findContacts(wire, beginCall(call), query.codes),

@@ -1,0 +1,158 @@
+/**
+ * How every ledger tells of changes: lists by the time of the change, look-ups by ids, and webhooks. Run over the
+ * registry, as the conformance suite is; the webhooks are those that the demo ledger sends.
+ */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { isDeepStrictEqual } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type LedgerKind, ledgers, ledgerWebhooks } from "../../src/ledger/index.ts";
+import type { Ledger, LedgerChangeKind, LedgerHint } from "../../src/ledger/port.ts";
+import type { XeroConnection } from "../../src/ledger/xero/connection.ts";
+import { until } from "../support/system.ts";
+import { creditNoteDraft } from "./credit-drafts.ts";
+import { openDemoHttp } from "./demo-http.ts";
+import { aCall, contactDraft, type DemoWorld, invoiceDraft, okOf, startDemoWorld } from "./demo-world.ts";
+
+const kinds = Object.keys(ledgers) as LedgerKind[];
+
+let world: DemoWorld;
+beforeAll(async () => {
+  world = await startDemoWorld();
+});
+afterAll(() => world.stop());
+
+/** The ids of all changes of a kind since an instant, page by page. */
+async function changedSince(ledger: Ledger, kind: LedgerChangeKind, since: string): Promise<readonly string[]> {
+  const ids: string[] = [];
+  const instants: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = okOf(await ledger.listChanges(aCall(), { kind, since, ...(cursor === undefined ? {} : { cursor }) }));
+    ids.push(...page.changes.map(({ id }) => id));
+    instants.push(...page.changes.map(({ updatedAt }) => updatedAt));
+    expect(page.highWater).toBe(page.changes.at(-1)?.updatedAt ?? null);
+    cursor = page.cursor ?? undefined;
+  } while (cursor !== undefined);
+  expect(instants).toEqual(instants.toSorted());
+  return ids;
+}
+
+describe.each(kinds)("%s", (kind) => {
+  let connection: XeroConnection;
+  let ledger: Ledger;
+
+  beforeAll(async () => {
+    connection = await world.connect();
+    ledger = ledgers[kind](connection);
+  });
+  afterAll(() => ledger.close());
+
+  test("what people do to a document or contact moves it to the end of the changes, and looks like itself by its id", async () => {
+    const demo = await openDemoHttp(connection);
+    const contacts = okOf(await ledger.createContacts(aCall(), [contactDraft(), contactDraft()])).map(okOf);
+    const [contact, other] = contacts;
+    if (!contact || !other) throw new Error("two contacts were made");
+    const drafts = (["approved", "draft", "approved", "approved"] as const).map((status) =>
+      invoiceDraft(contact.id, { status }),
+    );
+    const [paid, deleted, voided, credited] = okOf(await ledger.createInvoices(aCall(), drafts)).map(okOf);
+    const [note] = okOf(await ledger.createCreditNotes(aCall(), [creditNoteDraft(contact.id)])).map(okOf);
+    if (!paid || !deleted || !voided || !credited || !note) throw new Error("all of them were made");
+
+    await demo.allocate(note.id, [credited.id, 10]);
+    await demo.send("POST", `Invoices/${voided.id}`, { Invoices: [{ Status: "VOIDED" }] });
+    await demo.send("POST", `Invoices/${deleted.id}`, { Invoices: [{ Status: "DELETED" }] });
+    await world.admin(`tenants/${connection.tenantId}/invoices/${paid.id}/payments`, {});
+    await demo.send("POST", `Contacts/${other.id}`, { Contacts: [{ ContactStatus: "ARCHIVED" }] });
+
+    const touched = [credited.id, voided.id, deleted.id, paid.id];
+    expect((await changedSince(ledger, "invoices", paid.updatedAt)).slice(-4)).toEqual(touched);
+    expect((await changedSince(ledger, "credit_notes", note.updatedAt)).at(-1)).toBe(note.id);
+    expect((await changedSince(ledger, "contacts", contact.updatedAt)).at(-1)).toBe(other.id);
+
+    const seen = okOf(
+      await ledger.getMany(aCall(), { kind: "invoices", ids: [...touched, crypto.randomUUID(), "none"] }),
+    );
+    expect(seen).toHaveLength(4);
+    for (const one of seen) expect(one).toEqual(okOf(await ledger.getInvoice(aCall(), one.id)));
+    expect(new Map(seen.map(({ id, status }) => [id, status]))).toEqual(
+      new Map([
+        [credited.id, "approved"],
+        [voided.id, "voided"],
+        [deleted.id, "deleted"],
+        [paid.id, "paid"],
+      ]),
+    );
+    const [noteSeen] = okOf(await ledger.getMany(aCall(), { kind: "credit_notes", ids: [note.id] }));
+    expect(noteSeen).toEqual(okOf(await ledger.getCreditNote(aCall(), note.id)));
+    expect(noteSeen).toMatchObject({ allocations: [{ invoiceId: credited.id, amount: "10.0000" }] });
+    expect(okOf(await ledger.getMany(aCall(), { kind: "contacts", ids: [other.id] }))).toMatchObject([
+      { id: other.id, status: "archived", mergedInto: null },
+    ]);
+    expect(okOf(await ledger.getMany(aCall(), { kind: "contacts", ids: [] }))).toEqual([]);
+
+    // A merge, which only people can do there: the old contact says where it went, and its documents are the other's.
+    const [into] = okOf(await ledger.createContacts(aCall(), [contactDraft()])).map(okOf);
+    await world.admin(`tenants/${connection.tenantId}/contacts/${contact.id}/merge`, { into: into?.id });
+    expect(okOf(await ledger.getMany(aCall(), { kind: "contacts", ids: [contact.id] }))).toMatchObject([
+      { status: "archived", mergedInto: into?.id },
+    ]);
+    expect(okOf(await ledger.getInvoice(aCall(), paid.id))).toMatchObject({ contactId: into?.id });
+  });
+
+  test("forty-five notes are found by their ids in as many calls as it takes, each with its lines", async () => {
+    const [contact] = okOf(await ledger.createContacts(aCall(), [contactDraft()])).map(okOf);
+    const drafts = Array.from({ length: 45 }, () => creditNoteDraft(contact?.id ?? ""));
+    const ids = okOf(await ledger.createCreditNotes(aCall(), drafts)).map((answer) => okOf(answer).id);
+    const seen = okOf(await ledger.getMany(aCall(), { kind: "credit_notes", ids: [...ids, ...ids] }));
+    expect(seen.map(({ id }) => id).sort()).toEqual(ids.toSorted());
+    expect(seen.every(({ lines }) => lines.length === 1)).toBe(true);
+  });
+
+  test("each change is told by a signed webhook, also where the first delivery was answered 500", async () => {
+    const key = "a signing key";
+    const hints: LedgerHint[] = [];
+    let refusals = 1;
+    const { signatureHeader, read } = ledgerWebhooks[kind];
+    const receiver = createServer(async (request, response) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk);
+      const rawBody = Buffer.concat(chunks);
+      const told = read({ rawBody, signature: String(request.headers[signatureHeader] ?? "") }, key);
+      const isEvent = told.kind === "hints" && told.hints.length > 0;
+      if (isEvent && refusals > 0) {
+        refusals -= 1;
+        response.writeHead(500).end();
+        return;
+      }
+      if (told.kind === "hints") hints.push(...told.hints);
+      response.writeHead(told.kind === "invalid" ? 401 : 200).end();
+    });
+    await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
+    const path = `tenants/${connection.tenantId}/webhook`;
+    try {
+      // Whoever takes a body that is signed wrongly, or none at all, is sent nothing.
+      expect((await world.admin(path, { url: `${world.demo.url}/nowhere`, key })).status).toBe(400);
+      expect((await world.admin(path, { url, key: "another" })).status).toBe(400);
+      expect((await world.admin(path, { url, key })).status).toBe(200);
+      const [contact] = okOf(await ledger.createContacts(aCall(), [contactDraft()])).map(okOf);
+      const [invoice] = okOf(
+        await ledger.createInvoices(aCall(), [invoiceDraft(contact?.id ?? "", { status: "approved" })]),
+      ).map(okOf);
+      await world.admin(`tenants/${connection.tenantId}/invoices/${invoice?.id}/payments`, {});
+      const after = okOf(await ledger.getInvoice(aCall(), invoice?.id ?? ""));
+      const { tenantId } = connection;
+      const last = { tenantId, kind: "invoices", ledgerId: after.id, changedAt: after.updatedAt };
+      const made = { ...last, kind: "contacts", ledgerId: contact?.id, changedAt: contact?.updatedAt };
+      // What was answered 500 comes again later than what was changed since.
+      const isTold = (wanted: object) => hints.some((one) => isDeepStrictEqual(one, wanted));
+      await until("both are told", async () => isTold(last) && isTold(made));
+      expect(refusals).toBe(0);
+    } finally {
+      await world.admin(path, {});
+      await new Promise((resolve) => receiver.close(resolve));
+    }
+  });
+});
