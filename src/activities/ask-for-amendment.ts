@@ -187,8 +187,8 @@ function messageOf({ messages }: Refusal): string {
   return messages.join(" ") || "Refused";
 }
 
-function mirrorOf({ status, total, amountDue, sent }: LedgerInvoice): MirroredInvoice {
-  return { status, total, amountDue, sent };
+function mirrorOf({ status, total, amountDue, sent, updatedAt }: LedgerInvoice): MirroredInvoice {
+  return { status, total, amountDue, sent, updatedAt };
 }
 
 /**

@@ -69,8 +69,8 @@ function isRemoved({ status }: LedgerInvoice): boolean {
   return status === "voided" || status === "deleted";
 }
 
-function told({ status, total, amountDue, sent }: LedgerInvoice): InvoiceTold {
-  return { status, total, amountDue, sent };
+function told({ status, total, amountDue, sent, updatedAt }: LedgerInvoice): InvoiceTold {
+  return { status, total, amountDue, sent, updatedAt };
 }
 
 /** Reasons only: messages may name somebody. */

@@ -50,6 +50,7 @@ function done(note: CreditNoteToSend, found: LedgerCreditNote): Settlement {
     total: found.total,
     remainingCredit: found.remainingCredit,
     sent: found.sent,
+    updatedAt: found.updatedAt,
     allocations: found.allocations,
   };
 }

@@ -56,6 +56,7 @@ function done(invoice: InvoiceToSend, found: LedgerInvoice): Settlement {
     total: found.total,
     amountDue: found.amountDue,
     sent: found.sent,
+    updatedAt: found.updatedAt,
     lines: namedLines(invoice, found),
   };
 }

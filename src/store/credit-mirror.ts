@@ -23,6 +23,8 @@ export interface NoteSeen {
   readonly total: string;
   readonly remainingCredit: string;
   readonly sent: boolean;
+  /** The ledger's own time of it (ISO 8601); left out where that is not known. */
+  readonly updatedAt?: string;
   readonly allocations: readonly AllocationSeen[];
 }
 
@@ -32,6 +34,7 @@ export interface InvoiceSeen {
   readonly total: string;
   readonly amountDue: string;
   readonly sent: boolean;
+  readonly updatedAt?: string;
 }
 
 /** An allocation of ours: `ledgerId` is null where the ledger did not tell it; both ids of the invoice. */
@@ -93,15 +96,22 @@ interface KnownRow {
 }
 
 /**
- * Writes a note as it was seen, with its allocations onto invoices that we have, and takes what is new of these from
- * what is due of the invoices. What is left is what the ledger says; what is neither left nor on one of our invoices is
- * applied elsewhere: on an invoice that we do not have, or given back.
+ * How a note came to be looked at. `own`: we put credit of it on an invoice; `found`: it was found again after a lost answer;
+ * `followed`: somebody changed it.
+ */
+export type NoteLook = "own" | "found" | "followed";
+
+/**
+ * Writes a note as it was seen, with its allocations onto invoices that we have. What is left is what the ledger says; what is neither
+ * left nor on one of our invoices is applied elsewhere: on an invoice that we do not have, or given back. What we put on an invoice
+ * ourselves is taken from what is due of it. What others did may be in what we know of the invoice already: it is looked at again.
  */
 export async function saveNoteSeen(
   client: Client,
   organisationId: string,
   creditNoteId: string,
   note: NoteSeen,
+  look: NoteLook,
 ): Promise<void> {
   await client.query({
     name: "hold_credit_note",
@@ -133,15 +143,28 @@ export async function saveNoteSeen(
     text: allocationsText,
     values: [organisationId, creditNoteId, JSON.stringify(rows)],
   });
-  await takeFromDue(client, organisationId, changesOfDue(invoiceIds, { added, kept, gone }));
+  const changes = changesOfDue(invoiceIds, { added, kept, gone });
+  if (look !== "followed") await takeFromDue(client, organisationId, changes);
+  const isOnlyOurs = look === "own" && changes.size === 1 && added.length === 1;
+  if (!isOnlyOurs) await lookAgain(client, organisationId, [...changes.keys()]);
   await client.query({
     name: "save_note_seen",
     text: `UPDATE credit_notes n SET status = $3, total = $4::numeric, sent = $5, remaining_credit = $6::numeric,
+        ledger_updated_at = coalesce($7, n.ledger_updated_at), ledger_told_at = now(),
+        sync_error = CASE WHEN n.status <> 'not_in_external' THEN n.sync_error END,
         applied_elsewhere = $4::numeric - $6::numeric
           - (SELECT coalesce(sum(a.amount), 0) FROM allocations a
             WHERE a.organisation_id = $1 AND a.credit_note_id = n.id AND a.status = 'active')
       WHERE n.organisation_id = $1 AND n.id = $2`,
-    values: [organisationId, creditNoteId, note.status, note.total, note.sent, note.remainingCredit],
+    values: [
+      organisationId,
+      creditNoteId,
+      note.status,
+      note.total,
+      note.sent,
+      note.remainingCredit,
+      note.updatedAt ?? null,
+    ],
   });
 }
 
@@ -223,7 +246,8 @@ async function takeFromDue(
   if (changes.size === 0) return;
   await client.query({
     name: "take_from_due",
-    text: `UPDATE invoices i SET amount_due = due.left, status = CASE WHEN due.left = 0 THEN 'paid' ELSE 'approved' END
+    text: `UPDATE invoices i SET amount_due = due.left, status = CASE WHEN due.left = 0 THEN 'paid' ELSE 'approved' END,
+        ledger_told_at = now()
       FROM (
         SELECT j.id, greatest(0, least(j.total, j.amount_due - r.amount)) AS left
         FROM jsonb_to_recordset($2) AS r(id uuid, amount numeric)
@@ -236,16 +260,30 @@ async function takeFromDue(
   });
 }
 
+/** Has these invoices looked at in the ledger by the mirror. */
+async function lookAgain(client: Client, organisationId: string, invoiceIds: readonly string[]): Promise<void> {
+  if (invoiceIds.length === 0) return;
+  await client.query({
+    name: "look_again_at_invoices",
+    text: `INSERT INTO ledger_hints (organisation_id, kind, ledger_id)
+      SELECT $1, 'invoices', ledger_invoice_id FROM invoices WHERE organisation_id = $1 AND id = ANY ($2::uuid[])
+        AND ledger_invoice_id IS NOT NULL
+      ON CONFLICT (organisation_id, kind, ledger_id) DO UPDATE SET changed_at = NULL, received_at = clock_timestamp()`,
+    values: [organisationId, invoiceIds],
+  });
+}
+
 /** Writes an invoice's status and amounts as they were seen; its lines stay ours. */
 export async function saveInvoiceSeen(
   client: Client,
   organisationId: string,
   invoiceId: string,
-  { status, total, amountDue, sent }: InvoiceSeen,
+  { status, total, amountDue, sent, updatedAt }: InvoiceSeen,
 ): Promise<void> {
   await client.query({
     name: "save_invoice_seen",
-    text: `UPDATE invoices SET status = $3, total = $4, amount_due = $5, sent = $6 WHERE organisation_id = $1 AND id = $2`,
-    values: [organisationId, invoiceId, status, total, amountDue, sent],
+    text: `UPDATE invoices SET status = $3, total = $4, amount_due = $5, sent = $6, ledger_told_at = now(),
+        ledger_updated_at = coalesce($7, ledger_updated_at) WHERE organisation_id = $1 AND id = $2`,
+    values: [organisationId, invoiceId, status, total, amountDue, sent, updatedAt ?? null],
   });
 }

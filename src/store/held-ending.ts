@@ -27,6 +27,8 @@ export interface InvoiceTold {
   readonly total: string;
   readonly amountDue: string;
   readonly sent: boolean;
+  /** The ledger's own time of it (ISO 8601); left out where that is not known. */
+  readonly updatedAt?: string;
 }
 
 /**

@@ -31,7 +31,8 @@ WITH op AS (
   FROM op WHERE r.organisation_id = $1 AND r.ending_id = op.id AND r.state = 'waiting'
   RETURNING r.invoice_id, r.state
 ), invoice AS (
-  UPDATE invoices i SET status = $8, total = $9, amount_due = $10, sent = $11
+  UPDATE invoices i SET status = $8, total = $9, amount_due = $10, sent = $11,
+    ledger_updated_at = coalesce($12, i.ledger_updated_at), ledger_told_at = now()
   FROM removal WHERE i.organisation_id = $1 AND i.id = removal.invoice_id AND removal.state = 'refused' AND $8::text IS NOT NULL
 )
 SELECT pg_notify('${outcomesChannel}', op.id::text) FROM op`;
@@ -82,6 +83,7 @@ async function writeRefused(
       told?.total ?? null,
       told?.amountDue ?? null,
       told?.sent ?? null,
+      told?.updatedAt ?? null,
     ],
   });
   return rowCount === 1;

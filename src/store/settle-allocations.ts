@@ -81,7 +81,7 @@ async function settle(
   });
   const held = rows[0];
   if (held === undefined) return;
-  if (seen?.note) await saveNoteSeen(client, organisationId, held.credit_note_id, seen.note);
+  if (seen?.note) await saveNoteSeen(client, organisationId, held.credit_note_id, seen.note, "own");
   if (seen?.invoice) await saveInvoiceSeen(client, organisationId, held.invoice_id, seen.invoice);
   const isOver = settlement.kind === "done" || settlement.kind === "refused";
   if (isOver) await planAllocations(client, organisationId, [subscriptionId]);

@@ -28,6 +28,8 @@ export interface MirroredInvoice {
   readonly total: string | null;
   readonly amountDue: string | null;
   readonly sent: boolean | null;
+  /** The ledger's own time of it (ISO 8601); left out where it told nothing. */
+  readonly updatedAt?: string;
 }
 
 /**
@@ -66,7 +68,8 @@ const closeOperation = `UPDATE operations o SET state = $4, reason = $5, message
   WHERE o.organisation_id = $1 AND o.id = $2 AND o.attempts = $3 AND o.state IN ('sending', 'uncertain')`;
 
 const mirror = `status = coalesce($7, i.status), total = coalesce($8, i.total), amount_due = coalesce($9, i.amount_due),
-    sent = coalesce($10, i.sent)`;
+    sent = coalesce($10, i.sent), ledger_updated_at = coalesce($12, i.ledger_updated_at),
+    ledger_told_at = CASE WHEN $7::text IS NULL THEN i.ledger_told_at ELSE now() END`;
 
 const decideText = `
 WITH op AS (
@@ -148,6 +151,7 @@ async function decide(
       message,
       ...mirrorValues(settlement.invoice),
       JSON.stringify(lines.map((line) => ({ id: line.id, ledger_line_id: line.ledgerLineId }))),
+      settlement.invoice?.updatedAt ?? null,
     ],
   });
   return rowCount === 1;

@@ -120,7 +120,8 @@ WITH removal AS (
   WHERE r.organisation_id = $1 AND r.ending_id = $2 AND r.step = $3 AND r.state = 'waiting' RETURNING r.invoice_id
 ), invoice AS (
   UPDATE invoices i SET status = $5, total = coalesce($6::numeric, i.total), amount_due = coalesce($7::numeric, 0),
-    sent = coalesce($8::boolean, i.sent), sync_error = NULL
+    sent = coalesce($8::boolean, i.sent), ledger_updated_at = coalesce($9::timestamptz, i.ledger_updated_at),
+    ledger_told_at = now(), sync_error = NULL
   FROM removal WHERE i.organisation_id = $1 AND i.id = removal.invoice_id RETURNING i.id, i.subscription_id, i.type, i.period_index
 )
 UPDATE deferred_lines d SET invoice_id = NULL
@@ -152,6 +153,7 @@ async function mirrorRemoved(
       told?.total ?? null,
       told?.amountDue ?? null,
       told?.sent ?? null,
+      told?.updatedAt ?? null,
     ],
   });
 }
@@ -162,7 +164,8 @@ WITH removal AS (
   WHERE r.organisation_id = $1 AND r.ending_id = $2 AND r.step = $3 AND r.state = 'waiting' RETURNING r.invoice_id
 )
 UPDATE invoices i SET status = coalesce($4, i.status), total = coalesce($5::numeric, i.total), amount_due = coalesce($6::numeric, i.amount_due),
-  sent = coalesce($7::boolean, i.sent)
+  sent = coalesce($7::boolean, i.sent), ledger_updated_at = coalesce($8::timestamptz, i.ledger_updated_at),
+  ledger_told_at = CASE WHEN $4::text IS NULL THEN i.ledger_told_at ELSE now() END
 FROM removal WHERE i.organisation_id = $1 AND i.id = removal.invoice_id`;
 
 /** decisions §6: paid ones are left alone, and that somebody has paid it may only be known now. */
@@ -176,11 +179,11 @@ async function saveLeft(
   const save = (told: InvoiceTold | null) =>
     inTransaction(pool, async (client) => {
       if (!(await takeBack(client, organisationId, held))) return false;
-      const values = [told?.status ?? null, told?.total ?? null, told?.amountDue ?? null, told?.sent ?? null];
+      const { status = null, total = null, amountDue = null, sent = null, updatedAt = null } = told ?? {};
       await client.query({
         name: "leave_removal",
         text: leftText,
-        values: [organisationId, endingId, step, ...values],
+        values: [organisationId, endingId, step, status, total, amountDue, sent, updatedAt],
       });
       return true;
     });

@@ -44,6 +44,8 @@ export type Settlement =
       readonly total: string;
       readonly amountDue: string;
       readonly sent: boolean;
+      /** The ledger's own time of it (ISO 8601); left out where that is not known. */
+      readonly updatedAt?: string;
       /** Those of its lines whose ids in the ledger are known. */
       readonly lines: readonly NamedLine[];
     })
@@ -54,6 +56,7 @@ export type Settlement =
       readonly total: string;
       readonly remainingCredit: string;
       readonly sent: boolean;
+      readonly updatedAt?: string;
       /** Where its credit is already: somebody used it before our note was found again. */
       readonly allocations: readonly AllocationSeen[];
     })
@@ -75,15 +78,16 @@ export const heldOperation = `o.id = r.operation_id AND o.state IN ('sending', '
 const settleText = `
 WITH result AS (
   SELECT * FROM jsonb_to_recordset($2) AS r(${operationRecordType}, ledger_id text, status text, total numeric, amount_due numeric,
-    remaining numeric, sent boolean, lines jsonb)
+    remaining numeric, sent boolean, updated_at timestamptz, lines jsonb)
 ), op AS (
   UPDATE operations o SET ${settledOperation}
   FROM result r WHERE o.organisation_id = $1 AND ${heldOperation}
   RETURNING o.id, o.kind, o.subscription_id, o.invoice_id, o.credit_note_id, o.customer_id, r.state, r.message, r.ledger_id, r.status,
-    r.total, r.amount_due, r.remaining, r.sent, r.lines
+    r.total, r.amount_due, r.remaining, r.sent, r.updated_at, r.lines
 ), invoice AS (
   UPDATE invoices i SET status = coalesce(op.status, 'not_in_external'), ledger_invoice_id = coalesce(op.ledger_id, i.ledger_invoice_id),
     total = coalesce(op.total, i.total), amount_due = coalesce(op.amount_due, i.amount_due), sent = coalesce(op.sent, i.sent),
+    ledger_updated_at = op.updated_at, ledger_told_at = now(),
     sync_error = CASE WHEN op.state = 'refused' THEN op.message END
   FROM op WHERE i.organisation_id = $1 AND i.id = op.invoice_id AND op.state IN ('done', 'refused') AND i.status = 'scheduled'
 ), line AS (
@@ -96,6 +100,7 @@ WITH result AS (
     ledger_credit_note_id = coalesce(op.ledger_id, n.ledger_credit_note_id), total = coalesce(op.total, n.total),
     remaining_credit = coalesce(op.remaining, n.remaining_credit),
     applied_elsewhere = coalesce(op.total - op.remaining, n.applied_elsewhere), sent = coalesce(op.sent, n.sent),
+    ledger_updated_at = op.updated_at, ledger_told_at = now(),
     sync_error = CASE WHEN op.state = 'refused' THEN op.message END
   FROM op WHERE n.organisation_id = $1 AND n.id = op.credit_note_id AND op.state IN ('done', 'refused') AND n.status = 'scheduled'
   RETURNING n.id, n.subscription_id, op.id AS operation_id
@@ -184,7 +189,7 @@ async function saveUsed(
   // All at once, also those that are planned for: a change of a subscription locks it first and its invoices then.
   const subscriptionIds = notes.map(({ subscription_id }) => subscription_id);
   await lockSubscriptions(client, organisationId, [...credited, ...subscriptionIds]);
-  for (const { id, note } of notes) await saveNoteSeen(client, organisationId, id, note);
+  for (const { id, note } of notes) await saveNoteSeen(client, organisationId, id, note, "found");
 }
 
 type UsedNote = Settlement & { readonly kind: "credit_note_done" };
@@ -222,13 +227,15 @@ function unwritable({ kind, operationId, attempt }: Settlement): Settlement {
 function settlementRecord(settlement: Settlement): object {
   switch (settlement.kind) {
     case "invoice_done": {
-      const { ledgerId, status, total, amountDue, sent } = settlement;
+      const { ledgerId, status, total, amountDue, sent, updatedAt } = settlement;
       const lines = settlement.lines.map(({ id, ledgerLineId }) => ({ id, ledger_line_id: ledgerLineId }));
-      return { ...doneRecord(settlement), ledger_id: ledgerId, status, total, amount_due: amountDue, sent, lines };
+      const told = { status, total, amount_due: amountDue, sent, updated_at: updatedAt };
+      return { ...doneRecord(settlement), ledger_id: ledgerId, ...told, lines };
     }
     case "credit_note_done": {
-      const { ledgerId, status, total, remainingCredit, sent } = settlement;
-      return { ...doneRecord(settlement), ledger_id: ledgerId, status, total, remaining: remainingCredit, sent };
+      const { ledgerId, status, total, remainingCredit, sent, updatedAt } = settlement;
+      const told = { status, total, remaining: remainingCredit, sent, updated_at: updatedAt };
+      return { ...doneRecord(settlement), ledger_id: ledgerId, ...told };
     }
     case "contact_done":
       return { ...doneRecord(settlement), ledger_id: settlement.ledgerId };

@@ -13,6 +13,7 @@ export function valueFaults(a: SeededRows): Faults {
     change("document_counters", `organisation_id = '${a.organisation}'`, assignments);
   const budget = (assignments: string) =>
     change("ledger_budgets", `organisation_id = '${a.organisation}'`, assignments);
+  const sweep = (assignments: string) => change("ledger_sweeps", `organisation_id = '${a.organisation}'`, assignments);
   const plan = (assignments: string) => change("plans", a.plan, assignments);
   const tier = (assignments: string) => change("plan_tiers", `plan_id = '${a.tieredPlan}'`, assignments);
   const charge = (assignments: string) => change("charges", a.charge, assignments);
@@ -31,6 +32,10 @@ export function valueFaults(a: SeededRows): Faults {
     ledger_budgets_limit: [budget("minute_limit = 0")],
     ledger_budgets_others: [budget("others_calls = -1")],
     ledger_budgets_flights: [budget("flights = '{}'"), budget("flights_until = NULL")],
+    ledger_sweeps_kind: [sweep("sweep_kind = 'payments'")],
+    ledger_sweeps_cursor: [sweep("sweep_cursor = 'page 2'")],
+    ledger_sweeps_counts: [sweep("invoices_changed = -1"), sweep("failures = -1"), sweep("day_most = -1")],
+    ledger_hints_kind: [change("ledger_hints", `organisation_id = '${a.organisation}'`, "kind = 'payments'")],
     document_counters_kind: [counter("kind = 'letter'")],
     document_counters_next: [counter("next = 0")],
     customers_status: [change("customers", a.customer, "status = 'gone'")],
@@ -286,6 +291,8 @@ export function tenantFaults(a: SeededRows, b: SeededRows): Faults {
     idempotency_keys_api_key_fkey: [another("idempotency_keys", of, { api_key_id: b.key, key: "other" })],
     ledger_connections_organisation_id_fkey: [another("ledger_connections", of, nobody)],
     ledger_budgets_organisation_id_fkey: [another("ledger_budgets", of, nobody)],
+    ledger_sweeps_organisation_id_fkey: [another("ledger_sweeps", of, nobody)],
+    ledger_hints_organisation_id_fkey: [another("ledger_hints", of, nobody)],
     document_counters_organisation_id_fkey: [another("document_counters", of, nobody)],
     customers_organisation_id_fkey: [another("customers", a.customer, nobody)],
     plans_organisation_id_fkey: [another("plans", a.plan, nobody)],

@@ -62,9 +62,12 @@ export function createCustomerStore(pool: pg.Pool, { prisma, run }: Changes): Cu
         // One whose contact is still being made is none yet.
         const where = { organisationId, id, ledgerContactId: { not: null } };
         const before = await transaction.customer.findFirst({ where });
-        if (before === null || before.status === status) return { result: null, changes: [] };
-        await transaction.customer.updateMany({ where, data: { status } });
-        const after = { ...before, status };
+        // One that is inactive because of its contact is made so by an operator as well, and stays so then.
+        const isSame = status === "active" || before?.deactivatedAt !== null;
+        if (before === null || (before.status === status && isSame)) return { result: null, changes: [] };
+        const data = { status, deactivatedAt: status === "active" ? null : new Date() };
+        await transaction.customer.updateMany({ where, data });
+        const after = { ...before, ...data };
         const change = { targetKind: "customer", targetId: before.id, organisationId, before, after } as const;
         return { result: null, changes: [change] };
       });

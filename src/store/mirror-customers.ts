@@ -1,0 +1,150 @@
+/** Customers as their contacts in the ledger were changed by people. Issue 8 "Customers". */
+import type pg from "pg";
+import type { Customer } from "../domain/customer.ts";
+import { type ContactSeen, type FollowedCustomer, followContact } from "../domain/following-contact.ts";
+import { type Followed, joinFollowed, nothingFollowed } from "./mirror-documents.ts";
+import { leaveHints } from "./mirror-hints.ts";
+import { inTransaction, isDatabaseError, uniqueViolation } from "./pool.ts";
+import type { Client } from "./raise-documents.ts";
+import { isUnwritable, plain } from "./settle-operations.ts";
+
+/** A contact as it was looked at, by its id there, and the ledger's own time of it (ISO 8601). */
+export interface ContactLooked extends ContactSeen {
+  readonly id: string;
+  readonly updatedAt: string;
+}
+
+interface FollowedRow {
+  id: string;
+  name: string;
+  first_name: string | null;
+  last_name: string | null;
+  email: string;
+  status: Customer["status"];
+  ledger_contact_id: string;
+  is_deactivated: boolean;
+}
+
+/** Writes what became of customers by their contacts, each on its own; contacts that are no customers are passed over. */
+export async function followContacts(
+  pool: pg.Pool,
+  organisationId: string,
+  looked: readonly ContactLooked[],
+): Promise<Followed> {
+  if (looked.length === 0) return nothingFollowed;
+  const { rows } = await pool.query<{ ledger_contact_id: string }>({
+    name: "find_followed_customers",
+    text: `SELECT c.ledger_contact_id FROM customers c
+        JOIN unnest($2::text[], $3::timestamptz[]) AS r(id, updated_at) ON r.id = c.ledger_contact_id
+      WHERE c.organisation_id = $1 AND c.ledger_updated_at IS DISTINCT FROM r.updated_at`,
+    values: [organisationId, looked.map(({ id }) => id), looked.map(({ updatedAt }) => updatedAt)],
+  });
+  const ours = new Set(rows.map((row) => row.ledger_contact_id));
+  const each: Followed[] = [];
+  for (const contact of looked) if (ours.has(contact.id)) each.push(await follow(pool, organisationId, contact));
+  return joinFollowed(each);
+}
+
+async function follow(pool: pg.Pool, organisationId: string, contact: ContactLooked): Promise<Followed> {
+  try {
+    const isChanged = await inTransaction(pool, (client) => write(client, organisationId, contact));
+    return { ...nothingFollowed, changed: isChanged ? 1 : 0 };
+  } catch (error) {
+    // Another customer got the contact at this moment: looked at again, it is known to be one.
+    if (isDatabaseError(error, uniqueViolation)) return { ...nothingFollowed, again: [contact.id] };
+    if (!isUnwritable(error)) throw error;
+    return nothingFollowed;
+  }
+}
+
+async function write(client: Client, organisationId: string, contact: ContactLooked): Promise<boolean> {
+  const { rows } = await client.query<FollowedRow>({
+    name: "hold_followed_customer",
+    text: `SELECT id, name, first_name, last_name, email, status, ledger_contact_id, deactivated_at IS NOT NULL AS is_deactivated
+      FROM customers WHERE organisation_id = $1 AND ledger_contact_id = $2 AND coalesce(ledger_updated_at <= $3, true) FOR NO KEY UPDATE`,
+    values: [organisationId, contact.id, contact.updatedAt],
+  });
+  const [row] = rows;
+  if (row === undefined) return false;
+  const before = readFollowed(row);
+  const after = followContact(
+    before,
+    plainContact(contact),
+    await isCustomer(client, organisationId, contact.mergedInto),
+  );
+  const isMoved = after.ledgerContactId !== contact.id;
+  await client.query({
+    name: "follow_customer",
+    text: `UPDATE customers SET name = $3, first_name = $4, last_name = $5, email = $6, status = $7, ledger_contact_id = $8,
+        ledger_updated_at = $9 WHERE organisation_id = $1 AND id = $2`,
+    values: [
+      organisationId,
+      row.id,
+      after.name,
+      after.firstName,
+      after.lastName,
+      after.email,
+      after.status,
+      after.ledgerContactId,
+      isMoved ? null : contact.updatedAt,
+    ],
+  });
+  // What the other contact says is what the customer is from now on.
+  if (isMoved && after.ledgerContactId !== null) {
+    await leaveHints(client, organisationId, "contacts", [{ ledgerId: after.ledgerContactId, changedAt: null }]);
+  }
+  return isMoved || keysOf(before).some((key) => before[key] !== after[key]);
+}
+
+async function isCustomer(client: Client, organisationId: string, contactId: string | null): Promise<boolean> {
+  if (contactId === null) return false;
+  const { rows } = await client.query({
+    name: "is_customer",
+    text: "SELECT 1 FROM customers WHERE organisation_id = $1 AND ledger_contact_id = $2",
+    values: [organisationId, contactId],
+  });
+  return rows.length > 0;
+}
+
+/** Writes that the ledger has these contacts no more: their customers can be billed no more. How many were changed. */
+export async function loseContacts(
+  pool: pg.Pool,
+  organisationId: string,
+  contactIds: readonly string[],
+): Promise<number> {
+  const { rowCount } = await pool.query({
+    name: "lose_contacts",
+    text: `UPDATE customers SET status = 'inactive'
+      WHERE organisation_id = $1 AND ledger_contact_id = ANY ($2) AND status = 'active'`,
+    values: [organisationId, contactIds],
+  });
+  return rowCount ?? 0;
+}
+
+function readFollowed(row: FollowedRow): FollowedCustomer {
+  return {
+    name: row.name,
+    firstName: row.first_name,
+    lastName: row.last_name,
+    email: row.email,
+    status: row.status,
+    ledgerContactId: row.ledger_contact_id,
+    isDeactivated: row.is_deactivated,
+  };
+}
+
+function plainContact(contact: ContactLooked): ContactSeen {
+  const text = (value: string | null) => (value === null ? null : plain(value));
+  const { name, firstName, lastName, email } = contact;
+  return {
+    ...contact,
+    name: plain(name),
+    firstName: text(firstName),
+    lastName: text(lastName),
+    email: text(email),
+  };
+}
+
+function keysOf(customer: FollowedCustomer): readonly (keyof FollowedCustomer)[] {
+  return Object.keys(customer) as (keyof FollowedCustomer)[];
+}

@@ -1,0 +1,140 @@
+/**
+ * What is to be looked at in an organisation's ledger because a webhook said so, or because what we know may lag behind. A hint says
+ * where to look and never what is there, so that one more or one twice does no harm. Facts: facts-ledger section 1.9.
+ */
+import type pg from "pg";
+
+/** The kinds of things that are followed, in the order of a sweep: a note's allocations come before the invoices that they are on. */
+export const mirrorKinds = ["contacts", "credit_notes", "invoices"] as const;
+
+/** One of them. */
+export type MirrorKind = (typeof mirrorKinds)[number];
+
+/** How many hints are taken at once: as many as one call looks up. */
+const hintsAtOnce = 40;
+
+/** A hint as it was taken: what comes later for the same thing stays. */
+export interface TakenHint {
+  readonly ledgerId: string;
+  readonly receivedAt: string;
+}
+
+/** Hints of one kind, and when they were taken by the database's clock: what is read for them is as new as that. */
+export interface TakenHints {
+  readonly kind: MirrorKind;
+  readonly hints: readonly TakenHint[];
+  readonly takenAt: string;
+}
+
+/** The database's clock as text, which loses nothing of its microseconds on the way back. */
+export const takenAt = "to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')";
+
+/** Whether one of our own operations is on its way with row `d`, an invoice: then its answer tells more than a look. */
+export const isBusyInvoice = `(EXISTS (SELECT FROM operations o WHERE o.organisation_id = d.organisation_id AND o.invoice_id = d.id
+    AND o.state IN ('sending', 'uncertain'))
+  OR EXISTS (SELECT FROM removals r JOIN operations o ON o.organisation_id = r.organisation_id AND o.id = r.ending_id
+    WHERE r.organisation_id = d.organisation_id AND r.invoice_id = d.id AND r.state = 'waiting' AND o.state IN ('sending', 'uncertain')))`;
+
+/** The same of a credit note. */
+export const isBusyNote = `EXISTS (SELECT FROM operations o WHERE o.organisation_id = d.organisation_id AND o.credit_note_id = d.id
+    AND o.state IN ('sending', 'uncertain'))`;
+
+// What is not ours, and cannot be on its way to become it, needs no look; nor does what was written here since it was changed.
+const dropText = `
+DELETE FROM ledger_hints h WHERE h.organisation_id = $1 AND h.kind = $2 AND h.try_at <= now() AND CASE $2
+  WHEN 'invoices' THEN EXISTS (SELECT FROM invoices d WHERE d.organisation_id = $1 AND d.ledger_invoice_id = h.ledger_id
+      AND d.ledger_updated_at >= h.changed_at)
+    OR NOT EXISTS (SELECT FROM invoices d WHERE d.organisation_id = $1 AND d.ledger_invoice_id = h.ledger_id)
+      AND NOT EXISTS (SELECT FROM operations o WHERE o.organisation_id = $1 AND o.kind = 'create_invoice' AND o.state IN ('sending', 'uncertain'))
+  WHEN 'credit_notes' THEN EXISTS (SELECT FROM credit_notes d WHERE d.organisation_id = $1 AND d.ledger_credit_note_id = h.ledger_id
+      AND d.ledger_updated_at >= h.changed_at)
+    OR NOT EXISTS (SELECT FROM credit_notes d WHERE d.organisation_id = $1 AND d.ledger_credit_note_id = h.ledger_id)
+      AND NOT EXISTS (SELECT FROM operations o WHERE o.organisation_id = $1 AND o.kind = 'create_credit_note' AND o.state IN ('sending', 'uncertain'))
+  ELSE EXISTS (SELECT FROM customers d WHERE d.organisation_id = $1 AND d.ledger_contact_id = h.ledger_id
+      AND d.ledger_updated_at >= h.changed_at)
+    OR NOT EXISTS (SELECT FROM customers d WHERE d.organisation_id = $1 AND d.ledger_contact_id = h.ledger_id)
+      AND NOT EXISTS (SELECT FROM operations o WHERE o.organisation_id = $1 AND o.kind IN ('create_contact', 'import_contact')
+        AND o.state IN ('sending', 'uncertain')) END`;
+
+// Known by now, or left for later: what is on its way is settled within seconds, or looked up by its own operation.
+const takeText = `
+WITH due AS (
+  SELECT h.ledger_id, h.received_at, CASE $2
+    WHEN 'invoices' THEN EXISTS (SELECT FROM invoices d WHERE d.organisation_id = $1 AND d.ledger_invoice_id = h.ledger_id AND NOT ${isBusyInvoice})
+    WHEN 'credit_notes' THEN EXISTS (SELECT FROM credit_notes d WHERE d.organisation_id = $1 AND d.ledger_credit_note_id = h.ledger_id
+      AND NOT ${isBusyNote})
+    ELSE EXISTS (SELECT FROM customers d WHERE d.organisation_id = $1 AND d.ledger_contact_id = h.ledger_id) END AS is_free
+  FROM ledger_hints h WHERE h.organisation_id = $1 AND h.kind = $2 AND h.try_at <= now() ORDER BY h.received_at LIMIT ${hintsAtOnce}
+), later AS (
+  UPDATE ledger_hints h SET try_at = now() + interval '2 seconds' FROM due
+  WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = due.ledger_id AND NOT due.is_free
+)
+SELECT ledger_id, received_at::text AS received_at, ${takenAt} AS taken_at FROM due WHERE is_free`;
+
+/** The hints of the first kind that has some to be looked at; null where there are none. */
+export async function takeHints(pool: pg.Pool, organisationId: string): Promise<TakenHints | null> {
+  for (const kind of mirrorKinds) {
+    const { rows: some } = await pool.query({
+      name: "has_hints",
+      text: "SELECT 1 FROM ledger_hints WHERE organisation_id = $1 AND kind = $2 AND try_at <= now() LIMIT 1",
+      values: [organisationId, kind],
+    });
+    if (some.length === 0) continue;
+    await pool.query({ name: "drop_hints", text: dropText, values: [organisationId, kind] });
+    const { rows } = await pool.query<{ ledger_id: string; received_at: string; taken_at: string }>({
+      name: "take_hints",
+      text: takeText,
+      values: [organisationId, kind],
+    });
+    const [first] = rows;
+    if (first === undefined) continue;
+    const hints = rows.map((row) => ({ ledgerId: row.ledger_id, receivedAt: row.received_at }));
+    return { kind, hints, takenAt: first.taken_at };
+  }
+  return null;
+}
+
+/** Ends hints that were looked at; those `again` are looked at once more in a moment. */
+export async function endHints(
+  pool: pg.Pool,
+  organisationId: string,
+  { kind, hints }: TakenHints,
+  again: readonly string[],
+): Promise<void> {
+  await pool.query({
+    name: "end_hints",
+    text: `WITH taken AS (SELECT * FROM unnest($3::text[], $4::timestamptz[]) AS t(ledger_id, received_at)), later AS (
+        UPDATE ledger_hints h SET changed_at = NULL, try_at = now() + interval '1 second'
+        FROM taken WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = taken.ledger_id AND h.ledger_id = ANY ($5)
+      )
+      DELETE FROM ledger_hints h USING taken WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = taken.ledger_id
+        AND h.received_at = taken.received_at AND NOT h.ledger_id = ANY ($5)`,
+    values: [
+      organisationId,
+      kind,
+      hints.map(({ ledgerId }) => ledgerId),
+      hints.map(({ receivedAt }) => receivedAt),
+      again,
+    ],
+  });
+}
+
+/** Leaves hints, of things that are ours or may be on their way to become so. */
+export async function leaveHints(
+  pool: Pick<pg.Pool, "query">,
+  organisationId: string,
+  kind: MirrorKind,
+  hints: readonly { readonly ledgerId: string; readonly changedAt: string | null }[],
+): Promise<void> {
+  if (hints.length === 0) return;
+  await pool.query({
+    name: "leave_hints",
+    text: `INSERT INTO ledger_hints (organisation_id, kind, ledger_id, changed_at)
+      SELECT $1, $2, ledger_id, CASE WHEN bool_and(changed_at IS NOT NULL) THEN max(changed_at) END
+      FROM unnest($3::text[], $4::timestamptz[]) AS h(ledger_id, changed_at) GROUP BY ledger_id ORDER BY ledger_id
+      ON CONFLICT (organisation_id, kind, ledger_id) DO UPDATE SET received_at = clock_timestamp(),
+        changed_at = CASE WHEN ledger_hints.changed_at IS NOT NULL AND excluded.changed_at IS NOT NULL
+          THEN greatest(ledger_hints.changed_at, excluded.changed_at) END`,
+    values: [organisationId, kind, hints.map((one) => one.ledgerId), hints.map((one) => one.changedAt)],
+  });
+}

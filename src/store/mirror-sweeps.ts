@@ -1,0 +1,174 @@
+/**
+ * The sweep over an organisation's ledger: from time to time all changes are read again, kind after kind, from the newest one that was
+ * seen, so that a webhook that never came loses nothing; and until when the ledger is not asked. Facts: facts-ledger section 1.9.
+ */
+import type pg from "pg";
+import { type MirrorKind, mirrorKinds, takenAt } from "./mirror-hints.ts";
+
+/** How far back each sweep begins before the newest change seen: what was still being written there then is read now. */
+const overlapMs = 5 * 60_000;
+
+/** While less than a fifth of the ledger's day is left, sweeps are so much rarer. */
+const scarceFactor = 4;
+
+/** The fewest calls of a day that a ledger allows. Facts: facts-ledger section 1.7. */
+const leastDay = 1_000;
+
+/** The next page of the sweep under way: changes of `kind` since then (ISO 8601), from `cursor` of the page before. */
+export interface SweepPage {
+  readonly kind: MirrorKind;
+  readonly since: string;
+  readonly cursor: string | null;
+  readonly takenAt: string;
+}
+
+/** What a page came to. */
+export interface SweptPage {
+  readonly cursor: string | null;
+  readonly highWater: string | null;
+  readonly changed: number;
+}
+
+/** How the mirror stands: `waitMs` until the ledger may be asked, `nextInMs` until something is to be done (null: nothing is). */
+export interface MirrorState {
+  readonly waitMs: number;
+  readonly reason: string | null;
+  readonly failures: number;
+  readonly nextInMs: number | null;
+}
+
+/**
+ * How the mirror of an organisation stands. Its first sweep is due once the connection is as old as the time between two; where it
+ * leads to another tenant by now, all is read anew.
+ */
+export async function readMirror(pool: pg.Pool, organisationId: string, sweepMs: number): Promise<MirrorState> {
+  const { rows } = await pool.query<{
+    wait_ms: number;
+    reason: string | null;
+    failures: number;
+    next_in_ms: number | null;
+  }>({
+    name: "read_mirror",
+    text: `WITH made AS (
+        INSERT INTO ledger_sweeps AS s (organisation_id, tenant_id, next_sweep_at)
+        SELECT organisation_id, tenant_id, created_at + $2 * interval '1 millisecond' FROM ledger_connections WHERE organisation_id = $1
+        ON CONFLICT (organisation_id) DO UPDATE SET tenant_id = excluded.tenant_id, sweep_kind = NULL, sweep_cursor = NULL,
+          contacts_since = NULL, credit_notes_since = NULL, invoices_since = NULL, not_before = NULL, reason = NULL, failures = 0
+        WHERE s.tenant_id <> excluded.tenant_id RETURNING *
+      ), sweep AS (
+        SELECT * FROM made UNION ALL SELECT * FROM ledger_sweeps WHERE organisation_id = $1 AND NOT EXISTS (SELECT FROM made)
+      )
+      SELECT greatest(0, coalesce(ceil(1000 * extract(epoch FROM not_before - now())), 0))::float8 AS wait_ms, reason, failures,
+        CASE WHEN sweep_kind IS NOT NULL OR next_sweep_at <= now() THEN 0 ELSE
+          (SELECT greatest(0, ceil(1000 * extract(epoch FROM min(h.try_at) - now()))) FROM ledger_hints h
+            WHERE h.organisation_id = $1 HAVING count(*) > 0) END::float8 AS next_in_ms
+      FROM sweep`,
+    values: [organisationId, sweepMs],
+  });
+  const [row] = rows;
+  if (row === undefined) return { waitMs: 0, reason: null, failures: 0, nextInMs: null };
+  return { waitMs: row.wait_ms, reason: row.reason, failures: row.failures, nextInMs: row.next_in_ms };
+}
+
+interface SweepRow {
+  sweep_kind: MirrorKind;
+  sweep_cursor: string | null;
+  since: Date;
+  taken_at: string;
+}
+
+/** The next page of the sweep under way, or of the one that is due, which begins with it; null where neither is. */
+export async function takeSweep(pool: pg.Pool, organisationId: string): Promise<SweepPage | null> {
+  await pool.query({
+    name: "begin_sweep",
+    text: `UPDATE ledger_sweeps SET sweep_kind = '${mirrorKinds[0]}', sweep_cursor = NULL, began_at = clock_timestamp(),
+        contacts_changed = 0, credit_notes_changed = 0, invoices_changed = 0
+      WHERE organisation_id = $1 AND sweep_kind IS NULL AND next_sweep_at <= now()`,
+    values: [organisationId],
+  });
+  const { rows } = await pool.query<SweepRow>({
+    name: "take_sweep",
+    text: `SELECT s.sweep_kind, s.sweep_cursor, ${takenAt} AS taken_at,
+        coalesce(CASE s.sweep_kind WHEN 'contacts' THEN s.contacts_since WHEN 'credit_notes' THEN s.credit_notes_since
+          ELSE s.invoices_since END, c.created_at) - $2 * interval '1 millisecond' AS since
+      FROM ledger_sweeps s JOIN ledger_connections c ON c.organisation_id = s.organisation_id
+      WHERE s.organisation_id = $1 AND s.sweep_kind IS NOT NULL`,
+    values: [organisationId, overlapMs],
+  });
+  const [row] = rows;
+  if (row === undefined) return null;
+  const { sweep_kind: kind, sweep_cursor: cursor, since, taken_at: takenAtText } = row;
+  return { kind, cursor, since: since.toISOString(), takenAt: takenAtText };
+}
+
+// Another round may have been faster: then nothing is moved. An operator who asked while it was under way gets one more.
+const endPageText = `
+UPDATE ledger_sweeps s SET
+  contacts_since = CASE WHEN $2 = 'contacts' THEN greatest(s.contacts_since, $5::timestamptz) ELSE s.contacts_since END,
+  credit_notes_since = CASE WHEN $2 = 'credit_notes' THEN greatest(s.credit_notes_since, $5::timestamptz) ELSE s.credit_notes_since END,
+  invoices_since = CASE WHEN $2 = 'invoices' THEN greatest(s.invoices_since, $5::timestamptz) ELSE s.invoices_since END,
+  contacts_changed = s.contacts_changed + CASE WHEN $2 = 'contacts' THEN $6::int ELSE 0 END,
+  credit_notes_changed = s.credit_notes_changed + CASE WHEN $2 = 'credit_notes' THEN $6::int ELSE 0 END,
+  invoices_changed = s.invoices_changed + CASE WHEN $2 = 'invoices' THEN $6::int ELSE 0 END,
+  sweep_cursor = $4, sweep_kind = CASE WHEN $4::text IS NOT NULL THEN $2 ELSE $7 END,
+  swept_at = CASE WHEN over.is_over THEN clock_timestamp() ELSE s.swept_at END,
+  day_most = greatest(s.day_most, over.day_remaining),
+  next_sweep_at = CASE WHEN NOT over.is_over THEN s.next_sweep_at WHEN s.asked_at > s.began_at THEN now()
+    ELSE now() + $8 * CASE WHEN over.day_remaining < greatest(s.day_most, ${leastDay}) / 5 THEN ${scarceFactor} ELSE 1 END
+      * interval '1 millisecond' END
+FROM (SELECT $4::text IS NULL AND $7::text IS NULL AS is_over,
+    (SELECT day_remaining FROM ledger_budgets WHERE organisation_id = $1) AS day_remaining) AS over
+WHERE s.organisation_id = $1 AND s.sweep_kind = $2 AND s.sweep_cursor IS NOT DISTINCT FROM $3`;
+
+/** Moves the sweep on by a page that was saved; after the last kind it is over, and the next one due after `sweepMs`. */
+export async function endPage(
+  pool: pg.Pool,
+  organisationId: string,
+  page: SweepPage,
+  { cursor, highWater, changed }: SweptPage,
+  sweepMs: number,
+): Promise<void> {
+  const next = mirrorKinds[mirrorKinds.indexOf(page.kind) + 1] ?? null;
+  await pool.query({
+    name: "end_sweep_page",
+    text: endPageText,
+    values: [organisationId, page.kind, page.cursor, cursor, highWater, changed, next, sweepMs],
+  });
+}
+
+/** Writes that the ledger could not be asked, so that all looks wait for `delayMs`; null: it could be again. */
+export async function putOffMirror(
+  pool: pg.Pool,
+  organisationId: string,
+  put: { readonly delayMs: number; readonly reason: string; readonly isFailure: boolean } | null,
+): Promise<void> {
+  await pool.query({
+    name: "put_off_mirror",
+    text: `UPDATE ledger_sweeps SET not_before = now() + $2 * interval '1 millisecond', reason = $3,
+        failures = CASE WHEN $3::text IS NULL THEN 0 ELSE failures + $4::int END
+      WHERE organisation_id = $1`,
+    values: [organisationId, put?.delayMs ?? null, put?.reason ?? null, put?.isFailure ? 1 : 0],
+  });
+}
+
+/**
+ * The organisations whose ledger is to be looked at now, by rising id after `after`. One query over all: it carries ids
+ * only.
+ */
+export async function findMirrors(
+  pool: pg.Pool,
+  after: string | null,
+  limit: number,
+  sweepMs: number,
+): Promise<readonly string[]> {
+  const { rows } = await pool.query<{ organisation_id: string }>({
+    name: "find_mirrors",
+    text: `SELECT c.organisation_id FROM ledger_connections c LEFT JOIN ledger_sweeps s ON s.organisation_id = c.organisation_id
+      WHERE ($1::uuid IS NULL OR c.organisation_id > $1) AND coalesce(greatest(c.paused_until, s.not_before) <= now(), true)
+        AND (coalesce(s.next_sweep_at, c.created_at + $3 * interval '1 millisecond') <= now() OR s.sweep_kind IS NOT NULL
+          OR EXISTS (SELECT FROM ledger_hints h WHERE h.organisation_id = c.organisation_id AND h.try_at <= now()))
+      ORDER BY c.organisation_id LIMIT $2`,
+    values: [after, limit, sweepMs],
+  });
+  return rows.map((row) => row.organisation_id);
+}
