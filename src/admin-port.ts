@@ -4,6 +4,8 @@
  */
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import type pg from "pg";
+import { takeConsent } from "./admin/consent.ts";
+import { consentPage } from "./admin/consent-page.ts";
 import { adminServices } from "./admin/index.ts";
 import type { AdminParts } from "./admin/parts.ts";
 import type { Config } from "./config.ts";
@@ -12,8 +14,11 @@ import { jsonCheck } from "./gateway/check-json.ts";
 import type { HttpRequest, HttpResponse } from "./gateway/exchange.ts";
 import { restHandler } from "./gateway/handler.ts";
 import type { RequestFault } from "./gateway/request-fault.ts";
+import { respond } from "./gateway/respond.ts";
 import { exchangeOf } from "./http/exchanges.ts";
+import type { Answer } from "./http/own-paths.ts";
 import { type HttpParts, startHttp } from "./http.ts";
+import { createLedgerApp } from "./ledger-app.ts";
 import { createCall } from "./rpc/call.ts";
 import type { OperatorCaller } from "./rpc/caller.ts";
 import { healthRoutes } from "./rpc/health.ts";
@@ -29,6 +34,7 @@ import type { IdempotencyStore } from "./store/idempotency.ts";
 import { createOperatorAccess } from "./store/operator-access.ts";
 import { createPool } from "./store/pool.ts";
 import { createSealing, type Sealing } from "./store/sealing.ts";
+import { callbackPath } from "./xero-app-settings.ts";
 
 /** What the port stands on beside the settings. */
 export interface AdminPortParts
@@ -63,8 +69,12 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
   const { config, pool, keys, shutdownSignal } = parts;
   const { url } = config.database;
   const writing = createPool({ databaseUrl: url, size: writers, name: "admin" }, parts.onPoolError);
-  const store = createAdminStore({ reading: pool, writing }, sealingOf(config.secretKey));
-  const bindings = adminServices({ ...parts, store, callDeadlineMs: config.ledger.callDeadlineMs });
+  const sealing = sealingOf(config);
+  const store = createAdminStore({ reading: pool, writing }, sealing);
+  const listening = { port: config.admin.port };
+  const ledgerApp = createLedgerApp({ ...parts, sealing, redirectPort: () => listening.port });
+  const adminParts = { ...parts, store, ledgerApp, callDeadlineMs: config.ledger.callDeadlineMs };
+  const bindings = adminServices(adminParts);
   const tell = createTell(parts.logFailure);
   const call = createCall<OperatorCaller>({
     idempotency: createIdempotency(keys),
@@ -113,6 +123,7 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
       },
     }),
     openapi: null,
+    pages: new Map(ledgerApp === null ? [] : [[callbackPath, consentAnswer(adminParts)]]),
     checks: { database: { required: true, check: checkDatabase } },
     metrics: parts.metrics,
     log: parts.log,
@@ -121,13 +132,31 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
     await writing.end();
     throw error;
   });
+  listening.port = port.port;
   return {
     port: port.port,
     stop: async (options) => {
       await port.stop(options);
+      await ledgerApp?.close();
       await store.close();
       await writing.end();
     },
+  };
+}
+
+/**
+ * Where a browser comes back to from the ledger. It needs no token: the state in its address is good once, and only for what an owner
+ * asked. Address and page are kept nowhere: the one has a code in it, the other what was told once.
+ */
+function consentAnswer(parts: AdminParts): Answer {
+  return async (request, response, exchange) => {
+    const query = new URLSearchParams(exchange.query);
+    const given = { state: query.get("state"), code: query.get("code"), error: query.get("error") };
+    const { status, html } = consentPage(await takeConsent(parts, given, exchange.requestId));
+    const headers = ["Request-Id", exchange.requestId, "Content-Type", "text/html; charset=utf-8"];
+    headers.push("Cache-Control", "no-store", "X-Content-Type-Options", "nosniff", "Referrer-Policy", "no-referrer");
+    headers.push("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
+    respond(request, response, status, headers, html);
   };
 }
 
@@ -139,8 +168,8 @@ const unknownPaths = {
 };
 
 /** Without SECRET_KEY everything works but what needs a ledger's credentials. */
-function sealingOf(key: Buffer | null): Sealing {
-  if (key !== null) return createSealing(key);
+export function sealingOf({ secretKey, secretKeysBefore }: Config): Sealing {
+  if (secretKey !== null) return createSealing(secretKey, secretKeysBefore);
   const refuse = (): never => {
     throw new Refusal(
       "temporarily_unavailable",

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
-import { type AdminPort, startAdminPort } from "./admin-port.ts";
+import { type AdminPort, sealingOf, startAdminPort } from "./admin-port.ts";
 import type { Config } from "./config.ts";
 import { Refusal } from "./domain/refusal.ts";
 import { jsonCheck } from "./gateway/check-json.ts";
@@ -12,7 +12,7 @@ import type { RequestFault } from "./gateway/request-fault.ts";
 import { compileRoutes } from "./gateway/routes.ts";
 import { exchangeOf } from "./http/exchanges.ts";
 import { type HttpParts, startHttp } from "./http.ts";
-import { connectLedger, keepAdapters } from "./keep-adapters.ts";
+import { connectLedger, disconnectedText, keepAdapters } from "./keep-adapters.ts";
 import type { Log } from "./log.ts";
 import { createMetrics, type Metrics, watchPool } from "./metrics.ts";
 import { createCall } from "./rpc/call.ts";
@@ -66,7 +66,12 @@ export async function startApi(config: Config, log: Log): Promise<Running> {
     },
   });
   const stopping = new AbortController();
-  const adapters = keepAdapters(pool, config.ledger.callDeadlineMs);
+  const adapters = keepAdapters(pool, {
+    callDeadlineMs: config.ledger.callDeadlineMs,
+    sealing: sealingOf(config),
+    xeroApp: config.ledger.xeroApp,
+    onDisconnected: (organisationId) => log.warn({ organisationId }, disconnectedText),
+  });
   const checkDatabase = () => pool.query("SELECT 1");
   const port = await startHttp({
     host: config.api.host,

@@ -4,6 +4,7 @@
  * of embedded parts where they are started. BILLING_CRASH_AT is for fault tests alone: see `checkpoint.ts`.
  */
 import { readFileSync } from "node:fs";
+import { type XeroAppConfig, xeroAppOf } from "./xero-app-settings.ts";
 
 /** All settings. */
 export interface Config {
@@ -41,6 +42,8 @@ export interface Config {
     readonly callDeadlineMs: number;
     /** PUBLIC_URL, the address under which this API is known outside; documents in the ledger lead back to it. Null: they do not. */
     readonly publicUrl: string | null;
+    /** XERO_CLIENT_ID, XERO_CLIENT_SECRET, XERO_URL, XERO_REDIRECT_URL: our app at Xero; null where it is not set. */
+    readonly xeroApp: XeroAppConfig | null;
   };
   /** TASK_QUEUE, default `billing`: the Temporal task queue that the API fills and the worker empties. */
   readonly taskQueue: string;
@@ -49,6 +52,8 @@ export interface Config {
    * no credentials can be sealed or opened.
    */
   readonly secretKey: Buffer | null;
+  /** SECRET_KEYS_BEFORE, in base64 with commas between: earlier keys, with which credentials are still opened; none by default. */
+  readonly secretKeysBefore: readonly Buffer[];
   /** LOG_LEVEL, default `info`: fatal, error, warn, info, debug, trace or silent. */
   readonly logLevel: LogLevel;
 }
@@ -74,9 +79,11 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     ledger: {
       callDeadlineMs: whole(env, "LEDGER_CALL_SECONDS", 10, 1, 20) * 1000,
       publicUrl: publicUrl(env),
+      xeroApp: xeroAppOf(env),
     },
     taskQueue: text(env, "TASK_QUEUE", "billing"),
     secretKey: secretKey(env),
+    secretKeysBefore: secretKeysBefore(env),
     logLevel: choice(env, "LOG_LEVEL", logLevels, "info"),
   };
 }
@@ -126,10 +133,18 @@ function publicUrl(env: NodeJS.ProcessEnv): string | null {
 
 function secretKey(env: NodeJS.ProcessEnv): Buffer | null {
   const given = env.SECRET_KEY;
-  if (!given) return null;
+  return given ? keyOf("SECRET_KEY", given) : null;
+}
+
+function secretKeysBefore(env: NodeJS.ProcessEnv): readonly Buffer[] {
+  const given = env.SECRET_KEYS_BEFORE;
+  return given ? given.split(",").map((key) => keyOf("SECRET_KEYS_BEFORE", key.trim())) : [];
+}
+
+function keyOf(name: string, given: string): Buffer {
   const key = Buffer.from(given, "base64");
   if (key.length !== 32 || !/^[0-9A-Za-z+/]{43}=$/.test(given)) {
-    throw new Error("SECRET_KEY must be 32 random bytes in base64 (openssl rand -base64 32).");
+    throw new Error(`${name} must be 32 random bytes in base64 (openssl rand -base64 32).`);
   }
   return key;
 }

@@ -2,17 +2,34 @@
 import { createHash } from "node:crypto";
 import { isLedgerKind, ledgers } from "./ledger/index.ts";
 import type { CallBudget, Ledger } from "./ledger/port.ts";
+import type { IdentityClient } from "./ledger/xero/identity.ts";
+import type { SharedAuthorisation } from "./ledger/xero/shared-tokens.ts";
 import { createCallBudget } from "./store/ledger-budget.ts";
 import type { LedgerConnection } from "./store/ledger-connections.ts";
+import { createLedgerTokens } from "./store/ledger-tokens.ts";
 import type { createPool } from "./store/pool.ts";
+import type { Sealing } from "./store/sealing.ts";
 
 /** How much longer than its deadline a call of the ledger may take until it is given back to the budget. */
 const callEndMs = 1_000;
 
+/** What the log says where a ledger has ended an authorisation. */
+export const disconnectedText = "the ledger has ended its authorisation: an owner must authorise it again";
+
+/** What adapters are opened with. */
+export interface AdapterParts {
+  readonly callDeadlineMs: number;
+  readonly sealing: Sealing;
+  /** Our app at Xero, for connections by authorisation; null where it is not set. */
+  readonly xeroApp: IdentityClient | null;
+  /** Told when a ledger has ended an authorisation: an owner must act. */
+  readonly onDisconnected: (organisationId: string) => void;
+}
+
 /** One adapter for each organisation, as long as its connection stays the same: tokens and sockets are kept with it. */
 export function keepAdapters(
   pool: ReturnType<typeof createPool>,
-  callDeadlineMs: number,
+  parts: AdapterParts,
 ): {
   readonly open: (organisationId: string, connection: LedgerConnection) => Ledger;
   readonly close: () => Promise<void>;
@@ -25,7 +42,10 @@ export function keepAdapters(
       if (known?.print === print) return known.ledger;
       void known?.ledger.close();
       const ledger = connectLedger(connection, {
-        budget: createCallBudget(pool, organisationId, callDeadlineMs + callEndMs),
+        budget: createCallBudget(pool, organisationId, parts.callDeadlineMs + callEndMs),
+        ...(connection.grantKind === "custom"
+          ? {}
+          : { authorisation: authorisationOf(pool, parts, organisationId, connection) }),
       });
       kept.set(organisationId, { print, ledger });
       return ledger;
@@ -36,8 +56,31 @@ export function keepAdapters(
   };
 }
 
+function authorisationOf(
+  pool: ReturnType<typeof createPool>,
+  { sealing, xeroApp, onDisconnected }: AdapterParts,
+  organisationId: string,
+  { clientId }: LedgerConnection,
+): SharedAuthorisation {
+  const tokens = createLedgerTokens(pool, sealing, organisationId);
+  return {
+    // Another app's credentials are no use for these tokens, and not for another app's eyes.
+    app: xeroApp?.clientId === clientId ? xeroApp : null,
+    keeper: {
+      ...tokens,
+      disconnect: async (leaseId) => {
+        await tokens.disconnect(leaseId);
+        onDisconnected(organisationId);
+      },
+    },
+  };
+}
+
 /** An adapter over a connection; whoever asks for it closes it. One that is only tried has no budget. */
-export function connectLedger(connection: LedgerConnection, options: { readonly budget?: CallBudget } = {}): Ledger {
+export function connectLedger(
+  connection: LedgerConnection,
+  options: { readonly budget?: CallBudget; readonly authorisation?: SharedAuthorisation } = {},
+): Ledger {
   if (!isLedgerKind(connection.kind)) throw new Error(`there is no ledger of kind ${connection.kind}`);
   return ledgers[connection.kind](connection, options);
 }

@@ -6,16 +6,19 @@ import { createCreditAllocation } from "./activities/allocate-credit.ts";
 import { createAmendment } from "./activities/amend-invoice.ts";
 import { createBilling } from "./activities/billing-run.ts";
 import { createEnding } from "./activities/end-subscription.ts";
+import { readDueOffers } from "./activities/read-offers.ts";
 import { createSettlement } from "./activities/settlement.ts";
 import { createTestClockActivities } from "./activities/test-clock.ts";
 import type { Config } from "./config.ts";
-import { keepAdapters } from "./keep-adapters.ts";
+import { disconnectedText, keepAdapters } from "./keep-adapters.ts";
 import type { Log } from "./log.ts";
 import type { Running } from "./run.ts";
 import { createAllocating } from "./store/allocating.ts";
 import { createAmendments } from "./store/amendments.ts";
 import { createBillingRun, type Parked } from "./store/billing-run.ts";
+import { forgetUnchosen } from "./store/forget-consents.ts";
 import { createIdempotencyStore } from "./store/idempotency.ts";
+import { createOfferReading } from "./store/ledger-offers.ts";
 import { findNeglected } from "./store/neglected-work.ts";
 import { createPool } from "./store/pool.ts";
 import { createEndings } from "./store/removals.ts";
@@ -37,7 +40,13 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
     log.warn({ err }, "a database connection was lost"),
   );
   const temporal = connectTemporal();
-  const adapters = keepAdapters(pool, config.ledger.callDeadlineMs);
+  const sealing = createSealing(config.secretKey, config.secretKeysBefore);
+  const adapters = keepAdapters(pool, {
+    callDeadlineMs: config.ledger.callDeadlineMs,
+    sealing,
+    xeroApp: config.ledger.xeroApp,
+    onDisconnected: (organisationId) => log.warn({ organisationId }, disconnectedText),
+  });
   const work = {
     ...createLedgerWork(temporal.client, config.taskQueue, (organisationId, err) =>
       log.warn({ organisationId, err }, "the ledger workflow could not be woken; trying again"),
@@ -46,7 +55,6 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
       log.warn({ workflowId, err }, "a workflow could not be started; trying again"),
     ),
   };
-  const sealing = createSealing(config.secretKey);
   const { callDeadlineMs, publicUrl } = config.ledger;
   const parts = { ...work, openLedger: adapters.open, callDeadlineMs, publicUrl };
   const onParked = (organisationId: string, { subscriptionId, reason }: Parked) =>
@@ -71,12 +79,17 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
   );
   const onTrouble = (err: unknown) => log.warn({ err }, "housekeeping: the database could not be asked");
   const keys = createIdempotencyStore(pool, { onTrouble });
-  const housekeeping = startHousekeeping(keys.deleteExpired, { onError: onTrouble });
+  const housekeepings = [keys.deleteExpired, (atMost: number) => forgetUnchosen(pool, atMost)].map((forget) =>
+    startHousekeeping(forget, { onError: onTrouble }),
+  );
+  const offers = { store: createOfferReading(pool, sealing), openLedger: adapters.open, callDeadlineMs };
+  // Twenty calls at once: the lists of five organisations.
+  housekeepings.push(startHousekeeping((atMost) => readDueOffers(offers, atMost), { batch: 20, onError: onTrouble }));
   return {
     port: null,
     done: worker.done,
     stop: async () => {
-      await Promise.all([dispatcher.stop(), housekeeping.stop(), worker.stop()]);
+      await Promise.all([dispatcher, worker, ...housekeepings].map((part) => part.stop()));
       await adapters.close();
       await temporal.connection.close();
       await pool.end();

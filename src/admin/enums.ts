@@ -5,7 +5,12 @@ import { CredentialStatus } from "../gen/proto/billing/admin/v1/api_keys_pb.ts";
 import { MeterType } from "../gen/proto/billing/admin/v1/catalogue_pb.ts";
 import { LedgerContactStatus } from "../gen/proto/billing/admin/v1/customers_pb.ts";
 import { DocumentKind, DocumentOperation, DocumentState } from "../gen/proto/billing/admin/v1/documents_pb.ts";
-import { LedgerKind, MappingKind } from "../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
+import {
+  LedgerAuthorisationStatus,
+  LedgerGrant,
+  LedgerKind,
+  MappingKind,
+} from "../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
 import { MeterStatus } from "../gen/proto/billing/admin/v1/meters_pb.ts";
 import { OperatorRole } from "../gen/proto/billing/admin/v1/operators_pb.ts";
 import { FirstInvoiceStatus } from "../gen/proto/billing/admin/v1/organisations_pb.ts";
@@ -13,6 +18,7 @@ import { TestClockState } from "../gen/proto/billing/admin/v1/test_clock_pb.ts";
 import { UsageState } from "../gen/proto/billing/admin/v1/usage_pb.ts";
 import type { LedgerContact, LedgerMappingKind } from "../ledger/port.ts";
 import type { OperatorRole as OperatorRoleWord } from "../rpc/caller.ts";
+import type { ConsentView } from "../store/admin/consents.ts";
 import type {
   DocumentKind as DocumentKindWord,
   DocumentOperation as DocumentOperationWord,
@@ -37,6 +43,21 @@ export const roles = {
 
 /** Kinds of ledgers. */
 export const ledgerKinds: Readonly<Record<string, LedgerKind>> = { xero: LedgerKind.XERO };
+
+/** How connections came to be allowed in. */
+export const ledgerGrants: Readonly<Record<string, LedgerGrant>> = {
+  custom: LedgerGrant.CUSTOM,
+  authorisation: LedgerGrant.AUTHORISATION,
+};
+
+/** How far an authorisation is. */
+export const authorisationStatuses = {
+  pending: LedgerAuthorisationStatus.PENDING,
+  choose: LedgerAuthorisationStatus.CHOOSE,
+  connected: LedgerAuthorisationStatus.CONNECTED,
+  failed: LedgerAuthorisationStatus.FAILED,
+  expired: LedgerAuthorisationStatus.EXPIRED,
+} as const satisfies Record<ConsentView["status"], LedgerAuthorisationStatus>;
 
 /** The lists to map onto. */
 export const mappingKinds = {

@@ -22,6 +22,7 @@ export async function tryLedger<T>(
 ): Promise<LedgerAnswer<T>> {
   const state = await parts.store.connections.open(organisationId);
   if (state === null) throw notConnected();
+  if (state.isDisconnected) return { kind: "unauthorised", why: "disconnected", message: state.pausedReason ?? "" };
   return ask(parts.openLedger(organisationId, state.connection), readCall(parts));
 }
 

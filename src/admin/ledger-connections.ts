@@ -1,4 +1,4 @@
-/** LedgerConnectionService: credentials, sealed as they come, and what the ledger offers. decisions §8. */
+/** LedgerConnectionService: credentials, sealed as they come, consents, and what the ledger offers. decisions §8. */
 import { Refusal } from "../domain/refusal.ts";
 import type {
   ConnectLedgerRequest,
@@ -7,8 +7,10 @@ import type {
 import type { LedgerOrganisation } from "../ledger/port.ts";
 import { wordOf } from "../services/enums.ts";
 import type { LedgerConnection } from "../store/ledger-connections.ts";
-import { mappingKinds } from "./enums.ts";
-import { askLedger, describeFailure, notConnected, readCall, refusalOf, tryLedger } from "./ledger-answers.ts";
+import { askOptions, tryDescribe } from "./ask-offer.ts";
+import { askConsent, chooseTenant, otherTenant } from "./consent.ts";
+import { authorisationStatuses, mappingKinds } from "./enums.ts";
+import { describeFailure, notConnected, readCall, refusalOf } from "./ledger-answers.ts";
 import { type AdminImplementation, type AdminParts, actorOf, requireOrganisation } from "./parts.ts";
 import { present, presentConnection, presentLedger } from "./present.ts";
 
@@ -36,11 +38,7 @@ export function ledgerConnectionService(parts: AdminParts): AdminImplementation<
       const ledger = request.skipCheck ? null : await describe(parts, connection);
       const saved = await connections.save(actorOf(call), id, connection);
       if (saved === "other_tenant") {
-        throw new Refusal(
-          "invalid_state",
-          "There are customers: the connection must lead to the tenant they are of.",
-          "tenant_id",
-        );
+        throw new Refusal("invalid_state", otherTenant, "tenant_id");
       }
       // What was put off by a pause, or for want of a connection, is due again.
       await parts.wake(id);
@@ -49,13 +47,42 @@ export function ledgerConnectionService(parts: AdminParts): AdminImplementation<
         ...present("ledger", ledger && presentLedger(ledger)),
       };
     },
+    beginLedgerAuthorisation: async ({ organisation }, call) => {
+      const { id } = await requireOrganisation(parts, organisation);
+      const { url, expiresAt } = await askConsent(parts, actorOf(call), id);
+      return { url, expiresAt: expiresAt.toISOString() };
+    },
+    getLedgerAuthorisation: async ({ organisation }) => {
+      const { id } = await requireOrganisation(parts, organisation);
+      const consent = await parts.store.consents.view(id);
+      if (consent === null) throw new Refusal("invalid_state", "No authorisation was ever begun.");
+      const { status, tenants, failure, expiresAt } = consent;
+      return {
+        status: authorisationStatuses[status],
+        tenants: tenants.map(({ tenantId, name }) => ({ tenantId, name })),
+        ...present("failure", failure),
+        expiresAt: expiresAt.toISOString(),
+      };
+    },
+    chooseLedgerTenant: async ({ organisation, tenantId }, call) => {
+      const { id } = await requireOrganisation(parts, organisation);
+      const chosen = await chooseTenant(parts, actorOf(call), id, tenantId);
+      return { connection: presentConnection(chosen, new Date()) };
+    },
+    disconnectLedger: async ({ organisation, skipLedger }, call) => {
+      const { id } = await requireOrganisation(parts, organisation);
+      const endedInLedger = !skipLedger && (await endInLedger(parts, id));
+      const ended = await connections.disconnect(actorOf(call), id, disconnectedByOwner);
+      if (ended === null) throw notConnected();
+      return { connection: presentConnection(ended, new Date()), endedInLedger };
+    },
     getLedgerConnection: async ({ organisation }) => {
       const { id } = await requireOrganisation(parts, organisation);
       return { connection: presentConnection(await view(id), new Date()) };
     },
     checkLedgerConnection: async ({ organisation }) => {
       const { id } = await requireOrganisation(parts, organisation);
-      const answer = await tryLedger(parts, id, (ledger, call) => ledger.describe(call));
+      const answer = await tryDescribe(parts, id);
       const { pausedUntil } = presentConnection(await view(id), new Date());
       return {
         ok: answer.kind === "ok",
@@ -66,7 +93,7 @@ export function ledgerConnectionService(parts: AdminParts): AdminImplementation<
     listMappingOptions: async ({ organisation, kind }) => {
       const { id } = await requireOrganisation(parts, organisation);
       const list = wordOf(mappingKinds, kind) ?? "accounts";
-      const data = await askLedger(parts, id, (ledger, call) => ledger.listMappingOptions(call, list));
+      const data = await askOptions(parts, id, list);
       return {
         data: data.map(({ code, name, active, usableForRevenue }) => ({ code, name, active, usableForRevenue })),
       };
@@ -77,12 +104,32 @@ export function ledgerConnectionService(parts: AdminParts): AdminImplementation<
 function connectionOf(request: ConnectLedgerRequest): LedgerConnection {
   return {
     kind: "xero",
+    grantKind: "custom",
     tenantId: request.tenantId,
     clientId: request.clientId,
     clientSecret: request.clientSecret,
     baseUrl: (request.baseUrl ?? xeroAddresses.baseUrl).replace(/\/$/, ""),
     identityUrl: request.identityUrl ?? xeroAddresses.identityUrl,
   };
+}
+
+/** What is told of a connection that an owner disconnected. */
+const disconnectedByOwner = "Disconnected by an owner.";
+
+/**
+ * Ends the connection at the ledger, first: with its tokens gone nobody could. False where the ledger has nothing to end: a custom
+ * connection is an app of the organisation's own, and one that the ledger has ended itself is ended.
+ */
+async function endInLedger(parts: AdminParts, organisationId: string): Promise<boolean> {
+  const ledgerConnection = await parts.store.connections.inLedger(organisationId);
+  if (ledgerConnection === null) return false;
+  if (parts.ledgerApp === null) {
+    throw new Refusal("ledger_unavailable", "XERO_CLIENT_ID is not set for this process: it cannot ask the ledger.");
+  }
+  const answer = await parts.ledgerApp.end(organisationId, ledgerConnection);
+  if (answer.kind === "unauthorised" && answer.why === "disconnected") return false;
+  if (answer.kind !== "ok") throw refusalOf(answer);
+  return true;
 }
 
 /** Tries credentials on an adapter of their own, so that a wrong one is never kept. */

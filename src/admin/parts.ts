@@ -11,6 +11,7 @@ import { type DerivedKind, derivedId, newId } from "../store/ids.ts";
 import type { LedgerConnection } from "../store/ledger-connections.ts";
 import type { NeglectedWork } from "../store/neglected-work.ts";
 import type { PageRequest } from "../store/page.ts";
+import type { LedgerApp } from "./consent.ts";
 
 /** Starts the workflow of such a piece of work; false where Temporal could not be reached. */
 type Start<Kind extends NeglectedWork["kind"]> = (
@@ -24,6 +25,8 @@ export interface AdminParts {
   readonly openLedger: (organisationId: string, connection: LedgerConnection) => Ledger;
   /** An adapter to try credentials with; the caller closes it. */
   readonly connect: (connection: LedgerConnection) => Ledger;
+  /** Our app at the ledger, for connections by consent; null where its credentials are not set. */
+  readonly ledgerApp: LedgerApp | null;
   /** How long one call to a ledger may take. */
   readonly callDeadlineMs: number;
   /** Wakes the organisation's ledger workflow; false where Temporal could not be reached. */

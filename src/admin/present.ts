@@ -7,6 +7,7 @@ import type { DocumentSchema } from "../gen/proto/billing/admin/v1/documents_pb.
 import {
   type LedgerConnectionSchema,
   type LedgerDescriptionSchema,
+  LedgerGrant,
   LedgerKind,
 } from "../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
 import {
@@ -30,6 +31,7 @@ import {
   documentOperations,
   documentStates,
   firstInvoiceStatuses,
+  ledgerGrants,
   ledgerKinds,
   roles,
   testClockStates,
@@ -73,6 +75,9 @@ export function presentConnection(
     ...presentInstant("pausedUntil", isPaused ? connection.pausedUntil : null),
     ...present("pausedReason", isPaused ? connection.pausedReason : null),
     created: connection.createdAt.toISOString(),
+    grant: ledgerGrants[connection.grantKind] ?? LedgerGrant.UNSPECIFIED,
+    ...presentInstant("disconnectedAt", connection.disconnectedAt),
+    ...present("disconnectedReason", connection.disconnectedReason),
   };
 }
 

@@ -158,7 +158,7 @@ async function makeTenant(demoLedgerUrl: string, organisation: DemoOrganisation)
   if (!response.ok) throw new Error(`The demo ledger made no tenant: ${response.status} ${await response.text()}`);
   const baseUrl = `${demoLedgerUrl}/api.xro/2.0`;
   const identityUrl = `${demoLedgerUrl}/connect/token`;
-  return { kind: "xero", tenantId, baseUrl, identityUrl, clientId, clientSecret };
+  return { kind: "xero", grantKind: "custom", tenantId, baseUrl, identityUrl, clientId, clientSecret };
 }
 
 async function makeContacts(

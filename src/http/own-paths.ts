@@ -19,6 +19,8 @@ export interface OwnPaths {
   readonly openapi: { readonly text: string; readonly etag: string } | null;
   /** By name (`database`, `temporal`): each is told apart. */
   readonly checks: Readonly<Record<string, HealthCheck>>;
+  /** What else `GET` finds here, by path. */
+  readonly pages?: ReadonlyMap<string, Answer>;
   /** The metrics in the text format of Prometheus. */
   readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
 }
@@ -36,6 +38,7 @@ export function ownPaths(parts: OwnPaths, isDraining: () => boolean): ReadonlyMa
     ["/healthz", (request, response, exchange) => json(request, response, exchange, 200, { status: "ok" })],
     ["/readyz", readinessAnswer(parts.checks, isDraining)],
     ["/metrics", metricsAnswer(parts.metrics)],
+    ...(parts.pages ?? []),
   ]);
 }
 

@@ -2,9 +2,13 @@
 import type pg from "pg";
 import type { Sealing } from "./sealing.ts";
 
-/** A connection with its secret opened. Never logged. */
+/**
+ * A connection with its secret opened. Never logged. `custom` has credentials of its own; one by `authorisation` has the tokens that a
+ * person's consent to our app gave (`ledger-tokens.ts`), and no secret: it is `""`.
+ */
 export interface LedgerConnection {
   readonly kind: string;
+  readonly grantKind: GrantKind;
   readonly tenantId: string;
   readonly baseUrl: string;
   readonly identityUrl: string;
@@ -12,21 +16,33 @@ export interface LedgerConnection {
   readonly clientSecret: string;
 }
 
-/** A connection as it stands: `pausedMs` is how long no call may be made, 0 where calls are welcome. */
+/** How a connection came to be allowed in. */
+export type GrantKind = "custom" | "authorisation";
+
+/**
+ * A connection as it stands: `pausedMs` is how long no call may be made, 0 where calls are welcome. One that is disconnected is
+ * paused too, until an owner connects it again, which makes what waits due.
+ */
 export interface ConnectionState {
   readonly connection: LedgerConnection;
+  readonly isDisconnected: boolean;
   readonly pausedMs: number;
   readonly pausedReason: string | null;
 }
 
+/** How long work waits for a connection that is disconnected until it looks again: a person's matter. */
+const disconnectedPauseMs = 5 * 60_000;
+
 interface ConnectionRow {
   kind: string;
+  grant_kind: GrantKind;
   tenant_id: string;
   base_url: string;
   identity_url: string;
   client_id: string;
-  sealed_secret: Buffer;
-  sealing_key_id: string;
+  sealed_secret: Buffer | null;
+  sealing_key_id: string | null;
+  disconnected_reason: string | null;
   paused_ms: number;
   paused_reason: string | null;
 }
@@ -39,25 +55,29 @@ export async function readConnection(
 ): Promise<ConnectionState | null> {
   const { rows } = await pool.query<ConnectionRow>({
     name: "read_connection",
-    text: `SELECT kind, tenant_id, base_url, identity_url, client_id, sealed_secret, sealing_key_id, paused_reason,
+    text: `SELECT kind, grant_kind, tenant_id, base_url, identity_url, client_id, sealed_secret, sealing_key_id,
+        disconnected_reason, paused_reason,
         greatest(0, coalesce(ceil(1000 * extract(epoch FROM paused_until - now())), 0))::float8 AS paused_ms
       FROM ledger_connections WHERE organisation_id = $1`,
     values: [organisationId],
   });
   const row = rows[0];
   if (row === undefined) return null;
-  const sealed = { keyId: row.sealing_key_id, bytes: row.sealed_secret };
+  const { sealed_secret: bytes, sealing_key_id: keyId, disconnected_reason: disconnected } = row;
+  const secret = bytes === null || keyId === null ? "" : sealing.open({ keyId, bytes }, organisationId);
   return {
     connection: {
       kind: row.kind,
+      grantKind: row.grant_kind,
       tenantId: row.tenant_id,
       baseUrl: row.base_url,
       identityUrl: row.identity_url,
       clientId: row.client_id,
-      clientSecret: sealing.open(sealed, organisationId),
+      clientSecret: secret,
     },
-    pausedMs: row.paused_ms,
-    pausedReason: row.paused_reason,
+    isDisconnected: disconnected !== null,
+    pausedMs: disconnected === null ? row.paused_ms : disconnectedPauseMs,
+    pausedReason: disconnected ?? row.paused_reason,
   };
 }
 

@@ -7,10 +7,10 @@ export interface Sealed {
   readonly bytes: Buffer;
 }
 
-/** Seals and opens with one key of 32 bytes. `bound` ties a secret to its place: it opens nowhere else. */
+/** Seals with one key of 32 bytes, and opens with it and those before it. `bound` ties a secret to its place: it opens nowhere else. */
 export interface Sealing {
   seal(secret: string, bound: string): Sealed;
-  /** Throws where the secret was sealed with another key, for another place, or was altered. */
+  /** Throws where the secret was sealed with a key that is not known here, for another place, or was altered. */
   open(sealed: Sealed, bound: string): string;
 }
 
@@ -20,10 +20,16 @@ const nonceBytes = 12;
 /** The full tag of GCM. */
 const tagBytes = 16;
 
-/** Sealing with this key. Its id is the head of its hash: it names the key and tells nothing of it. */
-export function createSealing(key: Uint8Array): Sealing {
-  if (key.byteLength !== 32) throw new Error("SECRET_KEY must be 32 bytes in base64.");
-  const keyId = createHash("sha256").update(key).digest("hex").slice(0, 16);
+/**
+ * Sealing with this key; what was sealed with one of `earlier` opens as well. A key's id is the head of its hash: it names the key
+ * and tells nothing of it.
+ */
+export function createSealing(key: Uint8Array, earlier: readonly Uint8Array[] = []): Sealing {
+  if ([key, ...earlier].some(({ byteLength }) => byteLength !== 32)) {
+    throw new Error("SECRET_KEY must be 32 bytes in base64.");
+  }
+  const keyId = idOf(key);
+  const keys = new Map([...earlier, key].map((each) => [idOf(each), each]));
   return {
     seal: (secret, bound) => {
       const nonce = randomBytes(nonceBytes);
@@ -32,12 +38,18 @@ export function createSealing(key: Uint8Array): Sealing {
       return { keyId, bytes: Buffer.concat([nonce, cipher.getAuthTag(), text]) };
     },
     open: (sealed, bound) => {
-      if (sealed.keyId !== keyId)
+      const opening = keys.get(sealed.keyId);
+      if (opening === undefined) {
         throw new Error(`The secret was sealed with key ${sealed.keyId}, SECRET_KEY is ${keyId}.`);
-      const decipher = createDecipheriv("aes-256-gcm", key, sealed.bytes.subarray(0, nonceBytes))
+      }
+      const decipher = createDecipheriv("aes-256-gcm", opening, sealed.bytes.subarray(0, nonceBytes))
         .setAAD(Buffer.from(bound))
         .setAuthTag(sealed.bytes.subarray(nonceBytes, nonceBytes + tagBytes));
       return decipher.update(sealed.bytes.subarray(nonceBytes + tagBytes), undefined, "utf8") + decipher.final("utf8");
     },
   };
+}
+
+function idOf(key: Uint8Array): string {
+  return createHash("sha256").update(key).digest("hex").slice(0, 16);
 }

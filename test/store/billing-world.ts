@@ -57,6 +57,7 @@ export async function billingWorld(): Promise<BillingWorld> {
       const now = new Date();
       const connection = {
         kind: "xero",
+        grantKind: "custom" as const,
         tenantId: id,
         baseUrl: "http://ledger.example",
         identityUrl: "http://ledger.example",

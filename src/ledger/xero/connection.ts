@@ -1,10 +1,11 @@
 /** What the Xero adapter needs to reach one organisation, and the knobs with their reasons. */
 import type { CallBudget } from "../port.ts";
+import type { SharedAuthorisation } from "./shared-tokens.ts";
 
 /**
- * A custom connection to one Xero organisation (client credentials). `baseUrl` ends in `/api.xro/2.0`, `identityUrl` in
- * `/connect/token`. Both are settable, because the demo ledger speaks the same contract. Facts: facts-ledger section
- * 1.10.
+ * A connection to one Xero organisation: a custom one (client credentials), unless the options name an authorisation.
+ * `baseUrl` ends in `/api.xro/2.0`, `identityUrl` in `/connect/token`. Both are settable, because the demo ledger speaks
+ * the same contract. Facts: facts-ledger section 1.10.
  */
 export interface XeroConnection {
   readonly tenantId: string;
@@ -23,7 +24,8 @@ export interface XeroLimitsLeft {
 
 /**
  * Settings of the adapter; the defaults below fit Xero. `observeLimits` hears what every answer says of the limits;
- * `budget` is asked before every call (none: every call is made).
+ * `budget` is asked before every call (none: every call is made). `authorisation`: a person consented to our app, and tokens are
+ * those that all processes share; the connection's secret is not used then.
  */
 export interface XeroOptions {
   readonly connectTimeoutMs?: number;
@@ -33,6 +35,7 @@ export interface XeroOptions {
   readonly scopes?: string;
   readonly observeLimits?: (left: XeroLimitsLeft) => void;
   readonly budget?: CallBudget;
+  readonly authorisation?: SharedAuthorisation;
 }
 
 /** The defaults, each with its reason. */

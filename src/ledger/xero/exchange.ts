@@ -23,7 +23,7 @@ export interface HttpSilence {
 
 /** A request in full. */
 export interface HttpRequest {
-  readonly method: "GET" | "PUT" | "POST";
+  readonly method: "GET" | "PUT" | "POST" | "DELETE";
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;

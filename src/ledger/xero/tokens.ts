@@ -2,47 +2,57 @@
  * The access token of a custom connection: fetched once for all waiting calls, kept until shortly before it expires.
  */
 import type { Dispatcher } from "undici";
-import { filledTextOf, objectOf, readExactJson } from "../exact-json.ts";
-import type { LedgerAnswer, LedgerFailure } from "../port.ts";
+import { filledTextOf } from "../exact-json.ts";
+import type { LedgerAnswer } from "../port.ts";
 import type { XeroConnection, XeroOptions } from "./connection.ts";
 import { xeroDefaults } from "./connection.ts";
-import { exchange, type HttpReply } from "./exchange.ts";
+import { askIdentity, freshMsOf, grantRefused, notSent } from "./identity.ts";
 
 /** Where calls get their token. `rejected` is the token that Xero just refused, so that another one is fetched. */
 export interface TokenSource {
   token(rejected: string | null, signal: AbortSignal): Promise<LedgerAnswer<string>>;
 }
 
-interface KeptToken {
+/** An access token, and until when by `performance.now()` it is to be used. */
+export interface KeptToken {
   readonly value: string;
   readonly refreshAt: number;
 }
 
-// Fetched anew a minute early, so that no call sets out with a token that dies on the way.
-const refreshAheadMs = 60_000;
-
-// Xero's tokens last 30 minutes; an answer that does not say is taken to last five.
-const defaultLifeSeconds = 300;
-
 /** A token source for one connection. Failures mean that the API call itself was not sent. */
 export function createTokenSource(agent: Dispatcher, connection: XeroConnection, options: XeroOptions): TokenSource {
-  let kept: KeptToken | null = null;
-  let flight: Promise<LedgerAnswer<KeptToken>> | null = null;
+  return oneFlight(() => fetchToken(agent, connection, options));
+}
 
-  const renew = async () => {
-    const answer = await fetchToken(agent, connection, options);
-    kept = answer.kind === "ok" ? answer.value : null;
-    return answer;
+/**
+ * Keeps the token that `renew` gives, and lets one renewal serve all calls that wait. `renew` gives another token than the
+ * rejected one, and never rejects.
+ */
+export function oneFlight(renew: (rejected: string | null) => Promise<LedgerAnswer<KeptToken>>): TokenSource {
+  let kept: KeptToken | null = null;
+  let flight: { readonly rejected: string | null; readonly answer: Promise<LedgerAnswer<KeptToken>> } | null = null;
+
+  const fly = (rejected: string | null) => {
+    const answer = renew(rejected).then((renewed) => {
+      kept = renewed.kind === "ok" ? renewed.value : null;
+      flight = null;
+      return renewed;
+    });
+    flight = { rejected, answer };
+    return flight;
   };
 
   return {
     async token(rejected, signal) {
-      if (kept && kept.value !== rejected && performance.now() < kept.refreshAt)
+      if (kept && kept.value !== rejected && performance.now() < kept.refreshAt) {
         return { kind: "ok", value: kept.value };
-      flight ??= renew().finally(() => {
-        flight = null;
-      });
-      const answer = await beforeDeadline(flight, signal);
+      }
+      const own = flight ?? fly(rejected);
+      let answer = await beforeDeadline(own.answer, signal);
+      // A flight that set out before this token was rejected may come back with it.
+      if (answer.kind === "ok" && answer.value.value === rejected && own.rejected !== rejected) {
+        answer = await beforeDeadline((flight ?? fly(rejected)).answer, signal);
+      }
       return answer.kind === "ok" ? { kind: "ok", value: answer.value.value } : answer;
     },
   };
@@ -54,45 +64,12 @@ async function fetchToken(
   options: XeroOptions,
 ): Promise<LedgerAnswer<KeptToken>> {
   const scope = options.scopes ?? xeroDefaults.scopes;
-  const credentials = Buffer.from(`${connection.clientId}:${connection.clientSecret}`).toString("base64");
-  const reply = await exchange(
-    agent,
-    {
-      method: "POST",
-      url: connection.identityUrl,
-      headers: {
-        authorization: `Basic ${credentials}`,
-        "content-type": "application/x-www-form-urlencoded",
-        accept: "application/json",
-      },
-      body: new URLSearchParams({ grant_type: "client_credentials", scope }).toString(),
-    },
-    AbortSignal.timeout(options.tokenTimeoutMs ?? xeroDefaults.tokenTimeoutMs),
-  );
-  if (reply.kind === "silent") return notSent(`no token: ${reply.cause}`);
-  if (reply.status !== 200) return failureOfIdentity(reply);
-  const body = objectOf(readExactJson(reply.text));
-  const value = filledTextOf(body?.access_token);
-  if (value === undefined) return notSent("no token: the answer cannot be read");
-  const seconds = Number(filledTextOf(body?.expires_in) ?? defaultLifeSeconds);
-  const lifeMs = (Number.isFinite(seconds) ? seconds : defaultLifeSeconds) * 1_000;
-  // A token that lives shorter than the head start is still good for half its life.
-  return { kind: "ok", value: { value, refreshAt: performance.now() + Math.max(lifeMs - refreshAheadMs, lifeMs / 2) } };
-}
-
-function failureOfIdentity(reply: HttpReply): LedgerFailure {
-  if (reply.status === 429) {
-    const seconds = Number(reply.headers["retry-after"]);
-    return { kind: "rate_limited", scope: "app", retryAfterMs: seconds > 0 ? seconds * 1_000 : 60_000 };
-  }
-  if (reply.status < 400 || reply.status > 499) return notSent(`no token: identity answered ${reply.status}`);
-  const code = filledTextOf(objectOf(readExactJson(reply.text))?.error) ?? `status ${reply.status}`;
-  const why = code === "invalid_scope" ? "insufficient_scope" : "disconnected";
-  return { kind: "unauthorised", why, message: `The ledger's identity service refused the credentials: ${code}` };
-}
-
-function notSent(cause: string): LedgerFailure {
-  return { kind: "unavailable", outcome: "not_sent", cause };
+  const signal = AbortSignal.timeout(options.tokenTimeoutMs ?? xeroDefaults.tokenTimeoutMs);
+  const answer = await askIdentity(agent, connection, { grant_type: "client_credentials", scope }, signal);
+  if (answer.kind === "invalid_grant") return grantRefused();
+  if (answer.kind !== "ok") return answer;
+  const value = filledTextOf(answer.value.access_token) ?? "";
+  return { kind: "ok", value: { value, refreshAt: performance.now() + freshMsOf(answer.value) } };
 }
 
 // The flight serves all waiting calls, so one call's deadline leaves it flying.

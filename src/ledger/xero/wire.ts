@@ -6,6 +6,7 @@ import type { XeroConnection, XeroLimitsLeft, XeroOptions } from "./connection.t
 import { createAgent, exchange, type HttpReply } from "./exchange.ts";
 import { failureOfSilence, readReply } from "./failure.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
+import { createSharedTokenSource } from "./shared-tokens.ts";
 import { createTokenSource, type TokenSource } from "./tokens.ts";
 import { createTurns, type Turns } from "./turn.ts";
 
@@ -67,7 +68,11 @@ interface WireParts {
 /** A wire with its own pool of connections. */
 export function createXeroWire(connection: XeroConnection, options: XeroOptions): XeroWire {
   const agent = createAgent(options);
-  const tokens = createTokenSource(agent, connection, options);
+  const { authorisation, tokenTimeoutMs } = options;
+  const tokens =
+    authorisation === undefined
+      ? createTokenSource(agent, connection, options)
+      : createSharedTokenSource(agent, authorisation, tokenTimeoutMs);
   const parts = { agent, tokens, turns: createTurns(options.budget), connection, options };
   return {
     send: (call, request) => send(parts, call, request),

@@ -2,6 +2,7 @@
 import type pg from "pg";
 import type { MeteredPlan } from "../../domain/meter.ts";
 import type { Charge } from "../../domain/plan.ts";
+import { createOfferStore, type OfferStore } from "../ledger-offers.ts";
 import type { Sealing } from "../sealing.ts";
 import { type AuditStore, createAuditStore } from "./audit.ts";
 import { type BillingStore, createBillingStore } from "./billing.ts";
@@ -9,6 +10,7 @@ import type { CatalogueStore } from "./catalogue.ts";
 import { createChanges } from "./changes.ts";
 import { type AdminCharge, createChargeStore } from "./charges.ts";
 import { type ConnectionStore, createConnectionStore } from "./connections.ts";
+import { type ConsentStore, createConsentStore } from "./consents.ts";
 import { type ApiKeyStore, createApiKeyStore, createOperatorStore, type OperatorStore } from "./credentials.ts";
 import { type CustomerStore, createCustomerStore } from "./customers.ts";
 import { createDocumentStore, type DocumentStore } from "./documents.ts";
@@ -22,6 +24,8 @@ import { createUsageStore, type UsageStore } from "./usage.ts";
 export interface AdminStore {
   readonly organisations: OrganisationStore;
   readonly connections: ConnectionStore;
+  readonly consents: ConsentStore;
+  readonly offers: OfferStore;
   readonly apiKeys: ApiKeyStore;
   readonly meters: MeterStore;
   readonly plans: CatalogueStore<MeteredPlan, AdminPlan>;
@@ -48,6 +52,8 @@ export function createAdminStore({ reading: pool, writing }: AdminPools, sealing
   return {
     organisations: createOrganisationStore(changes),
     connections: createConnectionStore(pool, changes, sealing),
+    consents: createConsentStore(pool, changes, sealing),
+    offers: createOfferStore(pool),
     apiKeys: createApiKeyStore(changes),
     meters: createMeterStore(pool, changes),
     plans: createPlanStore(pool, changes),

@@ -1,10 +1,12 @@
 /** Ledger connections and account mappings as records. */
 import type pg from "pg";
-import type { LedgerConnection as ConnectionRecord } from "../../gen/prisma/client.ts";
+import { type LedgerConnection as ConnectionRecord, Prisma } from "../../gen/prisma/client.ts";
 import { isId } from "../ids.ts";
 import { type ConnectionState, type LedgerConnection, readConnection } from "../ledger-connections.ts";
+import { tokenPlaces } from "../ledger-tokens.ts";
 import type { Sealing } from "../sealing.ts";
 import type { Actor, Changed, Changes, Transaction } from "./changes.ts";
+import type { ConsentTokens } from "./consents.ts";
 
 /** A connection without its secret. */
 export type ConnectionView = Omit<ConnectionRecord, "sealedSecret" | "sealingKeyId">;
@@ -20,6 +22,11 @@ export interface CatalogueMapping extends Mapping {
   readonly id: string;
   readonly code: string;
   readonly name: string;
+}
+
+/** The tokens of a connection by authorisation, and the ledger's own id of it. */
+export interface GrantedTokens extends ConsentTokens {
+  readonly ledgerConnection: string;
 }
 
 /** All mappings of an organisation: its default, and the plans, charges and meters that have one of their own. */
@@ -41,13 +48,22 @@ export interface MappingTarget {
 export interface ConnectionStore {
   /** Without its secret; null where there is none. */
   view(organisationId: string): Promise<ConnectionView | null>;
+  /** The ledger's own id of a connection by authorisation that stands; null where there is none. */
+  inLedger(organisationId: string): Promise<string | null>;
   /** With its secret opened; null where there is none. */
   open(organisationId: string): Promise<ConnectionState | null>;
   /**
-   * Makes or replaces it, and ends its pause. `other_tenant`: nothing was changed, because there are customers, whose contacts
-   * belong to the tenant that is connected.
+   * Makes or replaces it, and ends its pause. One by authorisation comes with what was granted. `other_tenant`: nothing was changed,
+   * because there are customers, whose contacts belong to the tenant that is connected.
    */
-  save(actor: Actor, organisationId: string, connection: LedgerConnection): Promise<ConnectionView | "other_tenant">;
+  save(
+    actor: Actor,
+    organisationId: string,
+    connection: LedgerConnection,
+    granted?: GrantedTokens,
+  ): Promise<ConnectionView | "other_tenant">;
+  /** Ends it on our side: its secrets are deleted, its tenant is kept. Null where there is none. */
+  disconnect(actor: Actor, organisationId: string, reason: string): Promise<ConnectionView | null>;
   mappings(organisationId: string): Promise<Mappings>;
   /** The mapping as it is now; null where there is no such plan, charge or meter. */
   map(actor: Actor, organisationId: string, target: MappingTarget, mapping: Mapping): Promise<Mapping | null>;
@@ -61,9 +77,15 @@ export function createConnectionStore(pool: pg.Pool, { prisma, run }: Changes, s
         where: { organisationId },
         omit: { sealedSecret: true, sealingKeyId: true },
       }),
+    inLedger: async (organisationId) => {
+      const kept = await prisma.ledgerAuthorisation.findUnique({ where: { organisationId } });
+      return kept?.ledgerConnection ?? null;
+    },
     open: (organisationId) => readConnection(pool, sealing, organisationId),
-    save: (actor, organisationId, connection) =>
-      run(actor, (transaction) => save(transaction, sealing, organisationId, connection)),
+    save: (actor, organisationId, connection, granted = undefined) =>
+      run(actor, (transaction) => save(transaction, sealing, organisationId, connection, granted ?? null)),
+    disconnect: (actor, organisationId, reason) =>
+      run(actor, (transaction) => disconnect(transaction, organisationId, reason)),
     mappings: async (organisationId) => {
       const own = { organisationId, OR: [{ revenueAccount: { not: null } }, { taxType: { not: null } }] };
       const select = { id: true, code: true, name: true, revenueAccount: true, taxType: true };
@@ -86,27 +108,29 @@ async function save(
   sealing: Sealing,
   organisationId: string,
   connection: LedgerConnection,
+  granted: GrantedTokens | null,
 ): Promise<Changed<ConnectionView | "other_tenant">> {
-  await transaction.$executeRaw`SELECT 1 FROM organisations WHERE id = ${organisationId}::uuid FOR NO KEY UPDATE`;
+  await lock(transaction, organisationId);
   const before = await transaction.ledgerConnection.findUnique({ where: { organisationId } });
   if (before !== null && before.tenantId !== connection.tenantId) {
     const customers = await transaction.customer.count({ where: { organisationId } });
     if (customers > 0) return { result: "other_tenant", changes: [] };
   }
   const { clientSecret, ...shown } = connection;
-  const sealed = sealing.seal(clientSecret, organisationId);
+  const sealed = granted === null ? sealing.seal(clientSecret, organisationId) : null;
   const data = {
     ...shown,
-    sealedSecret: new Uint8Array(sealed.bytes),
-    sealingKeyId: sealed.keyId,
-    pausedUntil: null,
-    pausedReason: null,
+    sealedSecret: sealed && new Uint8Array(sealed.bytes),
+    sealingKeyId: sealed?.keyId ?? null,
+    ...welcome,
   };
   const after = await transaction.ledgerConnection.upsert({
     where: { organisationId },
     create: { ...data, organisationId },
     update: data,
   });
+  if (granted === null) await transaction.ledgerAuthorisation.deleteMany({ where: { organisationId } });
+  else await saveTokens(transaction, sealing, organisationId, granted);
   // What its ledger said of its day is asked anew; the calls that were made count on.
   await transaction.ledgerBudget.updateMany({
     where: { organisationId },
@@ -116,6 +140,69 @@ async function save(
   await transaction.operation.updateMany({
     where: { organisationId, state: "ready", notBefore: { gt: new Date() } },
     data: { notBefore: new Date() },
+  });
+  const change = { targetKind: "ledger_connection", targetId: organisationId, organisationId, before, after } as const;
+  return { result: after, changes: [change] };
+}
+
+/** Nobody asks this connection to wait, and nobody has ended it. */
+const welcome = { pausedUntil: null, pausedReason: null, disconnectedAt: null, disconnectedReason: null } as const;
+
+/** The organisation, and its tokens before its connection: a refresh that ends an authorisation takes them in this order. */
+async function lock(transaction: Transaction, organisationId: string): Promise<void> {
+  await transaction.$executeRaw`SELECT 1 FROM organisations WHERE id = ${organisationId}::uuid FOR NO KEY UPDATE`;
+  await transaction.$executeRaw`SELECT 1 FROM ledger_authorisations WHERE organisation_id = ${organisationId}::uuid FOR UPDATE`;
+}
+
+async function saveTokens(
+  transaction: Transaction,
+  sealing: Sealing,
+  organisationId: string,
+  { accessToken, refreshToken, freshMs, ledgerConnection }: GrantedTokens,
+): Promise<void> {
+  const access = sealing.seal(accessToken, tokenPlaces.access(organisationId));
+  const refresh = sealing.seal(refreshToken, tokenPlaces.refresh(organisationId));
+  const data = {
+    ledgerConnection,
+    sealedAccess: new Uint8Array(access.bytes),
+    sealedRefresh: new Uint8Array(refresh.bytes),
+    sealedPrevious: null,
+    sealingKeyId: access.keyId,
+    freshUntil: new Date(Date.now() + freshMs),
+    leaseId: null,
+    leaseUntil: null,
+    refreshedAt: new Date(),
+  };
+  await transaction.ledgerAuthorisation.upsert({
+    where: { organisationId },
+    create: { ...data, organisationId },
+    update: { ...data, generation: { increment: 1 } },
+  });
+  // One that was asked for meanwhile is not answered by this.
+  await transaction.ledgerConsent.updateMany({
+    where: { organisationId, usedAt: { not: null } },
+    data: { connectedAt: new Date(), failure: null, sealedTokens: null, tenants: Prisma.DbNull },
+  });
+}
+
+async function disconnect(
+  transaction: Transaction,
+  organisationId: string,
+  reason: string,
+): Promise<Changed<ConnectionView | null>> {
+  await lock(transaction, organisationId);
+  const before = await transaction.ledgerConnection.findUnique({ where: { organisationId } });
+  if (before === null || before.disconnectedAt !== null) return { result: before, changes: [] };
+  await transaction.ledgerAuthorisation.deleteMany({ where: { organisationId } });
+  const after = await transaction.ledgerConnection.update({
+    where: { organisationId },
+    data: {
+      ...welcome,
+      sealedSecret: null,
+      sealingKeyId: null,
+      disconnectedAt: new Date(),
+      disconnectedReason: reason,
+    },
   });
   const change = { targetKind: "ledger_connection", targetId: organisationId, organisationId, before, after } as const;
   return { result: after, changes: [change] };

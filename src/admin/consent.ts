@@ -1,0 +1,183 @@
+/**
+ * Connecting a ledger by a person's consent: the question with a state that is good once, what a browser brings back, and the choice
+ * of a tenant. No state, code, verifier or token is ever logged or told. Facts: facts-ledger section 1.10.
+ */
+import { createHash, randomBytes } from "node:crypto";
+import { Refusal } from "../domain/refusal.ts";
+import type { LedgerAnswer, LedgerFailure } from "../ledger/port.ts";
+import type { Actor } from "../store/admin/changes.ts";
+import type { ConnectionView } from "../store/admin/connections.ts";
+import type { AskedConsent, ConsentTenant, ConsentTokens } from "../store/admin/consents.ts";
+import { describeFailure } from "./ledger-answers.ts";
+import type { AdminParts } from "./parts.ts";
+
+/** Our app at the ledger, with what it does for a consent. `settings` has its addresses; its secret stays inside. */
+export interface LedgerApp {
+  readonly settings: { readonly clientId: string; readonly baseUrl: string; readonly identityUrl: string };
+  /** Where a browser comes back to. */
+  readonly redirectUrl: () => string;
+  consentUrl(ask: { readonly state: string; readonly verifier: string; readonly redirectUrl: string }): string;
+  exchange(given: {
+    readonly code: string;
+    readonly verifier: string;
+    readonly redirectUrl: string;
+  }): Promise<LedgerAnswer<ConsentTokens>>;
+  tenants(accessToken: string): Promise<LedgerAnswer<readonly ConsentTenant[]>>;
+  /** Ends the organisation's connection in the ledger; one that is not there any more is ended. */
+  end(organisationId: string, ledgerConnection: string): Promise<LedgerAnswer<true>>;
+}
+
+/** What a browser came back with. */
+export interface ConsentAnswer {
+  readonly state: string | null;
+  readonly code: string | null;
+  /** The ledger's own word, where there was no consent: `access_denied`. */
+  readonly error: string | null;
+}
+
+/** What came of it, for the person at the browser. */
+export type ConsentOutcome =
+  | { readonly kind: "connected"; readonly tenantName: string }
+  | { readonly kind: "choose"; readonly tenants: readonly ConsentTenant[] }
+  | { readonly kind: "failed"; readonly why: string };
+
+/** How long the ledger's page may be open, and how long a choice may take. */
+const consentMs = 10 * 60_000;
+
+/** 256 random bits, for the state and for the verifier, which RFC 7636 wants 43 characters long. */
+const randomLength = 32;
+
+/** What the person is told whose answer has no question: nothing of why, since anybody can come here. */
+const unknownState = "This link was used already, is too old, or is not ours: begin anew.";
+
+/** Asks for a consent: the address to open, good once, and until when. Refuses `invalid_state` without an app. */
+export async function askConsent(
+  parts: AdminParts,
+  actor: Actor,
+  organisationId: string,
+): Promise<{ readonly url: string; readonly expiresAt: Date }> {
+  const app = requireApp(parts);
+  const { operatorId, tokenId } = actor;
+  if (operatorId === null || tokenId === null)
+    throw new Refusal("invalid_state", "Only an operator can ask for consent.");
+  const [state, verifier] = [randomText(), randomText()];
+  const redirectUrl = app.redirectUrl();
+  const expiresAt = await parts.store.consents.begin(actor, organisationId, {
+    operatorId,
+    tokenId,
+    stateHash: hashOf(state),
+    verifier,
+    redirectUrl,
+    lifeMs: consentMs,
+  });
+  return { url: app.consentUrl({ state, verifier, redirectUrl }), expiresAt };
+}
+
+/** Takes what a browser brought back. It never rejects for what came from outside. */
+export async function takeConsent(
+  parts: AdminParts,
+  { state, code, error }: ConsentAnswer,
+  requestId: string,
+): Promise<ConsentOutcome> {
+  const asked = state === null ? null : await parts.store.consents.use(hashOf(state));
+  if (asked === null) return { kind: "failed", why: unknownState };
+  const outcome = await follow(parts, asked, code, error, requestId);
+  if (outcome.kind === "failed") await parts.store.consents.fail(asked.organisationId, outcome.why);
+  return outcome;
+}
+
+async function follow(
+  parts: AdminParts,
+  asked: AskedConsent,
+  code: string | null,
+  error: string | null,
+  requestId: string,
+): Promise<ConsentOutcome> {
+  const app = requireApp(parts);
+  const { organisationId, verifier, redirectUrl } = asked;
+  if (code === null) return { kind: "failed", why: `The ledger gave no consent: ${wordOf(error)}.` };
+  const tokens = await app.exchange({ code, verifier, redirectUrl });
+  if (tokens.kind !== "ok") return failed(tokens);
+  const tenants = await app.tenants(tokens.value.accessToken);
+  if (tenants.kind !== "ok") return failed(tenants);
+  const before = await parts.store.connections.view(organisationId);
+  const [only, ...more] = tenants.value;
+  if (only === undefined) return { kind: "failed", why: "The consent was given for no organisation of the ledger." };
+  const meant =
+    tenants.value.find(({ tenantId }) => tenantId === before?.tenantId) ?? (more.length === 0 ? only : null);
+  if (meant === null) {
+    await parts.store.consents.keepChoice(organisationId, tokens.value, tenants.value, consentMs);
+    return { kind: "choose", tenants: tenants.value };
+  }
+  const { operatorId, operatorName, tokenId } = asked;
+  const actor = { operatorId, operatorName, tokenId, operation: "GET /ledger/xero/callback", requestId };
+  const saved = await connectTenant(parts, actor, organisationId, meant, tokens.value);
+  return saved === "other_tenant"
+    ? { kind: "failed", why: otherTenant }
+    : { kind: "connected", tenantName: meant.name };
+}
+
+/** Connects one of the tenants that a consent was given for. Refuses `invalid_state` where there is none to choose, or another. */
+export async function chooseTenant(
+  parts: AdminParts,
+  actor: Actor,
+  organisationId: string,
+  tenantId: string,
+): Promise<ConnectionView> {
+  const choice = await parts.store.consents.choice(organisationId);
+  if (choice === null) throw new Refusal("invalid_state", "There is nothing to choose from: begin an authorisation.");
+  if (choice.operatorId !== actor.operatorId) {
+    throw new Refusal("invalid_state", "Another operator asked for this consent: whoever did has to choose.");
+  }
+  const meant = choice.tenants.find((tenant) => tenant.tenantId === tenantId);
+  if (meant === undefined) {
+    throw new Refusal("invalid_state", "The consent was not given for this tenant.", "tenant_id");
+  }
+  const saved = await connectTenant(parts, actor, organisationId, meant, choice.tokens);
+  if (saved === "other_tenant") throw new Refusal("invalid_state", otherTenant, "tenant_id");
+  return saved;
+}
+
+/** Why a connection cannot lead elsewhere. */
+export const otherTenant = "There are customers: the connection must lead to the tenant they are of.";
+
+async function connectTenant(
+  parts: AdminParts,
+  actor: Actor,
+  organisationId: string,
+  { connectionId, tenantId }: ConsentTenant,
+  tokens: ConsentTokens,
+): Promise<ConnectionView | "other_tenant"> {
+  const { clientId, baseUrl, identityUrl } = requireApp(parts).settings;
+  const connection = { kind: "xero", grantKind: "authorisation", tenantId, baseUrl, identityUrl, clientId } as const;
+  const granted = { ...tokens, ledgerConnection: connectionId };
+  const saved = await parts.store.connections.save(actor, organisationId, { ...connection, clientSecret: "" }, granted);
+  // What was put off for want of a connection is due again.
+  if (saved !== "other_tenant") await parts.wake(organisationId);
+  return saved;
+}
+
+function requireApp({ ledgerApp }: AdminParts): LedgerApp {
+  if (ledgerApp !== null) return ledgerApp;
+  throw new Refusal(
+    "invalid_state",
+    "XERO_CLIENT_ID and XERO_CLIENT_SECRET are not set for this process: there is no app to consent to.",
+  );
+}
+
+function failed(failure: LedgerFailure): ConsentOutcome {
+  return { kind: "failed", why: describeFailure(failure) };
+}
+
+/** A word of the standard; anything else is not repeated. */
+function wordOf(error: string | null): string {
+  return error !== null && /^[a-z_]{1,40}$/.test(error) ? error : "no code came back";
+}
+
+function randomText(): string {
+  return randomBytes(randomLength).toString("base64url");
+}
+
+function hashOf(state: string): Uint8Array {
+  return createHash("sha256").update(state).digest();
+}

@@ -1,0 +1,44 @@
+/** Our app at the ledger as the admin services use it: consents, and the end of a connection with the tokens that all processes share. */
+import type pg from "pg";
+import type { LedgerApp } from "./admin/consent.ts";
+import type { Config } from "./config.ts";
+import type { LedgerAnswer } from "./ledger/port.ts";
+import { createXeroApp } from "./ledger/xero/app.ts";
+import { createAgent } from "./ledger/xero/exchange.ts";
+import { createSharedTokenSource } from "./ledger/xero/shared-tokens.ts";
+import { createLedgerTokens } from "./store/ledger-tokens.ts";
+import type { Sealing } from "./store/sealing.ts";
+import { redirectUrlOf } from "./xero-app-settings.ts";
+
+/** The app over a pool; null where its credentials are not set. `redirectPort` is the port of the callback. */
+export function createLedgerApp(parts: {
+  readonly config: Config;
+  readonly pool: pg.Pool;
+  readonly sealing: Sealing;
+  readonly redirectPort: () => number;
+}): (LedgerApp & { readonly close: () => Promise<void> }) | null {
+  const { config, pool, sealing } = parts;
+  const { xeroApp: settings, callDeadlineMs } = config.ledger;
+  if (settings === null) return null;
+  const app = createXeroApp(settings, callDeadlineMs);
+  const agent = createAgent({});
+  return {
+    ...app,
+    redirectUrl: () => redirectUrlOf(settings, config.api.tls !== null, parts.redirectPort()),
+    end: async (organisationId, ledgerConnection) => {
+      const keeper = createLedgerTokens(pool, sealing, organisationId);
+      const tokens = createSharedTokenSource(agent, { app: settings, keeper });
+      const ask = async (rejected: string | null): Promise<readonly [string, LedgerAnswer<true>]> => {
+        const token = await tokens.token(rejected, AbortSignal.timeout(2 * callDeadlineMs));
+        if (token.kind !== "ok") return ["", token];
+        return [token.value, await app.end(token.value, ledgerConnection)];
+      };
+      const [used, answer] = await ask(null);
+      const isStale = answer.kind === "unauthorised" && answer.why === "expired" && used !== "";
+      return isStale ? (await ask(used))[1] : answer;
+    },
+    close: async () => {
+      await Promise.all([app.close(), agent.close()]);
+    },
+  };
+}

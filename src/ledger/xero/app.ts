@@ -1,0 +1,162 @@
+/**
+ * Our app as Xero knows it: the address at which a person consents, the tokens that a code is exchanged for, which organisations they
+ * reach, and the end of a connection. Facts: facts-ledger section 1.10.
+ */
+import { createHash } from "node:crypto";
+import type { Dispatcher } from "undici";
+import { filledTextOf, objectOf, objectsOf, readExactJson } from "../exact-json.ts";
+import type { LedgerAnswer, LedgerFailure } from "../port.ts";
+import { xeroDefaults } from "./connection.ts";
+import { createAgent, exchange, type HttpReply, type HttpRequest } from "./exchange.ts";
+import { failureOfReply } from "./failure.ts";
+import { askIdentity, freshMsOf, type IdentityClient, notSent } from "./identity.ts";
+
+/** The app's credentials, and where everything is. */
+export interface XeroAppSettings extends IdentityClient {
+  /** Where a person consents. */
+  readonly authoriseUrl: string;
+  /** Which organisations a token reaches. */
+  readonly connectionsUrl: string;
+  /** The accounting API. */
+  readonly baseUrl: string;
+}
+
+/** Xero's own addresses. */
+export const xeroAddresses = {
+  baseUrl: "https://api.xero.com/api.xro/2.0",
+  identityUrl: "https://identity.xero.com/connect/token",
+  authoriseUrl: "https://login.xero.com/identity/connect/authorize",
+  connectionsUrl: "https://api.xero.com/connections",
+} as const;
+
+/** The same at a server that has all of them, such as the demo ledger. `origin` has no path. */
+export function addressesAt(origin: string): { readonly [Name in keyof typeof xeroAddresses]: string } {
+  return {
+    baseUrl: `${origin}/api.xro/2.0`,
+    identityUrl: `${origin}/connect/token`,
+    authoriseUrl: `${origin}/identity/connect/authorize`,
+    connectionsUrl: `${origin}/connections`,
+  };
+}
+
+/** What a person's consent gave. `freshMs`: how long the access token is to be used. */
+export interface AuthorisedTokens {
+  readonly accessToken: string;
+  readonly refreshToken: string;
+  readonly freshMs: number;
+}
+
+/** An organisation that the tokens reach, and the ledger's own id of that connection. */
+export interface AuthorisedTenant {
+  readonly connectionId: string;
+  readonly tenantId: string;
+  readonly name: string;
+}
+
+/** The app in service. */
+export interface XeroApp {
+  readonly settings: XeroAppSettings;
+  /** Where a person consents: what comes back to `redirectUrl` has the state, and a code that only the verifier opens. */
+  consentUrl(ask: { readonly state: string; readonly verifier: string; readonly redirectUrl: string }): string;
+  /** The tokens for a code, which is good once. */
+  exchange(given: {
+    readonly code: string;
+    readonly verifier: string;
+    readonly redirectUrl: string;
+  }): Promise<LedgerAnswer<AuthorisedTokens>>;
+  /** The organisations that a person has just consented to, or else all that the tokens reach. */
+  tenants(accessToken: string): Promise<LedgerAnswer<readonly AuthorisedTenant[]>>;
+  /** Ends a connection in the ledger; one that is not there is ended. */
+  end(accessToken: string, connectionId: string): Promise<LedgerAnswer<true>>;
+  close(): Promise<void>;
+}
+
+/** The app over a pool of connections of its own. */
+export function createXeroApp(settings: XeroAppSettings, timeoutMs: number): XeroApp {
+  const agent = createAgent({});
+  return {
+    settings,
+    consentUrl: ({ state, verifier, redirectUrl }) => {
+      const query = new URLSearchParams({
+        response_type: "code",
+        client_id: settings.clientId,
+        redirect_uri: redirectUrl,
+        scope: `offline_access ${xeroDefaults.scopes}`,
+        state,
+        code_challenge: createHash("sha256").update(verifier).digest("base64url"),
+        code_challenge_method: "S256",
+      });
+      return `${settings.authoriseUrl}?${query}`;
+    },
+    exchange: (given) => exchangeCode(agent, settings, given, timeoutMs),
+    tenants: (accessToken) => listTenants(agent, settings, accessToken, timeoutMs),
+    end: async (accessToken, connectionId) => {
+      const url = `${settings.connectionsUrl}/${encodeURIComponent(connectionId)}`;
+      const reply = await ask(agent, "DELETE", url, accessToken, timeoutMs);
+      if (reply.kind !== "replied") return reply;
+      const isEnded = reply.status === 404 || (reply.status >= 200 && reply.status <= 299);
+      return isEnded ? { kind: "ok", value: true } : failureOfReply(reply, true);
+    },
+    close: () => agent.close(),
+  };
+}
+
+async function exchangeCode(
+  agent: Dispatcher,
+  settings: XeroAppSettings,
+  { code, verifier, redirectUrl }: { readonly code: string; readonly verifier: string; readonly redirectUrl: string },
+  timeoutMs: number,
+): Promise<LedgerAnswer<AuthorisedTokens>> {
+  const grant = { grant_type: "authorization_code", code, redirect_uri: redirectUrl, code_verifier: verifier };
+  const answer = await askIdentity(agent, settings, grant, AbortSignal.timeout(timeoutMs));
+  if (answer.kind === "invalid_grant") {
+    return { kind: "refused", reason: "validation", messages: ["The ledger does not take the code of this consent."] };
+  }
+  if (answer.kind !== "ok") return answer;
+  const accessToken = filledTextOf(answer.value.access_token);
+  const refreshToken = filledTextOf(answer.value.refresh_token);
+  if (accessToken === undefined || refreshToken === undefined) {
+    return { kind: "refused", reason: "validation", messages: ["The ledger gave no refresh token (offline_access)."] };
+  }
+  return { kind: "ok", value: { accessToken, refreshToken, freshMs: freshMsOf(answer.value) } };
+}
+
+async function listTenants(
+  agent: Dispatcher,
+  settings: XeroAppSettings,
+  accessToken: string,
+  timeoutMs: number,
+): Promise<LedgerAnswer<readonly AuthorisedTenant[]>> {
+  const event = consentOf(accessToken);
+  const query = event === null ? "" : `?${new URLSearchParams({ authEventId: event })}`;
+  const reply = await ask(agent, "GET", `${settings.connectionsUrl}${query}`, accessToken, timeoutMs);
+  if (reply.kind !== "replied") return reply;
+  if (reply.status !== 200) return failureOfReply(reply, false);
+  const list = readExactJson(reply.text);
+  if (!Array.isArray(list)) return notSent("the ledger's list of organisations cannot be read");
+  const value = objectsOf(list).flatMap((entry): AuthorisedTenant[] => {
+    const [connectionId, tenantId, name] = [entry.id, entry.tenantId, entry.tenantName].map(filledTextOf);
+    const isOrganisation = (filledTextOf(entry.tenantType) ?? "ORGANISATION") === "ORGANISATION";
+    if (!isOrganisation || connectionId === undefined || tenantId === undefined) return [];
+    return [{ connectionId, tenantId, name: name ?? tenantId }];
+  });
+  return { kind: "ok", value };
+}
+
+/** The consent that an access token came from: Xero's are JWTs that say so. Null where this one does not. */
+function consentOf(accessToken: string): string | null {
+  const payload = Buffer.from(accessToken.split(".")[1] ?? "", "base64url").toString("utf8");
+  return filledTextOf(objectOf(readExactJson(payload))?.authentication_event_id) ?? null;
+}
+
+async function ask(
+  agent: Dispatcher,
+  method: HttpRequest["method"],
+  url: string,
+  accessToken: string,
+  timeoutMs: number,
+): Promise<HttpReply | LedgerFailure> {
+  const headers = { authorization: `Bearer ${accessToken}`, accept: "application/json" };
+  const reply = await exchange(agent, { method, url, headers, body: null }, AbortSignal.timeout(timeoutMs));
+  return reply.kind === "replied" ? reply : notSent(reply.cause);
+}

@@ -1,0 +1,194 @@
+/**
+ * The consents that ledgers are asked for: one for an organisation, the newest. The state of one is good for one answer, within its
+ * time, while the operator who asked is an active owner; what is secret of it is sealed.
+ */
+import type pg from "pg";
+import { Prisma } from "../../gen/prisma/client.ts";
+import type { Sealing } from "../sealing.ts";
+import type { Actor, Changes } from "./changes.ts";
+
+/** What is kept of a question: the hash of its state, never the state. */
+export interface ConsentToAsk {
+  readonly operatorId: string;
+  readonly tokenId: string;
+  readonly stateHash: Uint8Array;
+  readonly verifier: string;
+  readonly redirectUrl: string;
+  readonly lifeMs: number;
+}
+
+/** A question that is being answered, and who had asked it. */
+export interface AskedConsent {
+  readonly organisationId: string;
+  readonly operatorId: string;
+  readonly operatorName: string;
+  readonly tokenId: string;
+  readonly verifier: string;
+  readonly redirectUrl: string;
+}
+
+/** The tokens of a consent. `freshMs`: how long the access token is to be used. */
+export interface ConsentTokens {
+  readonly accessToken: string;
+  readonly refreshToken: string;
+  readonly freshMs: number;
+}
+
+/** An organisation of the ledger that the tokens reach, and the ledger's own id of that connection. */
+export interface ConsentTenant {
+  readonly connectionId: string;
+  readonly tenantId: string;
+  readonly name: string;
+}
+
+/** The newest consent of an organisation as it stands. */
+export interface ConsentView {
+  readonly status: "pending" | "choose" | "connected" | "failed" | "expired";
+  readonly tenants: readonly ConsentTenant[];
+  readonly failure: string | null;
+  readonly expiresAt: Date;
+}
+
+/** Consents of organisations. */
+export interface ConsentStore {
+  /** Asks; what was asked before is good for nothing any more. The result is until when it is good. */
+  begin(actor: Actor, organisationId: string, consent: ConsentToAsk): Promise<Date>;
+  /** Uses the state up. Null where it is unknown, used, too old, or its operator may not connect ledgers any more. */
+  use(stateHash: Uint8Array): Promise<AskedConsent | null>;
+  /** It came to nothing. */
+  fail(organisationId: string, failure: string): Promise<void>;
+  /** Keeps the tokens until one of the tenants is chosen. */
+  keepChoice(
+    organisationId: string,
+    tokens: ConsentTokens,
+    tenants: readonly ConsentTenant[],
+    lifeMs: number,
+  ): Promise<void>;
+  /** Null where nobody ever asked. */
+  view(organisationId: string): Promise<ConsentView | null>;
+  /** The tokens that wait for a choice; null where there is none to be made. */
+  choice(organisationId: string): Promise<{
+    readonly operatorId: string;
+    readonly tokens: ConsentTokens;
+    readonly tenants: readonly ConsentTenant[];
+  } | null>;
+}
+
+const places = {
+  verifier: (organisationId: string) => `${organisationId}/verifier`,
+  tokens: (organisationId: string) => `${organisationId}/consent`,
+} as const;
+
+// Whoever waits for the row's lock sees it used.
+const useText = `UPDATE ledger_consents c SET used_at = now(), sealed_verifier = NULL
+  FROM (SELECT organisation_id, sealed_verifier FROM ledger_consents WHERE state_hash = $1 FOR UPDATE) asked, operators o
+  WHERE c.organisation_id = asked.organisation_id AND c.used_at IS NULL AND c.expires_at > now()
+    AND o.id = c.operator_id AND o.active AND o.role = 'owner'
+  RETURNING c.organisation_id, c.operator_id, o.name AS operator_name, c.token_id, asked.sealed_verifier, c.sealing_key_id,
+    c.redirect_url`;
+
+const choiceText = `UPDATE ledger_consents SET sealed_tokens = $2, tenants = $3, sealing_key_id = $4,
+    expires_at = now() + $5 * interval '1 millisecond'
+  WHERE organisation_id = $1 AND used_at IS NOT NULL AND connected_at IS NULL AND failure IS NULL`;
+
+const failText = `UPDATE ledger_consents SET failure = $2, sealed_tokens = NULL, tenants = NULL
+  WHERE organisation_id = $1 AND used_at IS NOT NULL AND connected_at IS NULL`;
+
+interface UsedRow {
+  organisation_id: string;
+  operator_id: string;
+  operator_name: string;
+  token_id: string;
+  sealed_verifier: Buffer;
+  sealing_key_id: string;
+  redirect_url: string;
+}
+
+/** Consents over changes and a pool for what no operator does by a call. */
+export function createConsentStore(pool: pg.Pool, { prisma, run }: Changes, sealing: Sealing): ConsentStore {
+  const find = (organisationId: string) => prisma.ledgerConsent.findUnique({ where: { organisationId } });
+  return {
+    begin: (actor, organisationId, { operatorId, tokenId, stateHash, verifier, redirectUrl, lifeMs }) =>
+      run(actor, async (transaction) => {
+        const now = new Date();
+        const expiresAt = new Date(now.getTime() + lifeMs);
+        const sealed = sealing.seal(verifier, places.verifier(organisationId));
+        const asked = {
+          operatorId,
+          tokenId,
+          stateHash: new Uint8Array(stateHash),
+          redirectUrl,
+          sealedVerifier: new Uint8Array(sealed.bytes),
+          sealingKeyId: sealed.keyId,
+          createdAt: now,
+          expiresAt,
+        };
+        const none = { sealedTokens: null, tenants: Prisma.DbNull, usedAt: null, connectedAt: null, failure: null };
+        const where = { organisationId };
+        await transaction.ledgerConsent.upsert({
+          where,
+          create: { ...asked, organisationId },
+          update: { ...asked, ...none },
+        });
+        const after = { authorisation: "asked for", redirectUrl, expiresAt };
+        const target = { targetKind: "ledger_connection", targetId: organisationId, organisationId } as const;
+        return { result: expiresAt, changes: [{ ...target, before: null, after }] };
+      }),
+    use: async (stateHash) => {
+      const { rows } = await pool.query<UsedRow>({ text: useText, values: [Buffer.from(stateHash)] });
+      const row = rows[0];
+      if (row === undefined) return null;
+      const { organisation_id: organisationId, redirect_url: redirectUrl } = row;
+      const sealed = { keyId: row.sealing_key_id, bytes: row.sealed_verifier };
+      const verifier = sealing.open(sealed, places.verifier(organisationId));
+      const who = { operatorId: row.operator_id, operatorName: row.operator_name, tokenId: row.token_id };
+      return { organisationId, ...who, verifier, redirectUrl };
+    },
+    fail: async (organisationId, failure) => {
+      await pool.query({ text: failText, values: [organisationId, failure] });
+    },
+    keepChoice: async (organisationId, tokens, tenants, lifeMs) => {
+      const kept = { ...tokens, freshUntil: Date.now() + tokens.freshMs };
+      const { keyId, bytes } = sealing.seal(JSON.stringify(kept), places.tokens(organisationId));
+      await pool.query({ text: choiceText, values: [organisationId, bytes, JSON.stringify(tenants), keyId, lifeMs] });
+    },
+    view: async (organisationId) => {
+      const row = await find(organisationId);
+      return row === null ? null : viewOf(row, new Date());
+    },
+    choice: async (organisationId) => {
+      const row = await find(organisationId);
+      if (row === null || row.sealedTokens === null || viewOf(row, new Date()).status !== "choose") return null;
+      const sealed = { keyId: row.sealingKeyId, bytes: Buffer.from(row.sealedTokens) };
+      const { freshUntil, ...tokens } = JSON.parse(
+        sealing.open(sealed, places.tokens(organisationId)),
+      ) as ConsentTokens & {
+        freshUntil: number;
+      };
+      const freshMs = Math.max(0, freshUntil - Date.now());
+      return { operatorId: row.operatorId, tokens: { ...tokens, freshMs }, tenants: tenantsOf(row.tenants) };
+    },
+  };
+}
+
+function viewOf(
+  row: {
+    readonly tenants: unknown;
+    readonly failure: string | null;
+    readonly connectedAt: Date | null;
+    readonly expiresAt: Date;
+  },
+  now: Date,
+): ConsentView {
+  const { failure, connectedAt, expiresAt } = row;
+  const told = { tenants: [], failure, expiresAt };
+  if (connectedAt !== null) return { ...told, status: "connected" };
+  if (failure !== null) return { ...told, status: "failed" };
+  if (expiresAt <= now) return { ...told, status: "expired" };
+  if (row.tenants === null) return { ...told, status: "pending" };
+  return { ...told, status: "choose", tenants: tenantsOf(row.tenants) };
+}
+
+function tenantsOf(value: unknown): readonly ConsentTenant[] {
+  return Array.isArray(value) ? (value as ConsentTenant[]) : [];
+}

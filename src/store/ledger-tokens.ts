@@ -1,0 +1,129 @@
+/**
+ * The tokens of connections by authorisation, sealed, and shared by all processes. Who refreshes them has a lease for as long as it
+ * asks the ledger, outside of any transaction; whoever lost it saves nothing.
+ */
+import type pg from "pg";
+import { newId } from "./ids.ts";
+import type { Sealing } from "./sealing.ts";
+
+/** The access token in use. `freshMs`: for how long it is still to be used; `generation` rises with each refresh. */
+export interface KeptTokens {
+  readonly generation: string;
+  readonly accessToken: string;
+  readonly freshMs: number;
+}
+
+/** The lease of a refresh, with the refresh token and the one before it. */
+export interface RefreshLease {
+  readonly leaseId: string;
+  readonly refreshToken: string;
+  readonly previous: string | null;
+}
+
+/** What a refresh brought; `used` is the refresh token that it was had for. */
+export interface FreshTokens {
+  readonly accessToken: string;
+  readonly refreshToken: string;
+  readonly used: string;
+  readonly freshMs: number;
+}
+
+/** The tokens of one organisation. */
+export interface LedgerTokens {
+  /** Null where there are none, or the connection is disconnected. */
+  read(): Promise<KeptTokens | null>;
+  /** Null where another process has the lease, or the tokens are of another generation by now. */
+  take(generation: string, leaseMs: number): Promise<RefreshLease | null>;
+  /** False where the lease was lost. */
+  save(leaseId: string, tokens: FreshTokens): Promise<boolean>;
+  release(leaseId: string): Promise<void>;
+  /** Ends the connection on our side: the ledger takes its refresh token no more. Nothing where the lease was lost. */
+  disconnect(leaseId: string): Promise<void>;
+}
+
+/** Why a connection is disconnected that the ledger ended: what operators read. */
+export const endedByLedger =
+  "The ledger no longer takes our authorisation (invalid_grant): an owner must authorise the connection again.";
+
+/** The places that a secret is bound to. */
+export const tokenPlaces = {
+  refresh: (organisationId: string) => `${organisationId}/refresh`,
+  access: (organisationId: string) => `${organisationId}/access`,
+} as const;
+
+const readText = `SELECT a.generation, a.sealed_access, a.sealing_key_id,
+    greatest(0, floor(1000 * extract(epoch FROM a.fresh_until - now())))::float8 AS fresh_ms
+  FROM ledger_authorisations a JOIN ledger_connections c USING (organisation_id)
+  WHERE a.organisation_id = $1 AND c.disconnected_at IS NULL`;
+
+const takeText = `UPDATE ledger_authorisations SET lease_id = $3, lease_until = clock_timestamp() + $4 * interval '1 millisecond'
+  WHERE organisation_id = $1 AND generation = $2 AND (lease_until IS NULL OR lease_until <= clock_timestamp())
+  RETURNING sealed_refresh, sealed_previous, sealing_key_id`;
+
+const saveText = `UPDATE ledger_authorisations SET generation = generation + 1, sealed_access = $3, sealed_refresh = $4,
+    sealed_previous = $5, sealing_key_id = $6, fresh_until = clock_timestamp() + $7 * interval '1 millisecond',
+    refreshed_at = clock_timestamp(), lease_id = NULL, lease_until = NULL
+  WHERE organisation_id = $1 AND lease_id = $2`;
+
+const releaseText = `UPDATE ledger_authorisations SET lease_id = NULL, lease_until = NULL
+  WHERE organisation_id = $1 AND lease_id = $2`;
+
+const disconnectText = `WITH ended AS (
+    DELETE FROM ledger_authorisations WHERE organisation_id = $1 AND lease_id = $2 RETURNING organisation_id)
+  UPDATE ledger_connections SET disconnected_at = now(), disconnected_reason = $3
+  WHERE organisation_id IN (SELECT organisation_id FROM ended)`;
+
+/** The tokens of an organisation over a pool. */
+export function createLedgerTokens(
+  pool: Pick<pg.Pool, "query">,
+  sealing: Sealing,
+  organisationId: string,
+): LedgerTokens {
+  const refreshPlace = tokenPlaces.refresh(organisationId);
+  const accessPlace = tokenPlaces.access(organisationId);
+  return {
+    read: async () => {
+      const { rows } = await pool.query<{
+        generation: string;
+        sealed_access: Buffer;
+        sealing_key_id: string;
+        fresh_ms: number;
+      }>({ name: "read_ledger_tokens", text: readText, values: [organisationId] });
+      const row = rows[0];
+      if (row === undefined) return null;
+      const sealed = { keyId: row.sealing_key_id, bytes: row.sealed_access };
+      const accessToken = sealing.open(sealed, accessPlace);
+      return { generation: row.generation, accessToken, freshMs: row.fresh_ms };
+    },
+    take: async (generation, leaseMs) => {
+      const leaseId = newId();
+      const { rows } = await pool.query<{
+        sealed_refresh: Buffer;
+        sealed_previous: Buffer | null;
+        sealing_key_id: string;
+      }>({ name: "take_ledger_refresh", text: takeText, values: [organisationId, generation, leaseId, leaseMs] });
+      const row = rows[0];
+      if (row === undefined) return null;
+      const open = (bytes: Buffer) => sealing.open({ keyId: row.sealing_key_id, bytes }, refreshPlace);
+      const { sealed_refresh: refresh, sealed_previous: previous } = row;
+      return { leaseId, refreshToken: open(refresh), previous: previous === null ? null : open(previous) };
+    },
+    save: async (leaseId, { accessToken, refreshToken, used, freshMs }) => {
+      const access = sealing.seal(accessToken, accessPlace);
+      const [refresh, previous] = [refreshToken, used].map((token) => sealing.seal(token, refreshPlace).bytes);
+      const { rowCount } = await pool.query({
+        name: "save_ledger_tokens",
+        text: saveText,
+        values: [organisationId, leaseId, access.bytes, refresh, previous, access.keyId, freshMs],
+      });
+      return rowCount === 1;
+    },
+    release: async (leaseId) => {
+      await pool.query({ name: "release_ledger_refresh", text: releaseText, values: [organisationId, leaseId] });
+    },
+    disconnect: async (leaseId) => {
+      const values = [organisationId, leaseId, endedByLedger];
+      await pool.query({ name: "disconnect_ledger", text: disconnectText, values });
+    },
+  };
+}
