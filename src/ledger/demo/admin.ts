@@ -6,6 +6,7 @@
 import type pg from "pg";
 import { type ExactObject, filledTextOf, objectOf, readExactJson } from "../exact-json.ts";
 import { type DemoAnswer, jsonAnswer } from "./answers.ts";
+import type { AppBook } from "./apps.ts";
 import { newestCreditNotes, newestInvoices } from "./books.ts";
 import { mergeContact } from "./contact-merges.ts";
 import { isUuid } from "./contacts.ts";
@@ -19,6 +20,7 @@ import { intentToReceive } from "./webhooks.ts";
 export interface AdminParts {
   readonly pool: pg.Pool;
   readonly tenants: TenantBook;
+  readonly apps: AppBook;
   readonly limits: LimitBook;
   readonly faults: FaultBook | null;
 }
@@ -33,7 +35,8 @@ export interface AdminRequest {
 
 /**
  * Answers `POST /demo/tenants`, `POST /demo/tenants/{id}/invoices/{id}/payments`, `POST /demo/tenants/{id}/contacts/{id}/merge`,
- * `POST /demo/tenants/{id}/webhook`, `GET|POST|DELETE /demo/faults`,
+ * `POST /demo/tenants/{id}/webhook`, `POST /demo/apps`, `POST /demo/apps/{clientId}/revoke`,
+ * `GET /demo/apps/{clientId}/refreshes`, `GET|POST|DELETE /demo/faults`,
  * `GET /demo/tenants/{id}/calls`: how many calls were taken and turned away by a limit since the start, and
  * `GET /demo/invoices` and `GET /demo/credit-notes`: the newest documents of all organisations.
  */
@@ -44,6 +47,7 @@ export async function answerAdmin(parts: AdminParts, request: AdminRequest): Pro
   if (!body) return refusal(400, "The body is not a JSON object.");
   const [resource, tenantId = "", second, partId = "", third] = request.segments;
   if (resource === "faults" && request.segments.length === 1) return answerFaults(parts.faults, request.method, body);
+  if (resource === "apps") return answerApps(parts.apps, request, body);
   if (request.method === "GET" && request.segments.length === 1) return look(parts.pool, resource);
   if (resource === "tenants" && request.method === "GET" && second === "calls" && request.segments.length === 3) {
     return jsonAnswer(200, parts.limits.counts(tenantId));
@@ -55,6 +59,34 @@ export async function answerAdmin(parts: AdminParts, request: AdminRequest): Pro
   if (second === "invoices" && third === "payments" && isUuid(partId)) return pay(parts.pool, tenantId, partId, body);
   if (second === "contacts" && third === "merge" && isUuid(partId)) return merge(parts.pool, tenantId, partId, body);
   return refusal(404, "There is no such route.");
+}
+
+async function answerApps(apps: AppBook, { method, segments }: AdminRequest, body: ExactObject): Promise<DemoAnswer> {
+  const [, clientId = "", action] = segments;
+  if (method === "GET" && action === "refreshes") return jsonAnswer(200, { refreshes: await apps.refreshes(clientId) });
+  if (method === "POST" && action === "revoke") {
+    await apps.revoke(clientId);
+    return jsonAnswer(200, { clientId });
+  }
+  if (method !== "POST" || segments.length !== 1) return refusal(404, "There is no such route.");
+  const [id, clientSecret, name] = [body.clientId, body.clientSecret, body.name].map(filledTextOf);
+  const redirectUrls = Array.isArray(body.redirectUrls) ? body.redirectUrls.map(String) : [];
+  if (
+    id === undefined ||
+    clientSecret === undefined ||
+    name === undefined ||
+    !redirectUrls.every((url) => URL.canParse(url))
+  ) {
+    return refusal(400, "clientId, clientSecret, name and redirectUrls are required.");
+  }
+  // As long as Xero's.
+  const lives = {
+    accessSeconds: numberOf(body.accessSeconds, 1_800),
+    graceSeconds: numberOf(body.graceSeconds, 1_800),
+    refreshSeconds: numberOf(body.refreshSeconds, 60 * 86_400),
+  };
+  await apps.put({ clientId: id, clientSecret, name, redirectUrls, ...lives });
+  return jsonAnswer(200, { clientId: id, name, redirectUrls, ...lives });
 }
 
 async function look(pool: pg.Pool, resource: string | undefined): Promise<DemoAnswer> {

@@ -6,17 +6,20 @@ import type pg from "pg";
 import { type AdminParts, answerAdmin } from "./admin.ts";
 import { type DemoAnswer, forbiddenAnswer, jsonAnswer, notFoundAnswer, unauthorisedAnswer } from "./answers.ts";
 import type { ApiRequest } from "./api-request.ts";
+import type { AppBook } from "./apps.ts";
+import { consentAnswer } from "./consent.ts";
 import { answerOfFault, type Fault, type FaultBook } from "./faults.ts";
 import { keyedWrite } from "./keyed-write.ts";
 import type { LimitBook } from "./limits.ts";
 import { answerApi } from "./routes.ts";
 import type { Tenant, TenantBook } from "./tenants.ts";
-import { connectionsAnswer, readBearer, tokenAnswer } from "./tokens.ts";
+import { appConnectionsAnswer, connectionsAnswer, readBearer, tokenAnswer } from "./tokens.ts";
 
 /** All that a request can touch. `wait` is how a slow fault spends its time. */
 export interface DemoParts {
   readonly pool: pg.Pool;
   readonly tenants: TenantBook;
+  readonly apps: AppBook;
   readonly limits: LimitBook;
   readonly faults: FaultBook | null;
   readonly wait: (delayMs: number) => Promise<void>;
@@ -43,10 +46,20 @@ export async function handle(parts: DemoParts, request: DemoRequest): Promise<De
   const { pathname } = request.url;
   if (pathname.startsWith("/demo/")) return answered(await admin(parts, request));
   if (pathname === "/connect/token" && request.method === "POST") return identity(parts, request);
+  if (pathname === "/identity/connect/authorize") {
+    const { method, url, text } = request;
+    return answered(await consentAnswer(parts.pool, parts.apps, method, url.searchParams, text));
+  }
   const isApi = pathname.startsWith(apiBase);
-  if (!isApi && !(pathname === "/connections" && request.method === "GET")) return answered(notFoundAnswer());
-  const bearer = await readBearer(parts.tenants, request.headers.authorization ?? "");
+  if (!isApi && !/^\/connections(\/|$)/.test(pathname)) return answered(notFoundAnswer());
+  const named = request.headers["xero-tenant-id"] ?? "";
+  const bearer = await readBearer(parts.tenants, parts.apps, request.headers.authorization ?? "", named);
   if (bearer.kind === "unknown") return answered(unauthorisedAnswer(bearer.reason));
+  if (bearer.kind === "app") {
+    if (!isApi) return answered(await appConnectionsAnswer(parts.apps, bearer.app, request));
+    return bearer.tenant ? api(parts, request, bearer.tenant) : answered(forbiddenAnswer());
+  }
+  if (!isApi && (pathname !== "/connections" || request.method !== "GET")) return answered(notFoundAnswer());
   return isApi ? api(parts, request, bearer.tenant) : answered(connectionsAnswer(bearer.tenant));
 }
 
@@ -55,7 +68,7 @@ async function identity(parts: DemoParts, request: DemoRequest): Promise<DemoOut
   return withFault(parts, fault, async () =>
     fault?.kind === "status"
       ? answerOfFault(fault)
-      : tokenAnswer(parts.tenants, request.headers.authorization ?? "", request.text),
+      : tokenAnswer(parts.tenants, parts.apps, request.headers.authorization ?? "", request.text),
   );
 }
 

@@ -133,6 +133,39 @@ create table if not exists demo_ledger.idempotency (
   created_at timestamptz not null default clock_timestamp(),
   primary key (client_id, key)
 );
+create table if not exists demo_ledger.apps (
+  client_id text primary key,
+  secret_hash text not null,
+  name text not null,
+  redirect_urls text[] not null,
+  access_seconds integer not null,
+  grace_seconds integer not null,
+  refresh_seconds integer not null,
+  refreshes integer not null default 0
+);
+create table if not exists demo_ledger.codes (
+  code_hash text primary key,
+  client_id text not null references demo_ledger.apps,
+  redirect_url text not null,
+  challenge text,
+  event_id uuid not null,
+  created_at timestamptz not null default now()
+);
+create table if not exists demo_ledger.app_connections (
+  connection_id uuid primary key,
+  client_id text not null references demo_ledger.apps,
+  tenant_id uuid not null references demo_ledger.tenants,
+  event_id uuid not null,
+  created_at timestamptz not null default now(),
+  unique (client_id, tenant_id)
+);
+create table if not exists demo_ledger.refresh_tokens (
+  token_hash text primary key,
+  client_id text not null references demo_ledger.apps,
+  event_id uuid not null,
+  expires_at timestamptz not null,
+  replaced_at timestamptz
+);
 create index if not exists idempotency_age on demo_ledger.idempotency (created_at);
 create table if not exists demo_ledger.webhook_events (
   event_id bigint primary key generated always as identity,

@@ -6,6 +6,7 @@ import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { type DemoAnswer, jsonAnswer } from "./answers.ts";
+import { createAppBook } from "./apps.ts";
 import { openDatabase } from "./database.ts";
 import { createFaultBook } from "./faults.ts";
 import { type DemoOutcome, type DemoParts, type DemoRequest, failedAnswer, handle } from "./gate.ts";
@@ -60,6 +61,7 @@ export async function startDemoLedger(options: DemoLedgerOptions): Promise<DemoL
   const parts: DemoParts = {
     pool,
     tenants: createTenantBook(pool),
+    apps: createAppBook(pool),
     limits: createLimitBook({ ...generousLimits, ...options.limits }),
     faults: options.faults === true ? createFaultBook() : null,
     wait: (delayMs) => pause(delayMs, undefined, { signal: stopping.signal }).catch(() => undefined),

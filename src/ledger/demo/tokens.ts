@@ -1,9 +1,10 @@
 /**
- * The identity side: client credentials in, access token out, and who a token is.
- * Tokens are signed rather than stored, so they outlive a restart. Facts: facts-ledger section 1.10.
+ * The identity side: client credentials, a code or a refresh token in, access token out, and who a token is.
+ * Access tokens are signed rather than stored, so they outlive a restart. Facts: facts-ledger section 1.10.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { type DemoAnswer, jsonAnswer } from "./answers.ts";
+import { type DemoAnswer, jsonAnswer, notFoundAnswer } from "./answers.ts";
+import type { AppBook, DemoApp, GivenTokens } from "./apps.ts";
 import { hashOfSecret, type Tenant, type TenantBook } from "./tenants.ts";
 
 // As long as Xero's.
@@ -14,16 +15,23 @@ const tokenPattern = /^Bearer demo\.([0-9a-f-]{36})\.(\d{13,15})\.([\w-]{43})$/i
 /** Who a bearer token stands for; `reason` is what Xero's gateway would say. */
 export type Bearer =
   | { readonly kind: "known"; readonly tenant: Tenant }
+  | { readonly kind: "app"; readonly app: DemoApp; readonly eventId: string; readonly tenant: Tenant | null }
   | { readonly kind: "unknown"; readonly reason: string };
 
 /** Answers `POST /connect/token`: a token for the client of the Basic header. */
-export async function tokenAnswer(book: TenantBook, authorization: string, body: string): Promise<DemoAnswer> {
+export async function tokenAnswer(
+  book: TenantBook,
+  apps: AppBook,
+  authorization: string,
+  body: string,
+): Promise<DemoAnswer> {
   const form = new URLSearchParams(body);
+  const grant = form.get("grant_type") ?? "";
+  if (grant === "authorization_code" || grant === "refresh_token") return appTokenAnswer(apps, authorization, form);
   if (form.get("grant_type") !== "client_credentials") return jsonAnswer(400, { error: "unsupported_grant_type" });
-  const credentials = Buffer.from(/^Basic (.+)$/i.exec(authorization)?.[1] ?? "", "base64").toString("utf8");
-  const cut = credentials.indexOf(":");
-  const tenant = cut > 0 ? await book.byClient(credentials.slice(0, cut)) : null;
-  if (!tenant || !isEqual(hashOfSecret(credentials.slice(cut + 1)), tenant.secretHash)) {
+  const [clientId, secretHash] = basicOf(authorization);
+  const tenant = await book.byClient(clientId);
+  if (!tenant || !isEqual(secretHash, tenant.secretHash)) {
     return jsonAnswer(400, { error: "invalid_client" });
   }
   return jsonAnswer(200, {
@@ -34,8 +42,51 @@ export async function tokenAnswer(book: TenantBook, authorization: string, body:
   });
 }
 
-/** The organisation that an Authorization header stands for. */
-export async function readBearer(book: TenantBook, authorization: string): Promise<Bearer> {
+async function appTokenAnswer(apps: AppBook, authorization: string, form: URLSearchParams): Promise<DemoAnswer> {
+  const [clientId, secretHash] = basicOf(authorization);
+  const app = await apps.byClient(clientId);
+  if (!app || !isEqual(secretHash, app.secretHash)) return jsonAnswer(400, { error: "invalid_client" });
+  const given = await grantOf(apps, app, form);
+  if (!given) return jsonAnswer(400, { error: "invalid_grant" });
+  return jsonAnswer(200, {
+    access_token: given.accessToken,
+    refresh_token: given.refreshToken,
+    expires_in: app.accessSeconds,
+    token_type: "Bearer",
+  });
+}
+
+function grantOf(apps: AppBook, app: DemoApp, form: URLSearchParams): Promise<GivenTokens> {
+  if (form.get("grant_type") === "refresh_token") return apps.refresh(app, form.get("refresh_token") ?? "");
+  return apps.exchange(app, form.get("code") ?? "", form.get("redirect_uri") ?? "", form.get("code_verifier"));
+}
+
+/** The client id of a Basic header, and the hash of its secret. */
+function basicOf(authorization: string): readonly [string, string] {
+  const credentials = Buffer.from(/^Basic (.+)$/i.exec(authorization)?.[1] ?? "", "base64").toString("utf8");
+  const cut = credentials.indexOf(":");
+  return [credentials.slice(0, Math.max(0, cut)), hashOfSecret(credentials.slice(cut + 1))];
+}
+
+/**
+ * The organisation that an Authorization header stands for; an app's token is for the organisation that is named, where
+ * it is connected to that.
+ */
+export async function readBearer(
+  book: TenantBook,
+  apps: AppBook,
+  authorization: string,
+  named: string,
+): Promise<Bearer> {
+  const access = await apps.readAccess(authorization.slice("Bearer ".length));
+  if (access === "expired") return { kind: "unknown", reason: "TokenExpired" };
+  if (access !== null) {
+    const { app, eventId } = access;
+    const isConnected = (await apps.connections(app)).some(({ tenantId }) => tenantId === named.toLowerCase());
+    const tenant = isConnected ? await book.byId(named.toLowerCase()) : null;
+    // Idempotency keys and limits of an app are its own.
+    return { kind: "app", app, eventId, tenant: tenant && { ...tenant, clientId: app.clientId } };
+  }
   const match = tokenPattern.exec(authorization);
   const [, tenantId = "", expiry = ""] = match ?? [];
   const tenant = match ? await book.byId(tenantId) : null;
@@ -51,6 +102,27 @@ export function connectionsAnswer(tenant: Tenant): DemoAnswer {
   const at = tenant.createdAt.toISOString();
   const connection = { tenantId: tenant.tenantId, tenantType: "ORGANISATION", tenantName: tenant.name };
   return jsonAnswer(200, [{ id: tenant.tenantId, ...connection, createdDateUtc: at, updatedDateUtc: at }]);
+}
+
+/** Answers `GET /connections` of an app, all or those of one consent, and `DELETE /connections/{id}`. */
+export async function appConnectionsAnswer(
+  apps: AppBook,
+  app: DemoApp,
+  request: { readonly method: string; readonly url: URL },
+): Promise<DemoAnswer> {
+  const id = /^\/connections\/([^/]+)$/.exec(request.url.pathname)?.[1];
+  if (request.method === "DELETE" && id !== undefined) {
+    const isRemoved = await apps.removeConnection(app, id);
+    return isRemoved ? { status: 204, headers: {}, body: "" } : notFoundAnswer();
+  }
+  if (request.method !== "GET" || id !== undefined) return notFoundAnswer();
+  const event = request.url.searchParams.get("authEventId");
+  const all = (await apps.connections(app)).filter(({ eventId }) => event === null || eventId === event);
+  const connections = all.map(({ connectionId, tenantId, tenantName, eventId, createdAt }) => {
+    const dates = { createdDateUtc: createdAt.toISOString(), updatedDateUtc: createdAt.toISOString() };
+    return { id: connectionId, authEventId: eventId, tenantId, tenantType: "ORGANISATION", tenantName, ...dates };
+  });
+  return jsonAnswer(200, connections);
 }
 
 // Signed with the hash of the secret: a new secret ends the tokens of the old one.
