@@ -46,7 +46,7 @@ async function amendRound(
   if (amendment === null) return describeRound(scope, operationId);
   checkpoint("amendment_taken");
   const ledger = parts.openLedger(organisationId, connected.connection);
-  const { settlement, failures } = await askForAmendment(ledger, amendment, parts.callDeadlineMs);
+  const { settlement, failures } = await askForAmendment(ledger, amendment, parts.callDeadlineMs, await scope.offer());
   checkpoint("amendment_answered");
   // Before anybody is told of it: nobody else is to ask meanwhile.
   const pause = connectionPause(failures);

@@ -3,6 +3,7 @@
  * lines, so that a repeat of what it did already can be refused: whatever it refuses for the invoice's sake is looked
  * at once more.
  */
+import { judgeLines, type LedgerOffer, unknownOffer } from "../domain/preflight.ts";
 import type {
   Ledger,
   LedgerCall,
@@ -16,7 +17,7 @@ import type { AmendmentLine, AmendmentToSend } from "../store/amendments.ts";
 import type { AmendmentSettlement, MirroredInvoice } from "../store/settle-amendments.ts";
 import type { NamedLine } from "../store/settle-operations.ts";
 import { held, retryDelayMs, settleFailure } from "./ledger-call.ts";
-import { lineOf, preflight } from "./settle-documents.ts";
+import { lineOf } from "./settle-documents.ts";
 
 /** What came of it, and the failures of calls, which may pause the connection. */
 export interface AmendmentAnswer {
@@ -46,9 +47,10 @@ export async function askForAmendment(
   ledger: Ledger,
   amendment: AmendmentToSend,
   deadlineMs: number,
+  offer: LedgerOffer,
 ): Promise<AmendmentAnswer> {
   const { id, lines, joins } = amendment;
-  const fault = faultOf(amendment);
+  const fault = faultOf(amendment, offer);
   if (fault !== null) return { settlement: { kind: "refused", ...fault, invoice: null }, failures: [] };
   const changed = changedLines(lines);
   const answer = await ledger.amendInvoice(
@@ -86,10 +88,13 @@ export async function askForAmendment(
 /**
  * What we can say ourselves, and for free. A plan line is never added: sent without its id it would stand there twice.
  */
-function faultOf({ lines, number }: AmendmentToSend): { readonly reason: string; readonly message: string } | null {
+function faultOf(
+  { lines, number, judged_there: judgedThere }: AmendmentToSend,
+  offer: LedgerOffer,
+): { readonly reason: string; readonly message: string } | null {
   const amending = lines.filter((line) => line.amending);
-  const fault = preflight(amending, "invoice");
-  if (fault !== null) return fault;
+  const fault = judgeLines(amending, "invoice", judgedThere ? unknownOffer : offer);
+  if (fault !== null) return { reason: fault.reason, message: fault.message };
   if (amending.every((line) => line.kind !== "plan" || line.ledger_line_id !== null)) return null;
   return { reason: "validation", message: `It is not known which line of ${number} in the ledger is the plan's.` };
 }

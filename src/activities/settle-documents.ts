@@ -3,6 +3,7 @@
  * its own. What tells invoices and credit notes apart stands in files of theirs.
  */
 import { decimalOf, equals, multiply, parseDecimal } from "../domain/decimal.ts";
+import { type DocumentToJudge, judgeDocument, type LedgerOffer } from "../domain/preflight.ts";
 import type { LedgerAnswer, LedgerCall, LedgerLineDraft } from "../ledger/port.ts";
 import type { LineToSend, Taken } from "../store/operations.ts";
 import type { Settlement } from "../store/settle-operations.ts";
@@ -19,14 +20,17 @@ import {
   settleRefusal,
 } from "./ledger-call.ts";
 
-/** How calls are made: `deadlineMs` for each, and where a document leads back to us (null: nowhere). */
+/**
+ * How calls are made: `deadlineMs` for each, where a document leads back to us (null: nowhere), and what the ledger is known to offer.
+ */
 export interface CallSettings extends Pick<LedgerCall, "onTurn"> {
   readonly deadlineMs: number;
   readonly publicUrl: string | null;
+  readonly offer: LedgerOffer;
 }
 
 /** A taken operation that makes a document under the number reserved for it. */
-export interface DocumentToSend extends Carried {
+export interface DocumentToSend extends Carried, DocumentToJudge {
   readonly is_awaited: boolean;
   readonly number: string;
   readonly lines: readonly LineToSend[];
@@ -51,34 +55,19 @@ export async function settleDocuments<
   Draft,
   Found extends { readonly number: string },
 >(kind: DocumentKind<Document, Draft, Found>, taken: Taken<Document>, settings: CallSettings): Promise<GroupOutcome> {
-  const judged = taken.ready.map((document) => ({ document, fault: preflight(document.lines, kind.name) }));
-  const refusals = judged.flatMap(({ document, fault }): Settlement[] =>
-    fault === null ? [] : [{ ...held(document), kind: "refused", ...fault }],
-  );
+  const judged = taken.ready.map((document) => ({
+    document,
+    fault: judgeDocument(document, kind.name, settings.offer),
+  }));
+  const refusals = judged.flatMap(({ document, fault }): Settlement[] => {
+    if (fault === null) return [];
+    const { reason, message, by } = fault;
+    return [{ ...held(document), kind: "refused", reason, message, judgedBy: by }];
+  });
   const { calls, later } = groupCalls(judged.filter(({ fault }) => fault === null).map(({ document }) => document));
   const uncertain = taken.uncertain.length === 0 ? [] : [lookUp(kind, taken.uncertain, settings)];
   const outcomes = await Promise.all([...calls.map((call) => send(kind, call, settings)), ...uncertain]);
   return joinOutcomes([{ settlements: [...refusals, ...later.map(settleLater)], failures: [] }, ...outcomes]);
-}
-
-/**
- * What we can say of a document's lines ourselves, and for free. The ledger counts in hundredths. Facts: facts-ledger
- * sections 1.3 and 4.
- */
-export function preflight(
-  lines: readonly Pick<LineToSend, "revenue_account" | "amount">[],
-  documentName: string,
-): { readonly reason: string; readonly message: string } | null {
-  if (lines.some((line) => line.revenue_account === null)) {
-    return {
-      reason: "account_invalid",
-      message: `No revenue account is mapped for a line of this ${documentName}.`,
-    };
-  }
-  if (lines.some(({ amount }) => !/^\d+(?:\.\d{1,2}0*)?$/.test(amount))) {
-    return { reason: "currency_not_enabled", message: "The ledger keeps two decimal places; an amount has more." };
-  }
-  return null;
 }
 
 /**

@@ -1,8 +1,10 @@
 /** One round of an organisation's ledger workflow: takes what waits, asks the ledger, saves each outcome. */
 import type { CreditAllocationInput, LedgerSettlementInput, SettlementRound } from "../../workflows/contract.ts";
 import { checkpoint } from "../checkpoint.ts";
+import { doubtsOf } from "../domain/preflight.ts";
 import type { Ledger } from "../ledger/port.ts";
 import type { LedgerConnection } from "../store/ledger-connections.ts";
+import type { Settlement } from "../store/settle-operations.ts";
 import type { OpenSettling, SettlingScope } from "../store/settling.ts";
 import { connectionPause, type GroupOutcome, joinOutcomes, spentBudgetMs } from "./ledger-call.ts";
 import { settleContacts } from "./settle-contacts.ts";
@@ -108,13 +110,14 @@ async function settleGroup(
     return putOff(scope, state?.pausedMs ?? unconnectedPauseMs, state?.pausedReason ?? "no ledger is connected");
   }
   const ledger = parts.openLedger(organisationId, state.connection);
-  const settings = { deadlineMs: parts.callDeadlineMs, publicUrl: parts.publicUrl, onTurn };
   const leaseMs = leaseFactor * parts.callDeadlineMs;
-  const [contacts, invoices, creditNotes] = await Promise.all([
+  const [contacts, invoices, creditNotes, offer] = await Promise.all([
     scope.takeContacts(leaseMs),
     scope.takeInvoices(leaseMs),
     scope.takeCreditNotes(leaseMs),
+    scope.offer(),
   ]);
+  const settings = { deadlineMs: parts.callDeadlineMs, publicUrl: parts.publicUrl, offer, onTurn };
   checkpoint("settlement_taken");
   // Each kind is saved as soon as it is answered: neither waits for the other.
   const save = async (outcome: GroupOutcome): Promise<GroupOutcome> => {
@@ -124,6 +127,7 @@ async function settleGroup(
     if (asked !== null) await scope.pause(asked.pauseMs, asked.reason);
     const credited = await scope.settle(outcome.settlements);
     checkpoint("settlement_saved");
+    await doubtOffer(scope, outcome.settlements);
     const { startAllocation } = parts;
     if (startAllocation !== undefined) {
       await Promise.all(credited.map((subscriptionId) => startAllocation({ organisationId, subscriptionId })));
@@ -153,6 +157,15 @@ async function settleGroup(
     };
   }
   return { ...(await putOff(scope, pause.pauseMs, pause.reason)), settled, refused };
+}
+
+/** What the ledger offers is read again where it refused for its sake, and where we did by what may be so no longer. */
+async function doubtOffer(scope: SettlingScope, settlements: readonly Settlement[]): Promise<void> {
+  const refused = settlements.filter((settlement) => settlement.kind === "refused");
+  const contradicted = refused.flatMap(({ judgedBy, reason }) => (judgedBy === undefined ? doubtsOf(reason) : []));
+  const judgedBy = refused.flatMap(({ judgedBy: by }) => by ?? []);
+  await scope.doubt([...new Set(contradicted)], "contradicted");
+  await scope.doubt([...new Set(judgedBy)], "refused_by");
 }
 
 /** A paused connection: what is ready is put off, and what is uncertain waits as long, because a look-up is a call as well. */

@@ -6,7 +6,7 @@ import type {
 } from "../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
 import type { LedgerMappingKind } from "../ledger/port.ts";
 import type { CatalogueMapping, Mapping, MappingTarget } from "../store/admin/connections.ts";
-import { askLedger } from "./ledger-answers.ts";
+import { askOptions } from "./ask-offer.ts";
 import { type AdminImplementation, type AdminParts, actorOf, required, requireOrganisation } from "./parts.ts";
 import { present } from "./present.ts";
 
@@ -71,7 +71,7 @@ async function requireOption(
   param: string,
 ): Promise<void> {
   if (code === null) return;
-  const options = await askLedger(parts, organisationId, (ledger, call) => ledger.listMappingOptions(call, kind));
+  const options = await askOptions(parts, organisationId, kind);
   const found = options.find((option) => option.code === code);
   if (found === undefined) throw new Refusal("invalid_parameter", `The ledger has no ${param} ${code}.`, param);
   if (!found.active || !found.usableForRevenue) {

@@ -7,8 +7,10 @@
 import { strict as assert } from "node:assert";
 import type pg from "pg";
 import type { LineKind } from "../domain/invoice.ts";
+import type { LedgerOffer } from "../domain/preflight.ts";
 import { movedReason } from "./close-amendments.ts";
 import { type ConnectionState, pauseConnection, readConnection } from "./ledger-connections.ts";
+import { readOffer } from "./ledger-offers.ts";
 import type { LineToSend } from "./operations.ts";
 import { outcomesChannel } from "./outcomes.ts";
 import type { Sealing } from "./sealing.ts";
@@ -34,6 +36,8 @@ export interface AmendmentToSend {
   readonly joins: boolean;
   /** Somebody waits for it. */
   readonly is_awaited: boolean;
+  /** An operator asks again: what the ledger offers is for the ledger to say. */
+  readonly judged_there: boolean;
   readonly subscription_id: string;
   readonly invoice_id: string;
   readonly number: string;
@@ -57,6 +61,8 @@ export interface AmendmentState {
 export interface AmendmentScope {
   /** The connection with its secret opened, or null where there is none. */
   connection(): Promise<ConnectionState | null>;
+  /** What the ledger offers, as far as it is known well enough to refuse by it. */
+  offer(): Promise<LedgerOffer>;
   /** Pauses every call of the connection. */
   pause(pauseMs: number, reason: string): Promise<void>;
   /** How the amendment stands; null where there is none. */
@@ -79,6 +85,7 @@ export type OpenAmendments = (organisationId: string) => AmendmentScope;
 export function createAmendments(pool: pg.Pool, sealing: Sealing): OpenAmendments {
   return (organisationId) => ({
     connection: () => readConnection(pool, sealing, organisationId),
+    offer: () => readOffer(pool, organisationId),
     pause: (pauseMs, reason) => pauseConnection(pool, organisationId, pauseMs, reason),
     look: (operationId) => look(pool, organisationId, operationId),
     take: (operationId, leaseMs) => take(pool, organisationId, operationId, leaseMs),
@@ -120,7 +127,7 @@ WITH taken AS (
     attempts = t.attempts + 1
   WHERE t.organisation_id = $1 AND t.id = $2 AND t.kind = 'amend_invoice'
     AND (t.state = 'ready' AND t.not_before <= now() OR t.state IN ('sending', 'uncertain') AND t.lease_until < now())
-  RETURNING t.id, t.attempts, t.joins, coalesce(t.awaited_until > now(), false) AS is_awaited, t.subscription_id, t.invoice_id
+  RETURNING t.id, t.attempts, t.joins, t.judged_there, coalesce(t.awaited_until > now(), false) AS is_awaited, t.subscription_id, t.invoice_id
 )
 SELECT taken.*, i.number, i.ledger_invoice_id AS ledger_id,
   (SELECT json_agg(json_build_object('id', l.id, 'amending', l.amending, 'ledger_line_id', l.ledger_line_id,

@@ -24,7 +24,10 @@ interface TakenRow {
   is_awaited: boolean;
 }
 
-/** An invoice to be made in the ledger; dates `YYYY-MM-DD`, amounts decimal text. */
+/**
+ * An invoice to be made in the ledger; dates `YYYY-MM-DD`, amounts decimal text. `is_contact_gone`, `judged_there` as in
+ * `domain/preflight.ts`.
+ */
 export interface InvoiceToSend extends TakenRow {
   readonly invoice_id: string;
   readonly number: string;
@@ -34,6 +37,8 @@ export interface InvoiceToSend extends TakenRow {
   readonly issue_date: string;
   readonly due_date: string;
   readonly contact_id: string;
+  readonly is_contact_gone: boolean;
+  readonly judged_there: boolean;
   readonly first_status: FirstInvoiceStatus;
   readonly lines: readonly LineToSend[];
 }
@@ -59,6 +64,8 @@ export interface CreditNoteToSend extends TakenRow {
   readonly subtotal: string;
   readonly issue_date: string;
   readonly contact_id: string;
+  readonly is_contact_gone: boolean;
+  readonly judged_there: boolean;
   readonly lines: readonly LineToSend[];
 }
 
@@ -73,8 +80,12 @@ export interface ContactToSend extends TakenRow {
   readonly wanted_contact_id: string | null;
 }
 
+// A customer whom no operator made inactive is so by its contact; what nobody has looked at for a day is the ledger's to judge.
+const judgedBy = `taken.judged_there, (c.status = 'inactive' AND c.deactivated_at IS NULL AND EXISTS (SELECT 1 FROM ledger_sweeps w
+    WHERE w.organisation_id = $1 AND w.swept_at > now() - interval '1 day')) AS is_contact_gone`;
+
 const invoiceColumns = `taken.invoice_id, i.number, i.reference, i.currency, i.subtotal, i.issue_date, i.due_date,
-  c.ledger_contact_id AS contact_id, o.first_invoice_status AS first_status,
+  c.ledger_contact_id AS contact_id, ${judgedBy}, o.first_invoice_status AS first_status,
   (SELECT json_agg(json_build_object('id', l.id, 'name', l.name, 'description', l.description, 'units', l.units,
     'unit_price', l.unit_price::text, 'amount', l.amount::text, 'revenue_account', l.revenue_account, 'tax_type', l.tax_type)
     ORDER BY l.position) FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = i.id) AS lines`;
@@ -84,7 +95,7 @@ const invoiceJoins = `JOIN invoices i ON i.organisation_id = $1 AND i.id = taken
 
 // A credit note's day is stored as its midnight in UTC.
 const creditNoteColumns = `taken.credit_note_id, n.number, n.reference, n.currency, n.subtotal,
-  (n.credit_note_date AT TIME ZONE 'UTC')::date AS issue_date, c.ledger_contact_id AS contact_id,
+  (n.credit_note_date AT TIME ZONE 'UTC')::date AS issue_date, c.ledger_contact_id AS contact_id, ${judgedBy},
   (SELECT json_agg(json_build_object('id', l.id, 'name', l.name, 'description', l.description, 'units', NULL, 'unit_price', NULL,
     'amount', l.amount::text, 'revenue_account', l.revenue_account, 'tax_type', l.tax_type)
     ORDER BY l.position) FROM credit_note_lines l WHERE l.organisation_id = $1 AND l.credit_note_id = n.id) AS lines`;

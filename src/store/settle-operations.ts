@@ -1,5 +1,6 @@
 /** What becomes of taken operations and of the documents that they are about, written in one statement. */
 import pg from "pg";
+import type { OfferKind } from "../domain/preflight.ts";
 import { planAllocations } from "./allocations.ts";
 import { lockSubscriptions } from "./billing-state.ts";
 import { type AllocationSeen, saveNoteSeen } from "./credit-mirror.ts";
@@ -16,7 +17,13 @@ export interface Held {
 /** What becomes of a taken operation for which the ledger has nothing to show. Times are from now. */
 export type UndoneSettlement = Held &
   (
-    | { readonly kind: "refused"; readonly reason: string; readonly message: string }
+    | {
+        readonly kind: "refused";
+        readonly reason: string;
+        readonly message: string;
+        /** By what we refused it ourselves, null by itself; left out where the ledger did. */
+        readonly judgedBy?: OfferKind | null;
+      }
     /** Nothing was sent, or it is known that nothing was made: to be sent again after `delayMs`. */
     | {
         readonly kind: "again";

@@ -1,7 +1,9 @@
 /** The store as the ledger workflow's activities see it: one organisation's waiting operations and its connection. */
 import type pg from "pg";
+import type { LedgerOffer, OfferKind } from "../domain/preflight.ts";
 import { findImported } from "./customers.ts";
 import { type ConnectionState, pauseConnection, readConnection } from "./ledger-connections.ts";
+import { doubtOffers, type OfferDoubt, readOffer } from "./ledger-offers.ts";
 import {
   type ContactToSend,
   type CreditNoteToSend,
@@ -29,6 +31,10 @@ export interface SettlingScope {
   takeInvoices(leaseMs: number): Promise<Taken<InvoiceToSend>>;
   takeCreditNotes(leaseMs: number): Promise<Taken<CreditNoteToSend>>;
   findImported(contactIds: readonly string[]): Promise<ReadonlySet<string>>;
+  /** What the ledger offers, as far as it is known well enough to refuse by it. */
+  offer(): Promise<LedgerOffer>;
+  /** Has these kinds of what it offers read again. */
+  doubt(kinds: readonly OfferKind[], doubt: OfferDoubt): Promise<void>;
   /** The result are the subscriptions whose credit can now be applied. */
   settle(settlements: readonly Settlement[]): Promise<readonly string[]>;
   waiting(): ReturnType<typeof readWaiting>;
@@ -48,6 +54,8 @@ export function createSettling(pool: pg.Pool, sealing: Sealing): OpenSettling {
     takeInvoices: (leaseMs) => takeInvoices(pool, organisationId, leaseMs),
     takeCreditNotes: (leaseMs) => takeCreditNotes(pool, organisationId, leaseMs),
     findImported: (contactIds) => findImported(pool, organisationId, contactIds),
+    offer: () => readOffer(pool, organisationId),
+    doubt: (kinds, doubt) => doubtOffers(pool, organisationId, kinds, doubt),
     settle: (settlements) => settleOperations(pool, organisationId, settlements),
     waiting: () => readWaiting(pool, organisationId),
   });

@@ -6,12 +6,15 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import type pg from "pg";
 import { createCreditAllocation } from "../../src/activities/allocate-credit.ts";
+import { readDueOffers } from "../../src/activities/read-offers.ts";
 import { createSettlement } from "../../src/activities/settlement.ts";
 import { makeDemoOrganisation } from "../../src/embedded/first-data.ts";
+import type { CallCounts } from "../../src/ledger/demo/limits.ts";
 import { startDemoLedger } from "../../src/ledger/demo/server.ts";
 import type { Ledger } from "../../src/ledger/port.ts";
 import { createXeroLedger } from "../../src/ledger/xero/create-xero-ledger.ts";
 import { createAllocating } from "../../src/store/allocating.ts";
+import { createOfferReading } from "../../src/store/ledger-offers.ts";
 import { createPool } from "../../src/store/pool.ts";
 import { createSealing } from "../../src/store/sealing.ts";
 import { createSettingUp } from "../../src/store/setting-up.ts";
@@ -44,6 +47,10 @@ export interface CreditWorld {
   round(party: CreditParty): Promise<WorkRound>;
   /** Rounds until one is settled, waiting as long as each says; the last one. */
   allocate(party: CreditParty): Promise<WorkRound>;
+  /** Reads what the ledgers offer, as far as that is due; how many lists were read. */
+  readOffers(): Promise<number>;
+  /** How many requests the organisation's ledger has taken. */
+  calls(party: CreditParty): Promise<number>;
   fault(party: CreditParty, fault: object): Promise<void>;
   /** How many ordered faults have not happened yet. */
   faultsLeft(): Promise<number>;
@@ -115,6 +122,9 @@ export async function startCreditWorld(): Promise<CreditWorld> {
         if (done.nextInMs !== null) await wait(done.nextInMs);
         return done.state === "settled" && done;
       }),
+    readOffers: () =>
+      readDueOffers({ store: createOfferReading(pool, sealing), openLedger: parts.openLedger, callDeadlineMs }, 20),
+    calls: async ({ tenantId }) => ((await admin(`tenants/${tenantId}/calls`)) as CallCounts).taken,
     fault: async ({ tenantId }, fault) => void (await admin("faults", { ...fault, tenantId })),
     faultsLeft: async () => ((await admin("faults")) as { readonly left: number }).left,
     pay: async ({ tenantId }, number, amount) => {

@@ -14,6 +14,7 @@ export function valueFaults(a: SeededRows): Faults {
   const budget = (assignments: string) =>
     change("ledger_budgets", `organisation_id = '${a.organisation}'`, assignments);
   const sweep = (assignments: string) => change("ledger_sweeps", `organisation_id = '${a.organisation}'`, assignments);
+  const offer = (assignments: string) => change("ledger_offers", `organisation_id = '${a.organisation}'`, assignments);
   const plan = (assignments: string) => change("plans", a.plan, assignments);
   const tier = (assignments: string) => change("plan_tiers", `plan_id = '${a.tieredPlan}'`, assignments);
   const charge = (assignments: string) => change("charges", a.charge, assignments);
@@ -35,6 +36,8 @@ export function valueFaults(a: SeededRows): Faults {
     ledger_sweeps_kind: [sweep("sweep_kind = 'payments'")],
     ledger_sweeps_cursor: [sweep("sweep_cursor = 'page 2'")],
     ledger_sweeps_counts: [sweep("invoices_changed = -1"), sweep("failures = -1"), sweep("day_most = -1")],
+    ledger_offers_kind: [offer("kind = 'payments'")],
+    ledger_offers_told: [offer("offer = '{}'"), offer("told_at = now()")],
     ledger_hints_kind: [change("ledger_hints", `organisation_id = '${a.organisation}'`, "kind = 'payments'")],
     document_counters_kind: [counter("kind = 'letter'")],
     document_counters_next: [counter("next = 0")],
@@ -292,6 +295,7 @@ export function tenantFaults(a: SeededRows, b: SeededRows): Faults {
     ledger_connections_organisation_id_fkey: [another("ledger_connections", of, nobody)],
     ledger_budgets_organisation_id_fkey: [another("ledger_budgets", of, nobody)],
     ledger_sweeps_organisation_id_fkey: [another("ledger_sweeps", of, nobody)],
+    ledger_offers_organisation_id_fkey: [another("ledger_offers", of, nobody)],
     ledger_hints_organisation_id_fkey: [another("ledger_hints", of, nobody)],
     document_counters_organisation_id_fkey: [another("document_counters", of, nobody)],
     customers_organisation_id_fkey: [another("customers", a.customer, nobody)],

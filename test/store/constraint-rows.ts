@@ -74,6 +74,7 @@ INSERT INTO ledger_connections (organisation_id, kind, tenant_id, base_url, iden
 INSERT INTO ledger_budgets (organisation_id, calls, flights, flights_until)
   VALUES ('${rows.organisation}', ARRAY[now()], ARRAY[gen_random_uuid()], ARRAY[now()]);
 INSERT INTO ledger_sweeps (organisation_id, tenant_id, next_sweep_at) VALUES ('${rows.organisation}', 'tenant', now());
+INSERT INTO ledger_offers (organisation_id, kind, tenant_id, next_read_at) VALUES ('${rows.organisation}', 'accounts', 'tenant', now());
 INSERT INTO ledger_hints (organisation_id, kind, ledger_id) VALUES ('${rows.organisation}', 'invoices', 'invoice');
 INSERT INTO document_counters (organisation_id, kind) VALUES ('${rows.organisation}', 'invoice');
 INSERT INTO customers (id, organisation_id, code, name, email, status, ledger_contact_id)

@@ -3,12 +3,14 @@
  * with the operation that tells the ledger. decisions §§6 and 8.
  */
 import { strict as assert } from "node:assert";
+import { doubtsOf } from "../../domain/preflight.ts";
 import { planAllocations } from "../allocations.ts";
 import { holdOrganisation } from "../billing-changes.ts";
 import { lockSubscriptions } from "../billing-state.ts";
 import { lackingChanges } from "../close-amendments.ts";
 import { newId } from "../ids.ts";
 import { documentNumber } from "../invoice-records.ts";
+import { doubtOffers } from "../ledger-offers.ts";
 import type { DocumentWork } from "../neglected-work.ts";
 import { getOne } from "../page.ts";
 import type { Client } from "../raise-documents.ts";
@@ -178,9 +180,10 @@ const mapTexts: Readonly<Record<DocumentKind, string>> = {
 
 /**
  * Gives lines that the ledger does not have the accounts and tax types of now: those without an account, and all of
- * them where the ledger refused what they had.
+ * them where the ledger refused what they had. What the ledger was known to offer may be mended too: it is read again.
  */
 async function mapLines(client: Client, organisationId: string, { id, kind, reason }: AdminDocument): Promise<void> {
+  await doubtOffers(client, organisationId, doubtsOf(reason ?? ""), "mended");
   const isRefused = reason === "account_invalid" || reason === "tax_invalid";
   await client.query({ text: mapTexts[kind], values: [organisationId, id, isRefused] });
 }
@@ -209,10 +212,10 @@ const scheduleTexts: Readonly<Record<DocumentKind, string>> = {
 };
 
 const askTexts: Readonly<Record<DocumentKind, string>> = {
-  invoice: `INSERT INTO operations (id, organisation_id, kind, state, subscription_id, invoice_id)
-    VALUES ($1, $2, 'create_invoice', 'ready', $3, $4)`,
-  credit_note: `INSERT INTO operations (id, organisation_id, kind, state, subscription_id, credit_note_id)
-    VALUES ($1, $2, 'create_credit_note', 'ready', $3, $4)`,
+  invoice: `INSERT INTO operations (id, organisation_id, kind, state, subscription_id, invoice_id, judged_there)
+    VALUES ($1, $2, 'create_invoice', 'ready', $3, $4, true)`,
+  credit_note: `INSERT INTO operations (id, organisation_id, kind, state, subscription_id, credit_note_id, judged_there)
+    VALUES ($1, $2, 'create_credit_note', 'ready', $3, $4, true)`,
 };
 
 // The ledger amends no invoice that credit is on, so that credit on its way there comes first.
@@ -224,8 +227,8 @@ const runningText = `SELECT
     AND (o.kind = 'amend_invoice' OR o.kind = 'allocate_credit' AND o.invoice_id = $3) ORDER BY o.seq LIMIT 1`;
 
 // A price alone is no line that joins: it can be amended also where the invoice is no draft any more.
-const askAgainText = `INSERT INTO operations (id, organisation_id, kind, state, subscription_id, invoice_id, joins)
-  SELECT $3, o.organisation_id, 'amend_invoice', 'ready', o.subscription_id, o.invoice_id, o.joins AND EXISTS (SELECT 1
+const askAgainText = `INSERT INTO operations (id, organisation_id, kind, state, subscription_id, invoice_id, judged_there, joins)
+  SELECT $3, o.organisation_id, 'amend_invoice', 'ready', o.subscription_id, o.invoice_id, true, o.joins AND EXISTS (SELECT 1
     FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = o.invoice_id AND l.amending AND l.kind <> 'plan')
   FROM operations o WHERE o.organisation_id = $1 AND o.id = $2`;
 

@@ -1,0 +1,65 @@
+/**
+ * Reads again what the ledgers offer, before it is too old to judge documents by: calls for which nobody waits, so that those for whom
+ * somebody does come first. Facts: facts-ledger section 4, "Pre-flight".
+ */
+import { listOffer, organisationOffer } from "../domain/ledger-offer.ts";
+import type { LedgerOffer, OfferKind } from "../domain/preflight.ts";
+import type { Ledger, LedgerAnswer, LedgerCall } from "../ledger/port.ts";
+import type { LedgerConnection } from "../store/ledger-connections.ts";
+import type { DueOffers, OfferReading } from "../store/ledger-offers.ts";
+import { connectionPause } from "./ledger-call.ts";
+
+/** What reading needs. `openLedger` gives the adapter of a connection, kept from call to call. */
+export interface OfferParts {
+  readonly store: OfferReading;
+  readonly openLedger: (organisationId: string, connection: LedgerConnection) => Ledger;
+  /** How long one call to a ledger may take. */
+  readonly callDeadlineMs: number;
+}
+
+/** Reads what is due, at most so many kinds, all at once; the result is how many were taken. What fails is due again later. */
+export async function readDueOffers(parts: OfferParts, atMost: number): Promise<number> {
+  const due = await parts.store.takeDue(atMost);
+  await Promise.all(due.map((one) => readOffers(parts, one)));
+  return due.reduce((count, { kinds }) => count + kinds.length, 0);
+}
+
+async function readOffers(
+  { store, openLedger, callDeadlineMs }: OfferParts,
+  { organisationId, kinds }: DueOffers,
+): Promise<void> {
+  const state = await store.connection(organisationId);
+  if (state === null || state.pausedMs > 0) return;
+  const { connection } = state;
+  const ledger = openLedger(organisationId, connection);
+  const call: LedgerCall = { deadlineMs: callDeadlineMs, operationKeys: [], isBackground: true };
+  const answers = await Promise.all(
+    kinds.map((kind) => {
+      const askedMs = performance.now();
+      return askOffer(ledger, call, kind, (told, offer) => {
+        const { tenantId } = connection;
+        return store.keep(organisationId, told, offer, { tenantId, ageMs: performance.now() - askedMs });
+      });
+    }),
+  );
+  // A connection that may not read its settings can still take documents: only a limit is everybody's.
+  const pause = connectionPause(answers.flatMap((answer) => (answer.kind === "rate_limited" ? [answer] : [])));
+  if (pause !== null) await store.pause(organisationId, pause.pauseMs, pause.reason);
+}
+
+/** Asks for one kind and tells it on; the result is what the ledger answered. */
+async function askOffer(
+  ledger: Ledger,
+  call: LedgerCall,
+  kind: OfferKind,
+  tell: <Kind extends OfferKind>(told: Kind, offer: NonNullable<LedgerOffer[Kind]>) => Promise<void>,
+): Promise<LedgerAnswer<unknown>> {
+  if (kind === "organisation") {
+    const answer = await ledger.describe(call);
+    if (answer.kind === "ok") await tell(kind, organisationOffer(answer.value));
+    return answer;
+  }
+  const answer = await ledger.listMappingOptions(call, kind);
+  if (answer.kind === "ok") await tell(kind, listOffer(answer.value));
+  return answer;
+}

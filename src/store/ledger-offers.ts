@@ -1,0 +1,144 @@
+/**
+ * What each organisation's ledger is known to offer, kept so that documents can be judged before it is asked: read again in the
+ * background, and doubted as soon as the ledger contradicts it. Facts: facts-ledger section 4, "Pre-flight".
+ */
+import type pg from "pg";
+import { type LedgerOffer, type OfferKind, offerKinds, unknownOffer } from "../domain/preflight.ts";
+import { type ConnectionState, pauseConnection, readConnection } from "./ledger-connections.ts";
+import type { Client } from "./raise-documents.ts";
+import type { Sealing } from "./sealing.ts";
+
+/** How long what was told counts as fresh: four calls a quarter of a day, of the thousand that the smallest day has. */
+const freshFor = "interval '6 hours'";
+
+/** How old it may be to refuse a document by it, where it could not be read again: older than that, the ledger judges. */
+const trustedFor = "interval '1 day'";
+
+/** How far apart readings of a list are that refusals ask for: a document that is always refused must not use up the ledger's day. */
+const readingGap = "interval '15 minutes'";
+
+/** How long whoever took a reading is waited for, and the pause after one that failed. */
+const readingPause = "interval '5 minutes'";
+
+/** What the ledger offers, as far as it is known well enough to refuse by it. */
+export async function readOffer(pool: pg.Pool, organisationId: string): Promise<LedgerOffer> {
+  const { rows } = await pool.query<{ kind: OfferKind; offer: unknown }>({
+    name: "read_ledger_offer",
+    text: `SELECT o.kind, o.offer FROM ledger_offers o
+        JOIN ledger_connections c ON c.organisation_id = $1 AND c.tenant_id = o.tenant_id
+      WHERE o.organisation_id = $1 AND o.told_at > now() - ${trustedFor} AND (o.doubted_at IS NULL OR o.doubted_at < o.told_at)`,
+    values: [organisationId],
+  });
+  return { ...unknownOffer, ...Object.fromEntries(rows.map(({ kind, offer }) => [kind, offer])) };
+}
+
+async function keepOffer<Kind extends OfferKind>(
+  pool: pg.Pool,
+  organisationId: string,
+  kind: Kind,
+  offer: NonNullable<LedgerOffer[Kind]>,
+  { tenantId, ageMs }: { readonly tenantId: string; readonly ageMs: number },
+): Promise<void> {
+  await pool.query({
+    name: "keep_ledger_offer",
+    text: `INSERT INTO ledger_offers AS o (organisation_id, kind, tenant_id, offer, told_at, next_read_at)
+      VALUES ($1, $2, $3, $4, now() - $5 * interval '1 millisecond', now() + ${freshFor})
+      ON CONFLICT (organisation_id, kind) DO UPDATE SET tenant_id = excluded.tenant_id, offer = excluded.offer, told_at = excluded.told_at,
+        next_read_at = CASE WHEN o.doubted_at >= excluded.told_at THEN o.next_read_at ELSE excluded.next_read_at END
+      WHERE o.told_at IS NULL OR o.told_at <= excluded.told_at OR o.tenant_id <> excluded.tenant_id`,
+    values: [organisationId, kind, tenantId, JSON.stringify(offer), ageMs],
+  });
+}
+
+/** Why a kind is to be read again: the ledger contradicted it; something was refused by it; an operator has mended something. */
+export type OfferDoubt = "contradicted" | "refused_by" | "mended";
+
+/**
+ * Has these kinds read again. What the ledger contradicted and what was mended refuses nothing until then. A reading follows at once
+ * where something was mended, else a while after the last one.
+ */
+export async function doubtOffers(
+  client: pg.Pool | Client,
+  organisationId: string,
+  kinds: readonly OfferKind[],
+  doubt: OfferDoubt,
+): Promise<void> {
+  if (kinds.length === 0) return;
+  await client.query({
+    name: "doubt_ledger_offers",
+    text: `UPDATE ledger_offers SET doubted_at = CASE WHEN $4 THEN clock_timestamp() ELSE doubted_at END,
+        next_read_at = least(next_read_at, CASE WHEN $3 THEN now() ELSE greatest(now(), told_at + ${readingGap}) END)
+      WHERE organisation_id = $1 AND kind = ANY ($2)`,
+    values: [organisationId, kinds, doubt === "mended", doubt !== "refused_by"],
+  });
+}
+
+/** Keeping what is told of an organisation's ledger. */
+export interface OfferStore {
+  /**
+   * Keeps what the ledger told of a kind, `ageMs` after it was asked, of the tenant that was connected. What was told later stands;
+   * what was doubted since is doubted still.
+   */
+  keep<Kind extends OfferKind>(
+    organisationId: string,
+    kind: Kind,
+    offer: NonNullable<LedgerOffer[Kind]>,
+    told: { readonly tenantId: string; readonly ageMs: number },
+  ): Promise<void>;
+}
+
+/** Keeping offers over a pool. */
+export function createOfferStore(pool: pg.Pool): OfferStore {
+  return {
+    keep: (organisationId, kind, offer, told) => keepOffer(pool, organisationId, kind, offer, told),
+  };
+}
+
+/** What reading offers asks of the data of all organisations. */
+export interface OfferReading extends OfferStore {
+  /**
+   * Takes what is to be read again, at most so many kinds: of each organisation whose ledger takes calls what was never read, is not
+   * fresh, or was doubted. Nobody else takes it for five minutes, after which it is due again unless it was kept.
+   */
+  takeDue(atMost: number): Promise<readonly DueOffers[]>;
+  /** The connection with its secret opened, or null where there is none. */
+  connection(organisationId: string): Promise<ConnectionState | null>;
+  /** Pauses every call of the connection. */
+  pause(organisationId: string, pauseMs: number, reason: string): Promise<void>;
+}
+
+/** Reading offers over a pool; `sealing` opens the connections' secrets. */
+export function createOfferReading(pool: pg.Pool, sealing: Sealing): OfferReading {
+  return {
+    ...createOfferStore(pool),
+    takeDue: (atMost) => takeDueOffers(pool, atMost),
+    connection: (organisationId) => readConnection(pool, sealing, organisationId),
+    pause: (organisationId, pauseMs, reason) => pauseConnection(pool, organisationId, pauseMs, reason),
+  };
+}
+
+/** What is to be read of one organisation's ledger. */
+export interface DueOffers {
+  readonly organisationId: string;
+  readonly kinds: readonly OfferKind[];
+}
+
+async function takeDueOffers(pool: pg.Pool, atMost: number): Promise<readonly DueOffers[]> {
+  const { rows } = await pool.query<{ organisation_id: string; kinds: OfferKind[] }>({
+    name: "take_due_offers",
+    text: `WITH due AS (
+        SELECT c.organisation_id, k.kind, c.tenant_id FROM ledger_connections c CROSS JOIN unnest($1::text[]) AS k(kind)
+          LEFT JOIN ledger_offers o ON o.organisation_id = c.organisation_id AND o.kind = k.kind
+        WHERE c.disconnected_at IS NULL AND (c.paused_until IS NULL OR c.paused_until <= now())
+          AND (o.next_read_at IS NULL OR o.next_read_at <= now())
+        ORDER BY o.next_read_at NULLS FIRST LIMIT $2
+      ), taken AS (
+        INSERT INTO ledger_offers AS o (organisation_id, kind, tenant_id, next_read_at)
+        SELECT organisation_id, kind, tenant_id, now() + ${readingPause} FROM due ORDER BY organisation_id, kind
+        ON CONFLICT (organisation_id, kind) DO UPDATE SET next_read_at = excluded.next_read_at WHERE o.next_read_at <= now()
+        RETURNING organisation_id, kind
+      ) SELECT organisation_id, array_agg(kind) AS kinds FROM taken GROUP BY organisation_id`,
+    values: [offerKinds, atMost],
+  });
+  return rows.map(({ organisation_id: organisationId, kinds }) => ({ organisationId, kinds }));
+}

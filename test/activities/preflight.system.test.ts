@@ -1,0 +1,157 @@
+/** Documents that their ledger would refuse are refused without asking it, by what it is known to offer. Facts: facts-ledger section 4. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createChanges } from "../../src/store/admin/changes.ts";
+import { createDocumentStore } from "../../src/store/admin/documents.ts";
+import { type CreditParty, type CreditWorld, startCreditWorld } from "./credit-world.ts";
+import { raiseCredit, raiseInvoice } from "./raise-credit.ts";
+
+let world: CreditWorld;
+beforeAll(async () => {
+  world = await startCreditWorld();
+});
+afterAll(() => world?.stop());
+
+const actor = { operatorId: null, operatorName: "Test", tokenId: null, operation: "test", requestId: null };
+
+/** Writes this over what is kept of the organisation's ledger. */
+async function know({ organisationId }: CreditParty, kind: string, offer: object, toldAgo = "0"): Promise<void> {
+  const { rowCount } = await world.pool.query(
+    `UPDATE ledger_offers SET offer = offer || $3, told_at = now() - $4::interval, doubted_at = NULL
+      WHERE organisation_id = $1 AND kind = $2`,
+    [organisationId, kind, offer, toldAgo],
+  );
+  expect(rowCount).toBe(1);
+}
+
+/** An invoice over 10 with these columns changed, on it or on its line, settled: status, reason and message. */
+async function settled(party: CreditParty, changes: Record<string, string | null> = {}): Promise<readonly unknown[]> {
+  const { organisationId, subscriptionId } = party;
+  const { id, operationId } = await raiseInvoice(world.pool, organisationId, subscriptionId, "10");
+  for (const [path, value] of Object.entries(changes)) {
+    const [table, column] = path.split(".");
+    const where = table === "invoices" ? "id = $1" : "invoice_id = $1";
+    await world.pool.query(`UPDATE ${table} SET ${column} = $2 WHERE ${where}`, [id, value]);
+  }
+  await world.settle(party);
+  return stateOf(id, operationId);
+}
+
+async function stateOf(id: string, operationId: string): Promise<readonly unknown[]> {
+  const { rows } = await world.pool.query<{ status: string; reason: string | null; sync_error: string | null }>(
+    `SELECT i.status, o.reason, i.sync_error FROM invoices i JOIN operations o ON o.id = $2 WHERE i.id = $1`,
+    [id, operationId],
+  );
+  return Object.values(rows[0] ?? {});
+}
+
+/** The lists that are to be read now. */
+async function dueKinds({ organisationId }: CreditParty): Promise<readonly string[]> {
+  const { rows } = await world.pool.query<{ kind: string }>(
+    "SELECT kind FROM ledger_offers WHERE organisation_id = $1 AND next_read_at <= now() ORDER BY kind",
+    [organisationId],
+  );
+  return rows.map(({ kind }) => kind);
+}
+
+test("what its ledger would refuse is refused without any call, in words of ours and by the ledger's reasons", async () => {
+  const party = await world.party();
+  expect(await world.readOffers()).toBe(4);
+  expect(await settled(party)).toEqual(["approved", null, null]);
+  const before = await world.calls(party);
+  const refusedBy = async (reason: string, changes: Record<string, string | null>) => {
+    const [status, told, message] = await settled(party, changes);
+    expect([status, told]).toEqual(["not_in_external", reason]);
+    return message;
+  };
+  expect(await refusedBy("account_invalid", { "invoice_lines.revenue_account": null })).toMatch(/No revenue account/);
+  expect(await refusedBy("account_invalid", { "invoice_lines.revenue_account": "999" })).toMatch(/no account 999/);
+  expect(await refusedBy("account_invalid", { "invoice_lines.revenue_account": "205" })).toMatch(/205 is archived/);
+  await know(party, "tax_rates", { OUTPUT2: false });
+  expect(await refusedBy("tax_invalid", {})).toMatch(/OUTPUT2 is not active/);
+  await know(party, "tax_rates", { OUTPUT2: true });
+  await know(party, "organisation", { currency: "GBP" });
+  await know(party, "currencies", { NZD: false });
+  expect(await refusedBy("currency_not_enabled", {})).toMatch(/NZD is not enabled/);
+  await know(party, "organisation", { currency: "NZD", periodLockDate: "2026-04-10" });
+  expect(await refusedBy("period_locked", {})).toMatch(/up to and including 2026-04-10/);
+  const note = await raiseCredit(world.pool, party.organisationId, party.subscriptionId, "5");
+  await world.settle(party);
+  await know(party, "organisation", { periodLockDate: null });
+  const sweep = `INSERT INTO ledger_sweeps (organisation_id, tenant_id, next_sweep_at, swept_at) VALUES ($1, $2, now(), now())
+    ON CONFLICT (organisation_id) DO UPDATE SET swept_at = now()`;
+  await world.pool.query(sweep, [party.organisationId, party.tenantId]);
+  const status = "UPDATE customers SET status = $2 WHERE organisation_id = $1 AND code = 'ACME'";
+  await world.pool.query(status, [party.organisationId, "inactive"]);
+  expect(await refusedBy("contact_inactive", {})).toMatch(/contact is archived/);
+  expect(await world.calls(party)).toBe(before);
+  const { rows } = await world.pool.query("SELECT status FROM credit_notes WHERE id = $1", [note.id]);
+  expect(rows).toEqual([{ status: "not_in_external" }]);
+  // What was told just now is not read again for it.
+  expect(await dueKinds(party)).toEqual([]);
+});
+
+test("what is old, doubted or another tenant's refuses nothing: the ledger is asked, and what it contradicts is read again", async () => {
+  const party = await world.party();
+  await world.readOffers();
+  await know(party, "accounts", { "200": false }, "25 hours");
+  expect(await settled(party)).toEqual(["approved", null, null]);
+  await know(party, "accounts", { "200": false }, "16 minutes");
+  expect(await settled(party)).toMatchObject(["not_in_external", "account_invalid", /./]);
+  expect(await dueKinds(party)).toEqual(["accounts"]);
+  await world.pool.query("UPDATE ledger_offers SET tenant_id = 'other' WHERE organisation_id = $1", [
+    party.organisationId,
+  ]);
+  expect(await settled(party)).toEqual(["approved", null, null]);
+  expect(await world.readOffers()).toBe(1);
+  expect(await settled(party)).toEqual(["approved", null, null]);
+  await know(party, "accounts", { "205": true }, "16 minutes");
+  expect(await settled(party, { "invoice_lines.revenue_account": "205" })).toMatchObject([
+    "not_in_external",
+    "account_invalid",
+    expect.stringContaining("archived or has been deleted"),
+  ]);
+  expect(await dueKinds(party)).toEqual(["accounts"]);
+  await know(party, "accounts", { "200": false }, "1 hour");
+  await world.pool.query("UPDATE ledger_offers SET doubted_at = now() WHERE organisation_id = $1", [
+    party.organisationId,
+  ]);
+  expect(await settled(party)).toEqual(["approved", null, null]);
+});
+
+test("what an operator has mended is asked of the ledger by a retry, whatever was known, and is known from then on", async () => {
+  const party = await world.party();
+  await world.readOffers();
+  await know(party, "accounts", { "200": false });
+  const { organisationId, subscriptionId } = party;
+  const { id } = await raiseInvoice(world.pool, organisationId, subscriptionId, "10");
+  await world.settle(party);
+  const documents = createDocumentStore(world.pool, createChanges(world.pool));
+  expect(await documents.get(organisationId, id)).toMatchObject({ state: "failed", reason: "account_invalid" });
+  expect(await documents.retry(actor, organisationId, id)).toMatchObject({ kind: "retried" });
+  await world.settle(party);
+  expect(await documents.get(organisationId, id)).toMatchObject({ state: "synced", status: "approved" });
+  const before = await world.calls(party);
+  expect(await world.readOffers()).toBe(1);
+  expect(await world.calls(party)).toBe(before + 1);
+  expect(await settled(party)).toEqual(["approved", null, null]);
+});
+
+test("a ledger that cannot be read is asked again minutes later, and one that is paused is left alone", async () => {
+  const party = await world.party();
+  await world.fault(party, { match: "GET /api.xro/2.0/Accounts", kind: "status", status: 500, times: 9 });
+  expect(await world.readOffers()).toBe(4);
+  expect(await world.readOffers()).toBe(0);
+  const { rows } = await world.pool.query<{ kind: string }>(
+    "SELECT kind FROM ledger_offers WHERE organisation_id = $1 AND told_at IS NULL",
+    [party.organisationId],
+  );
+  expect(rows).toEqual([{ kind: "accounts" }]);
+  const pause = "UPDATE ledger_connections SET paused_until = now() + $2::interval WHERE organisation_id = $1";
+  await world.pool.query("UPDATE ledger_offers SET next_read_at = now() WHERE organisation_id = $1", [
+    party.organisationId,
+  ]);
+  await world.pool.query(pause, [party.organisationId, "1 hour"]);
+  expect(await world.readOffers()).toBe(0);
+  await world.pool.query(pause, [party.organisationId, "0"]);
+  expect(await world.readOffers()).toBe(4);
+});

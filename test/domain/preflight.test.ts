@@ -1,0 +1,93 @@
+/** What is refused before a ledger is asked, and that what is not known refuses nothing. */
+import { describe, expect, test } from "vitest";
+import {
+  type DocumentToJudge,
+  doubtsOf,
+  judgeDocument,
+  type LedgerOffer,
+  unknownOffer,
+} from "../../src/domain/preflight.ts";
+
+const line = { amount: "12.5000", revenue_account: "200", tax_type: "OUTPUT2" } as const;
+const document: DocumentToJudge = {
+  currency: "EUR",
+  issue_date: "2026-04-10",
+  subtotal: "25.0000",
+  is_contact_gone: false,
+  judged_there: false,
+  lines: [line, { ...line, tax_type: null }],
+};
+const organisation = {
+  currency: "NZD",
+  multicurrency: true,
+  periodLockDate: null,
+  yearLockDate: "2026-04-09",
+} as const;
+const offer: LedgerOffer = {
+  organisation,
+  accounts: { "200": true, "205": false },
+  tax_rates: { OUTPUT2: true, OLD: false },
+  currencies: { EUR: true },
+};
+
+/** Reason and what it was judged by, of the document with these changes. */
+function faultOf(changes: Partial<DocumentToJudge>, known: Partial<LedgerOffer> = {}): string | null {
+  const fault = judgeDocument({ ...document, ...changes }, "invoice", { ...offer, ...known });
+  return fault && `${fault.reason} by ${fault.by}`;
+}
+
+const lined = (changes: Partial<DocumentToJudge["lines"][number]>) => ({ lines: [line, { ...line, ...changes }] });
+
+describe("a document", () => {
+  test("that the ledger takes by all that is known has no fault", () => {
+    expect(faultOf({})).toBeNull();
+    expect(faultOf({ currency: "NZD" }, { currencies: {} })).toBeNull();
+  });
+
+  test.each<[string, Partial<DocumentToJudge>, Partial<LedgerOffer>, string]>([
+    ["without an account", lined({ revenue_account: null }), {}, "account_invalid by null"],
+    ["on an account that is not there", lined({ revenue_account: "999" }), {}, "account_invalid by accounts"],
+    ["on an archived account", lined({ revenue_account: "205" }), {}, "account_invalid by accounts"],
+    ["with an inactive tax type", lined({ tax_type: "OLD" }), {}, "tax_invalid by tax_rates"],
+    ["with three decimals", lined({ amount: "0.001" }), {}, "currency_not_enabled by null"],
+    ["whose lines come to something else", { subtotal: "25.0100" }, {}, "validation by null"],
+    ["in another currency", { currency: "USD" }, {}, "currency_not_enabled by currencies"],
+    [
+      "in any other currency than the only one",
+      {},
+      { organisation: { ...organisation, multicurrency: false } },
+      "currency_not_enabled by organisation",
+    ],
+    ["of an archived contact", { is_contact_gone: true }, {}, "contact_inactive by null"],
+    ["of the day of a lock", { issue_date: "2026-04-09" }, {}, "period_locked by organisation"],
+    [
+      "of before the later of two locks",
+      {},
+      { organisation: { ...organisation, periodLockDate: "2026-04-30" } },
+      "period_locked by organisation",
+    ],
+  ])("%s is refused", (_, changes, known, fault) => {
+    expect(faultOf(changes, known)).toBe(fault);
+  });
+
+  const doubtful = {
+    ...lined({ revenue_account: "205", tax_type: "OLD" }),
+    currency: "USD",
+    issue_date: "2026-01-01",
+  };
+
+  test("is never refused by what is not known, nor by a tax type that is not listed", () => {
+    expect(faultOf(doubtful, unknownOffer)).toBeNull();
+    expect(faultOf(lined({ tax_type: "NEW" }))).toBeNull();
+  });
+
+  test("that an operator asks for again is the ledger's to judge, but for what is wrong in itself", () => {
+    expect(faultOf({ ...doubtful, is_contact_gone: true, judged_there: true })).toBeNull();
+    expect(faultOf({ judged_there: true, subtotal: "1.0000" })).toBe("validation by null");
+  });
+});
+
+test("a refusal of the ledger's casts doubt on what it is about, and on nothing else", () => {
+  expect(doubtsOf("period_locked")).toEqual(["organisation"]);
+  expect(doubtsOf("duplicate_number")).toEqual([]);
+});
