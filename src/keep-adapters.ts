@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto";
 import { isLedgerKind, ledgers } from "./ledger/index.ts";
 import type { CallBudget, Ledger } from "./ledger/port.ts";
+import type { SharedAuthorisation } from "./ledger/xero/authorised-tokens.ts";
 import type { IdentityClient } from "./ledger/xero/identity.ts";
-import type { SharedAuthorisation } from "./ledger/xero/shared-tokens.ts";
 import { createCallBudget } from "./store/ledger-budget.ts";
 import type { LedgerConnection } from "./store/ledger-connections.ts";
 import { createLedgerTokens } from "./store/ledger-tokens.ts";

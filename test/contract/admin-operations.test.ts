@@ -12,6 +12,9 @@ const operations = adminMethods.map(operationOf);
 /** What only an owner may: operators, their tokens, and the credentials of ledgers. */
 const owners = [
   "LedgerConnectionService/ConnectLedger",
+  "LedgerConnectionService/BeginLedgerAuthorisation",
+  "LedgerConnectionService/ChooseLedgerTenant",
+  "LedgerConnectionService/DisconnectLedger",
   "OperatorService/CreateOperator",
   "OperatorService/ListOperators",
   "OperatorService/UpdateOperator",
@@ -48,6 +51,7 @@ describe("the contract of the application's side", () => {
       .filter((field) => getOption(field, fieldOption).secret)
       .map((field) => `${field.parent.name}.${field.name}`);
     expect(secrets.sort()).toEqual([
+      "BeginLedgerAuthorisationResponse.url",
       "ConnectLedgerRequest.client_secret",
       "CreateApiKeyResponse.value",
       "CreateOperatorTokenResponse.value",

@@ -1,6 +1,6 @@
 /** What the Xero adapter needs to reach one organisation, and the knobs with their reasons. */
 import type { CallBudget } from "../port.ts";
-import type { SharedAuthorisation } from "./shared-tokens.ts";
+import type { SharedAuthorisation } from "./authorised-tokens.ts";
 
 /**
  * A connection to one Xero organisation: a custom one (client credentials), unless the options name an authorisation.

@@ -2,11 +2,11 @@
 import type { Agent } from "undici";
 import type { ExactObject } from "../exact-json.ts";
 import type { LedgerAnswer, LedgerCall, LedgerFailure } from "../port.ts";
+import { createSharedTokenSource } from "./authorised-tokens.ts";
 import type { XeroConnection, XeroLimitsLeft, XeroOptions } from "./connection.ts";
 import { createAgent, exchange, type HttpReply } from "./exchange.ts";
 import { failureOfSilence, readReply } from "./failure.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
-import { createSharedTokenSource } from "./shared-tokens.ts";
 import { createTokenSource, type TokenSource } from "./tokens.ts";
 import { createTurns, type Turns } from "./turn.ts";
 

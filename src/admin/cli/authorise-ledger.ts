@@ -1,0 +1,31 @@
+/** Asking for a person's consent at the ledger and, where that is wanted, waiting until it was given and used. */
+import { setTimeout as wait } from "node:timers/promises";
+import { LedgerConnectionService } from "../../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
+import type { Json } from "./message-json.ts";
+import type { Work } from "./noun.ts";
+import { callJson } from "./run-verb.ts";
+import { waitSeconds } from "./wait-seconds.ts";
+
+const { method } = LedgerConnectionService;
+
+/** How long `--wait` waits where no seconds are given: as long as the address is good. */
+const defaultWaitSeconds = 600;
+
+/** Between two looks: a person takes longer. */
+const lookEveryMs = 1_000;
+
+/** Begins and answers the address; with `--wait` tells it at once, and answers what came of it, or how far it is. */
+export async function authoriseLedger({ terminal, connection, request, extra }: Work): Promise<Json> {
+  const seconds = waitSeconds(extra.wait, defaultWaitSeconds);
+  const begun = await callJson(connection, method.beginLedgerAuthorisation, request);
+  if (seconds === null) return begun;
+  terminal.err(`Open this in a browser:\n${String(begun.url)}\n`);
+  const end = performance.now() + seconds * 1000;
+  const look = () => callJson(connection, method.getLedgerAuthorisation, { organisation: request.organisation ?? "" });
+  let authorisation = await look();
+  while (authorisation.status === "pending" && performance.now() < end) {
+    await wait(lookEveryMs);
+    authorisation = await look();
+  }
+  return authorisation;
+}
