@@ -1,5 +1,6 @@
 /** `billing ledger`: the connection of an organisation to its ledger, and what the ledger offers. */
 import { LedgerConnectionService } from "../../../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
+import { authoriseLedger } from "../authorise-ledger.ts";
 import type { Noun } from "../noun.ts";
 
 const { method } = LedgerConnectionService;
@@ -31,6 +32,46 @@ export const ledger: Noun = {
       takesFile: true,
       irreversible: ({ skip_check: skipped }) =>
         skipped === true ? "Credentials that the connection has now are replaced, by ones that nobody tried." : null,
+    },
+    {
+      name: "authorise",
+      method: method.beginLedgerAuthorisation,
+      summary: "Connect the organisation by a person's consent: answers the address to open in a browser.",
+      details:
+        "The address is good once, for ten minutes. The browser comes back to the admin port, which connects the organisation. " +
+        "With --wait the command ends when it is connected: with 1 where it is not.",
+      examples: ["ledger authorise --wait", "ledger authorise --json"],
+      extra: [
+        { flags: "--wait [seconds]", description: "wait for what comes of it, 600 seconds at most if none are given" },
+      ],
+      work: authoriseLedger,
+      failed: ({ status }, { wait }) => wait !== undefined && status !== "connected" && status !== "choose",
+    },
+    {
+      name: "authorisation",
+      method: method.getLedgerAuthorisation,
+      summary: "Show how far the newest authorisation is, and which tenants can be chosen.",
+      examples: ["ledger authorisation", "ledger authorisation --json"],
+    },
+    {
+      name: "choose",
+      method: method.chooseLedgerTenant,
+      summary: "Choose the tenant that is meant, where consent was given for several.",
+      examples: ["ledger choose 70784a63-…"],
+      places: ["tenant_id"],
+    },
+    {
+      name: "disconnect",
+      method: method.disconnectLedger,
+      summary: "Disconnect the organisation: customers and documents stay, and all work with the ledger waits.",
+      details:
+        "A connection by consent is ended in the ledger first. Everything goes on when the same tenant is connected again.",
+      examples: [
+        "ledger disconnect --yes",
+        "ledger disconnect --skip-ledger    # the ledger does not let us in any more",
+      ],
+      fields: { skip_ledger: "do not ask the ledger to end the connection" },
+      irreversible: () => "Its credentials and tokens are deleted: an owner has to connect it again.",
     },
     {
       name: "get",
