@@ -192,8 +192,8 @@ function messageOf({ messages }: Refusal): string {
   return messages.join(" ") || "Refused";
 }
 
-function mirrorOf({ status, total, amountDue, sent, updatedAt }: LedgerInvoice): MirroredInvoice {
-  return { status, total, amountDue, sent, updatedAt };
+function mirrorOf({ status, subtotal, total, amountDue, sent, updatedAt }: LedgerInvoice): MirroredInvoice {
+  return { status, subtotal, total, amountDue, sent, updatedAt };
 }
 
 /**

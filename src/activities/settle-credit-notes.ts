@@ -47,6 +47,7 @@ function done(note: CreditNoteToSend, found: LedgerCreditNote): Settlement {
     kind: "credit_note_done",
     ledgerId: found.id,
     status: found.status,
+    subtotal: found.subtotal,
     total: found.total,
     remainingCredit: found.remainingCredit,
     sent: found.sent,

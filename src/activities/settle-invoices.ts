@@ -53,6 +53,7 @@ function done(invoice: InvoiceToSend, found: LedgerInvoice): Settlement {
     kind: "invoice_done",
     ledgerId: found.id,
     status: found.status,
+    subtotal: found.subtotal,
     total: found.total,
     amountDue: found.amountDue,
     sent: found.sent,

@@ -84,6 +84,7 @@ export const documentStates = {
   failed: DocumentState.FAILED,
   waiting: DocumentState.WAITING,
   synced: DocumentState.SYNCED,
+  drift: DocumentState.DRIFT,
 } as const satisfies Record<DocumentStateWord, DocumentState>;
 
 /** What the ledger is asked for a document. */

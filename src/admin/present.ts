@@ -122,6 +122,8 @@ export function presentDocument(document: AdminDocument): MessageInitShape<typeo
     subscription: document.subscriptionId,
     currency: document.currency,
     total: formatDecimal(document.total),
+    subtotal: formatDecimal(document.subtotal),
+    ...present("ledgerSubtotal", document.ledgerSubtotal && formatDecimal(document.ledgerSubtotal)),
     ...present("reason", document.reason),
     ...present("message", document.message),
     attempts: document.attempts,

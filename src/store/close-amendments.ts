@@ -261,6 +261,7 @@ async function takeBack(
 const leaveText = `
 UPDATE invoices i SET status = $3, total = coalesce($4, i.total), amount_due = coalesce($5, i.amount_due),
   sent = coalesce($6, i.sent), ledger_updated_at = coalesce($9, i.ledger_updated_at), ledger_told_at = now(),
+  ledger_subtotal = coalesce($10, i.ledger_subtotal),
   subtotal = (SELECT coalesce(sum(l.amount), 0) FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = i.id),
   sync_error = CASE WHEN $3 = 'not_in_external' OR NOT $8 THEN $7 WHEN EXISTS (SELECT 1 FROM invoice_lines l
     WHERE l.organisation_id = $1 AND l.invoice_id = i.id AND l.amending) THEN coalesce(i.sync_error, (
@@ -272,14 +273,13 @@ async function leaveInvoice(
   client: Client,
   organisationId: string,
   invoiceId: string,
-  { message, invoice: { status, total, amountDue, sent, updatedAt } }: Closing,
+  { message, invoice }: Closing,
   isBilled: boolean,
 ): Promise<void> {
-  await client.query({
-    name: "leave_invoice",
-    text: leaveText,
-    values: [organisationId, invoiceId, status, total, amountDue, sent, plain(message), isBilled, updatedAt ?? null],
-  });
+  const { status, total, amountDue, sent, updatedAt = null, subtotal = null } = invoice;
+  const told = [status, total, amountDue, sent, plain(message)];
+  const values = [organisationId, invoiceId, ...told, isBilled, updatedAt, subtotal];
+  await client.query({ name: "leave_invoice", text: leaveText, values });
 }
 
 // A change whose charge went elsewhere before keeps that invoice. `$5`: the price of this one is still to be amended, so

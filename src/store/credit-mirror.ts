@@ -20,6 +20,8 @@ export interface AllocationSeen {
 /** A credit note as the ledger has it; `remainingCredit` is what it says is left. */
 export interface NoteSeen {
   readonly status: string;
+  /** What its lines come to in the ledger; left out where that is not known. */
+  readonly subtotal?: string;
   readonly total: string;
   readonly remainingCredit: string;
   readonly sent: boolean;
@@ -31,6 +33,7 @@ export interface NoteSeen {
 /** An invoice as the ledger has it. */
 export interface InvoiceSeen {
   readonly status: string;
+  readonly subtotal?: string;
   readonly total: string;
   readonly amountDue: string;
   readonly sent: boolean;
@@ -151,6 +154,7 @@ export async function saveNoteSeen(
     name: "save_note_seen",
     text: `UPDATE credit_notes n SET status = $3, total = $4::numeric, sent = $5, remaining_credit = $6::numeric,
         ledger_updated_at = coalesce($7, n.ledger_updated_at), ledger_told_at = now(),
+        ledger_subtotal = coalesce($8, n.ledger_subtotal),
         sync_error = CASE WHEN n.status <> 'not_in_external' THEN n.sync_error END,
         applied_elsewhere = $4::numeric - $6::numeric
           - (SELECT coalesce(sum(a.amount), 0) FROM allocations a
@@ -164,6 +168,7 @@ export async function saveNoteSeen(
       note.sent,
       note.remainingCredit,
       note.updatedAt ?? null,
+      note.subtotal ?? null,
     ],
   });
 }
@@ -278,12 +283,13 @@ export async function saveInvoiceSeen(
   client: Client,
   organisationId: string,
   invoiceId: string,
-  { status, total, amountDue, sent, updatedAt }: InvoiceSeen,
+  { status, subtotal, total, amountDue, sent, updatedAt }: InvoiceSeen,
 ): Promise<void> {
   await client.query({
     name: "save_invoice_seen",
     text: `UPDATE invoices SET status = $3, total = $4, amount_due = $5, sent = $6, ledger_told_at = now(),
-        ledger_updated_at = coalesce($7, ledger_updated_at) WHERE organisation_id = $1 AND id = $2`,
-    values: [organisationId, invoiceId, status, total, amountDue, sent, updatedAt ?? null],
+        ledger_updated_at = coalesce($7, ledger_updated_at), ledger_subtotal = coalesce($8, ledger_subtotal)
+      WHERE organisation_id = $1 AND id = $2`,
+    values: [organisationId, invoiceId, status, total, amountDue, sent, updatedAt ?? null, subtotal ?? null],
   });
 }

@@ -45,7 +45,7 @@ export function joinFollowed(all: readonly Followed[]): Followed {
   };
 }
 
-const seenInvoice = `jsonb_to_recordset($2) AS r(id text, status text, total numeric, amount_due numeric, sent boolean,
+const seenInvoice = `jsonb_to_recordset($2) AS r(id text, status text, subtotal numeric, total numeric, amount_due numeric, sent boolean,
     updated_at timestamptz)`;
 const isOtherInvoice =
   "(d.status, d.total, d.amount_due, d.sent) IS DISTINCT FROM (r.status, r.total, r.amount_due, r.sent)";
@@ -56,13 +56,14 @@ const verdict = (isBusy: string): string => `CASE WHEN d.ledger_updated_at > r.u
 
 const invoicesText = `
 WITH judged AS (
-  SELECT d.id AS own_id, d.subscription_id, d.ledger_invoice_id AS ledger_id, r.status, r.total, r.amount_due, r.sent, r.updated_at,
+  SELECT d.id AS own_id, d.subscription_id, d.ledger_invoice_id AS ledger_id, r.status, r.subtotal, r.total, r.amount_due, r.sent, r.updated_at,
     ${isOtherInvoice} AS is_other, ${verdict(isBusyInvoice)} AS verdict
   FROM ${seenInvoice} JOIN invoices d ON d.organisation_id = $1 AND d.ledger_invoice_id = r.id
   WHERE ${isOtherInvoice} OR d.ledger_updated_at IS DISTINCT FROM r.updated_at ORDER BY d.id FOR NO KEY UPDATE OF d
 ), written AS (
   UPDATE invoices i SET status = j.status, total = j.total, amount_due = j.amount_due, sent = j.sent, ledger_updated_at = j.updated_at,
-    ledger_told_at = now(), sync_error = CASE WHEN i.status <> 'not_in_external' THEN i.sync_error END
+    ledger_subtotal = coalesce(j.subtotal, i.ledger_subtotal), ledger_told_at = now(),
+    sync_error = CASE WHEN i.status <> 'not_in_external' THEN i.sync_error END
   FROM judged j WHERE i.organisation_id = $1 AND i.id = j.own_id AND j.verdict = 'write'
 )
 SELECT subscription_id, ledger_id, status, is_other, verdict FROM judged`;
@@ -104,8 +105,8 @@ async function writeInvoices(
   looked: readonly InvoiceLooked[],
   askedAt: string,
 ): Promise<Followed> {
-  const records = looked.map(({ id, status, total, amountDue, sent, updatedAt }) => {
-    return { id, status, total, amount_due: amountDue, sent, updated_at: updatedAt };
+  const records = looked.map(({ id, status, subtotal, total, amountDue, sent, updatedAt }) => {
+    return { id, status, subtotal, total, amount_due: amountDue, sent, updated_at: updatedAt };
   });
   const seen = JSON.stringify(records);
   // Before the invoices, as every change of a subscription does.

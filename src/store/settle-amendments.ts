@@ -25,6 +25,8 @@ import {
  */
 export interface MirroredInvoice {
   readonly status: DocumentStatus;
+  /** What its lines come to in the ledger; left out where it told nothing. */
+  readonly subtotal?: string;
   readonly total: string | null;
   readonly amountDue: string | null;
   readonly sent: boolean | null;
@@ -68,7 +70,7 @@ const closeOperation = `UPDATE operations o SET state = $4, reason = $5, message
   WHERE o.organisation_id = $1 AND o.id = $2 AND o.attempts = $3 AND o.state IN ('sending', 'uncertain')`;
 
 const mirror = `status = coalesce($7, i.status), total = coalesce($8, i.total), amount_due = coalesce($9, i.amount_due),
-    sent = coalesce($10, i.sent), ledger_updated_at = coalesce($12, i.ledger_updated_at),
+    sent = coalesce($10, i.sent), ledger_subtotal = coalesce($13, i.ledger_subtotal), ledger_updated_at = coalesce($12, i.ledger_updated_at),
     ledger_told_at = CASE WHEN $7::text IS NULL THEN i.ledger_told_at ELSE now() END`;
 
 const decideText = `
@@ -152,6 +154,7 @@ async function decide(
       ...mirrorValues(settlement.invoice),
       JSON.stringify(lines.map((line) => ({ id: line.id, ledger_line_id: line.ledgerLineId }))),
       settlement.invoice?.updatedAt ?? null,
+      settlement.invoice?.subtotal ?? null,
     ],
   });
   return rowCount === 1;

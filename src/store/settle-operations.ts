@@ -48,6 +48,8 @@ export type Settlement =
       readonly kind: "invoice_done";
       readonly ledgerId: string;
       readonly status: string;
+      /** What its lines come to in the ledger; left out where that is not known. */
+      readonly subtotal?: string;
       readonly total: string;
       readonly amountDue: string;
       readonly sent: boolean;
@@ -60,6 +62,7 @@ export type Settlement =
       readonly kind: "credit_note_done";
       readonly ledgerId: string;
       readonly status: string;
+      readonly subtotal?: string;
       readonly total: string;
       readonly remainingCredit: string;
       readonly sent: boolean;
@@ -84,16 +87,17 @@ export const heldOperation = `o.id = r.operation_id AND o.state IN ('sending', '
 
 const settleText = `
 WITH result AS (
-  SELECT * FROM jsonb_to_recordset($2) AS r(${operationRecordType}, ledger_id text, status text, total numeric, amount_due numeric,
+  SELECT * FROM jsonb_to_recordset($2) AS r(${operationRecordType}, ledger_id text, status text, subtotal numeric, total numeric, amount_due numeric,
     remaining numeric, sent boolean, updated_at timestamptz, lines jsonb)
 ), op AS (
   UPDATE operations o SET ${settledOperation}
   FROM result r WHERE o.organisation_id = $1 AND ${heldOperation}
   RETURNING o.id, o.kind, o.subscription_id, o.invoice_id, o.credit_note_id, o.customer_id, r.state, r.message, r.ledger_id, r.status,
-    r.total, r.amount_due, r.remaining, r.sent, r.updated_at, r.lines
+    r.subtotal, r.total, r.amount_due, r.remaining, r.sent, r.updated_at, r.lines
 ), invoice AS (
   UPDATE invoices i SET status = coalesce(op.status, 'not_in_external'), ledger_invoice_id = coalesce(op.ledger_id, i.ledger_invoice_id),
     total = coalesce(op.total, i.total), amount_due = coalesce(op.amount_due, i.amount_due), sent = coalesce(op.sent, i.sent),
+    ledger_subtotal = coalesce(op.subtotal, i.ledger_subtotal),
     ledger_updated_at = op.updated_at, ledger_told_at = now(),
     sync_error = CASE WHEN op.state = 'refused' THEN op.message END
   FROM op WHERE i.organisation_id = $1 AND i.id = op.invoice_id AND op.state IN ('done', 'refused') AND i.status = 'scheduled'
@@ -107,6 +111,7 @@ WITH result AS (
     ledger_credit_note_id = coalesce(op.ledger_id, n.ledger_credit_note_id), total = coalesce(op.total, n.total),
     remaining_credit = coalesce(op.remaining, n.remaining_credit),
     applied_elsewhere = coalesce(op.total - op.remaining, n.applied_elsewhere), sent = coalesce(op.sent, n.sent),
+    ledger_subtotal = coalesce(op.subtotal, n.ledger_subtotal),
     ledger_updated_at = op.updated_at, ledger_told_at = now(),
     sync_error = CASE WHEN op.state = 'refused' THEN op.message END
   FROM op WHERE n.organisation_id = $1 AND n.id = op.credit_note_id AND op.state IN ('done', 'refused') AND n.status = 'scheduled'
@@ -234,14 +239,14 @@ function unwritable({ kind, operationId, attempt }: Settlement): Settlement {
 function settlementRecord(settlement: Settlement): object {
   switch (settlement.kind) {
     case "invoice_done": {
-      const { ledgerId, status, total, amountDue, sent, updatedAt } = settlement;
+      const { ledgerId, status, subtotal, total, amountDue, sent, updatedAt } = settlement;
       const lines = settlement.lines.map(({ id, ledgerLineId }) => ({ id, ledger_line_id: ledgerLineId }));
-      const told = { status, total, amount_due: amountDue, sent, updated_at: updatedAt };
+      const told = { status, subtotal, total, amount_due: amountDue, sent, updated_at: updatedAt };
       return { ...doneRecord(settlement), ledger_id: ledgerId, ...told, lines };
     }
     case "credit_note_done": {
-      const { ledgerId, status, total, remainingCredit, sent, updatedAt } = settlement;
-      const told = { status, total, remaining: remainingCredit, sent, updated_at: updatedAt };
+      const { ledgerId, status, subtotal, total, remainingCredit, sent, updatedAt } = settlement;
+      const told = { status, subtotal, total, remaining: remainingCredit, sent, updated_at: updatedAt };
       return { ...doneRecord(settlement), ledger_id: ledgerId, ...told };
     }
     case "contact_done":

@@ -1,7 +1,12 @@
-/** Documents that their ledger would refuse are refused without asking it, by what it is known to offer. Facts: facts-ledger section 4. */
+/**
+ * Documents that their ledger would refuse are refused without asking it, by what it is known to offer; and those that come to another
+ * amount there than here are told, with both. Facts: facts-ledger section 4.
+ */
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { formatDecimal } from "../../src/domain/decimal.ts";
 import { createChanges } from "../../src/store/admin/changes.ts";
 import { createDocumentStore } from "../../src/store/admin/documents.ts";
+import { followInvoices } from "../../src/store/mirror-documents.ts";
 import { type CreditParty, type CreditWorld, startCreditWorld } from "./credit-world.ts";
 import { raiseCredit, raiseInvoice } from "./raise-credit.ts";
 
@@ -154,4 +159,43 @@ test("a ledger that cannot be read is asked again minutes later, and one that is
   expect(await world.readOffers()).toBe(0);
   await world.pool.query(pause, [party.organisationId, "0"]);
   expect(await world.readOffers()).toBe(4);
+});
+
+test("a document that comes to another amount in the ledger is listed with both amounts, is not retried, and drifts no more once it is removed", async () => {
+  const party = await world.party();
+  const { organisationId } = party;
+  await world.raise(party, "10", "20", "-5");
+  const documents = createDocumentStore(world.pool, createChanges(world.pool));
+  const page = { limit: 10, startingAfter: null };
+  const drifting = async () => {
+    const { data } = await documents.list(organisationId, "drift", page);
+    return data.map(({ number, subtotal, ledgerSubtotal, state }) => {
+      return [number, formatDecimal(subtotal), ledgerSubtotal && formatDecimal(ledgerSubtotal), state];
+    });
+  };
+  const { rows } = await world.pool.query<{ told: string }>(
+    "SELECT ledger_subtotal AS told FROM invoices WHERE organisation_id = $1 UNION ALL SELECT ledger_subtotal FROM credit_notes WHERE organisation_id = $1",
+    [organisationId],
+  );
+  expect(rows.map(({ told }) => told).sort()).toEqual(["10.0000", "20.0000", "5.0000"]);
+  expect(await drifting()).toEqual([]);
+  const seen = async (status: string, subtotal: string) => {
+    const { rows: found } = await world.pool.query<{ id: string; at: string }>(
+      "SELECT ledger_invoice_id AS id, now()::text AS at FROM invoices WHERE organisation_id = $1 AND number = 'INV-0002'",
+      [organisationId],
+    );
+    const [{ id, at } = { id: "", at: "" }] = found;
+    const updatedAt = new Date(Date.now() + 1_000).toISOString();
+    const amounts = { total: "25.2000", amountDue: "25.2000", subtotal };
+    return followInvoices(world.pool, organisationId, [{ id, status, sent: false, updatedAt, ...amounts }], at);
+  };
+  const before = await world.calls(party);
+  await seen("approved", "21.0000");
+  expect(await drifting()).toEqual([["INV-0002", "20.0000", "21.0000", "drift"]]);
+  expect((await documents.list(organisationId, null, page)).data).toEqual([]);
+  const [drifted] = (await documents.list(organisationId, "drift", page)).data;
+  expect(await documents.retry(actor, organisationId, drifted?.id ?? "")).toEqual({ kind: "settled" });
+  expect(await world.calls(party)).toBe(before);
+  await seen("voided", "21.0000");
+  expect(await drifting()).toEqual([]);
 });

@@ -13,9 +13,9 @@ export type DocumentKind = "invoice" | "credit_note";
 
 /**
  * Where a document stands with the ledger: of what was asked for it last, whether it was refused or is still to be
- * done.
+ * done; `drift`: neither, and it comes to another amount there.
  */
-export type DocumentState = "failed" | "waiting" | "synced";
+export type DocumentState = "failed" | "waiting" | "synced" | "drift";
 
 /**
  * What the ledger is asked for a document: to make it, to change an invoice's lines, to put a note's credit on an
@@ -38,6 +38,9 @@ export interface AdminDocument {
   readonly subscriptionId: string;
   readonly currency: string;
   readonly total: Decimal;
+  /** What its lines come to here, and in the ledger as far as that is known. */
+  readonly subtotal: Decimal;
+  readonly ledgerSubtotal: Decimal | null;
   /** Its id in the ledger, null where it has never been there. */
   readonly ledgerId: string | null;
   readonly syncError: string | null;
@@ -68,6 +71,8 @@ interface DocumentRow {
   subscription_id: string;
   currency: string;
   total: string;
+  subtotal: string;
+  ledger_subtotal: string | null;
   ledger_id: string | null;
   sync_error: string | null;
   operation: keyof typeof operations | null;
@@ -83,11 +88,11 @@ interface DocumentRow {
 // One sequence counts both kinds, so that they are in one order.
 const documents = `(
   SELECT 'invoice' AS kind, d.organisation_id, d.id, d.seq, d.number, d.status, d.customer_id, d.subscription_id,
-    d.currency, d.total, d.ledger_invoice_id AS ledger_id, d.sync_error, 0 AS remaining_credit, d.created_at
+    d.currency, d.total, d.subtotal, d.ledger_subtotal, d.ledger_invoice_id AS ledger_id, d.sync_error, 0 AS remaining_credit, d.created_at
   FROM invoices d
   UNION ALL
   SELECT 'credit_note', d.organisation_id, d.id, d.seq, d.number, d.status, d.customer_id, d.subscription_id,
-    d.currency, d.total, d.ledger_credit_note_id, d.sync_error, d.remaining_credit, d.created_at
+    d.currency, d.total, d.subtotal, d.ledger_subtotal, d.ledger_credit_note_id, d.sync_error, d.remaining_credit, d.created_at
   FROM credit_notes d
 )`;
 
@@ -118,10 +123,14 @@ const refused = `SELECT o.*, NULL::timestamptz AS next_attempt_at FROM operation
     OR o.credit_note_id = t.id AND o.kind = 'allocate_credit' AND ${isBlocked("t")})
   ORDER BY o.seq DESC LIMIT 1`;
 
+// Of what is out of the books no amount matters. As the indexes have it that know the few of which it is so.
+const drifts = (document: string) => `(${document}.ledger_subtotal <> ${document}.subtotal
+    AND ${document}.status IN ('draft', 'awaiting_approval', 'approved', 'paid'))`;
+
 /** Every document, also those of which nothing failed or waits. */
 export const documentListing: Listing<DocumentRow, AdminDocument> = {
   table: positions,
-  columns: `t.id, t.kind, t.number, s.state, t.status, t.customer_id, t.subscription_id, t.currency, t.total, t.ledger_id,
+  columns: `t.id, t.kind, t.number, s.state, t.status, t.customer_id, t.subscription_id, t.currency, t.total, t.subtotal, t.ledger_subtotal, t.ledger_id,
     t.sync_error, t.created_at,
     coalesce(o.kind, CASE WHEN t.status = 'not_in_external' AND t.ledger_id IS NULL THEN 'create_' || t.kind END) AS operation,
     o.id AS operation_id, CASE WHEN o.kind = 'allocate_credit' THEN o.invoice_id END AS allocation_invoice_id,
@@ -133,7 +142,7 @@ export const documentListing: Listing<DocumentRow, AdminDocument> = {
       ORDER BY u.place LIMIT 1
     ) o ON true
     CROSS JOIN LATERAL (SELECT CASE WHEN o.next_attempt_at IS NOT NULL OR t.status = 'scheduled' THEN 'waiting'
-      WHEN t.sync_error IS NOT NULL OR o.id IS NOT NULL THEN 'failed' ELSE 'synced' END AS state) s`,
+      WHEN t.sync_error IS NOT NULL OR o.id IS NOT NULL THEN 'failed' WHEN ${drifts("t")} THEN 'drift' ELSE 'synced' END AS state) s`,
   read: (row) => ({
     id: row.id,
     kind: row.kind,
@@ -144,6 +153,8 @@ export const documentListing: Listing<DocumentRow, AdminDocument> = {
     subscriptionId: row.subscription_id,
     currency: row.currency,
     total: parseDecimal(row.total),
+    subtotal: parseDecimal(row.subtotal),
+    ledgerSubtotal: row.ledger_subtotal === null ? null : parseDecimal(row.ledger_subtotal),
     ledgerId: row.ledger_id,
     syncError: row.sync_error,
     operation: row.operation === null ? null : operations[row.operation],
@@ -171,8 +182,13 @@ const idsText = `WITH open AS (
     UNION SELECT id FROM credit_notes WHERE organisation_id = $1 AND sync_error IS NOT NULL
     UNION SELECT id FROM blocked
     EXCEPT SELECT id FROM open
+  ), drift AS (
+    SELECT i.id FROM invoices i WHERE i.organisation_id = $1 AND ${drifts("i")}
+    UNION SELECT n.id FROM credit_notes n WHERE n.organisation_id = $1 AND ${drifts("n")}
+    EXCEPT SELECT id FROM open EXCEPT SELECT id FROM failed
   ), wanted AS (
     SELECT id FROM open WHERE 'waiting' = ANY ($2::text[]) UNION SELECT id FROM failed WHERE 'failed' = ANY ($2::text[])
+    UNION SELECT id FROM drift WHERE 'drift' = ANY ($2::text[])
   ), found AS (
     SELECT i.id, i.seq FROM wanted JOIN invoices i ON i.organisation_id = $1 AND i.id = wanted.id
     UNION ALL SELECT n.id, n.seq FROM wanted JOIN credit_notes n ON n.organisation_id = $1 AND n.id = wanted.id

@@ -1,4 +1,4 @@
-/** `billing documents`: of which documents something failed or waits, why, and asking the ledger again. */
+/** `billing documents`: of which documents something failed, waits or drifts, why, and asking the ledger again. */
 import { DocumentService } from "../../../gen/proto/billing/admin/v1/documents_pb.ts";
 import type { Noun } from "../noun.ts";
 import { retryDocument } from "../retry-document.ts";
@@ -15,8 +15,9 @@ export const documents: Noun = {
       method: method.listDocuments,
       summary: "List the documents of which something failed or waits, newest first, each with its reason.",
       details:
-        "What failed or waits is the creation of the document, an invoice's amendment, or a credit's allocation.",
-      examples: ["documents list --state failed", "documents list --all --json"],
+        "What failed or waits is the creation of the document, an invoice's amendment, or a credit's allocation. One that drifts " +
+        "comes to another amount in the ledger than here: ledger_subtotal beside subtotal.",
+      examples: ["documents list --state failed", "documents list --state drift", "documents list --all --json"],
       fields: { state: "only documents that stand so with the ledger" },
       columns: [
         "id",
@@ -25,6 +26,8 @@ export const documents: Noun = {
         "operation",
         "state",
         "total",
+        "subtotal",
+        "ledger_subtotal",
         "currency",
         "reason",
         "message",
@@ -57,7 +60,7 @@ export const documents: Noun = {
         },
       ],
       work: retryDocument,
-      failed: ({ state }, { wait }) => wait !== undefined && state !== "synced",
+      failed: ({ state }, { wait }) => wait !== undefined && state !== "synced" && state !== "drift",
     },
   ],
 };
