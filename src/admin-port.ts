@@ -8,6 +8,7 @@ import { takeConsent } from "./admin/consent.ts";
 import { consentPage } from "./admin/consent-page.ts";
 import { adminServices } from "./admin/index.ts";
 import type { AdminParts } from "./admin/parts.ts";
+import { callbackPath } from "./callback-path.ts";
 import type { Config } from "./config.ts";
 import { Refusal } from "./domain/refusal.ts";
 import { jsonCheck } from "./gateway/check-json.ts";
@@ -34,7 +35,6 @@ import type { IdempotencyStore } from "./store/idempotency.ts";
 import { createOperatorAccess } from "./store/operator-access.ts";
 import { createPool } from "./store/pool.ts";
 import { createSealing, type Sealing } from "./store/sealing.ts";
-import { callbackPath } from "./xero-app-settings.ts";
 
 /** What the port stands on beside the settings. */
 export interface AdminPortParts

@@ -2,6 +2,7 @@
  * What `npm start` runs: everything on real parts with no setting at all, until Ctrl-C or SIGTERM, or until a part ends by itself.
  * Settings: API_PORT, ADMIN_PORT, POSTGRES_PORT, TEMPORAL_PORT, TEMPORAL_UI_PORT, DEMO_LEDGER_PORT, DATA_FOLDER; DATABASE_URL and TEMPORAL_ADDRESS replace parts.
  */
+import { registerDemoApp } from "./embedded/demo-app.ts";
 import { assertNodeVersion } from "./embedded/node-version.ts";
 import { collectParts } from "./embedded/parts.ts";
 import { type Stack, startStack } from "./embedded/stack.ts";
@@ -37,8 +38,9 @@ async function failAndExit(problem: unknown): Promise<void> {
 
 /** First data belongs to the demo ledger: where a database and a Temporal of one's own are set, none is made in them. */
 async function tellWhatThereIs(stack: Stack): Promise<void> {
-  const { baseUrl, adminUrl, databaseUrl, demoLedgerUrl, secretKey, temporalUiUrl } = stack;
+  const { baseUrl, adminUrl, databaseUrl, demoLedgerUrl, demoApp, secretKey, temporalUiUrl } = stack;
   if (demoLedgerUrl !== undefined) {
+    if (demoApp !== undefined) await registerDemoApp(demoLedgerUrl, demoApp);
     const { makeFirstData, describeFirstData } = await import("./embedded/first-data.ts");
     const firstData = await makeFirstData({ databaseUrl, demoLedgerUrl, secretKey });
     if (firstData !== null) {

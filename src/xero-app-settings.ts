@@ -1,4 +1,5 @@
 /** The settings of our app at Xero: its credentials, where Xero is, and where a consent comes back to. */
+import { callbackPath } from "./callback-path.ts";
 import { addressesAt, type XeroAppSettings, xeroAddresses } from "./ledger/xero/app.ts";
 
 /** The app, and XERO_REDIRECT_URL: null takes the callback of the admin port on this machine. */
@@ -6,20 +7,17 @@ export interface XeroAppConfig extends XeroAppSettings {
   readonly redirectUrl: string | null;
 }
 
-/** Below the admin port: where a browser comes back to after a consent. */
-export const callbackPath = "/ledger/xero/callback";
-
 /**
  * XERO_CLIENT_ID and XERO_CLIENT_SECRET, both or none (null: nobody can authorise by consent); XERO_URL, the origin of a server that
  * speaks as Xero does (the demo ledger) in place of Xero's own addresses. Throws an Error that names the wrong one.
  */
 export function xeroAppOf(env: NodeJS.ProcessEnv): XeroAppConfig | null {
   const { XERO_CLIENT_ID: clientId, XERO_CLIENT_SECRET: clientSecret } = env;
+  const origin = addressOf(env, "XERO_URL", "https://ledger.example.com");
+  const redirectUrl = addressOf(env, "XERO_REDIRECT_URL", `https://billing.example.com${callbackPath}`);
   if (!clientId && !clientSecret) return null;
   if (!clientId) throw new Error("XERO_CLIENT_SECRET is set without XERO_CLIENT_ID.");
   if (!clientSecret) throw new Error("XERO_CLIENT_ID is set without XERO_CLIENT_SECRET.");
-  const origin = addressOf(env, "XERO_URL", "https://ledger.example.com");
-  const redirectUrl = addressOf(env, "XERO_REDIRECT_URL", `https://billing.example.com${callbackPath}`);
   const addresses = origin === null ? xeroAddresses : addressesAt(origin);
   return { clientId, clientSecret, ...addresses, redirectUrl };
 }

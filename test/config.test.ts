@@ -19,6 +19,8 @@ describe("the settings", () => {
       database: { url: database.DATABASE_URL, poolSize: 10 },
       taskQueue: "billing",
       secretKey: null,
+      secretKeysBefore: [],
+      ledger: { xeroApp: null },
       logLevel: "info",
     });
   });
@@ -35,6 +37,9 @@ describe("the settings", () => {
       DATABASE_POOL_SIZE: "25",
       LOG_LEVEL: "",
       SECRET_KEY: secret.toString("base64"),
+      SECRET_KEYS_BEFORE: [9, 8].map((byte) => Buffer.alloc(32, byte).toString("base64")).join(","),
+      XERO_CLIENT_ID: "app",
+      XERO_CLIENT_SECRET: "hunter2",
     });
     expect(config).toMatchObject({
       api: { host: "0.0.0.0", port: 0, grpcReflection: false },
@@ -43,6 +48,16 @@ describe("the settings", () => {
       logLevel: "info",
     });
     expect(config.secretKey).toEqual(secret);
+    expect(config.secretKeysBefore).toEqual([Buffer.alloc(32, 9), Buffer.alloc(32, 8)]);
+    expect(config.ledger.xeroApp).toEqual({
+      clientId: "app",
+      clientSecret: "hunter2",
+      baseUrl: "https://api.xero.com/api.xro/2.0",
+      identityUrl: "https://identity.xero.com/connect/token",
+      authoriseUrl: "https://login.xero.com/identity/connect/authorize",
+      connectionsUrl: "https://api.xero.com/connections",
+      redirectUrl: null,
+    });
   });
 
   test.each([
@@ -57,6 +72,10 @@ describe("the settings", () => {
     ["GRPC_REFLECTION", "yes"],
     ["LOG_LEVEL", "loud"],
     ["SECRET_KEY", "hunter2"],
+    ["SECRET_KEYS_BEFORE", `${Buffer.alloc(32).toString("base64")},hunter2`],
+    ["XERO_CLIENT_SECRET", "hunter2"],
+    ["XERO_URL", "ftp://x"],
+    ["XERO_REDIRECT_URL", "nowhere"],
     ["SECRET_KEY", Buffer.alloc(31).toString("base64")],
     ["TLS_CERT_FILE", "/nowhere.pem"],
     ["TLS_KEY_FILE", "/nowhere.pem"],

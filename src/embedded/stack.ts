@@ -10,6 +10,7 @@ import { searchAttributes } from "../temporal/search-attributes.ts";
 import { adminAddressOf, answersReady, apiAddressOf, apiHostOf } from "./api-address.ts";
 import { type Child, startChild } from "./children.ts";
 import { dataFolderOf, postgresFolderOf } from "./database-url.ts";
+import { type DemoApp, demoAppEnv, newDemoApp } from "./demo-app.ts";
 import type { Parts } from "./parts.ts";
 import { assertPortsFree, defaultPorts, isListening, localHost, readPort, type WantedPort } from "./ports.ts";
 import { startPostgres, stopLeftPostgres } from "./postgres.ts";
@@ -40,6 +41,8 @@ export interface Stack {
   readonly adminUrl: string;
   readonly databaseUrl: string;
   readonly demoLedgerUrl: string | undefined;
+  /** Our app there, of which it is yet to be told. */
+  readonly demoApp: DemoApp | undefined;
   readonly temporalUiUrl: string | undefined;
   /** What seals ledger credentials, in base64: SECRET_KEY or the one kept in the data folder. */
   readonly secretKey: string;
@@ -97,7 +100,9 @@ export async function startStack({ env, log, parts, programs = repositoryProgram
   };
   const run = childRunner(childEnv, plan, parts, record);
   const demoLedgerUrl = plan.demoLedgerPort === undefined ? undefined : `http://${localHost}:${plan.demoLedgerPort}`;
+  const demoApp = demoLedgerUrl === undefined ? undefined : newDemoApp(env, plan.adminPort);
   if (plan.demoLedgerPort !== undefined && demoLedgerUrl !== undefined) {
+    if (demoApp !== undefined) Object.assign(childEnv, demoAppEnv(demoApp, demoLedgerUrl));
     const port = plan.demoLedgerPort;
     childEnv.DEMO_LEDGER_PORT = String(port);
     childEnv.DEMO_LEDGER_URL = demoLedgerUrl;
@@ -110,7 +115,8 @@ export async function startStack({ env, log, parts, programs = repositoryProgram
   await run("API", programs.api, apiDrainMs, () => answersReady(baseUrl), baseUrl);
   const adminUrl = adminAddressOf(env, plan.adminPort);
   const { logFolder } = plan;
-  return { secretKey, baseUrl, adminUrl, databaseUrl, demoLedgerUrl, temporalUiUrl: temporal.uiUrl, logFolder };
+  const temporalUiUrl = temporal.uiUrl;
+  return { secretKey, baseUrl, adminUrl, databaseUrl, demoLedgerUrl, demoApp, temporalUiUrl, logFolder };
 }
 
 interface Plan {

@@ -68,7 +68,7 @@ async function begin(organisation: string, by = owner): Promise<string> {
 
 /** What the person does: ticks these, and is led back to an address. */
 async function consent(url: string, tenants: readonly Tenant[]): Promise<string> {
-  const body = new URLSearchParams(tenants.map(({ tenantId }) => ["tenant", tenantId]));
+  const body = new URLSearchParams(tenants.map(({ tenantId }): [string, string] => ["tenant", tenantId]));
   const answer = await fetch(url, { method: "POST", body, redirect: "manual" });
   expect(answer.status, await answer.text()).toBe(302);
   const back = answer.headers.get("location") ?? "";

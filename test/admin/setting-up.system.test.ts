@@ -125,7 +125,8 @@ describe("ledger connections and mappings", () => {
     expect(JSON.stringify(entry)).not.toMatch(/secret/i);
     const { connection } = await admin.done("LedgerConnectionService/GetLedgerConnection", fresh);
     const { clientSecret: _, ...shown } = tenant;
-    expect(connection).toEqual({ ...fresh, ...shown, kind: "LEDGER_KIND_XERO", created: expect.any(String) });
+    const kind = { kind: "LEDGER_KIND_XERO", grant: "LEDGER_GRANT_CUSTOM" };
+    expect(connection).toEqual({ ...fresh, ...shown, ...kind, created: expect.any(String) });
   });
 
   test("offer the ledger's lists, and map only onto what takes revenue", async () => {

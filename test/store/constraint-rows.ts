@@ -128,6 +128,10 @@ INSERT INTO restorations (id, organisation_id, subscription_id, operation_ids, r
 INSERT INTO clock_advances (organisation_id, started_from, target) VALUES ('${rows.organisation}', '2026-03-01', '2026-04-01');
 INSERT INTO operators (id, name, role) VALUES ('${rows.operator}', 'Ada', 'owner');
 INSERT INTO operator_tokens (id, operator_id, name, token_hash, hint) VALUES ('${rows.token}', '${rows.operator}', 'token', '\\x${hash}', 'hint');
+INSERT INTO ledger_authorisations (organisation_id, ledger_connection, sealed_refresh, sealed_access, sealing_key_id, fresh_until)
+  VALUES ('${rows.organisation}', 'connection', '\\x00', '\\x00', 'key', now());
+INSERT INTO ledger_consents (organisation_id, operator_id, token_id, state_hash, redirect_url, sealed_verifier, sealing_key_id, expires_at)
+  VALUES ('${rows.organisation}', '${rows.operator}', '${rows.token}', '\\x${hash}', 'http://localhost', '\\x00', 'key', now());
 INSERT INTO audit_log (id, operator_id, operator_name, token_id, operation, organisation_id, target_kind, target_id, after, request_id)
   VALUES ('${rows.auditEntry}', '${rows.operator}', 'Ada', '${rows.token}', 'Create', '${rows.organisation}', 'organisation',
     '${rows.organisation}', '{}', 'request');

@@ -13,6 +13,7 @@ import {
   tenantFaults,
   valueFaults,
 } from "./constraint-faults.ts";
+import { authorisationFaults } from "./constraint-faults-of-authorisation.ts";
 import { clockFaults } from "./constraint-faults-of-clock.ts";
 import { lifeFaults, lifeTenantFaults } from "./constraint-faults-of-life.ts";
 import { foreignDocumentFaults, unitsFaults, unitsTenantFaults } from "./constraint-faults-of-units.ts";
@@ -35,6 +36,7 @@ const faults: Faults = {
   ...lifeFaults(a),
   ...lifeTenantFaults(a, b),
   ...clockFaults(a),
+  ...authorisationFaults(a),
 };
 const cases = Object.entries(faults).flatMap(([rule, statements]) => statements.map((sql) => [rule, sql] as const));
 

@@ -1,0 +1,120 @@
+/** What a refresh does with each answer of the identity service, over tokens kept in memory: nothing is lost, nothing is told. */
+
+import { MockAgent } from "undici";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import {
+  createSharedTokenSource,
+  type RenewedTokens,
+  type SharedTokens,
+  type TokenKeeper,
+} from "../../src/ledger/xero/authorised-tokens.ts";
+
+const app = { identityUrl: "http://identity.test/connect/token", clientId: "app", clientSecret: "hunter2" };
+
+let agent: MockAgent;
+let shown: string[];
+let events: string[];
+
+beforeEach(() => {
+  agent = new MockAgent();
+  agent.disableNetConnect();
+  shown = [];
+  events = [];
+});
+
+afterEach(() => agent.close());
+
+/** The next answers, in order; what was shown for them is noted. */
+function answers(...replies: readonly (readonly [number, unknown])[]): void {
+  for (const [status, body] of replies) {
+    agent
+      .get("http://identity.test")
+      .intercept({ path: "/connect/token", method: "POST" })
+      .reply((request) => {
+        shown.push(new URLSearchParams(String(request.body)).get("refresh_token") ?? "");
+        return { statusCode: status, data: typeof body === "string" ? body : JSON.stringify(body) };
+      });
+  }
+}
+
+const stale: SharedTokens = { generation: "1", accessToken: "old", freshMs: 0 };
+const given = { access_token: "new", refresh_token: "refresh-3", expires_in: 1_800 };
+
+function keeperOf(previous: string | null = "refresh-1"): TokenKeeper {
+  let tokens: SharedTokens | null = stale;
+  return {
+    read: async () => tokens,
+    take: async () => ({ leaseId: "lease", refreshToken: "refresh-2", previous }),
+    save: async (_, { accessToken, refreshToken, used, freshMs }: RenewedTokens) => {
+      tokens = { generation: "2", accessToken, freshMs };
+      events.push(`saved ${refreshToken} for ${used}, fresh for ${freshMs}`);
+      return true;
+    },
+    release: async () => void events.push("released"),
+    disconnect: async () => {
+      tokens = null;
+      events.push("disconnected");
+    },
+  };
+}
+
+const ask = (keeper: TokenKeeper, rejected: string | null = null, client: typeof app | null = app) =>
+  createSharedTokenSource(agent, { app: client, keeper }, 1_000).token(rejected, AbortSignal.timeout(5_000));
+
+test("a refresh token is shown once, and the new one is saved before its access token is used", async () => {
+  answers([200, given]);
+  expect(await ask(keeperOf())).toEqual({ kind: "ok", value: "new" });
+  expect([shown, events]).toEqual([["refresh-2"], ["saved refresh-3 for refresh-2, fresh for 1740000"]]);
+});
+
+test("where the ledger does not know the newest, the one before is shown", async () => {
+  answers([400, { error: "invalid_grant" }], [200, given]);
+  expect(await ask(keeperOf())).toMatchObject({ kind: "ok" });
+  expect([shown, events.length]).toEqual([["refresh-2", "refresh-1"], 1]);
+});
+
+test("only where it takes neither is the connection disconnected", async () => {
+  answers([400, { error: "invalid_grant" }], [400, { error: "invalid_grant" }]);
+  const keeper = keeperOf();
+  expect(await ask(keeper)).toMatchObject({ kind: "unauthorised", why: "disconnected" });
+  expect(events).toEqual(["disconnected"]);
+  expect(await ask(keeper)).toMatchObject({ kind: "unauthorised", why: "disconnected" });
+});
+
+test.each([
+  [503, "<html>", { kind: "unavailable", outcome: "not_sent" }],
+  [429, "", { kind: "rate_limited", scope: "app" }],
+  [200, { access_token: "new" }, { kind: "unavailable", outcome: "not_sent" }],
+  [200, "not json", { kind: "unavailable", outcome: "not_sent" }],
+  [400, { error: "invalid_client" }, { kind: "unauthorised", message: expect.stringContaining("invalid_client") }],
+  [
+    400,
+    { error: "no such token: refresh-2" },
+    { kind: "unauthorised", message: expect.stringContaining("status 400") },
+  ],
+])("an answer %s %j keeps the tokens, gives the turn back, and repeats nothing", async (status, body, failure) => {
+  answers([status, body]);
+  const answer = await ask(keeperOf());
+  expect(answer).toMatchObject(failure);
+  expect(events).toEqual(["released"]);
+  expect(JSON.stringify(answer)).not.toMatch(/refresh-|hunter2|old/);
+});
+
+test("without the app's credentials a token in use is given, and none is refreshed", async () => {
+  expect(await ask(keeperOf(), null, null)).toMatchObject({ kind: "unauthorised", why: "expired" });
+  const fresh = { ...keeperOf(), read: async () => ({ ...stale, freshMs: 60_000 }) };
+  expect(await ask(fresh, null, null)).toEqual({ kind: "ok", value: "old" });
+  expect(await ask(fresh, "old", null)).toMatchObject({ kind: "unauthorised" });
+  expect(shown).toEqual([]);
+});
+
+test("a call whose token was rejected never gets it again from a refresh that others began before", async () => {
+  answers([200, given], [200, { ...given, access_token: "newer" }]);
+  const source = createSharedTokenSource(agent, { app, keeper: keeperOf() }, 1_000);
+  const signal = AbortSignal.timeout(5_000);
+  const tokens = await Promise.all([source.token(null, signal), source.token("new", signal)]);
+  expect(tokens).toEqual([
+    { kind: "ok", value: "new" },
+    { kind: "ok", value: "newer" },
+  ]);
+});
