@@ -40,7 +40,14 @@ import { createSealing, type Sealing } from "./store/sealing.ts";
 export interface AdminPortParts
   extends Pick<
       AdminParts,
-      "wake" | "startAmendment" | "startAllocation" | "startBilling" | "startClock" | "openLedger" | "connect"
+      | "wake"
+      | "startAmendment"
+      | "startAllocation"
+      | "startBilling"
+      | "startClock"
+      | "startMirror"
+      | "openLedger"
+      | "connect"
     >,
     Pick<HttpParts, "log" | "logFailure" | "metrics"> {
   readonly config: Config;

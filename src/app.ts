@@ -11,8 +11,12 @@ import { restHandler } from "./gateway/handler.ts";
 import type { RequestFault } from "./gateway/request-fault.ts";
 import { compileRoutes } from "./gateway/routes.ts";
 import { exchangeOf } from "./http/exchanges.ts";
+import { ledgerWebhookAnswer, xeroWebhookPath } from "./http/ledger-webhooks.ts";
+import type { Answer } from "./http/own-paths.ts";
 import { type HttpParts, startHttp } from "./http.ts";
 import { connectLedger, disconnectedText, keepAdapters } from "./keep-adapters.ts";
+import { ledgerWebhooks } from "./ledger/index.ts";
+import type { LedgerHint } from "./ledger/port.ts";
 import type { Log } from "./log.ts";
 import { createMetrics, type Metrics, watchPool } from "./metrics.ts";
 import { createCall } from "./rpc/call.ts";
@@ -31,6 +35,7 @@ import { permits } from "./services/permits.ts";
 import { textFormats } from "./services/text-formats.ts";
 import { createAccess } from "./store/access.ts";
 import { createIdempotencyStore, type IdempotencyStore } from "./store/idempotency.ts";
+import { noteHints } from "./store/note-hints.ts";
 import { createOutcomes } from "./store/outcomes.ts";
 import { createPool } from "./store/pool.ts";
 import { createStore } from "./store/scope.ts";
@@ -79,6 +84,7 @@ export async function startApi(config: Config, log: Log): Promise<Running> {
     tls: config.api.tls,
     ...doors(config, log, metrics, pool, keys, bindings, stopping.signal),
     openapi: readOpenapi(),
+    doors: webhookDoors(config, pool, starts.startMirror),
     checks: {
       database: { required: true, check: checkDatabase },
       temporal: { required: false, check: () => checkTemporal(temporal, checkMs) },
@@ -110,6 +116,19 @@ export async function startApi(config: Config, log: Log): Promise<Running> {
       ended.resolve();
     },
   };
+}
+
+/** The door for the ledger's webhooks, where their signing key is set. */
+function webhookDoors(
+  { ledger }: Config,
+  pool: ReturnType<typeof createPool>,
+  wake: (organisationId: string) => Promise<boolean>,
+): ReadonlyMap<string, Answer> {
+  const { xeroWebhookKey: key } = ledger;
+  if (key === null) return new Map();
+  const { signatureHeader, read } = ledgerWebhooks.xero;
+  const parts = { signatureHeader, wake, note: (hints: readonly LedgerHint[]) => noteHints(pool, hints) };
+  return new Map([[xeroWebhookPath, ledgerWebhookAnswer({ ...parts, read: (delivery) => read(delivery, key) })]]);
 }
 
 /** The port of the application's side, in the same process; where it cannot be opened, the process does not start. */

@@ -40,6 +40,10 @@ export interface Config {
   readonly ledger: {
     /** LEDGER_CALL_SECONDS, default 10: how long one call to a ledger may take before its answer counts as lost. */
     readonly callDeadlineMs: number;
+    /** LEDGER_SWEEP_MINUTES, default 15: how often all changes of an organisation's ledger are read again, webhooks or not. */
+    readonly sweepMs: number;
+    /** XERO_WEBHOOK_KEY, the signing key of our webhook at Xero; null where it is not set, and then no webhook is taken. */
+    readonly xeroWebhookKey: string | null;
     /** PUBLIC_URL, the address under which this API is known outside; documents in the ledger lead back to it. Null: they do not. */
     readonly publicUrl: string | null;
     /** XERO_CLIENT_ID, XERO_CLIENT_SECRET, XERO_URL, XERO_REDIRECT_URL: our app at Xero; null where it is not set. */
@@ -78,6 +82,8 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     database: { url: databaseUrl(env), poolSize: whole(env, "DATABASE_POOL_SIZE", 10, 1, 1_000) },
     ledger: {
       callDeadlineMs: whole(env, "LEDGER_CALL_SECONDS", 10, 1, 20) * 1000,
+      sweepMs: whole(env, "LEDGER_SWEEP_MINUTES", 15, 1, 1_440) * 60_000,
+      xeroWebhookKey: text(env, "XERO_WEBHOOK_KEY", "") || null,
       publicUrl: publicUrl(env),
       xeroApp: xeroAppOf(env),
     },

@@ -6,6 +6,7 @@ import { createCreditAllocation } from "./activities/allocate-credit.ts";
 import { createAmendment } from "./activities/amend-invoice.ts";
 import { createBilling } from "./activities/billing-run.ts";
 import { createEnding } from "./activities/end-subscription.ts";
+import { createMirror } from "./activities/mirror.ts";
 import { readDueOffers } from "./activities/read-offers.ts";
 import { createSettlement } from "./activities/settlement.ts";
 import { createTestClockActivities } from "./activities/test-clock.ts";
@@ -19,6 +20,7 @@ import { createBillingRun, type Parked } from "./store/billing-run.ts";
 import { forgetUnchosen } from "./store/forget-consents.ts";
 import { createIdempotencyStore } from "./store/idempotency.ts";
 import { createOfferReading } from "./store/ledger-offers.ts";
+import { createMirroring } from "./store/mirroring.ts";
 import { findNeglected } from "./store/neglected-work.ts";
 import { createPool } from "./store/pool.ts";
 import { createEndings } from "./store/removals.ts";
@@ -65,6 +67,7 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
     ...createCreditAllocation({ ...parts, openScope: createAllocating(pool, sealing) }),
     ...createEnding({ ...parts, openScope: createEndings(pool, sealing) }),
     ...createBilling({ ...work, onParked, store: createBillingRun(pool) }),
+    ...createMirror({ ...parts, mirroring: createMirroring(pool, sealing, config.ledger.sweepMs) }),
     ...createTestClockActivities({ ...work, onParked, store: createTestClock(pool) }),
   };
   const worker = await runWorker(temporal, { taskQueue: config.taskQueue, activities, log });

@@ -184,6 +184,25 @@ export function clockWorkflowId(organisationId: string): string {
   return `clock/${organisationId}`;
 }
 
+/** The input of `ledgerMirror`. */
+export interface LedgerMirrorInput {
+  readonly organisationId: string;
+}
+
+/** The type of the workflow that looks at what people changed in an organisation's ledger. */
+export const ledgerMirrorType = "ledgerMirror";
+
+/** The id of an organisation's mirror: there is one, or none while nothing is to be looked at. */
+export function mirrorWorkflowId(organisationId: string): string {
+  return `mirror/${organisationId}`;
+}
+
+/** The type of the workflow that looks, each minute, for which organisations there is something to be looked at. */
+export const ledgerSweepType = "ledgerSweep";
+
+/** The id of the schedule that starts it. */
+export const sweepScheduleId = "ledger-sweep";
+
 /** The queue of what performs billing, beside the one of everything else: a process takes only a few of these at once. */
 export function billingQueue(taskQueue: string): string {
   return `${taskQueue}-renewals`;

@@ -3,5 +3,6 @@ export { billingRun, organisationBilling } from "./billing-run.ts";
 export { creditAllocation } from "./credit-allocation.ts";
 export { endSubscription } from "./end-subscription.ts";
 export { invoiceAmendment } from "./invoice-amendment.ts";
+export { ledgerMirror, ledgerSweep } from "./ledger-mirror.ts";
 export { ledgerSettlement } from "./ledger-settlement.ts";
 export { testClock } from "./test-clock.ts";

@@ -6,6 +6,7 @@ import { ChargeService, PlanService } from "../gen/proto/billing/admin/v1/catalo
 import { CustomerService } from "../gen/proto/billing/admin/v1/customers_pb.ts";
 import { DocumentService } from "../gen/proto/billing/admin/v1/documents_pb.ts";
 import { AccountMappingService, LedgerConnectionService } from "../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
+import { LedgerMirrorService } from "../gen/proto/billing/admin/v1/ledger_mirror_pb.ts";
 import { MeterService } from "../gen/proto/billing/admin/v1/meters_pb.ts";
 import { OperatorService } from "../gen/proto/billing/admin/v1/operators_pb.ts";
 import { OrganisationService } from "../gen/proto/billing/admin/v1/organisations_pb.ts";
@@ -21,6 +22,7 @@ import { chargeService } from "./charges.ts";
 import { customerService } from "./customers.ts";
 import { documentService } from "./documents.ts";
 import { ledgerConnectionService } from "./ledger-connections.ts";
+import { ledgerMirrorService } from "./ledger-mirror.ts";
 import { meterService } from "./meters.ts";
 import { operatorService } from "./operators.ts";
 import { organisationService } from "./organisations.ts";
@@ -34,6 +36,7 @@ export function adminServices(parts: AdminParts): readonly ServiceBinding<Operat
   return [
     bind(OrganisationService, organisationService(parts)),
     bind(LedgerConnectionService, ledgerConnectionService(parts)),
+    bind(LedgerMirrorService, ledgerMirrorService(parts)),
     bind(AccountMappingService, accountMappingService(parts)),
     bind(ApiKeyService, apiKeyService(parts)),
     bind(MeterService, meterService(parts)),

@@ -35,6 +35,8 @@ export interface AdminParts {
   readonly startBilling: (organisationId: string) => Promise<boolean>;
   /** Starts the workflow of the organisation's test clock; false where Temporal could not be reached, and the dispatcher will. */
   readonly startClock: (organisationId: string) => Promise<boolean>;
+  /** Has the organisation's ledger looked at; false where Temporal could not be reached. */
+  readonly startMirror: (organisationId: string) => Promise<boolean>;
   /** Starts the workflow of an invoice's amendment. */
   readonly startAmendment: Start<"amendment">;
   /** Starts the workflow that puts a subscription's credit on its invoices. */

@@ -38,6 +38,8 @@ export interface RequestLine {
 /** What answers the paths, and what wants to know. */
 export interface ExchangeParts {
   readonly own: ReadonlyMap<string, Answer>;
+  /** Answers to `POST` beside the service's own, by path. */
+  readonly doors?: ReadonlyMap<string, Answer>;
   readonly rest: Answer;
   readonly connect: (request: HttpRequest, response: HttpResponse) => void;
   readonly log: (line: RequestLine) => void;
@@ -130,7 +132,7 @@ function begin(request: HttpRequest, awaitsContinue: boolean): Exchange {
 }
 
 function dispatch(parts: ExchangeParts, request: HttpRequest, response: HttpResponse, exchange: Exchange): void {
-  const own = request.method === "GET" ? parts.own.get(exchange.path) : undefined;
+  const own = ownAnswer(parts, request.method, exchange.path);
   if (own !== undefined) answer(parts, own, request, response, exchange);
   else if (!exchange.path.startsWith("/v1/") && procedurePath.test(exchange.path)) {
     connect(parts, request, response, exchange);
@@ -138,6 +140,11 @@ function dispatch(parts: ExchangeParts, request: HttpRequest, response: HttpResp
     exchange.protocol = "rest";
     answer(parts, parts.rest, request, response, exchange);
   }
+}
+
+function ownAnswer(parts: ExchangeParts, method: string | undefined, path: string): Answer | undefined {
+  if (method === "GET") return parts.own.get(path);
+  return method === "POST" ? parts.doors?.get(path) : undefined;
 }
 
 function answer(

@@ -21,6 +21,8 @@ export interface OwnPaths {
   readonly checks: Readonly<Record<string, HealthCheck>>;
   /** What else `GET` finds here, by path. */
   readonly pages?: ReadonlyMap<string, Answer>;
+  /** What `POST` finds here, by path. */
+  readonly doors?: ReadonlyMap<string, Answer>;
   /** The metrics in the text format of Prometheus. */
   readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
 }

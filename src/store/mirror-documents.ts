@@ -244,12 +244,12 @@ export async function findNumbers(
   organisationId: string,
   kind: "invoices" | "credit_notes",
   ledgerIds: readonly string[],
-): Promise<readonly string[]> {
+): Promise<ReadonlyMap<string, string>> {
   const column = kind === "invoices" ? "ledger_invoice_id" : "ledger_credit_note_id";
-  const { rows } = await pool.query<{ number: string }>({
+  const { rows } = await pool.query<{ ledger_id: string; number: string }>({
     name: `find_numbers_of_${kind}`,
-    text: `SELECT number FROM ${kind} WHERE organisation_id = $1 AND ${column} = ANY ($2)`,
+    text: `SELECT ${column} AS ledger_id, number FROM ${kind} WHERE organisation_id = $1 AND ${column} = ANY ($2)`,
     values: [organisationId, ledgerIds],
   });
-  return rows.map(({ number }) => number);
+  return new Map(rows.map((row) => [row.ledger_id, row.number]));
 }

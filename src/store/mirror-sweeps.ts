@@ -164,7 +164,7 @@ export async function findMirrors(
   const { rows } = await pool.query<{ organisation_id: string }>({
     name: "find_mirrors",
     text: `SELECT c.organisation_id FROM ledger_connections c LEFT JOIN ledger_sweeps s ON s.organisation_id = c.organisation_id
-      WHERE ($1::uuid IS NULL OR c.organisation_id > $1) AND coalesce(greatest(c.paused_until, s.not_before) <= now(), true)
+      WHERE ($1::uuid IS NULL OR c.organisation_id > $1) AND c.disconnected_at IS NULL AND coalesce(greatest(c.paused_until, s.not_before) <= now(), true)
         AND (coalesce(s.next_sweep_at, c.created_at + $3 * interval '1 millisecond') <= now() OR s.sweep_kind IS NOT NULL
           OR EXISTS (SELECT FROM ledger_hints h WHERE h.organisation_id = c.organisation_id AND h.try_at <= now()))
       ORDER BY c.organisation_id LIMIT $2`,

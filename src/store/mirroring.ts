@@ -11,7 +11,7 @@ import {
   loseDocuments,
   type NoteLooked,
 } from "./mirror-documents.ts";
-import { endHints, type TakenHints, takeHints } from "./mirror-hints.ts";
+import { endHints, leaveHints, type MirrorKind, type TakenHints, takeHints } from "./mirror-hints.ts";
 import {
   endPage,
   findMirrors,
@@ -38,13 +38,15 @@ export interface MirrorScope {
   putOff(put: { readonly delayMs: number; readonly reason: string; readonly isFailure: boolean } | null): Promise<void>;
   takeHints(): Promise<TakenHints | null>;
   endHints(taken: TakenHints, again: readonly string[]): Promise<void>;
+  /** Leaves hints of what is to be looked at once more. */
+  leaveHints(kind: MirrorKind, ledgerIds: readonly string[]): Promise<void>;
   takeSweep(): Promise<SweepPage | null>;
   endPage(page: SweepPage, swept: SweptPage): Promise<void>;
   followContacts(looked: readonly ContactLooked[]): Promise<Followed>;
   followNotes(looked: readonly NoteLooked[], askedAt: string): Promise<Followed>;
   followInvoices(looked: readonly InvoiceLooked[], askedAt: string): Promise<Followed>;
   /** Our numbers of documents, by their ids in the ledger. */
-  findNumbers(kind: DocumentKind, ledgerIds: readonly string[]): Promise<readonly string[]>;
+  findNumbers(kind: DocumentKind, ledgerIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** The ledger has them no more. How many were written. */
   loseDocuments(kind: DocumentKind, ledgerIds: readonly string[], askedAt: string): Promise<number>;
   loseContacts(contactIds: readonly string[]): Promise<number>;
@@ -68,6 +70,13 @@ export function createMirroring(pool: pg.Pool, sealing: Sealing, sweepMs: number
       putOff: (put) => putOffMirror(pool, organisationId, put),
       takeHints: () => takeHints(pool, organisationId),
       endHints: (taken, again) => endHints(pool, organisationId, taken, again),
+      leaveHints: (kind, ledgerIds) =>
+        leaveHints(
+          pool,
+          organisationId,
+          kind,
+          ledgerIds.map((ledgerId) => ({ ledgerId, changedAt: null })),
+        ),
       takeSweep: () => takeSweep(pool, organisationId),
       endPage: (page, swept) => endPage(pool, organisationId, page, swept, sweepMs),
       followContacts: (looked) => followContacts(pool, organisationId, looked),

@@ -11,12 +11,12 @@ import {
   ScheduleOverlapPolicy,
 } from "@temporalio/client";
 import type { Workflow } from "@temporalio/common";
-import { billingRunType, billingScheduleId } from "../../workflows/contract.ts";
+import { billingRunType, billingScheduleId, ledgerSweepType, sweepScheduleId } from "../../workflows/contract.ts";
 import type { WorkerLog } from "./run-worker.ts";
 import { typedAttributes } from "./search-attributes.ts";
 
-/** How often the billing run asks what is due: what falls due at midnight is begun within the minute. */
-const billingEvery = "1 minute";
+/** How often each asks what is due: what falls due at midnight is begun within the minute. */
+const everyMinute = "1 minute";
 
 /** How late a start may be: the next one finds all that a missed one would have found. */
 const catchupWindow = "1 minute";
@@ -30,27 +30,53 @@ const againMs = 10_000;
 /** gRPC's code of a method that the server does not have. */
 const unimplemented = 12;
 
-/** Makes or updates the billing run's schedule; an operator's pause of it stays. */
-export async function ensureSchedules({ schedule }: Pick<Client, "schedule">, taskQueue: string): Promise<void> {
+/** A schedule: its id is that of its runs. `offset`: when in the minute, so that the two do not begin at once. */
+const schedules = [
+  {
+    id: billingScheduleId,
+    type: billingRunType,
+    offset: "0 seconds",
+    summary: "starts the billing of organisations that have something due",
+    kind: "billing_run",
+  },
+  {
+    id: sweepScheduleId,
+    type: ledgerSweepType,
+    offset: "30 seconds",
+    summary: "starts the mirrors of organisations whose ledger is to be looked at",
+    kind: "ledger_sweep",
+  },
+] as const;
+
+/** Makes or updates the schedules; an operator's pause of one stays. */
+export async function ensureSchedules(client: Pick<Client, "schedule">, taskQueue: string): Promise<void> {
+  for (const one of schedules) await ensureSchedule(client, taskQueue, one);
+}
+
+async function ensureSchedule(
+  { schedule }: Pick<Client, "schedule">,
+  taskQueue: string,
+  { id, type, offset, summary, kind }: (typeof schedules)[number],
+): Promise<void> {
   const wanted: Omit<ScheduleOptions<ScheduleOptionsStartWorkflowAction<Workflow>>, "scheduleId" | "state"> = {
-    spec: { intervals: [{ every: billingEvery }] },
+    spec: { intervals: [{ every: everyMinute, offset }] },
     action: {
       type: "startWorkflow",
-      workflowType: billingRunType,
-      workflowId: billingScheduleId,
+      workflowType: type,
+      workflowId: id,
       taskQueue,
       args: [],
       workflowExecutionTimeout: runTimeout,
-      staticSummary: "starts the billing of organisations that have something due",
-      typedSearchAttributes: typedAttributes({ OperationKind: "billing_run" }),
+      staticSummary: summary,
+      typedSearchAttributes: typedAttributes({ OperationKind: kind }),
     },
     policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow },
   };
   try {
-    await schedule.create({ scheduleId: billingScheduleId, ...wanted });
+    await schedule.create({ scheduleId: id, ...wanted });
   } catch (error) {
     if (!(error instanceof ScheduleAlreadyRunning)) throw error;
-    await schedule.getHandle(billingScheduleId).update(({ state }) => ({ ...wanted, state }));
+    await schedule.getHandle(id).update(({ state }) => ({ ...wanted, state }));
   }
 }
 
@@ -71,7 +97,7 @@ export function startScheduling(client: Pick<Client, "schedule">, taskQueue: str
       await ensureSchedules(client, taskQueue);
     } catch (err) {
       const isLacking = isUnimplemented(err);
-      log.warn({ err }, `the schedule ${billingScheduleId} could not be made${isLacking ? "" : "; trying again"}`);
+      log.warn({ err }, `a schedule could not be made${isLacking ? "" : "; trying again"}`);
       if (!isLacking && !stopped) timer = setTimeout(ensure, againMs);
     }
   };

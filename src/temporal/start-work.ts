@@ -18,6 +18,9 @@ import {
   endSubscriptionType,
   type InvoiceAmendmentInput,
   invoiceAmendmentType,
+  type LedgerMirrorInput,
+  ledgerMirrorType,
+  mirrorWorkflowId,
   type OrganisationBillingInput,
   organisationBillingType,
   type TestClockInput,
@@ -34,6 +37,7 @@ export interface StartWork {
   startEnding(input: EndSubscriptionInput): Promise<boolean>;
   startBilling(organisationId: string): Promise<boolean>;
   startClock(organisationId: string): Promise<boolean>;
+  startMirror(organisationId: string): Promise<boolean>;
 }
 
 interface Start {
@@ -53,7 +57,7 @@ export function createStartWork(
   taskQueue: string,
   onError: (workflowId: string, error: unknown) => void,
 ): StartWork {
-  const start = async ({ type, workflowId, input, signal, summary, attributes }: Start): Promise<boolean> => {
+  const start: StartOne = async ({ type, workflowId, input, signal, summary, attributes }) => {
     const options = {
       taskQueue,
       workflowId,
@@ -75,6 +79,13 @@ export function createStartWork(
       return false;
     }
   };
+  return { ...documentStarts(start), ...organisationStarts(start) };
+}
+
+type StartOne = (start: Start) => Promise<boolean>;
+
+/** What is done to documents of one subscription. */
+function documentStarts(start: StartOne): Pick<StartWork, "startAmendment" | "startAllocation" | "startEnding"> {
   return {
     startAmendment: ({ organisationId, subscriptionId, invoiceId, operationId }) =>
       start({
@@ -119,6 +130,12 @@ export function createStartWork(
           OperationKind: "end_subscription",
         },
       }),
+  };
+}
+
+/** What is done for an organisation: one run at a time. */
+function organisationStarts(start: StartOne): Pick<StartWork, "startBilling" | "startClock" | "startMirror"> {
+  return {
     startBilling: (organisationId) =>
       start({
         type: organisationBillingType,
@@ -126,6 +143,15 @@ export function createStartWork(
         input: { organisationId, progress: null } satisfies OrganisationBillingInput,
         summary: "performs what is due for the organisation's subscriptions",
         attributes: { OrganisationId: organisationId, OperationKind: "billing" },
+      }),
+    startMirror: (organisationId) =>
+      start({
+        type: ledgerMirrorType,
+        workflowId: mirrorWorkflowId(organisationId),
+        input: { organisationId } satisfies LedgerMirrorInput,
+        signal: wakeSignal,
+        summary: "looks at what people changed in the organisation's ledger",
+        attributes: { OrganisationId: organisationId, OperationKind: "mirror_ledger" },
       }),
     startClock: (organisationId) =>
       start({

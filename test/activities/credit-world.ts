@@ -14,9 +14,10 @@ import { startDemoLedger } from "../../src/ledger/demo/server.ts";
 import type { Ledger } from "../../src/ledger/port.ts";
 import { createXeroLedger } from "../../src/ledger/xero/create-xero-ledger.ts";
 import { createAllocating } from "../../src/store/allocating.ts";
+import type { LedgerConnection } from "../../src/store/ledger-connections.ts";
 import { createOfferReading } from "../../src/store/ledger-offers.ts";
 import { createPool } from "../../src/store/pool.ts";
-import { createSealing } from "../../src/store/sealing.ts";
+import { createSealing, type Sealing } from "../../src/store/sealing.ts";
 import { createSettingUp } from "../../src/store/setting-up.ts";
 import { createSettling } from "../../src/store/settling.ts";
 import type { CreditAllocationInput, WorkRound } from "../../workflows/contract.ts";
@@ -30,6 +31,9 @@ export interface CreditParty extends CreditOrganisation, CreditAllocationInput {
 /** The world. */
 export interface CreditWorld {
   readonly pool: pg.Pool;
+  readonly demoUrl: string;
+  readonly openLedger: (organisationId: string, connection: LedgerConnection) => Ledger;
+  readonly sealing: Sealing;
   /** The subscriptions whose workflows were to be started. */
   readonly started: readonly CreditAllocationInput[];
   /** A new organisation whose invoices are made approved, with a subscription. */
@@ -99,6 +103,9 @@ export async function startCreditWorld(): Promise<CreditWorld> {
     });
   return {
     pool,
+    demoUrl: demo.url,
+    openLedger: parts.openLedger,
+    sealing,
     started,
     party: async () => {
       const own = { name: "Northwind", livemode: true, timezone: "Pacific/Auckland", currency: "NZD" };

@@ -1,6 +1,6 @@
 /**
  * Histories of earlier runs replay with today's workflows: what runs in a production cluster goes on after a deployment.
- * `RECORD_HISTORIES=1 npx vitest run test/workflows/{settlement,amendment,end,billing,clock}-runs` records new ones.
+ * `RECORD_HISTORIES=1 npx vitest run test/workflows/{settlement,amendment,end,billing,clock,mirror}-runs` records new ones.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -22,6 +22,8 @@ const firstRounds: Readonly<Record<string, string>> = {
   endSubscription: "const round = await work(input);",
   billingRun: "const round = await startDue(input);",
   organisationBilling: "const round = await billRound(order);",
+  ledgerSweep: "const round = await startMirrors(input);",
+  ledgerMirror: "const round = await work(input);",
   testClock: "const round = await advanceRound(order);",
 };
 
@@ -35,7 +37,7 @@ function typeOf(name: string): string {
 test("of every workflow type there is a history", () => {
   const index = readFileSync(new URL("../../workflows/index.ts", import.meta.url), "utf8");
   const types = [...index.matchAll(/^export \{ ([^}]+) \} from/gm)].flatMap(([, list = ""]) => list.split(", "));
-  expect(types.length).toBeGreaterThanOrEqual(7);
+  expect(types.length).toBeGreaterThanOrEqual(9);
   expect([...new Set(names.map(typeOf))].sort()).toEqual(types.sort());
 });
 
@@ -55,6 +57,9 @@ test("of each workflow a plain run is kept, of those that ask for documents also
     "billing.json",
     "billing-set-aside.json",
     "clock.json",
+    "ledger-sweep.json",
+    "mirror.json",
+    "mirror-waits.json",
   ];
   expect(names).toEqual(expect.arrayContaining(kept));
 });

@@ -15,6 +15,7 @@ import { type ApiKeyStore, createApiKeyStore, createOperatorStore, type Operator
 import { type CustomerStore, createCustomerStore } from "./customers.ts";
 import { createDocumentStore, type DocumentStore } from "./documents.ts";
 import { createMeterStore, type MeterStore } from "./meters.ts";
+import { createMirrorStore, type MirrorStore } from "./mirror.ts";
 import { createOrganisationStore, type OrganisationStore } from "./organisations.ts";
 import { type AdminPlan, createPlanStore } from "./plans.ts";
 import { createTestClockStore, type TestClockStore } from "./test-clock.ts";
@@ -26,6 +27,7 @@ export interface AdminStore {
   readonly connections: ConnectionStore;
   readonly consents: ConsentStore;
   readonly offers: OfferStore;
+  readonly mirror: MirrorStore;
   readonly apiKeys: ApiKeyStore;
   readonly meters: MeterStore;
   readonly plans: CatalogueStore<MeteredPlan, AdminPlan>;
@@ -54,6 +56,7 @@ export function createAdminStore({ reading: pool, writing }: AdminPools, sealing
     connections: createConnectionStore(pool, changes, sealing),
     consents: createConsentStore(pool, changes, sealing),
     offers: createOfferStore(pool),
+    mirror: createMirrorStore(pool, changes),
     apiKeys: createApiKeyStore(changes),
     meters: createMeterStore(pool, changes),
     plans: createPlanStore(pool, changes),

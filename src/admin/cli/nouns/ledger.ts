@@ -1,5 +1,6 @@
 /** `billing ledger`: the connection of an organisation to its ledger, and what the ledger offers. */
 import { LedgerConnectionService } from "../../../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
+import { LedgerMirrorService } from "../../../gen/proto/billing/admin/v1/ledger_mirror_pb.ts";
 import { authoriseLedger } from "../authorise-ledger.ts";
 import type { Noun } from "../noun.ts";
 
@@ -85,6 +86,20 @@ export const ledger: Noun = {
       summary: "Ask the ledger whether the credentials work; ends with 1 where they do not.",
       examples: ["ledger check"],
       failed: ({ ok }) => ok !== true,
+    },
+    {
+      name: "sync",
+      method: LedgerMirrorService.method.syncLedger,
+      summary: "Read again at once what people changed in the ledger, and show what that changed here.",
+      details: "Ends with 1 where it is not done within 20 seconds; it then goes on by itself.",
+      examples: ["ledger sync", "ledger sync --json"],
+      failed: ({ finished }) => finished !== true,
+    },
+    {
+      name: "status",
+      method: LedgerMirrorService.method.getLedgerSync,
+      summary: "Show how the ledger is followed: when it was read last, what that changed, and what waits.",
+      examples: ["ledger status"],
     },
     {
       name: "options",

@@ -1,0 +1,65 @@
+/** LedgerMirrorService: how a ledger is followed, and having it read again at once. Issue 8 "Mirror". */
+import { setTimeout as pause } from "node:timers/promises";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { LedgerMirrorService, LedgerSyncSchema } from "../gen/proto/billing/admin/v1/ledger_mirror_pb.ts";
+import type { LedgerSyncView } from "../store/admin/mirror.ts";
+import { notConnected } from "./ledger-answers.ts";
+import { type AdminImplementation, type AdminParts, actorOf, requireOrganisation } from "./parts.ts";
+import { present } from "./present.ts";
+
+/** How long a request waits for the reading: a few calls to the ledger; what takes longer goes on by itself. */
+const waitMs = 20_000;
+
+/** Between two looks. */
+const lookEveryMs = 250;
+
+/** The methods of the service. Refuses `organisation_not_found`, `ledger_not_connected`. */
+export function ledgerMirrorService(parts: AdminParts): AdminImplementation<typeof LedgerMirrorService> {
+  const view = async (organisationId: string): Promise<LedgerSyncView> => {
+    const found = await parts.store.mirror.get(organisationId);
+    if (found === null) throw notConnected();
+    return found;
+  };
+  return {
+    getLedgerSync: async ({ organisation }) => {
+      const { id } = await requireOrganisation(parts, organisation);
+      return { sync: presentSync(id, await view(id)) };
+    },
+    syncLedger: async ({ organisation }, call) => {
+      const { id } = await requireOrganisation(parts, organisation);
+      const askedAt = await parts.store.mirror.ask(actorOf(call), id);
+      if (askedAt === null) throw notConnected();
+      await parts.startMirror(id);
+      const end = performance.now() + waitMs;
+      for (;;) {
+        const sync = await view(id);
+        const finished = isReadSince(sync, askedAt);
+        // A pause that outlasts the wait is told at once.
+        const isPaused =
+          sync.problem !== null && (sync.notBefore?.getTime() ?? Number.POSITIVE_INFINITY) > Date.now() + waitMs;
+        if (finished || isPaused || performance.now() >= end) return { finished, sync: presentSync(id, sync) };
+        await pause(lookEveryMs);
+      }
+    },
+  };
+}
+
+function isReadSince({ beganAt, endedAt }: LedgerSyncView, askedAt: Date): boolean {
+  return beganAt !== null && endedAt !== null && beganAt >= askedAt && endedAt >= beganAt;
+}
+
+function presentSync(organisation: string, sync: LedgerSyncView): MessageInitShape<typeof LedgerSyncSchema> {
+  const { isWaiting: waiting, problem, customersChanged, creditNotesChanged, invoicesChanged, hints } = sync;
+  return {
+    organisation,
+    waiting,
+    customersChanged,
+    creditNotesChanged,
+    invoicesChanged,
+    hints,
+    ...present("beganAt", sync.beganAt?.toISOString() ?? null),
+    ...present("endedAt", sync.endedAt?.toISOString() ?? null),
+    ...present("problem", problem),
+    ...present("notBefore", sync.notBefore?.toISOString() ?? null),
+  };
+}

@@ -1,0 +1,82 @@
+/** How an organisation's ledger is followed, and having it read again, as the application's side sees it. */
+import type pg from "pg";
+import type { Actor, Changes } from "./changes.ts";
+
+/** How the ledger is followed. Instants; counts are of the reading under way, or of the last one. */
+export interface LedgerSyncView {
+  readonly beganAt: Date | null;
+  readonly endedAt: Date | null;
+  readonly isWaiting: boolean;
+  readonly problem: string | null;
+  readonly notBefore: Date | null;
+  readonly customersChanged: number;
+  readonly creditNotesChanged: number;
+  readonly invoicesChanged: number;
+  readonly hints: number;
+}
+
+/** Following as operators see it; null stands for an organisation that is not connected. */
+export interface MirrorStore {
+  get(organisationId: string): Promise<LedgerSyncView | null>;
+  /** All is due to be read again; the instant from which on a reading counts. */
+  ask(actor: Actor, organisationId: string): Promise<Date | null>;
+}
+
+interface SyncRow {
+  began_at: Date | null;
+  ended_at: Date | null;
+  is_waiting: boolean;
+  problem: string | null;
+  not_before: Date | null;
+  customers: number;
+  credit_notes: number;
+  invoices: number;
+  hints: number;
+}
+
+/** Following over changes. */
+export function createMirrorStore(pool: pg.Pool, { run }: Changes): MirrorStore {
+  return {
+    get: async (organisationId) => {
+      const { rows } = await pool.query<SyncRow>({ name: "get_ledger_sync", text: getText, values: [organisationId] });
+      return rows[0] === undefined ? null : readSync(rows[0]);
+    },
+    ask: (actor, organisationId) =>
+      run(actor, async (transaction) => {
+        const rows = await transaction.$queryRaw<{ asked_at: Date }[]>`
+          INSERT INTO ledger_sweeps AS s (organisation_id, tenant_id, next_sweep_at, asked_at)
+            SELECT organisation_id, tenant_id, now(), clock_timestamp() FROM ledger_connections WHERE organisation_id = ${organisationId}::uuid
+          ON CONFLICT (organisation_id) DO UPDATE SET next_sweep_at = now(), asked_at = clock_timestamp(),
+            not_before = NULL, reason = NULL, failures = 0
+          RETURNING s.asked_at`;
+        const askedAt = rows[0]?.asked_at ?? null;
+        if (askedAt === null) return { result: null, changes: [] };
+        const target = { targetKind: "ledger_connection", targetId: organisationId, organisationId } as const;
+        return { result: askedAt, changes: [{ ...target, before: {}, after: { syncAskedAt: askedAt } }] };
+      }),
+  };
+}
+
+const getText = `
+SELECT s.began_at, s.swept_at AS ended_at, s.sweep_kind IS NOT NULL OR coalesce(s.next_sweep_at <= now(), false) AS is_waiting,
+  CASE WHEN greatest(c.paused_until, s.not_before) > now() THEN coalesce(CASE WHEN c.paused_until > now() THEN c.paused_reason END, s.reason)
+    ELSE c.disconnected_reason END AS problem,
+  CASE WHEN greatest(c.paused_until, s.not_before) > now() THEN greatest(c.paused_until, s.not_before) END AS not_before,
+  coalesce(s.contacts_changed, 0) AS customers, coalesce(s.credit_notes_changed, 0) AS credit_notes,
+  coalesce(s.invoices_changed, 0) AS invoices,
+  (SELECT count(*)::int FROM ledger_hints h WHERE h.organisation_id = c.organisation_id) AS hints
+FROM ledger_connections c LEFT JOIN ledger_sweeps s ON s.organisation_id = c.organisation_id WHERE c.organisation_id = $1`;
+
+function readSync(row: SyncRow): LedgerSyncView {
+  return {
+    beganAt: row.began_at,
+    endedAt: row.ended_at,
+    isWaiting: row.is_waiting,
+    problem: row.problem,
+    notBefore: row.not_before,
+    customersChanged: row.customers,
+    creditNotesChanged: row.credit_notes,
+    invoicesChanged: row.invoices,
+    hints: row.hints,
+  };
+}

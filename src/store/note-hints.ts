@@ -1,0 +1,28 @@
+/** Notes what webhooks of the ledger told: for the organisations that are connected to those tenants, and of what may be theirs. */
+import type pg from "pg";
+import { leaveHints, type MirrorKind } from "./mirror-hints.ts";
+
+/** Where to look, as a webhook told it. */
+export interface ToldHint {
+  readonly tenantId: string;
+  readonly kind: MirrorKind;
+  readonly ledgerId: string;
+  /** When it was changed, by the ledger's time (ISO 8601); null where that is not told exactly. */
+  readonly changedAt: string | null;
+}
+
+/** Notes hints; the organisations that have something to be looked at now, by their ids. Others' tenants are passed over. */
+export async function noteHints(pool: pg.Pool, hints: readonly ToldHint[]): Promise<readonly string[]> {
+  if (hints.length === 0) return [];
+  const { rows } = await pool.query<{ organisation_id: string; tenant_id: string }>({
+    name: "find_connected_tenants",
+    text: "SELECT organisation_id, tenant_id FROM ledger_connections WHERE lower(tenant_id) = ANY ($1)",
+    values: [[...new Set(hints.map(({ tenantId }) => tenantId))]],
+  });
+  for (const { organisation_id: organisationId, tenant_id: tenantId } of rows) {
+    const own = hints.filter((hint) => hint.tenantId === tenantId.toLowerCase());
+    const byKind = Map.groupBy(own, ({ kind }) => kind);
+    for (const [kind, ofKind] of byKind) await leaveHints(pool, organisationId, kind, ofKind);
+  }
+  return rows.map((row) => row.organisation_id);
+}

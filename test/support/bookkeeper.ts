@@ -1,0 +1,104 @@
+/**
+ * What a person does in the demo ledger by hand, by Xero's own API or, where that cannot do it, by the ledger's own side: to documents by
+ * their numbers, to contacts by their codes.
+ */
+import { createHmac } from "node:crypto";
+import type pg from "pg";
+
+/** A person at one organisation's books. */
+export interface Bookkeeper {
+  /** Gives the document this status: `AUTHORISED`, `VOIDED`, `DELETED`. */
+  setStatus(number: string, status: string): Promise<void>;
+  /** Pays an invoice; all that is due where no amount is said. */
+  pay(number: string, amount?: string): Promise<void>;
+  /** Puts credit of a note on an invoice. */
+  allocate(note: string, invoice: string, amount: string): Promise<void>;
+  /** Takes back all credit of a note that is on an invoice. */
+  takeBack(note: string): Promise<void>;
+  /** Changes the members of a contact (`Name`, `EmailAddress`, `ContactStatus`). */
+  changeContact(code: string, changes: object): Promise<void>;
+  mergeContact(code: string, into: string): Promise<void>;
+  /** Makes a contact; its id. */
+  addContact(code: string, name: string): Promise<string>;
+  /** Where the ledger's webhooks go from now on; without an address nowhere. */
+  setWebhook(target?: { readonly url: string; readonly key: string }): Promise<void>;
+}
+
+/** A person at the books of a tenant of the demo ledger at `demoUrl`, whose tables `pool` can read. */
+export function bookkeeper(pool: pg.Pool, demoUrl: string, tenantId: string): Bookkeeper {
+  const idOf = async (table: "invoices" | "credit_notes" | "contacts", name: string): Promise<string> => {
+    const [id, column] = {
+      invoices: ["invoice_id", "number"],
+      credit_notes: ["credit_note_id", "number"],
+      contacts: ["contact_id", "contact_number"],
+    }[table];
+    const text = `SELECT ${id} AS id FROM demo_ledger.${table} WHERE tenant_id = $1 AND ${column} = $2`;
+    const { rows } = await pool.query<{ id: string }>(text, [tenantId, name]);
+    if (rows[0] === undefined) throw new Error(`the ledger has no ${name}`);
+    return rows[0].id;
+  };
+  const send = async (method: string, path: string, body?: object): Promise<string> => {
+    const isOwn = path.startsWith("/demo/");
+    const answer = await fetch(`${demoUrl}${isOwn ? "" : "/api.xro/2.0"}${path}`, {
+      method,
+      headers: {
+        "content-type": "application/json",
+        ...(isOwn ? {} : { authorization: await bearerOf(pool, tenantId), "xero-tenant-id": tenantId }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+    return text;
+  };
+  const kindOf = (number: string) => (number.startsWith("CN-") ? "credit_notes" : "invoices");
+  return {
+    setStatus: async (number, status) => {
+      const member = kindOf(number) === "invoices" ? "Invoices" : "CreditNotes";
+      await send("POST", `/${member}/${await idOf(kindOf(number), number)}`, { [member]: [{ Status: status }] });
+    },
+    pay: async (number, amount) => {
+      const path = `/demo/tenants/${tenantId}/invoices/${await idOf("invoices", number)}/payments`;
+      await send("POST", path, amount === undefined ? {} : { amount });
+    },
+    allocate: async (note, invoice, amount) => {
+      const allocation = {
+        Invoice: { InvoiceID: await idOf("invoices", invoice) },
+        Amount: Number(amount),
+        Date: "2026-04-12",
+      };
+      await send("PUT", `/CreditNotes/${await idOf("credit_notes", note)}/Allocations`, { Allocations: [allocation] });
+    },
+    takeBack: async (note) => {
+      const noteId = await idOf("credit_notes", note);
+      const text = "SELECT allocation_id FROM demo_ledger.credit_allocations WHERE credit_note_id = $1";
+      const { rows } = await pool.query<{ allocation_id: string }>(text, [noteId]);
+      for (const row of rows) await send("DELETE", `/CreditNotes/${noteId}/Allocations/${row.allocation_id}`);
+    },
+    changeContact: async (code, changes) => {
+      await send("POST", `/Contacts/${await idOf("contacts", code)}`, { Contacts: [changes] });
+    },
+    mergeContact: async (code, into) => {
+      const path = `/demo/tenants/${tenantId}/contacts/${await idOf("contacts", code)}/merge`;
+      await send("POST", path, { into: await idOf("contacts", into) });
+    },
+    addContact: async (code, name) => {
+      await send("PUT", "/Contacts", {
+        Contacts: [{ Name: name, ContactNumber: code, EmailAddress: "new@example.com" }],
+      });
+      return idOf("contacts", code);
+    },
+    setWebhook: async (target = undefined) =>
+      void (await send("POST", `/demo/tenants/${tenantId}/webhook`, target ?? {})),
+  };
+}
+
+/** The demo ledger's tokens are signed, not stored: one for the tenant's own connection. */
+async function bearerOf(pool: pg.Pool, tenantId: string): Promise<string> {
+  const text = "SELECT secret_hash FROM demo_ledger.tenants WHERE tenant_id = $1";
+  const { rows } = await pool.query<{ secret_hash: string }>(text, [tenantId]);
+  const content = `${tenantId}.${Date.now() + 60_000}`;
+  return `Bearer demo.${content}.${createHmac("sha256", rows[0]?.secret_hash ?? "")
+    .update(content)
+    .digest("base64url")}`;
+}

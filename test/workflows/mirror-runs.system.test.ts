@@ -1,0 +1,151 @@
+/**
+ * The mirror at work in the real service: what a person does in the ledger is told by a webhook, and found without one; what an operator
+ * sees of its runs, and their histories, which must replay. With RECORD_HISTORIES set they are kept for `replay.test.ts`.
+ */
+import { Client, Connection, ScheduleOverlapPolicy } from "@temporalio/client";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { ledgerSweepType, mirrorWorkflowId, sweepScheduleId } from "../../workflows/contract.ts";
+import { bookkeeper } from "../support/bookkeeper.ts";
+import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
+import { expectReplayable } from "./recorded-history.ts";
+
+// A run waits for its turn at the schedule.
+vi.setConfig({ testTimeout: 120_000 });
+
+const key = "a webhook's signing key";
+const path = "/ledger/webhooks/xero";
+
+let system: TestSystem;
+let connection: Connection;
+let client: Client;
+let operator: string;
+let orders = 0;
+
+beforeAll(async () => {
+  system = await startSystem({ env: { XERO_WEBHOOK_KEY: key } });
+  connection = await Connection.connect({ address: system.temporal.address });
+  client = new Client({ connection, namespace: system.temporal.namespace });
+  operator = await system.operator("admin");
+});
+
+afterAll(async () => {
+  await connection?.close();
+  await system?.stop();
+});
+
+/** An organisation with an approved invoice, INV-0001. */
+async function withInvoice(): Promise<MadeOrganisation> {
+  const made = await system.organisation({}, { first_invoice_status: "approved" });
+  const body = { customer_code: "ACME", plan_code: "team", units: 10 };
+  orders += 1;
+  const answer = await system.ask("POST", "/v1/subscriptions", {
+    key: made.apiKey,
+    idempotencyKey: `order-${orders}`,
+    body,
+  });
+  expect(answer.json.invoice, answer.text).toMatchObject({ number: "INV-0001", status: "approved" });
+  return made;
+}
+
+async function invoice({ apiKey }: MadeOrganisation): Promise<Answered["json"]> {
+  return (await system.ask("GET", "/v1/invoices", { key: apiKey })).json.data[0];
+}
+
+/** Reads the organisation's ledger again, as an operator asks for it. */
+async function sync({ organisationId }: MadeOrganisation): Promise<Answered["json"]> {
+  const asked = { key: operator, body: { organisation: organisationId } };
+  const answer = await system.askAdmin("LedgerMirrorService/SyncLedger", asked);
+  expect(answer.status, answer.text).toBe(200);
+  return answer.json;
+}
+
+async function detailsOf(workflowId: string): Promise<string> {
+  const shown = await client.workflow
+    .getHandle(workflowId)
+    .query<{ currentDetails?: string }>("__temporal_workflow_metadata");
+  return shown.currentDetails ?? "";
+}
+
+test("a payment in the ledger is told by its webhook, and the invoice is paid here", async () => {
+  const made = await withInvoice();
+  const hand = bookkeeper(system.pool, system.demoUrl, made.tenantId);
+  // Asks first whether webhooks are meant, by bodies that are signed rightly and wrongly.
+  await hand.setWebhook({ url: `${system.baseUrl}${path}`, key });
+  await hand.pay("INV-0001");
+  const paid = await until("the payment is seen", async () => {
+    const seen = await invoice(made);
+    return seen.status === "paid" && seen;
+  });
+  expect(paid.amount_due).toBe("0.0000");
+  const workflowId = mirrorWorkflowId(made.organisationId);
+  // One that anybody may have sent is turned away.
+  const forged = await system.ask("POST", path, { body: {}, headers: { "x-xero-signature": "bm9ib2R5" } });
+  expect([forged.status, forged.text]).toEqual([401, ""]);
+  await expectReplayable(client, workflowId, "mirror");
+  expect(await detailsOf(workflowId)).toMatch(/^looked at \d+ in the ledger, \d+ changed here$/);
+  expect((await client.workflow.getHandle(workflowId).describe()).searchAttributes).toMatchObject({
+    OrganisationId: [made.organisationId],
+    OperationKind: ["mirror_ledger"],
+    Outcome: ["done"],
+  });
+});
+
+test("what a webhook did not tell is found when an operator has the ledger read again, and each minute's run asks who has something", async () => {
+  const made = await withInvoice();
+  await bookkeeper(system.pool, system.demoUrl, made.tenantId).setStatus("INV-0001", "VOIDED");
+  expect((await invoice(made)).status).toBe("approved");
+  const told = await sync(made);
+  expect(told).toMatchObject({ finished: true, sync: { invoicesChanged: 1 } });
+  expect(Object.keys(told.sync).sort()).toEqual(["beganAt", "endedAt", "invoicesChanged", "organisation"]);
+  expect(await invoice(made)).toMatchObject({ status: "voided", amount_due: "0.0000" });
+  const asked = { key: operator, body: { organisation: made.organisationId } };
+  const got = await system.askAdmin("LedgerMirrorService/GetLedgerSync", asked);
+  expect(got.json).toEqual({ sync: told.sync });
+
+  // A sweep is due, and nobody signals: the schedule's run starts the mirror.
+  await system.pool.query("UPDATE ledger_sweeps SET next_sweep_at = now() WHERE organisation_id = $1", [
+    made.organisationId,
+  ]);
+  const schedule = client.schedule.getHandle(sweepScheduleId);
+  const { spec, policies } = await schedule.describe();
+  expect(spec.intervals).toMatchObject([{ every: 60_000, offset: 30_000 }]);
+  expect(policies).toMatchObject({ overlap: ScheduleOverlapPolicy.SKIP });
+  await schedule.trigger();
+  await until("it is read again", async () => {
+    const { rows } = await system.pool.query(
+      "SELECT 1 FROM ledger_sweeps WHERE organisation_id = $1 AND next_sweep_at > now()",
+      [made.organisationId],
+    );
+    return rows.length > 0;
+  });
+  const query = `WorkflowType = '${ledgerSweepType}' AND ExecutionStatus = 'Completed'`;
+  const run = await until("a run that found it has ended", async () => {
+    for await (const { workflowId } of client.workflow.list({ query })) {
+      if (/^the ledgers of [1-9]\d* organisations/.test(await detailsOf(workflowId))) return workflowId;
+    }
+    return null;
+  });
+  await expectReplayable(client, run, "ledger-sweep");
+});
+
+test("where too little of the ledger's day is left, the mirror waits and says so", async () => {
+  const made = await withInvoice();
+  await system.pool.query(
+    "UPDATE ledger_budgets SET day_remaining = 20, day_seen_at = now() WHERE organisation_id = $1",
+    [made.organisationId],
+  );
+  const calls = await system.ledgerCalls(made.tenantId);
+  const told = await sync(made);
+  expect(told).toMatchObject({
+    sync: { waiting: true, problem: "our calls to the ledger are used up: day" },
+  });
+  expect(told.finished).toBeUndefined();
+  expect(await system.ledgerCalls(made.tenantId)).toEqual(calls);
+  const workflowId = mirrorWorkflowId(made.organisationId);
+  await expectReplayable(client, workflowId, "mirror-waits");
+  expect(await detailsOf(workflowId)).toBe("waits: our calls to the ledger are used up: day");
+  expect((await client.workflow.getHandle(workflowId).describe()).searchAttributes).toMatchObject({
+    Outcome: ["put_off"],
+  });
+});

@@ -1,0 +1,38 @@
+/**
+ * Following the ledger: each minute a run asks which organisations have something to be looked at there, a webhook's hint or a sweep that
+ * is due, and starts the mirror of each, which looks until nothing is left. What is to be looked at is found in the database, so that a
+ * second run, a restart or a repetition changes nothing.
+ */
+import { proxyActivities, setCurrentDetails } from "@temporalio/workflow";
+import type { MirrorActivities } from "../src/activities/mirror.ts";
+import type { DuePageInput, LedgerMirrorInput } from "./contract.ts";
+import { databaseRound, ledgerRound } from "./policies.ts";
+import { workInRounds } from "./rounds.ts";
+import { endAs } from "./run-end.ts";
+
+const { startMirrors } = proxyActivities<MirrorActivities>({
+  ...databaseRound,
+  summary: "start the mirrors of organisations whose ledger is to be looked at",
+});
+
+const { mirrorRound } = proxyActivities<MirrorActivities>({ ...ledgerRound, summary: "look at what people changed" });
+
+/** One run. It waits for no organisation. */
+export async function ledgerSweep(): Promise<void> {
+  let found = 0;
+  let started = 0;
+  let input: DuePageInput = { after: null };
+  for (;;) {
+    const round = await startMirrors(input);
+    found += round.found;
+    started += round.started;
+    setCurrentDetails(`the ledgers of ${found} organisations are to be looked at, ${started} mirrors are started`);
+    if (round.next === null) return endAs("done");
+    input = { after: round.next };
+  }
+}
+
+/** One organisation, until nothing is left to be looked at, or that is put off for long: a later run then starts it again. */
+export async function ledgerMirror(input: LedgerMirrorInput): Promise<void> {
+  await workInRounds(input, mirrorRound);
+}
