@@ -4,7 +4,8 @@ import type { LedgerContact } from "../ledger/port.ts";
 import { customerStatuses, wordOf } from "../services/enums.ts";
 import { presentCustomer } from "../services/present.ts";
 import { contactStatuses } from "./enums.ts";
-import { importCustomers } from "./import-customers.ts";
+import { importAllContacts } from "./import-all-contacts.ts";
+import { importCustomers, isFound } from "./import-customers.ts";
 import { askLedger } from "./ledger-answers.ts";
 import { type AdminImplementation, type AdminParts, actorOf, pageOf, required, requireOrganisation } from "./parts.ts";
 import { present } from "./present.ts";
@@ -41,6 +42,7 @@ export function customerService(parts: AdminParts): AdminImplementation<typeof C
       };
     },
     importCustomers: importCustomers(parts),
+    importAllContacts: importAllContacts(parts),
     listCustomers: async (request) => {
       const { id } = await requireOrganisation(parts, request.organisation);
       const filters = {
@@ -74,7 +76,5 @@ function isWanted(
   { search, importable }: Pick<ListLedgerContactsRequest, "search" | "importable">,
 ): boolean {
   if (importable && (isCustomer || contact.status !== "active")) return false;
-  if (search === undefined) return true;
-  const wanted = search.toLowerCase();
-  return [contact.name, contact.code, contact.email].some((text) => text?.toLowerCase().includes(wanted) ?? false);
+  return isFound(contact, search);
 }

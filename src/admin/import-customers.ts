@@ -17,14 +17,15 @@ import { refusalOf, tryLedger } from "./ledger-answers.ts";
 import { type AdminCall, type AdminParts, actorOf, nowOf, requireOrganisation } from "./parts.ts";
 
 type Method = MethodImplementation<typeof CustomerService.method.importCustomers, OperatorCaller>;
-type Result = NonNullable<Awaited<ReturnType<Method>>["results"]>[number];
+/** What became of one contact. */
+export type ImportResult = NonNullable<Awaited<ReturnType<Method>>["results"]>[number];
 
 /** The method. Refuses `organisation_not_found`, `ledger_not_connected`, `ledger_refused`, `ledger_unavailable`. */
 export function importCustomers(parts: AdminParts): Method {
   return async ({ organisation, contacts }, call) => {
     requireDistinct(contacts);
     const owner = await requireOrganisation(parts, organisation);
-    const results: Result[] = [];
+    const results: ImportResult[] = [];
     // One after the other: the ledger takes few calls at once, and a repeat takes up where this one was broken off.
     for (const contact of contacts) results.push(await importOne(parts, call, owner, contact));
     const count = (status: ImportStatus) => results.filter((result) => result.status === status).length;
@@ -53,7 +54,7 @@ async function importOne(
   call: AdminCall,
   organisation: AdminOrganisation,
   wanted: ContactToImport,
-): Promise<Result> {
+): Promise<ImportResult> {
   const { id: organisationId } = organisation;
   const { ledgerContactId } = wanted;
   const already = await findImported(parts, organisationId, ledgerContactId);
@@ -68,14 +69,14 @@ async function importOne(
   const actor = actorOf(call);
   switch (await parts.store.customers.importOne(actor, organisationId, customer)) {
     case "imported":
-      return { ledgerContactId, status: ImportStatus.IMPORTED, customer: presentCustomer(customer) };
+      return imported(customer);
     case "exists":
       return (
         (await findImported(parts, organisationId, ledgerContactId)) ??
         rejected(ledgerContactId, "contact_not_found", "The contact was imported and removed meanwhile.")
       );
     case "code_taken":
-      return rejected(ledgerContactId, "customer_code_taken", `Another customer has the code ${customer.code}.`);
+      return codeTaken(customer);
   }
 }
 
@@ -83,14 +84,17 @@ async function findImported(
   { store }: AdminParts,
   organisationId: string,
   ledgerContactId: string,
-): Promise<Result | null> {
+): Promise<ImportResult | null> {
   const found = (await store.customers.findByContacts(organisationId, [ledgerContactId])).get(ledgerContactId);
   if (found === undefined) return null;
   return { ledgerContactId, status: ImportStatus.ALREADY_IMPORTED, customer: presentCustomer(found) };
 }
 
+/** What of a customer is given by hand where a contact is imported, rather than taken from it. */
+type Wanted = Pick<ContactToImport, "ledgerContactId"> & Partial<Omit<ContactToImport, "ledgerContactId">>;
+
 /** The customer that a contact becomes, or why it becomes none. */
-function decide(contact: LedgerContact, wanted: ContactToImport, now: Date): CustomerToImport | Result {
+export function decide(contact: LedgerContact, wanted: Wanted, now: Date): CustomerToImport | ImportResult {
   const { ledgerContactId } = wanted;
   if (contact.status !== "active") {
     return rejected(ledgerContactId, "contact_inactive", `The contact is ${contact.status} in the ledger.`);
@@ -112,6 +116,24 @@ function decide(contact: LedgerContact, wanted: ContactToImport, now: Date): Cus
   };
 }
 
-function rejected(ledgerContactId: string, code: string, message: string): Result {
+/** The result of a contact that is a customer now. */
+export function imported(customer: CustomerToImport): ImportResult {
+  const { ledgerContactId } = customer;
+  return { ledgerContactId, status: ImportStatus.IMPORTED, customer: presentCustomer(customer) };
+}
+
+/** The result of a contact whose code is another customer's. */
+export function codeTaken({ ledgerContactId, code }: CustomerToImport): ImportResult {
+  return rejected(ledgerContactId, "customer_code_taken", `Another customer has the code ${code}.`);
+}
+
+/** Whether a contact's name, code or e-mail address has the text in it, in any case. */
+export function isFound({ name, code, email }: LedgerContact, search: string | undefined): boolean {
+  if (search === undefined) return true;
+  const wanted = search.toLowerCase();
+  return [name, code, email].some((text) => text?.toLowerCase().includes(wanted) ?? false);
+}
+
+function rejected(ledgerContactId: string, code: string, message: string): ImportResult {
   return { ledgerContactId, status: ImportStatus.REJECTED, error: { code, message } };
 }

@@ -20,7 +20,8 @@ afterAll(() => server.stop());
 
 test("every method of every admin service has a command", () => {
   const methods = adminServices.flatMap((service) => service.methods.map((method) => `${method}`)).sort();
-  expect(verbs.map(([, { method }]) => `${method}`).sort()).toEqual(methods);
+  const called = verbs.flatMap(([, { method, also }]) => [method, ...(also === undefined ? [] : [also])]);
+  expect(called.map((method) => `${method}`).sort()).toEqual(methods);
 });
 
 describe.each(verbs)("%s", (name, verb) => {

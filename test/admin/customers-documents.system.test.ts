@@ -67,6 +67,63 @@ describe("customers", () => {
     );
   });
 
+  test("are all imported, each contact judged on its own, by one call to the ledger; what cannot be is told, and a repeat changes nothing", async () => {
+    const tenant = await makeTenant(system);
+    const { organisation } = await admin.done("OrganisationService/CreateOrganisation", {
+      name: "All of them",
+      timezone: "Pacific/Auckland",
+      defaultCurrency: "NZD",
+    });
+    const here = { organisation: organisation.id };
+    expect(await admin.refused("CustomerService/ImportAllContacts", here)).toBe("ledger_not_connected");
+    await admin.done("LedgerConnectionService/ConnectLedger", { ...here, ...tenant });
+    const names = Array.from({ length: 130 }, (_, index) => ({
+      name: `Many ${index}`,
+      email: `many-${index}@x.example`,
+    }));
+    await makeContacts(tenant, [
+      { name: "Full", code: "FULL", email: "full@x.example" },
+      { name: "Silent", code: "SILENT" },
+      { name: "Gone", email: "gone@x.example" },
+      { name: "Clash", code: "TAKEN", email: "clash@x.example" },
+      ...names,
+    ]);
+    await system.pool.query(
+      "UPDATE demo_ledger.contacts SET status = 'ARCHIVED' WHERE tenant_id = $1 AND name = 'Gone'",
+      [tenant.tenantId],
+    );
+    const { data } = await admin.done("CustomerService/ListLedgerContacts", { ...here, search: "Full" });
+    const first = { ...here, contacts: [{ ledgerContactId: data[0].id, code: "TAKEN" }] };
+    expect(await admin.done("CustomerService/ImportCustomers", first)).toMatchObject({ imported: 1 });
+    const before = await system.ledgerCalls(tenant.tenantId);
+    const found = await admin.done("CustomerService/ImportAllContacts", { ...here, search: "many 12" });
+    expect(found).toMatchObject({ imported: 11 });
+    const all = await admin.done("CustomerService/ImportAllContacts", here);
+    expect(all).toMatchObject({ imported: 119, alreadyImported: 12, rejected: 3 });
+    expect(all.hasMore).toBeUndefined();
+    const errors = all.results.flatMap(({ error }: { error?: { code: string } }) => error?.code ?? []);
+    expect(errors.sort()).toEqual(["contact_inactive", "customer_code_taken", "email_missing"]);
+    expect(await admin.lastEntry()).toMatchObject({ targetKind: "customer", after: { status: "active" } });
+    const again = await admin.done("CustomerService/ImportAllContacts", here);
+    expect(again).toMatchObject({ alreadyImported: 131, rejected: 3 });
+    expect((await system.ledgerCalls(tenant.tenantId)).taken).toBe(before.taken + 3);
+    const { rows } = await system.pool.query(
+      `SELECT count(*)::int AS customers, count(DISTINCT ledger_contact_id)::int AS contacts, (SELECT count(*)::int FROM audit_log
+        WHERE organisation_id = $1 AND target_kind = 'customer') AS told FROM customers WHERE organisation_id = $1`,
+      [organisation.id],
+    );
+    expect(rows).toEqual([{ customers: 131, contacts: 131, told: 131 }]);
+    await system.fault({
+      tenantId: tenant.tenantId,
+      match: "GET /api.xro/2.0/Contacts",
+      kind: "status",
+      status: 503,
+      times: 9,
+    });
+    expect(await admin.refused("CustomerService/ImportAllContacts", here)).toBe("ledger_unavailable");
+    await system.clearFaults();
+  });
+
   test("take no subscription while they are inactive", async () => {
     const { data } = await admin.done("CustomerService/ListCustomers", { ...own, code: "GLOBEX" });
     const at = { ...own, id: data[0].id };

@@ -3,47 +3,80 @@ import { CustomerService } from "../../gen/proto/billing/admin/v1/customers_pb.t
 import { UsageError } from "./failures.ts";
 import { isObject, type Json } from "./message-json.ts";
 import type { Work } from "./noun.ts";
-import { callJson, pages } from "./run-verb.ts";
+import { callJson } from "./run-verb.ts";
 
 const { method } = CustomerService;
 
 /** As many as one call takes. Proto: ImportCustomersRequest. */
 const batchSize = 50;
 
+/** What became of all contacts until now, and the line that tells it. */
+interface Progress {
+  readonly results: Json[];
+  readonly counts: { imported: number; already_imported: number; rejected: number };
+  add(answer: Json): void;
+}
+
 /**
  * Imports what file, `--contact` or `--all` name and answers the results of all calls as one. A contact is a customer as soon as
  * its call has been answered: when the work is broken off, a repeat goes on from there. Throws `UsageError` where nothing is named.
  */
-export async function importCustomers({ terminal, connection, request, extra }: Work): Promise<Json> {
+export async function importCustomers(work: Work): Promise<Json> {
+  const { terminal, connection, request, extra } = work;
   const { contacts: fromFile, ...target } = request;
   const named = [...(Array.isArray(fromFile) ? fromFile : []), ...contactsOf(extra.contact)];
   if ((extra.all === true) === named.length > 0) throw new UsageError("Give --contact or --file, or else --all");
-  if (extra.search !== undefined && extra.all !== true) throw new UsageError("--search goes with --all");
-  const results: Json[] = [];
-  const counts = { imported: 0, already_imported: 0, rejected: 0 };
-  const importBatch = async (contacts: readonly Json[string][]): Promise<void> => {
-    const answer = await callJson(connection, method.importCustomers, { ...target, contacts: [...contacts] });
-    if (Array.isArray(answer.results)) results.push(...answer.results.filter(isObject));
-    counts.imported += Number(answer.imported);
-    counts.already_imported += Number(answer.already_imported);
-    counts.rejected += Number(answer.rejected);
-    const line = `${counts.imported} imported, ${counts.already_imported} there already, ${counts.rejected} rejected`;
-    terminal.err(terminal.interactive ? `\r${line}` : `${line}\n`);
-  };
-  for (const batch of batches(named)) await importBatch(batch);
-  if (extra.all === true) {
-    const filter = {
-      ...target,
-      importable: true,
-      ...(typeof extra.search === "string" ? { search: extra.search } : {}),
-    };
-    for await (const page of pages(connection, method.listLedgerContacts, filter)) {
-      const found = Array.isArray(page.data) ? page.data.filter(isObject) : [];
-      for (const batch of batches(contactsOf(found.map(({ id }) => id)))) await importBatch(batch);
-    }
+  for (const name of ["search", "cursor"]) {
+    if (extra[name] !== undefined && extra.all !== true) throw new UsageError(`--${name} goes with --all`);
   }
+  const progress = progressOn(work);
+  if (extra.all === true) await importAll(work, target, progress);
+  for (const batch of batches(named)) {
+    progress.add(await callJson(connection, method.importCustomers, { ...target, contacts: [...batch] }));
+  }
+  const { results, counts } = progress;
   if (terminal.interactive && results.length > 0) terminal.err("\n");
   return { results, ...counts };
+}
+
+/** Whether contacts were left out that a person has to see to: of all, one that is archived in the ledger is left out for good. */
+export function isIncomplete({ rejected, results }: Json, { all }: Work["extra"]): boolean {
+  if (all !== true || !Array.isArray(results)) return rejected !== 0;
+  return results.filter(isObject).some(({ error }) => isObject(error) && error.code !== "contact_inactive");
+}
+
+function progressOn({ terminal }: Work): Progress {
+  const results: Json[] = [];
+  const counts = { imported: 0, already_imported: 0, rejected: 0 };
+  return {
+    results,
+    counts,
+    add: (answer) => {
+      if (Array.isArray(answer.results)) results.push(...answer.results.filter(isObject));
+      counts.imported += Number(answer.imported);
+      counts.already_imported += Number(answer.already_imported);
+      counts.rejected += Number(answer.rejected);
+      const line = `${counts.imported} imported, ${counts.already_imported} there already, ${counts.rejected} rejected`;
+      terminal.err(terminal.interactive ? `\r${line}` : `${line}\n`);
+    },
+  };
+}
+
+/** Page after page; where one cannot be imported, it is told from where to go on. */
+async function importAll({ terminal, connection, extra }: Work, target: Json, progress: Progress): Promise<void> {
+  const search = typeof extra.search === "string" ? { search: extra.search } : {};
+  let cursor = typeof extra.cursor === "string" ? extra.cursor : null;
+  for (;;) {
+    const asked = { ...target, ...search, ...(cursor === null ? {} : { cursor }) };
+    const answer = await callJson(connection, method.importAllContacts, asked).catch((error: unknown) => {
+      if (cursor !== null) terminal.err(`\nGo on with --all --cursor '${cursor}'\n`);
+      throw error;
+    });
+    progress.add(answer);
+    if (answer.has_more !== true) return;
+    if (typeof answer.next_cursor !== "string") throw new Error("a page tells of another and not where it begins");
+    cursor = answer.next_cursor;
+  }
 }
 
 function contactsOf(ids: unknown): Json[] {

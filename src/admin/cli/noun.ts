@@ -36,6 +36,8 @@ export interface Work {
 export interface Verb {
   readonly name: string;
   readonly method: DescMethodUnary;
+  /** Another method that its work calls, which has no command of its own. */
+  readonly also?: DescMethodUnary;
   /** One sentence. */
   readonly summary: string;
   /** What a person should know beyond it. */

@@ -21,6 +21,12 @@ export interface CustomerStore {
     organisationId: string,
     customer: CustomerToImport,
   ): Promise<"imported" | "exists" | "code_taken">;
+  /** Those of them that were imported, in one transaction: not one whose contact is a customer by now, or whose code is taken. */
+  importMany(
+    actor: Actor,
+    organisationId: string,
+    customers: readonly CustomerToImport[],
+  ): Promise<ReadonlySet<CustomerToImport>>;
   setStatus(actor: Actor, organisationId: string, id: string, status: Customer["status"]): Promise<Customer | null>;
 }
 
@@ -53,6 +59,16 @@ export function createCustomerStore(pool: pg.Pool, { prisma, run }: Changes): Cu
         const found = await findByContacts(organisationId, [customer.ledgerContactId]);
         return found.size > 0 ? "exists" : "code_taken";
       }
+    },
+    importMany: async (actor, organisationId, customers) => {
+      const data = customers.map((customer) => ({ ...customer, organisationId }));
+      const imported = await run(actor, async (transaction) => {
+        const made = await transaction.customer.createManyAndReturn({ data, skipDuplicates: true });
+        const target = { targetKind: "customer", organisationId, before: null } as const;
+        const changes = made.map((after) => ({ ...target, targetId: after.id, after }));
+        return { result: new Set(made.map(({ id }) => id)), changes };
+      });
+      return new Set(customers.filter(({ id }) => imported.has(id)));
     },
     setStatus: async (actor, organisationId, id, status) => {
       if (!isId(id)) return null;

@@ -1,6 +1,6 @@
 /** `billing customers`: contacts of the ledger, importing them as customers, and taking customers out of use. */
 import { CustomerService } from "../../../gen/proto/billing/admin/v1/customers_pb.ts";
-import { importCustomers } from "../import-customers.ts";
+import { importCustomers, isIncomplete } from "../import-customers.ts";
 import type { Noun } from "../noun.ts";
 import { customerByCode } from "./lookups.ts";
 
@@ -27,9 +27,11 @@ export const customers: Noun = {
     {
       name: "import",
       method: method.importCustomers,
+      also: method.importAllContacts,
       summary: "Import contacts of the ledger as customers.",
       details:
-        "One that cannot be imported does not hold up the others; the command then ends with 1. A repeat is safe: one that " +
+        "One that cannot be imported does not hold up the others; the command then ends with 1. With --all those that are archived " +
+        "in the ledger are told and are no failure, and where it is broken off it says from where to go on. A repeat is safe: one that " +
         'is a customer already stays as it is. A file holds {"contacts":[{"ledger_contact_id":"…","code":"ACME","email":"…"}]}.',
       examples: [
         "customers import --contact 5b96e86b-418e-48e8-8949-308c14aec278",
@@ -41,7 +43,11 @@ export const customers: Noun = {
       takesFile: true,
       extra: [
         { flags: "--contact <ids...>", description: "the ledger's ids of contacts, as many as there are" },
-        { flags: "--all", description: "every contact that can be imported" },
+        {
+          flags: "--all",
+          description: "every contact of the ledger that can be imported, a thousand by one call to it",
+        },
+        { flags: "--cursor <cursor>", description: "with --all: go on where an import was broken off" },
         {
           flags: "--search <text>",
           description: "with --all: only contacts with this text in name, code or e-mail address",
@@ -58,7 +64,7 @@ export const customers: Noun = {
         "error.code",
         "error.message",
       ],
-      failed: ({ rejected }) => rejected !== 0,
+      failed: isIncomplete,
     },
     {
       name: "list",

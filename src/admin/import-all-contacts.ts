@@ -1,0 +1,73 @@
+/** Importing all contacts of the ledger as customers, a page a call, each contact judged on its own. decisions §8. */
+import { type CustomerService, ImportStatus } from "../gen/proto/billing/admin/v1/customers_pb.ts";
+import type { LedgerContact } from "../ledger/port.ts";
+import type { OperatorCaller } from "../rpc/caller.ts";
+import type { MethodImplementation } from "../rpc/implementation.ts";
+import type { CustomerToImport } from "../store/admin/customers.ts";
+import type { AdminOrganisation } from "../store/admin/organisations.ts";
+import { codeTaken, decide, type ImportResult, imported, isFound } from "./import-customers.ts";
+import { askLedger } from "./ledger-answers.ts";
+import { type AdminCall, type AdminParts, actorOf, nowOf, requireOrganisation } from "./parts.ts";
+import { present } from "./present.ts";
+
+type Method = MethodImplementation<typeof CustomerService.method.importAllContacts, OperatorCaller>;
+
+/** Customers written by one transaction: a page of a thousand would hold its rows for too long. */
+const mostAtOnce = 100;
+
+/** The method. Refuses `organisation_not_found`, `ledger_not_connected`, `ledger_refused`, `ledger_unavailable`. */
+export function importAllContacts(parts: AdminParts): Method {
+  return async ({ organisation, cursor, search }, call) => {
+    const owner = await requireOrganisation(parts, organisation);
+    const query = cursor === undefined ? {} : { cursor };
+    const page = await askLedger(parts, owner.id, (ledger, asked) =>
+      ledger.listContacts({ ...asked, isBackground: true }, query),
+    );
+    const wanted = distinct(page.contacts).filter((contact) => isFound(contact, search));
+    const known = await parts.store.customers.findByContacts(
+      owner.id,
+      wanted.map(({ id }) => id),
+    );
+    const results: ImportResult[] = [];
+    const fresh = wanted.filter(({ id }) => !known.has(id));
+    for (let from = 0; from < fresh.length; from += mostAtOnce) {
+      results.push(...(await importSome(parts, call, owner, fresh.slice(from, from + mostAtOnce))));
+    }
+    const count = (status: ImportStatus) => results.filter((result) => result.status === status).length;
+    const [made, refused] = [count(ImportStatus.IMPORTED), count(ImportStatus.REJECTED)];
+    return {
+      results,
+      imported: made,
+      alreadyImported: wanted.length - made - refused,
+      rejected: refused,
+      hasMore: page.cursor !== null,
+      ...present("nextCursor", page.cursor),
+    };
+  };
+}
+
+/** A contact that was changed while the page was read may be on it twice. */
+function distinct(contacts: readonly LedgerContact[]): readonly LedgerContact[] {
+  return [...new Map(contacts.map((contact) => [contact.id, contact])).values()];
+}
+
+async function importSome(
+  parts: AdminParts,
+  call: AdminCall,
+  organisation: AdminOrganisation,
+  contacts: readonly LedgerContact[],
+): Promise<readonly ImportResult[]> {
+  const now = nowOf(organisation);
+  const decided = contacts.map((contact) => decide(contact, { ledgerContactId: contact.id }, now));
+  const customers = decided.filter((one): one is CustomerToImport => "id" in one);
+  const { store } = parts;
+  const made = await store.customers.importMany(actorOf(call), organisation.id, customers);
+  const left = customers.filter((customer) => !made.has(customer)).map(({ ledgerContactId }) => ledgerContactId);
+  // Somebody else may have imported the contact meanwhile; else it is the code that another customer has.
+  const known = await store.customers.findByContacts(organisation.id, left);
+  return decided.flatMap((one) => {
+    if (!("id" in one)) return [one];
+    if (made.has(one)) return [imported(one)];
+    return known.has(one.ledgerContactId) ? [] : [codeTaken(one)];
+  });
+}
