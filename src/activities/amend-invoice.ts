@@ -1,6 +1,7 @@
 /** One round of an amendment: takes it, asks the ledger for it, saves what came of it. */
 import type { CreditAllocationInput, InvoiceAmendmentInput, WorkRound } from "../../workflows/contract.ts";
 import { checkpoint } from "../checkpoint.ts";
+import { doubtsOf } from "../domain/preflight.ts";
 import type { AmendmentScope, OpenAmendments } from "../store/amendments.ts";
 import { askForAmendment } from "./ask-for-amendment.ts";
 import { connectionPause } from "./ledger-call.ts";
@@ -53,6 +54,7 @@ async function amendRound(
   if (pause !== null) await scope.pause(pause.pauseMs, pause.reason);
   const isCreditPlanned = await scope.settle(amendment, settlement);
   checkpoint("amendment_saved");
+  if (settlement.kind === "refused") await scope.doubt(doubtsOf(settlement.reason));
   if (settlement.kind === "closed") await parts.wake(organisationId);
   if (isCreditPlanned) await parts.startAllocation({ organisationId, subscriptionId });
   return describeRound(scope, operationId);

@@ -7,10 +7,10 @@
 import { strict as assert } from "node:assert";
 import type pg from "pg";
 import type { LineKind } from "../domain/invoice.ts";
-import type { LedgerOffer } from "../domain/preflight.ts";
+import type { LedgerOffer, OfferKind } from "../domain/preflight.ts";
 import { movedReason } from "./close-amendments.ts";
 import { type ConnectionState, pauseConnection, readConnection } from "./ledger-connections.ts";
-import { readOffer } from "./ledger-offers.ts";
+import { doubtOffers, readOffer } from "./ledger-offers.ts";
 import type { LineToSend } from "./operations.ts";
 import { outcomesChannel } from "./outcomes.ts";
 import type { Sealing } from "./sealing.ts";
@@ -63,6 +63,8 @@ export interface AmendmentScope {
   connection(): Promise<ConnectionState | null>;
   /** What the ledger offers, as far as it is known well enough to refuse by it. */
   offer(): Promise<LedgerOffer>;
+  /** Has these kinds of what it offers read again: a refusal was about them. */
+  doubt(kinds: readonly OfferKind[]): Promise<void>;
   /** Pauses every call of the connection. */
   pause(pauseMs: number, reason: string): Promise<void>;
   /** How the amendment stands; null where there is none. */
@@ -86,6 +88,7 @@ export function createAmendments(pool: pg.Pool, sealing: Sealing): OpenAmendment
   return (organisationId) => ({
     connection: () => readConnection(pool, sealing, organisationId),
     offer: () => readOffer(pool, organisationId),
+    doubt: (kinds) => doubtOffers(pool, organisationId, kinds, "refused_by"),
     pause: (pauseMs, reason) => pauseConnection(pool, organisationId, pauseMs, reason),
     look: (operationId) => look(pool, organisationId, operationId),
     take: (operationId, leaseMs) => take(pool, organisationId, operationId, leaseMs),
