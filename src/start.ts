@@ -3,6 +3,7 @@
  * Settings: API_PORT, ADMIN_PORT, POSTGRES_PORT, TEMPORAL_PORT, TEMPORAL_UI_PORT, DEMO_LEDGER_PORT, DATA_FOLDER; DATABASE_URL and TEMPORAL_ADDRESS replace parts.
  */
 import { registerDemoApp } from "./embedded/demo-app.ts";
+import { registerDemoWebhook } from "./embedded/demo-webhook.ts";
 import { assertNodeVersion } from "./embedded/node-version.ts";
 import { collectParts } from "./embedded/parts.ts";
 import { type Stack, startStack } from "./embedded/stack.ts";
@@ -38,9 +39,10 @@ async function failAndExit(problem: unknown): Promise<void> {
 
 /** First data belongs to the demo ledger: where a database and a Temporal of one's own are set, none is made in them. */
 async function tellWhatThereIs(stack: Stack): Promise<void> {
-  const { baseUrl, adminUrl, databaseUrl, demoLedgerUrl, demoApp, secretKey, temporalUiUrl } = stack;
+  const { baseUrl, adminUrl, databaseUrl, demoLedgerUrl, demoApp, demoWebhook, secretKey, temporalUiUrl } = stack;
   if (demoLedgerUrl !== undefined) {
     if (demoApp !== undefined) await registerDemoApp(demoLedgerUrl, demoApp);
+    if (demoWebhook !== undefined) await registerDemoWebhook(demoLedgerUrl, demoWebhook);
     const { makeFirstData, describeFirstData } = await import("./embedded/first-data.ts");
     const firstData = await makeFirstData({ databaseUrl, demoLedgerUrl, secretKey });
     if (firstData !== null) {

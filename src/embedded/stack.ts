@@ -11,6 +11,7 @@ import { adminAddressOf, answersReady, apiAddressOf, apiHostOf } from "./api-add
 import { type Child, startChild } from "./children.ts";
 import { dataFolderOf, postgresFolderOf } from "./database-url.ts";
 import { type DemoApp, demoAppEnv, newDemoApp } from "./demo-app.ts";
+import { type DemoWebhook, newDemoWebhook } from "./demo-webhook.ts";
 import type { Parts } from "./parts.ts";
 import { assertPortsFree, defaultPorts, isListening, localHost, readPort, type WantedPort } from "./ports.ts";
 import { startPostgres, stopLeftPostgres } from "./postgres.ts";
@@ -43,6 +44,8 @@ export interface Stack {
   readonly demoLedgerUrl: string | undefined;
   /** Our app there, of which it is yet to be told. */
   readonly demoApp: DemoApp | undefined;
+  /** Where it is to send its webhooks, of which it is yet to be told. */
+  readonly demoWebhook: DemoWebhook | undefined;
   readonly temporalUiUrl: string | undefined;
   /** What seals ledger credentials, in base64: SECRET_KEY or the one kept in the data folder. */
   readonly secretKey: string;
@@ -109,6 +112,8 @@ export async function startStack({ env, log, parts, programs = repositoryProgram
     await run("Demo ledger", programs.demoLedger, demoLedgerDrainMs, () => isListening(port), demoLedgerUrl);
   }
   const baseUrl = apiAddressOf(env, plan.apiPort);
+  const demoWebhook = demoLedgerUrl === undefined ? undefined : newDemoWebhook(env, baseUrl);
+  if (demoWebhook !== undefined) childEnv.XERO_WEBHOOK_KEY = demoWebhook.key;
   // The worker first, so that it is the last of the two to end.
   await run("Worker", programs.worker, workerDrainMs, undefined, "");
   const apiDrainMs = Number(env.SHUTDOWN_SECONDS || shutdownSeconds) * 1000 + drainGraceMs;
@@ -116,7 +121,8 @@ export async function startStack({ env, log, parts, programs = repositoryProgram
   const adminUrl = adminAddressOf(env, plan.adminPort);
   const { logFolder } = plan;
   const temporalUiUrl = temporal.uiUrl;
-  return { secretKey, baseUrl, adminUrl, databaseUrl, demoLedgerUrl, demoApp, temporalUiUrl, logFolder };
+  const ledger = { demoLedgerUrl, demoApp, demoWebhook };
+  return { secretKey, baseUrl, adminUrl, databaseUrl, ...ledger, temporalUiUrl, logFolder };
 }
 
 interface Plan {

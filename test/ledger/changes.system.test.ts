@@ -150,6 +150,14 @@ describe.each(kinds)("%s", (kind) => {
       const isTold = (wanted: object) => hints.some((one) => isDeepStrictEqual(one, wanted));
       await until("both are told", async () => isTold(last) && isTold(made));
       expect(refusals).toBe(0);
+      // One for all organisations is for those to come as well.
+      expect((await world.admin("webhook", { url, key: "another" })).status).toBe(400);
+      expect((await world.admin("webhook", { url, key })).status).toBe(200);
+      const later = await openDemoHttp(await world.connect());
+      const { tenantId: laterTenant } = later.connection;
+      await until("a new organisation's contact is told", async () =>
+        hints.some((one) => one.tenantId === laterTenant),
+      );
     } finally {
       await world.admin(path, {});
       await new Promise((resolve) => receiver.close(resolve));

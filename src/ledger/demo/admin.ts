@@ -14,7 +14,7 @@ import { type Fault, type FaultBook, faultKinds } from "./faults.ts";
 import type { LimitBook } from "./limits.ts";
 import { recordPayment } from "./payments.ts";
 import { setWebhook, type Tenant, type TenantBook } from "./tenants.ts";
-import { intentToReceive } from "./webhooks.ts";
+import { intentToReceive, type WebhookTarget } from "./webhooks.ts";
 
 /** What the admin routes work on; `faults` null where faults are switched off. */
 export interface AdminParts {
@@ -35,7 +35,7 @@ export interface AdminRequest {
 
 /**
  * Answers `POST /demo/tenants`, `POST /demo/tenants/{id}/invoices/{id}/payments`, `POST /demo/tenants/{id}/contacts/{id}/merge`,
- * `POST /demo/tenants/{id}/webhook`, `POST /demo/apps`, `POST /demo/apps/{clientId}/revoke`,
+ * `POST /demo/tenants/{id}/webhook`, `POST /demo/webhook` (of all organisations), `POST /demo/apps`, `POST /demo/apps/{clientId}/revoke`,
  * `GET /demo/apps/{clientId}/refreshes`, `GET|POST|DELETE /demo/faults`,
  * `GET /demo/tenants/{id}/calls`: how many calls were taken and turned away by a limit since the start, and
  * `GET /demo/invoices` and `GET /demo/credit-notes`: the newest documents of all organisations.
@@ -49,13 +49,18 @@ export async function answerAdmin(parts: AdminParts, request: AdminRequest): Pro
   if (resource === "faults" && request.segments.length === 1) return answerFaults(parts.faults, request.method, body);
   if (resource === "apps") return answerApps(parts.apps, request, body);
   if (request.method === "GET" && request.segments.length === 1) return look(parts.pool, resource);
+  if (isPost && resource === "webhook" && request.segments.length === 1) {
+    return putWebhook(body, (target) => (target ? parts.tenants.sendAllWebhooks(target) : Promise.resolve()));
+  }
   if (resource === "tenants" && request.method === "GET" && second === "calls" && request.segments.length === 3) {
     return jsonAnswer(200, parts.limits.counts(tenantId));
   }
   if (resource !== "tenants" || !isPost) return refusal(404, "There is no such route.");
   if (request.segments.length === 1) return putTenant(parts.tenants, body);
   if (!isUuid(tenantId)) return refusal(404, "There is no such route.");
-  if (second === "webhook" && request.segments.length === 3) return putWebhook(parts.pool, tenantId, body);
+  if (second === "webhook" && request.segments.length === 3) {
+    return putWebhook(body, (target) => setWebhook(parts.pool, tenantId, target));
+  }
   if (second === "invoices" && third === "payments" && isUuid(partId)) return pay(parts.pool, tenantId, partId, body);
   if (second === "contacts" && third === "merge" && isUuid(partId)) return merge(parts.pool, tenantId, partId, body);
   return refusal(404, "There is no such route.");
@@ -129,16 +134,19 @@ async function pay(pool: pg.Pool, tenantId: string, invoiceId: string, body: Exa
 }
 
 /** Where the organisation's webhooks go; without `url` nowhere. Asked first whether they are meant, as Xero does. */
-async function putWebhook(pool: pg.Pool, tenantId: string, body: ExactObject): Promise<DemoAnswer> {
+async function putWebhook(
+  body: ExactObject,
+  save: (target: WebhookTarget | null) => Promise<void>,
+): Promise<DemoAnswer> {
   const [url, key] = [body.url, body.key].map(filledTextOf);
   if (url === undefined) {
-    await setWebhook(pool, tenantId, null);
+    await save(null);
     return jsonAnswer(200, { url: null });
   }
   if (!URL.canParse(url) || key === undefined) return refusal(400, "url and key are required.");
   const fault = await intentToReceive({ url, key });
   if (fault !== null) return refusal(400, `Intent to receive: ${fault}`);
-  await setWebhook(pool, tenantId, { url, key });
+  await save({ url, key });
   return jsonAnswer(200, { url });
 }
 

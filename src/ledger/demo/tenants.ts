@@ -33,6 +33,8 @@ export interface TenantBook {
   put(draft: TenantDraft): Promise<Tenant | null>;
   byId(tenantId: string): Promise<Tenant | null>;
   byClient(clientId: string): Promise<Tenant | null>;
+  /** Where the webhooks of all organisations go, also of those that are made as long as the server runs. */
+  sendAllWebhooks(target: WebhookTarget): Promise<void>;
 }
 
 // Another server on this database may change a tenant: what is remembered is never older than this.
@@ -53,11 +55,20 @@ returning ${columns}`;
 export function createTenantBook(pool: pg.Pool): TenantBook {
   const remembered = new Map<string, { readonly tenant: Tenant; readonly until: number }>();
 
+  let everyWebhook: WebhookTarget | null = null;
+
   return {
     async put(draft) {
       remembered.clear();
       // Without an id, another request may just have made the client's organisation: the second look finds it.
-      return (await putOnce(pool, draft)) ?? (draft.tenantId === null ? putOnce(pool, draft) : null);
+      const tenant = (await putOnce(pool, draft)) ?? (draft.tenantId === null ? await putOnce(pool, draft) : null);
+      if (tenant && everyWebhook) await setWebhook(pool, tenant.tenantId, everyWebhook);
+      return tenant;
+    },
+
+    async sendAllWebhooks(target) {
+      everyWebhook = target;
+      await pool.query("update demo_ledger.tenants set webhook_url = $1, webhook_key = $2", [target.url, target.key]);
     },
 
     async byId(tenantId) {
