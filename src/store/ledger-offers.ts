@@ -17,6 +17,9 @@ const trustedFor = "interval '1 day'";
 /** How far apart readings of a list are that refusals ask for: a document that is always refused must not use up the ledger's day. */
 const readingGap = "interval '15 minutes'";
 
+/** How old a connection is before its lists are read unasked: whoever has just made it looks at them to map by them. */
+const firstReading = "interval '5 minutes'";
+
 /** How long whoever took a reading is waited for, and the pause after one that failed. */
 const readingPause = "interval '5 minutes'";
 
@@ -130,7 +133,7 @@ async function takeDueOffers(pool: pg.Pool, atMost: number): Promise<readonly Du
         SELECT c.organisation_id, k.kind, c.tenant_id FROM ledger_connections c CROSS JOIN unnest($1::text[]) AS k(kind)
           LEFT JOIN ledger_offers o ON o.organisation_id = c.organisation_id AND o.kind = k.kind
         WHERE c.disconnected_at IS NULL AND (c.paused_until IS NULL OR c.paused_until <= now())
-          AND (o.next_read_at IS NULL OR o.next_read_at <= now())
+          AND coalesce(o.next_read_at, c.created_at + ${firstReading}) <= now()
         ORDER BY o.next_read_at NULLS FIRST LIMIT $2
       ), taken AS (
         INSERT INTO ledger_offers AS o (organisation_id, kind, tenant_id, next_read_at)
