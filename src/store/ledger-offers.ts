@@ -69,9 +69,12 @@ export async function doubtOffers(
   if (kinds.length === 0) return;
   await client.query({
     name: "doubt_ledger_offers",
-    text: `UPDATE ledger_offers SET doubted_at = CASE WHEN $4 THEN clock_timestamp() ELSE doubted_at END,
+    text: `WITH held AS (
+        SELECT kind FROM ledger_offers WHERE organisation_id = $1 AND kind = ANY ($2) ORDER BY kind FOR UPDATE
+      )
+      UPDATE ledger_offers o SET doubted_at = CASE WHEN $4 THEN clock_timestamp() ELSE doubted_at END,
         next_read_at = least(next_read_at, CASE WHEN $3 THEN now() ELSE greatest(now(), told_at + ${readingGap}) END)
-      WHERE organisation_id = $1 AND kind = ANY ($2)`,
+      FROM held WHERE o.organisation_id = $1 AND o.kind = held.kind`,
     values: [organisationId, kinds, doubt === "mended", doubt !== "refused_by"],
   });
 }
