@@ -14,6 +14,8 @@ import {
   creditWorkflowId,
   endingWorkflowId,
   ledgerWorkflowId,
+  mirrorWorkflowId,
+  sweepScheduleId,
 } from "../../workflows/contract.ts";
 import { endPost, endsForTest } from "../faults/ends.ts";
 import { postUntilDecided } from "../faults/processes.ts";
@@ -137,6 +139,32 @@ async function advanceClock(): Promise<void> {
   };
 }
 
+async function followLedger(): Promise<void> {
+  const { organisationId } = await system.organisation();
+  const asked = { key: await system.operator("admin"), body: { organisation: organisationId } };
+  expect((await system.askAdmin("LedgerMirrorService/SyncLedger", asked)).json.finished).toBe(true);
+  found['OrganisationId = "…" AND OperationKind = "mirror_ledger"'] = {
+    id: organisationId,
+    workflowId: mirrorWorkflowId(organisationId),
+    details: /^looked at \d+ in the ledger, 0 changed here$/,
+    outcome: "done",
+  };
+  await until("its schedule is made", async () => {
+    return client.schedule
+      .getHandle(sweepScheduleId)
+      .trigger()
+      .then(
+        () => true,
+        () => false,
+      );
+  });
+  found['OperationKind = "ledger_sweep"'] = {
+    workflowId: `${sweepScheduleId}-`,
+    details: /^the ledgers of \d+ organisations are to be looked at, \d+ mirrors are started$/,
+    outcome: "done",
+  };
+}
+
 async function putOff(): Promise<void> {
   const own = await system.organisation();
   const limit = { kind: "rate_limit", match: "PUT /api.xro/2.0/Invoices", problem: "day", retryAfterSeconds: 3_600 };
@@ -172,7 +200,8 @@ beforeAll(async () => {
   world = await clockWorld(system, checkedAsk(system));
   connection = await Connection.connect({ address: system.temporal.address });
   client = new Client({ connection, namespace: system.temporal.namespace });
-  for (const work of [amend, amendClosed, refuseEnd, bill, advanceClock, putOff, holdCredit]) await work();
+  for (const work of [amend, amendClosed, refuseEnd, bill, advanceClock, followLedger, putOff, holdCredit])
+    await work();
 });
 
 afterAll(async () => {
