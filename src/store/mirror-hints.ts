@@ -56,7 +56,7 @@ DELETE FROM ledger_hints h WHERE h.organisation_id = $1 AND h.kind = $2 AND h.tr
       AND NOT EXISTS (SELECT FROM operations o WHERE o.organisation_id = $1 AND o.kind IN ('create_contact', 'import_contact')
         AND o.state IN ('sending', 'uncertain')) END`;
 
-// Known by now, or left for later: what is on its way is settled within seconds, or looked up by its own operation.
+// Known by now, or left for later, and later each time: what is on its way is settled within seconds, or is looked up by its own operation.
 const takeText = `
 WITH due AS (
   SELECT h.ledger_id, h.received_at, CASE $2
@@ -66,10 +66,15 @@ WITH due AS (
     ELSE EXISTS (SELECT FROM customers d WHERE d.organisation_id = $1 AND d.ledger_contact_id = h.ledger_id) END AS is_free
   FROM ledger_hints h WHERE h.organisation_id = $1 AND h.kind = $2 AND h.try_at <= now() ORDER BY h.received_at LIMIT ${hintsAtOnce}
 ), later AS (
-  UPDATE ledger_hints h SET try_at = now() + interval '2 seconds' FROM due
+  UPDATE ledger_hints h SET try_at = now() + greatest(interval '2 seconds', (now() - h.received_at) / 2) FROM due
   WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = due.ledger_id AND NOT due.is_free
 )
 SELECT ledger_id, received_at::text AS received_at, ${takenAt} AS taken_at FROM due WHERE is_free`;
+
+/** Drops the hints of a kind that need no look: of what is not ours, and of what was written here since it was changed. */
+export async function dropHints(pool: pg.Pool, organisationId: string, kind: MirrorKind): Promise<void> {
+  await pool.query({ name: "drop_hints", text: dropText, values: [organisationId, kind] });
+}
 
 /** The hints of the first kind that has some to be looked at; null where there are none. */
 export async function takeHints(pool: pg.Pool, organisationId: string): Promise<TakenHints | null> {
@@ -80,7 +85,7 @@ export async function takeHints(pool: pg.Pool, organisationId: string): Promise<
       values: [organisationId, kind],
     });
     if (some.length === 0) continue;
-    await pool.query({ name: "drop_hints", text: dropText, values: [organisationId, kind] });
+    await dropHints(pool, organisationId, kind);
     const { rows } = await pool.query<{ ledger_id: string; received_at: string; taken_at: string }>({
       name: "take_hints",
       text: takeText,
@@ -104,7 +109,7 @@ export async function endHints(
   await pool.query({
     name: "end_hints",
     text: `WITH taken AS (SELECT * FROM unnest($3::text[], $4::timestamptz[]) AS t(ledger_id, received_at)), later AS (
-        UPDATE ledger_hints h SET changed_at = NULL, try_at = now() + interval '1 second'
+        UPDATE ledger_hints h SET changed_at = NULL, try_at = now() + greatest(interval '1 second', (now() - h.received_at) / 2)
         FROM taken WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = taken.ledger_id AND h.ledger_id = ANY ($5)
       )
       DELETE FROM ledger_hints h USING taken WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = taken.ledger_id

@@ -1,6 +1,6 @@
 /** Notes what webhooks of the ledger told: for the organisations that are connected to those tenants, and of what may be theirs. */
 import type pg from "pg";
-import { leaveHints, type MirrorKind } from "./mirror-hints.ts";
+import { dropHints, leaveHints, type MirrorKind } from "./mirror-hints.ts";
 
 /** Where to look, as a webhook told it. */
 export interface ToldHint {
@@ -22,7 +22,23 @@ export async function noteHints(pool: pg.Pool, hints: readonly ToldHint[]): Prom
   for (const { organisation_id: organisationId, tenant_id: tenantId } of rows) {
     const own = hints.filter((hint) => hint.tenantId === tenantId.toLowerCase());
     const byKind = Map.groupBy(own, ({ kind }) => kind);
-    for (const [kind, ofKind] of byKind) await leaveHints(pool, organisationId, kind, ofKind);
+    for (const [kind, ofKind] of byKind) {
+      await leaveHints(pool, organisationId, kind, ofKind);
+      // A ledger tells of everything in it, and of our own writes as well: for those nobody is woken.
+      await dropHints(pool, organisationId, kind);
+    }
   }
+  return withHints(
+    pool,
+    rows.map((row) => row.organisation_id),
+  );
+}
+
+async function withHints(pool: pg.Pool, organisationIds: readonly string[]): Promise<readonly string[]> {
+  const { rows } = await pool.query<{ organisation_id: string }>({
+    name: "find_with_hints",
+    text: "SELECT DISTINCT organisation_id FROM ledger_hints WHERE organisation_id = ANY ($1::uuid[]) AND try_at <= now()",
+    values: [organisationIds],
+  });
   return rows.map((row) => row.organisation_id);
 }

@@ -124,9 +124,13 @@ describe.concurrent("what a person does in the ledger", () => {
       "DELETE FROM demo_ledger.invoices WHERE tenant_id = $1 AND number = 'INV-0003' RETURNING invoice_id AS id";
     const { rows } = await world.pool.query<{ id: string }>(text, [party.tenantId]);
     const hint = { tenantId: party.tenantId, kind: "invoices", ledgerId: rows[0]?.id ?? "", changedAt: null } as const;
-    expect(await noteHints(world.pool, [hint, { ...hint, tenantId: crypto.randomUUID() }])).toEqual([
-      party.organisationId,
-    ]);
+    // For others' tenants, and for others' documents in ours, nobody is woken.
+    const others = [
+      { ...hint, tenantId: crypto.randomUUID() },
+      { ...hint, ledgerId: crypto.randomUUID() },
+    ];
+    expect(await noteHints(world.pool, others)).toEqual([]);
+    expect(await noteHints(world.pool, [...others, hint])).toEqual([party.organisationId]);
     await rest(party);
     expect(await invoices(party)).toContain("INV-0003 not_in_external 36.00");
   });

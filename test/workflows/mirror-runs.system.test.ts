@@ -6,6 +6,7 @@ import { Client, Connection, ScheduleOverlapPolicy } from "@temporalio/client";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { ledgerSweepType, mirrorWorkflowId, sweepScheduleId } from "../../workflows/contract.ts";
+import { codeOf } from "../admin/ask.ts";
 import { bookkeeper } from "../support/bookkeeper.ts";
 import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
 import { expectReplayable } from "./recorded-history.ts";
@@ -141,6 +142,10 @@ test("where too little of the ledger's day is left, the mirror waits and says so
     sync: { waiting: true, problem: "our calls to the ledger are used up: day" },
   });
   expect(told.finished).toBeUndefined();
+  const ask = async (key: string, organisation: string) =>
+    codeOf(await system.askAdmin("LedgerMirrorService/SyncLedger", { key, body: { organisation } }));
+  expect(await ask(operator, crypto.randomUUID())).toBe("organisation_not_found");
+  expect(await ask(await system.operator("read-only"), made.organisationId)).toBe("insufficient_role");
   expect(await system.ledgerCalls(made.tenantId)).toEqual(calls);
   const workflowId = mirrorWorkflowId(made.organisationId);
   await expectReplayable(client, workflowId, "mirror-waits");
