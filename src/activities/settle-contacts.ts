@@ -137,7 +137,7 @@ async function lookUpContacts(
     const found = byCode.get(contactNumber(contact.code));
     if (found === undefined) settlements.push(missing(contact));
     else if (isOurs(contact, found) && (await claim(found.id))) settlements.push(done(contact, found));
-    else settlements.push(refuse(contact, codeTaken));
+    else settlements.push(refuse(contact, found.status === "active" ? codeTaken : codeArchived));
   }
   return { settlements, failures: [] };
 }
@@ -188,6 +188,10 @@ const nameTaken: OwnRefusal = {
 const codeTaken: OwnRefusal = {
   reason: "duplicate_contact_code",
   message: "The ledger has another contact with this code.",
+};
+const codeArchived: OwnRefusal = {
+  reason: "duplicate_contact_code",
+  message: "The ledger has an archived contact with this code.",
 };
 const inactive: OwnRefusal = { reason: "contact_inactive", message: "The contact is archived in the ledger." };
 const imported: OwnRefusal = { reason: "already_imported", message: "The contact is a customer already." };

@@ -1,0 +1,265 @@
+/**
+ * The cells of "writes to the ledger × what goes wrong with them" that no other file holds: after each the ledger has exactly the right
+ * documents and ours say the truth. Writes: contact, invoice, credit note, allocation, amendment, removal. The other cells: ledger-faults,
+ * units-ledger-faults, end-faults, end-removals, and allocate-credit under activities. Facts: facts-ledger sections 5.4 and 5.5.
+ */
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import {
+  addSubscription,
+  bookedCredit,
+  expectSameCredit,
+  ourCredit,
+  raiseCredit,
+  raiseInvoice,
+} from "../activities/raise-credit.ts";
+import { checkedAsk, refusalOf, refused } from "../scenario/checked-ask.ts";
+import { type LifeWorld, lifeWorld } from "../scenario/life-world.ts";
+import type { Json } from "../scenario/units-world.ts";
+import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { allSettled, customerPost, expectOneDocumentEach, shownInvoice, subscriptionPost, synced } from "./books.ts";
+import { postUntilCreated, postUntilDecided } from "./processes.ts";
+
+// Look-ups wait until a lost request can no longer be done, and several times as long beside other tests.
+vi.setConfig({ testTimeout: 150_000 });
+
+let system: TestSystem;
+let world: LifeWorld;
+
+beforeAll(async () => {
+  system = await startSystem();
+  world = lifeWorld(system, checkedAsk(system));
+});
+
+afterAll(() => system?.stop());
+
+const puts = {
+  contact: "PUT /api.xro/2.0/Contacts",
+  invoice: "PUT /api.xro/2.0/Invoices",
+  note: "PUT /api.xro/2.0/CreditNotes?",
+  allocation: "/Allocations",
+} as const;
+
+// The system's calls to the ledger may take two seconds, and what was lost is looked for two seconds after that.
+const cutBefore = ["the request never came", { kind: "drop_before" }] as const;
+const cutAfter = ["the answer was cut off", { kind: "drop_after" }] as const;
+const tooLate = ["it was done after we had given up", { kind: "slow_before", delayMs: 2_500 }] as const;
+const muchTooLate = ["it was done after we had looked for it", { kind: "slow_before", delayMs: 6_000 }] as const;
+const internal = ["an internal error was remembered", { kind: "status", status: 500, body: "{}" }] as const;
+
+/** Has the first request lost, or its answer (`isDone`), and the first look-ups; something is done in the books before one succeeds. */
+async function whileLost<T>(
+  own: MadeOrganisation,
+  { put, get, isDone = false }: { readonly put: string; readonly get: string; readonly isDone?: boolean },
+  send: () => Promise<T>,
+  work: () => Promise<unknown>,
+): Promise<T> {
+  const { tenantId, organisationId } = own;
+  await system.fault({ kind: "drop_before", match: get, times: 2, tenantId });
+  await system.fault({ kind: isDone ? "drop_after" : "drop_before", match: put, tenantId });
+  const meanwhile = until("the answer is lost", async () => {
+    const text = "SELECT 1 FROM operations WHERE organisation_id = $1 AND state = 'uncertain'";
+    return (await system.pool.query(text, [organisationId])).rows.length > 0;
+  }).then(work);
+  const [sent] = await Promise.all([send(), meanwhile]);
+  await allSettled(system, organisationId);
+  return sent;
+}
+
+/** Waits until what was sent first has come to the ledger after all, and was refused there; or was found before it was sent again. */
+async function lateOneDone({ organisationId, tenantId }: MadeOrganisation, kind: string): Promise<void> {
+  await allSettled(system, organisationId);
+  await until("the first request is done", async () => {
+    const text = `SELECT 1 FROM demo_ledger.idempotency k JOIN demo_ledger.tenants t USING (client_id)
+        WHERE t.tenant_id = $1 AND k.body ~ '"ValidationErrors":\\s*\\[\\s*\\{'
+      UNION ALL SELECT 1 FROM operations WHERE organisation_id = $2 AND kind = $3 AND state = 'done' AND attempts <= 2`;
+    return (await system.pool.query(text, [tenantId, organisationId, kind])).rows.length > 0;
+  });
+}
+
+/** Changes what stands in the ledger's books of an organisation, as somebody would there; one row. */
+async function alter({ tenantId }: MadeOrganisation, table: string, set: string, where: string): Promise<void> {
+  const text = `UPDATE demo_ledger.${table} SET ${set} WHERE tenant_id = $1 AND ${where}`;
+  expect((await system.pool.query(text, [tenantId])).rowCount).toBe(1);
+}
+
+/** The contacts with the code of `customerPost`. */
+async function contactsOf({ tenantId }: MadeOrganisation): Promise<readonly Record<string, unknown>[]> {
+  const { rows } = await system.pool.query<Record<string, unknown>>(
+    "SELECT contact_id, name, status FROM demo_ledger.contacts WHERE tenant_id = $1 AND contact_number = 'NEW-1'",
+    [tenantId],
+  );
+  return rows;
+}
+
+/** How many customers have that code. */
+async function customersOf({ organisationId }: MadeOrganisation): Promise<number> {
+  const text = "SELECT 1 FROM customers WHERE organisation_id = $1 AND code = 'NEW-1'";
+  return (await system.pool.query(text, [organisationId])).rows.length;
+}
+
+/** Credit of 12 (with tax) that goes onto an invoice of 60, whatever goes wrong on the way. */
+async function expectCredited(fault: object, lateKind: string | null): Promise<void> {
+  const own = await system.organisation({}, { first_invoice_status: "approved" });
+  const { organisationId, tenantId } = own;
+  await system.fault({ ...fault, tenantId });
+  const subscriptionId = await addSubscription(system.pool, organisationId);
+  await raiseCredit(system.pool, organisationId, subscriptionId, "10");
+  await raiseInvoice(system.pool, organisationId, subscriptionId, "50");
+  await until("the note is used up", async () => {
+    const text = "SELECT 1 FROM credit_notes WHERE organisation_id = $1 AND status = 'paid'";
+    return (await system.pool.query(text, [organisationId])).rows.length > 0;
+  });
+  if (lateKind !== null) await lateOneDone(own, lateKind);
+  await allSettled(system, organisationId);
+  const { notes, invoices } = await expectSameCredit(system.pool, own);
+  const allocations = [{ invoice: "INV-0001", amount: "12.00" }];
+  expect(notes).toEqual([{ number: "CN-0001", status: "PAID", total: "12.00", remaining: "0.00", allocations }]);
+  expect(invoices).toEqual([{ number: "INV-0001", status: "AUTHORISED", due: "48.00" }]);
+}
+
+describe.concurrent("a new contact is there once, and its customer leads to it, where", () => {
+  test.each([cutBefore, cutAfter, tooLate, muchTooLate, internal])("%s", async (what, fault) => {
+    const own = await system.organisation();
+    await system.fault({ ...fault, match: puts.contact, tenantId: own.tenantId });
+    const { json: customer } = await postUntilCreated(system.baseUrl, customerPost(own, "first"));
+    if (what === muchTooLate[0]) await lateOneDone(own, "create_contact");
+    const contact = { contact_id: customer.ledger_contact_id, name: "New and Sons", status: "ACTIVE" };
+    expect(await contactsOf(own)).toEqual([contact]);
+  });
+});
+
+describe.concurrent("in the ledger once is", () => {
+  test("an invoice, where it was done after we had looked for it", async () => {
+    const own = await system.organisation();
+    await system.fault({ ...muchTooLate[1], match: puts.invoice, tenantId: own.tenantId });
+    const created = await postUntilCreated(system.baseUrl, subscriptionPost(own, "first"));
+    await lateOneDone(own, "create_invoice");
+    await expectOneDocumentEach(system, own, 1);
+    expect(await shownInvoice(system, own, created)).toMatchObject(synced);
+  });
+
+  test.each([tooLate, muchTooLate, internal])("a credit note, where %s", async (what, fault) => {
+    await expectCredited({ ...fault, match: puts.note }, what === muchTooLate[0] ? "create_credit_note" : null);
+  });
+
+  test.each([muchTooLate, internal])("its credit on an invoice, where %s", async (what, fault) => {
+    await expectCredited({ ...fault, match: puts.allocation }, what === muchTooLate[0] ? "allocate_credit" : null);
+  });
+});
+
+describe.concurrent("between a lost answer and the look for it", () => {
+  const contactLost = { put: puts.contact, get: "GET /api.xro/2.0/Contacts?" };
+  const invoiceLost = { put: puts.invoice, get: "GET /api.xro/2.0/Invoices?" };
+  const noteLost = { put: puts.note, get: "GET /api.xro/2.0/CreditNotes?" };
+  const createCustomer = (own: MadeOrganisation) => postUntilDecided(system.baseUrl, customerPost(own, "first"));
+  const archive = (own: MadeOrganisation, code = "ACME") =>
+    alter(own, "contacts", "status = 'ARCHIVED'", `contact_number = '${code}'`);
+
+  test("somebody's contact takes the customer's code: there is no customer, and no contact of ours", async () => {
+    const own = await system.organisation();
+    const take = () => alter(own, "contacts", "contact_number = 'NEW-1'", "contact_number = 'ACME'");
+    const answer = await whileLost(own, contactLost, () => createCustomer(own), take);
+    expect(refusalOf(answer)).toEqual(refused(409, "customer_code_taken", "code"));
+    expect(await contactsOf(own)).toMatchObject([{ name: expect.not.stringContaining("New and Sons") }]);
+    expect(await customersOf(own)).toBe(0);
+  });
+
+  test("our contact is archived: there is no customer, the answer says why, and no second contact", async () => {
+    const own = await system.organisation();
+    const lost = { ...contactLost, isDone: true };
+    const answer = await whileLost(
+      own,
+      lost,
+      () => createCustomer(own),
+      () => archive(own, "NEW-1"),
+    );
+    expect(refusalOf(answer)).toEqual(refused(409, "customer_code_taken", "code"));
+    expect(answer.json.error.message).toBe("The ledger has an archived contact with this code.");
+    expect(await contactsOf(own)).toMatchObject([{ name: "New and Sons", status: "ARCHIVED" }]);
+    expect(await customersOf(own)).toBe(0);
+  });
+
+  test("somebody's invoice takes the number: ours is not in the ledger, and says so", async () => {
+    const own = await system.organisation();
+    await postUntilCreated(system.baseUrl, subscriptionPost(own, "first"));
+    const create = () => postUntilCreated(system.baseUrl, subscriptionPost(own, "second", 11));
+    const created = await whileLost(own, invoiceLost, create, () =>
+      alter(own, "invoices", "number = 'INV-0002'", "number = 'INV-0001'"),
+    );
+    expect(await shownInvoice(system, own, created)).toMatchObject({
+      ...{ number: "INV-0002", status: "not_in_external" },
+      ledger: {
+        sync_status: "failed",
+        sync_error: expect.stringContaining("taken by another invoice"),
+        invoice_id: null,
+      },
+    });
+    expect(await system.ledgerInvoices(own.tenantId)).toHaveLength(1);
+  });
+
+  test("the contact is archived: the invoice and the note that are not there are refused, with the ledger's words", async () => {
+    const [own, credited] = [await system.organisation(), await system.organisation()];
+    const create = () => postUntilCreated(system.baseUrl, subscriptionPost(own, "first"));
+    const created = await whileLost(own, invoiceLost, create, () => archive(own));
+    const ledger = { sync_status: "failed", sync_error: expect.stringMatching(/archived/) };
+    expect(await shownInvoice(system, own, created)).toMatchObject({ status: "not_in_external", ledger });
+    expect(await system.ledgerInvoices(own.tenantId)).toEqual([]);
+
+    const { organisationId } = credited;
+    const subscriptionId = await addSubscription(system.pool, organisationId);
+    const raise = () => raiseCredit(system.pool, organisationId, subscriptionId, "10");
+    await whileLost(credited, noteLost, raise, () => archive(credited));
+    expect(await ourCredit(system.pool, credited)).toMatchObject([{ status: "NOT_IN_EXTERNAL", allocations: [] }]);
+    expect(await bookedCredit(system.pool, credited)).toEqual([]);
+  });
+});
+
+/** Has the ledger wait before it writes to an invoice, which was read then, and pays some of it meanwhile. */
+async function payBeforeWrite(own: MadeOrganisation, invoice: Json): Promise<void> {
+  const match = `POST /api.xro/2.0/Invoices/${invoice.ledger.invoice_id}`;
+  await system.fault({ kind: "slow_before", match, tenantId: own.tenantId, delayMs: 1_500 });
+  await until("the write is on its way", async () => (await faultsLeft()) === 0);
+  await world.pay(own, invoice, "5.00");
+}
+
+async function faultsLeft(): Promise<number> {
+  return ((await (await fetch(`${system.demoUrl}/demo/faults`)).json()) as { readonly left: number }).left;
+}
+
+// One after the other: each waits until no fault is left.
+describe("a payment that comes between the look at an invoice and the write", () => {
+  test("of an amendment leaves the invoice, and its charge is on one of its own", async () => {
+    const own = await world.sandbox({ invoice_create_days: 20, first_invoice_status: "approved" });
+    await world.setClock(own, "2026-04-16");
+    const { id } = await world.subscribe(own, { start_date: "2026-04-01" });
+    const [renewal] = await world.invoices(own, id);
+    const half = { prorate: true, effective_date: "2026-04-16", document: "amend" };
+    const [{ change }] = await Promise.all([
+      world.changed(own, id, { units: 13, ...half }),
+      payBeforeWrite(own, renewal),
+    ]);
+    expect(change.invoice).toMatchObject({ ...synced, type: "change", status: "approved", subtotal: "45.0000" });
+    await world.expectEqualBooks(own);
+    const [, shown] = await world.invoices(own, id);
+    expect(shown).toMatchObject({ id: renewal.id, status: "approved", subtotal: "100.0000", amount_due: "115.0000" });
+  });
+
+  test("of a removal leaves the invoice standing with what is due of it, and the end goes on", async () => {
+    const own = await world.sandbox({ first_invoice_status: "approved" });
+    await world.setClock(own, "2026-04-16");
+    const { id } = await world.subscribe(own, { start_date: "2026-04-01" });
+    const [first] = await world.invoices(own, id);
+    const end = () => world.ended(own, id, { when: "now", void_approved_invoices: true });
+    const [ended] = await Promise.all([end(), payBeforeWrite(own, first)]);
+    expect(ended.status).toBe("ended");
+    await world.expectEqualBooks(own);
+    expect(await world.removals(own, id)).toEqual(["INV-0001 left"]);
+    const [shown] = await world.invoices(own, id);
+    expect(shown).toMatchObject({ id: first.id, status: "approved", amount_due: "115.0000" });
+  });
+});
+
+test("everything that was ordered to go wrong has gone wrong", async () => {
+  expect(await faultsLeft()).toBe(0);
+});
