@@ -47,6 +47,7 @@ async function tellWhatThereIs(stack: Stack): Promise<void> {
     const firstData = await makeFirstData({ databaseUrl, demoLedgerUrl, secretKey });
     if (firstData !== null) {
       log(describeFirstData(firstData, { baseUrl, adminUrl, temporalUiUrl: temporalUiUrl ?? "" }));
+      log(`What it raised, the demo ledger's books in a browser: ${demoLedgerUrl}`);
       return;
     }
   }
@@ -54,6 +55,7 @@ async function tellWhatThereIs(stack: Stack): Promise<void> {
   log(`Admin URL     ${adminUrl}`);
   if (temporalUiUrl !== undefined) log(`Temporal UI   ${temporalUiUrl}`);
   log(`OpenAPI       ${baseUrl}/v1/openapi.json`);
+  if (demoLedgerUrl !== undefined) log(`Demo ledger   ${demoLedgerUrl} (its books, in a browser)`);
   log(`Logs          ${stack.logFolder}`);
   if (demoLedgerUrl !== undefined) {
     log(

@@ -109,6 +109,8 @@ export async function startStack({ env, log, parts, programs = repositoryProgram
     const port = plan.demoLedgerPort;
     childEnv.DEMO_LEDGER_PORT = String(port);
     childEnv.DEMO_LEDGER_URL = demoLedgerUrl;
+    // Nothing goes wrong until somebody orders it, on the page of the books.
+    childEnv.DEMO_LEDGER_FAULTS = env.DEMO_LEDGER_FAULTS || "1";
     await run("Demo ledger", programs.demoLedger, demoLedgerDrainMs, () => isListening(port), demoLedgerUrl);
   }
   const baseUrl = apiAddressOf(env, plan.apiPort);

@@ -7,7 +7,8 @@ import type pg from "pg";
 import { type ExactObject, filledTextOf, objectOf, readExactJson } from "../exact-json.ts";
 import { type DemoAnswer, jsonAnswer } from "./answers.ts";
 import type { AppBook } from "./apps.ts";
-import { newestCreditNotes, newestInvoices } from "./books.ts";
+import { newestBooks, newestCreditNotes, newestInvoices } from "./books.ts";
+import { answerByHand } from "./by-hand.ts";
 import { mergeContact } from "./contact-merges.ts";
 import { isUuid } from "./contacts.ts";
 import { type Fault, type FaultBook, faultKinds } from "./faults.ts";
@@ -38,7 +39,8 @@ export interface AdminRequest {
  * `POST /demo/tenants/{id}/webhook`, `POST /demo/webhook` (of all organisations), `POST /demo/apps`, `POST /demo/apps/{clientId}/revoke`,
  * `GET /demo/apps/{clientId}/refreshes`, `GET|POST|DELETE /demo/faults`,
  * `GET /demo/tenants/{id}/calls`: how many calls were taken and turned away by a limit since the start, and
- * `GET /demo/invoices` and `GET /demo/credit-notes`: the newest documents of all organisations.
+ * `GET /demo/invoices` and `GET /demo/credit-notes`: the newest documents of all organisations; `GET /demo/books` and
+ * `GET /demo/tenants/{id}/books`: all that the page shows; what is done there by hand: see `answerByHand`.
  */
 export async function answerAdmin(parts: AdminParts, request: AdminRequest): Promise<DemoAnswer> {
   const isPost = request.method === "POST";
@@ -48,12 +50,16 @@ export async function answerAdmin(parts: AdminParts, request: AdminRequest): Pro
   const [resource, tenantId = "", second, partId = "", third] = request.segments;
   if (resource === "faults" && request.segments.length === 1) return answerFaults(parts.faults, request.method, body);
   if (resource === "apps") return answerApps(parts.apps, request, body);
+  if (request.method === "GET" && resource === "books" && request.segments.length === 1) return books(parts, null);
   if (request.method === "GET" && request.segments.length === 1) return look(parts.pool, resource);
   if (isPost && resource === "webhook" && request.segments.length === 1) {
     return putWebhook(body, (target) => (target ? parts.tenants.sendAllWebhooks(target) : Promise.resolve()));
   }
   if (resource === "tenants" && request.method === "GET" && second === "calls" && request.segments.length === 3) {
     return jsonAnswer(200, parts.limits.counts(tenantId));
+  }
+  if (resource === "tenants" && request.method === "GET" && second === "books" && request.segments.length === 3) {
+    return isUuid(tenantId) ? books(parts, tenantId) : refusal(404, "There is no such route.");
   }
   if (resource !== "tenants" || !isPost) return refusal(404, "There is no such route.");
   if (request.segments.length === 1) return putTenant(parts.tenants, body);
@@ -63,7 +69,15 @@ export async function answerAdmin(parts: AdminParts, request: AdminRequest): Pro
   }
   if (second === "invoices" && third === "payments" && isUuid(partId)) return pay(parts.pool, tenantId, partId, body);
   if (second === "contacts" && third === "merge" && isUuid(partId)) return merge(parts.pool, tenantId, partId, body);
-  return refusal(404, "There is no such route.");
+  const tenant = await parts.tenants.byId(tenantId);
+  const done = tenant && (await answerByHand(parts.pool, tenant, request.segments.slice(2)));
+  return done ?? refusal(404, "There is no such route.");
+}
+
+/** The books with the faults that wait for their calls; `faults` is null where they are switched off. */
+async function books({ pool, faults }: AdminParts, tenantId: string | null): Promise<DemoAnswer> {
+  const waiting = faults?.waiting().map(({ fault, left }) => ({ ...fault, left })) ?? null;
+  return jsonAnswer(200, { ...(await newestBooks(pool, tenantId)), faults: waiting });
 }
 
 async function answerApps(apps: AppBook, { method, segments }: AdminRequest, body: ExactObject): Promise<DemoAnswer> {

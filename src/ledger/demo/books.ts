@@ -1,4 +1,4 @@
-/** A look into the books of all organisations without a token: the newest documents, for whoever tries the service. */
+/** A look into the books without a token, of one organisation or of all: what is newest, for whoever tries the service. */
 import type pg from "pg";
 import { type AllocationRow, loadAllocations } from "./allocation-rows.ts";
 import { type CreditNoteRow, remainingCreditOf } from "./credit-note-rows.ts";
@@ -11,41 +11,76 @@ import { invoices } from "./invoices.ts";
 
 // What somebody has just tried stands on top.
 const shownDocuments = 25;
+const shownOthers = 100;
 
 /** The newest invoices: what is paid, credited and due of each, the credit notes on it, its lines with their ids. */
 export function newestInvoices(pool: pg.Pool): Promise<readonly object[]> {
-  return inSnapshot(pool, async (client) => {
-    const rows = await newest<InvoiceRow>(client, invoices.table);
-    const allocations = await loadAllocations(client, "invoice_id", idsOf(rows));
-    return rows.map((row) => ({
-      ...headOf(row),
-      paid: row.amount_paid,
-      credited: row.amount_credited,
-      due: amountDueOf(row),
-      issue_date: row.issue_date,
-      due_date: row.due_date,
-      allocations: allocations.filter((one) => one.invoice_id === row.id).map(allocationOf),
-      lines: linesOf(row),
-    }));
-  });
+  return inSnapshot(pool, (client) => lookAtInvoices(client, null));
 }
 
 /** The newest credit notes: what is left of each, the invoices that the rest went to, its lines with their ids. */
 export function newestCreditNotes(pool: pg.Pool): Promise<readonly object[]> {
-  return inSnapshot(pool, async (client) => {
-    const rows = await newest<CreditNoteRow>(client, creditNotes.table);
-    const allocations = await loadAllocations(client, "credit_note_id", idsOf(rows));
-    return rows.map((row) => ({
-      ...headOf(row),
-      remaining: remainingCreditOf(row),
-      issue_date: row.issue_date,
-      allocations: allocations.filter((one) => one.credit_note_id === row.id).map(allocationOf),
-      lines: linesOf(row),
-    }));
-  });
+  return inSnapshot(pool, (client) => lookAtCreditNotes(client, null));
+}
+
+/**
+ * All that the page shows at one moment, newest first: organisations, and the contacts, documents and payments of one of them, or of all
+ * where none is named.
+ */
+export function newestBooks(pool: pg.Pool, tenantId: string | null): Promise<object> {
+  return inSnapshot(pool, async (client) => ({
+    organisations: (await client.query(organisationsStatement, [shownOthers])).rows,
+    contacts: (await client.query(contactsStatement, [tenantId, shownOthers])).rows,
+    invoices: await lookAtInvoices(client, tenantId),
+    credit_notes: await lookAtCreditNotes(client, tenantId),
+    payments: (await client.query(paymentsStatement, [tenantId, shownOthers])).rows,
+  }));
+}
+
+const organisationsStatement = `
+select tenant_id as id, name, currency, timezone from demo_ledger.tenants order by created_at desc, tenant_id limit $1`;
+
+const contactsStatement = `
+select c.contact_id as id, c.tenant_id, t.name as organisation, c.name, c.contact_number as number, c.email, c.status, c.merged_to
+from demo_ledger.contacts c join demo_ledger.tenants t on t.tenant_id = c.tenant_id
+where $1::uuid is null or c.tenant_id = $1 order by c.updated_at desc, c.contact_id limit $2`;
+
+const paymentsStatement = `
+select p.payment_id as id, p.tenant_id, t.name as organisation, i.number as invoice, i.currency, p.amount, p.paid_on as date
+from demo_ledger.payments p
+join demo_ledger.tenants t on t.tenant_id = p.tenant_id
+join demo_ledger.invoices i on i.invoice_id = p.invoice_id
+where $1::uuid is null or p.tenant_id = $1 order by p.created_at desc, p.payment_id limit $2`;
+
+async function lookAtInvoices(client: Queryable, tenantId: string | null): Promise<readonly object[]> {
+  const rows = await newest<InvoiceRow>(client, invoices.table, tenantId);
+  const allocations = await loadAllocations(client, "invoice_id", idsOf(rows));
+  return rows.map((row) => ({
+    ...headOf(row),
+    paid: row.amount_paid,
+    credited: row.amount_credited,
+    due: amountDueOf(row),
+    issue_date: row.issue_date,
+    due_date: row.due_date,
+    allocations: allocations.filter((one) => one.invoice_id === row.id).map(allocationOf),
+    lines: linesOf(row),
+  }));
+}
+
+async function lookAtCreditNotes(client: Queryable, tenantId: string | null): Promise<readonly object[]> {
+  const rows = await newest<CreditNoteRow>(client, creditNotes.table, tenantId);
+  const allocations = await loadAllocations(client, "credit_note_id", idsOf(rows));
+  return rows.map((row) => ({
+    ...headOf(row),
+    remaining: remainingCreditOf(row),
+    issue_date: row.issue_date,
+    allocations: allocations.filter((one) => one.credit_note_id === row.id).map(allocationOf),
+    lines: linesOf(row),
+  }));
 }
 
 interface Names {
+  readonly tenant_id: string;
   readonly organisation: string;
   readonly contact: string;
 }
@@ -53,14 +88,16 @@ interface Names {
 async function newest<Row extends DocumentRow>(
   client: Queryable,
   table: DocumentTable,
+  tenantId: string | null,
 ): Promise<readonly (Row & Names)[]> {
   const { rows } = await client.query<Row & Names>(
     `select d.*, t.name as organisation, c.name as contact
-     from (select ${selectedOf(table)} from demo_ledger.${table.name} order by updated_at desc, number desc limit $1) d
+     from (select ${selectedOf(table)} from demo_ledger.${table.name}
+           where $1::uuid is null or tenant_id = $1 order by updated_at desc, number desc limit $2) d
      join demo_ledger.tenants t on t.tenant_id = d.tenant_id
      join demo_ledger.contacts c on c.contact_id = d.contact_id
      order by d.updated_at desc, d.number desc`,
-    [shownDocuments],
+    [tenantId, shownDocuments],
   );
   return rows;
 }
@@ -69,8 +106,9 @@ function idsOf(rows: readonly DocumentRow[]): readonly string[] {
   return rows.map(({ id }) => id);
 }
 
-function headOf({ organisation, number, contact, reference, status, currency, total }: DocumentRow & Names): object {
-  return { organisation, number, contact, reference, status, currency, total };
+function headOf(row: DocumentRow & Names): object {
+  const { id, tenant_id, organisation, number, contact, reference, status, currency, total } = row;
+  return { id, tenant_id, organisation, number, contact, reference, status, currency, total };
 }
 
 function linesOf({ lines }: DocumentRow): readonly object[] {

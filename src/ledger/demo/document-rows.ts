@@ -61,6 +61,11 @@ export function presentDocument(row: DocumentRow, contact: object, withLines: bo
   };
 }
 
+/** True for a document that is not approved yet. */
+export function isOpen(status: XeroStatus): boolean {
+  return status === "DRAFT" || status === "SUBMITTED";
+}
+
 /** True for a document that is out of the books. */
 export function isRemoved(status: XeroStatus): boolean {
   return status === "VOIDED" || status === "DELETED";

@@ -1,5 +1,5 @@
 /**
- * Faults that tests order: lost requests, lost answers, errors, refusals, silence. In memory, and only where they are
+ * Faults that tests and the page of the books order: lost requests, lost answers, errors, refusals, silence. In memory, and only where they are
  * switched on.
  */
 import type { DemoAnswer } from "./answers.ts";
@@ -52,12 +52,20 @@ export const faultKinds: readonly FaultKind[] = [
   "rate_limit",
 ];
 
+/** A fault that is still to happen so often. */
+export interface WaitingFault {
+  readonly fault: Fault;
+  readonly left: number;
+}
+
 /** The faults that are waiting. */
 export interface FaultBook {
   add(fault: Fault): void;
   clear(): void;
   /** How many are still to happen. */
   left(): number;
+  /** Those that are still to happen, in the order in which they were added. */
+  waiting(): readonly WaitingFault[];
   /** The first fault that fits this request, used up by one. */
   take(tenantId: string | null, line: string, body: string): Fault | null;
 }
@@ -71,6 +79,7 @@ export function createFaultBook(): FaultBook {
       waiting = [];
     },
     left: () => waiting.reduce((sum, { left }) => sum + left, 0),
+    waiting: () => waiting.map((one) => ({ ...one })),
     take(tenantId, line, body) {
       const entry = waiting.find(({ fault }) => fits(fault, tenantId, line, body));
       if (!entry) return null;

@@ -1,5 +1,5 @@
 /**
- * The way of one request through the demo ledger: identity, admin, or the accounting API behind token, tenant, limits
+ * The way of one request through the demo ledger: identity, page, admin, or the accounting API behind token, tenant, limits
  * and faults.
  */
 import type pg from "pg";
@@ -11,6 +11,7 @@ import { consentAnswer } from "./consent.ts";
 import { answerOfFault, type Fault, type FaultBook } from "./faults.ts";
 import { keyedWrite } from "./keyed-write.ts";
 import type { LimitBook } from "./limits.ts";
+import { isOwnHost, pageAnswer } from "./page.ts";
 import { answerApi } from "./routes.ts";
 import type { Tenant, TenantBook } from "./tenants.ts";
 import { appConnectionsAnswer, connectionsAnswer, readBearer, tokenAnswer } from "./tokens.ts";
@@ -41,10 +42,16 @@ export type DemoOutcome =
 
 const apiBase = "/api.xro/2.0/";
 
+const foreignHostAnswer = jsonAnswer(403, { error: "Ask for this by the address of the demo ledger or by localhost." });
+
 /** Handles one request. Throws only for faults of our own, which the server answers with 500. */
 export async function handle(parts: DemoParts, request: DemoRequest): Promise<DemoOutcome> {
   const { pathname } = request.url;
-  if (pathname.startsWith("/demo/")) return answered(await admin(parts, request));
+  const page = request.method === "GET" ? await pageAnswer(pathname) : null;
+  if (page || pathname.startsWith("/demo/")) {
+    if (!isOwnHost(request.headers.host ?? "")) return answered(foreignHostAnswer);
+    return answered(page ?? (await admin(parts, request)));
+  }
   if (pathname === "/connect/token" && request.method === "POST") return identity(parts, request);
   if (pathname === "/identity/connect/authorize") {
     const { method, url, text } = request;

@@ -3,7 +3,7 @@
  */
 import { filledTextOf } from "../exact-json.ts";
 import { dateOf } from "./document-dates.ts";
-import type { XeroStatus } from "./document-rows.ts";
+import { isOpen, type XeroStatus } from "./document-rows.ts";
 import {
   type DocumentValues,
   type Judged,
@@ -80,8 +80,4 @@ function isSameMoney(values: InvoiceValues, current: InvoiceRow): boolean {
 
 function isSourceUrl(url: string): boolean {
   return URL.canParse(url) && !/xero/i.test(url);
-}
-
-function isOpen(status: XeroStatus): boolean {
-  return status === "DRAFT" || status === "SUBMITTED";
 }

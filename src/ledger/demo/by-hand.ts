@@ -1,0 +1,84 @@
+/**
+ * What a bookkeeper does in the ledger's own screens, by the page of the books or by a test: approve, remove, take credit back, archive a
+ * contact. The same rules and texts as over Xero's API. Facts: facts-ledger sections 1.2 to 1.4.
+ */
+import type pg from "pg";
+import { objectOf, objectsOf, readExactJson, textOf } from "../exact-json.ts";
+import { removeAllocation } from "./allocations.ts";
+import { type DemoAnswer, jsonAnswer } from "./answers.ts";
+import type { ApiRequest } from "./api-request.ts";
+import { isUuid, updateContact } from "./contacts.ts";
+import { creditNotes } from "./credit-notes.ts";
+import { inTransaction, type Queryable } from "./database.ts";
+import { type DocumentRow, isOpen } from "./document-rows.ts";
+import type { DocumentValues } from "./document-rules.ts";
+import { loadDocument } from "./document-store.ts";
+import { type DocumentResource, updateDocument } from "./documents.ts";
+import { invoices } from "./invoices.ts";
+import type { Tenant } from "./tenants.ts";
+
+/** Done to a document of an organisation by its id, inside one transaction. */
+type Act = (request: (change: object) => ApiRequest, client: Queryable, id: string) => Promise<DemoAnswer>;
+
+const acts: Readonly<Record<string, Act>> = {
+  "invoices approve": approve(invoices),
+  "invoices remove": remove(invoices),
+  "credit-notes approve": approve(creditNotes),
+  "credit-notes remove": remove(creditNotes),
+  "contacts archive": (request, client, id) => updateContact(request({ ContactStatus: "ARCHIVED" }), client, id),
+  "contacts restore": (request, client, id) => updateContact(request({ ContactStatus: "ACTIVE" }), client, id),
+};
+
+/**
+ * Answers `POST /demo/tenants/{id}/{invoices|credit-notes}/{id}/{approve|remove}`, `…/contacts/{id}/{archive|restore}` and
+ * `…/credit-notes/{id}/allocations/{id}/remove` with the new status; null for other paths. `path` is what follows the
+ * organisation. Refused with 400 and Xero's texts where its rules forbid it. Removing voids what is approved and deletes what is not yet.
+ */
+export async function answerByHand(pool: pg.Pool, tenant: Tenant, path: readonly string[]): Promise<DemoAnswer | null> {
+  const [resource = "", id = "", action = "", partId = "", partAction] = path;
+  const isAllocation = resource === "credit-notes" && action === "allocations" && partAction === "remove";
+  const act = isAllocation && path.length === 5 ? takeBack(partId) : acts[`${resource} ${action}`];
+  if (!act || !isUuid(id) || (!isAllocation && path.length !== 3)) return null;
+  const request = (change: object): ApiRequest => ({
+    pool,
+    tenant,
+    method: "POST",
+    segments: [],
+    query: new URLSearchParams(),
+    modifiedSince: "",
+    text: JSON.stringify(change),
+    refusalOf: () => [],
+  });
+  return told(await inTransaction(pool, (client) => act(request, client, id)));
+}
+
+function approve<Row extends DocumentRow, Values extends DocumentValues>(resource: DocumentResource<Row, Values>): Act {
+  return (request, client, id) => updateDocument(resource, request({ Status: "AUTHORISED" }), client, id);
+}
+
+function remove<Row extends DocumentRow, Values extends DocumentValues>(resource: DocumentResource<Row, Values>): Act {
+  return async (request, client, id) => {
+    const { tenantId } = request({}).tenant;
+    const row = await loadDocument<Row>(client, resource.table, tenantId, id, "for update");
+    const Status = row && isOpen(row.status) ? "DELETED" : "VOIDED";
+    return updateDocument(resource, request({ Status }), client, id);
+  };
+}
+
+function takeBack(allocationId: string): Act {
+  return (request, client, id) => removeAllocation(request({}), client, id, allocationId);
+}
+
+// Xero's envelope in the plain form of the routes below /demo.
+function told(answer: DemoAnswer): DemoAnswer {
+  if (answer.status === 404) return jsonAnswer(404, { error: "There is no such document or contact." });
+  const body = objectOf(readExactJson(answer.body)) ?? {};
+  const [element = {}] = ["Elements", "Invoices", "CreditNotes", "Contacts"].flatMap((member) =>
+    objectsOf(body[member]),
+  );
+  if (answer.status !== 200) {
+    const messages = objectsOf(element.ValidationErrors).map(({ Message }) => textOf(Message) ?? "");
+    return jsonAnswer(answer.status, { error: messages.join(" ") || (textOf(body.Message) ?? "Refused.") });
+  }
+  return jsonAnswer(200, { status: textOf(element.Status) ?? textOf(element.ContactStatus) ?? "REMOVED" });
+}

@@ -1,0 +1,143 @@
+/** The tables of the books: documents with their lines and what is on them, payments, contacts, each with what can be done by hand. */
+import { amountCell, button, cell, detail, element, table } from "./elements.js";
+
+/** @typedef {(path: string, body?: object) => void} Act Does something by hand: the path below /demo/tenants/{id}/ of the row. */
+
+const open = ["DRAFT", "SUBMITTED"];
+const removable = [...open, "AUTHORISED"];
+
+/**
+ * The invoices; one that is approved can be paid, all of it or a part.
+ * @param {readonly object[]} invoices
+ * @param {(row: object) => Act} actOn
+ */
+export function invoiceTable(invoices, actOn) {
+  const heads = ["Number", "Contact", "Status", "Dates", "Total", "Paid", "Credited", "Due", "By hand"];
+  const rows = invoices.map((row) => {
+    const act = actOn(row);
+    const path = `invoices/${row.id}`;
+    return element(
+      "tr",
+      { "data-id": row.id },
+      cell(row.number, detail(row.reference), lines(row)),
+      cell(row.contact, detail(row.organisation)),
+      cell(row.status),
+      cell(row.issue_date, detail(row.due_date === null ? "not due" : `due ${row.due_date}`)),
+      amountCell(`${row.total} ${row.currency}`),
+      amountCell(row.paid),
+      amountCell(row.credited),
+      amountCell(row.due),
+      actions(
+        ...documentActions(row, path, act),
+        row.status === "AUTHORISED" ? payForm((amount) => act(`${path}/payments`, amount ? { amount } : {})) : null,
+      ),
+    );
+  });
+  return table("Invoices", heads, rows);
+}
+
+/**
+ * The credit notes with the invoices that their credit is on; it can be taken back.
+ * @param {readonly object[]} notes
+ * @param {(row: object) => Act} actOn
+ */
+export function creditNoteTable(notes, actOn) {
+  const heads = ["Number", "Contact", "Status", "Date", "Total", "Left", "On invoices", "By hand"];
+  const rows = notes.map((row) => {
+    const act = actOn(row);
+    const path = `credit-notes/${row.id}`;
+    const allocations = row.allocations.map((one) =>
+      element(
+        "div",
+        {},
+        `${one.amount} on ${one.invoice}, ${one.date} `,
+        button("Take back", () => act(`${path}/allocations/${one.id}/remove`)),
+      ),
+    );
+    return element(
+      "tr",
+      { "data-id": row.id },
+      cell(row.number, detail(row.reference), lines(row)),
+      cell(row.contact, detail(row.organisation)),
+      cell(row.status),
+      cell(row.issue_date),
+      amountCell(`${row.total} ${row.currency}`),
+      amountCell(row.remaining),
+      cell(...allocations),
+      actions(...documentActions(row, path, act)),
+    );
+  });
+  return table("Credit notes", heads, rows);
+}
+
+/** The payments. @param {readonly object[]} payments */
+export function paymentTable(payments) {
+  const rows = payments.map((row) =>
+    element(
+      "tr",
+      {},
+      cell(row.invoice),
+      cell(row.organisation),
+      cell(row.date),
+      amountCell(`${row.amount} ${row.currency}`),
+    ),
+  );
+  return table("Payments", ["Invoice", "Organisation", "Date", "Amount"], rows);
+}
+
+/**
+ * The contacts; one that is archived carries no new document.
+ * @param {readonly object[]} contacts
+ * @param {(row: object) => Act} actOn
+ */
+export function contactTable(contacts, actOn) {
+  const rows = contacts.map((row) => {
+    const act = actOn(row);
+    const canRestore = row.status === "ARCHIVED" && row.merged_to === null;
+    return element(
+      "tr",
+      { "data-id": row.id },
+      cell(row.name, detail(row.organisation)),
+      cell(row.number ?? ""),
+      cell(row.email ?? ""),
+      cell(row.status, row.merged_to === null ? null : detail("merged into another")),
+      actions(
+        row.status === "ACTIVE" ? button("Archive", () => act(`contacts/${row.id}/archive`)) : null,
+        canRestore ? button("Restore", () => act(`contacts/${row.id}/restore`)) : null,
+      ),
+    );
+  });
+  return table("Contacts", ["Name", "Number", "E-mail", "Status", "By hand"], rows);
+}
+
+function documentActions(row, path, act) {
+  const removal = open.includes(row.status) ? "Delete" : "Void";
+  return [
+    open.includes(row.status) ? button("Approve", () => act(`${path}/approve`)) : null,
+    removable.includes(row.status) ? button(removal, () => act(`${path}/remove`)) : null,
+  ];
+}
+
+function payForm(pay) {
+  const amount = element("input", { "aria-label": "Amount", placeholder: "all of it", inputmode: "decimal" });
+  return element(
+    "span",
+    {},
+    " ",
+    amount,
+    " ",
+    button("Pay", () => pay(amount.value.trim())),
+  );
+}
+
+function lines(row) {
+  const all = row.lines.map((line) =>
+    element("li", {}, `${line.description}: ${line.quantity} × ${line.unit_amount} = ${line.amount}, tax ${line.tax}`),
+  );
+  const count = `${all.length} ${all.length === 1 ? "line" : "lines"}`;
+  return element("details", { class: "detail" }, element("summary", {}, count), element("ul", {}, ...all));
+}
+
+function actions(...children) {
+  return element("td", { class: "actions" }, ...children);
+}
