@@ -10,10 +10,21 @@ import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { writeExactJson } from "../../src/ledger/exact-json.ts";
 import type { Ledger, LedgerInvoice } from "../../src/ledger/port.ts";
+import type { XeroConnection } from "../../src/ledger/xero/connection.ts";
 import { createXeroLedger } from "../../src/ledger/xero/create-xero-ledger.ts";
 import { amendLines } from "../../src/ledger/xero/line-amendment.ts";
 import { creditNoteDraft } from "./credit-drafts.ts";
-import { aCall, addresses, aLine, contactDraft, invoiceDraft, okOf, startDemoWorld } from "./demo-world.ts";
+import { openDemoHttp } from "./demo-http.ts";
+import {
+  aCall,
+  addresses,
+  aLine,
+  contactDraft,
+  type DemoWorld,
+  invoiceDraft,
+  okOf,
+  startDemoWorld,
+} from "./demo-world.ts";
 import { type Exchange, startRecordingProxy } from "./recording-proxy.ts";
 
 const contractFile = fileURLToPath(new URL("../../../shared/xero/xero_accounting.yaml", import.meta.url));
@@ -22,7 +33,7 @@ interface Parameter {
   readonly name: string;
   readonly in: string;
   readonly required?: boolean;
-  readonly schema: object;
+  readonly schema: { readonly type?: string };
 }
 
 interface Operation {
@@ -63,6 +74,14 @@ test("requests and answers are valid by Xero's own contract", async () => {
   expect(check({ ...allocate, sent: allocate.sent.replace('"Date"', '"Day"') })).toHaveLength(1);
   expect(check({ ...amend, sent: amend.sent.replace('"Quantity":1', '"Quantity":"1"') })).toHaveLength(1);
   expect(check({ ...amend, sent: bodyWithEveryMember() })).toEqual([]);
+  // And so are values of an address that are of another kind than Xero's.
+  const lists = exchanges.find(({ url }) => url.searchParams.has("IDs"));
+  if (!lists) throw new Error("nothing was asked for by its ids");
+  const misasked = new URL(lists.url);
+  for (const [name, value] of Object.entries({ IDs: "none,such", page: "first", includeArchived: "yes" })) {
+    misasked.searchParams.set(name, value);
+  }
+  expect(check({ ...lists, url: misasked }).length).toBeGreaterThanOrEqual(3);
   const seen = new Set(exchanges.map(({ method, url }) => `${method} ${templateOf(url)}`));
   expect([...seen].sort()).toEqual([
     "GET /Accounts",
@@ -75,6 +94,7 @@ test("requests and answers are valid by Xero's own contract", async () => {
     "GET /Invoices/{InvoiceID}",
     "GET /Organisation",
     "GET /TaxRates",
+    "POST /Contacts/{ContactID}",
     "POST /Invoices/{InvoiceID}",
     "PUT /Contacts",
     "PUT /CreditNotes",
@@ -117,6 +137,7 @@ async function recordEverything(): Promise<readonly Exchange[]> {
     const ids = changes.map(({ id }) => id);
     expect(okOf(await ledger.getMany(call, { kind, ids }))).toHaveLength(ids.length);
   }
+  await doByHand(world, { ...connection, ...addresses(proxy.url) });
   await world.order({ match: "POST /api.xro/2.0/Invoices", kind: "refuse", messages: ["No."] });
   await ledger.removeInvoice(call, okOf(okOf(await ledger.createInvoices(call, [invoiceDraft(contact.id)]))[0]).id);
 
@@ -124,6 +145,32 @@ async function recordEverything(): Promise<readonly Exchange[]> {
   await proxy.stop();
   await world.stop();
   return proxy.exchanges.filter(({ url }) => url.pathname.startsWith("/api.xro/2.0/"));
+}
+
+// What the adapter never asks for, and other clients do: lists without pages, statuses, archiving, and what is refused of it.
+async function doByHand(world: DemoWorld, connection: XeroConnection): Promise<void> {
+  const demo = await openDemoHttp(connection);
+  const [paid, credited, draft] = [
+    await demo.invoice({ Status: "AUTHORISED" }),
+    await demo.invoice({ Status: "AUTHORISED" }),
+    await demo.invoice({ Status: "SUBMITTED" }),
+  ];
+  await world.admin(`tenants/${connection.tenantId}/invoices/${paid.InvoiceID}/payments`, {});
+  const note = await demo.creditNote({ Status: "AUTHORISED" });
+  await demo.allocate(note.CreditNoteID, [credited.InvoiceID, 40]);
+  const { status } = await demo.send("POST", `Invoices/${paid.InvoiceID}`, { Invoices: [{ Status: "VOIDED" }] });
+  expect(status).toBe(400);
+  await demo.send("POST", `Invoices/${draft.InvoiceID}`, { Invoices: [{ Status: "DELETED" }] });
+  await demo.send("POST", `Contacts/${demo.contactId}`, { Contacts: [{ Name: "<no>" }] });
+  await demo.send("POST", `Contacts/${demo.contactId}`, { Contacts: [{ ContactStatus: "ARCHIVED" }] });
+  const other = await openDemoHttp(connection);
+  await world.admin(`tenants/${connection.tenantId}/contacts/${demo.contactId}/merge`, { into: other.contactId });
+  for (const path of [`Contacts/${demo.contactId}`, "Contacts", "Contacts?includeArchived=true&page=1"]) {
+    await demo.send("GET", path);
+  }
+  for (const path of ["Invoices", "Invoices?page=1&Statuses=PAID,DELETED", `Invoices/${credited.InvoiceID}`]) {
+    await demo.send("GET", path);
+  }
 }
 
 // A line changed, one kept, one added; then once more, where nothing is sent, and once what is refused.
@@ -190,10 +237,33 @@ function createChecker(contract: Contract): (exchange: Exchange) => readonly str
     const body = operation.requestBody?.content["application/json"].schema;
     return [
       ...parameterFaults(contract, operation, exchange, what),
+      ...queryOf(contract, operation, exchange).flatMap(([schema, value, name]) =>
+        judge(schema, value, `${what} ${name}`),
+      ),
       ...(body ? judge(body, JSON.parse(exchange.sent), `${what} request`) : []),
       ...judge(response, JSON.parse(exchange.answer), `${what} answer ${exchange.status}`),
     ];
   };
+}
+
+function parametersOf(contract: Contract, operation: Operation): readonly (Parameter | undefined)[] {
+  return (operation.parameters ?? []).map((one) =>
+    "$ref" in one ? contract.components.parameters[one.$ref.split("/").at(-1) ?? ""] : one,
+  );
+}
+
+/** The values of the address, read as what Xero says they are. If-Modified-Since is told otherwise there than Xero takes it. */
+function queryOf(contract: Contract, operation: Operation, { url }: Exchange): (readonly [object, unknown, string])[] {
+  return parametersOf(contract, operation).flatMap((one) => {
+    const text = one?.in === "query" ? url.searchParams.get(one.name) : null;
+    return one && text !== null ? [[one.schema, readValue(one.schema, text), one.name] as const] : [];
+  });
+}
+
+function readValue({ type }: Parameter["schema"], text: string): unknown {
+  if (type === "array") return text.split(",");
+  if (type === "boolean" && ["true", "false"].includes(text)) return text === "true";
+  return (type === "integer" || type === "number") && text !== "" && !Number.isNaN(Number(text)) ? Number(text) : text;
 }
 
 function parameterFaults(
@@ -202,9 +272,7 @@ function parameterFaults(
   exchange: Exchange,
   what: string,
 ): readonly string[] {
-  const parameters = (operation.parameters ?? []).map((one) =>
-    "$ref" in one ? contract.components.parameters[one.$ref.split("/").at(-1) ?? ""] : one,
-  );
+  const parameters = parametersOf(contract, operation);
   const names = (place: string) => parameters.filter((one) => one?.in === place).map((one) => one?.name.toLowerCase());
   const asked = [...exchange.url.searchParams.keys()].filter((name) => !names("query").includes(name.toLowerCase()));
   const headers = ["idempotency-key", "if-modified-since"].filter(
