@@ -44,7 +44,7 @@ async function sumsThatDiffer(): Promise<readonly object[]> {
       (select coalesce(sum(amount), 0) from demo_ledger.credit_allocations a where a.invoice_id = i.invoice_id)
     union all
     select number, amount_paid from demo_ledger.invoices i where amount_paid <>
-      (select coalesce(sum(amount), 0) from demo_ledger.payments p where p.invoice_id = i.invoice_id)`);
+      (select coalesce(sum(amount), 0) from demo_ledger.payments p where p.invoice_id = i.invoice_id and p.status = 'AUTHORISED')`);
   return rows;
 }
 

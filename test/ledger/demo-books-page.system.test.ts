@@ -54,6 +54,10 @@ test("shows what was raised, a draft approved by hand, paid in part and in full,
   expect(await books.readInvoice(draft.InvoiceID)).toMatchObject({ Status: "PAID", AmountDue: 0 });
   const payments = page.getByRole("table", { name: "Payments" }).locator("tbody tr");
   expect(await payments.allInnerTexts()).toEqual([expect.stringContaining("69.50"), expect.stringContaining("30.50")]);
+  await press(payments.filter({ hasText: "30.50" }), "Delete");
+  await shows(payments.filter({ hasText: "30.50" }), "DELETED");
+  await shows(row.filter({ hasText: "69.50" }), "AUTHORISED");
+  expect(await books.readInvoice(draft.InvoiceID)).toMatchObject({ AmountPaid: 69.5, AmountDue: 30.5 });
 });
 
 test("deletes a draft, voids what is approved, and takes credit back, by Xero's rules", async () => {

@@ -4,7 +4,7 @@ import xeroNode from "xero-node";
 import type { XeroConnection } from "../../src/ledger/xero/connection.ts";
 import { type DemoWorld, startDemoWorld } from "./demo-world.ts";
 
-const { AccountingApi, Contact, CreditNote, Invoice, LineAmountTypes } = xeroNode;
+const { AccountingApi, Contact, CreditNote, Invoice, LineAmountTypes, Payment } = xeroNode;
 
 let world: DemoWorld;
 let connection: XeroConnection;
@@ -97,8 +97,10 @@ describe("xero-node", () => {
     expect(recent.body.invoices?.map(({ invoiceID }) => invoiceID)).toContain(made?.invoiceID);
     expect(recent.body.pagination).toMatchObject({ page: 1 });
     expect((await since(new Date(Date.now() + 60_000))).body.invoices).toEqual([]);
-    const contacts = await api.getContacts(tenant(), new Date(Date.now() - 60_000), undefined, undefined, undefined, 1);
-    expect(contacts.body.contacts?.length).toBeGreaterThan(0);
+    const contacts = (date: Date) => api.getContacts(tenant(), date, undefined, undefined, undefined, 1, true);
+    const changed = (await contacts(new Date(Date.now() - 60_000))).body.contacts?.map(({ contactID }) => contactID);
+    expect(changed).toContain(made?.contact?.contactID);
+    expect((await contacts(new Date(Date.now() + 60_000))).body.contacts).toEqual([]);
   });
 
   test("finds an invoice by its number", async () => {
@@ -116,6 +118,16 @@ describe("xero-node", () => {
       invoices: [{ status: Invoice.StatusEnum.AUTHORISED, reference: "edited" }],
     });
     expect(approved.body.invoices?.[0]).toMatchObject({ status: "AUTHORISED", reference: "edited" });
+    const { lineItemID = "" } = approved.body.invoices?.[0]?.lineItems?.[0] ?? {};
+    const more = { description: "Case", quantity: 1, unitAmount: 10, accountCode: "200", taxType: "OUTPUT2" };
+    const edited = await api.updateInvoice(
+      tenant(),
+      id,
+      { invoices: [{ lineItems: [{ lineItemID, quantity: 1 }, more] }] },
+      4,
+    );
+    expect(edited.body.invoices?.[0]).toMatchObject({ subTotal: 30, totalTax: 6, lineItems: [{}, { lineAmount: 10 }] });
+    expect(edited.body.invoices?.[0]?.lineItems?.[0]?.lineItemID).toBe(lineItemID);
     const voided = await api.updateInvoice(tenant(), id, { invoices: [{ status: Invoice.StatusEnum.VOIDED }] });
     expect(voided.body.invoices?.[0]).toMatchObject({ status: "VOIDED", amountDue: 0 });
     const other = await makeInvoice(Invoice.StatusEnum.DRAFT, contactID);
@@ -203,6 +215,48 @@ describe("xero-node", () => {
     const other = await makeCreditNote(contactID);
     const voided = await api.updateCreditNote(tenant(), other?.creditNoteID ?? "", asVoided);
     expect(voided.body.creditNotes).toMatchObject([{ status: "VOIDED", remainingCredit: 0 }]);
+  });
+
+  test("pays an invoice in part and in full, lists payments that changed since a time, and deletes one", async () => {
+    const { invoiceID = "" } = (await makeInvoice(Invoice.StatusEnum.AUTHORISED, await makeContact())) ?? {};
+    const pay = async (amount: number) => {
+      const payment = { invoice: { invoiceID }, account: { code: "090" }, date: "2026-03-09", amount };
+      return (await api.createPayment(tenant(), payment, crypto.randomUUID())).body.payments?.[0];
+    };
+    const part = await pay(40);
+    expect(part).toMatchObject({
+      status: "AUTHORISED",
+      paymentType: "ACCRECPAYMENT",
+      amount: 40,
+      invoice: { invoiceID },
+    });
+    expect(await readInvoice(invoiceID)).toMatchObject({ status: "AUTHORISED", amountPaid: 40, amountDue: 7.99 });
+    await expect(pay(8)).rejects.toContain("Payment amount exceeds the amount outstanding on this document.");
+    const rest = await pay(7.99);
+    expect(await readInvoice(invoiceID)).toMatchObject({
+      status: "PAID",
+      amountDue: 0,
+      payments: [{ amount: 40 }, {}],
+    });
+
+    const asDeleted = { status: `${Payment.StatusEnum.DELETED}` };
+    const deleted = await api.deletePayment(tenant(), rest?.paymentID ?? "", asDeleted);
+    expect(deleted.body.payments).toMatchObject([{ paymentID: rest?.paymentID, status: "DELETED" }]);
+    expect(await readInvoice(invoiceID)).toMatchObject({ status: "AUTHORISED", amountPaid: 40, amountDue: 7.99 });
+    await expect(api.deletePayment(tenant(), rest?.paymentID ?? "", asDeleted)).rejects.toContain(
+      "not of valid status",
+    );
+
+    const where = `PaymentType=="ACCRECPAYMENT" AND Invoice.InvoiceID==Guid("${invoiceID}")`;
+    const since = (date: Date) => api.getPayments(tenant(), date, where, "UpdatedDateUTC DESC", 1);
+    const recent = await since(new Date(Date.now() - 60_000));
+    expect(recent.body.payments).toMatchObject([
+      { paymentID: rest?.paymentID, status: "DELETED" },
+      { paymentID: part?.paymentID, status: "AUTHORISED" },
+    ]);
+    expect((await since(new Date(Date.now() + 60_000))).body.payments).toEqual([]);
+    const one = await api.getPayment(tenant(), part?.paymentID ?? "");
+    expect(one.body.payments).toMatchObject([{ paymentID: part?.paymentID, amount: 40 }]);
   });
 
   test("reads organisation, accounts, tax rates and currencies", async () => {

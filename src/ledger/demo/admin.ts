@@ -11,6 +11,7 @@ import { newestBooks, newestCreditNotes, newestInvoices } from "./books.ts";
 import { answerByHand } from "./by-hand.ts";
 import { mergeContact } from "./contact-merges.ts";
 import { isUuid } from "./contacts.ts";
+import { inTransaction } from "./database.ts";
 import { type Fault, type FaultBook, faultKinds } from "./faults.ts";
 import type { LimitBook } from "./limits.ts";
 import { recordPayment } from "./payments.ts";
@@ -136,7 +137,8 @@ async function putTenant(tenants: TenantBook, body: ExactObject): Promise<DemoAn
 async function pay(pool: pg.Pool, tenantId: string, invoiceId: string, body: ExactObject): Promise<DemoAnswer> {
   const paidOn = filledTextOf(body.date) ?? new Date().toISOString().slice(0, 10);
   if (!/^\d{4}-\d{2}-\d{2}$/.test(paidOn)) return refusal(400, "date is not a date.");
-  const paid = await recordPayment(pool, tenantId, invoiceId, filledTextOf(body.amount) ?? null, paidOn);
+  const amount = filledTextOf(body.amount) ?? null;
+  const paid = await inTransaction(pool, (client) => recordPayment(client, tenantId, invoiceId, amount, paidOn));
   switch (paid.kind) {
     case "paid":
       return jsonAnswer(200, { paymentId: paid.paymentId, status: paid.status, amountDue: paid.amountDue });

@@ -198,7 +198,7 @@ async function settleSums(
      from (select touched.id,
              (select coalesce(sum(amount), 0) from demo_ledger.credit_allocations where invoice_id = touched.id) as credited,
              greatest((select max(allocated_on) from demo_ledger.credit_allocations where invoice_id = touched.id),
-               (select max(paid_on) from demo_ledger.payments where invoice_id = touched.id)) as last_on
+               (select max(paid_on) from demo_ledger.payments where invoice_id = touched.id and status = 'AUTHORISED')) as last_on
            from (select distinct unnest($2::uuid[]) as id) as touched) as s
      where i.tenant_id = $1 and i.invoice_id = s.id`,
     [tenantId, invoiceIds],

@@ -46,7 +46,7 @@ from demo_ledger.contacts c join demo_ledger.tenants t on t.tenant_id = c.tenant
 where $1::uuid is null or c.tenant_id = $1 order by c.updated_at desc, c.contact_id limit $2`;
 
 const paymentsStatement = `
-select p.payment_id as id, p.tenant_id, t.name as organisation, i.number as invoice, i.currency, p.amount, p.paid_on as date
+select p.payment_id as id, p.tenant_id, t.name as organisation, i.number as invoice, i.currency, p.amount, p.paid_on as date, p.status
 from demo_ledger.payments p
 join demo_ledger.tenants t on t.tenant_id = p.tenant_id
 join demo_ledger.invoices i on i.invoice_id = p.invoice_id

@@ -1,6 +1,6 @@
 /**
- * What a bookkeeper does in the ledger's own screens, by the page of the books or by a test: approve, remove, take credit back, archive a
- * contact. The same rules and texts as over Xero's API. Facts: facts-ledger sections 1.2 to 1.4.
+ * What a bookkeeper does in the ledger's own screens, by the page of the books or by a test: approve, remove, take credit back, delete a
+ * payment, archive a contact. The same rules and texts as over Xero's API. Facts: facts-ledger sections 1.2 to 1.4.
  */
 import type pg from "pg";
 import { objectOf, objectsOf, readExactJson, textOf } from "../exact-json.ts";
@@ -15,6 +15,7 @@ import type { DocumentValues } from "./document-rules.ts";
 import { loadDocument } from "./document-store.ts";
 import { type DocumentResource, updateDocument } from "./documents.ts";
 import { invoices } from "./invoices.ts";
+import { updatePayment } from "./payment-api.ts";
 import type { Tenant } from "./tenants.ts";
 
 /** Done to a document of an organisation by its id, inside one transaction. */
@@ -25,13 +26,14 @@ const acts: Readonly<Record<string, Act>> = {
   "invoices remove": remove(invoices),
   "credit-notes approve": approve(creditNotes),
   "credit-notes remove": remove(creditNotes),
+  "payments remove": (request, client, id) => updatePayment(request({ Status: "DELETED" }), client, id),
   "contacts archive": (request, client, id) => updateContact(request({ ContactStatus: "ARCHIVED" }), client, id),
   "contacts restore": (request, client, id) => updateContact(request({ ContactStatus: "ACTIVE" }), client, id),
 };
 
 /**
- * Answers `POST /demo/tenants/{id}/{invoices|credit-notes}/{id}/{approve|remove}`, `…/contacts/{id}/{archive|restore}` and
- * `…/credit-notes/{id}/allocations/{id}/remove` with the new status; null for other paths. `path` is what follows the
+ * Answers `POST /demo/tenants/{id}/{invoices|credit-notes}/{id}/{approve|remove}`, `…/contacts/{id}/{archive|restore}`,
+ * `…/payments/{id}/remove` and `…/credit-notes/{id}/allocations/{id}/remove` with the new status; null for other paths. `path` is what follows the
  * organisation. Refused with 400 and Xero's texts where its rules forbid it. Removing voids what is approved and deletes what is not yet.
  */
 export async function answerByHand(pool: pg.Pool, tenant: Tenant, path: readonly string[]): Promise<DemoAnswer | null> {
@@ -73,7 +75,7 @@ function takeBack(allocationId: string): Act {
 function told(answer: DemoAnswer): DemoAnswer {
   if (answer.status === 404) return jsonAnswer(404, { error: "There is no such document or contact." });
   const body = objectOf(readExactJson(answer.body)) ?? {};
-  const [element = {}] = ["Elements", "Invoices", "CreditNotes", "Contacts"].flatMap((member) =>
+  const [element = {}] = ["Elements", "Invoices", "CreditNotes", "Contacts", "Payments"].flatMap((member) =>
     objectsOf(body[member]),
   );
   if (answer.status !== 200) {

@@ -54,7 +54,8 @@ function idsWhere(rows: readonly InvoiceRow[], amount: "amount_paid" | "amount_c
 async function loadPayments(client: Queryable, invoiceIds: readonly string[]): Promise<readonly PaymentRow[]> {
   if (invoiceIds.length === 0) return [];
   const { rows } = await client.query<PaymentRow>(
-    "select payment_id, invoice_id, amount, paid_on from demo_ledger.payments where invoice_id = any($1::uuid[]) order by created_at",
+    `select payment_id, invoice_id, amount, paid_on from demo_ledger.payments
+     where invoice_id = any($1::uuid[]) and status = 'AUTHORISED' order by created_at`,
     [invoiceIds],
   );
   return rows;

@@ -1,11 +1,10 @@
 /**
- * Payments that somebody records in the demo ledger, as a bookkeeper would: the only way in which money comes onto an
- * invoice.
+ * Payments that somebody records in the demo ledger, as a bookkeeper would, and deletes again: the only way in which money comes onto
+ * an invoice. Facts: facts-ledger section 1.5.
  */
 import { randomUUID } from "node:crypto";
-import type pg from "pg";
 import { decimalTextOf, isDecimalText, scaledOf } from "../decimal-text.ts";
-import { inTransaction } from "./database.ts";
+import type { Queryable } from "./database.ts";
 import { amountDueOf, type InvoiceRow } from "./invoice-rows.ts";
 
 /** What became of a payment: the invoice's new status and what is still due, or why it was refused. */
@@ -18,40 +17,65 @@ export type Paid =
  * Records a payment on an approved invoice; without an amount all that is due. What leaves nothing due makes it PAID.
  */
 export async function recordPayment(
-  pool: pg.Pool,
+  client: Queryable,
   tenantId: string,
   invoiceId: string,
   amount: string | null,
   paidOn: string,
 ): Promise<Paid> {
-  return inTransaction(pool, async (client): Promise<Paid> => {
-    const { rows } = await client.query<InvoiceRow>(
-      "select * from demo_ledger.invoices where tenant_id = $1 and invoice_id = $2 for update",
-      [tenantId, invoiceId],
-    );
-    const [invoice] = rows;
-    if (!invoice) return { kind: "not_found" };
-    if (invoice.status !== "AUTHORISED") {
-      return { kind: "refused", message: `An invoice that is ${invoice.status} takes no payment.` };
-    }
-    const due = scaledOf(amountDueOf(invoice), 2);
-    if (amount !== null && !isDecimalText(amount)) return { kind: "refused", message: "The amount is no number." };
-    const paid = amount === null ? due : scaledOf(amount, 2);
-    if (paid <= 0n) return { kind: "refused", message: "The payment amount must be above zero." };
-    if (paid > due)
-      return { kind: "refused", message: "Payment amount exceeds the amount outstanding on this document." };
-    const paymentId = randomUUID();
-    const status = paid === due ? "PAID" : "AUTHORISED";
-    await client.query(
-      `insert into demo_ledger.payments (payment_id, tenant_id, invoice_id, amount, paid_on)
-       values ($1, $2, $3, $4, $5)`,
-      [paymentId, tenantId, invoiceId, decimalTextOf(paid, 2), paidOn],
-    );
-    await client.query(
-      `update demo_ledger.invoices set amount_paid = amount_paid + $3, status = $4, fully_paid_on = $5,
-         updated_at = date_trunc('milliseconds', clock_timestamp()) where tenant_id = $1 and invoice_id = $2`,
-      [tenantId, invoiceId, decimalTextOf(paid, 2), status, status === "PAID" ? paidOn : null],
-    );
-    return { kind: "paid", paymentId, status, amountDue: decimalTextOf(due - paid, 2) };
-  });
+  const { rows } = await client.query<InvoiceRow>(
+    "select * from demo_ledger.invoices where tenant_id = $1 and invoice_id = $2 for update",
+    [tenantId, invoiceId],
+  );
+  const [invoice] = rows;
+  if (!invoice) return { kind: "not_found" };
+  if (invoice.status !== "AUTHORISED") {
+    return { kind: "refused", message: `An invoice that is ${invoice.status} takes no payment.` };
+  }
+  const due = scaledOf(amountDueOf(invoice), 2);
+  if (amount !== null && !isDecimalText(amount)) return { kind: "refused", message: "The amount is no number." };
+  const paid = amount === null ? due : scaledOf(amount, 2);
+  if (paid <= 0n) return { kind: "refused", message: "The payment amount must be above zero." };
+  if (paid > due)
+    return { kind: "refused", message: "Payment amount exceeds the amount outstanding on this document." };
+  const paymentId = randomUUID();
+  const status = paid === due ? "PAID" : "AUTHORISED";
+  await client.query(
+    `insert into demo_ledger.payments (payment_id, tenant_id, invoice_id, amount, paid_on)
+     values ($1, $2, $3, $4, $5)`,
+    [paymentId, tenantId, invoiceId, decimalTextOf(paid, 2), paidOn],
+  );
+  await client.query(
+    `update demo_ledger.invoices set amount_paid = amount_paid + $3, status = $4, fully_paid_on = $5,
+       updated_at = date_trunc('milliseconds', clock_timestamp()) where tenant_id = $1 and invoice_id = $2`,
+    [tenantId, invoiceId, decimalTextOf(paid, 2), status, status === "PAID" ? paidOn : null],
+  );
+  return { kind: "paid", paymentId, status, amountDue: decimalTextOf(due - paid, 2) };
+}
+
+/** What became of a deletion. */
+export type PaymentDeleted = "deleted" | "not_found" | "deleted_before";
+
+/** Deletes a payment: the row stays and says so, and its invoice is approved and open by that amount again. */
+export async function deletePayment(client: Queryable, tenantId: string, paymentId: string): Promise<PaymentDeleted> {
+  // The invoice first, as whoever pays or credits it does: two at once wait for each other.
+  const { rowCount: found } = await client.query(
+    `select 1 from demo_ledger.invoices where tenant_id = $1 and invoice_id =
+       (select invoice_id from demo_ledger.payments where tenant_id = $1 and payment_id = $2) for update`,
+    [tenantId, paymentId],
+  );
+  if (found === 0) return "not_found";
+  const { rows } = await client.query<{ invoice_id: string; amount: string }>(
+    `update demo_ledger.payments set status = 'DELETED', updated_at = date_trunc('milliseconds', clock_timestamp())
+     where tenant_id = $1 and payment_id = $2 and status = 'AUTHORISED' returning invoice_id, amount`,
+    [tenantId, paymentId],
+  );
+  const [payment] = rows;
+  if (!payment) return "deleted_before";
+  await client.query(
+    `update demo_ledger.invoices set amount_paid = amount_paid - $3, status = 'AUTHORISED', fully_paid_on = null,
+       updated_at = date_trunc('milliseconds', clock_timestamp()) where tenant_id = $1 and invoice_id = $2`,
+    [tenantId, payment.invoice_id, payment.amount],
+  );
+  return "deleted";
 }

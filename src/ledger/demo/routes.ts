@@ -8,6 +8,7 @@ import type { Queryable } from "./database.ts";
 import { createDocuments, getDocument, listDocuments, updateDocument } from "./documents.ts";
 import { invoices } from "./invoices.ts";
 import { keyedWrite } from "./keyed-write.ts";
+import { createPayment, getPayment, listPayments, updatePayment } from "./payment-api.ts";
 import { accountsAnswer, currenciesAnswer, organisationAnswer, taxRatesAnswer } from "./settings.ts";
 
 /** A write's idempotency key (empty where none was sent) and the address it is compared by. */
@@ -31,6 +32,8 @@ async function answerRead(request: ApiRequest): Promise<DemoAnswer> {
       return id === undefined ? listDocuments(invoices, request) : getDocument(invoices, request, id);
     case "CreditNotes":
       return id === undefined ? listDocuments(creditNotes, request) : getDocument(creditNotes, request, id);
+    case "Payments":
+      return id === undefined ? listPayments(request) : getPayment(request, id);
     case "Organisation":
       return id === undefined ? organisationAnswer(request.tenant) : notFoundAnswer();
     case "Accounts":
@@ -74,6 +77,12 @@ function writeOf(request: ApiRequest): ((client: Queryable) => Promise<DemoAnswe
       return (client) => createAllocations(request, client, id);
     case "DELETE CreditNotes/{id}/Allocations/{id}":
       return (client) => removeAllocation(request, client, id, partId);
+    // Payments have no natural key: both make one, and Xero's own client posts it.
+    case "PUT Payments":
+    case "POST Payments":
+      return (client) => createPayment(request, client);
+    case "POST Payments/{id}":
+      return (client) => updatePayment(request, client, id);
     default:
       return null;
   }

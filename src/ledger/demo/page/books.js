@@ -55,7 +55,7 @@ function show(books) {
   chosen.value = books.organisations.some(({ id }) => id === value) ? value : "";
   put("invoices", invoiceTable(books.invoices, actOn));
   put("credit-notes", creditNoteTable(books.credit_notes, actOn));
-  put("payments", paymentTable(books.payments));
+  put("payments", paymentTable(books.payments, actOn));
   put("contacts", contactTable(books.contacts, actOn));
   put(
     "faults",

@@ -18,6 +18,9 @@ export function element(name, attributes = {}, ...children) {
   return made;
 }
 
+// Heads that stand above amounts.
+const amounts = new Set(["Total", "Paid", "Credited", "Due", "Left", "Amount"]);
+
 /**
  * A table, or a sentence where there are no rows.
  * @param {string} label what assistive software calls it
@@ -26,7 +29,8 @@ export function element(name, attributes = {}, ...children) {
  */
 export function table(label, heads, rows) {
   if (rows.length === 0) return element("p", { class: "detail" }, "None.");
-  const head = element("tr", {}, ...heads.map((text) => element("th", { scope: "col" }, text)));
+  const classOf = (text) => (amounts.has(text) ? "amount" : null);
+  const head = element("tr", {}, ...heads.map((text) => element("th", { scope: "col", class: classOf(text) }, text)));
   return element("table", { "aria-label": label }, element("thead", {}, head), element("tbody", {}, ...rows));
 }
 

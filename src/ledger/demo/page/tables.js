@@ -70,19 +70,25 @@ export function creditNoteTable(notes, actOn) {
   return table("Credit notes", heads, rows);
 }
 
-/** The payments. @param {readonly object[]} payments */
-export function paymentTable(payments) {
-  const rows = payments.map((row) =>
-    element(
+/**
+ * The payments; one can be deleted, and its invoice is open again.
+ * @param {readonly object[]} payments
+ * @param {(row: object) => Act} actOn
+ */
+export function paymentTable(payments, actOn) {
+  const rows = payments.map((row) => {
+    const act = actOn(row);
+    return element(
       "tr",
-      {},
-      cell(row.invoice),
-      cell(row.organisation),
+      { "data-id": row.id },
+      cell(row.invoice, detail(row.organisation)),
       cell(row.date),
+      cell(row.status),
       amountCell(`${row.amount} ${row.currency}`),
-    ),
-  );
-  return table("Payments", ["Invoice", "Organisation", "Date", "Amount"], rows);
+      actions(row.status === "AUTHORISED" ? button("Delete", () => act(`payments/${row.id}/remove`)) : null),
+    );
+  });
+  return table("Payments", ["Invoice", "Date", "Status", "Amount", "By hand"], rows);
 }
 
 /**
