@@ -92,6 +92,11 @@ test(
     for (const key of keys) expect(await organisationOf(key)).toBe(200);
     const { url, method, headers, body } = readCurl(commandsIn(first.output())[0] ?? "");
     expect((await fetch(url, { method, headers, body })).status).toBe(201);
+    // The books in a browser show what that raised, and faults can be ordered there.
+    const books = first.output().match(/books in a browser: (http\S+)/)?.[1] ?? "";
+    expect(await (await fetch(books)).text()).toContain("<title>Demo ledger: books</title>");
+    const shown = (await (await fetch(`${books}/demo/books`)).json()) as object;
+    expect(shown).toMatchObject({ faults: [], invoices: [{ contact: "Acme Ltd" }] });
     expect((await remains()).length).toBeGreaterThanOrEqual(portSettings.length);
     process.kill(-(first.child.pid ?? 0), "SIGINT");
     expect(await first.ended, first.output()).toBe(0);
