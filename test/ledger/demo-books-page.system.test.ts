@@ -1,4 +1,5 @@
 /** The page of the demo ledger's books, used by a person: headless Chromium on the real page, the books in PostgreSQL behind it. */
+import { get } from "node:http";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type RunningChromium, startChromium } from "../support/chromium.ts";
@@ -25,6 +26,16 @@ afterAll(async () => {
   await chromium?.stop();
   await world?.stop();
 });
+
+/** What is answered to a browser that came here by this name. */
+function statusFor(host: string, path: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    get({ host: "127.0.0.1", port: world.demo.port, path, headers: { host } }, (answer) => {
+      answer.resume();
+      resolve(answer.statusCode);
+    }).on("error", reject);
+  });
+}
 
 const rowOf = (id: string | undefined) => page.locator(`tr[data-id="${id}"]`);
 const press = (row: Locator, name: string) => row.getByRole("button", { name, exact: true }).click();
@@ -130,6 +141,9 @@ test("a page of another site can do nothing here, and a name that was pointed he
   const path = `${world.demo.url}/demo/tenants/${books.connection.tenantId}/contacts/${books.contactId}/archive`;
   const plain = await fetch(path, { method: "POST", headers: { "content-type": "text/plain" }, body: "{}" });
   expect(plain.status).toBe(415);
+  expect(await statusFor("books.example", "/demo/books")).toBe(403);
+  expect(await statusFor("books.example", "/")).toBe(403);
+  expect(await statusFor("localhost", "/demo/books")).toBe(200);
   const foreign = await chromium.browser.newPage();
   await foreign.setContent("<title>elsewhere</title>");
   const outcome = await foreign.evaluate(
