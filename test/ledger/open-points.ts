@@ -1,0 +1,121 @@
+/**
+ * What nobody has proved of Xero and the demo ledger had to assume (facts-ledger section 5.6): each held against the demo ledger, and
+ * against a Xero Demo Company where its credentials are there. A failure there is an answer: it belongs into the facts and the demo ledger.
+ */
+import { beforeAll, describe, expect, test } from "vitest";
+import { type ConformancePlace, cleaningMs } from "./conformance-places.ts";
+import { type Element, messagesOf, type Sent } from "./demo-http.ts";
+import { aCall, contactDraft, okOf } from "./demo-world.ts";
+
+/** The points as tests of an open place; `opened` is asked once they run. The last one takes out of the books what was made there. */
+export function describeOpenPoints(opened: () => ConformancePlace): void {
+  describe("what is assumed of Xero:", () => openPoints(opened));
+}
+
+function openPoints(opened: () => ConformancePlace): void {
+  let place: ConformancePlace;
+  let contacts: readonly string[];
+
+  beforeAll(async () => {
+    place = opened();
+    const made = okOf(await place.ledger.createContacts(aCall("points"), [contactDraft(), contactDraft()]));
+    contacts = made.map((answer) => okOf(answer).id);
+  });
+
+  const line = { Description: "Work", Quantity: 1, UnitAmount: 40, AccountCode: "200", TaxType: "NONE" };
+  const aNumber = () => `OP-${crypto.randomUUID().slice(0, 13)}`;
+  const documentOf = (changes: object) => ({
+    ...{ Contact: { ContactID: contacts[0] }, Date: "2026-03-01", LineItems: [line], ...changes },
+  });
+  const invoiceOf = (changes: object) => documentOf({ Type: "ACCREC", DueDate: "2026-03-15", ...changes });
+  const put = (...documents: readonly object[]) => place.send("PUT", "Invoices", { Invoices: documents });
+  const post = (path: string, Status: string) => place.send("POST", path, { [path.split("/")[0] ?? ""]: [{ Status }] });
+
+  async function invoice(changes: object): Promise<Element> {
+    const { status, body } = await put(invoiceOf(changes));
+    const [made] = body.Invoices ?? [];
+    if (status !== 200 || !made) throw new Error(`no invoice: ${status} ${JSON.stringify(body)}`);
+    return made;
+  }
+
+  async function note(changes: object = {}): Promise<Element> {
+    const draft = documentOf({ Type: "ACCRECCREDIT", Status: "AUTHORISED", ...changes });
+    const { status, body } = await place.send("PUT", "CreditNotes", { CreditNotes: [draft] });
+    const [made] = body.CreditNotes ?? [];
+    if (status !== 200 || !made) throw new Error(`no credit note: ${status} ${JSON.stringify(body)}`);
+    return made;
+  }
+
+  const allocate = (from: Element, to: Element, Amount: number) => {
+    const Allocations = [{ Invoice: { InvoiceID: to.InvoiceID }, Amount, Date: "2026-03-10" }];
+    return place.send("PUT", `CreditNotes/${from.CreditNoteID}/Allocations`, { Allocations });
+  };
+
+  const told = (sent: Sent) => `${sent.status} ${messagesOf(sent).join(" ")}`;
+
+  test("an invoice that waits for approval does not become a draft again", async () => {
+    const { InvoiceID } = await invoice({ Status: "SUBMITTED" });
+    expect((await post(`Invoices/${InvoiceID}`, "DRAFT")).status).toBe(400);
+  });
+
+  test.each([
+    ["DRAFT", "DELETED"],
+    ["AUTHORISED", "VOIDED"],
+  ])("the number of an invoice that was %s and is %s is not free again", async (from, to) => {
+    const InvoiceNumber = aNumber();
+    const { InvoiceID } = await invoice({ InvoiceNumber, Status: from });
+    expect((await post(`Invoices/${InvoiceID}`, to)).status).toBe(200);
+    expect(told(await put(invoiceOf({ InvoiceNumber })))).toMatch(/^400 .*must be unique/);
+  });
+
+  test("half a penny of units times price is rounded up", async () => {
+    const lines = [1.5, 0.5, 2.5].map((Quantity) => ({ ...line, Quantity, UnitAmount: 10.95 }));
+    const { LineItems } = await invoice({ LineItems: lines });
+    expect(LineItems.map((one) => (one as { readonly LineAmount?: number }).LineAmount)).toEqual([16.43, 5.48, 27.38]);
+  });
+
+  test("credit notes are found by their number", async () => {
+    const { CreditNoteNumber, CreditNoteID } = await note();
+    const query = new URLSearchParams({ where: `CreditNoteNumber=="${CreditNoteNumber}"`, page: "1" });
+    const { body } = await place.send("GET", `CreditNotes?${query}`);
+    expect(body.CreditNotes?.map((one) => one.CreditNoteID)).toEqual([CreditNoteID]);
+  });
+
+  test("an invoice may lead to an address of this machine", async () => {
+    const Url = "http://localhost:8080/v1/invoices/1";
+    expect((await put(invoiceOf({ Url }))).status).toBe(200);
+  });
+
+  test("a token of one organisation needs no tenant header", async () => {
+    expect((await place.send("GET", "Organisation", undefined, { "xero-tenant-id": "" })).status).toBe(200);
+  });
+
+  test("without a word about it a list with one refusal is refused, and the others of it are not made", async () => {
+    const InvoiceNumber = aNumber();
+    expect((await put(invoiceOf({ InvoiceNumber }), invoiceOf({ CurrencyCode: "ZMW" }))).status).toBe(400);
+    const query = new URLSearchParams({ InvoiceNumbers: InvoiceNumber, page: "1" });
+    expect((await place.send("GET", `Invoices?${query}`)).body.Invoices).toEqual([]);
+  });
+
+  test("a note with credit in use is not voided, credit of another contact not taken, and neither is too much", async () => {
+    const [from, to] = [await note(), await invoice({ Status: "AUTHORISED" })];
+    const others = await invoice({ Status: "AUTHORISED", Contact: { ContactID: contacts[1] } });
+    expect((await allocate(from, others, 1)).status).toBe(400);
+    expect((await allocate(from, to, 41)).status).toBe(400);
+    expect((await allocate(from, to, 40)).status).toBe(200);
+    expect((await post(`CreditNotes/${from.CreditNoteID}`, "VOIDED")).status).toBe(400);
+    const voiding = await post(`Invoices/${to.InvoiceID}`, "VOIDED");
+    expect(voiding.status).toBe(400);
+  });
+
+  test("everything that was made is taken out of the books again", { timeout: cleaningMs }, async () => {
+    expect(await place.clean()).toEqual([]);
+    const since = new Date(Date.now() - 10 * 60_000).toISOString();
+    const { changes } = okOf(await place.ledger.listChanges(aCall(), { kind: "invoices", since }));
+    const ours = changes.filter(({ contactId }) => contacts.includes(contactId));
+    expect(ours.length).toBeGreaterThan(5);
+    expect(ours.filter(({ status }) => status !== "voided" && status !== "deleted")).toEqual([]);
+    const seen = okOf(await place.ledger.getMany(aCall(), { kind: "contacts", ids: contacts }));
+    expect(seen.map(({ status }) => status)).toEqual(["archived", "archived"]);
+  });
+}
