@@ -264,6 +264,7 @@ test("an event that is voided while its bill is made is voided or billed, and ne
     await report(organisation, id, [[`event ${id}`, "4", "2026-04-02T00:00:00Z"]]);
     ids.push(id);
   }
+  ids.sort();
   await world.setClock(organisation, "2026-05-01");
   const voidOf = (id: string) => admin.ask(voidEvent, { organisation, id: `event ${id}`, reason: "A race" });
   const answers: Answered[] = [];
