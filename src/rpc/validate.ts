@@ -3,6 +3,7 @@ import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
 import type { Path } from "@bufbuild/protobuf/reflect";
 import { createValidator, type Violation } from "@bufbuild/protovalidate";
 import { Refusal } from "../domain/refusal.ts";
+import { compilePlainRules } from "./plain-rules.ts";
 import { sayPattern } from "./say-pattern.ts";
 import { compileTextRules, type TextFormats } from "./text-rules.ts";
 
@@ -16,12 +17,14 @@ export type Validate = (schema: DescMessage, message: Message) => void;
 export function createValidate(schemas: readonly DescMessage[], formats: TextFormats): Validate {
   const validator = createValidator({ failFast: true, regexMatch: cachedMatch() });
   const textRules = new Map(schemas.map((schema) => [schema, compileTextRules(schema, formats)]));
+  const plainRules = new Map(schemas.map((schema) => [schema, compilePlainRules(schema)]));
   for (const schema of schemas) {
     const result = validator.validate(schema, create(schema));
     if (result.kind === "error") throw result.error;
   }
   return (schema, message) => {
     textRules.get(schema)?.(message);
+    if (plainRules.get(schema)?.(message) === true) return;
     const result = validator.validate(schema, message);
     if (result.kind === "valid") return;
     if (result.kind === "error") throw result.error;
