@@ -20,6 +20,8 @@ export default defineConfig({
           include: ["test/**/*.system.test.ts"],
           globalSetup: ["test/support/global-setup.ts"],
           pool: "forks",
+          // Libraries are loaded once a process, not once a file: every file makes its own database, processes and ports anyway.
+          isolate: false,
           // Two cores, and files that wait a good part of their time, for leases and pauses: a third one uses that.
           maxWorkers: 3,
           testTimeout: 60_000,

@@ -1,11 +1,12 @@
 /** A long billing goes on in a new run when its history has become long, and tells of all that it has done; doubles stand for its rounds. */
 import { randomUUID } from "node:crypto";
 import { Client, Connection } from "@temporalio/client";
-import { DefaultLogger, NativeConnection, Runtime, Worker } from "@temporalio/worker";
+import { NativeConnection, Worker } from "@temporalio/worker";
 import { expect, test, vi } from "vitest";
 import { createStartWork } from "../../src/temporal/start-work.ts";
 import { type BillingRound, billingQueue, billingWorkflowId } from "../../workflows/contract.ts";
 import { temporalForTest } from "../support/temporal.ts";
+import { quietRuntime } from "../support/temporal-runtime.ts";
 import { bundle } from "./bundle.ts";
 
 // Hundreds of rounds, each through the engine.
@@ -15,7 +16,7 @@ vi.setConfig({ testTimeout: 120_000 });
 const rounds = 720;
 
 test("a billing of many rounds takes its progress over into a new run", async () => {
-  Runtime.install({ shutdownSignals: [], logger: new DefaultLogger("ERROR") });
+  quietRuntime();
   const { address, namespace } = await temporalForTest();
   const [connection, native] = await Promise.all([
     Connection.connect({ address }),

@@ -4,12 +4,13 @@
  */
 import { randomUUID } from "node:crypto";
 import { Client, Connection } from "@temporalio/client";
-import { DefaultLogger, NativeConnection, Runtime, Worker } from "@temporalio/worker";
+import { NativeConnection, Worker } from "@temporalio/worker";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { TestClockActivities } from "../../src/activities/test-clock.ts";
 import { createStartWork, type StartWork } from "../../src/temporal/start-work.ts";
 import { billingQueue, type ClockProgressTold, clockWorkflowId, progressQuery } from "../../workflows/contract.ts";
 import { temporalForTest } from "../support/temporal.ts";
+import { quietRuntime } from "../support/temporal-runtime.ts";
 import { bundle } from "./bundle.ts";
 
 // Hundreds of rounds, each through the engine.
@@ -27,7 +28,7 @@ let work: StartWork;
 let stop: () => Promise<void>;
 
 beforeAll(async () => {
-  Runtime.install({ shutdownSignals: [], logger: new DefaultLogger("ERROR") });
+  quietRuntime();
   const { address, namespace } = await temporalForTest();
   [connection, native] = await Promise.all([Connection.connect({ address }), NativeConnection.connect({ address })]);
   client = new Client({ connection, namespace });
