@@ -23,11 +23,19 @@ declare module "vitest" {
     templateDatabase: string;
     /** The Temporal server on which `temporalForTest` makes a namespace for each file. */
     temporalAddress: string;
+    /** The events of a history from which that server asks for a new run. */
+    longHistory: number;
   }
 }
 
 /** Durability has its own tests, which start a server of their own; here it would only cost time. */
 const fastSettings = { fsync: "off", synchronous_commit: "off", full_page_writes: "off" };
+
+/** What servers have by default. Facts: facts-temporal section 1.2. */
+const defaultLongHistory = 4_096;
+
+/** Runs that go on in a new one are the same at any length, and at the default one they take a minute each. */
+const ownLongHistory = 512;
 
 /** Called by vitest before the first file; what it returns is called after the last, also when tests failed. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -46,6 +54,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     project.provide("postgresUrl", postgresUrl);
     project.provide("templateDatabase", templateDatabase);
     project.provide("temporalAddress", temporalAddress);
+    project.provide("longHistory", process.env.TEST_TEMPORAL_ADDRESS ? defaultLongHistory : ownLongHistory);
     return stopAll;
   } catch (error) {
     await stopAll();
@@ -74,6 +83,7 @@ async function provideTemporal(stops: (() => Promise<void>)[]): Promise<string> 
     port: await freePort(),
     namespace: "tests",
     searchAttributes,
+    dynamicConfig: [`limit.historyCount.suggestContinueAsNew=${ownLongHistory}`],
     log: (line) => console.log(line),
   });
   stops.push(() => temporal.stop());
