@@ -47,7 +47,7 @@ export interface SettingUp {
 /** The kinds of documents and codes that each organisation counts on its own. */
 const counters = ["invoice", "credit_note"] as const;
 
-/** Some dozens of statements take a tenth of a second; a first start on a machine that is busy with others must not fail of the library's five. */
+/** Some dozens of statements, a tenth of a second; where a machine is busy with other work, a first start must not fail of the library's five. */
 const limitMs = 60_000;
 
 /** Setting up over a pool. */
