@@ -15,7 +15,6 @@ export type Validate = (schema: DescMessage, message: Message) => void;
  * a rule that cannot be compiled stops the start.
  */
 export function createValidate(schemas: readonly DescMessage[], formats: TextFormats): Validate {
-  const validator = createValidator({ failFast: true, regexMatch: cachedMatch() });
   const textRules = new Map(schemas.map((schema) => [schema, compileTextRules(schema, formats)]));
   const plainRules = new Map(schemas.map((schema) => [schema, compilePlainRules(schema)]));
   for (const schema of schemas) {
@@ -34,6 +33,9 @@ export function createValidate(schemas: readonly DescMessage[], formats: TextFor
     throw new Refusal("invalid_parameter", param === null ? said : `${param}: ${said}`, param);
   };
 }
+
+/** One for all doors of a process: what it has compiled for one serves the others. */
+const validator = createValidator({ failFast: true, regexMatch: cachedMatch() });
 
 /** The library's own words, but where they would show a regular expression. */
 function messageOf(violation: Violation | undefined): string {
