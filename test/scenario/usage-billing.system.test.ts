@@ -171,22 +171,6 @@ describe.concurrent("the usage of a period", () => {
     await world.expectEqualBooks(own);
     await expectBilledOnce(system, own);
   });
-
-  test("does not stand in the way of a request that is the first of its day", async () => {
-    const [own, id] = await metered({ invoice_create_days: 10 });
-    await to(own, "2026-04-25");
-    await use(own, id, ["100", "2026-04-25"]);
-    await world.settled(own);
-    await world.setClock(own, "2026-05-01");
-    await world.changed(own, id, { units: 9 });
-    await world.expectEqualBooks(own);
-    expect(await told(own, id)).toEqual([
-      ["first draft", "plan 100.0000"],
-      ["renewal draft", "plan 100.0000"],
-      ["usage draft", "2.0000 100 call: 100 × 0.0200"],
-    ]);
-    await expectBilledOnce(system, own);
-  });
 });
 
 describe.concurrent("what is reported late", () => {
@@ -265,6 +249,8 @@ describe.concurrent("the end", () => {
       ],
     ]);
     expect((await world.invoices(own, id))[0]).toMatchObject({ type: "usage", period: mayDays });
+    // It waits for the next day, unless the subscription goes on.
+    await use(own, id, ["1", "2026-05-09"]);
     // Its current period's invoice comes again with the usage that stood on it, the first one's does not.
     await world.restored(own, id);
     expect((await told(own, id)).slice(3)).toEqual([
@@ -278,7 +264,7 @@ describe.concurrent("the end", () => {
     await world.settled(own);
     const standing = (await told(own, id)).filter(([head]) => !head?.includes("deleted"));
     expect(standing.map(([head, ...lines]) => [head, ...lines.map((line) => line.split(" ")[0])])).toEqual([
-      ["usage draft", "0.1000"],
+      ["usage draft", "0.1200"],
       ["usage draft", "0.2000", "0.6000"],
       ["renewal draft", "plan", "2.0000"],
     ]);
@@ -313,14 +299,22 @@ describe.concurrent("the end", () => {
     const [own, id] = await metered();
     const setUp = (setupMode: boolean) =>
       world.operator.done("OrganisationService/SetSetupMode", { id: own.organisationId, setupMode });
+    const { id: last } = await world.subscribe(own, { ...april, end_after_cycles: 1 });
     await to(own, "2026-04-20");
     await use(own, id, ["100", "2026-04-20"]);
+    await use(own, last, ["7", "2026-04-20"]);
     await setUp(true);
     expect(refusalOf(await world.end(own, id, now))).toEqual(refused(409, "invalid_state"));
     await to(own, "2026-05-10");
     await use(own, id, ["500", "2026-05-10"], ["10", "2026-04-30"]);
-    expect(await told(own, id)).toEqual([["first draft", "plan 100.0000"]]);
+    await use(own, last, ["3", "2026-04-30"]);
+    await to(own, "2026-05-12");
+    for (const each of [id, last]) expect(await told(own, each)).toEqual([["first draft", "plan 100.0000"]]);
+    expect(await world.subscription(own, last)).toMatchObject({ status: "complete" });
     await setUp(false);
+    // Nothing of one that is over would come after it: it is billed at once.
+    await to(own, "2026-05-13");
+    expect((await told(own, last)).slice(1)).toEqual([["usage draft", "0.2000 10 call: 10 × 0.0200"]]);
     await to(own, "2026-06-01");
     expect((await told(own, id)).slice(1)).toEqual([
       [

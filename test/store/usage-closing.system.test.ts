@@ -170,6 +170,24 @@ describe("a close", () => {
     expect(await world.bill(organisation)).toEqual([]);
   });
 
+  test("joins the draft that was raised ahead, but not where a request is the first of the day: that would be refused for it", async () => {
+    const [organisation, id] = await metered({ invoice_create_days: 5 });
+    const other = await world.subscribe(organisation);
+    await world.setClock(organisation, "2026-04-07");
+    await world.bill(organisation);
+    await world.use(organisation, id, ["4", "2026-04-07"]);
+    await world.use(organisation, other, ["6", "2026-04-07"]);
+    const inLedger = "SET status = 'draft', ledger_invoice_id = gen_random_uuid() WHERE organisation_id = $1";
+    await world.pool.query(`UPDATE invoices ${inLedger}`, [organisation]);
+    await world.setClock(organisation, "2026-04-10");
+    await end(organisation, id, "2026-04-10T12:00:00Z", "period_end");
+    expect(await world.bills(id)).toEqual(["0: 1 of 4.0000 in 0, 2.0000 on INV-0005"]);
+    expect((await world.invoices(id)).map(({ type }) => type)).toEqual(["first", "renewal", "usage"]);
+    expect(await world.bill(organisation)).toMatchObject([{ performed: 1, raised: 0 }]);
+    expect(await world.bills(other)).toEqual(["0: 1 of 6.0000 in 0, 3.0000 on INV-0004"]);
+    expect((await world.invoices(other))[1]?.lines).toEqual(["plan 125.0000", "usage 3.0000"]);
+  });
+
   test("that is refused for its amount sets the subscription aside, and what was voided lets it go on", async () => {
     const [organisation, id] = await metered();
     await world.setClock(organisation, "2026-03-20");
