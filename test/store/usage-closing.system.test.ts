@@ -97,6 +97,11 @@ describe("a close", () => {
       ["renewal", "plan 125.0000", "usage 1.5200", "usage 3.0000"],
       ["renewal", "plan 125.0000", "usage 0.5000", "usage 4.5000"],
     ]);
+    // A third bill of the first period goes on from the second.
+    await world.use(organisation, id, ["2", "2026-04-01"]);
+    await world.setClock(organisation, "2026-06-10");
+    await world.bill(organisation);
+    expect((await world.bills(id)).slice(4)).toEqual(["2: 1 of 2.0000 in 0, 1.0000 on INV-0004"]);
   });
 
   test("of many at once takes each one's own, also of organisations side by side", async () => {
