@@ -3,7 +3,7 @@
  * performed in one transaction. One that cannot be performed is set aside with its reason, so that it holds up no other.
  */
 import pg from "pg";
-import { type DueDecision, type DueFacts, decideDue, nextDueDate } from "../domain/due.ts";
+import { type DueDecision, type DueFacts, type DueOptions, decideDue, nextDueDate } from "../domain/due.ts";
 import type { OrganisationSettings } from "../domain/organisation.ts";
 import { dayStarts, writeDue } from "./billing-changes.ts";
 import { type LoadedState, loadStates } from "./billing-state.ts";
@@ -17,6 +17,12 @@ import type { Client } from "./raise-documents.ts";
  * few enough that a creation waits some tens of milliseconds at most for the organisation's document numbers, which it holds.
  */
 export const chunkSize = 200;
+
+/**
+ * In a chunk of more than this usage joins no drafts that the ledger has: changing one is two calls of its own, where new invoices go fifty
+ * to a call, so that a ledger's day of calls would be gone, and each of these subscriptions closed to changes meanwhile. decisions §6.
+ */
+const mostJoining = 25;
 
 /** The first pause of one that was set aside; each further one doubles it. */
 const firstPauseMs = 60_000;
@@ -34,7 +40,7 @@ export interface ChunkOrder {
   /** How many at most; `chunkSize` if left out. */
   readonly size?: number;
   /** What decides what is due. */
-  readonly decide?: (facts: DueFacts) => DueDecision | null;
+  readonly decide?: (facts: DueFacts, options: DueOptions) => DueDecision | null;
   /** Called when everything is loaded and decided, and nothing is written. */
   readonly onLoaded?: () => void;
   /** Whether it is the test clock's on its way: while that advances nobody else performs anything, and it not after it. */
@@ -229,10 +235,11 @@ async function perform(
   const loaded = await loadStates(client, organisation, { ids, now });
   const dues: DueDecision[] = [];
   const others: LoadedState[] = [];
+  const mayJoin = ids.length <= mostJoining;
   for (const one of loaded) {
     // An end that has begun since it was taken.
     if (one.state.running?.kind === "end_subscription") continue;
-    const due = decide(one.state);
+    const due = decide(one.state, { mayJoin });
     if (due === null) others.push(one);
     else dues.push(due);
   }

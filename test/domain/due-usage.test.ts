@@ -191,7 +191,7 @@ describe("with a renewal invoice that was raised ahead", () => {
 
   it("it has an invoice of its own where a request comes after it, which an amendment would have refused", () => {
     const decision = decideDue(stateOf({ today: "2026-07-01", usage: [june], renewalInvoice: {} }), {
-      isForRequest: true,
+      mayJoin: false,
     });
     expect(decision && toldClose(decision)).toEqual(own);
   });

@@ -193,6 +193,22 @@ describe("a close", () => {
     expect((await world.invoices(other))[1]?.lines).toEqual(["plan 125.0000", "usage 3.0000"]);
   });
 
+  test("joins no draft where many are due at once, each of which would be two calls to the ledger", async () => {
+    const [organisation, first] = await metered({ invoice_create_days: 5 });
+    const ids = [first];
+    while (ids.length < 26) ids.push(await world.subscribe(organisation));
+    await world.setClock(organisation, "2026-04-07");
+    await world.bill(organisation);
+    for (const id of ids) await world.use(organisation, id, ["4", "2026-04-07"]);
+    const inLedger = "SET status = 'draft', ledger_invoice_id = gen_random_uuid() WHERE organisation_id = $1";
+    await world.pool.query(`UPDATE invoices ${inLedger}`, [organisation]);
+    await world.setClock(organisation, "2026-04-10");
+    expect(await world.bill(organisation)).toMatchObject([{ performed: 26, raised: 26 }]);
+    for (const id of ids) {
+      expect((await world.invoices(id)).map(({ type }) => type)).toEqual(["first", "renewal", "usage"]);
+    }
+  });
+
   test("that is refused for its amount sets the subscription aside, and what was voided lets it go on", async () => {
     const [organisation, id] = await metered();
     await world.setClock(organisation, "2026-03-20");
