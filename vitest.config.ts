@@ -24,7 +24,7 @@ export default defineConfig({
           isolate: false,
           // Two cores, and files that wait a good part of their time, for leases and pauses: a third one uses that.
           maxWorkers: 3,
-          testTimeout: 60_000,
+          testTimeout: 120_000,
           hookTimeout: 120_000,
         },
       },

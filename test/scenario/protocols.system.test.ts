@@ -1,13 +1,14 @@
 /** REST, Connect in JSON and binary, gRPC-Web and gRPC on one port: the same answers, the same refusals, the same keys. */
 import { randomUUID } from "node:crypto";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { allScopes } from "../../src/embedded/first-data.ts";
 import { Health, HealthCheckResponse_ServingStatus as Serving } from "../../src/gen/proto/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../src/gen/proto/grpc/reflection/v1/reflection_pb.ts";
 import { describedOperation } from "../../tools/openapi/described-operation.ts";
-import { type Answered, startSystem, type TestSystem } from "../support/system.ts";
+import { sharedSystem } from "../support/shared-system.ts";
+import type { Answered, TestSystem } from "../support/system.ts";
 import { type Ask, checkedAsk } from "./checked-ask.ts";
 import { type CallMethod, callsTo, operations, protocols, transportsTo } from "./procedures.ts";
 import { addApiKey, addCreditNote } from "./rows.ts";
@@ -21,7 +22,7 @@ const ids: Record<string, string> = {};
 const rateHeaders = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"];
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   ask = checkedAsk(system);
   call = callsTo(system.baseUrl);
   own = await system.organisation();
@@ -38,8 +39,6 @@ beforeAll(async () => {
     GetCharge: (await ask("GET", "/v1/charges", { key: own.apiKey })).json.data[0].id,
   });
 });
-
-afterAll(() => system?.stop());
 
 /** A procedure's answer in the form of REST: enum values as words, unset members left out, the resource bare. */
 function restForm(message: unknown): unknown {

@@ -1,10 +1,11 @@
 /** The wall between organisations: whatever names another one's object is answered exactly as if it named nothing. */
 import { randomUUID } from "node:crypto";
 import { ScalarType } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { describedOperation } from "../../tools/openapi/described-operation.ts";
-import { startSystem, type TestSystem } from "../support/system.ts";
+import { sharedSystem } from "../support/shared-system.ts";
+import type { TestSystem } from "../support/system.ts";
 import { type Ask, checkedAsk } from "./checked-ask.ts";
 import { operations } from "./procedures.ts";
 import { addApiKey, addCreditNote, addLike } from "./rows.ts";
@@ -26,7 +27,7 @@ const theirs: string[] = [];
 const lists = ["customers", "plans", "charges", "subscriptions", "invoices", "credit_notes"];
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   ask = checkedAsk(system);
   own = await system.organisation();
   other = await system.organisation();
@@ -41,8 +42,6 @@ beforeAll(async () => {
   }
   theirs.push(other.organisationId, other.apiKeyId, other.tenantId);
 });
-
-afterAll(() => system?.stop());
 
 /** One of everything, with a code of its own. */
 async function stock({ organisationId, apiKey }: MadeOrganisation, code: string): Promise<void> {

@@ -2,9 +2,10 @@
  * Usage from its report to its bill, over HTTP and through Temporal: on which document it stands, with which arithmetic, late and with
  * ends, and the same in the ledger's books. Spec: POST /v1/usage_events, rule 5; decisions §§4 to 6.
  */
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
-import { startSystem, type TestSystem } from "../support/system.ts";
+import { sharedSystem } from "../support/shared-system.ts";
+import type { TestSystem } from "../support/system.ts";
 import { expectBilledOnce } from "./billed-once.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
 import { type ClockWorld, clockWorld } from "./clock-world.ts";
@@ -18,12 +19,10 @@ let system: TestSystem;
 let world: ClockWorld & UsageWorld;
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   const ask = checkedAsk(system);
   world = { ...(await clockWorld(system, ask)), ...usageWorld(ask) };
 });
-
-afterAll(() => system?.stop());
 
 const april = { start_date: "2026-04-01" };
 const aprilDays = { start: "2026-04-01", end: "2026-05-01" };

@@ -21,6 +21,8 @@ declare module "vitest" {
     postgresUrl: string;
     /** The migrated, empty database that `freshDatabase` copies. */
     templateDatabase: string;
+    /** What the names of its copies begin with. */
+    databasePrefix: string;
     /** The Temporal server on which `temporalForTest` makes a namespace for each file. */
     temporalAddress: string;
     /** The events of a history from which that server asks for a new run. */
@@ -48,11 +50,13 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   };
   try {
     const [postgresUrl, temporalAddress] = await bothOrNone([providePostgres(folder, stops), provideTemporal(stops)]);
-    const templateDatabase = `template_${randomUUID().replaceAll("-", "")}`;
+    const run = randomUUID().slice(0, 8);
+    const [templateDatabase, databasePrefix] = [`template_${run}`, `test_${run}_`];
     await migrate(withDatabase(postgresUrl, templateDatabase));
-    stops.push(() => drop(postgresUrl, templateDatabase));
+    stops.push(() => dropAll(postgresUrl, [templateDatabase, `${databasePrefix}%`]));
     project.provide("postgresUrl", postgresUrl);
     project.provide("templateDatabase", templateDatabase);
+    project.provide("databasePrefix", databasePrefix);
     project.provide("temporalAddress", temporalAddress);
     project.provide("longHistory", process.env.TEST_TEMPORAL_ADDRESS ? defaultLongHistory : ownLongHistory);
     return stopAll;
@@ -96,9 +100,11 @@ async function bothOrNone(starts: [Promise<string>, Promise<string>]): Promise<[
   return Promise.all(starts);
 }
 
-async function drop(serverUrl: string, name: string): Promise<void> {
+/** Also those of files that could not drop their own, and of systems that many files shared. */
+async function dropAll(serverUrl: string, patterns: readonly string[]): Promise<void> {
   const client = new pg.Client({ connectionString: withDatabase(serverUrl, "postgres") });
   await client.connect();
-  await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+  const { rows } = await client.query("SELECT datname FROM pg_database WHERE datname LIKE ANY ($1)", [patterns]);
+  for (const { datname } of rows) await client.query(`DROP DATABASE IF EXISTS ${datname} WITH (FORCE)`);
   await client.end();
 }

@@ -94,14 +94,19 @@ export interface SystemSettings {
 /** How long anything that comes by itself is waited for: a loaded machine with two cores is slow. */
 const patienceMs = 60_000;
 
+/** Most of what is waited for comes within a second: then it is looked for less often, since looking takes time from others. */
+const hasteMs = 1_000;
+const [soonMs, laterMs] = [25, 100];
+
 /** Waits until the condition holds, looking often; fails with `what` after a minute. */
 export async function until<T>(what: string, look: () => Promise<T | false | null | undefined>): Promise<T> {
-  const end = performance.now() + patienceMs;
+  const began = performance.now();
   for (;;) {
     const found = await look();
     if (found) return found;
-    if (performance.now() > end) throw new Error(`waited in vain until ${what}`);
-    await wait(25);
+    const passedMs = performance.now() - began;
+    if (passedMs > patienceMs) throw new Error(`waited in vain until ${what}`);
+    await wait(passedMs < hasteMs ? soonMs : laterMs);
   }
 }
 
