@@ -38,6 +38,7 @@ export async function lockToBill(client: Client, subscriptionIds: readonly strin
   await client.query(`${readByIndex}; ${lockText("pg_advisory_xact_lock", bucketsOf(subscriptionIds))}`);
 }
 
+/** Counted, so that it answers one row and not one for each lock. */
 function lockText(lock: string, buckets: readonly number[]): string {
-  return `SELECT ${lock}(${lockClass}, b) FROM (SELECT unnest('{${buckets.join(",")}}'::int[]) AS b ORDER BY b OFFSET 0) buckets`;
+  return `SELECT count(${lock}(${lockClass}, b)) FROM (SELECT unnest('{${buckets.join(",")}}'::int[]) AS b ORDER BY b OFFSET 0) buckets`;
 }
