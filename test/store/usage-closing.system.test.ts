@@ -4,8 +4,10 @@
  */
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { decideEnd } from "../../src/domain/ending.ts";
+import { decideEnd, decideEnded } from "../../src/domain/ending.ts";
 import { billChunk } from "../../src/store/billing-run.ts";
+import { loadStates, lockSubscriptions } from "../../src/store/billing-state.ts";
+import { writeEnded } from "../../src/store/endings.ts";
 import { newId } from "../../src/store/ids.ts";
 import { inTransaction } from "../../src/store/pool.ts";
 import { createStore } from "../../src/store/scope.ts";
@@ -173,6 +175,34 @@ describe("a close", () => {
     expect(await world.row(id)).toMatchObject({ status: "ended", due_at: null, usage_bill: 2, usage_billed: 2 });
     expect((await world.invoices(id)).map(({ type }) => type)).toEqual(["first", "usage", "usage"]);
     expect(await world.bill(organisation)).toEqual([]);
+  });
+
+  test("at an end that the ledger kept past the renewal date ends where the period did, and takes the usage since", async () => {
+    const [organisation, id] = await metered({ timezone: "Europe/Paris" });
+    const settings = await createStore(world.pool).organisation(organisation).settings();
+    // Nobody renews it meanwhile: its end is on its way.
+    await world.setClock(organisation, "2026-04-11");
+    await world.use(organisation, id, ["4", "2026-04-09"], ["6", "2026-04-11"]);
+    const now = new Date("2026-04-11T12:00:00Z");
+    await inTransaction(world.pool, async (client) => {
+      await lockSubscriptions(client, organisation, [id]);
+      const [loaded] = await loadStates(client, settings, { ids: [id], now, closing: true });
+      if (loaded === undefined) throw new Error("no such subscription");
+      await writeEnded(client, organisation, loaded.currentPeriod, decideEnded(loaded.state, "now"), now);
+    });
+    const row = await world.row(id);
+    expect([row.end_date, row.ended_at]).toEqual(["2026-04-10", new Date("2026-04-09T22:00:00Z")]);
+    expect(await world.bills(id)).toEqual([
+      "0: 1 of 4.0000 in 0, 2.0000 on INV-0002",
+      "1: 1 of 6.0000 in 1, 3.0000 on INV-0002",
+    ]);
+    expect((await world.invoices(id))[1]).toMatchObject({ type: "usage", start: "2026-03-10", subtotal: "5.0000" });
+    expect(row).toMatchObject({ usage_bill: 2, usage_billed: 2 });
+    const late = await world.report(organisation, id, [
+      ["1", "2026-04-10"],
+      ["1", "2026-04-09"],
+    ]);
+    expect(late).toMatchObject([{ code: "after_subscription_end" }, { status: "created" }]);
   });
 
   test("joins the draft that was raised ahead, but not where a request is the first of the day: that would be refused for it", async () => {
