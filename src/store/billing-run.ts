@@ -148,7 +148,11 @@ export async function billChunk(pool: pg.Pool, organisationId: string, order: Ch
   } catch (error) {
     if (taken.length === 0) throw error;
     const outcomes: ChunkOutcome[] = [];
-    for (const id of taken) outcomes.push(await billAlone(pool, organisationId, id, order));
+    const decide = order.decide ?? decideDue;
+    // Many stay many, also one by one.
+    const options = { mayJoin: taken.length <= mostJoining };
+    const each = { ...order, decide: (facts: DueFacts) => decide(facts, options) };
+    for (const id of taken) outcomes.push(await billAlone(pool, organisationId, id, each));
     return join(outcomes);
   }
 }

@@ -227,13 +227,17 @@ describe("a close", () => {
     const [organisation, first] = await metered({ invoice_create_days: 5 });
     const ids = [first];
     while (ids.length < 26) ids.push(await world.subscribe(organisation));
+    const bad = await world.subscribe(organisation);
     await world.setClock(organisation, "2026-04-07");
     await world.bill(organisation);
     for (const id of ids) await world.use(organisation, id, ["4", "2026-04-07"]);
+    // One at fault has the others performed one by one: they are as many.
+    await world.use(organisation, bad, ["9999999999999999", "2026-04-07"]);
     const inLedger = "SET status = 'draft', ledger_invoice_id = gen_random_uuid() WHERE organisation_id = $1";
     await world.pool.query(`UPDATE invoices ${inLedger}`, [organisation]);
     await world.setClock(organisation, "2026-04-10");
-    expect(await world.bill(organisation)).toMatchObject([{ performed: 26, raised: 26 }]);
+    const parked = [{ subscriptionId: bad }];
+    expect(await world.bill(organisation)).toMatchObject([{ taken: 27, performed: 26, raised: 26, parked }]);
     for (const id of ids) {
       expect((await world.invoices(id)).map(({ type }) => type)).toEqual(["first", "renewal", "usage"]);
     }
