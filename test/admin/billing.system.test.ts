@@ -3,8 +3,8 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { type BillingRuns, billingRuns } from "../support/billing.ts";
-import { sharedSystem } from "../support/shared-system.ts";
 import { type TestSystem, until } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { type AdminAsk, askWith } from "./ask.ts";
 
 // A run waits for its turn at the schedule.

@@ -7,8 +7,8 @@ import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { bookInvoice, spendCredit } from "../activities/raise-credit.ts";
 import { addCreditNote } from "../scenario/rows.ts";
 import { addBands, type Json, type UnitsWorld, unitsWorld } from "../scenario/units-world.ts";
-import { sharedSystem } from "../support/shared-system.ts";
 import { type TestSystem, until } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { type AdminAsk, askWith } from "./ask.ts";
 
 // Several rounds with the ledger each, beside other tests.

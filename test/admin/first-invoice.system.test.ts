@@ -3,8 +3,8 @@
  * failed, found, mended and retried. decisions §8.
  */
 import { beforeAll, expect, test } from "vitest";
-import { sharedSystem } from "../support/shared-system.ts";
 import { type TestSystem, until } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { type AdminAsk, askWith, makeContacts, makeTenant } from "./ask.ts";
 
 let system: TestSystem;

@@ -1,8 +1,8 @@
 /** The ledger loses requests and answers, errs, limits and refuses: still one document, or a reason that is told. Facts-ledger 5.5. */
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
-import { sharedSystem } from "../support/shared-system.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { expectOneDocumentEach, scheduled, shownInvoice, subscriptionPost, synced } from "./books.ts";
 import { postUntilCreated } from "./processes.ts";
 

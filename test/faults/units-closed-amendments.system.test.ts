@@ -7,8 +7,8 @@ import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { type AdminAsk, askWith } from "../admin/ask.ts";
 import { checkedAsk, refusalOf, refused } from "../scenario/checked-ask.ts";
 import { addBands, type Json, type UnitsWorld, unitsWorld } from "../scenario/units-world.ts";
-import { sharedSystem } from "../support/shared-system.ts";
 import type { TestSystem } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { synced } from "./books.ts";
 
 // A doubted refusal is asked for three times, with seconds between them.

@@ -6,8 +6,8 @@ import { beforeAll, describe, expect, test, vi } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
 import { addBands, type Json, type UnitsWorld, unitsWorld } from "../scenario/units-world.ts";
-import { sharedSystem } from "../support/shared-system.ts";
 import { type TestSystem, until } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { scheduled, synced } from "./books.ts";
 
 // Leases and the ledger's pauses take half a minute where nothing else runs, and several times as long beside other tests.

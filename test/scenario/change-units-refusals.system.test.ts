@@ -2,8 +2,8 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
-import { sharedSystem } from "../support/shared-system.ts";
 import type { TestSystem } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { type Ask, checkedAsk, type Refused, refusalOf, refused } from "./checked-ask.ts";
 import { addApiKey } from "./rows.ts";
 import { addBands, type Json, type UnitsWorld, unitsWorld } from "./units-world.ts";

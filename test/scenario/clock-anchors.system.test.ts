@@ -4,8 +4,8 @@
  * midnight of its zone. decisions §5.
  */
 import { beforeAll, describe, expect, test } from "vitest";
-import { sharedSystem } from "../support/shared-system.ts";
 import type { TestSystem } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk } from "./checked-ask.ts";
 import { type ClockWorld, clockWorld } from "./clock-world.ts";
 import type { Json } from "./units-world.ts";

@@ -1,8 +1,8 @@
 /** Create customer where the ledger has its own mind about names and numbers. decisions §3 "Customer, create". */
 import { beforeAll, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
-import { sharedSystem } from "../support/shared-system.ts";
 import type { TestSystem } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 
 let system: TestSystem;
 let organisation: MadeOrganisation;

@@ -1,8 +1,8 @@
 /** Create subscription at its edges: short months, long intervals, zones, the largest amounts, accounts, and a key after its day. */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
-import { sharedSystem } from "../support/shared-system.ts";
 import { type TestSystem, until } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
 import { addLike } from "./rows.ts";
 

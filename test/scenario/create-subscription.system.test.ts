@@ -1,8 +1,8 @@
 /** Create subscription over HTTP and on real parts: every member, every plan type, exact amounts, and the ledger's answer. */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
-import { sharedSystem } from "../support/shared-system.ts";
 import { type TestSystem, until } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
 
 /** 31 January in Auckland (16:00) and 30 January in Los Angeles (19:00). */

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { type Endable, type EndsForTest, endPost, endsForTest, threeRemoved } from "../faults/ends.ts";
 import { type ApiProcess, post, postUntilDecided, startApiProcess } from "../faults/processes.ts";
-import { sharedSystem } from "../support/shared-system.ts";
 import type { Answered, TestSystem } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 
 // Many ends at once, each with calls to the ledger.
 vi.setConfig({ testTimeout: 120_000 });

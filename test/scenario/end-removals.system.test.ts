@@ -4,8 +4,8 @@
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
-import { sharedSystem } from "../support/shared-system.ts";
 import { type TestSystem, until } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
 import { type LifeWorld, lifeWorld } from "./life-world.ts";
 import { addBands, type Json } from "./units-world.ts";

@@ -1,8 +1,8 @@
 /** Ends over HTTP, rule by rule, with both options: what is removed, in which order, what stays, and what the ledger's books say. */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
-import { sharedSystem } from "../support/shared-system.ts";
 import type { TestSystem } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
 import { type LifeWorld, lifeWorld } from "./life-world.ts";
 import type { Json } from "./units-world.ts";

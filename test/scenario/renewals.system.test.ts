@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { askWith } from "../admin/ask.ts";
 import { type BillingRuns, billingRuns } from "../support/billing.ts";
-import { sharedSystem } from "../support/shared-system.ts";
 import type { TestSystem } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk } from "./checked-ask.ts";
 import { type Json, type UnitsWorld, unitsWorld } from "./units-world.ts";
 

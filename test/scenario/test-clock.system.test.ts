@@ -5,8 +5,8 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { changeSubscription } from "../../src/store/billing-changes.ts";
 import { askWith } from "../admin/ask.ts";
-import { sharedSystem } from "../support/shared-system.ts";
 import type { TestSystem } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk } from "./checked-ask.ts";
 import { type ClockWorld, clockWorld } from "./clock-world.ts";
 import { addLike } from "./rows.ts";

@@ -4,8 +4,8 @@
  */
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
-import { sharedSystem } from "../support/shared-system.ts";
 import type { TestSystem } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { expectBilledOnce } from "./billed-once.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
 import { type ClockWorld, clockWorld } from "./clock-world.ts";

@@ -4,8 +4,8 @@ import type { IncomingHttpHeaders } from "node:http";
 import { connect } from "node:http2";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
-import { sharedSystem } from "../support/shared-system.ts";
 import type { TestSystem } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { type Ask, checkedAsk } from "./checked-ask.ts";
 import { type CallMethod, callsTo, protocols } from "./procedures.ts";
 

@@ -98,15 +98,19 @@ const patienceMs = 60_000;
 const hasteMs = 1_000;
 const [soonMs, laterMs] = [25, 100];
 
-/** Waits until the condition holds, looking often; fails with `what` after a minute. */
-export async function until<T>(what: string, look: () => Promise<T | false | null | undefined>): Promise<T> {
+/** Waits until the condition holds, looking often, or every so many milliseconds; fails with `what` after a minute. */
+export async function until<T>(
+  what: string,
+  look: () => Promise<T | false | null | undefined>,
+  everyMs?: number,
+): Promise<T> {
   const began = performance.now();
   for (;;) {
     const found = await look();
     if (found) return found;
     const passedMs = performance.now() - began;
     if (passedMs > patienceMs) throw new Error(`waited in vain until ${what}`);
-    await wait(passedMs < hasteMs ? soonMs : laterMs);
+    await wait(everyMs ?? (passedMs < hasteMs ? soonMs : laterMs));
   }
 }
 

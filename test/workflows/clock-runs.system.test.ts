@@ -8,8 +8,8 @@ import { clockWorkflowId, progressQuery } from "../../workflows/contract.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
 import { type ClockWorld, clockWorld } from "../scenario/clock-world.ts";
 import { addMany } from "../scenario/many-subscriptions.ts";
-import { sharedSystem } from "../support/shared-system.ts";
 import { type TestSystem, until } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { expectReplayable } from "./recorded-history.ts";
 
 // An advance over hundreds of renewals takes seconds where nothing else runs, and several times as long beside other

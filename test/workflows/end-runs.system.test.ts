@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { endingWorkflowId } from "../../workflows/contract.ts";
 import { type Endable, type EndsForTest, endPost, endsForTest } from "../faults/ends.ts";
 import { postUntilDecided } from "../faults/processes.ts";
-import { sharedSystem } from "../support/shared-system.ts";
 import { type TestSystem, until } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { expectReplayable } from "./recorded-history.ts";
 
 // The ledger's pauses take seconds where nothing else runs, and several times as long beside other tests.

@@ -9,8 +9,8 @@ import { ledgerWorkflowId } from "../../workflows/contract.ts";
 import { allSettled, expectOneDocumentEach, subscriptionPost, synced } from "../faults/books.ts";
 import { postUntilCreated } from "../faults/processes.ts";
 import { addReadyDocuments } from "../support/ready-documents.ts";
-import { sharedSystem } from "../support/shared-system.ts";
 import type { TestSystem } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { expectReplayable } from "./recorded-history.ts";
 
 // Restarts, leases and the ledger's pauses take half a minute where nothing else runs, and several times as long beside other tests.
