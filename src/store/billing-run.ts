@@ -188,10 +188,10 @@ async function billAlone(
 
 /**
  * A fault of the moment, not of the subscription: a deadlock or conflict (SQLSTATE class 40), no room (53), a state of something else
- * (55), a break from outside (57). The round is repeated.
+ * (55), a break from outside (57). The round is repeated. Not a statement that takes too long alone (57014): it would so each time.
  */
 function isPassing(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && /^(40|53|55|57)/.test(error.code ?? "");
+  return error instanceof pg.DatabaseError && /^(40|53|55|57(?!014))/.test(error.code ?? "");
 }
 
 /** The organisation as it is judged until the transaction ends, the instant of its clock, and whether it is this order's to bill. */
