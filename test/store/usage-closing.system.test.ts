@@ -367,16 +367,16 @@ describe("storing and closing", () => {
         await client.query("DEALLOCATE sums");
         return rows.map((row) => row["QUERY PLAN"]).join("\n");
       });
-    const readsIndex = async () => {
+    const readsIndex = async (scan: RegExp) => {
       for (const mode of ["force_custom_plan", "force_generic_plan"]) {
         const text = await plan(mode);
         expect(text).not.toMatch(/Seq Scan/);
-        expect(text.match(/Index Only Scan using usage_events_\w+ on usage_events_\d+/g)).toHaveLength(16);
+        expect(text.match(scan)).toHaveLength(16);
       }
     };
-    // As it is planned over tables that have little in them, and over many events.
+    // As it is planned over tables that have little in them, and over many events that were vacuumed.
     await world.pool.query("ANALYZE usage_events");
-    await readsIndex();
+    await readsIndex(/(Index Only Scan using|Index Scan using|Bitmap Index Scan on) usage_events_\d+_\w+/g);
     // Only what is surely on the disk is found in the maps.
     await inTransaction(world.pool, async (client) => {
       await client.query("SET LOCAL synchronous_commit = on");
@@ -387,6 +387,6 @@ describe("storing and closing", () => {
       );
     });
     await world.pool.query("VACUUM ANALYZE usage_events");
-    await readsIndex();
+    await readsIndex(/Index Only Scan using usage_events_\d+_\w+/g);
   });
 });
