@@ -16,6 +16,7 @@ import {
   type UsageVerdict,
 } from "../domain/usage.ts";
 import { formatInstant, type Instant, instantOf, type Quantity } from "../domain/usage-reading.ts";
+import { holdOrganisation } from "./billing-changes.ts";
 import { lockSubscriptions } from "./billing-state.ts";
 import { isId } from "./ids.ts";
 import { inTransaction } from "./pool.ts";
@@ -78,6 +79,8 @@ function begin({ subscriptionIds, locked }: Batch): string {
 async function tryBatch(client: Client, catalogue: MeterCatalogue, batch: Batch): Promise<Tried> {
   const { organisationId, reported, subscriptionIds, now, locked } = batch;
   if (locked.size > 0) {
+    // A switch of settings looks at all subscriptions in an order of its own: it is waited for before any of them is held.
+    await holdOrganisation(client, organisationId);
     await lockSubscriptions(client, organisationId, [...locked]);
     await client.query(lockToStore(subscriptionIds));
   }
