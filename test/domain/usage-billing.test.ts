@@ -129,6 +129,8 @@ describe("usage of a period of which some was billed", () => {
     const then = usageOf("1", { meter, before: "1", priced: "0" });
     expect(told([then])).toEqual(["0.0100 1 call more in the period from 2026-06-01: 2 × 0.0040 for 2"]);
     expect(pricedOf([then])).toEqual(["2"]);
+    // Not the price of the quantity beside it: that is the later one's alone.
+    expect(charge([then]).lines[0]?.line).toMatchObject({ quantity: d("1"), unitPrice: null });
   });
 
   it("is a credit where a band is cheaper: lines of a credit note, dated today, counted from the period's start", () => {
