@@ -24,8 +24,8 @@ export default defineConfig({
           pool: "forks",
           // Libraries are loaded once a process, not once a file: every file makes its own database, processes and ports anyway.
           isolate: false,
-          // Two cores, and files that wait a good part of their time, for leases and pauses: a third one uses that.
-          maxWorkers: 3,
+          // Two cores, and files that wait half of their time, for leases and pauses: twice as many use that.
+          maxWorkers: 4,
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },

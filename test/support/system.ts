@@ -100,7 +100,7 @@ const [soonMs, laterMs] = [25, 100];
 
 /** Waits until the condition holds, looking often, or every so many milliseconds; fails with `what` after a minute. */
 export async function until<T>(
-  what: string,
+  what: string | (() => string),
   look: () => Promise<T | false | null | undefined>,
   everyMs?: number,
 ): Promise<T> {
@@ -109,7 +109,7 @@ export async function until<T>(
     const found = await look();
     if (found) return found;
     const passedMs = performance.now() - began;
-    if (passedMs > patienceMs) throw new Error(`waited in vain until ${what}`);
+    if (passedMs > patienceMs) throw new Error(`waited in vain until ${typeof what === "string" ? what : what()}`);
     await wait(everyMs ?? (passedMs < hasteMs ? soonMs : laterMs));
   }
 }
@@ -259,10 +259,11 @@ function testProcess(
       child = own;
       for (const stream of [own.stdout, own.stderr]) stream.on("data", (chunk) => (output += String(chunk)));
       gone = new Promise((resolve) => own.once("exit", () => resolve()));
-      await until(`${script} is ready: ${output}`, async () => {
+      const isUp = async () => {
         if (own.exitCode !== null) throw new Error(`${script} ended with ${own.exitCode}: ${output}`);
         return isReady(output).catch(() => false);
-      });
+      };
+      await until(() => `${script} is ready: ${output}`, isUp);
     },
     kill: () => end("SIGKILL"),
     stop: () => end("SIGTERM"),
