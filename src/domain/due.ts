@@ -61,9 +61,10 @@ const mostPeriods = 24;
 /** How what is due is performed. */
 export interface DueOptions {
   /**
-   * A request comes after it, which an invoice that is being amended would have refused: usage joins none then. false if left out.
+   * Whether usage may join a draft that the ledger has; true if left out. Not where a request comes after it, which an invoice that is
+   * being amended would have refused, nor where many are due: each such change is a call to the ledger of its own.
    */
-  readonly isForRequest?: boolean;
+  readonly mayJoin?: boolean;
 }
 
 /** The state of the walk from what was to today. */
@@ -78,7 +79,7 @@ interface Walk extends UsageWalk {
 }
 
 /** Everything due up to today, in order, each period once; null where nothing is. */
-export function decideDue(facts: DueFacts, { isForRequest = false }: DueOptions = {}): DueDecision | null {
+export function decideDue(facts: DueFacts, { mayJoin = true }: DueOptions = {}): DueDecision | null {
   const { subscription, today } = facts;
   const walk: Walk = {
     subscription,
@@ -87,7 +88,7 @@ export function decideDue(facts: DueFacts, { isForRequest = false }: DueOptions 
     deferred: facts.deferred,
     periods: [],
     invoices: [],
-    mayJoin: !isForRequest,
+    mayJoin,
     ...beginUsage(facts),
   };
   if (subscription.status === "pending" && compareDates(subscription.startDate, today) <= 0) {

@@ -9,6 +9,7 @@ import {
   add,
   compare,
   type Decimal,
+  equals,
   formatDecimal,
   formatShort,
   isNegative,
@@ -144,14 +145,16 @@ function usageValue(meter: PricedMeter, quantity: Decimal): Decimal {
 
 /** The line of usage: its quantity, the arithmetic, and of late usage its period and what was billed of that before. decisions §3 "Invoice". */
 function usageLine({ usage, amount }: BilledUsage, facts: UsageFacts): InvoiceLineDraft {
-  const { meter, period, quantity } = usage;
+  const { meter, period, quantity, before, priced } = usage;
+  // What rounded to zero before is in the amount, and not in the quantity.
+  const isPriced = meter.type === "per_unit" && equals(before, priced);
   return {
     kind: "usage",
     name: meter.name,
     description: describeUsage(usage, facts.period),
     units: null,
     quantity,
-    unitPrice: meter.type === "per_unit" ? meter.price : null,
+    unitPrice: isPriced ? meter.price : null,
     amount,
     period: { start: period.start, end: period.end },
     proration: null,

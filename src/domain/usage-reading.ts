@@ -25,9 +25,6 @@ export function readQuantity(text: string): Quantity | null {
   return canonical === "0.0000" ? null : (canonical as Quantity);
 }
 
-const timestampText =
-  /^([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}))?(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))$/;
-
 /** `Date.UTC` reads the years 0 to 99 as 1900 to 1999; 400 years later the calendar is the same, this much later. */
 const msOf400Years = 146_097 * 86_400_000;
 
@@ -36,37 +33,96 @@ const msOf400Years = 146_097 * 86_400_000;
  * them, up to nine decimals, of which those beyond the microsecond are dropped. decisions §3 "Usage".
  */
 export function readTimestamp(text: string): Instant | null {
-  const match = timestampText.exec(text);
-  if (match === null) return null;
-  const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])];
-  const [hour, minute, second] = [Number(match[4]), Number(match[5]), Number(match[6])];
-  const [offsetHour, offsetMinute] = [Number(match[9] ?? 0), Number(match[10] ?? 0)];
-  if (month < 1 || month > 12 || day < 1 || day > daysInMonth(year, month)) return null;
-  if (hour > 23 || minute > 59 || second > 59 || offsetHour > 23 || offsetMinute > 59) return null;
-  const offsetMs = (offsetHour * 60 + offsetMinute) * 60_000;
-  const localMs = Date.UTC(year + 400, month - 1, day, hour, minute, second) - msOf400Years;
-  const ms = match[8] === "-" ? localMs + offsetMs : localMs - offsetMs;
-  return BigInt(ms) * 1000n + BigInt((match[7] ?? "").slice(0, 6).padEnd(6, "0"));
+  // Character by character: a batch has a hundred, and an expression takes four times as long.
+  const [year, month, day] = [digits(text, 0, 4), digits(text, 5, 2), digits(text, 8, 2)];
+  const [hour, minute, second] = [digits(text, 11, 2), digits(text, 14, 2), digits(text, 17, 2)];
+  if (text[4] !== "-" || text[7] !== "-" || text[13] !== ":" || text[16] !== ":") return null;
+  if ((text[10] !== "T" && text[10] !== "t") || !(year >= 0 && month >= 1 && month <= 12 && day >= 1)) return null;
+  if (day > daysInMonth(year, month) || !(hour <= 23 && minute <= 59 && second <= 59)) return null;
+  const fractionEnd = endOfFraction(text);
+  const offsetMs = readOffset(text, fractionEnd);
+  if (Number.isNaN(offsetMs)) return null;
+  const ms = Date.UTC(year + 400, month - 1, day, hour, minute, second) - msOf400Years - offsetMs;
+  return joined(ms, microseconds(text, fractionEnd));
+}
+
+/** Where the seconds end, and their decimals begin. */
+const secondsEnd = 19;
+
+/** Where the decimals of the seconds end; where the seconds do, if there are none or too many. */
+function endOfFraction(text: string): number {
+  if (text[secondsEnd] !== ".") return secondsEnd;
+  let end = secondsEnd + 1;
+  while (isDigit(text.charCodeAt(end))) end += 1;
+  const length = end - secondsEnd - 1;
+  return length >= 1 && length <= 9 ? end : secondsEnd;
+}
+
+function microseconds(text: string, fractionEnd: number): number {
+  let value = 0;
+  for (let at = secondsEnd + 1; at <= secondsEnd + 6; at += 1) {
+    value = value * 10 + (at < fractionEnd ? text.charCodeAt(at) - zero : 0);
+  }
+  return value;
+}
+
+/** Milliseconds ahead of UTC, NaN where the text does not end with an offset that begins at `at`. */
+function readOffset(text: string, at: number): number {
+  const sign = text[at];
+  if (sign === "Z" || sign === "z") return text.length === at + 1 ? 0 : Number.NaN;
+  if ((sign !== "+" && sign !== "-") || text[at + 3] !== ":" || text.length !== at + 6) return Number.NaN;
+  const [hours, minutes] = [digits(text, at + 1, 2), digits(text, at + 4, 2)];
+  if (!(hours <= 23 && minutes <= 59)) return Number.NaN;
+  return (hours * 60 + minutes) * (sign === "-" ? -60_000 : 60_000);
+}
+
+const zero = 0x30;
+
+function isDigit(code: number): boolean {
+  return code >= zero && code <= zero + 9;
+}
+
+/** The number of so many digits, NaN where others stand there. */
+function digits(text: string, from: number, count: number): number {
+  let value = 0;
+  for (let at = from; at < from + count; at += 1) {
+    const code = text.charCodeAt(at);
+    if (!isDigit(code)) return Number.NaN;
+    value = value * 10 + code - zero;
+  }
+  return value;
 }
 
 /** The instant of a `Date`, which has whole milliseconds. */
 export function instantOf(date: Date): Instant {
-  return BigInt(date.getTime()) * 1000n;
+  return joined(date.getTime(), 0);
 }
 
 /** The `Date` of an instant, without its last three digits: the millisecond that it lies in. */
 export function dateOf(instant: Instant): Date {
-  return new Date(Number((instant - microsecondsOf(instant)) / 1000n));
+  return new Date(split(instant).ms);
 }
 
 /** The instant in UTC with six decimals, `2026-03-05T10:15:00.000000Z`; of the years 1 to 9999. */
 export function formatInstant(instant: Instant): string {
-  const beyondMs = String(microsecondsOf(instant)).padStart(3, "0");
-  return `${dateOf(instant).toISOString().slice(0, -1)}${beyondMs}Z`;
+  const { ms, beyond } = split(instant);
+  return `${new Date(ms).toISOString().slice(0, -1)}${beyond < 10 ? "00" : beyond < 100 ? "0" : ""}${beyond}Z`;
 }
 
-/** 0 to 999, also before 1970. */
-function microsecondsOf(instant: Instant): bigint {
-  const rest = instant % 1000n;
-  return rest < 0n ? rest + 1000n : rest;
+/** The opposite of `split`. */
+function joined(ms: number, beyond: number): Instant {
+  const near = ms * 1000 + beyond;
+  return Number.isSafeInteger(near) ? BigInt(near) : BigInt(ms) * 1000n + BigInt(beyond);
+}
+
+/** Whole milliseconds, and the 0 to 999 microseconds beyond them. */
+function split(instant: Instant): { readonly ms: number; readonly beyond: number } {
+  const near = Number(instant);
+  // Of the years 1684 to 2255 the number is exact, and calculates five times as fast.
+  if (Number.isSafeInteger(near)) {
+    const ms = Math.floor(near / 1000);
+    return { ms, beyond: near - ms * 1000 };
+  }
+  const beyond = ((instant % 1000n) + 1000n) % 1000n;
+  return { ms: Number((instant - beyond) / 1000n), beyond: Number(beyond) };
 }

@@ -115,7 +115,15 @@ export function judgeUsage(reported: ReportedUsage, facts: UsageFacts): JudgedUs
     return rejected("after_subscription_end", `The subscription ended at ${formatInstant(end)}.`);
   const periodIndex = period.index;
   const bill = subscription.usageBill + Math.max(0, periodIndex - subscription.currentPeriod);
-  const event = { eventId, ...details, subscriptionId: subscription.id, meterId: meter.id, periodIndex, bill };
+  const event = {
+    eventId,
+    subscriptionId: subscription.id,
+    meterId: meter.id,
+    quantity,
+    occurredAt,
+    periodIndex,
+    bill,
+  };
   return { eventId, details, event, rejection: null };
 }
 

@@ -22,6 +22,8 @@ export interface TemporalSettings {
   readonly uiPort?: number;
   readonly namespace: string;
   readonly searchAttributes: readonly string[];
+  /** Further settings of the server, as `name=value`. */
+  readonly dynamicConfig?: readonly string[];
   readonly log: (line: string) => void;
 }
 
@@ -104,7 +106,7 @@ function argumentsOf(dataFile: string | undefined, settings: TemporalSettings): 
   if (dataFile !== undefined) args.push("--db-filename", dataFile);
   // The server takes pragmas for a file only.
   if (dataFile !== undefined) for (const pragma of pragmas) args.push("--sqlite-pragma", pragma);
-  for (const value of dynamicConfig) args.push("--dynamic-config-value", value);
+  for (const value of [...dynamicConfig, ...(settings.dynamicConfig ?? [])]) args.push("--dynamic-config-value", value);
   for (const name of settings.searchAttributes) args.push("--search-attribute", `${name}=Keyword`);
   return [...args, "--log-level", "error"];
 }

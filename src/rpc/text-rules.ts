@@ -19,13 +19,28 @@ export type TextFormats = ReadonlyMap<TextFormat, TextFormatRule>;
 
 /** A message by its members; `$unknown` holds binary fields that its descriptor does not have. */
 type Fields = Readonly<Record<string, unknown>> & { readonly $unknown?: readonly { readonly no: number }[] };
-type CheckMessage = (message: Fields, path: string) => void;
-type CheckValue = (value: unknown, path: string) => void;
+type CheckMessage = (message: Fields, at: Place | null) => void;
+type CheckValue = (value: unknown, above: Place | null, name: string | number) => void;
+
+/** Where something stands, by its name and what it stands in. Its path is made only where it is told: most requests are good. */
+interface Place {
+  readonly above: Place | null;
+  readonly name: string | number;
+}
+
+function pathOf(above: Place | null, name: string | number): string {
+  return above === null ? String(name) : `${pathOf(above.above, above.name)}.${name}`;
+}
+
+function refuse(above: Place | null, name: string | number, said: string): never {
+  const path = pathOf(above, name);
+  throw new Refusal("invalid_parameter", `${path} ${said}`, path);
+}
 
 /** The check of one message; it refuses `invalid_parameter` with the path of the field, such as `charges.0.charge_code`. */
 export function compileTextRules(message: DescMessage, formats: TextFormats): (value: object) => void {
   const check = compileMessage(message, formats, new Map());
-  return (value) => check(value as Fields, "");
+  return (value) => check(value as Fields, null);
 }
 
 /** A message that contains itself finds its own check in `known`, before it is complete. */
@@ -37,8 +52,8 @@ function compileMessage(
   const done = known.get(message);
   if (done !== undefined) return done;
   const checks: CheckMessage[] = [refuseUnknown];
-  const check: CheckMessage = (value, path) => {
-    for (const one of checks) one(value, path);
+  const check: CheckMessage = (value, at) => {
+    for (const one of checks) one(value, at);
   };
   known.set(message, check);
   for (const field of message.fields) {
@@ -53,9 +68,9 @@ function compileMessage(
 
 function checkMember(field: DescField, check: CheckValue): CheckMessage {
   const { localName, name, oneof } = field;
-  return (message, path) => {
+  return (message, at) => {
     const value = oneof === undefined ? message[localName] : chosen(message[oneof.localName], localName);
-    if (value !== undefined) check(value, path === "" ? name : `${path}.${name}`);
+    if (value !== undefined) check(value, at, name);
   };
 }
 
@@ -64,10 +79,9 @@ function checkOnlyWith(message: DescMessage, { localName, name }: DescField, onl
   const needed = message.fields.find((field) => field.name === onlyWith);
   if (needed?.scalar !== ScalarType.BOOL)
     throw new Error(`${message}: ${name} stands only with ${onlyWith}, which is no boolean`);
-  return (value, path) => {
+  return (value, at) => {
     if (value[localName] === undefined || value[needed.localName] === true) return;
-    const param = path === "" ? name : `${path}.${name}`;
-    throw new Refusal("invalid_parameter", `${param} is allowed only where ${onlyWith} is true`, param);
+    refuse(at, name, `is allowed only where ${onlyWith} is true`);
   };
 }
 
@@ -75,12 +89,11 @@ function checkOnlyWith(message: DescMessage, { localName, name }: DescField, onl
 function checkInsteadOf(message: DescMessage, { localName, name }: DescField, insteadOf: string): CheckMessage {
   const other = message.fields.find((field) => field.name === insteadOf);
   if (other === undefined) throw new Error(`${message}: ${name} stands for ${insteadOf}, which it does not have`);
-  return (value, path) => {
+  return (value, at) => {
     const isGiven = value[localName] !== undefined;
     if (isGiven !== (value[other.localName] !== undefined)) return;
-    const param = `${path === "" ? "" : `${path}.`}${isGiven ? name : insteadOf}`;
-    const said = isGiven ? `must not be given beside ${insteadOf}` : `or ${name} must be given`;
-    throw new Refusal("invalid_parameter", `${param} ${said}`, param);
+    if (isGiven) refuse(at, name, `must not be given beside ${insteadOf}`);
+    refuse(at, insteadOf, `or ${name} must be given`);
   };
 }
 
@@ -89,11 +102,12 @@ function chosen(oneof: unknown, localName: string): unknown {
   return name === localName ? value : undefined;
 }
 
-function refuseUnknown(message: Fields, path: string): void {
+function refuseUnknown(message: Fields, at: Place | null): void {
   const field = message.$unknown?.[0];
   if (field === undefined) return;
-  const where = path === "" ? "the request" : path;
-  throw new Refusal("invalid_parameter", `${where} has no field number ${field.no}`, path === "" ? null : path);
+  const said = `has no field number ${field.no}`;
+  if (at !== null) refuse(at.above, at.name, said);
+  throw new Refusal("invalid_parameter", `the request ${said}`);
 }
 
 function compileField(
@@ -102,16 +116,24 @@ function compileField(
   known: Map<DescMessage, CheckMessage>,
 ): CheckValue | null {
   if (field.fieldKind === "map") throw new Error(`${field}: maps are not part of the contract`);
+  const { message } = field;
   const one =
-    field.message !== undefined
-      ? (compileMessage(field.message, formats, known) as CheckValue)
+    message !== undefined
+      ? compilePart(message, formats, known)
       : field.scalar === ScalarType.STRING
         ? compileText(field, formats)
         : null;
   if (one === null || field.fieldKind !== "list") return one;
-  return (value, path) => {
-    for (const [index, element] of (value as readonly unknown[]).entries()) one(element, `${path}.${index}`);
+  return (value, above, name) => {
+    const elements = value as readonly unknown[];
+    const at = { above, name };
+    for (let index = 0; index < elements.length; index++) one(elements[index], at, index);
   };
+}
+
+function compilePart(message: DescMessage, formats: TextFormats, known: Map<DescMessage, CheckMessage>): CheckValue {
+  const check = compileMessage(message, formats, known);
+  return (value, above, name) => check(value as Fields, { above, name });
 }
 
 function compileText(field: DescField, formats: TextFormats): CheckValue {
@@ -122,15 +144,15 @@ function compileText(field: DescField, formats: TextFormats): CheckValue {
   const { holds, must } = rule;
   // Without presence an empty text is one that was not given, which `required` judges.
   const isOptional = field.presence === FeatureSet_FieldPresence.IMPLICIT;
-  return (value, path) => {
-    checkText(value, path);
+  return (value, above, name) => {
+    checkText(value, above, name);
     if (isOptional && value === "") return;
-    if (!holds(value as string)) throw new Refusal("invalid_parameter", `${path} ${must}`, path);
+    if (!holds(value as string)) refuse(above, name, must);
   };
 }
 
-const checkText: CheckValue = (value, path) => {
+const checkText: CheckValue = (value, above, name) => {
   const text = value as string;
-  if (text.includes("\0")) throw new Refusal("invalid_parameter", `${path} has a NUL character`, path);
-  if (!text.isWellFormed()) throw new Refusal("invalid_parameter", `${path} has half of a surrogate pair`, path);
+  if (text.includes("\0")) refuse(above, name, "has a NUL character");
+  if (!text.isWellFormed()) refuse(above, name, "has half of a surrogate pair");
 };

@@ -3,6 +3,7 @@ import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
 import type { Path } from "@bufbuild/protobuf/reflect";
 import { createValidator, type Violation } from "@bufbuild/protovalidate";
 import { Refusal } from "../domain/refusal.ts";
+import { compilePlainRules } from "./plain-rules.ts";
 import { sayPattern } from "./say-pattern.ts";
 import { compileTextRules, type TextFormats } from "./text-rules.ts";
 
@@ -14,14 +15,15 @@ export type Validate = (schema: DescMessage, message: Message) => void;
  * a rule that cannot be compiled stops the start.
  */
 export function createValidate(schemas: readonly DescMessage[], formats: TextFormats): Validate {
-  const validator = createValidator({ failFast: true, regexMatch: cachedMatch() });
   const textRules = new Map(schemas.map((schema) => [schema, compileTextRules(schema, formats)]));
+  const plainRules = new Map(schemas.map((schema) => [schema, compilePlainRules(schema)]));
   for (const schema of schemas) {
     const result = validator.validate(schema, create(schema));
     if (result.kind === "error") throw result.error;
   }
   return (schema, message) => {
     textRules.get(schema)?.(message);
+    if (plainRules.get(schema)?.(message) === true) return;
     const result = validator.validate(schema, message);
     if (result.kind === "valid") return;
     if (result.kind === "error") throw result.error;
@@ -31,6 +33,9 @@ export function createValidate(schemas: readonly DescMessage[], formats: TextFor
     throw new Refusal("invalid_parameter", param === null ? said : `${param}: ${said}`, param);
   };
 }
+
+/** One for all doors of a process: what it has compiled for one serves the others. */
+const validator = createValidator({ failFast: true, regexMatch: cachedMatch() });
 
 /** The library's own words, but where they would show a regular expression. */
 function messageOf(violation: Violation | undefined): string {

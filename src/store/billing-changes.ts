@@ -45,7 +45,7 @@ export async function changeSubscription<T>(
       const [loaded] = await loadStates(client, organisation, { ids: [subscriptionId], now: at, closing });
       if (loaded === undefined) return { kind: "unknown" } as const;
       const { state } = loaded;
-      const due = state.running?.kind === "end_subscription" ? null : decideDue(state, { isForRequest: true });
+      const due = state.running?.kind === "end_subscription" ? null : decideDue(state, { mayJoin: false });
       if (due === null) return { kind: "changed", result: await change(client, state) } as const;
       await writeDue(client, organisationId, [due], at);
       return { kind: "due", isRaised: leavesDocuments(due) } as const;

@@ -3,7 +3,7 @@
  * performed in one transaction. One that cannot be performed is set aside with its reason, so that it holds up no other.
  */
 import pg from "pg";
-import { type DueDecision, type DueFacts, decideDue, nextDueDate } from "../domain/due.ts";
+import { type DueDecision, type DueFacts, type DueOptions, decideDue, nextDueDate } from "../domain/due.ts";
 import type { OrganisationSettings } from "../domain/organisation.ts";
 import { dayStarts, writeDue } from "./billing-changes.ts";
 import { type LoadedState, loadStates } from "./billing-state.ts";
@@ -17,6 +17,12 @@ import type { Client } from "./raise-documents.ts";
  * few enough that a creation waits some tens of milliseconds at most for the organisation's document numbers, which it holds.
  */
 export const chunkSize = 200;
+
+/**
+ * In a chunk of more than this usage joins no drafts that the ledger has: changing one is two calls of its own, where new invoices go fifty
+ * to a call, so that a ledger's day of calls would be gone, and each of these subscriptions closed to changes meanwhile. decisions §6.
+ */
+const mostJoining = 25;
 
 /** The first pause of one that was set aside; each further one doubles it. */
 const firstPauseMs = 60_000;
@@ -34,7 +40,7 @@ export interface ChunkOrder {
   /** How many at most; `chunkSize` if left out. */
   readonly size?: number;
   /** What decides what is due. */
-  readonly decide?: (facts: DueFacts) => DueDecision | null;
+  readonly decide?: (facts: DueFacts, options: DueOptions) => DueDecision | null;
   /** Called when everything is loaded and decided, and nothing is written. */
   readonly onLoaded?: () => void;
   /** Whether it is the test clock's on its way: while that advances nobody else performs anything, and it not after it. */
@@ -142,7 +148,11 @@ export async function billChunk(pool: pg.Pool, organisationId: string, order: Ch
   } catch (error) {
     if (taken.length === 0) throw error;
     const outcomes: ChunkOutcome[] = [];
-    for (const id of taken) outcomes.push(await billAlone(pool, organisationId, id, order));
+    const decide = order.decide ?? decideDue;
+    // Many stay many, also one by one.
+    const options = { mayJoin: taken.length <= mostJoining };
+    const each = { ...order, decide: (facts: DueFacts) => decide(facts, options) };
+    for (const id of taken) outcomes.push(await billAlone(pool, organisationId, id, each));
     return join(outcomes);
   }
 }
@@ -178,10 +188,10 @@ async function billAlone(
 
 /**
  * A fault of the moment, not of the subscription: a deadlock or conflict (SQLSTATE class 40), no room (53), a state of something else
- * (55), a break from outside (57). The round is repeated.
+ * (55), a break from outside (57). The round is repeated. Not a statement that takes too long alone (57014): it would so each time.
  */
 function isPassing(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && /^(40|53|55|57)/.test(error.code ?? "");
+  return error instanceof pg.DatabaseError && /^(40|53|55|57(?!014))/.test(error.code ?? "");
 }
 
 /** The organisation as it is judged until the transaction ends, the instant of its clock, and whether it is this order's to bill. */
@@ -229,10 +239,11 @@ async function perform(
   const loaded = await loadStates(client, organisation, { ids, now });
   const dues: DueDecision[] = [];
   const others: LoadedState[] = [];
+  const mayJoin = ids.length <= mostJoining;
   for (const one of loaded) {
     // An end that has begun since it was taken.
     if (one.state.running?.kind === "end_subscription") continue;
-    const due = decide(one.state);
+    const due = decide(one.state, { mayJoin });
     if (due === null) others.push(one);
     else dues.push(due);
   }

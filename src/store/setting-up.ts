@@ -47,6 +47,9 @@ export interface SettingUp {
 /** The kinds of documents and codes that each organisation counts on its own. */
 const counters = ["invoice", "credit_note"] as const;
 
+/** Some dozens of statements, a tenth of a second; where a machine is busy with other work, a first start must not fail of the library's five. */
+const limitMs = 60_000;
+
 /** Setting up over a pool. */
 export function createSettingUp(pool: pg.Pool, sealing: Sealing): SettingUp {
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
@@ -54,9 +57,12 @@ export function createSettingUp(pool: pg.Pool, sealing: Sealing): SettingUp {
     isEmpty: async () => (await prisma.organisation.count()) === 0,
     save: async (...organisations) => {
       for (const plan of organisations.flatMap(({ plans }) => plans)) checkMeteredPlan(plan);
-      await prisma.$transaction(async (client) => {
-        for (const organisation of organisations) await saveAll(client as PrismaClient, sealing, organisation);
-      });
+      await prisma.$transaction(
+        async (client) => {
+          for (const organisation of organisations) await saveAll(client as PrismaClient, sealing, organisation);
+        },
+        { maxWait: limitMs, timeout: limitMs },
+      );
     },
     close: () => prisma.$disconnect(),
   };
@@ -91,7 +97,7 @@ async function saveAll(client: PrismaClient, sealing: Sealing, organisation: Org
     })),
   });
   await client.meter.createMany({ data: organisation.meters.map((meter) => ({ ...meter, organisationId })) });
-  for (const plan of organisation.plans) await client.plan.create({ data: planRecord(organisationId, plan) });
+  await client.plan.createMany({ data: organisation.plans.map((plan) => planRecord(organisationId, plan)) });
   await insertPlanPrices(client, organisationId, organisation.plans);
   await client.charge.createMany({
     data: organisation.charges.map((charge) => ({ ...charge, organisationId, price: formatDecimal(charge.price) })),

@@ -44,7 +44,7 @@ export async function saveUsageBills(
   });
 }
 
-/** The invoices that stand for others bill the usage that those billed, where they have taken its lines over. */
+/** The invoices that stand for others bill the usage that those billed. */
 export async function takeOverUsage(
   client: Client,
   organisationId: string,
@@ -54,8 +54,7 @@ export async function takeOverUsage(
   await client.query({
     name: "take_over_usage",
     text: `UPDATE usage_bills b SET invoice_id = r.id FROM jsonb_to_recordset($2) AS r(id uuid, replaces uuid)
-      WHERE b.organisation_id = $1 AND b.invoice_id = r.replaces
-        AND EXISTS (SELECT 1 FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = r.id AND l.kind = 'usage')`,
+      WHERE b.organisation_id = $1 AND b.invoice_id = r.replaces`,
     values: [organisationId, JSON.stringify(replaced)],
   });
 }

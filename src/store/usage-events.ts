@@ -16,6 +16,7 @@ import {
   type UsageVerdict,
 } from "../domain/usage.ts";
 import { formatInstant, type Instant, instantOf, type Quantity } from "../domain/usage-reading.ts";
+import { holdOrganisation } from "./billing-changes.ts";
 import { lockSubscriptions } from "./billing-state.ts";
 import { isId } from "./ids.ts";
 import { inTransaction } from "./pool.ts";
@@ -78,6 +79,8 @@ function begin({ subscriptionIds, locked }: Batch): string {
 async function tryBatch(client: Client, catalogue: MeterCatalogue, batch: Batch): Promise<Tried> {
   const { organisationId, reported, subscriptionIds, now, locked } = batch;
   if (locked.size > 0) {
+    // A switch of settings looks at all subscriptions in an order of its own: it is waited for before any of them is held.
+    await holdOrganisation(client, organisationId);
     await lockSubscriptions(client, organisationId, [...locked]);
     await client.query(lockToStore(subscriptionIds));
   }
@@ -157,13 +160,11 @@ function idsToFind(judged: readonly JudgedUsage[], created: ReadonlySet<string>)
   return [...new Set(judged.map(({ eventId }) => eventId))].filter((eventId) => !created.has(eventId));
 }
 
-interface StoredRow {
-  event_id: string;
-  subscription_id: string;
-  meter_id: string;
-  quantity: Quantity;
-  occurred_at: string;
-}
+// As one text, as the subscriptions are; the ids, which may hold anything, by their places.
+const storedText = `SELECT string_agg(concat_ws(' ', asked.place, e.told), ',') AS told
+  FROM unnest($2::text[]) WITH ORDINALITY AS asked(event_id, place) CROSS JOIN LATERAL (
+    SELECT concat_ws(' ', u.subscription_id, u.meter_id, u.quantity, ${microseconds("u.occurred_at")}) AS told
+    FROM usage_events u WHERE u.organisation_id = $1 AND u.event_id = asked.event_id LIMIT 1) e`;
 
 /** A statement after the insert: one that began before it would not see what another batch has stored meanwhile. */
 async function loadStored(
@@ -172,18 +173,19 @@ async function loadStored(
   eventIds: readonly string[],
 ): Promise<ReadonlyMap<string, UsageDetails>> {
   if (eventIds.length === 0) return new Map();
-  const { rows } = await client.query<StoredRow>({
+  const { rows } = await client.query<{ told: string | null }>({
     name: "load_stored_usage",
-    text: `SELECT e.* FROM unnest($2::text[]) AS asked(event_id) CROSS JOIN LATERAL (
-        SELECT u.event_id, u.subscription_id, u.meter_id, u.quantity, ${microseconds("u.occurred_at")} AS occurred_at
-        FROM usage_events u WHERE u.organisation_id = $1 AND u.event_id = asked.event_id LIMIT 1) e`,
+    text: storedText,
     values: [organisationId, textArray(eventIds)],
   });
+  const told = rows[0]?.told ?? "";
+  if (told === "") return new Map();
   return new Map(
-    rows.map(({ event_id, subscription_id, meter_id, quantity, occurred_at }) => [
-      event_id,
-      { subscriptionId: subscription_id, meterId: meter_id, quantity, occurredAt: BigInt(occurred_at) },
-    ]),
+    told.split(",").map((one): [string, UsageDetails] => {
+      const [place, subscriptionId = "", meterId = "", quantity, occurredAt = ""] = one.split(" ");
+      const details = { subscriptionId, meterId, quantity: quantity as Quantity, occurredAt: BigInt(occurredAt) };
+      return [eventIds[Number(place) - 1] ?? "", details];
+    }),
   );
 }
 
@@ -214,5 +216,7 @@ function plainArray(values: readonly (string | number)[]): string {
 }
 
 function textArray(values: readonly string[]): string {
-  return `{${values.map((value) => `"${value.replace(/["\\]/g, "\\$&")}"`).join(",")}}`;
+  let text = "";
+  for (const value of values) text += `,"${/["\\]/.test(value) ? value.replace(/["\\]/g, "\\$&") : value}"`;
+  return `{${text.slice(1)}}`;
 }

@@ -22,34 +22,16 @@ export interface LoadedSubscriptions {
 /** An organisation's meters by id and by code. */
 export type Meters = Pick<UsageFacts, "metersById" | "metersByCode">;
 
-interface SubscriptionRow {
-  catalogue_version: string;
-  /** Null where the organisation has none of those asked for. */
-  id: string | null;
-  plan_id: string;
-  status: SubscriptionStatus;
-  timezone: string;
-  start_date: string;
-  billing_day: number;
-  interval_unit: "month";
-  interval_count: number;
-  end_date: string | null;
-  ended_at: string | null;
-  current_period: number;
-  usage_bill: number;
-  is_undue: boolean;
-}
-
 /** An instant of a row in microseconds: a `Date` would lose three digits. */
 export const microseconds = (column: string): string => `(extract(epoch FROM ${column}) * 1000000)::bigint`;
 
-// LIMIT keeps it a look-up by primary key for each, however full the table was when the statement was planned.
-const subscriptionsText = `SELECT o.catalogue_version, s.*
-  FROM organisations o LEFT JOIN (unnest($2::uuid[]) AS asked(id) CROSS JOIN LATERAL (
-    SELECT s.id, s.plan_id, s.status, s.timezone, s.start_date, s.billing_day, s.interval_unit, s.interval_count, s.end_date,
-      ${microseconds("s.ended_at")} AS ended_at, s.current_period, s.usage_bill, s.due_at IS NULL AS is_undue
-    FROM subscriptions s WHERE s.organisation_id = $1 AND s.id = asked.id LIMIT 1) s) ON true
-  WHERE o.id = $1`;
+// One text for all of them: a hundred rows of thirteen columns take the driver three times as long as they take PostgreSQL. None of these
+// has a space or a comma in it. LIMIT keeps each a look-up by primary key, however full the table was when the statement was planned.
+const subscriptionsText = `SELECT o.catalogue_version, (SELECT string_agg(s.told, ',') FROM unnest($2::uuid[]) AS asked(id) CROSS JOIN LATERAL (
+    SELECT concat_ws(' ', s.id, s.plan_id, s.status, s.timezone, s.start_date, s.billing_day, s.interval_unit, s.interval_count,
+      coalesce(s.end_date::text, ''), coalesce(${microseconds("s.ended_at")}::text, ''), s.current_period, s.usage_bill, s.due_at IS NULL) AS told
+    FROM subscriptions s WHERE s.organisation_id = $1 AND s.id = asked.id LIMIT 1) s) AS told
+  FROM organisations o WHERE o.id = $1`;
 
 /** Reads the subscriptions with these ids, as a close or an end has left them whose lock was waited for before. */
 export async function loadReportable(
@@ -57,32 +39,37 @@ export async function loadReportable(
   organisationId: string,
   ids: readonly string[],
 ): Promise<LoadedSubscriptions> {
-  const { rows } = await client.query<SubscriptionRow>({
+  const { rows } = await client.query<{ catalogue_version: string; told: string | null }>({
     name: "load_reportable_subscriptions",
     text: subscriptionsText,
     values: [organisationId, `{${ids.join(",")}}`],
   });
-  const [first] = rows;
-  if (first === undefined) throw new Error(`organisation ${organisationId} is gone`);
-  const subscriptions = new Map<string, LoadedSubscription>();
-  for (const row of rows) if (row.id !== null) subscriptions.set(row.id, readRow(row.id, row));
-  return { subscriptions, catalogueVersion: first.catalogue_version };
+  const [row] = rows;
+  if (row === undefined) throw new Error(`organisation ${organisationId} is gone`);
+  const loaded = row.told === null ? [] : row.told.split(",").map(readSubscription);
+  return {
+    subscriptions: new Map(loaded.map((subscription) => [subscription.id, subscription])),
+    catalogueVersion: row.catalogue_version,
+  };
 }
 
-function readRow(id: string, row: SubscriptionRow): LoadedSubscription {
+function readSubscription(told: string): LoadedSubscription {
+  const [id = "", planId = "", status, timezone = "", startDate = "", billingDay, unit, count, ...changing] =
+    told.split(" ");
+  const [endDate = "", endedAt = "", currentPeriod, usageBill, isUndue] = changing;
   return {
     id,
-    planId: row.plan_id,
-    status: row.status,
-    timezone: row.timezone,
-    startDate: civilDate(row.start_date),
-    billingDay: row.billing_day,
-    interval: { unit: row.interval_unit, count: row.interval_count },
-    endDate: row.end_date === null ? null : civilDate(row.end_date),
-    endedAt: row.ended_at === null ? null : BigInt(row.ended_at),
-    currentPeriod: row.current_period,
-    usageBill: row.usage_bill,
-    isUndue: row.is_undue,
+    planId,
+    status: status as SubscriptionStatus,
+    timezone,
+    startDate: civilDate(startDate),
+    billingDay: Number(billingDay),
+    interval: { unit: unit as "month", count: Number(count) },
+    endDate: endDate === "" ? null : civilDate(endDate),
+    endedAt: endedAt === "" ? null : BigInt(endedAt),
+    currentPeriod: Number(currentPeriod),
+    usageBill: Number(usageBill),
+    isUndue: isUndue === "t",
   };
 }
 

@@ -29,11 +29,16 @@ export function lockToStore(subscriptionIds: Iterable<string>): string {
   return lockText("pg_advisory_xact_lock_shared", bucketsOf(subscriptionIds));
 }
 
+// Sums planned over tables with little in them would read whole ones once these have grown: from here on the transaction uses indexes.
+const readByIndex = "SET LOCAL enable_seqscan = off";
+
 /** Takes the buckets alone until the transaction ends; after the rows of the subscriptions, before their usage is read. */
 export async function lockToBill(client: Client, subscriptionIds: readonly string[]): Promise<void> {
-  if (subscriptionIds.length > 0) await client.query(lockText("pg_advisory_xact_lock", bucketsOf(subscriptionIds)));
+  if (subscriptionIds.length === 0) return;
+  await client.query(`${readByIndex}; ${lockText("pg_advisory_xact_lock", bucketsOf(subscriptionIds))}`);
 }
 
+/** Counted, so that it answers one row and not one for each lock. */
 function lockText(lock: string, buckets: readonly number[]): string {
-  return `SELECT ${lock}(${lockClass}, b) FROM (SELECT unnest('{${buckets.join(",")}}'::int[]) AS b ORDER BY b OFFSET 0) buckets`;
+  return `SELECT count(${lock}(${lockClass}, b)) FROM (SELECT unnest('{${buckets.join(",")}}'::int[]) AS b ORDER BY b OFFSET 0) buckets`;
 }

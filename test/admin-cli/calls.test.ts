@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { DocumentKind, DocumentOperation, DocumentState } from "../../src/gen/proto/billing/admin/v1/documents_pb.ts";
 import { OperatorRole } from "../../src/gen/proto/billing/admin/v1/operators_pb.ts";
+import { UsageState } from "../../src/gen/proto/billing/admin/v1/usage_pb.ts";
 import { CatalogueStatus } from "../../src/gen/proto/billing/v1/common_pb.ts";
 import { type AdminServer, organisation, refuse, run, startAdminServer } from "./calls-for-test.ts";
 
@@ -188,6 +189,31 @@ describe("the answer", () => {
       operation: "allocation",
       invoice: organisation,
     });
+  });
+
+  test("of usage says how much there is of which meter and period, and what bills it", async () => {
+    const row = {
+      period: { index: 3, start: "2026-04-01", end: "2026-05-01" },
+      meter: { id, code: "api-calls", name: "API calls" },
+      state: UsageState.BILLED,
+      events: 12n,
+      quantity: "7.5000",
+      late: true,
+      amount: "3.7500",
+    };
+    const data = [
+      { ...row, id: "2", amount: "-1.0000", creditNote: { id, number: "CN-0001" } },
+      { ...row, id: "1", invoice: { id, number: "INV-0007" } },
+    ];
+    server.answer({ ListUsage: () => ({ data, hasMore: true }), ListMeters: () => ({ data: [{ id }] }) });
+    const listed = await run(`usage list ${organisation} --meter api-calls`, { env: server.env });
+    expect(server.received.at(-1)?.request).toEqual({ organisation, subscription: organisation, meter: id });
+    const [, credited, billed] = listed.out.split("\n");
+    expect(billed).toMatch(/^3 +2026-04-01 +2026-05-01 +api-calls +billed +12 +7\.5000 +yes +3\.7500 +INV-0007$/);
+    expect(credited).toMatch(/ -1\.0000 +CN-0001$/);
+    expect(listed.err).toContain("--starting-after 1");
+    const { data: rows } = JSON.parse((await run(`usage list ${organisation} --json`, { env: server.env })).out);
+    expect(rows[1]).toMatchObject({ state: "billed", events: "12", invoice: { number: "INV-0007" } });
   });
 
   test("cannot steer the terminal", async () => {

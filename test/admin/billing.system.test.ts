@@ -3,7 +3,8 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { type BillingRuns, billingRuns } from "../support/billing.ts";
-import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { type TestSystem, until } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { type AdminAsk, askWith } from "./ask.ts";
 
 // A run waits for its turn at the schedule.
@@ -14,14 +15,13 @@ let admin: AdminAsk;
 let runs: BillingRuns;
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   admin = askWith(system, await system.operator("admin", "Ada"));
   runs = await billingRuns(system);
 });
 
 afterAll(async () => {
   await runs?.close();
-  await system?.stop();
 });
 
 async function sandbox(): Promise<MadeOrganisation> {

@@ -1,8 +1,9 @@
 /** Customers from the ledger's contacts, and failed documents in Setup Mode, over the wire. decisions §8. */
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
-import { startSystem, type TestSystem } from "../support/system.ts";
+import type { TestSystem } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { type AdminAsk, askWith, makeContacts, makeTenant } from "./ask.ts";
 
 let system: TestSystem;
@@ -11,13 +12,11 @@ let made: MadeOrganisation;
 let own = { organisation: "" };
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   admin = askWith(system, await system.operator("owner", "Olga"));
   made = await system.organisation();
   own = { organisation: made.organisationId };
 });
-
-afterAll(() => system?.stop());
 
 describe("customers", () => {
   test("are imported from the ledger's contacts, each judged on its own, and a repeat changes nothing", async () => {

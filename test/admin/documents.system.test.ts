@@ -2,12 +2,13 @@
  * Documents of which something failed or waits, over the wire: credit notes as invoices are, amendments and
  * allocations, in one list; each is found with its reason, mended, and asked for again. decisions §§6 and 8.
  */
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { bookInvoice, spendCredit } from "../activities/raise-credit.ts";
 import { addCreditNote } from "../scenario/rows.ts";
 import { addBands, type Json, type UnitsWorld, unitsWorld } from "../scenario/units-world.ts";
-import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { type TestSystem, until } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { type AdminAsk, askWith } from "./ask.ts";
 
 // Several rounds with the ledger each, beside other tests.
@@ -18,12 +19,10 @@ let admin: AdminAsk;
 let world: UnitsWorld;
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   admin = askWith(system, await system.operator("owner", "Olga"));
   world = unitsWorld(system, system.ask);
 });
-
-afterAll(() => system?.stop());
 
 const april = { start_date: "2026-04-01" };
 /** Half of April is left, and all of it. */

@@ -2,19 +2,18 @@
  * An operator's day over the wire: from nothing to the first invoice with admin calls and one public call, and a document that
  * failed, found, mended and retried. decisions §8.
  */
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { beforeAll, expect, test } from "vitest";
+import { type TestSystem, until } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { type AdminAsk, askWith, makeContacts, makeTenant } from "./ask.ts";
 
 let system: TestSystem;
 let admin: AdminAsk;
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   admin = askWith(system, await system.operator("owner", "Olga"));
 });
-
-afterAll(() => system?.stop());
 
 test("a new organisation gets to its first invoice, and one that failed for want of an account is mended and retried", async () => {
   const { organisation } = await admin.done("OrganisationService/CreateOrganisation", {

@@ -55,10 +55,12 @@ function headerFaults(response: Json, { headers, body }: Answer): string[] {
   ];
 }
 
+const anything: Json = {};
+
 /** Headers are text: where the document says a number, the text must be one. */
 function valueFaults(name: string, header: Json, value: string | undefined): string[] {
   if (value === undefined) return [];
-  const schema = at(header, "schema") ?? {};
+  const schema = at(header, "schema") ?? anything;
   const read = schema.type === "integer" && /^\d+$/.test(value) ? Number(value) : value;
   return schemaFaults(schema, read).map((fault) => `the header ${name}: ${fault}`);
 }
@@ -66,26 +68,40 @@ function valueFaults(name: string, header: Json, value: string | undefined): str
 function bodyFaults(response: Json, body: unknown): string[] {
   const schema = at(response, "content", "application/json", "schema");
   if (schema === undefined) return ["the document describes no body"];
-  return schemaFaults(closed(schema), body);
+  return schemaFaults(closedOnce(schema), body);
 }
 
-const validators = new Map<string, ValidateFunction>();
+const closedSchemas = new WeakMap<Json, Json>();
+
+/** Every answer of an operation is held against the same object, which is closed, and compiled, once. */
+function closedOnce(schema: Json): Json {
+  const known = closedSchemas.get(schema) ?? closed(schema);
+  closedSchemas.set(schema, known);
+  return known;
+}
+
+const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true, strictTypes: false });
+addFormats.default(ajv);
+
+/** By the schema, and by its text: many answers have schemas of their own that say the same. */
+const validators = new WeakMap<Json, ValidateFunction>();
+const validatorsByText = new Map<string, ValidateFunction>();
 
 /** What is wrong with `value` under a JSON Schema (draft 2020-12), one line for each fault. */
 export function schemaFaults(schema: Json, value: unknown): string[] {
-  const key = JSON.stringify(schema);
-  const validate = validators.get(key) ?? newAjv().compile(schema);
-  validators.set(key, validate);
+  const validate = validators.get(schema) ?? compile(schema);
+  validators.set(schema, validate);
   if (validate(value)) return [];
   return (validate.errors ?? []).map(
     (fault) => `${fault.instancePath || "/"} ${fault.message} ${JSON.stringify(fault.params)}`,
   );
 }
 
-function newAjv(): Ajv2020 {
-  const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true, strictTypes: false });
-  addFormats.default(ajv);
-  return ajv;
+function compile(schema: Json): ValidateFunction {
+  const text = JSON.stringify(schema);
+  const validate = validatorsByText.get(text) ?? ajv.compile(schema);
+  validatorsByText.set(text, validate);
+  return validate;
 }
 
 /** The schema with every reference resolved and every object closed. No message of the contract holds itself. */

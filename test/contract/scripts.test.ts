@@ -1,5 +1,5 @@
 /** Generated code is not committed, so every script that needs it makes it first. */
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { expect, test } from "vitest";
 
@@ -13,14 +13,15 @@ const makesIt = /^npm run --silent gen && /;
 /** What reads generated code or the third-party protos without a program of ours that imports them. */
 const readers = /(^|&& )(tsc|vitest|buf lint)\b|proto-breaking/;
 
-/** A module that is imported for more than its types, at the start or on the way. */
-const imported = /^(?!import type)(?:import|export|} from)[^;]*?"(\.[^"]+)";|import\("(\.[^"]+)"\)/gm;
+/** A module that is imported for more than its types, at the start or on the way, or a file that is read. */
+const imported =
+  /^(?!import type)(?:import|export|} from)[^;]*?"(\.[^"]+)";|(?:import|new URL)\("(\.[^"]+)"(?:, import\.meta\.url)?\)/gm;
 
 /** Every file of ours that `path` imports, directly or not, as it is written: generated files are told by their path. */
 function importsOf(path: string, seen = new Set<string>()): Set<string> {
   if (seen.has(path)) return seen;
   seen.add(path);
-  if (!existsSync(join(root, path))) return seen;
+  if (!statSync(join(root, path), { throwIfNoEntry: false })?.isFile()) return seen;
   for (const [, atStart, onTheWay] of readFileSync(join(root, path), "utf8").matchAll(imported)) {
     importsOf(relative(root, join(root, dirname(path), atStart ?? onTheWay ?? "")), seen);
   }

@@ -10,7 +10,12 @@ const whole = { daysRemaining: 31 };
 /** The amendment of July's renewal invoice, closed in June; `billed` is what July counts as billed for by then. */
 function close(
   repricing: (Omit<ClosedRepricing, "charged"> & Partial<ClosedRepricing>) | null,
-  { billed = repricing?.toUnits ?? 10, added = null, ...order }: StateOrder & { readonly added?: string | null } = {},
+  {
+    billed = repricing?.toUnits ?? 10,
+    added = null,
+    isUsage = false,
+    ...order
+  }: StateOrder & { readonly added?: string | null; readonly isUsage?: boolean } = {},
 ): Record<string, unknown> {
   const state = stateOf({ today: "2026-06-20", next: { billedUnits: billed }, units: billed, ...order });
   const period = order.index === 6 ? state.period : state.nextPeriod;
@@ -18,7 +23,7 @@ function close(
   const closed: ClosedAmendment = {
     period: { ...period, billedUnits: billed },
     added: added === null ? null : d(added),
-    isUsage: false,
+    isUsage,
     repricing: repricing && { charged: [], ...repricing },
   };
   const { invoice, creditNote, period: after } = billClosedAmendment(state, closed);
@@ -185,4 +190,41 @@ it("a first invoice that was re-priced before its day leaves an invoice dated th
   const { invoice, period: after } = billClosedAmendment(state, { period, added: null, isUsage: false, repricing });
   expect(toldPeriod(after)).toBe("0: 12 billed, billed separately");
   expect(invoice).toMatchObject({ periodIndex: 0, issueDate: "2026-07-01", subtotal: d("20.00") });
+});
+
+describe("usage that was to join the renewal invoice", () => {
+  const inJuly: StateOrder & { readonly added: string; readonly isUsage: boolean } = {
+    index: 6,
+    today: "2026-07-02",
+    added: "7.50",
+    isUsage: true,
+  };
+
+  it("has an invoice of type usage of the period before, as it would have had without the draft", () => {
+    expect(close(null, inJuly)).toEqual({ period: "6: 10 billed", invoice: ["usage of 5: 7.5000"] });
+    const state = stateOf({ index: 6, today: "2026-07-02" });
+    const { period } = state;
+    const { invoice } = billClosedAmendment(state, { period, added: d("7.50"), isUsage: true, repricing: null });
+    expect(invoice).toMatchObject({
+      issueDate: "2026-07-02",
+      dueDate: "2026-08-01",
+      period: { start: "2026-06-01", end: "2026-07-01" },
+      lines: [],
+    });
+  });
+
+  it("keeps that period where the subscription has gone on meanwhile", () => {
+    const state = stateOf({ index: 8, today: "2026-09-02" });
+    const { period } = stateOf({ index: 6 });
+    const { invoice } = billClosedAmendment(state, { period, added: d("7.50"), isUsage: true, repricing: null });
+    expect(invoice).toMatchObject({ type: "usage", periodIndex: 5, period: { start: "2026-06-01" } });
+  });
+
+  it("is on the invoice of a change where one comes with it", () => {
+    expect(close({ fromUnits: 10, toUnits: 13 }, inJuly)).toEqual({
+      period: "6: 13 billed, billed separately",
+      invoice: ["change of 6: 37.5000", threeMore],
+    });
+    expect(close(null, { ...inJuly, isUsage: false })).toMatchObject({ invoice: ["change of 6: 7.5000"] });
+  });
 });

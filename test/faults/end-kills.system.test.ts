@@ -20,6 +20,8 @@ afterAll(() => system?.stop());
 
 const ofWorker = ["removal_taken", "removal_answered", "removal_saved", "end_finished"] as const;
 const ofApi = checkpoints.filter((point) => !ofWorker.some((own) => own === point));
+/** Up to here nothing is written, and one end is like another. */
+const unwritten: readonly string[] = ["admitted", "key_begun", "end_loaded"];
 
 /** The process must die of the request: it is sent to one of its own, and asked again of the one that stands. */
 async function dieOf(point: string, endable: Endable): Promise<void> {
@@ -46,7 +48,7 @@ describe.concurrent("an API killed at a step leaves a key that works, and everyt
   });
 
   test.each(
-    ofApi.filter((point) => point !== "ledger_woken"),
+    ofApi.filter((point) => point !== "ledger_woken" && !unwritten.includes(point)),
   )("an end that bills what was deferred at %s", async (point) => {
     const endable = await ends.withDeferred();
     // Its only other invoice is a draft: without the option nothing is removed.

@@ -1,7 +1,8 @@
 /** The ledger loses requests and answers, errs, limits and refuses: still one document, or a reason that is told. Facts-ledger 5.5. */
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
-import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
+import { type Answered, type TestSystem, until } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { expectOneDocumentEach, scheduled, shownInvoice, subscriptionPost, synced } from "./books.ts";
 import { postUntilCreated } from "./processes.ts";
 
@@ -11,10 +12,8 @@ vi.setConfig({ testTimeout: 150_000 });
 let system: TestSystem;
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
 });
-
-afterAll(() => system?.stop());
 
 async function create(organisation: MadeOrganisation, idempotencyKey = "first", units = 10): Promise<Answered> {
   return postUntilCreated(system.baseUrl, subscriptionPost(organisation, idempotencyKey, units));

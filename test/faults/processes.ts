@@ -17,14 +17,17 @@ export interface ApiProcess {
 export interface Post {
   readonly path: string;
   readonly key: string;
-  readonly idempotencyKey: string;
+  readonly idempotencyKey?: string;
   readonly body: object;
 }
 
 const script = fileURLToPath(new URL("../../src/server.ts", import.meta.url));
 
 /** Starts an API process on the system's database and Temporal, with other settings where `env` has them. */
-export async function startApiProcess(system: TestSystem, env: NodeJS.ProcessEnv = {}): Promise<ApiProcess> {
+export async function startApiProcess(
+  system: Pick<TestSystem, "databaseUrl" | "temporal">,
+  env: NodeJS.ProcessEnv = {},
+): Promise<ApiProcess> {
   const child = spawn(process.execPath, [script], {
     env: {
       ...process.env,
@@ -72,7 +75,7 @@ export async function post(baseUrl: string, { path, key, idempotencyKey, body }:
       method: "POST",
       headers: {
         authorization: `Bearer ${key}`,
-        "idempotency-key": idempotencyKey,
+        ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
         "content-type": "application/json",
       },
       body: JSON.stringify(body),

@@ -2,12 +2,13 @@
  * Re-pricings of invoices that somebody has paid, credited, removed or lost in the ledger meanwhile: the change is made, billed once
  * as a separate one, and the books tell the same. Spec: Change units, rules 4 and 7; decisions §6.
  */
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { type AdminAsk, askWith } from "../admin/ask.ts";
 import { checkedAsk, refusalOf, refused } from "../scenario/checked-ask.ts";
 import { addBands, type Json, type UnitsWorld, unitsWorld } from "../scenario/units-world.ts";
-import { startSystem, type TestSystem } from "../support/system.ts";
+import type { TestSystem } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { synced } from "./books.ts";
 
 // A doubted refusal is asked for three times, with seconds between them.
@@ -18,12 +19,10 @@ let world: UnitsWorld;
 let admin: AdminAsk;
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   world = unitsWorld(system, checkedAsk(system));
   admin = askWith(system, await system.operator());
 });
-
-afterAll(() => system?.stop());
 
 const half = { prorate: true, effective_date: "2026-04-16" };
 const amend = { document: "amend" };

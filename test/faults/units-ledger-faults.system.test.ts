@@ -2,11 +2,12 @@
  * Changes of units while the ledger loses requests and answers, errs, refuses or is away: the change is made and answered, and every
  * document and line is in its books once, or the answer says why not. Spec: Change units; facts-ledger section 5.5.
  */
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
 import { addBands, type Json, type UnitsWorld, unitsWorld } from "../scenario/units-world.ts";
-import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { type TestSystem, until } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { scheduled, synced } from "./books.ts";
 
 // Leases and the ledger's pauses take half a minute where nothing else runs, and several times as long beside other tests.
@@ -16,11 +17,9 @@ let system: TestSystem;
 let world: UnitsWorld;
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   world = unitsWorld(system, checkedAsk(system));
 });
-
-afterAll(() => system?.stop());
 
 const april = { start_date: "2026-04-01" };
 const half = { prorate: true, effective_date: "2026-04-16" };

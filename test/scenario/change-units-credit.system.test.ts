@@ -1,8 +1,9 @@
 /** Change units on a volume plan: what costs less is a credit note, held and applied to later invoices. Spec: Change units, rule 5. */
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
-import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { type TestSystem, until } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
 import { addBands, type Json, type UnitsWorld, unitsWorld } from "./units-world.ts";
 
@@ -13,13 +14,11 @@ let world: UnitsWorld;
 let own: MadeOrganisation;
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   ask = checkedAsk(system);
   world = unitsWorld(system, ask);
   own = await sandbox();
 });
-
-afterAll(() => system?.stop());
 
 async function sandbox(changes: Record<string, unknown> = {}): Promise<MadeOrganisation> {
   const made = await world.sandbox({ first_invoice_status: "approved", ...changes });

@@ -1,8 +1,9 @@
 /** Every refusal of change units: status, type, code, param and the order among them; and that a refusal leaves nothing behind. */
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
-import { startSystem, type TestSystem } from "../support/system.ts";
+import type { TestSystem } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { type Ask, checkedAsk, type Refused, refusalOf, refused } from "./checked-ask.ts";
 import { addApiKey } from "./rows.ts";
 import { addBands, type Json, type UnitsWorld, unitsWorld } from "./units-world.ts";
@@ -16,7 +17,7 @@ let own: MadeOrganisation;
 let ahead: MadeOrganisation;
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   ask = checkedAsk(system);
   world = unitsWorld(system, ask);
   own = await world.sandbox({ first_invoice_status: "approved" });
@@ -26,8 +27,6 @@ beforeAll(async () => {
     await world.setClock(organisation, "2026-04-16");
   }
 });
-
-afterAll(() => system?.stop());
 
 const april = { start_date: "2026-04-01" };
 const half = { prorate: true, effective_date: "2026-04-16" };

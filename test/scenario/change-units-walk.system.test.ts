@@ -2,9 +2,10 @@
  * Random sequences of changes over HTTP, over months and all plan types, from fixed seeds: no request fails but by a refusal of the
  * table, and afterwards every document, line, total and remaining credit is the same here and in the ledger's books.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
-import { startSystem, type TestSystem } from "../support/system.ts";
+import type { TestSystem } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk } from "./checked-ask.ts";
 import { addBands, type Json, type UnitsWorld, unitsWorld } from "./units-world.ts";
 
@@ -12,11 +13,9 @@ let system: TestSystem;
 let world: UnitsWorld;
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   world = unitsWorld(system, checkedAsk(system));
 });
-
-afterAll(() => system?.stop());
 
 /** Whole numbers from 0 up to but without `below`, the same for the same seed. */
 type Pick = (below: number) => number;

@@ -1,7 +1,8 @@
 /** Change units inside the invoice window and while pending: the renewal or first invoice amended, or left and billed separately. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
-import { startSystem, type TestSystem } from "../support/system.ts";
+import type { TestSystem } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
 import { type Json, type UnitsWorld, unitsWorld } from "./units-world.ts";
 
@@ -15,15 +16,13 @@ let approved: MadeOrganisation;
 let submitted: MadeOrganisation;
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   world = unitsWorld(system, checkedAsk(system));
   drafts = await world.sandbox({ invoice_create_days: 20 });
   approved = await world.sandbox({ invoice_create_days: 20, first_invoice_status: "approved" });
   submitted = await world.sandbox({ invoice_create_days: 20, first_invoice_status: "awaiting_approval" });
   for (const own of [drafts, approved, submitted]) await world.setClock(own, "2026-04-16");
 });
-
-afterAll(() => system?.stop());
 
 const april = { start_date: "2026-04-01" };
 const half = { prorate: true, effective_date: "2026-04-16" };

@@ -1,7 +1,8 @@
 /** Change units over HTTP outside the invoice window: the specification's table of increases, rules 1 to 4 and 6, and pending. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
-import { startSystem, type TestSystem } from "../support/system.ts";
+import type { TestSystem } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
 import { type Json, type UnitsWorld, unitsWorld } from "./units-world.ts";
 
@@ -13,14 +14,12 @@ let drafts: MadeOrganisation;
 let approved: MadeOrganisation;
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   world = unitsWorld(system, checkedAsk(system));
   drafts = await world.sandbox({}, "EUR");
   approved = await world.sandbox({ first_invoice_status: "approved" });
   for (const own of [drafts, approved]) await world.setClock(own, "2026-04-16");
 });
-
-afterAll(() => system?.stop());
 
 /** April has 30 days: from its 16th on half of it is left. */
 const april = { start_date: "2026-04-01" };

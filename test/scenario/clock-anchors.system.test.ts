@@ -3,8 +3,9 @@
  * clocks and a leap year. Each period is counted from the first day, never from a clamped one, and begins at the
  * midnight of its zone. decisions §5.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startSystem, type TestSystem } from "../support/system.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import type { TestSystem } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk } from "./checked-ask.ts";
 import { type ClockWorld, clockWorld } from "./clock-world.ts";
 import type { Json } from "./units-world.ts";
@@ -13,11 +14,9 @@ let system: TestSystem;
 let world: ClockWorld;
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   world = await clockWorld(system, checkedAsk(system));
 });
-
-afterAll(() => system?.stop());
 
 /**
  * Each with the first instants of three of its month ends: before a change of its clocks, after one, and of 29 February

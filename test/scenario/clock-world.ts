@@ -22,6 +22,9 @@ export interface ClockWorld extends LifeWorld {
   advanced(organisation: MadeOrganisation, by: object): Promise<Json>;
 }
 
+/** A clock on its way moves many times a second: looking at each step takes from what moves it. */
+const lookMs = 100;
+
 /** The world over a system. */
 export async function clockWorld(system: TestSystem, ask: Ask): Promise<ClockWorld> {
   const operator = askWith(system, await system.operator("admin"));
@@ -33,10 +36,11 @@ export async function clockWorld(system: TestSystem, ask: Ask): Promise<ClockWor
     let shown = await clock(organisation);
     while (shown.state === "TEST_CLOCK_STATE_ADVANCING") {
       const { state, now } = shown;
-      shown = await until("the clock moves on", async () => {
+      const isMoved = async () => {
         const next = await clock(organisation);
         return (next.state !== state || next.now !== now) && next;
-      });
+      };
+      shown = await until("the clock moves on", isMoved, lookMs);
       expect(shown.now >= now, "it goes forward").toBe(true);
     }
     return shown;

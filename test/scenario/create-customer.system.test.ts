@@ -1,8 +1,9 @@
 /** Create customer over HTTP and on real parts: made or given codes, imports, what is taken, and a ledger that is away. */
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
-import { type Asked, startSystem, type TestSystem } from "../support/system.ts";
+import type { Asked, TestSystem } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
 
 let system: TestSystem;
@@ -10,12 +11,10 @@ let ask: Ask;
 let own: MadeOrganisation;
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   ask = checkedAsk(system);
   own = await system.organisation();
 });
-
-afterAll(() => system?.stop());
 
 const invalid = (param: string | null) => refused(422, "invalid_parameter", param);
 

@@ -1,7 +1,8 @@
 /** Create subscription at its edges: short months, long intervals, zones, the largest amounts, accounts, and a key after its day. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
-import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { type TestSystem, until } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
 import { addLike } from "./rows.ts";
 
@@ -13,7 +14,7 @@ let ask: Ask;
 let shared: MadeOrganisation;
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   ask = checkedAsk(system);
   shared = await sandbox();
   const months = { 2: "two-months", 3: "quarter", 12: "year" };
@@ -22,8 +23,6 @@ beforeAll(async () => {
     await addLike(system.pool, "plans", shared.organisationId, "site", changes);
   }
 });
-
-afterAll(() => system?.stop());
 
 function sandbox(changes: Record<string, unknown> = {}): Promise<MadeOrganisation> {
   return system.organisation({ livemode: false }, { test_clock: now, ...changes });

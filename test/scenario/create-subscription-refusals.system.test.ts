@@ -1,7 +1,8 @@
 /** Every refusal of create subscription: status, type, code, param and the order among them; and what a refusal leaves behind. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
-import { startSystem, type TestSystem } from "../support/system.ts";
+import type { TestSystem } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { type Ask, checkedAsk, type Refused, refusalOf, refused } from "./checked-ask.ts";
 import { addApiKey, addLike, addTiers } from "./rows.ts";
 
@@ -13,7 +14,7 @@ let ask: Ask;
 let own: MadeOrganisation;
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   ask = checkedAsk(system);
   own = await system.organisation({ livemode: false }, { test_clock: now });
   const { pool } = system;
@@ -30,8 +31,6 @@ beforeAll(async () => {
     [10, "6", null],
   ]);
 });
-
-afterAll(() => system?.stop());
 
 let keys = 0;
 

@@ -1,7 +1,8 @@
 /** Create subscription over HTTP and on real parts: every member, every plan type, exact amounts, and the ledger's answer. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
-import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { type TestSystem, until } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
 
 /** 31 January in Auckland (16:00) and 30 January in Los Angeles (19:00). */
@@ -12,12 +13,10 @@ let ask: Ask;
 let shared: MadeOrganisation;
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   ask = checkedAsk(system);
   shared = await sandbox();
 });
-
-afterAll(() => system?.stop());
 
 /** An organisation whose clock stands still, so that every date can be written down. */
 function sandbox(changes: Record<string, unknown> = {}, currency = "NZD"): Promise<MadeOrganisation> {

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { type Endable, type EndsForTest, endPost, endsForTest, threeRemoved } from "../faults/ends.ts";
 import { type ApiProcess, post, postUntilDecided, startApiProcess } from "../faults/processes.ts";
-import { type Answered, startSystem, type TestSystem } from "../support/system.ts";
+import type { Answered, TestSystem } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 
 // Many ends at once, each with calls to the ledger.
 vi.setConfig({ testTimeout: 120_000 });
@@ -13,24 +14,27 @@ let second: ApiProcess;
 let ends: EndsForTest;
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   second = await startApiProcess(system);
   ends = endsForTest(system);
 });
 
 afterAll(async () => {
   await second?.stop();
-  await system?.stop();
 });
 
 let keys = 0;
 
-/** A request by one of the two API processes, each under a key of its own. */
+/**
+ * A request by one of the two API processes, each under a key of its own. Where the ledger takes longer than an answer, which a busy machine
+ * can make it, it is asked again what came of it.
+ */
 async function at(door: number, { apiKey }: MadeOrganisation, path: string, body: object): Promise<Answered> {
   const baseUrl = door % 2 === 0 ? system.baseUrl : second.baseUrl;
-  const answer = await post(baseUrl, { path, key: apiKey, idempotencyKey: `race-${++keys}`, body });
+  const what = { path, key: apiKey, idempotencyKey: `race-${++keys}`, body };
+  const answer = await post(baseUrl, what);
   if (answer === null) throw new Error("no answer");
-  return answer;
+  return answer.status === 502 ? postUntilDecided(baseUrl, what) : answer;
 }
 
 /** `200`, or the code of the refusal. */

@@ -1,9 +1,10 @@
 /** Every refusal of an end: shape, code, param and order; that a refusal leaves nothing behind; and the same over every protocol. */
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { EndWhen } from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
-import { startSystem, type TestSystem } from "../support/system.ts";
+import type { TestSystem } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { type Ask, checkedAsk, type Refused, refusalOf, refused } from "./checked-ask.ts";
 import { type LifeWorld, lifeWorld } from "./life-world.ts";
 import { callsTo, protocols } from "./procedures.ts";
@@ -17,14 +18,12 @@ let world: LifeWorld;
 let own: MadeOrganisation;
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   ask = checkedAsk(system);
   world = lifeWorld(system, ask);
   own = await world.sandbox();
   await world.setClock(own, "2026-04-16");
 });
-
-afterAll(() => system?.stop());
 
 const april = { start_date: "2026-04-01" };
 const now = { when: "now" };

@@ -2,9 +2,10 @@
  * Ends whose removals meet something: a refusal of the ledger, money on an invoice, one that the ledger does not have; and what waited
  * for the renewal invoice, which is never lost and never billed twice.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
-import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { type TestSystem, until } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
 import { type LifeWorld, lifeWorld } from "./life-world.ts";
 import { addBands, type Json } from "./units-world.ts";
@@ -13,11 +14,9 @@ let system: TestSystem;
 let world: LifeWorld;
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   world = lifeWorld(system, checkedAsk(system));
 });
-
-afterAll(() => system?.stop());
 
 const april = { start_date: "2026-04-01" };
 const now = { when: "now" };

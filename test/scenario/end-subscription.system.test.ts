@@ -1,7 +1,8 @@
 /** Ends over HTTP, rule by rule, with both options: what is removed, in which order, what stays, and what the ledger's books say. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
-import { startSystem, type TestSystem } from "../support/system.ts";
+import type { TestSystem } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
 import { type LifeWorld, lifeWorld } from "./life-world.ts";
 import type { Json } from "./units-world.ts";
@@ -10,11 +11,9 @@ let system: TestSystem;
 let world: LifeWorld;
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   world = lifeWorld(system, checkedAsk(system));
 });
-
-afterAll(() => system?.stop());
 
 const april = { start_date: "2026-04-01" };
 const now = { when: "now" };

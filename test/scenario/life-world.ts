@@ -1,7 +1,8 @@
 /** What tests of ends and restorations share, over the world of units: ends, payments in the ledger, and what became of invoices. */
+import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
-import type { Answered, TestSystem } from "../support/system.ts";
+import { type Answered, type TestSystem, until } from "../support/system.ts";
 import type { Ask } from "./checked-ask.ts";
 import { type Json, type UnitsWorld, unitsWorld } from "./units-world.ts";
 
@@ -62,7 +63,12 @@ export function lifeWorld(system: TestSystem, ask: Ask): LifeWorld {
       ]);
     },
     ended: async (organisation, id, body) => {
-      const answer = await end(organisation, id, body);
+      const idempotencyKey = randomUUID();
+      // The ledger may take longer than an answer where the machine is busy: the end goes on, and is told to who asks again.
+      const answer = await until("the end is decided", async () => {
+        const told = await end(organisation, id, body, idempotencyKey);
+        return told.status !== 502 && told.json.error?.code !== "request_in_progress" && told;
+      });
       expect(answer.status, answer.text).toBe(200);
       return answer.json;
     },

@@ -1,16 +1,18 @@
 /** REST, Connect in JSON and binary, gRPC-Web and gRPC on one port: the same answers, the same refusals, the same keys. */
 import { randomUUID } from "node:crypto";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { allScopes } from "../../src/embedded/first-data.ts";
 import { Health, HealthCheckResponse_ServingStatus as Serving } from "../../src/gen/proto/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../src/gen/proto/grpc/reflection/v1/reflection_pb.ts";
 import { describedOperation } from "../../tools/openapi/described-operation.ts";
-import { type Answered, startSystem, type TestSystem } from "../support/system.ts";
+import type { Answered, TestSystem } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { type Ask, checkedAsk } from "./checked-ask.ts";
 import { type CallMethod, callsTo, operations, protocols, transportsTo } from "./procedures.ts";
 import { addApiKey, addCreditNote } from "./rows.ts";
+import { usageEvent } from "./usage-world.ts";
 
 let system: TestSystem;
 let ask: Ask;
@@ -21,7 +23,7 @@ const ids: Record<string, string> = {};
 const rateHeaders = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"];
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   ask = checkedAsk(system);
   call = callsTo(system.baseUrl);
   own = await system.organisation();
@@ -38,8 +40,6 @@ beforeAll(async () => {
     GetCharge: (await ask("GET", "/v1/charges", { key: own.apiKey })).json.data[0].id,
   });
 });
-
-afterAll(() => system?.stop());
 
 /** A procedure's answer in the form of REST: enum values as words, unset members left out, the resource bare. */
 function restForm(message: unknown): unknown {
@@ -152,15 +152,6 @@ describe.each(protocols)("over %s", (protocol) => {
     expect(restForm(replayed.message)).toEqual(bare(first.json));
   });
 
-  test.each(
-    [...operations.values()].filter(({ planned }) => planned).map(({ method }) => method.name),
-  )("%s, which is still to be built, is Unimplemented with and without a key", async (name) => {
-    for (const key of [own.apiKey, undefined]) {
-      const { code, detail } = await call(protocol, name, {}, { key });
-      expect([code, detail?.code]).toEqual(["Unimplemented", "unknown_endpoint"]);
-    }
-  });
-
   test("health tells a balancer that the process and each service serves, without a key", async () => {
     const health = createClient(Health, transportsTo(system.baseUrl)[protocol]);
     for (const service of ["", ...new Set([...operations.values()].map(({ method }) => method.parent.typeName))]) {
@@ -234,6 +225,15 @@ const refusals: [string, string, Record<string, unknown>, string, string, string
   ],
   ["a code that is taken", "CreateCustomer", { code: "ACME" }, "customer_code_taken", "Aborted", "code"],
   ["a bad e-mail address", "CreateCustomer", { email: "nobody" }, "invalid_parameter", "InvalidArgument", "email"],
+  ["no usage", "ReportUsage", { events: [] }, "invalid_parameter", "InvalidArgument", "events"],
+  [
+    "a quantity of zero",
+    "ReportUsage",
+    { events: [usageEvent("none", "2026-05-09T10:00:00Z", { quantity: "0" })] },
+    "invalid_parameter",
+    "InvalidArgument",
+    "events.0.quantity",
+  ],
   ["a limit out of range", "ListPlans", { limit: 101 }, "invalid_parameter", "InvalidArgument", "limit"],
   [
     "a position that is none",
@@ -329,18 +329,6 @@ test("reflection lists every service of the contract, over gRPC, without a key",
 async function* once<T>(value: T): AsyncIterable<T> {
   yield value;
 }
-
-test("over REST an operation that is still to be built is no endpoint, with or without a key", async () => {
-  const planned = [...operations.values()].filter((operation) => operation.planned);
-  expect(planned.map(({ method }) => method.name)).toEqual(["ReportUsage"]);
-  for (const { method } of planned) {
-    const path = describedOperation(method)?.http.path.replace("{id}", ids.GetSubscription ?? "") ?? "";
-    for (const key of [own.apiKey, ""]) {
-      const { status, json } = await ask("POST", path, { ...(key === "" ? {} : { key }), body: {} });
-      expect([status, json.error.code]).toEqual([404, "unknown_endpoint"]);
-    }
-  }
-});
 
 describe("a key", () => {
   test.each([

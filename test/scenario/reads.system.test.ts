@@ -1,8 +1,9 @@
 /** Every list and every look-up over HTTP: order, pages, each filter, and each wrong parameter by its name. */
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
-import { startSystem, type TestSystem } from "../support/system.ts";
+import type { TestSystem } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
 import { addCreditNote, addLike } from "./rows.ts";
 
@@ -20,7 +21,7 @@ const ids: Record<string, string> = {};
 const lists = ["customers", "plans", "charges", "subscriptions", "invoices", "credit_notes"];
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   ask = checkedAsk(system);
   own = await system.organisation({ livemode: false }, { test_clock: "2026-01-31T03:00:00Z" });
   const { organisationId } = own;
@@ -37,8 +38,6 @@ beforeAll(async () => {
   await subscribe("four", { customer_code: "INITECH", plan_code: "site" });
   await addNotes();
 });
-
-afterAll(() => system?.stop());
 
 async function subscribe(name: string, body: object): Promise<void> {
   const { json, text } = await ask("POST", "/v1/subscriptions", { key: own.apiKey, idempotencyKey: name, body });

@@ -7,6 +7,7 @@ import { type Asked, startSystem, type TestSystem, until } from "../support/syst
 import { type Ask, checkedAsk, refusalOf, refused, type Seen } from "./checked-ask.ts";
 import { type CutLine, openLine } from "./cut-line.ts";
 import { addApiKey, addCreditNote } from "./rows.ts";
+import { addMeter, usageEvent } from "./usage-world.ts";
 
 let system: TestSystem;
 let line: CutLine;
@@ -41,7 +42,9 @@ beforeAll(async () => {
     const { json } = await ask("POST", "/v1/subscriptions", { key: own.apiKey, idempotencyKey, body });
     const note = { customerId: json.customer, subscriptionId: json.id, invoiceId: json.invoice.id };
     await addCreditNote(system.pool, own.organisationId, { ...note, number: `CN-${idempotencyKey}`, remaining: "3" });
+    ids.metered = json.id;
   }
+  await addMeter(system.pool, own.organisationId, { plans: ["growth"] });
   // The key that every operation then finds in use by another request.
   await send("POST", "/v1/customers", { idempotencyKey: "conflict" });
   for (const kind of ["customers", "plans", "charges", "subscriptions", "invoices", "credit_notes"]) {
@@ -68,12 +71,14 @@ function goodRequest(verb: string, template: string): { readonly path: string; r
     "/v1/subscriptions/{id}/units": { units: 100 + requests },
     "/v1/subscriptions/{id}/end": { when: "period_end" },
     "/v1/subscriptions/{id}/restore": {},
+    "/v1/usage_events": { events: [usageEvent(ids.metered ?? "", new Date().toISOString())] },
   };
   return { path, asked: { ...asked, body: bodies[template] } };
 }
 
 /** The status of a success: a creation's is 201. */
-const statusOf = (verb: string, path: string): number => (verb === "POST" && !path.includes("{id}") ? 201 : 200);
+const statusOf = (verb: string, path: string): number =>
+  verb === "POST" && /^\/v1\/(customers|subscriptions)$/.test(path) ? 201 : 200;
 
 async function send(verb: string, template: string, changes: Asked = {}, query = "") {
   const { path, asked } = goodRequest(verb, template);
@@ -122,6 +127,12 @@ test.each(posts)("%s %s refuses a body that is too large, and a conflict of keys
 test("an unknown code in a body is a documented 404", async () => {
   const body = { customer_code: "NOBODY", plan_code: "team", units: 2 };
   expect((await send("POST", "/v1/subscriptions", { body })).status).toBe(404);
+});
+
+test("a batch of which an event is rejected is a documented 207", async () => {
+  const events = [usageEvent(ids.metered ?? "", "2000-01-01T00:00:00Z")];
+  const { status, json } = await send("POST", "/v1/usage_events", { body: { events } });
+  expect([status, json.results[0].error.code]).toEqual([207, "before_subscription_start"]);
 });
 
 test("with the ledger away a customer is a documented 502, and a subscription waits", async () => {

@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { askWith } from "../admin/ask.ts";
 import { type BillingRuns, billingRuns } from "../support/billing.ts";
-import { startSystem, type TestSystem } from "../support/system.ts";
+import type { TestSystem } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk } from "./checked-ask.ts";
 import { type Json, type UnitsWorld, unitsWorld } from "./units-world.ts";
 
@@ -18,14 +19,13 @@ let world: UnitsWorld;
 let runs: BillingRuns;
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   world = unitsWorld(system, checkedAsk(system));
   runs = await billingRuns(system);
 });
 
 afterAll(async () => {
   await runs?.close();
-  await system?.stop();
 });
 
 /** Moves the clock and has everything done that is due by then; the ledger has decided on it afterwards. */

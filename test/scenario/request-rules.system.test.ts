@@ -140,7 +140,7 @@ describe("the rate limit", () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 403, 404, 422, 422, 413, 422]);
     expect(answers.map((answer) => rate(answer)[1])).toEqual([119, 118, 117, 116, 115, 114, 113]);
     await ask("GET", "/v1/nothing", { key });
-    await ask("POST", "/v1/usage_events", { key, body: {} });
+    await ask("POST", "/v1/usage_event", { key, body: {} });
     await ask("GET", "/v1/openapi.json", { key });
     await ask("GET", "/v1/plans", { key: `${key}x` });
     expect(await counted(id)).toBe(7);

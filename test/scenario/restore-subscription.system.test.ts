@@ -1,7 +1,8 @@
 /** Restorations over HTTP, form by form: what comes back of the subscription and of its invoices, and what the ledger's books say. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
-import { startSystem, type TestSystem } from "../support/system.ts";
+import type { TestSystem } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
 import { type LifeWorld, lifeWorld } from "./life-world.ts";
 import { callsTo, protocols } from "./procedures.ts";
@@ -11,11 +12,9 @@ let system: TestSystem;
 let world: LifeWorld;
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   world = lifeWorld(system, checkedAsk(system));
 });
-
-afterAll(() => system?.stop());
 
 const april = { start_date: "2026-04-01" };
 const now = { when: "now" };

@@ -1,13 +1,15 @@
 /** The wall between organisations: whatever names another one's object is answered exactly as if it named nothing. */
 import { randomUUID } from "node:crypto";
 import { ScalarType } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { describedOperation } from "../../tools/openapi/described-operation.ts";
-import { startSystem, type TestSystem } from "../support/system.ts";
+import type { TestSystem } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { type Ask, checkedAsk } from "./checked-ask.ts";
 import { operations } from "./procedures.ts";
 import { addApiKey, addCreditNote, addLike } from "./rows.ts";
+import { addMeter } from "./usage-world.ts";
 
 /** Fields of requests that name an object by its id, or by its code. */
 const idFields = new Set(["id", "starting_after", "customer", "subscription", "ledger_contact_id"]);
@@ -26,7 +28,7 @@ const theirs: string[] = [];
 const lists = ["customers", "plans", "charges", "subscriptions", "invoices", "credit_notes"];
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   ask = checkedAsk(system);
   own = await system.organisation();
   other = await system.organisation();
@@ -42,8 +44,6 @@ beforeAll(async () => {
   theirs.push(other.organisationId, other.apiKeyId, other.tenantId);
 });
 
-afterAll(() => system?.stop());
-
 /** One of everything, with a code of its own. */
 async function stock({ organisationId, apiKey }: MadeOrganisation, code: string): Promise<void> {
   await addLike(system.pool, "customers", organisationId, "ACME", { code, email: code });
@@ -51,6 +51,8 @@ async function stock({ organisationId, apiKey }: MadeOrganisation, code: string)
   await addLike(system.pool, "charges", organisationId, "onboarding", { code });
   const body = { customer_code: "ACME", plan_code: "site" };
   const { json } = await ask("POST", "/v1/subscriptions", { key: apiKey, idempotencyKey: "stock", body });
+  const meter = await addMeter(system.pool, organisationId, { code, plans: ["site"] });
+  if (code === foreignCode) theirs.push(meter);
   await addCreditNote(system.pool, organisationId, {
     customerId: json.customer,
     subscriptionId: json.id,
@@ -160,6 +162,24 @@ describe.each([
     const unknown = await send("CreateSubscription", charged(unknownCode));
     expect(await send("CreateSubscription", charged(foreignCode))).toEqual(unknown);
     expect(unknown.body).toContain("charge_not_found");
+  });
+
+  test.each(["subscription", "meter", "meter_code"])("ReportUsage knows no other organisation's %s", async (field) => {
+    const { organisationId } = own;
+    const [{ id: mine }] = (await ask("GET", "/v1/subscriptions?limit=1", { key: own.apiKey })).json.data;
+    const timestamp = new Date().toISOString();
+    const report = async (value: string) => {
+      const event = { event_id: organisationId, subscription: mine, meter_code: "mine@mine", quantity: "1", timestamp };
+      const named =
+        field === "meter" ? { ...event, meter: value, meter_code: undefined } : { ...event, [field]: value };
+      const told = await send("ReportUsage", { ...base("ReportUsage"), events: [named] });
+      // What was sent is told back, whatever it is.
+      return { ...told, headers: {}, body: told.body.replaceAll(value, "(named)") };
+    };
+    const unknown = await report(field === "meter_code" ? unknownCode : randomUUID());
+    expect(unknown.body).toMatch(field === "subscription" ? /subscription_not_found/i : /meter_not_found/i);
+    const foreign = field === "meter_code" ? [foreignCode] : theirs;
+    for (const value of foreign) expect(await report(value)).toEqual(unknown);
   });
 
   test("no list shows an id of another organisation", async () => {

@@ -2,10 +2,11 @@
  * A sandbox's test clock over the application's side and HTTP: everything that falls due on the way is performed in
  * order, each at its own time, and every date follows the clock. Spec: Authentication 6; decisions §4 "Sandbox".
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { changeSubscription } from "../../src/store/billing-changes.ts";
 import { askWith } from "../admin/ask.ts";
-import { startSystem, type TestSystem } from "../support/system.ts";
+import type { TestSystem } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk } from "./checked-ask.ts";
 import { type ClockWorld, clockWorld } from "./clock-world.ts";
 import { addLike } from "./rows.ts";
@@ -15,11 +16,9 @@ let system: TestSystem;
 let world: ClockWorld;
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   world = await clockWorld(system, checkedAsk(system));
 });
-
-afterAll(() => system?.stop());
 
 const standing = { state: "TEST_CLOCK_STATE_STANDING" };
 

@@ -2,9 +2,10 @@
 import { once } from "node:events";
 import type { IncomingHttpHeaders } from "node:http";
 import { connect } from "node:http2";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
-import { startSystem, type TestSystem } from "../support/system.ts";
+import type { TestSystem } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { type Ask, checkedAsk } from "./checked-ask.ts";
 import { type CallMethod, callsTo, protocols } from "./procedures.ts";
 
@@ -17,13 +18,11 @@ let call: CallMethod;
 let own: MadeOrganisation;
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   ask = checkedAsk(system);
   call = callsTo(system.baseUrl);
   own = await system.organisation();
 });
-
-afterAll(() => system?.stop());
 
 describe("on the wire", () => {
   const path = "/billing.v1.SubscriptionService/CreateSubscription";

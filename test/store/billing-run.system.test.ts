@@ -279,6 +279,25 @@ describe("one at fault", () => {
     expect([await world.invoices(bad), await world.invoices(good)].map(({ length }) => length)).toEqual([1, 2]);
   });
 
+  test("that takes longer than a statement may is set aside too, and holds up nobody", async () => {
+    const organisation = await world.sandbox("2026-03-10");
+    const [bad, good] = [await world.subscribe(organisation), await world.subscribe(organisation)];
+    await world.setClock(organisation, "2026-04-10");
+    await world.pool.query(
+      `CREATE FUNCTION wait_long() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(60); RETURN NEW; END'`,
+    );
+    await world.pool.query(
+      `CREATE TRIGGER waits BEFORE INSERT ON periods FOR EACH ROW WHEN (NEW.subscription_id = '${bad}') EXECUTE FUNCTION wait_long()`,
+    );
+    const impatient = poolWith(async (client) => {
+      await client.query("SET LOCAL statement_timeout = '300ms'");
+    });
+    const parked = [{ subscriptionId: bad, reason: expect.stringContaining("statement timeout") }];
+    expect(await billChunk(impatient, organisation)).toMatchObject({ taken: 2, performed: 1, parked });
+    expect([await world.invoices(bad), await world.invoices(good)].map(({ length }) => length)).toEqual([1, 2]);
+    await world.pool.query("DROP FUNCTION wait_long CASCADE");
+  });
+
   test("of a hundred leaves the other ninety-nine with numbers that follow each other", async () => {
     const organisation = await world.sandbox("2026-03-10");
     await world.pool.query("UPDATE organisations SET test_clock = NULL WHERE id = $1", [organisation]);

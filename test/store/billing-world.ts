@@ -44,9 +44,9 @@ export interface BillingWorld {
   drop(): Promise<void>;
 }
 
-/** A world of its own. */
-export async function billingWorld(): Promise<BillingWorld> {
-  const database: FreshDatabase = await freshDatabase();
+/** A world of its own, in a new database where none is given. */
+export async function billingWorld(given?: FreshDatabase): Promise<BillingWorld> {
+  const database = given ?? (await freshDatabase());
   const pool = createPool({ databaseUrl: database.url, size: 8, name: "billing-world" }, () => undefined);
   const settingUp = createSettingUp(pool, createSealing(randomBytes(32)));
   const store = createStore(pool);

@@ -87,11 +87,11 @@ function saysOf({ joins, status }: { readonly joins: boolean; readonly status: s
   return all[pick(all.length)] ?? "done";
 }
 
-/** What all documents of the subscription bill that were raised in this world, and what waits to be billed. */
+/** What all documents of the subscription bill of its units that were raised in this world, and what waits to be billed. */
 async function billedInAll({ rows, subscriptionId: id }: WindowWorld): Promise<number> {
   const [{ billed }] = await rows(`SELECT
       (SELECT coalesce(sum(l.amount), 0) FROM invoices i JOIN invoice_lines l ON l.invoice_id = i.id
-        WHERE i.subscription_id = '${id}' AND i.type <> 'first')
+        WHERE i.subscription_id = '${id}' AND i.type <> 'first' AND l.kind <> 'usage')
       + (SELECT coalesce(sum(amount), 0) FROM deferred_lines WHERE subscription_id = '${id}' AND invoice_id IS NULL)
       - (SELECT coalesce(sum(subtotal), 0) FROM credit_notes WHERE subscription_id = '${id}') AS billed`);
   return Number(billed);

@@ -146,9 +146,13 @@ export function documentFaults(a: SeededRows): Faults {
     invoices_synced: [invoice("ledger_invoice_id = NULL")],
     invoices_sync_error: [invoice("status = 'not_in_external'"), invoice("status = 'scheduled', sync_error = 'no'")],
     invoice_lines_kind: [line("kind = 'odd'")],
-    invoice_lines_amount: ["amount", "unit_price", "quantity"].flatMap((column) =>
-      ["-1", "'NaN'", "1000000000000000"].map((amount) => line(`${column} = ${amount}`)),
-    ),
+    invoice_lines_amount: [
+      ...["amount", "unit_price", "quantity"].flatMap((column) =>
+        ["-1", "'NaN'"].map((amount) => line(`${column} = ${amount}`)),
+      ),
+      line("amount = 1000000000000000"),
+      line("unit_price = 1000000000000000"),
+    ],
     invoice_lines_period: [line("period_start = NULL"), line("period_end = period_start")],
     invoice_lines_proration: [line("from_units = 1"), line("kind = 'proration', from_units = 1, to_units = 2")],
     invoice_lines_charge: [line("kind = 'charge'"), line(`charge_id = '${a.charge}'`)],

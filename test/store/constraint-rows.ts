@@ -10,6 +10,7 @@ export interface SeededRows {
   readonly plan: string;
   readonly tieredPlan: string;
   readonly charge: string;
+  readonly meter: string;
   readonly subscription: string;
   readonly invoice: string;
   readonly line: string;
@@ -39,6 +40,7 @@ export function newRows(): SeededRows {
     plan: randomUUID(),
     tieredPlan: randomUUID(),
     charge: randomUUID(),
+    meter: randomUUID(),
     subscription: randomUUID(),
     invoice: randomUUID(),
     line: randomUUID(),
@@ -85,10 +87,17 @@ INSERT INTO plans (id, organisation_id, code, name, type, currency, price, statu
 INSERT INTO plan_tiers (organisation_id, plan_id, position, up_to, unit_price) VALUES ('${rows.organisation}', '${rows.tieredPlan}', 0, 5, 7);
 INSERT INTO charges (id, organisation_id, code, name, currency, price, status)
   VALUES ('${rows.charge}', '${rows.organisation}', 'setup', 'Setup', 'EUR', 250, 'active');
+INSERT INTO meters (id, organisation_id, code, name, unit_label, status)
+  VALUES ('${rows.meter}', '${rows.organisation}', 'api-calls', 'API calls', 'call', 'active');
+INSERT INTO plan_meters (organisation_id, plan_id, position, meter_id, type, price) VALUES
+  ('${rows.organisation}', '${rows.plan}', 0, '${rows.meter}', 'per_unit', 0.5),
+  ('${rows.organisation}', '${rows.tieredPlan}', 0, '${rows.meter}', 'tiered', 0);
+INSERT INTO plan_meter_tiers (organisation_id, plan_id, meter_id, position, unit_price)
+  VALUES ('${rows.organisation}', '${rows.tieredPlan}', '${rows.meter}', 0, 0.5);
 INSERT INTO subscriptions (id, organisation_id, customer_id, plan_id, status, currency, interval_unit, interval_count, timezone, start_date,
-    billing_day, current_period, renewal_date, units, minimum_units, discount_percent, due_at, request_hash)
+    billing_day, current_period, renewal_date, units, minimum_units, discount_percent, due_at, request_hash, usage_bill, usage_billed)
   VALUES ('${rows.subscription}', '${rows.organisation}', '${rows.customer}', '${rows.plan}', 'active', 'EUR', 'month', 1, 'UTC', '2026-01-15',
-    15, 1, '2026-03-15', 2, 0, 0, '2026-03-15', '\\x00');
+    15, 1, '2026-03-15', 2, 0, 0, '2026-03-15', '\\x00', 1, 1);
 INSERT INTO periods (organisation_id, subscription_id, index, previous_index, start_date, end_date, billed_units) VALUES
   ('${rows.organisation}', '${rows.subscription}', 0, NULL, '2026-01-15', '2026-02-15', 2),
   ('${rows.organisation}', '${rows.subscription}', 1, 0, '2026-02-15', '2026-03-15', 2);
@@ -125,6 +134,11 @@ INSERT INTO removals (organisation_id, ending_id, step, invoice_id, state)
   VALUES ('${rows.organisation}', '${rows.ending}', 0, '${rows.invoice}', 'waiting');
 INSERT INTO restorations (id, organisation_id, subscription_id, operation_ids, request_hash)
   VALUES ('${rows.restoration}', '${rows.organisation}', '${rows.subscription}', '{}', '\\x${hash}');
+INSERT INTO usage_events (organisation_id, event_id, subscription_id, meter_id, period_index, bill, quantity, occurred_at) VALUES
+  ('${rows.organisation}', 'evt-1', '${rows.subscription}', '${rows.meter}', 0, 0, 10, '2026-02-01'),
+  ('${rows.organisation}', 'evt-2', '${rows.subscription}', '${rows.meter}', 1, 1, 3, '2026-03-01');
+INSERT INTO usage_bills (organisation_id, subscription_id, bill, period_index, meter_id, events, quantity, priced, amount, invoice_id)
+  VALUES ('${rows.organisation}', '${rows.subscription}', 0, 0, '${rows.meter}', 1, 10, 10, 5, '${rows.invoice}');
 INSERT INTO clock_advances (organisation_id, started_from, target) VALUES ('${rows.organisation}', '2026-03-01', '2026-04-01');
 INSERT INTO operators (id, name, role) VALUES ('${rows.operator}', 'Ada', 'owner');
 INSERT INTO operator_tokens (id, operator_id, name, token_hash, hint) VALUES ('${rows.token}', '${rows.operator}', 'token', '\\x${hash}', 'hint');
@@ -153,6 +167,7 @@ const counted = [
   "customers",
   "plans",
   "charges",
+  "meters",
   "subscriptions",
   "invoices",
   "credit_notes",

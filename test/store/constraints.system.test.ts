@@ -17,6 +17,7 @@ import { authorisationFaults } from "./constraint-faults-of-authorisation.ts";
 import { clockFaults } from "./constraint-faults-of-clock.ts";
 import { lifeFaults, lifeTenantFaults } from "./constraint-faults-of-life.ts";
 import { foreignDocumentFaults, unitsFaults, unitsTenantFaults } from "./constraint-faults-of-units.ts";
+import { usageFaults, usageTenantFaults } from "./constraint-faults-of-usage.ts";
 import { another, change, newRows, seed } from "./constraint-rows.ts";
 import { operatorFaults } from "./operator-faults.ts";
 
@@ -37,6 +38,8 @@ const faults: Faults = {
   ...lifeTenantFaults(a, b),
   ...clockFaults(a),
   ...authorisationFaults(a),
+  ...usageFaults(a),
+  ...usageTenantFaults(a, b),
 };
 const cases = Object.entries(faults).flatMap(([rule, statements]) => statements.map((sql) => [rule, sql] as const));
 
@@ -96,7 +99,7 @@ test("every check, foreign key, unique index and trigger of the schema is broken
 test("every table but the operators' and the migrations' own belongs to an organisation, or to a key of one", async () => {
   const { rows } = await client.query<{ name: string }>(`
     SELECT c.relname AS name FROM pg_class c
-    WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND NOT EXISTS (
+    WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND NOT EXISTS (
       SELECT 1 FROM pg_constraint f JOIN pg_attribute o ON o.attrelid = c.oid AND o.attnum = ANY (f.conkey)
       WHERE f.contype = 'f' AND f.conrelid = c.oid AND o.attname = 'organisation_id')
     ORDER BY 1`);
@@ -106,6 +109,8 @@ test("every table but the operators' and the migrations' own belongs to an organ
     "operators",
     "organisations",
     "rate_windows",
+    // A trigger holds a whole batch of events against the subscriptions and meters of their organisation: usage_events_of_plan.
+    "usage_events",
   ]);
 });
 

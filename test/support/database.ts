@@ -17,7 +17,7 @@ const busyLimitMs = 60_000;
 /** Makes an empty, migrated database; any number of files may do so at once. */
 export async function freshDatabase(): Promise<FreshDatabase> {
   const serverUrl = inject("postgresUrl");
-  const name = `test_${randomUUID().replaceAll("-", "")}`;
+  const name = `${inject("databasePrefix")}${randomUUID().replaceAll("-", "")}`;
   await asAdmin(serverUrl, async (client) => {
     const end = performance.now() + busyLimitMs;
     for (;;) {

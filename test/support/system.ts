@@ -94,14 +94,23 @@ export interface SystemSettings {
 /** How long anything that comes by itself is waited for: a loaded machine with two cores is slow. */
 const patienceMs = 60_000;
 
-/** Waits until the condition holds, looking often; fails with `what` after a minute. */
-export async function until<T>(what: string, look: () => Promise<T | false | null | undefined>): Promise<T> {
-  const end = performance.now() + patienceMs;
+/** Most of what is waited for comes within a second: then it is looked for less often, since looking takes time from others. */
+const hasteMs = 1_000;
+const [soonMs, laterMs] = [25, 100];
+
+/** Waits until the condition holds, looking often, or every so many milliseconds; fails with `what` after a minute. */
+export async function until<T>(
+  what: string | (() => string),
+  look: () => Promise<T | false | null | undefined>,
+  everyMs?: number,
+): Promise<T> {
+  const began = performance.now();
   for (;;) {
     const found = await look();
     if (found) return found;
-    if (performance.now() > end) throw new Error(`waited in vain until ${what}`);
-    await wait(25);
+    const passedMs = performance.now() - began;
+    if (passedMs > patienceMs) throw new Error(`waited in vain until ${typeof what === "string" ? what : what()}`);
+    await wait(everyMs ?? (passedMs < hasteMs ? soonMs : laterMs));
   }
 }
 
@@ -250,10 +259,11 @@ function testProcess(
       child = own;
       for (const stream of [own.stdout, own.stderr]) stream.on("data", (chunk) => (output += String(chunk)));
       gone = new Promise((resolve) => own.once("exit", () => resolve()));
-      await until(`${script} is ready: ${output}`, async () => {
+      const isUp = async () => {
         if (own.exitCode !== null) throw new Error(`${script} ended with ${own.exitCode}: ${output}`);
         return isReady(output).catch(() => false);
-      });
+      };
+      await until(() => `${script} is ready: ${output}`, isUp);
     },
     kill: () => end("SIGKILL"),
     stop: () => end("SIGTERM"),

@@ -4,19 +4,20 @@
  */
 import { randomUUID } from "node:crypto";
 import { Client, Connection } from "@temporalio/client";
-import { DefaultLogger, NativeConnection, Runtime, Worker } from "@temporalio/worker";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { NativeConnection, Worker } from "@temporalio/worker";
+import { afterAll, beforeAll, expect, inject, test, vi } from "vitest";
 import type { TestClockActivities } from "../../src/activities/test-clock.ts";
 import { createStartWork, type StartWork } from "../../src/temporal/start-work.ts";
 import { billingQueue, type ClockProgressTold, clockWorkflowId, progressQuery } from "../../workflows/contract.ts";
 import { temporalForTest } from "../support/temporal.ts";
+import { quietRuntime } from "../support/temporal-runtime.ts";
 import { bundle } from "./bundle.ts";
 
 // Hundreds of rounds, each through the engine.
 vi.setConfig({ testTimeout: 120_000 });
 
-/** More than the server lets into one history: six events each, and it asks for a new run at 4,096. */
-const rounds = 720;
+/** More than the server lets into one history: six events each. */
+const rounds = Math.ceil(inject("longHistory") / 6) + 40;
 
 const taskQueue = "billing";
 const advances = new Map<string, TestClockActivities["advanceRound"]>();
@@ -27,7 +28,7 @@ let work: StartWork;
 let stop: () => Promise<void>;
 
 beforeAll(async () => {
-  Runtime.install({ shutdownSignals: [], logger: new DefaultLogger("ERROR") });
+  quietRuntime();
   const { address, namespace } = await temporalForTest();
   [connection, native] = await Promise.all([Connection.connect({ address }), NativeConnection.connect({ address })]);
   client = new Client({ connection, namespace });

@@ -8,7 +8,8 @@ import { clockWorkflowId, progressQuery } from "../../workflows/contract.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
 import { type ClockWorld, clockWorld } from "../scenario/clock-world.ts";
 import { addMany } from "../scenario/many-subscriptions.ts";
-import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { type TestSystem, until } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { expectReplayable } from "./recorded-history.ts";
 
 // An advance over hundreds of renewals takes seconds where nothing else runs, and several times as long beside other
@@ -21,7 +22,7 @@ let connection: Connection;
 let client: Client;
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   world = await clockWorld(system, checkedAsk(system));
   connection = await Connection.connect({ address: system.temporal.address });
   client = new Client({ connection, namespace: system.temporal.namespace });
@@ -29,7 +30,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await connection?.close();
-  await system?.stop();
 });
 
 /** What the Temporal UI shows as the current details of the clock's workflow. */

@@ -7,7 +7,8 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { endingWorkflowId } from "../../workflows/contract.ts";
 import { type Endable, type EndsForTest, endPost, endsForTest } from "../faults/ends.ts";
 import { postUntilDecided } from "../faults/processes.ts";
-import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { type TestSystem, until } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { expectReplayable } from "./recorded-history.ts";
 
 // The ledger's pauses take seconds where nothing else runs, and several times as long beside other tests.
@@ -19,7 +20,7 @@ let connection: Connection;
 let client: Client;
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   ends = endsForTest(system);
   connection = await Connection.connect({ address: system.temporal.address });
   client = new Client({ connection, namespace: system.temporal.namespace });
@@ -27,7 +28,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await connection?.close();
-  await system?.stop();
 });
 
 /** The id of the newest end of the subscription, which is that of its operation. */

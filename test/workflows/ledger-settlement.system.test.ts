@@ -1,7 +1,7 @@
 /** The ledger workflow's own promises on a real Temporal server: no wake-up lost, pauses kept, histories of bounded length. */
 import { randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from "vitest";
 import { ledgerWorkflowId, wakeSignal } from "../../workflows/contract.ts";
 import { longestWaitMs } from "../../workflows/policies.ts";
 import { until } from "../support/system.ts";
@@ -20,9 +20,6 @@ afterAll(() => settlement?.stop());
 
 /** `lingerTime` of the policies. */
 const lingerMs = 10_000;
-
-/** The number of events from which the server asks for a new run. Facts: facts-temporal section 1.2. */
-const longHistory = 4_096;
 
 async function statusOf(organisationId: string): Promise<string> {
   const { status } = await settlement.client.workflow.getHandle(ledgerWorkflowId(organisationId)).describe();
@@ -133,7 +130,7 @@ test("the ledger workflow goes on in a new run when its history has become long"
   await settlement.add(organisationId);
   const handle = settlement.client.workflow.getHandle(ledgerWorkflowId(organisationId));
   const first = await handle.describe();
-  while ((await handle.describe()).historyLength <= longHistory) {
+  while ((await handle.describe()).historyLength <= inject("longHistory")) {
     await Promise.all(Array.from({ length: 250 }, () => handle.signal(wakeSignal)));
   }
   held.resolve();

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { Client, Connection } from "@temporalio/client";
-import { DefaultLogger, NativeConnection, Runtime, Worker } from "@temporalio/worker";
+import { NativeConnection, Worker } from "@temporalio/worker";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createStartWork, type StartWork } from "../../src/temporal/start-work.ts";
 import {
@@ -17,6 +17,7 @@ import {
 import { longestWaitMs } from "../../workflows/policies.ts";
 import { until } from "../support/system.ts";
 import { temporalForTest } from "../support/temporal.ts";
+import { quietRuntime } from "../support/temporal-runtime.ts";
 import { bundle } from "./bundle.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -49,7 +50,7 @@ async function round({ subscriptionId }: CreditAllocationInput): Promise<WorkRou
 }
 
 beforeAll(async () => {
-  Runtime.install({ shutdownSignals: [], logger: new DefaultLogger("ERROR") });
+  quietRuntime();
   const { address, namespace } = await temporalForTest();
   [connection, native] = await Promise.all([Connection.connect({ address }), NativeConnection.connect({ address })]);
   client = new Client({ connection, namespace });

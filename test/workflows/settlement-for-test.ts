@@ -3,10 +3,11 @@
  * raise, and every round is written down. So a test decides what a round finds and how long it takes.
  */
 import { Client, Connection } from "@temporalio/client";
-import { DefaultLogger, makeTelemetryFilterString, NativeConnection, Runtime, Worker } from "@temporalio/worker";
+import { NativeConnection, Worker } from "@temporalio/worker";
 import { createLedgerWork } from "../../src/temporal/ledger-work.ts";
 import type { LedgerSettlementInput, SettlementRound } from "../../workflows/contract.ts";
 import { temporalForTest } from "../support/temporal.ts";
+import { quietRuntime } from "../support/temporal-runtime.ts";
 import { bundle } from "./bundle.ts";
 
 /** A worker in this process, and what its workflows are asked and told. */
@@ -27,13 +28,7 @@ export const nothing: SettlementRound = { settled: 0, refused: 0, waiting: 0, ne
 
 /** Starts the worker in a namespace of its own. */
 export async function settlementForTest(): Promise<SettlementForTest> {
-  // A signal that overtakes a workflow task has it done again: that is told as a warning.
-  const filter = makeTelemetryFilterString({ core: "ERROR", other: "ERROR" });
-  Runtime.install({
-    shutdownSignals: [],
-    logger: new DefaultLogger("ERROR"),
-    telemetryOptions: { logging: { filter } },
-  });
+  quietRuntime();
   const { address, namespace } = await temporalForTest();
   const [connection, native] = await Promise.all([
     Connection.connect({ address }),

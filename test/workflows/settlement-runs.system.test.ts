@@ -9,7 +9,8 @@ import { ledgerWorkflowId } from "../../workflows/contract.ts";
 import { allSettled, expectOneDocumentEach, subscriptionPost, synced } from "../faults/books.ts";
 import { postUntilCreated } from "../faults/processes.ts";
 import { addReadyDocuments } from "../support/ready-documents.ts";
-import { startSystem, type TestSystem } from "../support/system.ts";
+import type { TestSystem } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
 import { expectReplayable } from "./recorded-history.ts";
 
 // Restarts, leases and the ledger's pauses take half a minute where nothing else runs, and several times as long beside other tests.
@@ -20,14 +21,13 @@ let connection: Connection;
 let client: Client;
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   connection = await Connection.connect({ address: system.temporal.address });
   client = new Client({ connection, namespace: system.temporal.namespace });
 });
 
 afterAll(async () => {
   await connection?.close();
-  await system?.stop();
 });
 
 /** The writes that the ledger was sent for an organisation: it remembers the key of each. */

@@ -1,5 +1,5 @@
 /** An operation as the manual tells it: its rules, its HTTP side, and the codes that its options name. */
-import { type DescMethod, getOption } from "@bufbuild/protobuf";
+import { type DescMethod, getOption, type JsonValue } from "@bufbuild/protobuf";
 import { type HttpRoute, httpRoute } from "../../src/gateway/json-shape.ts";
 import { operation as operationOption } from "../../src/gen/proto/billing/options/v1/options_pb.ts";
 import { type Operation, operationOf } from "../../src/rpc/operation.ts";
@@ -9,11 +9,15 @@ export interface DescribedOperation extends Operation {
   readonly http: HttpRoute;
   /** The codes that it can answer beyond those that every operation can. */
   readonly refusals: readonly string[];
+  /** A success of which a part was rejected; null where there is none. */
+  readonly partialExample: JsonValue;
 }
 
 /** The operation of a method, `null` where it has no path: health and reflection are no part of the manual. */
 export function describedOperation(method: DescMethod): DescribedOperation | null {
   const http = httpRoute(method);
   if (http === null) return null;
-  return { ...operationOf(method), http, refusals: getOption(method, operationOption).refusals };
+  const { refusals, partialExample } = getOption(method, operationOption);
+  const example: JsonValue = partialExample === "" ? null : JSON.parse(partialExample);
+  return { ...operationOf(method), http, refusals, partialExample: example };
 }

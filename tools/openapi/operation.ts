@@ -81,7 +81,11 @@ function successResponses(operation: DescribedOperation, refer: Refer): JsonObje
     headers: headerRefs(successHeaders(operation)),
     content: { "application/json": { schema: refer(message, "response"), example: responseExample(message) } },
   };
-  const partial = { ...response, description: "At least one was rejected; read the results." };
+  const partial = {
+    ...response,
+    description: "At least one was rejected; read the results.",
+    content: { "application/json": { schema: refer(message, "response"), example: operation.partialExample } },
+  };
   return {
     [String(operation.successStatus)]: response,
     ...(operation.partialStatus === null ? {} : { [String(operation.partialStatus)]: partial }),

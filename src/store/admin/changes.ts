@@ -77,7 +77,7 @@ export function createChanges(pool: pg.Pool): Changes {
           }
           return result;
         },
-        { timeout: limitMs },
+        { maxWait: limitMs, timeout: limitMs },
       ),
     runOnClient: (actor, write) =>
       inTransaction(pool, async (client) => {

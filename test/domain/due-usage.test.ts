@@ -1,0 +1,325 @@
+/** On which document usage is billed and when: at renewals, completions and ends, late, and around Setup Mode. decisions §§4 to 6. */
+import { describe, expect, it } from "vitest";
+import type { RunningOperation } from "../../src/domain/billing-state.ts";
+import { civilDate } from "../../src/domain/civil-date.ts";
+import { parseDecimal } from "../../src/domain/decimal.ts";
+import { decideDue } from "../../src/domain/due.ts";
+import { Refusal } from "../../src/domain/refusal.ts";
+import { afterDue, type StateOrder, stateOf } from "./billing-states.ts";
+import { meterOf, storage, toldClose, usageOf } from "./open-usage.ts";
+
+const d = parseDecimal;
+/** Four calls in June, the period that ends on the renewal date. */
+const june = usageOf("4");
+const free = usageOf("7", { meter: meterOf({ id: "free", price: d("0") }) });
+/** Storage in June, of which more came after some was billed: it is 9.00 cheaper. */
+const cheaper = usageOf("1", { meter: storage, before: "10" });
+const july = ["2026-07-01", "2026-08-01"] as const;
+const plan = (start: string, end: string) => `100.0000 for ${start} to ${end}: 10 × 10.0000`;
+const juneLine = "2.0000 for 2026-06-01 to 2026-07-01: 4 call: 4 × 0.5000";
+const freeLine = "0.0000 for 2026-06-01 to 2026-07-01: 7 call: 7 × 0.0000";
+const credit =
+  "9.0000 from 2026-06-01: 1 GB more in the period from 2026-06-01: 11 × 1.0000 for 11, less 10 × 2.0000 for 10";
+const amending: RunningOperation = {
+  id: "op",
+  kind: "amend_invoice",
+  description: "invoice INV-0006 is being amended",
+};
+
+/** What is due on the renewal date, 1 July 2026, or on another day. */
+function due(order: StateOrder, today = "2026-07-01"): unknown {
+  const decision = decideDue(stateOf({ today, ...order }));
+  return decision && toldClose(decision);
+}
+
+describe("at a renewal", () => {
+  it("it is on the new invoice where invoices begin as drafts, behind the plan line, with what is zero", () => {
+    expect(due({ usage: [june, free] })).toEqual({
+      bills: "1 to 1",
+      invoices: [["renewal of 6", plan(...july), juneLine, freeLine, "calls of 5 in bill 0", "free of 5 in bill 0"]],
+    });
+    expect(due({ usage: [free] })).toMatchObject({
+      invoices: [["renewal of 6", plan(...july), freeLine, expect.anything()]],
+    });
+  });
+
+  it("it comes after what was deferred", () => {
+    const charge = {
+      id: "deferred 0",
+      name: "Seats",
+      description: "more",
+      amount: d("5.00"),
+      fromUnits: 9,
+      toUnits: 10,
+    };
+    const days = {
+      daysRemaining: 15,
+      daysInPeriod: 30,
+      period: { start: civilDate("2026-06-16"), end: civilDate("2026-07-01") },
+    };
+    const decision = decideDue(stateOf({ today: "2026-07-01", usage: [june], deferred: [{ ...charge, ...days }] }));
+    expect(decision?.invoices[0]?.draft.lines.map(({ kind }) => kind)).toEqual(["plan", "proration", "usage"]);
+  });
+
+  it.each([
+    "awaiting_approval",
+    "approved",
+  ] as const)("it has an invoice of its own where they begin as %s", (status) => {
+    const organisation = { firstInvoiceStatus: status };
+    expect(due({ organisation, usage: [june, free] })).toEqual({
+      bills: "1 to 1",
+      invoices: [
+        ["renewal of 6", plan(...july)],
+        ["usage of 5", juneLine, freeLine, "calls of 5 in bill 0", "free of 5 in bill 0"],
+      ],
+    });
+    expect(due({ organisation, usage: [free] })).toEqual({
+      bills: "1 to 1",
+      invoices: [["renewal of 6", plan(...july)]],
+      unbilled: ["free of 5 in bill 0"],
+    });
+  });
+
+  it("without usage closes the bill all the same", () => {
+    expect(due({})).toEqual({ bills: "1 to 1", invoices: [["renewal of 6", plan(...july)]] });
+    expect(due({ usageBills: { open: 7, billed: 7 } })).toMatchObject({ bills: "8 to 8" });
+  });
+
+  it("does not happen before the renewal date: then the bill stays open", () => {
+    expect(due({ usage: [june] }, "2026-06-16")).toBeNull();
+    // Raised ahead: without the usage of the period that still runs.
+    expect(due({ usage: [june] }, "2026-06-17")).toEqual({
+      bills: "0 to 0",
+      invoices: [["renewal of 6", plan(...july)]],
+    });
+  });
+
+  it("leaves what belongs to the next bill to that", () => {
+    const next = usageOf("1", { index: 6, bill: 1 });
+    const state = stateOf({ today: "2026-07-01", usage: [june, next] });
+    const decision = decideDue(state);
+    expect(decision && toldClose(decision)).toMatchObject({
+      bills: "1 to 1",
+      invoices: [["renewal of 6", plan(...july), juneLine, "calls of 5 in bill 0"]],
+    });
+    const then = afterDue(state, decision);
+    expect(then.usage).toEqual([next]);
+    expect(decideDue({ ...then, today: civilDate("2026-08-01") })?.invoices[0]?.usage).toMatchObject([{ usage: next }]);
+  });
+
+  it("whose price fell is credited, on a credit note beside the invoice", () => {
+    expect(due({ usage: [june, cheaper] })).toEqual({
+      bills: "1 to 1",
+      invoices: [["renewal of 6", plan(...july), juneLine, "calls of 5 in bill 0"]],
+      creditNotes: [[credit, "storage of 5 in bill 0"]],
+    });
+    expect(due({ usage: [free, cheaper], organisation: { firstInvoiceStatus: "approved" } })).toEqual({
+      bills: "1 to 1",
+      invoices: [["renewal of 6", plan(...july)]],
+      creditNotes: [[credit, "storage of 5 in bill 0"]],
+      unbilled: ["free of 5 in bill 0"],
+    });
+  });
+
+  it("was missed for months: each period is billed with the renewal that ended it", () => {
+    const usage = [
+      june,
+      usageOf("6", { index: 6, bill: 1 }),
+      usageOf("8", { index: 7, bill: 2 }),
+      usageOf("1", { index: 8, bill: 3 }),
+    ];
+    expect(due({ usage }, "2026-09-02")).toEqual({
+      bills: "3 to 3",
+      invoices: [
+        ["renewal of 6", plan(...july), juneLine, "calls of 5 in bill 0"],
+        [
+          "renewal of 7",
+          plan("2026-08-01", "2026-09-01"),
+          "3.0000 for 2026-07-01 to 2026-08-01: 6 call: 6 × 0.5000",
+          "calls of 6 in bill 1",
+        ],
+        [
+          "renewal of 8",
+          plan("2026-09-01", "2026-10-01"),
+          "4.0000 for 2026-08-01 to 2026-09-01: 8 call: 8 × 0.5000",
+          "calls of 7 in bill 2",
+        ],
+      ],
+    });
+  });
+
+  it("with more than can be billed is refused, and nothing is performed", () => {
+    const usage = [usageOf("9999999999", { meter: meterOf({ price: d("999999") }) })];
+    expect(() => due({ usage })).toThrow(Refusal);
+    expect(() => due({ usage })).toThrow(/have to be voided/);
+  });
+});
+
+describe("with a renewal invoice that was raised ahead", () => {
+  const own = { bills: "1 to 1", invoices: [["usage of 5", juneLine, "calls of 5 in bill 0"]] };
+
+  it("it joins that while it is a draft in the ledger, and only where it costs something", () => {
+    expect(due({ usage: [june, free], renewalInvoice: {} })).toEqual({
+      bills: "1 to 1",
+      joined: ["renewal 6", juneLine, freeLine, "calls of 5 in bill 0", "free of 5 in bill 0"],
+    });
+    const decision = decideDue(stateOf({ today: "2026-07-01", usage: [june], renewalInvoice: {} }));
+    expect(decision?.joined?.amendment).toMatchObject({ planLine: null, onlyDraft: true });
+    expect(due({ usage: [free, cheaper], renewalInvoice: {} })).toEqual({
+      bills: "1 to 1",
+      creditNotes: [[credit, "storage of 5 in bill 0"]],
+      unbilled: ["free of 5 in bill 0"],
+    });
+  });
+
+  it.each([
+    ["is approved", { status: "approved" }],
+    ["waits for approval", { status: "awaiting_approval" }],
+    ["is paid", { status: "paid", amountDue: d("0") }],
+    ["waits for the ledger", { status: "scheduled", inLedger: false }],
+    ["was refused by the ledger", { status: "not_in_external", inLedger: false }],
+    ["is not known to be in the ledger", { inLedger: false }],
+    ["has a payment on it", { amountDue: d("99.99") }],
+  ] as const)("it has an invoice of its own where that %s", (_, renewalInvoice) => {
+    expect(due({ usage: [june], renewalInvoice })).toEqual(own);
+  });
+
+  it("it has an invoice of its own where that was removed, or where something is being done to an invoice", () => {
+    expect(due({ usage: [june], renewalInvoice: null })).toEqual(own);
+    expect(due({ usage: [june], renewalInvoice: {}, running: amending })).toEqual(own);
+  });
+
+  it("it has an invoice of its own where a request comes after it, which an amendment would have refused", () => {
+    const decision = decideDue(stateOf({ today: "2026-07-01", usage: [june], renewalInvoice: {} }), {
+      mayJoin: false,
+    });
+    expect(decision && toldClose(decision)).toEqual(own);
+  });
+
+  it("what was missed after it goes on the invoices of later renewals", () => {
+    const usage = [june, usageOf("6", { index: 6, bill: 1 })];
+    expect(due({ usage, renewalInvoice: {} }, "2026-08-01")).toMatchObject({
+      bills: "2 to 2",
+      joined: ["renewal 6", juneLine, "calls of 5 in bill 0"],
+      invoices: [
+        ["renewal of 7", plan("2026-08-01", "2026-09-01"), expect.stringContaining("6 call"), "calls of 6 in bill 1"],
+      ],
+    });
+  });
+
+  it("what was missed after it never joins that, whose period it is not of", () => {
+    const usage = [june, usageOf("6", { index: 6, bill: 1 })];
+    const organisation = { firstInvoiceStatus: "approved" } as const;
+    expect(due({ usage, renewalInvoice: {}, organisation }, "2026-08-01")).toMatchObject({
+      joined: ["renewal 6", juneLine, "calls of 5 in bill 0"],
+      invoices: [
+        ["renewal of 7", plan("2026-08-01", "2026-09-01")],
+        ["usage of 6", expect.anything(), "calls of 6 in bill 1"],
+      ],
+    });
+  });
+});
+
+describe("in Setup Mode", () => {
+  const setupMode = { organisation: { setupMode: true } };
+
+  it("nothing is billed: bills go on and wait", () => {
+    expect(due({ ...setupMode, usage: [june, cheaper] })).toEqual({ bills: "0 to 1" });
+    expect(due({ ...setupMode, usage: [june], usageBills: { open: 4, billed: 2 } }, "2026-08-01")).toEqual({
+      bills: "2 to 6",
+    });
+  });
+
+  it("what waits is billed by the next close after it, but for the periods that began in it", () => {
+    const unbilled = usageOf("6", { index: 6, bill: 1, setupMode: true });
+    const usage = [june, unbilled, usageOf("1", { bill: 1 })];
+    expect(due({ usage, usageBills: { open: 1, billed: 0 }, index: 6 }, "2026-08-01")).toEqual({
+      bills: "2 to 2",
+      invoices: [
+        [
+          "renewal of 7",
+          plan("2026-08-01", "2026-09-01"),
+          "2.0000 for 2026-06-01 to 2026-07-01: 4 call in the period from 2026-06-01: 4 × 0.5000",
+          "0.5000 for 2026-06-01 to 2026-07-01: 1 call more in the period from 2026-06-01: 5 × 0.5000 for 5, less 4 × 0.5000 for 4",
+          "calls of 5 in bill 0",
+          "calls of 5 in bill 1",
+        ],
+      ],
+      unbilled: ["calls of 6 in bill 1"],
+    });
+  });
+
+  it("one that completes keeps its usage, which is billed once Setup Mode is over", () => {
+    const subscription = { cancelAtPeriodEnd: true, endDate: civilDate("2026-07-01") };
+    const state = stateOf({ ...setupMode, today: "2026-07-01", usage: [june], subscription });
+    const decision = decideDue(state);
+    expect(decision && toldClose(decision)).toEqual({ bills: "0 to 0" });
+    const over = { ...afterDue(state, decision), usage: [june] };
+    expect(decideDue(over)).toBeNull();
+    const after = decideDue({ ...over, organisation: { ...over.organisation, setupMode: false } });
+    expect(after && toldClose(after)).toEqual({
+      bills: "1 to 1",
+      invoices: [["usage of 5", juneLine, "calls of 5 in bill 0"]],
+    });
+  });
+});
+
+describe("at the end of the last period", () => {
+  it.each([
+    ["set to end", { cancelAtPeriodEnd: true, endDate: civilDate("2026-07-01") }],
+    ["of so many cycles", { endAfterCycles: 6, endDate: civilDate("2026-07-01") }],
+  ])("one %s completes with its usage billed, of every bill", (_, subscription) => {
+    const usage = [june, usageOf("2", { index: 6, bill: 1 })];
+    expect(due({ subscription, usage })).toEqual({
+      bills: "2 to 2",
+      invoices: [
+        [
+          "usage of 5",
+          juneLine,
+          "1.0000 for 2026-07-01 to 2026-08-01: 2 call in the period from 2026-07-01: 2 × 0.5000",
+          "calls of 5 in bill 0",
+          "calls of 6 in bill 1",
+        ],
+      ],
+    });
+    expect(due({ subscription })).toEqual({ bills: "0 to 0" });
+    expect(due({ subscription, usage: [free, cheaper] })).toEqual({
+      bills: "1 to 1",
+      creditNotes: [[credit, "storage of 5 in bill 0"]],
+      unbilled: ["free of 5 in bill 0"],
+    });
+  });
+});
+
+describe("after the end", () => {
+  const over = (status: "ended" | "complete") =>
+    ({ subscription: { status, endDate: civilDate("2026-06-20") } }) as const;
+
+  it.each([
+    "ended",
+    "complete",
+  ] as const)("of one that is %s, late usage is billed on one more invoice, once", (status) => {
+    const late = usageOf("3", { bill: 4, before: "4" });
+    const state = stateOf({ ...over(status), today: "2026-06-25", usage: [late], usageBills: { open: 4, billed: 4 } });
+    const decision = decideDue(state);
+    expect(decision && toldClose(decision)).toEqual({
+      bills: "5 to 5",
+      invoices: [
+        [
+          "usage of 5",
+          "1.5000 for 2026-06-01 to 2026-07-01: 3 call more in the period from 2026-06-01: 7 × 0.5000 for 7, less 4 × 0.5000 for 4",
+          "calls of 5 in bill 4",
+        ],
+      ],
+    });
+    expect(decision).toMatchObject({ dueDate: null, subscription: { status } });
+    expect(decideDue(afterDue(state, decision))).toBeNull();
+  });
+
+  it("late usage that comes to nothing is noted, and that of a bill not loaded is left alone", () => {
+    expect(due({ ...over("ended"), usage: [free] })).toEqual({ bills: "1 to 1", unbilled: ["free of 5 in bill 0"] });
+    expect(due({ ...over("ended"), usage: null })).toBeNull();
+    expect(due({ ...over("ended"), usage: [] })).toBeNull();
+    expect(due({ ...over("ended"), organisation: { setupMode: true }, usage: [june] })).toBeNull();
+  });
+});

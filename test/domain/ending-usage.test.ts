@@ -1,0 +1,125 @@
+/** Usage with ends and restorations: billed with End now, refused in Setup Mode, never billed twice. decisions §§4 to 6. */
+import { describe, expect, it } from "vitest";
+import type { BillingState } from "../../src/domain/billing-state.ts";
+import { civilDate } from "../../src/domain/civil-date.ts";
+import { parseDecimal } from "../../src/domain/decimal.ts";
+import { decideDue } from "../../src/domain/due.ts";
+import { decideEnd, decideEnded, type EndRequest } from "../../src/domain/ending.ts";
+import { Refusal } from "../../src/domain/refusal.ts";
+import { decideRestoration } from "../../src/domain/restoring.ts";
+import { raised, stateOf } from "./billing-states.ts";
+import { meterOf, storage, toldClose, usageOf } from "./open-usage.ts";
+
+const d = parseDecimal;
+/** Four calls in June, the current period. */
+const june = usageOf("4");
+const free = usageOf("7", { meter: meterOf({ id: "free", price: d("0") }) });
+/** Storage in June, of which more came after some was billed: it is 9.00 cheaper. */
+const cheaper = usageOf("1", { meter: storage, before: "10" });
+const juneLine = "2.0000 for 2026-06-01 to 2026-07-01: 4 call: 4 × 0.5000";
+const credit =
+  "9.0000 from 2026-06-01: 1 GB more in the period from 2026-06-01: 11 × 1.0000 for 11, less 10 × 2.0000 for 10";
+
+describe("End", () => {
+  const now: EndRequest = { when: "now", deleteUnsentInvoices: false, voidApprovedInvoices: false };
+  const refusal = (state: BillingState, request = now): string => {
+    try {
+      decideEnd({ state, invoices: [] }, request);
+      return "accepted";
+    } catch (error) {
+      if (error instanceof Refusal && error.code === "invalid_state") return error.message;
+      throw error;
+    }
+  };
+
+  it("now bills all that was used, on an invoice of the current period, after what was deferred", () => {
+    const usage = [june, usageOf("1", { index: 4, before: "2" }), usageOf("2", { index: 6, bill: 1 })];
+    const ended = decideEnded(stateOf({ usage }), "now");
+    expect(toldClose(ended)).toMatchObject({
+      bills: "2 to 2",
+      invoices: [["usage of 5", expect.anything(), juneLine, expect.anything(), ...Array(3).fill(expect.anything())]],
+    });
+    expect(ended.invoices[0]?.draft).toMatchObject({ subtotal: d("3.50"), issueDate: "2026-06-10" });
+    expect(toldClose(decideEnded(stateOf(), "now"))).toEqual({ bills: "0 to 0" });
+    expect(toldClose(decideEnded(stateOf({ usage: [cheaper] }), "now"))).toEqual({
+      bills: "1 to 1",
+      creditNotes: [[credit, "storage of 5 in bill 0"]],
+    });
+  });
+
+  it("now that took the ledger past the renewal date bills the days since as well", () => {
+    const since = usageOf("2", { index: 6, bill: 1 });
+    const ended = decideEnded(stateOf({ today: "2026-07-02", usage: [june, since] }), "now");
+    expect(ended.subscription).toMatchObject({ status: "ended", endDate: "2026-07-01" });
+    expect(toldClose(ended)).toMatchObject({
+      bills: "2 to 2",
+      invoices: [["usage of 5", juneLine, expect.anything(), "calls of 5 in bill 0", "calls of 6 in bill 1"]],
+    });
+  });
+
+  it("at period end leaves the usage to the period's end", () => {
+    const ended = decideEnded(stateOf({ usage: [june] }), "period_end");
+    expect(toldClose(ended)).toEqual({ bills: "0 to 0" });
+    expect(toldClose(decideEnded(stateOf({ usage: null }), "period_end"))).toEqual({ bills: "0 to 0" });
+  });
+
+  it("now is refused in Setup Mode where usage would raise a document, and only there", () => {
+    const inSetupMode = (usage: BillingState["usage"]) => stateOf({ organisation: { setupMode: true }, usage });
+    const message = "The organisation is in Setup Mode: usage would have to be invoiced.";
+    expect(refusal(inSetupMode([june]))).toBe(message);
+    expect(refusal(inSetupMode([cheaper]))).toBe(message);
+    for (const usage of [[], [free], [{ ...june, setupMode: true }]]) {
+      expect(refusal(inSetupMode(usage))).toBe("accepted");
+      // It waits, so that what comes late is priced with it.
+      expect(toldClose(decideEnded(inSetupMode(usage), "now"))).toEqual({ bills: "0 to 0" });
+    }
+    expect(refusal(inSetupMode([june]), { ...now, when: "period_end" })).toBe("accepted");
+  });
+
+  it("now is refused before anything is removed where usage comes to more than can be billed", () => {
+    const usage = [usageOf("9999999999", { meter: meterOf({ price: d("999999") }) })];
+    expect(refusal(stateOf({ usage, renewalInvoice: {} }))).toMatch(/have to be voided/);
+    expect(refusal(stateOf({ usage }), { ...now, when: "period_end" })).toBe("accepted");
+  });
+});
+
+describe("Restore", () => {
+  it("bills nothing of the usage: the current bill goes on, and the renewal takes it", () => {
+    const subscription = { status: "ended", endDate: civilDate("2026-06-10") } as const;
+    const state = stateOf({ today: "2026-06-12", subscription, usage: null, usageBills: { open: 1, billed: 1 } });
+    const restoration = decideRestoration({ state, customerStatus: "active", removed: [] });
+    expect(restoration.invoices).toEqual([]);
+    const later = usageOf("2", { bill: 1, before: "4" });
+    const renewed = decideDue({
+      ...state,
+      subscription: restoration.subscription,
+      usage: [later],
+      today: civilDate("2026-07-01"),
+    });
+    expect(renewed && toldClose(renewed)).toMatchObject({
+      bills: "2 to 2",
+      invoices: [
+        ["renewal of 6", expect.anything(), expect.stringMatching(/^1\.0000 .* 2 call more/), "calls of 5 in bill 1"],
+      ],
+    });
+  });
+
+  it("raises a usage invoice of the current period again, and leaves that of an earlier one removed", () => {
+    const subscription = { status: "ended", endDate: civilDate("2026-06-10") } as const;
+    const state = stateOf({ today: "2026-06-12", subscription, usage: null });
+    const bill = (index: number) => {
+      const { invoices } = decideEnded(stateOf({ index, usage: [usageOf("4", { index })] }), "now");
+      const lines = (invoices[0]?.draft.lines ?? []).map((line, position) => ({ ...line, id: `line ${position}` }));
+      return { ...raised({ type: "usage", periodIndex: index }), id: `usage ${index}`, billsDeferred: false, lines };
+    };
+    const { invoices } = decideRestoration({ state, customerStatus: "active", removed: [bill(4), bill(5)] });
+    expect(invoices).toMatchObject([
+      {
+        replaces: "usage 5",
+        usage: [],
+        draft: { type: "usage", periodIndex: 5, subtotal: d("2.00"), lines: [{ meterId: "calls", quantity: d("4") }] },
+      },
+    ]);
+    expect(invoices).toHaveLength(1);
+  });
+});

@@ -1,0 +1,86 @@
+/** Meters and usage that no bill has taken, for tests to change one thing of, and what a close comes to in short. */
+
+import { civilDate } from "../../src/domain/civil-date.ts";
+import { parseDecimal, ZERO } from "../../src/domain/decimal.ts";
+import type { ClosedUsage, DueInvoice } from "../../src/domain/due-usage.ts";
+import type { PricedMeter } from "../../src/domain/meter.ts";
+import { periodAt } from "../../src/domain/period.ts";
+import type { BilledUsage, OpenUsage } from "../../src/domain/usage-billing.ts";
+import { toldCredit, toldInvoice, toldLine } from "./billing-states.ts";
+import { tiersOf } from "./catalogue.ts";
+
+/** Calls at 0.50 EUR each where nothing else is said. */
+export function meterOf(differs: Partial<PricedMeter> = {}): PricedMeter {
+  return {
+    id: "calls",
+    name: "API calls",
+    unitLabel: "call",
+    type: "per_unit",
+    price: parseDecimal("0.50"),
+    tiers: [],
+    revenueAccount: null,
+    taxType: null,
+    ...differs,
+  };
+}
+
+/** Storage at 2.00 EUR a GB up to ten, all of it at 1.00 from more than ten on: ten cost 20, eleven 11. */
+export const storage = meterOf({
+  id: "storage",
+  name: "Storage",
+  unitLabel: "GB",
+  type: "volume",
+  price: ZERO,
+  tiers: tiersOf([10, "2"], [null, "1"]),
+});
+
+/** What of usage a test says: the rest is one event of June 2026 (period 5 from 1 January), of which nothing was billed before. */
+export interface UsageOrder extends Partial<Omit<OpenUsage, "period" | "quantity" | "before" | "priced">> {
+  readonly index?: number;
+  readonly before?: string;
+  /** As much as `before` where left out. */
+  readonly priced?: string;
+}
+
+/** Usage of this quantity. */
+export function usageOf(quantity: string, order: UsageOrder = {}): OpenUsage {
+  const { index = 5, before = "0", priced = before, ...differs } = order;
+  return {
+    bill: 0,
+    period: periodAt({ start: civilDate("2026-01-01"), billingDay: 1 }, { unit: "month", count: 1 }, index),
+    setupMode: false,
+    meter: meterOf(),
+    events: 1n,
+    quantity: parseDecimal(quantity),
+    before: parseDecimal(before),
+    priced: parseDecimal(priced),
+    ...differs,
+  };
+}
+
+/** Usage as a bill took it in short: `storage of 5 in bill 0`. */
+export function toldUsage({ usage: { meter, period, bill } }: BilledUsage): string {
+  return `${meter.id} of ${period.index} in bill ${bill}`;
+}
+
+/** What became of usage in short; what there is none of is left out. */
+export function toldClose(closed: ClosedUsage & { readonly invoices: readonly DueInvoice[] }): Record<string, unknown> {
+  const { invoices, joined, creditNotes, unbilled, usageBills } = closed;
+  return {
+    bills: `${usageBills.billed} to ${usageBills.open}`,
+    ...(invoices.length > 0 && {
+      invoices: invoices.map(({ draft, usage }) => [
+        `${draft.type} of ${draft.periodIndex}`,
+        ...toldInvoice(draft),
+        ...usage.map(toldUsage),
+      ]),
+    }),
+    ...(joined && {
+      joined: [joined.amendment.invoiceId, ...joined.amendment.added.map(toldLine), ...joined.usage.map(toldUsage)],
+    }),
+    ...(creditNotes.length > 0 && {
+      creditNotes: creditNotes.map(({ draft, usage }) => [...toldCredit(draft), ...usage.map(toldUsage)]),
+    }),
+    ...(unbilled.length > 0 && { unbilled: unbilled.map(toldUsage) }),
+  };
+}

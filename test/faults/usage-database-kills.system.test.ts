@@ -1,0 +1,158 @@
+/**
+ * PostgreSQL killed with all its processes while usage is reported: what was told of an event holds. A server of its own, durable as
+ * shipped: what it has not written to its log before it answers is gone with its memory. Spec: POST /v1/usage_events; facts-performance §3.2.
+ */
+import { execFileSync } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { type EmbeddedPostgres, startPostgres } from "../../src/embedded/postgres.ts";
+import { migrate } from "../../src/store/migrate.ts";
+import { addApiKey } from "../scenario/rows.ts";
+import { addMeter } from "../scenario/usage-world.ts";
+import { type BillingWorld, billingWorld } from "../store/billing-world.ts";
+import { freePort } from "../support/ports.ts";
+import { type Answered, until } from "../support/system.ts";
+import { temporalForTest } from "../support/temporal.ts";
+import { type ApiProcess, type Post, post, startApiProcess } from "./processes.ts";
+
+// Beside other tests a restart with its recovery takes several times as long.
+vi.setConfig({ testTimeout: 150_000 });
+
+/** How often the server is killed, and what each time has been answered before. */
+const kills = 3;
+const answersBefore = 60;
+
+/** Each event is in two batches that follow one another, and that two clients send at the same time. */
+const batchSize = 40;
+const step = batchSize / 2;
+const clientCount = 12;
+const againMs = 100;
+
+let folder = "";
+let port = 0;
+let postgres: EmbeddedPostgres;
+let world: BillingWorld;
+let apis: readonly ApiProcess[] = [];
+let keys: readonly string[] = [];
+let subscriptions: readonly string[] = [];
+
+const start = () =>
+  startPostgres({ dataFolder: join(folder, "data"), port, database: "billing", log: () => undefined });
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "usage-kills-"));
+  port = await freePort();
+  postgres = await start();
+  await migrate(postgres.url);
+  world = await billingWorld({ url: postgres.url, drop: async () => undefined });
+  const id = await world.sandbox("2026-04-20", { usage_allowed: true });
+  await addMeter(world.pool, id);
+  subscriptions = await Promise.all(Array.from({ length: 5 }, () => world.subscribe(id, { startDate: "2026-04-01" })));
+  const added = await Promise.all(
+    Array.from({ length: 4 }, () => addApiKey(world.pool, id, ["usage:write"], { livemode: false })),
+  );
+  keys = added.map(({ value }) => value);
+  const parts = { databaseUrl: postgres.url, temporal: await temporalForTest() };
+  apis = await Promise.all([startApiProcess(parts), startApiProcess(parts)]);
+});
+
+afterAll(async () => {
+  await Promise.all(apis.map((api) => api.stop()));
+  await world?.drop();
+  await postgres?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** SIGKILL for the server and whatever it has started, at once: none of them can write anything any more. */
+function killAll({ pid }: EmbeddedPostgres): void {
+  const rows = execFileSync("ps", ["-A", "-o", "pid=,ppid="], { encoding: "utf8" }).trim().split("\n");
+  const children = rows.map((row) => row.trim().split(/\s+/).map(Number)).filter(([, parent]) => parent === pid);
+  expect(children.length, "the server has processes").toBeGreaterThan(5);
+  for (const one of [pid, ...children.map(([child]) => child ?? pid)]) {
+    try {
+      process.kill(one, "SIGKILL");
+    } catch (error) {
+      // One that had just ended by itself.
+      if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+    }
+  }
+}
+
+/** The event with this number as it is sent, and as its row reads. */
+function eventOf(index: number) {
+  const subscription = subscriptions[index % subscriptions.length] ?? "";
+  const quantity = `${1 + (index % 900)}.${String(index % 10_000).padStart(4, "0")}`;
+  const instant = new Date(Date.UTC(2026, 3, 2) + index * 1009).toISOString();
+  const timestamp = instant.replace("Z", `${String(index % 1000).padStart(3, "0")}Z`);
+  const sent = { event_id: `event-${index}`, subscription, meter_code: "api-calls", quantity, timestamp };
+  return { sent, row: `event-${index} ${subscription} ${quantity} ${timestamp}` };
+}
+
+/** The batch with this number: every second one has a key of its own, so that a repeat may be answered from what is stored. */
+function batchOf(index: number): Post {
+  const events = Array.from({ length: batchSize }, (_, offset) => eventOf(index * step + offset).sent);
+  const own = index % 2 === 0 ? {} : { idempotencyKey: `batch-${index}` };
+  return { path: "/v1/usage_events", key: keys[index % keys.length] ?? "", body: { events }, ...own };
+}
+
+/** Clients that report one batch after the other until they are stopped, each again until it is answered. */
+function startLoad() {
+  const answers: Answered[] = [];
+  const load = { sent: 0, unanswered: 0, isOver: false };
+  const report = async (index: number): Promise<Answered> => {
+    for (let attempt = index; ; attempt += 1) {
+      const answer = await post(apis[attempt % apis.length]?.baseUrl ?? "", batchOf(index));
+      if (answer !== null && ![409, 500, 502].includes(answer.status)) return answer;
+      if (answer?.status === 409) expect(answer.json.error.code).toBe("request_in_progress");
+      else load.unanswered += 1;
+      await wait(againMs);
+    }
+  };
+  const client = async (): Promise<void> => {
+    while (!load.isOver) answers.push(await report(load.sent++));
+  };
+  return { load, answers, done: Promise.all(Array.from({ length: clientCount }, client)) };
+}
+
+test("whatever was told of an event before the server was killed holds afterwards, and each is stored once", async () => {
+  for (const setting of ["fsync", "synchronous_commit", "full_page_writes"]) {
+    const { rows } = await world.pool.query(`SELECT current_setting($1) AS value`, [setting]);
+    expect([setting, rows[0].value]).toEqual([setting, "on"]);
+  }
+  const { load, answers, done } = startLoad();
+  for (let kill = 0; kill < kills; kill += 1) {
+    const enough = answers.length + answersBefore;
+    await until("batches are answered", async () => answers.length >= enough);
+    const { unanswered } = load;
+    killAll(postgres);
+    await postgres.exited;
+    postgres = await start();
+    expect(load.unanswered - unanswered, "it met batches on their way").toBeGreaterThan(0);
+  }
+  const last = answers.length + answersBefore;
+  await until("batches are answered again", async () => answers.length >= last);
+  load.isOver = true;
+  await done;
+
+  expect(answers.map(({ status, text }) => (status === 200 ? "" : text)).filter((text) => text !== "")).toEqual([]);
+  const results = answers.flatMap(({ json }) => json.results as { event_id: string; status: string }[]);
+  expect(results).toHaveLength(load.sent * batchSize);
+  const created = results.filter(({ status }) => status === "created").map(({ event_id }) => event_id);
+  expect(results.filter(({ status }) => status !== "created" && status !== "duplicate")).toEqual([]);
+  // Told twice: what the first was told of was lost and stored once more.
+  expect(created.filter((id, index) => created.indexOf(id) !== index)).toEqual([]);
+  const expected = Array.from({ length: load.sent * step + step }, (_, index) => eventOf(index).row);
+  const { rows } = await world.pool.query<{ row: string }>(
+    `SELECT concat_ws(' ', e.event_id, e.subscription_id, e.quantity,
+        to_char(e.occurred_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')) AS row
+      FROM usage_events e JOIN meters m ON m.id = e.meter_id AND m.code = 'api-calls'`,
+  );
+  const stored = new Set(rows.map(({ row }) => row));
+  const wanted = new Set(expected);
+  expect(rows).toHaveLength(expected.length);
+  expect(expected.filter((row) => !stored.has(row))).toEqual([]);
+  expect([...stored].filter((row) => !wanted.has(row))).toEqual([]);
+});

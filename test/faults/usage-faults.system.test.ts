@@ -1,0 +1,326 @@
+/**
+ * SIGKILL between every two steps of a report of usage and of its billing, answers of the ledger that are lost meanwhile, and reports beside
+ * the billing that takes them: whatever was told is stored once, and whatever is stored is billed once. decisions §6; facts-performance §6.
+ */
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { amendmentCheckpoints, billingCheckpoints } from "../../src/checkpoint.ts";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { createStartWork } from "../../src/temporal/start-work.ts";
+import { defaultTaskQueue } from "../../workflows/contract.ts";
+import { checkedAsk } from "../scenario/checked-ask.ts";
+import { type LifeWorld, lifeWorld } from "../scenario/life-world.ts";
+import type { Json } from "../scenario/units-world.ts";
+import { addMeter, type UsageWorld, usageEvent, usageWorld } from "../scenario/usage-world.ts";
+import { type BillingRuns, billingRuns } from "../support/billing.ts";
+import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { type Post, post, postUntil, startApiProcess } from "./processes.ts";
+import { expectUsageBilledOnce, usageSums } from "./usage-books.ts";
+
+// Restarts, leases and the engine's notice of a killed worker take half a minute where nothing else runs, and several times as long beside
+// other tests.
+vi.setConfig({ testTimeout: 240_000 });
+
+let system: TestSystem;
+let world: LifeWorld;
+let usage: UsageWorld;
+let runs: BillingRuns;
+
+beforeAll(async () => {
+  // What a killed worker had taken is free after three times this.
+  system = await startSystem({ env: { LEDGER_CALL_SECONDS: "1" } });
+  const ask = checkedAsk(system);
+  [world, usage, runs] = [lifeWorld(system, ask), usageWorld(ask), await billingRuns(system)];
+});
+
+afterAll(async () => {
+  await runs?.close();
+  await system?.stop();
+});
+
+/** A sandbox that takes usage of calls at 0.50 each, and of storage at 10 each, from the eleventh on all at 8. */
+async function metered(changes: Record<string, unknown> = {}): Promise<MadeOrganisation> {
+  const own = await world.sandbox({ usage_allowed: true, ...changes });
+  await addMeter(system.pool, own.organisationId);
+  const bands = { type: "volume", tiers: [[10, "10", null] as const, [null, "8", null] as const] } as const;
+  await addMeter(system.pool, own.organisationId, { code: "storage", name: "Storage", unitLabel: "GB", ...bands });
+  return own;
+}
+
+const calls = (id: string, timestamp: string, quantity: string) => usageEvent(id, timestamp, { quantity });
+const storage = (id: string, timestamp: string, quantity: string) =>
+  usageEvent(id, timestamp, { quantity, meter_code: "storage" });
+
+/** An invoice as its type and its lines. */
+const told = ({ type, lines }: Json) => [type, ...lines.map(({ kind, amount }: Json) => `${kind} ${amount}`)];
+
+describe.concurrent("an API killed at a step of a report leaves every event stored once:", () => {
+  let own: MadeOrganisation;
+  let id = "";
+
+  beforeAll(async () => {
+    own = await metered();
+    ({ id } = await world.subscribe(own, { start_date: "2026-04-01" }));
+  });
+
+  test.each([
+    ["admitted", null, "created"],
+    ["usage_stored", null, "duplicate"],
+    ["key_begun", "begun", "created"],
+    ["usage_stored", "stored", "duplicate"],
+    ["key_completed", "completed", "created"],
+  ] as const)("%s, with the Idempotency-Key %s: a repeat says %s", async (point, key, verdict) => {
+    const events = ["1", "2.5", "3"].map((quantity) => calls(id, "2026-04-01T11:00:00Z", quantity));
+    const keyed = key === null ? {} : { idempotencyKey: key };
+    const what: Post = { path: "/v1/usage_events", key: own.apiKey, body: { events }, ...keyed };
+    const doomed = await startApiProcess(system, { BILLING_CRASH_AT: point });
+    const [answer, end] = await Promise.all([post(doomed.baseUrl, what), doomed.exited]);
+    expect([answer, end]).toEqual([null, "SIGKILL"]);
+    const { json, text, headers } = await postUntil(system.baseUrl, what, 200);
+    expect(json.results.map(({ status }: Json) => status)).toEqual([verdict, verdict, verdict]);
+    expect(headers.get("idempotent-replayed")).toBe(point === "key_completed" ? "true" : null);
+    const again = await postUntil(system.baseUrl, what, 200);
+    if (key === null) expect(again.json.duplicates).toBe(3);
+    else expect([again.text, again.headers.get("idempotent-replayed")]).toEqual([text, "true"]);
+    const ids = events.map(({ event_id }) => event_id);
+    const { rows } = await system.pool.query(
+      "SELECT count(*)::int, sum(quantity), min(bill) AS bill FROM usage_events WHERE event_id = ANY ($1) AND subscription_id = $2",
+      [ids, id],
+    );
+    expect(rows).toEqual([{ count: 3, sum: "6.5000", bill: 0 }]);
+  });
+});
+
+/**
+ * Three whose usage is billed by 15 May, on each kind of document: on the draft that was raised ahead, on an invoice of its own because
+ * it completes, and on a renewal with a credit note, because what came late brought the period before down to a cheaper band.
+ */
+async function dueOnEachKind() {
+  const own = await metered({ invoice_create_days: 5 });
+  const late = (await world.subscribe(own, { start_date: "2026-03-15" })).id;
+  const joining = (await world.subscribe(own, { start_date: "2026-04-01" })).id;
+  const ending = (await world.subscribe(own, { start_date: "2026-04-01" })).id;
+  await usage.stored(own, [storage(late, "2026-03-20T00:00:00Z", "10")]);
+  await world.ended(own, ending, { when: "period_end" });
+  for (const day of ["2026-04-15", "2026-04-27"]) {
+    await world.setClock(own, day);
+    await runs.untilDone(own.organisationId);
+  }
+  await world.settled(own);
+  await usage.stored(own, [
+    ...[calls(joining, "2026-04-20T00:00:00Z", "4"), calls(joining, "2026-04-02T00:00:00Z", "3")],
+    ...[calls(ending, "2026-04-26T00:00:00Z", "9"), storage(late, "2026-04-20T00:00:00Z", "3")],
+    storage(late, "2026-03-31T00:00:00Z", "1"),
+  ]);
+  return { own, late, joining, ending };
+}
+
+/** Holds that all of it is billed, each once, here and in the ledger's books. */
+async function expectBilled({ own, late, joining, ending }: Awaited<ReturnType<typeof dueOnEachKind>>): Promise<void> {
+  await world.expectEqualBooks(own);
+  await expectUsageBilledOnce(system, own);
+  const sums = await usageSums(system, own);
+  expect(sums.map(({ code, billed, open, amount }) => [code, billed, open, amount])).toEqual([
+    ["storage", "14.0000", "0.0000", "118.0000"],
+    ["api-calls", "7.0000", "0.0000", "3.5000"],
+    ["api-calls", "9.0000", "0.0000", "4.5000"],
+  ]);
+  const plan = "plan 100.0000";
+  expect((await world.invoices(own, joining)).map(told)).toEqual([
+    ["renewal", plan, "usage 3.5000"],
+    ["first", plan],
+  ]);
+  expect((await world.invoices(own, ending)).map(told)).toEqual([
+    ["usage", "usage 4.5000"],
+    ["first", plan],
+  ]);
+  expect((await world.invoices(own, late)).map(told)).toEqual([
+    ["renewal", plan, "usage 30.0000"],
+    ["renewal", plan, "usage 100.0000"],
+    ["first", plan],
+  ]);
+  expect(await world.creditNotes(own, late)).toMatchObject([
+    { subtotal: "12.0000", ledger: { sync_status: "synced" } },
+  ]);
+  const { rows } = await system.pool.query(
+    "SELECT sub_total::text FROM demo_ledger.credit_notes WHERE tenant_id = $1",
+    [own.tenantId],
+  );
+  expect(rows).toEqual([{ sub_total: "12.00" }]);
+}
+
+test("workers killed at every step of billing usage, and of joining it to a draft, bill all of it once", async () => {
+  const due = await Promise.all(billingCheckpoints.map(dueOnEachKind));
+  await system.worker.stop();
+  const { startBilling } = createStartWork(runs.client, defaultTaskQueue, (_, error) => {
+    throw error;
+  });
+  const die = async (point: string): Promise<void> => {
+    // It may die before it has told that it is ready: the start itself is not waited for.
+    void system.worker.start({ BILLING_CRASH_AT: point }).catch(() => undefined);
+    await system.worker.exited();
+  };
+  // Each finds an organisation that was not due before. What they leave undone, the next ones and the last one meet too.
+  for (const [index, point] of billingCheckpoints.entries()) {
+    const own = due[index]?.own as MadeOrganisation;
+    await world.setClock(own, "2026-05-15");
+    await startBilling(own.organisationId);
+    await die(point);
+  }
+  for (const point of amendmentCheckpoints) await die(point);
+  await system.worker.start();
+  for (const { own } of due) await runs.untilDone(own.organisationId);
+  for (const one of due) await expectBilled(one);
+});
+
+const amendments = "POST /api.xro/2.0/Invoices/";
+
+/** What befalls the first call that brings a line of usage to the ledger, each on a draft of its own. The system's calls may take a second. */
+const lost = [
+  { kind: "drop_before" },
+  { kind: "drop_after" },
+  { kind: "slow_after", delayMs: 1_500 },
+  { kind: "slow_before", delayMs: 1_300 },
+  { kind: "status", status: 503 },
+  { kind: "status", status: 500, body: "{}" },
+  { kind: "rate_limit", retryAfterSeconds: 2 },
+] as const;
+
+test("answers that the ledger loses leave each line of usage on its draft once, and a draft that somebody approved is left alone", async () => {
+  const own = await metered({ invoice_create_days: 5 });
+  const ids: string[] = [];
+  for (const _ of [...lost, "approved"]) ids.push((await world.subscribe(own, { start_date: "2026-04-01" })).id);
+  const quantities = ids.map((_, index) => String(2 * index + 2));
+  await world.setClock(own, "2026-04-27");
+  await usage.stored(
+    own,
+    ids.map((id, index) => calls(id, "2026-04-02T00:00:00Z", quantities[index] ?? "")),
+  );
+  await runs.untilDone(own.organisationId);
+  await world.settled(own);
+  for (const [index, id] of ids.entries()) {
+    const [{ number, ledger }] = (await world.invoices(own, id)) as [Json];
+    const fault = lost[index];
+    if (fault !== undefined)
+      await system.fault({ ...fault, match: amendments + ledger.invoice_id, tenantId: own.tenantId });
+    else {
+      const text = "UPDATE demo_ledger.invoices SET status = 'AUTHORISED' WHERE tenant_id = $1 AND number = $2";
+      expect((await system.pool.query(text, [own.tenantId, number])).rowCount).toBe(1);
+    }
+  }
+  await world.setClock(own, "2026-05-01");
+  await runs.untilDone(own.organisationId);
+  await world.expectEqualBooks(own);
+  const left = (await (await fetch(`${system.demoUrl}/demo/faults`)).json()) as Json;
+  expect(left, "each has happened").toEqual({ left: 0 });
+  await expectUsageBilledOnce(system, own);
+  for (const [index, id] of ids.entries()) {
+    const plan = "plan 100.0000";
+    const used = `usage ${index + 1}.0000`;
+    const invoices = (await world.invoices(own, id)).map(told);
+    if (index < lost.length)
+      expect(invoices).toEqual([
+        ["renewal", plan, used],
+        ["first", plan],
+      ]);
+    else
+      expect(invoices).toEqual([
+        ["usage", used],
+        ["renewal", plan],
+        ["first", plan],
+      ]);
+  }
+});
+
+/** What clients of a load have been told, and what they send next. */
+interface Load {
+  /** The organisation's clock, or a little before it. */
+  now: Date;
+  isOver: boolean;
+  sent: number;
+  /** The events that were told to be stored, by their ids. */
+  readonly stored: Map<string, Json>;
+}
+
+/** Reports batches of usage of the last 35 days, one after the other, every second one to two processes at once. */
+async function reportOn(
+  load: Load,
+  own: MadeOrganisation,
+  ids: readonly string[],
+  urls: readonly string[],
+): Promise<void> {
+  while (!load.isOver) {
+    const events = Array.from({ length: 5 * ids.length }, (_, place) => {
+      const seed = load.sent++;
+      const index = place % ids.length;
+      const started = Date.UTC(2026, 3, 2 + index);
+      const timestamp = new Date(Math.max(started, load.now.getTime() - (seed % 35) * 86_400_000)).toISOString();
+      const report = place % 5 === 0 ? storage : calls;
+      return report(ids[index] ?? "", timestamp, String(1 + (seed % 7)));
+    });
+    const what: Post = { path: "/v1/usage_events", key: own.apiKey, body: { events } };
+    const targets = (load.sent / events.length) % 2 === 0 ? urls : urls.slice(0, 1);
+    // A connection may be closed as it is used again: then the batch is sent once more.
+    const answers = await Promise.all(targets.map(async (url) => (await post(url, what)) ?? post(url, what)));
+    for (const answer of answers) {
+      expect([200, 207], answer?.text).toContain(answer?.status);
+      for (const [place, { status, error }] of (answer?.json.results as Json[]).entries()) {
+        // Of those that are over, whose end is not known here.
+        if (status === "rejected")
+          expect([place % ids.length < 2, error.code]).toEqual([true, "after_subscription_end"]);
+        else load.stored.set(events[place].event_id, events[place]);
+      }
+    }
+  }
+}
+
+test("what two processes take while periods end beside them is on a bill or still open at every moment, and all of it is billed", async () => {
+  const own = await metered({ invoice_create_days: 5, test_clock: "2026-04-06T12:00:00Z" });
+  const ids: string[] = [];
+  for (let day = 1; day <= 6; day += 1) ids.push((await world.subscribe(own, { start_date: `2026-04-0${day}` })).id);
+  const [ended = "", completing = ""] = ids;
+  await world.ended(own, completing, { when: "period_end" });
+  const second = await startApiProcess(system);
+  const load: Load = { now: new Date("2026-04-26T00:00:00Z"), isOver: false, sent: 0, stored: new Map() };
+  await world.setClock(own, load.now.toISOString());
+  const urls = [system.baseUrl, second.baseUrl];
+  const clients = Array.from({ length: 8 }, (_, index) =>
+    reportOn(load, own, ids, index % 2 === 0 ? urls : urls.toReversed()),
+  );
+  let end: Promise<unknown> = Promise.resolve();
+  try {
+    // At midnight in Paris a renewal invoice is raised ahead, or a period ends; in June several of them.
+    for (const [month, days] of [[4, [-3, 1, 2, 3, 4, 5, 6]] as const, [5, [-3, 3, 6]] as const]) {
+      for (const day of days) {
+        const now = new Date(Date.UTC(2026, month, day, -1));
+        await world.setClock(own, now.toISOString());
+        load.now = now;
+        await runs.untilDone(own.organisationId);
+        await expectUsageBilledOnce(system, own);
+        for (const { stored, billed, open } of await usageSums(system, own)) {
+          expect(Number(billed) + Number(open)).toBe(Number(stored));
+        }
+      }
+      // While its renewal invoice is being amended it is refused, and an invoice that is removed with it may take its time.
+      const isEnded = async () => {
+        await world.end(own, ended, { when: "now" });
+        return (await world.subscription(own, ended)).status === "ended";
+      };
+      if (month === 4) end = until("it has ended", isEnded);
+    }
+  } finally {
+    load.isOver = true;
+    await Promise.all([...clients, end]).finally(() => second.stop());
+  }
+  await world.setClock(own, "2026-07-20");
+  await runs.untilDone(own.organisationId);
+  await world.expectEqualBooks(own);
+  await expectUsageBilledOnce(system, own);
+  const sums = await usageSums(system, own);
+  expect(sums).toHaveLength(12);
+  for (const { subscription_id: id, code, stored, billed, amount } of sums) {
+    const told = [...load.stored.values()].filter((one) => one.subscription === id && one.meter_code === code);
+    expect(Number(stored)).toBe(told.reduce((sum, { quantity }) => sum + Number(quantity), 0));
+    expect(billed).toBe(stored);
+    if (code === "api-calls") expect(Number(amount)).toBe(Number(stored) / 2);
+  }
+});

@@ -1,0 +1,147 @@
+/** Whatever is reported, renewed, ended, restored and set up: every event is billed once, and what it costs is neither lost nor doubled. */
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { equals } from "../../src/domain/decimal.ts";
+import {
+  approve,
+  beginLife,
+  end,
+  meters,
+  pass,
+  report,
+  restore,
+  scaled,
+  setUp,
+  type UsedLife,
+  valueOfMeter,
+} from "./used-life.ts";
+
+type Step = (life: UsedLife) => UsedLife;
+
+const someQuantity = fc.oneof(
+  fc.integer({ min: 1, max: 30_000 }).map(BigInt),
+  fc.integer({ min: 1, max: 40 }).map((whole) => BigInt(whole) * 10_000n),
+);
+const someReport = fc.tuple(fc.constantFrom(...meters), someQuantity, fc.constantFrom(0, 0, 0, -1, 1, 12, 33, 70)).map(
+  ([meter, quantity, daysAgo]): Step =>
+    (life) =>
+      report(life, meter, quantity, daysAgo),
+);
+const somePause = fc.constantFrom(1, 5, 13, 17, 31, 64).map(
+  (days): Step =>
+    (life) =>
+      pass(life, days),
+);
+const someTurn = fc.constantFrom<Step>(
+  (life) => end(life, "now"),
+  (life) => end(life, "period_end"),
+  restore,
+  restore,
+  approve,
+  (life) => setUp(life, true),
+  (life) => setUp(life, false),
+  (life) => setUp(life, false),
+);
+const someSteps = fc.array(
+  fc.oneof(
+    { weight: 6, arbitrary: someReport },
+    { weight: 3, arbitrary: somePause },
+    { weight: 2, arbitrary: someTurn },
+  ),
+  { minLength: 1, maxLength: 60 },
+);
+const someLife = fc.record({
+  firstInvoiceStatus: fc.constantFrom("draft", "draft", "approved", "awaiting_approval"),
+  invoiceCreateDays: fc.constantFrom(0, 0, 10, 25),
+  endAfterCycles: fc.constantFrom(null, null, 1, 4),
+});
+
+/** The steps, then the end: Setup Mode is over, the subscription too, and what was reported late has been billed. */
+function lived(order: Parameters<typeof beginLife>[0], steps: readonly Step[]): UsedLife {
+  const after = steps.reduce((life, step) => step(life), beginLife(order));
+  return pass(end(pass(setUp(after, false), 0), "now"), 0);
+}
+
+/** Half a cent in hundred-millionths: the most by which one rounding can be off. */
+const halfCent = 500_000n;
+
+it("every event is on exactly one bill, each period and meter once on each bill, with its count and quantity", () => {
+  fc.assert(
+    fc.property(someLife, someSteps, (order, steps) => {
+      const { billed, events } = lived(order, steps);
+      const bills = Map.groupBy(billed, ({ usage: { bill, period, meter } }) => `${bill} ${period.index} ${meter.id}`);
+      const stored = Map.groupBy(events, ({ bill, period, meter }) => `${bill} ${period} ${meter.id}`);
+      expect([...bills.keys()].toSorted()).toEqual([...stored.keys()].toSorted());
+      for (const [key, group] of stored) {
+        const [one, ...others] = bills.get(key) ?? [];
+        expect(others).toEqual([]);
+        expect(one?.usage.events).toBe(BigInt(group.length));
+        const quantity = group.reduce((whole, event) => whole + event.quantity, 0n);
+        expect(one && scaled(one.usage.quantity, 4)).toBe(quantity);
+      }
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+it("what a period and meter are billed comes to the price of their whole sum, but for one rounding of each amount and of the rest", () => {
+  fc.assert(
+    fc.property(someLife, someSteps, (order, steps) => {
+      const { billed, setupPeriods } = lived(order, steps);
+      const groups = Map.groupBy(billed, ({ usage: { period, meter } }) => `${period.index} ${meter.id}`);
+      for (const group of groups.values()) {
+        const [first] = group;
+        if (first === undefined) continue;
+        const { period, meter } = first.usage;
+        const amount = group.reduce((whole, one) => whole + scaled(one.amount, 8), 0n);
+        if (setupPeriods.has(period.index)) {
+          expect(amount).toBe(0n);
+          continue;
+        }
+        const quantity = group.reduce((whole, { usage }) => whole + scaled(usage.quantity, 4), 0n);
+        const off = amount - valueOfMeter(meter.id, quantity);
+        const roundings = BigInt(group.filter((one) => one.amount.unscaled !== 0n).length + 1);
+        expect(off < 0n ? -off : off).toBeLessThanOrEqual(halfCent * roundings);
+      }
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+it("each bill goes on from the one before it: what was before is what earlier bills took, and what was priced what they stand for", () => {
+  fc.assert(
+    fc.property(someLife, someSteps, (order, steps) => {
+      const reached = new Map<string, { before: bigint; priced: bigint }>();
+      for (const { usage, amount, priced } of lived(order, steps).billed) {
+        const key = `${usage.period.index} ${usage.meter.id}`;
+        const known = reached.get(key) ?? { before: 0n, priced: 0n };
+        expect([scaled(usage.before, 4), scaled(usage.priced, 4)]).toEqual([known.before, known.priced]);
+        const before = known.before + scaled(usage.quantity, 4);
+        expect(scaled(priced, 4)).toBe(amount.unscaled === 0n ? known.priced : before);
+        expect(amount.unscaled === 0n && !equals(priced, usage.priced)).toBe(false);
+        reached.set(key, { before, priced: scaled(priced, 4) });
+      }
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+it("a look on every day in between changes nothing of what periods come to", () => {
+  const amounts = ({ billed }: UsedLife) => {
+    const groups = Map.groupBy(billed, ({ usage: { period, meter } }) => `${period.index} ${meter.id}`);
+    const totals = [...groups].map(([key, group]) => [
+      key,
+      group.reduce((whole, one) => whole + scaled(one.amount, 8), 0n),
+    ]);
+    return new Map(totals as [string, bigint][]);
+  };
+  const inOnePeriod = fc.array(someReport, { minLength: 1, maxLength: 12 });
+  fc.assert(
+    fc.property(someLife, fc.array(inOnePeriod, { maxLength: 4 }), (order, months) => {
+      const daily: Step[] = months.flatMap((reports) => [...reports, ...Array<Step>(31).fill((life) => pass(life, 1))]);
+      const seldom: Step[] = months.flatMap((reports) => [...reports, (life: UsedLife) => pass(life, 31)]);
+      expect(amounts(lived(order, daily))).toEqual(amounts(lived(order, seldom)));
+    }),
+    { numRuns: 60 },
+  );
+});

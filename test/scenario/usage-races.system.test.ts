@@ -1,0 +1,185 @@
+/**
+ * Overlapping batches from many clients at once: each event is stored once, each client is told what became of its own, nobody waits for
+ * each other in a circle. Spec: POST /v1/usage_events, rules 1 and 2; facts-performance §3.2.
+ */
+import type pg from "pg";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import type { ReportedUsage, UsageVerdict } from "../../src/domain/usage.ts";
+import { instantOf, readQuantity } from "../../src/domain/usage-reading.ts";
+import { createPool } from "../../src/store/pool.ts";
+import { createStore } from "../../src/store/scope.ts";
+import { type BillingWorld, billingWorld } from "../store/billing-world.ts";
+import { startSystem, type TestSystem } from "../support/system.ts";
+import { addApiKey } from "./rows.ts";
+import type { Json } from "./units-world.ts";
+import { addMeter, usageEvent } from "./usage-world.ts";
+
+// Sixteen thousand transactions: half a minute alone, several times that beside other tests.
+vi.setConfig({ testTimeout: 300_000 });
+
+const clients = 16;
+const batchSize = 100;
+
+let system: TestSystem;
+let world: BillingWorld;
+
+beforeAll(async () => {
+  system = await startSystem({ without: ["worker"] });
+  world = await billingWorld({ url: system.databaseUrl, drop: async () => undefined });
+});
+
+afterAll(async () => {
+  await world?.drop();
+  await system?.stop();
+});
+
+/** An organisation with a meter and seven subscriptions. */
+async function organisation(): Promise<{ readonly id: string; readonly subscriptions: readonly string[] }> {
+  const id = await world.sandbox("2026-05-10", { usage_allowed: true });
+  await addMeter(system.pool, id);
+  const subscriptions = [];
+  for (let count = 0; count < 7; count += 1) subscriptions.push(await world.subscribe(id, { startDate: "2026-05-01" }));
+  return { id, subscriptions };
+}
+
+/**
+ * The serial numbers of a batch: windows over a ring of ids, of which each client begins elsewhere and goes on in steps of its own, so that
+ * every id is in many batches, forwards and backwards.
+ */
+function serialsOf(client: number, batch: number, ring: number): readonly number[] {
+  const from = (client * 7919 + batch * (37 + 10 * client)) % ring;
+  const serials = Array.from({ length: batchSize }, (_, index) => (from + index * 3) % ring);
+  return client % 2 === 0 ? serials : serials.reverse();
+}
+
+/** One in ten says something else from each of three clients: the first of them counts. */
+function quantityOf(serial: number, client: number): string {
+  return serial % 10 === 0 ? String(1 + (client % 3)) : "1";
+}
+
+/** What clients were told over all of their batches. */
+interface Told {
+  readonly counts: { created: number; duplicate: number; event_id_conflict: number };
+  /** What each created event says, and how often one was told to be new. */
+  readonly created: Map<number, string[]>;
+}
+
+function note(told: Told, serial: number, quantity: string, verdict: string): void {
+  // More than a million: each held by `expect` would take as long as all the rest.
+  if (verdict === "created") told.created.set(serial, [...(told.created.get(serial) ?? []), quantity]);
+  else if (verdict !== "duplicate" && verdict !== "event_id_conflict") expect.fail(`${serial}: ${verdict}`);
+  told.counts[verdict] += 1;
+}
+
+/** Holds that what was told to be created is what is stored, each id once. */
+async function expectStored(organisationId: string, told: Told): Promise<void> {
+  const { rows } = await system.pool.query<{ event_id: string; quantity: string }>(
+    "SELECT event_id, trim_scale(quantity)::text AS quantity FROM usage_events WHERE organisation_id = $1 ORDER BY event_id",
+    [organisationId],
+  );
+  const stored = rows.map(({ event_id, quantity }) => [event_id, [quantity]]);
+  const created = [...told.created].map(([serial, quantities]) => [idOf(serial), quantities]);
+  expect(told.counts.created).toBe(told.created.size);
+  expect(stored).toEqual(created.sort(([left], [right]) => (String(left) < String(right) ? -1 : 1)));
+}
+
+const idOf = (serial: number): string => `event-${String(serial).padStart(8, "0")}`;
+
+async function deadlocks(): Promise<number> {
+  const { rows } = await system.pool.query(
+    "SELECT deadlocks::int FROM pg_stat_database WHERE datname = current_database()",
+  );
+  return rows[0].deadlocks;
+}
+
+/** A client's batches, one after the other; what it is told goes to `told`. */
+async function report(
+  pool: pg.Pool,
+  { id, subscriptions }: Awaited<ReturnType<typeof organisation>>,
+  { client, batches, ring }: { readonly client: number; readonly batches: number; readonly ring: number },
+  told: Told,
+): Promise<void> {
+  const { usage } = createStore(pool).organisation(id);
+  const now = new Date("2026-05-10T12:00:00Z");
+  for (let batch = 0; batch < batches; batch += 1) {
+    const serials = serialsOf(client, batch, ring);
+    const reported = serials.map((serial): ReportedUsage => {
+      const quantity = readQuantity(quantityOf(serial, client));
+      if (quantity === null) throw new Error("not a quantity");
+      return {
+        eventId: idOf(serial),
+        subscription: subscriptions[serial % subscriptions.length] ?? "",
+        meter: { by: "code", value: "api-calls" },
+        quantity,
+        occurredAt: instantOf(new Date("2026-05-09T10:00:00Z")),
+      };
+    });
+    const verdicts = await usage.report(reported, now);
+    for (const [index, serial] of serials.entries()) {
+      note(told, serial, quantityOf(serial, client), codeOf(verdicts[index]));
+    }
+  }
+}
+
+function codeOf(verdict: UsageVerdict | undefined): string {
+  return verdict?.status === "rejected" ? verdict.code : (verdict?.status ?? "");
+}
+
+test("sixteen clients with a thousand overlapping batches of a hundred each: every id is created once, none waits for ever, none fails", async () => {
+  const batches = 1_000;
+  const ring = 60_000;
+  const own = await organisation();
+  const told: Told = { counts: { created: 0, duplicate: 0, event_id_conflict: 0 }, created: new Map() };
+  const before = await deadlocks();
+  const pools = Array.from({ length: 4 }, (_, index) =>
+    createPool({ databaseUrl: system.databaseUrl, size: clients / 4, name: `client-${index}` }, () => undefined),
+  );
+  try {
+    await Promise.all(
+      Array.from({ length: clients }, (_, client) =>
+        report(pools[client % 4] as pg.Pool, own, { client, batches, ring }, told),
+      ),
+    );
+  } finally {
+    await Promise.all(pools.map((pool) => pool.end()));
+  }
+  const { created, duplicate, event_id_conflict } = told.counts;
+  expect(created + duplicate + event_id_conflict).toBe(clients * batches * batchSize);
+  expect(created).toBeGreaterThan(ring / 2);
+  expect(event_id_conflict).toBeGreaterThan(ring / 10);
+  await expectStored(own.id, told);
+  expect(await deadlocks()).toBe(before);
+});
+
+test("sixteen clients over HTTP, each with a key of its own: no 5xx, and created equals the distinct ids", async () => {
+  const batches = 12;
+  const ring = 1_500;
+  const own = await organisation();
+  const keys = await Promise.all(
+    Array.from({ length: clients }, () => addApiKey(system.pool, own.id, ["usage:write"], { livemode: false })),
+  );
+  const told: Told = { counts: { created: 0, duplicate: 0, event_id_conflict: 0 }, created: new Map() };
+  const one = async (client: number) => {
+    for (let batch = 0; batch < batches; batch += 1) {
+      const serials = serialsOf(client, batch, ring);
+      const events = serials.map((serial) =>
+        usageEvent(own.subscriptions[serial % own.subscriptions.length] ?? "", "2026-05-09T10:00:00Z", {
+          event_id: idOf(serial),
+          quantity: quantityOf(serial, client),
+        }),
+      );
+      const { status, json, text } = await system.ask("POST", "/v1/usage_events", {
+        key: keys[client]?.value ?? "",
+        body: { events },
+      });
+      expect([200, 207], text).toContain(status);
+      json.results.forEach(({ status: verdict, error }: Json, index: number) => {
+        const serial = serials[index] ?? -1;
+        note(told, serial, quantityOf(serial, client), error?.code ?? verdict);
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: clients }, (_, client) => one(client)));
+  expect(Object.values(told.counts).reduce((left, right) => left + right)).toBe(clients * batches * batchSize);
+  await expectStored(own.id, told);
+});

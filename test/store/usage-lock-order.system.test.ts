@@ -1,0 +1,59 @@
+/** Late usage of subscriptions that are over locks their rows: in the order in which everybody does who changes many of them. */
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { readQuantity, readTimestamp } from "../../src/domain/usage-reading.ts";
+import { lockSubscriptions } from "../../src/store/billing-state.ts";
+import { inTransaction } from "../../src/store/pool.ts";
+import { createStore } from "../../src/store/scope.ts";
+import { until } from "../support/system.ts";
+import { type UsedWorld, usedWorld } from "./used-world.ts";
+
+let world: UsedWorld;
+
+beforeAll(async () => {
+  world = await usedWorld();
+});
+
+afterAll(() => world?.drop());
+
+async function isWaiting(): Promise<boolean> {
+  const { rows } = await world.pool.query(
+    "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+  );
+  return rows.length > 0;
+}
+
+function late(subscription: string) {
+  const [quantity, occurredAt] = [readQuantity("1"), readTimestamp("2026-03-12T12:00:00Z")];
+  if (quantity === null || occurredAt === null) throw new Error("no event");
+  return {
+    eventId: randomUUID(),
+    subscription,
+    meter: { by: "code", value: "api-calls" } as const,
+    quantity,
+    occurredAt,
+  };
+}
+
+test("late usage waits for a switch of settings, which looks at all subscriptions in an order of its own", async () => {
+  const organisation = await world.sandbox("2026-03-10");
+  await world.meter(organisation);
+  const ids = [await world.subscribe(organisation), await world.subscribe(organisation)].toSorted();
+  const [first = "", second = ""] = ids;
+  await world.pool.query(
+    "UPDATE subscriptions SET status = 'ended', end_date = '2026-03-13', ended_at = '2026-03-13', due_at = NULL WHERE id = ANY ($1)",
+    [ids],
+  );
+  const { usage } = createStore(world.pool).organisation(organisation);
+  const { storing } = await inTransaction(world.pool, async (client) => {
+    await client.query("SELECT 1 FROM organisations WHERE id = $1 FOR NO KEY UPDATE", [organisation]);
+    await lockSubscriptions(client, organisation, [second]);
+    const storing = usage.report(ids.map(late), new Date("2026-03-14T12:00:00Z"));
+    storing.catch(() => undefined);
+    await until("who stores waits", isWaiting);
+    await lockSubscriptions(client, organisation, [first]);
+    return { storing };
+  });
+  expect(await storing).toEqual([{ status: "created" }, { status: "created" }]);
+  for (const id of ids) expect((await world.row(id)).due_at).toEqual(new Date("2026-03-15"));
+});

@@ -1,0 +1,159 @@
+/** Closes under load: what is reported while periods are closed again and again is billed, each event once. facts-performance §3.4. */
+import { randomInt, randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { decideEnd } from "../../src/domain/ending.ts";
+import type { ReportedUsage } from "../../src/domain/usage.ts";
+import { instantOf, readQuantity } from "../../src/domain/usage-reading.ts";
+import { billChunk } from "../../src/store/billing-run.ts";
+import { newId } from "../../src/store/ids.ts";
+import { createStore } from "../../src/store/scope.ts";
+import { until } from "../support/system.ts";
+import { type UsedWorld, usedWorld } from "./used-world.ts";
+
+vi.setConfig({ testTimeout: 180_000 });
+
+let world: UsedWorld;
+
+beforeAll(async () => {
+  world = await usedWorld();
+});
+
+afterAll(() => world?.drop());
+
+const closes = 100;
+const reporters = 3;
+const batchSize = 12;
+const dayMs = 86_400_000;
+
+/** Where the clock stands: noon of the first day of the period with this index, from 1 March 2026 on. */
+const instantAt = (index: number): Date => new Date(Date.UTC(2026, 2 + index, 1, 12));
+
+/** Performs what is due until nothing is, by two workers at once. */
+async function bill(organisation: string): Promise<number> {
+  let performed = 0;
+  const work = async () => {
+    for (;;) {
+      const { taken, performed: own, parked } = await billChunk(world.pool, organisation, { size: 3 });
+      expect(parked).toEqual([]);
+      if (taken === 0) return;
+      performed += own;
+    }
+  };
+  await Promise.all([work(), work()]);
+  return performed;
+}
+
+test(`${closes} closes while ${reporters} connections report: billed equals accepted, for each subscription, period and meter`, async () => {
+  const organisation = await world.sandbox("2026-03-01");
+  await world.meter(organisation);
+  await world.meter(organisation, {
+    code: "storage",
+    type: "volume",
+    tiers: [
+      [40, "2", null],
+      [null, "1", null],
+    ],
+  });
+  const ids: string[] = [];
+  for (let count = 0; count < 5; count += 1) ids.push(await world.subscribe(organisation));
+  const { usage, subscriptions } = createStore(world.pool).organisation(organisation);
+  const accepted = new Map(ids.map((id) => [id, 0n]));
+  let now = instantAt(0);
+  let batches = 0;
+  let isOver = false;
+
+  const someEvent = (): ReportedUsage => {
+    // Mostly of now, now and then half a minute ahead, or as late as three periods.
+    const awayMs = [0, 0, 0, 30_000, -3 * dayMs, -randomInt(1, 95) * dayMs][randomInt(6)] ?? 0;
+    const quantity = readQuantity(String(randomInt(1, 50)));
+    if (quantity === null) throw new Error("no quantity");
+    const meter = { by: "code", value: randomInt(2) === 0 ? "api-calls" : "storage" } as const;
+    const subscription = ids[randomInt(ids.length)] ?? "";
+    return {
+      eventId: randomUUID(),
+      subscription,
+      meter,
+      quantity,
+      occurredAt: instantOf(new Date(now.getTime() + awayMs)),
+    };
+  };
+  const report = async () => {
+    while (!isOver) {
+      const events = Array.from({ length: batchSize }, someEvent);
+      const verdicts = await usage.report(events, now);
+      for (const [index, { status }] of verdicts.entries()) {
+        const event = events[index];
+        if (status !== "created" || event === undefined) continue;
+        accepted.set(
+          event.subscription,
+          (accepted.get(event.subscription) ?? 0n) + BigInt(event.quantity.replace(".", "")),
+        );
+      }
+      batches += 1;
+    }
+  };
+  const reporting = Promise.all(Array.from({ length: reporters }, report));
+
+  try {
+    for (let index = 1; index <= closes; index += 1) {
+      // More than were on their way: one of them has begun since the last close.
+      const enough = batches + reporters + 1;
+      await until("more is reported", async () => batches >= enough);
+      const next = instantAt(index);
+      await world.setClock(organisation, next.toISOString());
+      now = next;
+      expect(await bill(organisation)).toBe(ids.length);
+    }
+    for (const subscriptionId of ids) {
+      const ending = {
+        endingId: newId(),
+        subscriptionId,
+        when: "now",
+        requestId: null,
+        requestHash: Buffer.alloc(32),
+      } as const;
+      const request = { when: "now", deleteUnsentInvoices: false, voidApprovedInvoices: false } as const;
+      await subscriptions.end({ ...ending, now, onRaised: () => undefined, awaitedUntil: now }, (facts) =>
+        decideEnd(facts, request),
+      );
+    }
+  } finally {
+    isOver = true;
+  }
+  await reporting;
+  await world.setClock(organisation, new Date(now.getTime() + dayMs).toISOString());
+  await bill(organisation);
+
+  const { rows: sums } = await world.pool.query(
+    `SELECT s.id, (SELECT sum(e.quantity) FROM usage_events e WHERE e.subscription_id = s.id) AS stored,
+        (SELECT sum(b.quantity) FROM usage_bills b WHERE b.subscription_id = s.id) AS billed,
+        (SELECT count(DISTINCT b.bill)::int FROM usage_bills b WHERE b.subscription_id = s.id) AS bills
+      FROM subscriptions s WHERE s.organisation_id = $1`,
+    [organisation],
+  );
+  const told = sums.map(({ id, stored, billed }) => [
+    id,
+    BigInt(stored.replace(".", "")),
+    BigInt(billed.replace(".", "")),
+  ]);
+  expect(new Map(told.map(([id, stored]) => [id, stored]))).toEqual(accepted);
+  for (const [, stored, billed] of told) expect(billed).toBe(stored);
+  const bills = sums.reduce((whole, one) => whole + one.bills, 0);
+  expect(bills, "every close had something to bill").toBeGreaterThan(closes);
+  const { rows: faults } = await world.pool.query(
+    `SELECT * FROM (SELECT subscription_id, bill, period_index, meter_id, count(*) AS events, sum(quantity) AS quantity
+        FROM usage_events WHERE organisation_id = $1 GROUP BY 1, 2, 3, 4) e
+      FULL JOIN (SELECT * FROM usage_bills WHERE organisation_id = $1) b USING (subscription_id, bill, period_index, meter_id)
+      WHERE (e.events, e.quantity) IS DISTINCT FROM (b.events, b.quantity)`,
+    [organisation],
+  );
+  expect(faults).toEqual([]);
+  // And every amount stands on a document: a line of an invoice, or of a credit note.
+  const { rows: amounts } = await world.pool.query(
+    `SELECT (SELECT sum(amount) FROM usage_bills WHERE organisation_id = $1) AS billed,
+      (SELECT sum(amount) FROM invoice_lines WHERE organisation_id = $1 AND kind = 'usage')
+        - (SELECT coalesce(sum(amount), 0) FROM credit_note_lines WHERE organisation_id = $1) AS documents`,
+    [organisation],
+  );
+  expect(amounts[0].documents).toBe(amounts[0].billed);
+});

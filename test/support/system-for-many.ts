@@ -1,0 +1,40 @@
+/**
+ * One system for all files of a test process that leave its processes alone: their organisations see nothing of each other, and the start,
+ * the database and the first, slow requests are paid for once.
+ */
+import { startSystem, type TestProcess, type TestSystem } from "./system.ts";
+
+let shared: Promise<TestSystem> | null = null;
+
+/**
+ * The system, with the settings of `startSystem` without any. Faults and a stopped ledger of a file before are gone. It outlives the
+ * file: its `stop` does nothing, and its processes can be neither ended nor started.
+ */
+export async function sharedSystem(): Promise<TestSystem> {
+  shared ??= start().catch((error) => {
+    shared = null;
+    throw error;
+  });
+  const system = await shared;
+  await system.startLedger();
+  await system.clearFaults();
+  return system;
+}
+
+async function start(): Promise<TestSystem> {
+  const system = await startSystem();
+  // So the runner ends its processes, once no file is left.
+  process.once("SIGTERM", () => {
+    void system.api.kill();
+    void system.worker.kill();
+    process.kill(process.pid, "SIGKILL");
+  });
+  return { ...system, api: onlyToLookAt(system.api), worker: onlyToLookAt(system.worker), stop: async () => undefined };
+}
+
+function onlyToLookAt({ output, exited }: TestProcess): TestProcess {
+  const refuse = async (): Promise<never> => {
+    throw new Error("other files use this process: start a system of your own");
+  };
+  return { start: refuse, kill: refuse, stop: refuse, exited, output };
+}
