@@ -23,13 +23,31 @@ export interface LedgerWebhookParts {
   readonly wake: (organisationId: string) => Promise<unknown>;
 }
 
-/** Answers 200 once it is noted, 401 where the signature is wrong, both empty, as the ledger asks. */
+/**
+ * How many bodies are read at once: nobody has shown a key here, so that strangers together hold this many megabytes at most. The ledger
+ * sends again what is turned away.
+ */
+const mostBodies = 32;
+
+/** What an HMAC-SHA256 in base64 looks like: without one no body is read. */
+const signatureForm = /^[A-Za-z0-9+/]{43}=$/;
+
+/**
+ * Answers 200 once it is noted, 401 where the signature is wrong, 503 where too many are being read, all empty, as the ledger asks.
+ */
 export function ledgerWebhookAnswer({ signatureHeader, read, note, wake }: LedgerWebhookParts): Answer {
+  let reading = 0;
   return async (request, response, exchange) => {
     const end = (status: number) => endEmpty(request, response, exchange.requestId, status);
-    const rawBody = await bodyOf(request, response, exchange.awaitsContinue);
+    const signature = String(request.headers[signatureHeader] ?? "");
+    if (!signatureForm.test(signature)) return end(401);
+    if (reading >= mostBodies) return end(503);
+    reading += 1;
+    const rawBody = await bodyOf(request, response, exchange.awaitsContinue).finally(() => {
+      reading -= 1;
+    });
     if (typeof rawBody === "number") return end(rawBody);
-    const told = read({ rawBody, signature: String(request.headers[signatureHeader] ?? "") });
+    const told = read({ rawBody, signature });
     if (told.kind === "invalid") return end(401);
     const organisationIds = await note(told.hints);
     end(200);

@@ -1,5 +1,6 @@
 /** The door for the ledger's webhooks, over real connections: what it answers by the signature, and that it needs no key. */
 import { createHmac } from "node:crypto";
+import { type ClientRequest, request as httpRequest } from "node:http";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { ledgerWebhookAnswer, xeroWebhookPath } from "../../src/http/ledger-webhooks.ts";
 import { ledgerWebhooks } from "../../src/ledger/index.ts";
@@ -64,6 +65,23 @@ test("a body over 1 MiB is not read, and what could not be noted is answered 500
   expect((await deliver([], { body: "x".repeat(1_048_577) })).status).toBe(413);
   expect((await deliver([{ ...event, eventCategory: "CONTACT" }])).status).toBe(500);
   expect(woken).toEqual([]);
+});
+
+test("strangers who keep many bodies waiting are turned away, without a word about a key, and hold up nobody for good", async () => {
+  const headers = { "x-xero-signature": `${"A".repeat(43)}=`, "content-length": "10" };
+  const held: { readonly sent: ClientRequest; readonly status: Promise<number | undefined> }[] = [];
+  for (let count = 0; count < 32; count += 1) {
+    const sent = httpRequest(`${port.base}${xeroWebhookPath}`, { method: "POST", headers });
+    const status = new Promise<number | undefined>((resolve, reject) => {
+      sent.once("response", (answer) => resolve(answer.resume().statusCode)).once("error", reject);
+    });
+    sent.write("01234");
+    held.push({ sent, status });
+  }
+  await expect.poll(async () => (await deliver([])).status).toBe(503);
+  for (const { sent } of held) sent.end("56789");
+  expect(new Set(await Promise.all(held.map(({ status }) => status)))).toEqual(new Set([401]));
+  expect((await deliver([])).status).toBe(200);
 });
 
 test("there is no door for other verbs, and none where it was not opened", async () => {
