@@ -11,8 +11,11 @@ import type { Sealing } from "./sealing.ts";
 /** How long what was told counts as fresh: four calls a quarter of a day, of the thousand that the smallest day has. */
 const freshFor = "interval '6 hours'";
 
-/** How old it may be to refuse a document by it, where it could not be read again: older than that, the ledger judges. */
-const trustedFor = "interval '1 day'";
+/**
+ * How old it may be to refuse a document by it: a refusal is final until an operator retries, and what somebody has mended in the ledger
+ * meanwhile is not known here. Older than that the ledger judges, and what it refuses has its list read, so that the next ones are judged here.
+ */
+const trustedFor = "interval '30 minutes'";
 
 /** How far apart readings of a list are that refusals ask for: a document that is always refused must not use up the ledger's day. */
 const readingGap = "interval '15 minutes'";

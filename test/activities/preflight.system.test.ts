@@ -108,7 +108,7 @@ test("what its ledger would refuse is refused without any call, in words of ours
 test("what is old, doubted or another tenant's refuses nothing: the ledger is asked, and what it contradicts is read again", async () => {
   const party = await oldParty();
   await world.readOffers();
-  await know(party, "accounts", { "200": false }, "25 hours");
+  await know(party, "accounts", { "200": false }, "31 minutes");
   expect(await settled(party)).toEqual(["approved", null, null]);
   await know(party, "accounts", { "200": false }, "16 minutes");
   expect(await settled(party)).toMatchObject(["not_in_external", "account_invalid", /./]);
