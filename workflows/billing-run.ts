@@ -2,9 +2,22 @@
  * Billing: each minute a run asks which organisations have something due, and starts the workflow of each, which performs it chunk by
  * chunk until nothing is left. What is due is found in the database, so that a second run, a restart or a repetition changes nothing.
  */
-import { continueAsNew, proxyActivities, setCurrentDetails, workflowInfo } from "@temporalio/workflow";
+import {
+  continueAsNew,
+  defineSignal,
+  proxyActivities,
+  setCurrentDetails,
+  setHandler,
+  workflowInfo,
+} from "@temporalio/workflow";
 import type { BillingActivities } from "../src/activities/billing-run.ts";
-import { type BillingProgress, billingQueue, type DuePageInput, type OrganisationBillingInput } from "./contract.ts";
+import {
+  type BillingProgress,
+  billingQueue,
+  type DuePageInput,
+  type OrganisationBillingInput,
+  wakeSignal,
+} from "./contract.ts";
 import { databaseRound } from "./policies.ts";
 import { endAs, isLongRun } from "./run-end.ts";
 
@@ -12,6 +25,8 @@ const { startDue } = proxyActivities<BillingActivities>({
   ...databaseRound,
   summary: "start the billing of organisations that have something due",
 });
+
+const wake = defineSignal(wakeSignal);
 
 /** One run. It waits for no organisation: one with much to do must not hold up those that come later. */
 export async function billingRun(): Promise<void> {
@@ -28,7 +43,10 @@ export async function billingRun(): Promise<void> {
   }
 }
 
-/** One organisation, until nothing is due that could be performed; what was set aside is tried again by later ones. */
+/**
+ * One organisation, until nothing is due that could be performed; what was set aside is tried again by later ones. A start while it runs is
+ * a signal: what became due while it was about to end is performed too, and has not to wait for the next run.
+ */
 export async function organisationBilling({ organisationId, progress }: OrganisationBillingInput): Promise<void> {
   // Made in here, because its queue is that of the workflow's own worker.
   const { countDue, billRound } = proxyActivities<BillingActivities>({
@@ -36,14 +54,19 @@ export async function organisationBilling({ organisationId, progress }: Organisa
     taskQueue: billingQueue(workflowInfo().taskQueue),
     summary: "perform what is due",
   });
+  let isWoken = false;
+  setHandler(wake, () => {
+    isWoken = true;
+  });
   const order = { organisationId };
   let { done, setAside, total } = progress ?? { done: 0, setAside: 0, total: await countDue(order) };
   for (;;) {
+    isWoken = false;
     const round = await billRound(order);
     done += round.done;
     setAside += round.setAside;
     setCurrentDetails(describe({ done, setAside, total }));
-    if (!round.isMore) break;
+    if (!round.isMore && !isWoken) break;
     if (isLongRun()) {
       await continueAsNew<typeof organisationBilling>({ organisationId, progress: { done, setAside, total } });
     }

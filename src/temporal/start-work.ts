@@ -45,7 +45,7 @@ interface Start {
   readonly workflowId: string;
   readonly input: object;
   /** Sent with the start: one that runs and is about to end goes on for it. */
-  readonly signal?: string;
+  readonly signal: string;
   /** What the Temporal UI shows of it: plain words, nothing personal. */
   readonly summary: string;
   readonly attributes: Partial<Record<SearchAttributeName, string>>;
@@ -69,10 +69,9 @@ export function createStartWork(
       typedSearchAttributes: typedAttributes(attributes),
     };
     try {
-      await client.withDeadline(Date.now() + engineDeadlineMs, async () => {
-        if (signal === undefined) await client.workflow.start(type, options);
-        else await client.workflow.signalWithStart(type, { ...options, signal, signalArgs: [] });
-      });
+      await client.withDeadline(Date.now() + engineDeadlineMs, () =>
+        client.workflow.signalWithStart(type, { ...options, signal, signalArgs: [] }),
+      );
       return true;
     } catch (error) {
       onError(workflowId, error);
@@ -141,6 +140,7 @@ function organisationStarts(start: StartOne): Pick<StartWork, "startBilling" | "
         type: organisationBillingType,
         workflowId: billingWorkflowId(organisationId),
         input: { organisationId, progress: null } satisfies OrganisationBillingInput,
+        signal: wakeSignal,
         summary: "performs what is due for the organisation's subscriptions",
         attributes: { OrganisationId: organisationId, OperationKind: "billing" },
       }),

@@ -91,14 +91,14 @@ export interface SystemSettings {
   readonly without?: readonly ("api" | "worker")[];
 }
 
-/** How long anything that comes by itself is waited for: a loaded machine with two cores is slow. */
-const patienceMs = 60_000;
+/** How long anything that comes by itself is waited for: a loaded machine with two cores is slow, and schedules start once a minute. */
+const patienceMs = 100_000;
 
 /** Most of what is waited for comes within a second: then it is looked for less often, since looking takes time from others. */
 const hasteMs = 1_000;
 const [soonMs, laterMs] = [25, 100];
 
-/** Waits until the condition holds, looking often, or every so many milliseconds; fails with `what` after a minute. */
+/** Waits until the condition holds, looking often, or every so many milliseconds; fails with `what` after 100 seconds. */
 export async function until<T>(
   what: string | (() => string),
   look: () => Promise<T | false | null | undefined>,
