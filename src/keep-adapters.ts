@@ -26,7 +26,10 @@ export interface AdapterParts {
   readonly onDisconnected: (organisationId: string) => void;
 }
 
-/** One adapter for each organisation, as long as its connection stays the same: tokens and sockets are kept with it. */
+/**
+ * One adapter for each organisation, as long as its connection stays the same: tokens and sockets are kept with it. A new consent to
+ * the same connection makes another one: the tokens of before may be another person's, whom the ledger lets in no more.
+ */
 export function keepAdapters(
   pool: ReturnType<typeof createPool>,
   parts: AdapterParts,
@@ -34,12 +37,17 @@ export function keepAdapters(
   readonly open: (organisationId: string, connection: LedgerConnection) => Ledger;
   readonly close: () => Promise<void>;
 } {
-  const kept = new Map<string, { readonly print: string; readonly ledger: Ledger }>();
+  const kept = new Map<
+    string,
+    { readonly print: string; readonly consentedAt: string | null; readonly ledger: Ledger }
+  >();
   return {
-    open: (organisationId, connection) => {
+    open: (organisationId, { consentedAt = null, ...connection }) => {
       const print = createHash("sha256").update(JSON.stringify(connection)).digest("base64");
       const known = kept.get(organisationId);
-      if (known?.print === print) return known.ledger;
+      // While another consent is asked for, the one of before stands.
+      const isSameConsent = consentedAt === null || consentedAt === known?.consentedAt;
+      if (known?.print === print && isSameConsent) return known.ledger;
       void known?.ledger.close();
       const ledger = connectLedger(connection, {
         budget: createCallBudget(pool, organisationId, parts.callDeadlineMs + callEndMs),
@@ -47,7 +55,7 @@ export function keepAdapters(
           ? {}
           : { authorisation: authorisationOf(pool, parts, organisationId, connection) }),
       });
-      kept.set(organisationId, { print, ledger });
+      kept.set(organisationId, { print, consentedAt, ledger });
       return ledger;
     },
     close: async () => {

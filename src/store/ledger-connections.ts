@@ -14,6 +14,8 @@ export interface LedgerConnection {
   readonly identityUrl: string;
   readonly clientId: string;
   readonly clientSecret: string;
+  /** When a person last consented to it, as text to tell one consent from another; null while a new consent is asked for. */
+  readonly consentedAt?: string | null;
 }
 
 /** How a connection came to be allowed in. */
@@ -42,6 +44,7 @@ interface ConnectionRow {
   client_id: string;
   sealed_secret: Buffer | null;
   sealing_key_id: string | null;
+  consented_at: string | null;
   disconnected_reason: string | null;
   paused_ms: number;
   paused_reason: string | null;
@@ -55,10 +58,12 @@ export async function readConnection(
 ): Promise<ConnectionState | null> {
   const { rows } = await pool.query<ConnectionRow>({
     name: "read_connection",
-    text: `SELECT kind, grant_kind, tenant_id, base_url, identity_url, client_id, sealed_secret, sealing_key_id,
-        disconnected_reason, paused_reason,
-        greatest(0, coalesce(ceil(1000 * extract(epoch FROM paused_until - now())), 0))::float8 AS paused_ms
-      FROM ledger_connections WHERE organisation_id = $1`,
+    text: `SELECT c.kind, c.grant_kind, c.tenant_id, c.base_url, c.identity_url, c.client_id, c.sealed_secret, c.sealing_key_id,
+        c.disconnected_reason, c.paused_reason, extract(epoch FROM a.connected_at)::text AS consented_at,
+        greatest(0, coalesce(ceil(1000 * extract(epoch FROM c.paused_until - now())), 0))::float8 AS paused_ms
+      FROM ledger_connections c LEFT JOIN ledger_consents a ON a.organisation_id = c.organisation_id
+        AND c.grant_kind = 'authorisation'
+      WHERE c.organisation_id = $1`,
     values: [organisationId],
   });
   const row = rows[0];
@@ -74,6 +79,7 @@ export async function readConnection(
       identityUrl: row.identity_url,
       clientId: row.client_id,
       clientSecret: secret,
+      consentedAt: row.consented_at,
     },
     isDisconnected: disconnected !== null,
     pausedMs: disconnected === null ? row.paused_ms : disconnectedPauseMs,

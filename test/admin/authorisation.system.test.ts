@@ -282,6 +282,10 @@ describe("the tokens", () => {
     const state = await readConnection(system.pool, createSealing(key), organisation);
     expect([state?.isDisconnected, (state?.pausedMs ?? 0) > 0]).toEqual([true, true]);
     expect((await comeBack(await consent(await begin(organisation), [tenant])))[0]).toBe(200);
+    // By this every process knows that its token is that of another consent.
+    const anew = await readConnection(system.pool, createSealing(key), organisation);
+    expect(anew?.connection.consentedAt).toMatch(/^\d+\.\d+$/);
+    expect(anew?.connection.consentedAt).not.toBe(state?.connection.consentedAt);
     expect((await connectionOf(organisation)).disconnectedAt).toBeUndefined();
     expect(await owner.done(`${service}/CheckLedgerConnection`, { organisation })).toMatchObject({ ok: true });
   });

@@ -11,6 +11,8 @@ import { askIdentity, freshMsOf, grantRefused, notSent } from "./identity.ts";
 /** Where calls get their token. `rejected` is the token that Xero just refused, so that another one is fetched. */
 export interface TokenSource {
   token(rejected: string | null, signal: AbortSignal): Promise<LedgerAnswer<string>>;
+  /** The ledger did not let this token in: the next call asks for the one of then, which may come from another consent. */
+  forget(token: string): void;
 }
 
 /** An access token, and until when by `performance.now()` it is to be used. */
@@ -54,6 +56,9 @@ export function oneFlight(renew: (rejected: string | null) => Promise<LedgerAnsw
         answer = await beforeDeadline((flight ?? fly(rejected)).answer, signal);
       }
       return answer.kind === "ok" ? { kind: "ok", value: answer.value.value } : answer;
+    },
+    forget(token) {
+      if (kept?.value === token) kept = null;
     },
   };
 }

@@ -86,10 +86,14 @@ export function createXeroWire(connection: XeroConnection, options: XeroOptions)
 
 async function send(parts: WireParts, call: XeroCall, request: XeroRequest): Promise<HttpReply | LedgerFailure> {
   const first = await attempt(parts, call, request, null);
-  if (first.answer.kind !== "replied" || first.answer.status !== 401) return first.answer;
   // 401 means that nothing happened, so one replay with a fresh token is safe for a write too.
-  const second = await attempt(parts, call, request, first.token);
-  return second.answer;
+  const last = isAnswered(first, 401) ? await attempt(parts, call, request, first.token) : first;
+  if (last.token !== null && (isAnswered(last, 401) || isAnswered(last, 403))) parts.tokens.forget(last.token);
+  return last.answer;
+}
+
+function isAnswered({ answer }: Attempt, status: number): boolean {
+  return answer.kind === "replied" && answer.status === status;
 }
 
 interface Attempt {

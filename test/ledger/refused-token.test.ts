@@ -1,0 +1,93 @@
+/** Which token a call goes with once the ledger has turned one away, or a person has consented anew: never the one of before. */
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import pg from "pg";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { keepAdapters } from "../../src/keep-adapters.ts";
+import type { SharedTokens, TokenKeeper } from "../../src/ledger/xero/authorised-tokens.ts";
+import { beginCall, createXeroWire } from "../../src/ledger/xero/wire.ts";
+import type { LedgerConnection } from "../../src/store/ledger-connections.ts";
+import { createSealing } from "../../src/store/sealing.ts";
+
+let server: Server;
+let origin: string;
+/** What the ledger answers to a call with each token. */
+let statuses: Readonly<Record<string, number>> = {};
+let shown: string[] = [];
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    const token = (request.headers.authorization ?? "").slice("Bearer ".length);
+    shown.push(token);
+    response.writeHead(statuses[token] ?? 200, { "content-type": "application/json" }).end("{}");
+  });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.listen(0, "127.0.0.1", resolve);
+  await promise;
+  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+
+afterAll(() => server.close());
+
+beforeEach(() => {
+  shown = [];
+  statuses = {};
+});
+
+const connection = (): LedgerConnection => ({
+  kind: "xero",
+  grantKind: "authorisation",
+  tenantId: "tenant",
+  baseUrl: `${origin}/api.xro/2.0`,
+  identityUrl: `${origin}/connect/token`,
+  clientId: "app",
+  clientSecret: "",
+});
+
+/** A keeper with these tokens, which nobody refreshes. */
+function keeperOf(tokens: () => SharedTokens): TokenKeeper {
+  const never = () => Promise.reject(new Error("nothing is to be refreshed here"));
+  return { read: async () => tokens(), take: async () => null, save: never, release: never, disconnect: never };
+}
+
+test.each([401, 403])("a token that was answered %i is not shown again once there is another", async (status) => {
+  let kept: SharedTokens = { generation: "1", accessToken: "first", freshMs: 1_700_000 };
+  const authorisation = { app: null, keeper: keeperOf(() => kept) };
+  const wire = createXeroWire(connection(), { authorisation });
+  const ask = () => wire.ask(beginCall({ deadlineMs: 5_000, operationKeys: [] }), { method: "GET", path: "/Contacts" });
+  try {
+    expect((await ask()).kind).toBe("ok");
+    statuses = { first: status };
+    expect((await ask()).kind).toBe("unauthorised");
+    // A person has consented again, at another process.
+    kept = { generation: "2", accessToken: "second", freshMs: 1_700_000 };
+    expect((await ask()).kind).toBe("ok");
+    expect(shown).toEqual(["first", "first", "second"]);
+  } finally {
+    await wire.close();
+  }
+});
+
+test("an adapter is kept while its connection stays the same, and made anew by each consent to it", async () => {
+  const pool = new pg.Pool();
+  const adapters = keepAdapters(pool, {
+    callDeadlineMs: 1_000,
+    sealing: createSealing(Buffer.alloc(32)),
+    xeroApp: null,
+    onDisconnected: () => undefined,
+  });
+  const open = (consentedAt: string | null) => adapters.open("organisation", { ...connection(), consentedAt });
+  try {
+    const first = open("2026-11-21 10:00:00+00");
+    expect(open("2026-11-21 10:00:00+00")).toBe(first);
+    // While one is asked for, the consent of before stands.
+    expect(open(null)).toBe(first);
+    const second = open("2026-11-21 11:00:00+00");
+    expect(second).not.toBe(first);
+    expect(open("2026-11-21 11:00:00+00")).toBe(second);
+    expect(adapters.open("organisation", { ...connection(), tenantId: "other", consentedAt: null })).not.toBe(second);
+  } finally {
+    await adapters.close();
+    await pool.end();
+  }
+});
