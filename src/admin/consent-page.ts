@@ -15,11 +15,7 @@ export function consentPage(outcome: ConsentOutcome): { readonly status: number;
         ({ tenantId, name }) => `<li>${escapeHtml(name)}<br><code>${escapeHtml(tenantId)}</code></li>`,
       );
       const how = "<p>Choose one within ten minutes: <code>billing ledger choose TENANT_ID</code></p>";
-      return page(
-        200,
-        "Which one?",
-        `<p>Consent was given for several organisations.</p><ul>${rows.join("")}</ul>${how}`,
-      );
+      return page(200, "Which one?", `<p>The consent reaches these organisations.</p><ul>${rows.join("")}</ul>${how}`);
     }
     case "failed":
       return page(400, "Not connected", `<p>${escapeHtml(outcome.why)}</p>`);

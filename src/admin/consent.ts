@@ -11,6 +11,12 @@ import type { AskedConsent, ConsentTenant, ConsentTokens } from "../store/admin/
 import { describeFailure } from "./ledger-answers.ts";
 import type { AdminParts } from "./parts.ts";
 
+/** What the tokens reach. `areOfConsent`: what the person has consented to now, rather than all there is. */
+export interface ReachedTenants {
+  readonly tenants: readonly ConsentTenant[];
+  readonly areOfConsent: boolean;
+}
+
 /** Our app at the ledger, with what it does for a consent. `settings` has its addresses; its secret stays inside. */
 export interface LedgerApp {
   readonly settings: { readonly clientId: string; readonly baseUrl: string; readonly identityUrl: string };
@@ -22,7 +28,7 @@ export interface LedgerApp {
     readonly verifier: string;
     readonly redirectUrl: string;
   }): Promise<LedgerAnswer<ConsentTokens>>;
-  tenants(accessToken: string): Promise<LedgerAnswer<readonly ConsentTenant[]>>;
+  tenants(accessToken: string): Promise<LedgerAnswer<ReachedTenants>>;
   /** Ends the organisation's connection in the ledger; one that is not there any more is ended. */
   end(organisationId: string, ledgerConnection: string): Promise<LedgerAnswer<true>>;
 }
@@ -98,16 +104,15 @@ async function follow(
   if (code === null) return { kind: "failed", why: `The ledger gave no consent: ${wordOf(error)}.` };
   const tokens = await app.exchange({ code, verifier, redirectUrl });
   if (tokens.kind !== "ok") return failed(tokens);
-  const tenants = await app.tenants(tokens.value.accessToken);
-  if (tenants.kind !== "ok") return failed(tenants);
+  const reached = await app.tenants(tokens.value.accessToken);
+  if (reached.kind !== "ok") return failed(reached);
+  const { tenants } = reached.value;
+  if (tenants.length === 0) return { kind: "failed", why: "The consent was given for no organisation of the ledger." };
   const before = await parts.store.connections.view(organisationId);
-  const [only, ...more] = tenants.value;
-  if (only === undefined) return { kind: "failed", why: "The consent was given for no organisation of the ledger." };
-  const meant =
-    tenants.value.find(({ tenantId }) => tenantId === before?.tenantId) ?? (more.length === 0 ? only : null);
+  const meant = tenantMeant(reached.value, before?.tenantId ?? null);
   if (meant === null) {
-    await parts.store.consents.keepChoice(organisationId, tokens.value, tenants.value, consentMs);
-    return { kind: "choose", tenants: tenants.value };
+    await parts.store.consents.keepChoice(organisationId, tokens.value, tenants, consentMs);
+    return { kind: "choose", tenants };
   }
   const { operatorId, operatorName, tokenId } = asked;
   const actor = { operatorId, operatorName, tokenId, operation: "GET /ledger/xero/callback", requestId };
@@ -115,6 +120,16 @@ async function follow(
   return saved === "other_tenant"
     ? { kind: "failed", why: otherTenant }
     : { kind: "connected", tenantName: meant.name };
+}
+
+/**
+ * The tenant that a consent is for: the one that was connected before, else the only one that it was given for. Null where a person has
+ * to choose, as among those that the tokens merely reach: they may be another organisation's.
+ */
+export function tenantMeant({ tenants, areOfConsent }: ReachedTenants, before: string | null): ConsentTenant | null {
+  const [only, ...more] = tenants;
+  const same = tenants.find(({ tenantId }) => tenantId === before);
+  return same ?? (areOfConsent && more.length === 0 ? only : null) ?? null;
 }
 
 /** Connects one of the tenants that a consent was given for. Refuses `invalid_state` where there is none to choose, or another. */

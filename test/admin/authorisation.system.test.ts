@@ -194,6 +194,25 @@ describe("a consent", () => {
     expect(await owner.done(`${service}/CheckLedgerConnection`, { organisation })).toMatchObject({ ok: true });
   });
 
+  test("renews what stands already where the ledger lists nothing anew, and connects nothing else without a choice", async () => {
+    const { organisation, tenant } = await connected();
+    // So that the connection is of an earlier consent, as it stays where it stands.
+    const standing = () =>
+      system.pool.query("UPDATE demo_ledger.app_connections SET event_id = gen_random_uuid() WHERE tenant_id = $1", [
+        tenant.tenantId,
+      ]);
+    const again = await consent(await begin(organisation), [tenant]);
+    await standing();
+    expect(await comeBack(again)).toEqual([200, expect.stringContaining("You can close this page")]);
+    expect(await connectionOf(organisation)).toMatchObject({ tenantId: tenant.tenantId });
+    const fresh = await newOrganisation();
+    const first = await consent(await begin(fresh), [tenant]);
+    await standing();
+    expect(await comeBack(first)).toEqual([200, expect.stringContaining(tenant.tenantId)]);
+    expect(await statusOf(fresh)).toBe("CHOOSE");
+    expect(await owner.refused(`${service}/GetLedgerConnection`, { organisation: fresh })).toBe("ledger_not_connected");
+  });
+
   test("whose choice nobody makes in time is forgotten with its tokens", async () => {
     const organisation = await newOrganisation();
     await comeBack(await consent(await begin(organisation), [await makeTenant(system), await makeTenant(system)]));

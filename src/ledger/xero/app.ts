@@ -53,6 +53,15 @@ export interface AuthorisedTenant {
   readonly name: string;
 }
 
+/**
+ * The organisations that tokens reach. `areOfConsent`: just those that the person has consented to now; else all of them, because the
+ * ledger lists none by this consent: one that was connected already may stay with its earlier one.
+ */
+export interface ReachedTenants {
+  readonly tenants: readonly AuthorisedTenant[];
+  readonly areOfConsent: boolean;
+}
+
 /** The app in service. */
 export interface XeroApp {
   readonly settings: XeroAppSettings;
@@ -65,7 +74,7 @@ export interface XeroApp {
     readonly redirectUrl: string;
   }): Promise<LedgerAnswer<AuthorisedTokens>>;
   /** The organisations that a person has just consented to, or else all that the tokens reach. */
-  tenants(accessToken: string): Promise<LedgerAnswer<readonly AuthorisedTenant[]>>;
+  tenants(accessToken: string): Promise<LedgerAnswer<ReachedTenants>>;
   /** Ends a connection in the ledger; one that is not there is ended. */
   end(accessToken: string, connectionId: string): Promise<LedgerAnswer<true>>;
   close(): Promise<void>;
@@ -89,7 +98,7 @@ export function createXeroApp(settings: XeroAppSettings, timeoutMs: number): Xer
       return `${settings.authoriseUrl}?${query}`;
     },
     exchange: (given) => exchangeCode(agent, settings, given, timeoutMs),
-    tenants: (accessToken) => listTenants(agent, settings, accessToken, timeoutMs),
+    tenants: (accessToken) => reachedTenants(agent, settings, accessToken, timeoutMs),
     end: async (accessToken, connectionId) => {
       const url = `${settings.connectionsUrl}/${encodeURIComponent(connectionId)}`;
       const reply = await ask(agent, "DELETE", url, accessToken, timeoutMs);
@@ -121,14 +130,29 @@ async function exchangeCode(
   return { kind: "ok", value: { accessToken, refreshToken, freshMs: freshMsOf(answer.value) } };
 }
 
-async function listTenants(
+async function reachedTenants(
   agent: Dispatcher,
   settings: XeroAppSettings,
   accessToken: string,
   timeoutMs: number,
-): Promise<LedgerAnswer<readonly AuthorisedTenant[]>> {
+): Promise<LedgerAnswer<ReachedTenants>> {
+  const list = async (query: string, areOfConsent: boolean): Promise<LedgerAnswer<ReachedTenants>> => {
+    const answer = await listTenants(agent, settings, query, accessToken, timeoutMs);
+    return answer.kind === "ok" ? { kind: "ok", value: { tenants: answer.value, areOfConsent } } : answer;
+  };
   const event = consentOf(accessToken);
-  const query = event === null ? "" : `?${new URLSearchParams({ authEventId: event })}`;
+  if (event === null) return list("", false);
+  const own = await list(`?${new URLSearchParams({ authEventId: event })}`, true);
+  return own.kind === "ok" && own.value.tenants.length === 0 ? list("", false) : own;
+}
+
+async function listTenants(
+  agent: Dispatcher,
+  settings: XeroAppSettings,
+  query: string,
+  accessToken: string,
+  timeoutMs: number,
+): Promise<LedgerAnswer<readonly AuthorisedTenant[]>> {
   const reply = await ask(agent, "GET", `${settings.connectionsUrl}${query}`, accessToken, timeoutMs);
   if (reply.kind !== "replied") return reply;
   if (reply.status !== 200) return failureOfReply(reply, false);
