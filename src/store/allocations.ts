@@ -24,6 +24,13 @@ export const isRefusedPair = (note: string, invoice: string): string => `EXISTS 
     AND f.kind = 'allocate_credit' AND f.state = 'refused'
   HAVING count(*) >= ${mostRefusals} OR bool_or(f.amount = least(${note}.remaining_credit, ${invoice}.amount_due)))`;
 
+// What was taken off an invoice was taken off by a person: nothing of ours does. It is known by the note, and before that is looked at by
+// the invoice, of which less is settled then than the note's credit there comes to.
+const isTakenOff = `(EXISTS (SELECT FROM allocations t
+    WHERE t.organisation_id = $1 AND t.credit_note_id = n.id AND t.invoice_id = i.id AND t.status = 'removed')
+  OR i.total - i.amount_due < (SELECT coalesce(sum(t.amount), 0) FROM allocations t
+    WHERE t.organisation_id = $1 AND t.credit_note_id = n.id AND t.invoice_id = i.id AND t.status = 'active'))`;
+
 // The sequence of the numbers is that of invoices and notes together: a greater one is later. An invoice that is being
 // amended is left alone, because credit on it would have the ledger refuse that; its settlement plans again.
 const planText = `
@@ -38,14 +45,21 @@ FROM unnest($2::uuid[], $3::uuid[]) AS asked(subscription_id, operation_id) CROS
     AND NOT EXISTS (SELECT 1 FROM removals r WHERE r.organisation_id = $1 AND r.invoice_id = i.id AND r.state = 'waiting')
     AND NOT EXISTS (SELECT 1 FROM operations a WHERE a.organisation_id = $1 AND a.invoice_id = i.id AND a.kind = 'amend_invoice'
       AND a.state IN ('ready', 'sending', 'uncertain'))
-    AND NOT ${isRefusedPair("n", "i")}
+    AND NOT ${isRefusedPair("n", "i")} AND ((n.id, i.id) = ($4::uuid, $5::uuid) OR NOT ${isTakenOff})
   ORDER BY n.seq, i.seq LIMIT 1
 ) AS pair
 ON CONFLICT DO NOTHING RETURNING subscription_id`;
 
+/** A note and an invoice that an operator asks to be tried again together. */
+export interface AskedPair {
+  readonly creditNoteId: string;
+  readonly invoiceId: string | null;
+}
+
 /**
  * Plans the next step of each subscription that holds credit which one of its later invoices can take; the result are
  * those for which one was planned, whose workflows are to be started. Where one is planned already, that one goes on.
+ * What a person took off an invoice in the ledger stays off it, unless an operator has `asked` for that very pair.
  * Inside a transaction that has written what may make a step possible: the subscriptions are locked, so that of two
  * such transactions the later one sees both.
  */
@@ -53,6 +67,7 @@ export async function planAllocations(
   client: Client,
   organisationId: string,
   subscriptionIds: readonly string[],
+  asked: AskedPair | null = null,
 ): Promise<readonly string[]> {
   if (subscriptionIds.length === 0) return [];
   const ids = [...new Set(subscriptionIds)];
@@ -60,7 +75,7 @@ export async function planAllocations(
   const { rows } = await client.query<{ subscription_id: string }>({
     name: "plan_allocations",
     text: planText,
-    values: [organisationId, ids, ids.map(() => newId())],
+    values: [organisationId, ids, ids.map(() => newId()), asked?.creditNoteId ?? null, asked?.invoiceId ?? null],
   });
   return rows.map(({ subscription_id }) => subscription_id);
 }

@@ -4,7 +4,7 @@
  */
 import type pg from "pg";
 import { formatDecimal, parseDecimal, subtract, sum } from "../../src/domain/decimal.ts";
-import { type AllocationToSend, planAllocations, takeAllocation } from "../../src/store/allocations.ts";
+import { type AllocationToSend, type AskedPair, planAllocations, takeAllocation } from "../../src/store/allocations.ts";
 import type { AllocationSeen } from "../../src/store/credit-mirror.ts";
 import { newId } from "../../src/store/ids.ts";
 import { takeCreditNotes, takeInvoices } from "../../src/store/operations.ts";
@@ -116,9 +116,9 @@ export async function planned({ pool, organisationId }: Party): Promise<readonly
   return rows.map(({ told }) => told);
 }
 
-/** Plans the subscription's next allocation. */
-export function plan({ pool, organisationId, subscriptionId }: Party): Promise<readonly string[]> {
-  return inTransaction(pool, (client) => planAllocations(client, organisationId, [subscriptionId]));
+/** Plans the subscription's next allocation; `asked` is what an operator asks for. */
+export function plan({ pool, organisationId, subscriptionId }: Party, asked?: AskedPair): Promise<readonly string[]> {
+  return inTransaction(pool, (client) => planAllocations(client, organisationId, [subscriptionId], asked));
 }
 
 /** Takes the subscription's allocation, which must be there. */

@@ -15,6 +15,7 @@ import {
   ledgerIdOf,
   noteSeen,
   type Party,
+  plan,
   planned,
   settleDone,
   take,
@@ -182,6 +183,35 @@ describe.concurrent("a credit note", () => {
       { status: "active", of: 1 },
       { status: "removed", of: 1 },
     ]);
+  });
+
+  test("whose credit was taken off an invoice by hand stays off it, whichever is seen first: it goes onto later ones, and back where an operator asks for it", async () => {
+    const party = await addConnectedParty(pool);
+    await addNote(party, "30");
+    await addInvoice(party, "20");
+    const [noteId, id] = [await noteIdOf(party, "CN-0001"), await ledgerIdOf(party, "INV-0001")];
+    const first = await take(party);
+    await settleDone(party, first, noteSeen("30", "approved", entry(first)));
+    const scope = open(party);
+    const due = invoiceLooked(id, { total: "20", amountDue: "20", updatedAt: ledgerTime(1) });
+    expect(await scope.followInvoices([due], await clockOf(party))).toMatchObject({ changed: 1, credited: [] });
+    const back = noteLooked(noteId, { total: "30", remainingCredit: "30", updatedAt: ledgerTime(1) });
+    expect(await scope.followNotes([back], await clockOf(party))).toMatchObject({ changed: 1, credited: [] });
+    expect(await addInvoice(party, "5")).toEqual([party.subscriptionId]);
+    const next = await take(party);
+    await settleDone(party, next, noteSeen("30", "approved", entry(next)));
+    expect(await plan(party)).toEqual([]);
+    const done = ["done 20.00 CN-0001 INV-0001", "done 5.00 CN-0001 INV-0002"];
+    expect(await planned(party)).toEqual(done);
+    const { rows } = await pool.query<{ creditNoteId: string; invoiceId: string }>(
+      `SELECT n.id AS "creditNoteId", i.id AS "invoiceId" FROM credit_notes n, invoices i
+        WHERE n.organisation_id = $1 AND i.organisation_id = $1 ORDER BY i.number DESC`,
+      [party.organisationId],
+    );
+    // An operator who asks for another invoice has not asked for this one.
+    expect(await plan(party, rows[0])).toEqual([]);
+    expect(await plan(party, rows[1])).toEqual([party.subscriptionId]);
+    expect(await planned(party)).toEqual([...done, "ready 20.00 CN-0001 INV-0001"]);
   });
 
   test("that was voided by hand has nothing left, and an older look at it changes nothing", async () => {

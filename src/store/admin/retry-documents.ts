@@ -274,7 +274,7 @@ async function retryAllocation(
       WHERE organisation_id = $1 AND credit_note_id = $2 AND kind = 'allocate_credit' AND state = 'refused'`,
     values: [organisationId, id],
   });
-  await planAllocations(client, organisationId, [subscriptionId]);
+  await planAllocations(client, organisationId, [subscriptionId], { creditNoteId: id, invoiceId });
   const work = { kind: "allocation", organisationId, subscriptionId } as const;
   const refusal = { invoiceId, reason, message };
   return retried(organisationId, document, work, refusal, { invoiceId, reason: null, message: null });
