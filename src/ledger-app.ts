@@ -25,13 +25,21 @@ export function createLedgerApp(parts: {
   return {
     ...app,
     redirectUrl: () => redirectUrlOf(settings, config.api.tls !== null, parts.redirectPort()),
-    end: async (organisationId, ledgerConnection) => {
+    end: async (organisationId, { clientId, ledgerConnection }) => {
       const keeper = createLedgerTokens(pool, sealing, organisationId);
-      const tokens = createSharedTokenSource(agent, { app: settings, keeper });
-      const ask = async (rejected: string | null): Promise<readonly [string, LedgerAnswer<true>]> => {
+      // Tokens of another app are no use with these credentials: the ledger would call them invalid, which ends them here.
+      const tokens = createSharedTokenSource(agent, { app: settings.clientId === clientId ? settings : null, keeper });
+      const ask = async (
+        rejected: string | null,
+      ): Promise<readonly [string, LedgerAnswer<"ended" | "ended_before">]> => {
         const token = await tokens.token(rejected, AbortSignal.timeout(2 * callDeadlineMs));
-        if (token.kind !== "ok") return ["", token];
-        return [token.value, await app.end(token.value, ledgerConnection)];
+        if (token.kind === "ok") {
+          const answer = await app.end(token.value, ledgerConnection);
+          return [token.value, answer.kind === "ok" ? { kind: "ok", value: "ended" } : answer];
+        }
+        // Of all refusals only `invalid_grant` has the tokens deleted.
+        const isEnded = token.kind === "unauthorised" && (await keeper.read()) === null;
+        return ["", isEnded ? { kind: "ok", value: "ended_before" } : token];
       };
       const [used, answer] = await ask(null);
       const isStale = answer.kind === "unauthorised" && answer.why === "expired" && used !== "";

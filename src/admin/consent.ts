@@ -29,8 +29,14 @@ export interface LedgerApp {
     readonly redirectUrl: string;
   }): Promise<LedgerAnswer<ConsentTokens>>;
   tenants(accessToken: string): Promise<LedgerAnswer<ReachedTenants>>;
-  /** Ends the organisation's connection in the ledger; one that is not there any more is ended. */
-  end(organisationId: string, ledgerConnection: string): Promise<LedgerAnswer<true>>;
+  /**
+   * Ends the organisation's connection in the ledger; one that is not there any more is ended. `ended_before`: the authorisation itself
+   * was ended, by the ledger or a person there.
+   */
+  end(
+    organisationId: string,
+    connection: { readonly clientId: string; readonly ledgerConnection: string },
+  ): Promise<LedgerAnswer<"ended" | "ended_before">>;
 }
 
 /** What a browser came back with. */

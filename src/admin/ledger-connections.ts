@@ -118,19 +118,26 @@ const disconnectedByOwner = "Disconnected by an owner.";
 
 /**
  * Ends the connection at the ledger, first: with its tokens gone nobody could. False where the ledger has nothing to end: a custom
- * connection is an app of the organisation's own, and one that the ledger has ended itself is ended.
+ * connection is an app of the organisation's own, and one that the ledger has ended itself (`invalid_grant`) is ended. Whatever else it
+ * answers ends nothing: `ledger_refused`, `ledger_unavailable`.
  */
 async function endInLedger(parts: AdminParts, organisationId: string): Promise<boolean> {
-  const ledgerConnection = await parts.store.connections.inLedger(organisationId);
-  if (ledgerConnection === null) return false;
+  const { connections } = parts.store;
+  const ledgerConnection = await connections.inLedger(organisationId);
+  const connection = await connections.view(organisationId);
+  if (ledgerConnection === null || connection === null) return false;
   if (parts.ledgerApp === null) {
     throw new Refusal("ledger_unavailable", "XERO_CLIENT_ID is not set for this process: it cannot ask the ledger.");
   }
-  const answer = await parts.ledgerApp.end(organisationId, ledgerConnection);
-  if (answer.kind === "unauthorised" && answer.why === "disconnected") return false;
-  if (answer.kind !== "ok") throw refusalOf(answer);
-  return true;
+  const { clientId } = connection;
+  const answer = await parts.ledgerApp.end(organisationId, { clientId, ledgerConnection });
+  if (answer.kind === "ok") return answer.value === "ended";
+  const { code, message, param, retryAfterSeconds } = refusalOf(answer);
+  throw new Refusal(code, `${message} ${stillConnected}`, param, retryAfterSeconds);
 }
+
+/** What an owner can do where the ledger does not end a connection. */
+const stillConnected = "It is connected still: skip_ledger ends it here alone.";
 
 /** Tries credentials on an adapter of their own, so that a wrong one is never kept. */
 async function describe(parts: AdminParts, connection: LedgerConnection): Promise<LedgerOrganisation> {

@@ -11,7 +11,7 @@ import { readConnection } from "../../src/store/ledger-connections.ts";
 import { createLedgerTokens } from "../../src/store/ledger-tokens.ts";
 import { createSealing } from "../../src/store/sealing.ts";
 import { startSystem, type TestSystem } from "../support/system.ts";
-import { type AdminAsk, askWith, makeTenant, type Tenant } from "./ask.ts";
+import { type AdminAsk, askWith, codeOf, makeTenant, type Tenant } from "./ask.ts";
 
 const service = "LedgerConnectionService";
 const key = randomBytes(32);
@@ -336,6 +336,39 @@ describe("a disconnection", () => {
     ]);
     expect(rows).toEqual([]);
     expect(await owner.refused(disconnect, { organisation: await newOrganisation() })).toBe("ledger_not_connected");
+  });
+
+  test("is refused by whatever does not say that the ledger has ended it already, and the tokens are kept", async () => {
+    const { organisation, tenant } = await connected();
+    const refusedBy = async (fault: object) => {
+      await system.fault({ kind: "status", ...fault });
+      const answer = await owner.ask(disconnect, { organisation });
+      await system.clearFaults();
+      expect(codeOf(answer)).toBe("ledger_refused");
+      expect(answer.json.message).toContain("skip_ledger");
+      expect((await connectionOf(organisation)).disconnectedAt).toBeUndefined();
+    };
+    await refusedBy({ match: "DELETE /connections/", status: 403, body: '{"Detail":"AuthenticationUnsuccessful"}' });
+    await makeStale(organisation);
+    await refusedBy({ match: "POST /connect/token", status: 400, body: '{"error":"invalid_client"}' });
+    await refusedBy({ match: "POST /connect/token", status: 404 });
+    // Tokens of another app: ours shown with them would end them.
+    await system.pool.query("UPDATE ledger_connections SET client_id = 'other' WHERE organisation_id = $1", [
+      organisation,
+    ]);
+    const before = await refreshes();
+    await refusedBy({ match: "nothing" });
+    expect([await refreshes(), (await inLedger(tenant)).rowCount]).toEqual([before, 1]);
+    const back = "UPDATE ledger_connections SET client_id = $2 WHERE organisation_id = $1";
+    await system.pool.query(back, [organisation, app.clientId]);
+    await tokenOf(source(organisation));
+    await makeStale(organisation);
+    await demo(`apps/${app.clientId}/revoke`, {});
+    const ended = await owner.done(disconnect, { organisation });
+    expect([ended.endedInLedger, ended.connection.disconnectedReason]).toEqual([
+      undefined,
+      expect.stringContaining("invalid_grant"),
+    ]);
   });
 
   test("of a custom connection deletes its secret, and the same tenant can be connected again", async () => {

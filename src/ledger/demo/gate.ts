@@ -6,7 +6,7 @@ import type pg from "pg";
 import { type AdminParts, answerAdmin } from "./admin.ts";
 import { type DemoAnswer, forbiddenAnswer, jsonAnswer, notFoundAnswer, unauthorisedAnswer } from "./answers.ts";
 import type { ApiRequest } from "./api-request.ts";
-import type { AppBook } from "./apps.ts";
+import type { AppBook, DemoApp } from "./apps.ts";
 import { consentAnswer } from "./consent.ts";
 import { answerOfFault, type Fault, type FaultBook } from "./faults.ts";
 import { keyedWrite } from "./keyed-write.ts";
@@ -63,7 +63,7 @@ export async function handle(parts: DemoParts, request: DemoRequest): Promise<De
   const bearer = await readBearer(parts.tenants, parts.apps, request.headers.authorization ?? "", named);
   if (bearer.kind === "unknown") return answered(unauthorisedAnswer(bearer.reason));
   if (bearer.kind === "app") {
-    if (!isApi) return answered(await appConnectionsAnswer(parts.apps, bearer.app, request));
+    if (!isApi) return connections(parts, request, bearer.app);
     return bearer.tenant ? api(parts, request, bearer.tenant) : answered(forbiddenAnswer());
   }
   if (!isApi && (pathname !== "/connections" || request.method !== "GET")) return answered(notFoundAnswer());
@@ -76,6 +76,13 @@ async function identity(parts: DemoParts, request: DemoRequest): Promise<DemoOut
     fault?.kind === "status"
       ? answerOfFault(fault)
       : tokenAnswer(parts.tenants, parts.apps, request.headers.authorization ?? "", request.text),
+  );
+}
+
+async function connections(parts: DemoParts, request: DemoRequest, app: DemoApp): Promise<DemoOutcome> {
+  const fault = parts.faults?.take(null, lineOf(request), request.text) ?? null;
+  return withFault(parts, fault, async () =>
+    fault?.kind === "status" ? answerOfFault(fault) : appConnectionsAnswer(parts.apps, app, request),
   );
 }
 
