@@ -85,7 +85,9 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
   const housekeepings = [keys.deleteExpired, (atMost: number) => forgetUnchosen(pool, atMost)].map((forget) =>
     startHousekeeping(forget, { onError: onTrouble }),
   );
-  const offers = { store: createOfferReading(pool, sealing), openLedger: adapters.open, callDeadlineMs };
+  const onError = (organisationId: string, err: unknown) =>
+    log.warn({ organisationId, err }, "what a ledger offers could not be read");
+  const offers = { store: createOfferReading(pool, sealing), openLedger: adapters.open, callDeadlineMs, onError };
   // Twenty calls at once: the lists of five organisations.
   housekeepings.push(startHousekeeping((atMost) => readDueOffers(offers, atMost), { batch: 20, onError: onTrouble }));
   return {

@@ -15,12 +15,33 @@ export interface OfferParts {
   readonly openLedger: (organisationId: string, connection: LedgerConnection) => Ledger;
   /** How long one call to a ledger may take. */
   readonly callDeadlineMs: number;
+  /** Told of what went wrong here and not in the ledger, such as a secret that does not open. */
+  readonly onError: (organisationId: string, error: unknown) => void;
 }
 
-/** Reads what is due, at most so many kinds, all at once; the result is how many were taken. What fails is due again later. */
+/** How long what could not be read is left alone: nobody waits for it, and what is not known refuses nothing. */
+const failedPauseMs = 60 * 60_000;
+
+/** The same of what the ledger does not let us read: a person's matter. As often as what can be read. */
+const forbiddenPauseMs = 6 * 60 * 60_000;
+
+/**
+ * Reads what is due, at most so many kinds, all at once; the result is how many were taken. What fails is due again later, and one
+ * organisation's trouble is nobody else's.
+ */
 export async function readDueOffers(parts: OfferParts, atMost: number): Promise<number> {
   const due = await parts.store.takeDue(atMost);
-  await Promise.all(due.map((one) => readOffers(parts, one)));
+  await Promise.all(
+    due.map(async (one) => {
+      try {
+        await readOffers(parts, one);
+      } catch (error) {
+        parts.onError(one.organisationId, error);
+        const { organisationId, kinds } = one;
+        await parts.store.putOff(organisationId, kinds, { pauseMs: failedPauseMs, ageMs: 0, isForbidden: false });
+      }
+    }),
+  );
   return due.reduce((count, { kinds }) => count + kinds.length, 0);
 }
 
@@ -33,13 +54,20 @@ async function readOffers(
   const { connection } = state;
   const ledger = openLedger(organisationId, connection);
   const call: LedgerCall = { deadlineMs: callDeadlineMs, operationKeys: [], isBackground: true };
+  const askedMs = performance.now();
+  const ageMs = () => performance.now() - askedMs;
   const answers = await Promise.all(
-    kinds.map((kind) => {
-      const askedMs = performance.now();
-      return askOffer(ledger, call, kind, (told, offer) => {
-        const { tenantId } = connection;
-        return store.keep(organisationId, told, offer, { tenantId, ageMs: performance.now() - askedMs });
+    kinds.map(async (kind) => {
+      const { tenantId } = connection;
+      const answer = await askOffer(ledger, call, kind, (told, offer) => {
+        return store.keep(organisationId, told, offer, { tenantId, ageMs: ageMs() });
       });
+      const isForbidden = answer.kind === "refused" || answer.kind === "unauthorised";
+      const pauseMs = isForbidden ? forbiddenPauseMs : failedPauseMs;
+      if (isForbidden || answer.kind === "unavailable") {
+        await store.putOff(organisationId, [kind], { pauseMs, ageMs: ageMs(), isForbidden });
+      }
+      return answer;
     }),
   );
   // A connection that may not read its settings can still take documents: only a limit is everybody's.

@@ -23,7 +23,7 @@ const readingGap = "interval '15 minutes'";
 /** How old a connection is before its lists are read unasked: whoever has just made it looks at them to map by them. */
 const firstReading = "interval '5 minutes'";
 
-/** How long whoever took a reading is waited for, and the pause after one that failed. */
+/** How long whoever took a reading is waited for. */
 const readingPause = "interval '5 minutes'";
 
 /** What the ledger offers, as far as it is known well enough to refuse by it. */
@@ -61,7 +61,7 @@ export type OfferDoubt = "contradicted" | "refused_by" | "mended";
 
 /**
  * Has these kinds read again. What the ledger contradicted and what was mended refuses nothing until then. A reading follows at once
- * where something was mended, else a while after the last one.
+ * where something was mended, else a while after the last one; where nothing was told by that, nothing is contradicted.
  */
 export async function doubtOffers(
   client: pg.Pool | Client,
@@ -76,10 +76,42 @@ export async function doubtOffers(
         SELECT kind FROM ledger_offers WHERE organisation_id = $1 AND kind = ANY ($2) ORDER BY kind FOR UPDATE
       )
       UPDATE ledger_offers o SET doubted_at = CASE WHEN $4 THEN clock_timestamp() ELSE doubted_at END,
-        next_read_at = least(next_read_at, CASE WHEN $3 THEN now() ELSE greatest(now(), told_at + ${readingGap}) END)
+        next_read_at = least(next_read_at,
+          CASE WHEN $3 THEN now() WHEN told_at IS NOT NULL THEN greatest(now(), told_at + ${readingGap}) END)
       FROM held WHERE o.organisation_id = $1 AND o.kind = held.kind`,
     values: [organisationId, kinds, doubt === "mended", doubt !== "refused_by"],
   });
+}
+
+/**
+ * Leaves kinds alone that could not be read, asked for `ageMs` ago; what is forbidden is known no longer. What was told or doubted since
+ * counts for more.
+ */
+async function putOffReading(
+  pool: pg.Pool,
+  organisationId: string,
+  kinds: readonly OfferKind[],
+  { pauseMs, ageMs, isForbidden }: FailedReading,
+): Promise<void> {
+  await pool.query({
+    name: "put_off_ledger_offers",
+    text: `WITH asked AS (SELECT now() - $4 * interval '1 millisecond' AS at), held AS (
+        SELECT o.kind FROM ledger_offers o, asked WHERE o.organisation_id = $1 AND o.kind = ANY ($2)
+          AND NOT coalesce(greatest(o.told_at, o.doubted_at) > asked.at, false) ORDER BY o.kind FOR UPDATE OF o
+      )
+      UPDATE ledger_offers o SET next_read_at = now() + $3 * interval '1 millisecond',
+        offer = CASE WHEN NOT $5 THEN offer END, told_at = CASE WHEN NOT $5 THEN told_at END
+      FROM held WHERE o.organisation_id = $1 AND o.kind = held.kind`,
+    values: [organisationId, kinds, pauseMs, ageMs, isForbidden],
+  });
+}
+
+/** A reading that failed, `ageMs` after it began, and for how long it is not tried again. */
+export interface FailedReading {
+  readonly pauseMs: number;
+  readonly ageMs: number;
+  /** The ledger does not let us read it: what was told before cannot be held against anything any more. */
+  readonly isForbidden: boolean;
 }
 
 /** Keeping what is told of an organisation's ledger. */
@@ -107,9 +139,11 @@ export function createOfferStore(pool: pg.Pool): OfferStore {
 export interface OfferReading extends OfferStore {
   /**
    * Takes what is to be read again, at most so many kinds: of each organisation whose ledger takes calls what was never read, is not
-   * fresh, or was doubted. Nobody else takes it for five minutes, after which it is due again unless it was kept.
+   * fresh, or was doubted. Nobody else takes it for five minutes, after which it is due again unless it was kept or put off.
    */
   takeDue(atMost: number): Promise<readonly DueOffers[]>;
+  /** Leaves these kinds alone for a while, unless something was told of them since, or doubted. */
+  putOff(organisationId: string, kinds: readonly OfferKind[], failed: FailedReading): Promise<void>;
   /** The connection with its secret opened, or null where there is none. */
   connection(organisationId: string): Promise<ConnectionState | null>;
   /** Pauses every call of the connection. */
@@ -121,6 +155,7 @@ export function createOfferReading(pool: pg.Pool, sealing: Sealing): OfferReadin
   return {
     ...createOfferStore(pool),
     takeDue: (atMost) => takeDueOffers(pool, atMost),
+    putOff: (organisationId, kinds, failed) => putOffReading(pool, organisationId, kinds, failed),
     connection: (organisationId) => readConnection(pool, sealing, organisationId),
     pause: (organisationId, pauseMs, reason) => pauseConnection(pool, organisationId, pauseMs, reason),
   };

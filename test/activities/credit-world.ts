@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import type pg from "pg";
 import { createCreditAllocation } from "../../src/activities/allocate-credit.ts";
-import { readDueOffers } from "../../src/activities/read-offers.ts";
+import { type OfferParts, readDueOffers } from "../../src/activities/read-offers.ts";
 import { createSettlement } from "../../src/activities/settlement.ts";
 import { makeDemoOrganisation } from "../../src/embedded/first-data.ts";
 import type { CallCounts } from "../../src/ledger/demo/limits.ts";
@@ -51,8 +51,10 @@ export interface CreditWorld {
   round(party: CreditParty): Promise<WorkRound>;
   /** Rounds until one is settled, waiting as long as each says; the last one. */
   allocate(party: CreditParty): Promise<WorkRound>;
-  /** Reads what the ledgers offer, as far as that is due; how many lists were read. */
+  /** Reads what the ledgers offer, as far as that is due; how many lists were taken. */
   readOffers(): Promise<number>;
+  /** The organisations of which that went wrong for reasons of ours. */
+  readonly unreadable: readonly string[];
   /** How many requests the organisation's ledger has taken. */
   calls(party: CreditParty): Promise<number>;
   fault(party: CreditParty, fault: object): Promise<void>;
@@ -84,6 +86,13 @@ export async function startCreditWorld(): Promise<CreditWorld> {
     callDeadlineMs,
     publicUrl: null,
     startAllocation: async (input) => started.push(input),
+  };
+  const unreadable: string[] = [];
+  const offers: OfferParts = {
+    store: createOfferReading(pool, sealing),
+    openLedger: parts.openLedger,
+    callDeadlineMs,
+    onError: (organisationId) => void unreadable.push(organisationId),
   };
   const { settleRound } = createSettlement({ ...parts, openScope: createSettling(pool, sealing) });
   const { allocateRound } = createCreditAllocation({ ...parts, openScope: createAllocating(pool, sealing) });
@@ -129,8 +138,8 @@ export async function startCreditWorld(): Promise<CreditWorld> {
         if (done.nextInMs !== null) await wait(done.nextInMs);
         return done.state === "settled" && done;
       }),
-    readOffers: () =>
-      readDueOffers({ store: createOfferReading(pool, sealing), openLedger: parts.openLedger, callDeadlineMs }, 20),
+    readOffers: () => readDueOffers(offers, 20),
+    unreadable,
     calls: async ({ tenantId }) => ((await admin(`tenants/${tenantId}/calls`)) as CallCounts).taken,
     fault: async ({ tenantId }, fault) => void (await admin("faults", { ...fault, tenantId })),
     faultsLeft: async () => ((await admin("faults")) as { readonly left: number }).left,

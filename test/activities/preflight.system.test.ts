@@ -4,8 +4,10 @@
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { formatDecimal } from "../../src/domain/decimal.ts";
+import { offerKinds } from "../../src/domain/preflight.ts";
 import { createChanges } from "../../src/store/admin/changes.ts";
 import { createDocumentStore } from "../../src/store/admin/documents.ts";
+import { doubtOffers } from "../../src/store/ledger-offers.ts";
 import { followInvoices } from "../../src/store/mirror-documents.ts";
 import { type CreditParty, type CreditWorld, startCreditWorld } from "./credit-world.ts";
 import { raiseCredit, raiseInvoice } from "./raise-credit.ts";
@@ -151,24 +153,56 @@ test("what an operator has mended is asked of the ledger by a retry, whatever wa
   expect(await settled(party)).toEqual(["approved", null, null]);
 });
 
-test("a ledger that cannot be read is asked again minutes later, and one that is paused is left alone", async () => {
-  const party = await oldParty();
-  await world.fault(party, { match: "GET /api.xro/2.0/Accounts", kind: "status", status: 500, times: 9 });
-  expect(await world.readOffers()).toBe(4);
-  expect(await world.readOffers()).toBe(0);
-  const { rows } = await world.pool.query<{ kind: string }>(
-    "SELECT kind FROM ledger_offers WHERE organisation_id = $1 AND told_at IS NULL",
-    [party.organisationId],
+/** The lists of an organisation: whether something was told of them, and in how many hours they are read again. */
+async function readings({ organisationId }: CreditParty): Promise<readonly string[]> {
+  const { rows } = await world.pool.query<{ told: string }>(
+    `SELECT concat_ws(' ', kind, CASE WHEN told_at IS NULL THEN 'unknown' ELSE 'told' END,
+        round(extract(epoch FROM next_read_at - now()) / 3600)) AS told
+      FROM ledger_offers WHERE organisation_id = $1 ORDER BY kind`,
+    [organisationId],
   );
-  expect(rows).toEqual([{ kind: "accounts" }]);
-  const pause = "UPDATE ledger_connections SET paused_until = now() + $2::interval WHERE organisation_id = $1";
-  await world.pool.query("UPDATE ledger_offers SET next_read_at = now() WHERE organisation_id = $1", [
-    party.organisationId,
-  ]);
-  await world.pool.query(pause, [party.organisationId, "1 hour"]);
-  expect(await world.readOffers()).toBe(0);
-  await world.pool.query(pause, [party.organisationId, "0"]);
+  return rows.map(({ told }) => told);
+}
+
+test("a list that cannot be read is left alone for an hour, one that may not be read for six and is known no longer", async () => {
+  const party = await oldParty();
   expect(await world.readOffers()).toBe(4);
+  const due = "UPDATE ledger_offers SET next_read_at = now() WHERE organisation_id = $1";
+  await world.pool.query(due, [party.organisationId]);
+  await world.fault(party, { match: "GET /api.xro/2.0/Accounts", kind: "status", status: 500, times: 9 });
+  await world.fault(party, { match: "GET /api.xro/2.0/TaxRates", kind: "status", status: 403, times: 9 });
+  expect(await world.readOffers()).toBe(4);
+  expect(await world.readOffers()).toBe(0);
+  const told = ["currencies told 6", "organisation told 6"];
+  expect(await readings(party)).toEqual(["accounts told 1", ...told, "tax_rates unknown 6"]);
+  // What was never told cannot be contradicted: no call is spent on it.
+  await doubtOffers(world.pool, party.organisationId, ["accounts", "tax_rates"], "contradicted");
+  expect(await readings(party)).toEqual(["accounts told 0", ...told, "tax_rates unknown 6"]);
+  await doubtOffers(world.pool, party.organisationId, ["tax_rates"], "mended");
+  expect(await dueKinds(party)).toEqual(["tax_rates"]);
+  expect(await world.readOffers()).toBe(1);
+  expect(await dueKinds(party)).toEqual([]);
+});
+
+test("a ledger that is paused is left alone, and one whose secret cannot be opened keeps nobody else's from being read", async () => {
+  const [party, broken] = [await oldParty(), await oldParty()];
+  await world.pool.query("UPDATE ledger_connections SET sealed_secret = $2 WHERE organisation_id = $1", [
+    broken.organisationId,
+    Buffer.alloc(40),
+  ]);
+  const pause = "UPDATE ledger_connections SET paused_until = now() + $2::interval WHERE organisation_id = $1";
+  await world.pool.query(pause, [party.organisationId, "1 hour"]);
+  expect(await world.readOffers()).toBe(4);
+  expect(world.unreadable).toEqual([broken.organisationId]);
+  const unknown = (hours: number) => [...offerKinds].sort().map((kind) => `${kind} unknown ${hours}`);
+  expect(await readings(broken)).toEqual(unknown(1));
+  await world.pool.query("UPDATE ledger_offers SET next_read_at = now() WHERE organisation_id = $1", [
+    broken.organisationId,
+  ]);
+  await world.pool.query(pause, [party.organisationId, "0"]);
+  expect(await world.readOffers()).toBe(8);
+  expect((await readings(party)).every((one) => one.endsWith(" told 6"))).toBe(true);
+  expect(await readings(party)).toHaveLength(4);
 });
 
 test("a document that comes to another amount in the ledger is listed with both amounts, is not retried, and drifts no more once it is removed", async () => {
