@@ -86,14 +86,15 @@ export async function askForAmendment(
 }
 
 /**
- * What we can say ourselves, and for free. A plan line is never added: sent without its id it would stand there twice.
+ * What we can say of an amendment ourselves, and for free; null where the ledger is to be asked. One that was sent before may stand there:
+ * what the ledger offers by now says nothing of that. A plan line is never added: sent without its id it would stand there twice.
  */
-function faultOf(
-  { lines, number, judged_there: judgedThere }: AmendmentToSend,
+export function faultOf(
+  { lines, number, attempts, judged_there: judgedThere }: AmendmentToSend,
   offer: LedgerOffer,
 ): { readonly reason: string; readonly message: string } | null {
   const amending = lines.filter((line) => line.amending);
-  const fault = judgeLines(amending, "invoice", judgedThere ? unknownOffer : offer);
+  const fault = judgeLines(amending, "invoice", judgedThere || attempts > 1 ? unknownOffer : offer);
   if (fault !== null) return { reason: fault.reason, message: fault.message };
   if (amending.every((line) => line.kind !== "plan" || line.ledger_line_id !== null)) return null;
   return { reason: "validation", message: `It is not known which line of ${number} in the ledger is the plan's.` };

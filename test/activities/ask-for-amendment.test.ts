@@ -3,9 +3,10 @@
  * forgotten.
  */
 import { expect, test } from "vitest";
-import { standingLines } from "../../src/activities/ask-for-amendment.ts";
+import { faultOf, standingLines } from "../../src/activities/ask-for-amendment.ts";
+import { unknownOffer } from "../../src/domain/preflight.ts";
 import type { LedgerLine } from "../../src/ledger/port.ts";
-import type { AmendmentLine } from "../../src/store/amendments.ts";
+import type { AmendmentLine, AmendmentToSend } from "../../src/store/amendments.ts";
 
 function ours(id: string, line: Partial<AmendmentLine> = {}): AmendmentLine {
   return {
@@ -78,4 +79,20 @@ test("two that look alike need two lines, and one that another of ours is known 
   const known = ours("a", { amending: false, ledger_line_id: "x" });
   expect(standingLines([known, ours("b")], [ledgers("x")])).toBeNull();
   expect(standingLines([known, ours("b")], [ledgers("x"), ledgers("y")])).toEqual([{ id: "b", ledgerLineId: "y" }]);
+});
+
+test("an amendment that may have taken effect is the ledger's to judge, whatever it is known to offer; a first attempt is judged here", () => {
+  const amendment: AmendmentToSend = {
+    ...{ id: "a", attempts: 1, joins: true, is_awaited: false, judged_there: false },
+    ...{ subscription_id: "s", invoice_id: "i", number: "INV-0001", ledger_id: "l", lines: [ours("a")] },
+  };
+  const archived = { ...unknownOffer, accounts: { "200": false } };
+  expect(faultOf(amendment, archived)).toMatchObject({ reason: "account_invalid" });
+  expect(faultOf({ ...amendment, attempts: 2 }, archived)).toBeNull();
+  expect(faultOf({ ...amendment, judged_there: true }, archived)).toBeNull();
+  // What is wrong in itself was so at the first attempt: nothing can have come of that.
+  const unknownPlan = [ours("a", { ...plan, ledger_line_id: null })];
+  expect(faultOf({ ...amendment, attempts: 2, lines: unknownPlan }, unknownOffer)).toMatchObject({
+    reason: "validation",
+  });
 });
