@@ -9,7 +9,14 @@ import type {
   LedgerMirrorInput,
   WorkRound,
 } from "../../workflows/contract.ts";
-import type { Ledger, LedgerAnswer, LedgerCall, LedgerChanged, LedgerFailure } from "../ledger/port.ts";
+import type {
+  Ledger,
+  LedgerAnswer,
+  LedgerCall,
+  LedgerChanged,
+  LedgerChangePage,
+  LedgerFailure,
+} from "../ledger/port.ts";
 import type { LedgerConnection } from "../store/ledger-connections.ts";
 import { type Followed, joinFollowed, nothingFollowed } from "../store/mirror-documents.ts";
 import type { MirrorKind, TakenHints } from "../store/mirror-hints.ts";
@@ -107,7 +114,8 @@ async function lookOnce(scope: MirrorScope, ledger: Ledger, call: LedgerCall): P
   if (answer.kind !== "ok") return { kind: "failed", failure: answer };
   const seen = answer.value;
   const followed = await seen.follow(scope, takenAt);
-  await scope.leaveHints(kind, followed.again);
+  const unread = seen.unread.filter((id) => id !== null);
+  await scope.leaveHints(kind, [...followed.again, ...unread]);
   await scope.endPage(page, { cursor: seen.cursor, highWater: seen.highWater, changed: followed.changed });
   return { kind: "looked", looked: seen.ids.length, followed };
 }
@@ -138,11 +146,11 @@ async function listPage(
   call: LedgerCall,
   kind: MirrorKind,
   from: { readonly since: string; readonly cursor?: string },
-): Promise<LedgerAnswer<Seen & { readonly cursor: string | null; readonly highWater: string | null }>> {
+): Promise<LedgerAnswer<Seen & Omit<LedgerChangePage<unknown>, "changes">>> {
   const answer = await ledger.listChanges(call, { kind, ...from });
   if (answer.kind !== "ok") return answer;
-  const { changes, cursor, highWater } = answer.value;
-  return { kind: "ok", value: { ...seenOf(kind, changes), cursor, highWater } };
+  const { changes, ...page } = answer.value;
+  return { kind: "ok", value: { ...seenOf(kind, changes), ...page } };
 }
 
 async function lookAtHints(scope: MirrorScope, ledger: Ledger, call: LedgerCall, taken: TakenHints): Promise<Looked> {
@@ -150,12 +158,13 @@ async function lookAtHints(scope: MirrorScope, ledger: Ledger, call: LedgerCall,
   const ids = hints.map(({ ledgerId }) => ledgerId);
   const answer = await ledger.getMany(call, { kind, ids });
   if (answer.kind !== "ok") return { kind: "failed", failure: answer };
-  const seen = seenOf(kind, answer.value);
-  const missing = ids.filter((id) => !seen.ids.includes(id));
+  const { found, unread } = answer.value;
+  const seen = seenOf(kind, found);
+  const missing = ids.filter((id) => !seen.ids.includes(id) && !unread.includes(id));
   const lost = await lookForMissing(scope, ledger, call, kind, missing, takenAt);
   if (lost.kind !== "ok") return { kind: "failed", failure: lost };
   const followed = joinFollowed([await seen.follow(scope, takenAt), lost.value]);
-  await scope.endHints(taken, followed.again);
+  await scope.endHints(taken, [...followed.again, ...unread]);
   return { kind: "looked", looked: ids.length, followed };
 }
 

@@ -26,13 +26,21 @@ export interface LedgerChangeQuery<Kind extends LedgerChangeKind = LedgerChangeK
 }
 
 /**
- * A page of what was changed, oldest change first. `cursor` null is the end. `highWater` is the newest change on the
- * page (ISO 8601), null on an empty one. One thing may come on two pages.
+ * A page of what was changed, oldest change first. `cursor` null is the end: only then an empty page says that there is no more.
+ * `highWater` is the newest change on the page (ISO 8601), null where none tells its time. One thing may come on two pages. `unread` are
+ * those on it that make no sense to us, whosever they are, by their ids; null stands for one whose id is not told either.
  */
 export interface LedgerChangePage<Changed> {
   readonly changes: readonly Changed[];
+  readonly unread: readonly (string | null)[];
   readonly cursor: string | null;
   readonly highWater: string | null;
+}
+
+/** What was looked up by ids: what is there, and the ids of what is there, or may be, and makes no sense to us. */
+export interface LedgerFound<Changed> {
+  readonly found: readonly Changed[];
+  readonly unread: readonly string[];
 }
 
 /**

@@ -4,7 +4,13 @@
  * Amounts are decimal text, dates `YYYY-MM-DD`, instants ISO 8601 in UTC. Facts: facts-ledger section 5.
  */
 
-import type { LedgerChanged, LedgerChangeKind, LedgerChangePage, LedgerChangeQuery } from "./port-changes.ts";
+import type {
+  LedgerChanged,
+  LedgerChangeKind,
+  LedgerChangePage,
+  LedgerChangeQuery,
+  LedgerFound,
+} from "./port-changes.ts";
 import type {
   LedgerAmended,
   LedgerCreditApplication,
@@ -198,12 +204,12 @@ export interface Ledger {
   ): Promise<LedgerAnswer<LedgerChangePage<LedgerChanged[Kind]>>>;
   /**
    * These contacts, credit notes or invoices as they are now, removed and archived ones too, in as few calls as it takes
-   * (one for up to 40 contacts or invoices); those that the ledger does not have are left out.
+   * (one for up to 40 contacts or invoices); those that the ledger does not have are neither found nor unread.
    */
   getMany<Kind extends LedgerChangeKind>(
     call: LedgerCall,
     query: { readonly kind: Kind; readonly ids: readonly string[] },
-  ): Promise<LedgerAnswer<readonly LedgerChanged[Kind][]>>;
+  ): Promise<LedgerAnswer<LedgerFound<LedgerChanged[Kind]>>>;
   /** A page of contacts, archived ones too, oldest change first. */
   listContacts(call: LedgerCall, query: LedgerContactQuery): Promise<LedgerAnswer<LedgerContactPage>>;
   /** One contact; `refused`, `not_found` where the ledger has none. */

@@ -73,7 +73,7 @@ describe.each(kinds)("%s", (kind) => {
 
     const seen = okOf(
       await ledger.getMany(aCall(), { kind: "invoices", ids: [...touched, crypto.randomUUID(), "none"] }),
-    );
+    ).found;
     expect(seen).toHaveLength(4);
     for (const one of seen) expect(one).toEqual(okOf(await ledger.getInvoice(aCall(), one.id)));
     expect(new Map(seen.map(({ id, status }) => [id, status]))).toEqual(
@@ -84,18 +84,18 @@ describe.each(kinds)("%s", (kind) => {
         [paid.id, "paid"],
       ]),
     );
-    const [noteSeen] = okOf(await ledger.getMany(aCall(), { kind: "credit_notes", ids: [note.id] }));
+    const [noteSeen] = okOf(await ledger.getMany(aCall(), { kind: "credit_notes", ids: [note.id] })).found;
     expect(noteSeen).toEqual(okOf(await ledger.getCreditNote(aCall(), note.id)));
     expect(noteSeen).toMatchObject({ allocations: [{ invoiceId: credited.id, amount: "10.0000" }] });
-    expect(okOf(await ledger.getMany(aCall(), { kind: "contacts", ids: [other.id] }))).toMatchObject([
+    expect(okOf(await ledger.getMany(aCall(), { kind: "contacts", ids: [other.id] })).found).toMatchObject([
       { id: other.id, status: "archived", mergedInto: null },
     ]);
-    expect(okOf(await ledger.getMany(aCall(), { kind: "contacts", ids: [] }))).toEqual([]);
+    expect(okOf(await ledger.getMany(aCall(), { kind: "contacts", ids: [] })).found).toEqual([]);
 
     // A merge, which only people can do there: the old contact says where it went, and its documents are the other's.
     const [into] = okOf(await ledger.createContacts(aCall(), [contactDraft()])).map(okOf);
     await world.admin(`tenants/${connection.tenantId}/contacts/${contact.id}/merge`, { into: into?.id });
-    expect(okOf(await ledger.getMany(aCall(), { kind: "contacts", ids: [contact.id] }))).toMatchObject([
+    expect(okOf(await ledger.getMany(aCall(), { kind: "contacts", ids: [contact.id] })).found).toMatchObject([
       { status: "archived", mergedInto: into?.id },
     ]);
     expect(okOf(await ledger.getInvoice(aCall(), paid.id))).toMatchObject({ contactId: into?.id });
@@ -105,7 +105,7 @@ describe.each(kinds)("%s", (kind) => {
     const [contact] = okOf(await ledger.createContacts(aCall(), [contactDraft()])).map(okOf);
     const drafts = Array.from({ length: 45 }, () => creditNoteDraft(contact?.id ?? ""));
     const ids = okOf(await ledger.createCreditNotes(aCall(), drafts)).map((answer) => okOf(answer).id);
-    const seen = okOf(await ledger.getMany(aCall(), { kind: "credit_notes", ids: [...ids, ...ids] }));
+    const seen = okOf(await ledger.getMany(aCall(), { kind: "credit_notes", ids: [...ids, ...ids] })).found;
     expect(seen.map(({ id }) => id).sort()).toEqual(ids.toSorted());
     expect(seen.every(({ lines }) => lines.length === 1)).toBe(true);
   });

@@ -190,15 +190,17 @@ async function takeOut(ledger: Ledger, send: Send, made: Made): Promise<readonly
   };
   const endOf = (status: string) => (status === "draft" || status === "awaiting_approval" ? "DELETED" : "VOIDED");
   const isOver = (status: string) => status === "deleted" || status === "voided";
-  for (const note of okOf(await ledger.getMany(aCall(), { kind: "credit_notes", ids: [...made.creditNotes] }))) {
+  for (const note of okOf(await ledger.getMany(aCall(), { kind: "credit_notes", ids: [...made.creditNotes] })).found) {
     if (isOver(note.status)) continue;
     for (const { id } of note.allocations) await attempt("DELETE", `CreditNotes/${note.id}/Allocations/${id}`);
     await attempt("POST", `CreditNotes/${note.id}`, { CreditNotes: [{ Status: endOf(note.status) }] });
   }
-  for (const { id, status } of okOf(await ledger.getMany(aCall(), { kind: "invoices", ids: [...made.invoices] }))) {
+  for (const { id, status } of okOf(await ledger.getMany(aCall(), { kind: "invoices", ids: [...made.invoices] }))
+    .found) {
     if (!isOver(status)) await attempt("POST", `Invoices/${id}`, { Invoices: [{ Status: endOf(status) }] });
   }
-  for (const { id, status } of okOf(await ledger.getMany(aCall(), { kind: "contacts", ids: [...made.contacts] }))) {
+  for (const { id, status } of okOf(await ledger.getMany(aCall(), { kind: "contacts", ids: [...made.contacts] }))
+    .found) {
     if (status === "active") await attempt("POST", `Contacts/${id}`, { Contacts: [{ ContactStatus: "ARCHIVED" }] });
   }
   return left;

@@ -115,7 +115,7 @@ function openPoints(opened: () => ConformancePlace): void {
     const ours = changes.filter(({ contactId }) => contacts.includes(contactId));
     expect(ours.length).toBeGreaterThan(5);
     expect(ours.filter(({ status }) => status !== "voided" && status !== "deleted")).toEqual([]);
-    const seen = okOf(await place.ledger.getMany(aCall(), { kind: "contacts", ids: contacts }));
+    const seen = okOf(await place.ledger.getMany(aCall(), { kind: "contacts", ids: contacts })).found;
     expect(seen.map(({ status }) => status)).toEqual(["archived", "archived"]);
   });
 }

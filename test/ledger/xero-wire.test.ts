@@ -122,6 +122,11 @@ describe("elements", () => {
     expect(dateOf(undefined, "/Date(1539993600000+1300)/")).toBe("2018-10-20");
     expect(dateOf(undefined, undefined)).toBeUndefined();
     expect(instantOf("/Date(-1000)/")).toBe("1969-12-31T23:59:59.000Z");
+    expect(instantOf("/Date(-62135596800000+0000)/")).toBe("0001-01-01T00:00:00.000Z");
+    // No database and no later reader takes years of five digits, or none.
+    for (const odd of ["-62135596800001", "253402300800000", "999999999999999"]) {
+      expect(instantOf(`/Date(${odd})/`)).toBeUndefined();
+    }
   });
 });
 

@@ -46,6 +46,9 @@ const unsentCodes = new Set([
   "ERR_TLS_CERT_ALTNAME_INVALID",
 ]);
 
+/** The cause of a silence that was an answer larger than we read: of less there may be one. */
+export const tooLargeCause = "UND_ERR_RES_EXCEEDED_MAX_SIZE";
+
 /** The pool of connections that a ledger's calls share. */
 export function createAgent(options: XeroOptions): Agent {
   return new Agent({

@@ -101,10 +101,12 @@ export function readLine(element: ExactObject): LedgerLine {
   };
 }
 
-/** `/Date(1540000000000+0000)/` as an ISO instant in UTC; undefined where it is something else. */
+/** `/Date(1540000000000+0000)/` as an ISO instant in UTC of the years 1 to 9999; undefined where it is something else. */
 export function instantOf(value: ExactJson | undefined): string | undefined {
   const milliseconds = /^\/Date\((-?\d{1,15})(?:[+-]\d{4})?\)\/$/.exec(filledTextOf(value) ?? "")?.[1];
-  return milliseconds === undefined ? undefined : new Date(Number(milliseconds)).toISOString();
+  if (milliseconds === undefined) return undefined;
+  const instant = new Date(Number(milliseconds)).toISOString();
+  return /^(?!0000)\d{4}-/.test(instant) ? instant : undefined;
 }
 
 /** A civil date: the plain form (`2026-04-24T00:00:00`) where there is one, else the day of `/Date(ms)/` in UTC. */

@@ -1,0 +1,126 @@
+/** How changes are read from a ledger that tells of things we cannot read, or of more at once than we take: without a server. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { ExactJson, ExactObject } from "../../src/ledger/exact-json.ts";
+import type { LedgerAnswer, LedgerChangeKind } from "../../src/ledger/port.ts";
+import { getMany, listChanges } from "../../src/ledger/xero/changes.ts";
+import { tooLargeCause } from "../../src/ledger/xero/exchange.ts";
+import { beginCall, type XeroRequest, type XeroWire } from "../../src/ledger/xero/wire.ts";
+
+const call = beginCall({ deadlineMs: 60_000, operationKeys: [] });
+
+/** The way to a ledger that answers each request by this. */
+function wireOf(answer: (request: XeroRequest) => LedgerAnswer<ExactObject>): XeroWire {
+  const refuse = (): never => {
+    throw new Error("only read, and never closed");
+  };
+  return { ask: async (_, request) => answer(request), send: refuse, close: refuse };
+}
+
+const ok = (value: ExactObject): LedgerAnswer<ExactObject> => ({ kind: "ok", value });
+const xeroTime = (at: number) => `/Date(${at}+0000)/`;
+const idOf = (index: number) => `00000000-0000-4000-8000-${String(index).padStart(12, "0")}`;
+
+function contact(index: number, at: number, changes: ExactObject = {}): ExactObject {
+  return { ContactID: idOf(index), Name: `Contact ${index}`, UpdatedDateUTC: xeroTime(at), ...changes };
+}
+
+/** All pages of a kind; fails where there is no end. */
+async function pagesOf(wire: XeroWire, kind: LedgerChangeKind, since: string) {
+  const pages = [];
+  for (let cursor: string | undefined; ; ) {
+    expect(pages.length).toBeLessThan(500);
+    const answer = await listChanges(wire, call, { kind, since, ...(cursor === undefined ? {} : { cursor }) });
+    if (answer.kind !== "ok") throw new Error(`an answer was expected: ${JSON.stringify(answer)}`);
+    pages.push(answer.value);
+    if (answer.value.cursor === null) return pages;
+    cursor = answer.value.cursor;
+  }
+}
+
+const start = Date.parse("2026-04-11T10:00:00.000Z");
+
+describe("a page of changes", () => {
+  test("tells what can be read beside what cannot, by its id where it has one, and goes on behind all of it", async () => {
+    const listed: readonly ExactJson[] = [
+      contact(1, start),
+      contact(2, start + 1, { ContactStatus: "UNHEARD" }),
+      { Name: "without an id", UpdatedDateUTC: xeroTime(start + 2) },
+      "no object",
+      contact(3, start + 3, { Name: "" }),
+    ];
+    const [page] = await pagesOf(
+      wireOf(() => ok({ Contacts: listed })),
+      "contacts",
+      new Date(start).toISOString(),
+    );
+    expect(page?.changes.map(({ id }) => id)).toEqual([idOf(1)]);
+    expect(page?.unread).toEqual([idOf(2), null, null, idOf(3)]);
+    expect(page?.highWater).toBe(new Date(start + 3).toISOString());
+  });
+
+  test("that lists nothing says so by an empty list: an answer without one is none", async () => {
+    const wire = wireOf(() => ok({ Status: "OK" }));
+    const failed = { kind: "unavailable", cause: "the answer lists no Invoices" };
+    expect(await listChanges(wire, call, { kind: "invoices" })).toMatchObject(failed);
+    expect(await getMany(wire, call, { kind: "invoices", ids: [idOf(1)] })).toMatchObject(failed);
+  });
+
+  test("leads on by its number where none of a whole page tells its time", async () => {
+    const timeless = Array.from({ length: 1_000 }, (_, index) => contact(index, start, { UpdatedDateUTC: null }));
+    const wire = wireOf(({ query }) => ok({ Contacts: query?.page === "1" ? timeless : [contact(1_000, start)] }));
+    const pages = await pagesOf(wire, "contacts", new Date(start).toISOString());
+    expect(pages.map(({ changes, unread }) => [changes.length, unread.length])).toEqual([
+      [0, 1_000],
+      [1, 0],
+    ]);
+  });
+
+  test("that is more than we read is asked for in smaller ones, until all that fits is read, whatever lies between", async () => {
+    const most = 10;
+    const item = fc.record({ afterMs: fc.constantFrom(0, 1, 400, 2_000), size: fc.constantFrom(1, 1, 1, 6, most + 1) });
+    await fc.assert(
+      fc.asyncProperty(fc.array(item, { maxLength: 25 }), async (items) => {
+        let at = start;
+        const all = items.map(({ afterMs, size }, index) => {
+          at += afterMs;
+          return { at, size, element: contact(index, at) };
+        });
+        let calls = 0;
+        const wire = wireOf(({ query, headers }) => {
+          calls += 1;
+          const since = Date.parse(`${headers?.["if-modified-since"]}Z`);
+          const [page, size] = [Number(query?.page), Number(query?.pageSize)];
+          const listed = all.filter((one) => one.at > since).slice((page - 1) * size, page * size);
+          if (listed.reduce((sum, one) => sum + one.size, 0) > most) {
+            return { kind: "unavailable", outcome: "not_sent", cause: tooLargeCause };
+          }
+          return ok({ Contacts: listed.map(({ element }) => element) });
+        });
+        const pages = await pagesOf(wire, "contacts", new Date(start).toISOString());
+        const seen = new Set(pages.flatMap(({ changes }) => changes.map(({ id }) => id)));
+        const readable = all.filter(({ size }) => size <= most).map(({ element }) => element.ContactID);
+        expect([...seen].sort()).toEqual(readable.sort());
+        // Each that is too large by itself is told of, and costs no call for each of the others.
+        expect(pages.some(({ unread }) => unread.includes(null))).toBe(readable.length < all.length);
+        expect(calls).toBeLessThanOrEqual(12 + 12 * all.length);
+      }),
+    );
+  });
+});
+
+test("of things looked up by their ids those that cannot be read are told apart from those that are not there", async () => {
+  const ids = [1, 2, 3].map(idOf);
+  const broken = contact(2, start, { Name: "" });
+  const found = wireOf(() => ok({ Contacts: [contact(1, start), broken, contact(9, start, { Name: "" })] }));
+  expect(await getMany(found, call, { kind: "contacts", ids })).toMatchObject({
+    kind: "ok",
+    value: { found: [{ id: idOf(1) }], unread: [idOf(2)] },
+  });
+  // Which one it is that has no id is not known: any that is not found may be.
+  const nameless = wireOf(() => ok({ Contacts: [contact(1, start), { ...broken, ContactID: null }] }));
+  expect(await getMany(nameless, call, { kind: "contacts", ids })).toMatchObject({
+    kind: "ok",
+    value: { found: [{ id: idOf(1) }], unread: [idOf(2), idOf(3)] },
+  });
+});
