@@ -3,6 +3,7 @@
  * the ledger's own, for free; what is not known is left to the ledger. Facts: facts-ledger sections 1.3 and 4, "Pre-flight".
  */
 import { equals, formatDecimal, parseDecimal, sum } from "./decimal.ts";
+import type { FirstInvoiceStatus } from "./organisation.ts";
 
 /** The lists and the organisation of a ledger of which it is known what they hold. */
 export type OfferKind = "organisation" | "accounts" | "tax_rates" | "currencies";
@@ -12,7 +13,8 @@ export const offerKinds: readonly OfferKind[] = ["organisation", "accounts", "ta
 
 /**
  * What a ledger offers; null where that is not known, or not well enough. `organisation`: its own currency, whether it takes others,
- * and the dates on or before which it takes nothing (`YYYY-MM-DD`, null where there is none). The rest by code: whether that is active.
+ * and the dates before which its books are locked (`YYYY-MM-DD`, null where there is none). The rest by code: whether that is active; a
+ * list that names nothing is not known.
  */
 export interface LedgerOffer {
   readonly organisation: {
@@ -45,6 +47,8 @@ export interface DocumentToJudge {
   readonly is_contact_gone: boolean;
   /** An operator asks again: what the ledger offers is for the ledger to say. */
   readonly judged_there: boolean;
+  /** As what an invoice is made; a credit note, which has none, is made approved. */
+  readonly first_status?: FirstInvoiceStatus;
   readonly lines: readonly LineToJudge[];
 }
 
@@ -105,8 +109,13 @@ export function judgeLines(lines: readonly LineToJudge[], name: string, offer: L
   return null;
 }
 
+/** A ledger without a single account or currency is none: such an answer says nothing of what it takes. */
+function isKnown(list: Readonly<Record<string, boolean>> | null): list is Readonly<Record<string, boolean>> {
+  return list !== null && Object.keys(list).length > 0;
+}
+
 function judgeAccount(code: string, { accounts }: LedgerOffer): Fault | null {
-  if (accounts === null || accounts[code] === true) return null;
+  if (!isKnown(accounts) || accounts[code] === true) return null;
   const message = Object.hasOwn(accounts, code)
     ? `Account ${code} is archived in the ledger.`
     : `The ledger has no account ${code}.`;
@@ -130,7 +139,7 @@ function judgeCurrency({ currency }: DocumentToJudge, { currencies, organisation
   if (organisation === null || currency === organisation.currency) return null;
   const message = `Currency ${currency} is not enabled in the ledger.`;
   if (!organisation.multicurrency) return { reason: "currency_not_enabled", message, by: "organisation" };
-  if (currencies === null || currencies[currency] === true) return null;
+  if (!isKnown(currencies) || currencies[currency] === true) return null;
   return { reason: "currency_not_enabled", message, by: "currencies" };
 }
 
@@ -139,13 +148,17 @@ function judgeContact({ is_contact_gone: isGone, judged_there: judgedThere }: Do
   return { reason: "contact_inactive", message: "The customer's contact is archived in the ledger.", by: null };
 }
 
-function judgeDate({ issue_date: date }: DocumentToJudge, { organisation }: LedgerOffer): Fault | null {
+// Of the day itself Xero's words say both, and drafts it may take before it: what is not certain is the ledger's to judge.
+function judgeDate(
+  { issue_date: date, first_status: status = "approved" }: DocumentToJudge,
+  { organisation }: LedgerOffer,
+): Fault | null {
   const locks = [organisation?.periodLockDate, organisation?.yearLockDate];
   const lock = locks
-    .filter((one) => one !== null && one !== undefined && date <= one)
+    .filter((one) => one !== null && one !== undefined && date < one)
     .sort()
     .at(-1);
-  if (lock === undefined) return null;
-  const message = `The document is dated ${date}, and the ledger is locked up to and including ${lock}.`;
+  if (lock === undefined || status !== "approved") return null;
+  const message = `The document is dated ${date}, before the ledger's lock date ${lock}.`;
   return { reason: "period_locked", message, by: "organisation" };
 }

@@ -89,8 +89,8 @@ test("what its ledger would refuse is refused without any call, in words of ours
   await know(party, "organisation", { currency: "GBP" });
   await know(party, "currencies", { NZD: false });
   expect(await refusedBy("currency_not_enabled", {})).toMatch(/NZD is not enabled/);
-  await know(party, "organisation", { currency: "NZD", periodLockDate: "2026-04-10" });
-  expect(await refusedBy("period_locked", {})).toMatch(/up to and including 2026-04-10/);
+  await know(party, "organisation", { currency: "NZD", periodLockDate: "2026-04-11" });
+  expect(await refusedBy("period_locked", {})).toMatch(/dated 2026-04-10, before the ledger's lock date 2026-04-11/);
   const note = await raiseCredit(world.pool, party.organisationId, party.subscriptionId, "5");
   await world.settle(party);
   await know(party, "organisation", { periodLockDate: null });

@@ -59,7 +59,13 @@ describe("a document", () => {
       "currency_not_enabled by organisation",
     ],
     ["of an archived contact", { is_contact_gone: true }, {}, "contact_inactive by null"],
-    ["of the day of a lock", { issue_date: "2026-04-09" }, {}, "period_locked by organisation"],
+    ["of before a lock", { issue_date: "2026-04-08" }, {}, "period_locked by organisation"],
+    [
+      "of before a lock, made approved",
+      { issue_date: "2026-04-08", first_status: "approved" },
+      {},
+      "period_locked by organisation",
+    ],
     [
       "of before the later of two locks",
       {},
@@ -79,6 +85,18 @@ describe("a document", () => {
   test("is never refused by what is not known, nor by a tax type that is not listed", () => {
     expect(faultOf(doubtful, unknownOffer)).toBeNull();
     expect(faultOf(lined({ tax_type: "NEW" }))).toBeNull();
+  });
+
+  test("of the day of a lock, or that is made a draft before it, is the ledger's to judge", () => {
+    expect(faultOf({ issue_date: "2026-04-09" })).toBeNull();
+    for (const first_status of ["draft", "awaiting_approval"] as const) {
+      expect(faultOf({ issue_date: "2026-01-01", first_status })).toBeNull();
+    }
+  });
+
+  test("is not refused by a list that names nothing", () => {
+    const empty = { accounts: {}, tax_rates: {}, currencies: {} };
+    expect(faultOf({ ...lined({ revenue_account: "999", tax_type: "OLD" }), currency: "USD" }, empty)).toBeNull();
   });
 
   test("that an operator asks for again is the ledger's to judge, but for what is wrong in itself", () => {
