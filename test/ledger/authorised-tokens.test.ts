@@ -47,7 +47,7 @@ function keeperOf(previous: string | null = "refresh-1"): TokenKeeper {
     take: async () => ({ leaseId: "lease", refreshToken: "refresh-2", previous }),
     save: async (_, { accessToken, refreshToken, used, freshMs }: RenewedTokens) => {
       tokens = { generation: "2", accessToken, freshMs };
-      events.push(`saved ${refreshToken} for ${used}, fresh for ${freshMs}`);
+      events.push(`saved ${refreshToken} for ${used}, fresh for ${Math.round(freshMs / 60_000)} minutes`);
       return true;
     },
     release: async () => void events.push("released"),
@@ -64,7 +64,7 @@ const ask = (keeper: TokenKeeper, rejected: string | null = null, client: typeof
 test("a refresh token is shown once, and the new one is saved before its access token is used", async () => {
   answers([200, given]);
   expect(await ask(keeperOf())).toEqual({ kind: "ok", value: "new" });
-  expect([shown, events]).toEqual([["refresh-2"], ["saved refresh-3 for refresh-2, fresh for 1740000"]]);
+  expect([shown, events]).toEqual([["refresh-2"], ["saved refresh-3 for refresh-2, fresh for 29 minutes"]]);
 });
 
 test("where the ledger does not know the newest, the one before is shown", async () => {
@@ -106,6 +106,58 @@ test("without the app's credentials a token in use is given, and none is refresh
   expect(await ask(fresh, null, null)).toEqual({ kind: "ok", value: "old" });
   expect(await ask(fresh, "old", null)).toMatchObject({ kind: "unauthorised" });
   expect(shown).toEqual([]);
+});
+
+/** A keeper whose `save` rejects or answers so, one after the other, and then does what it does. */
+function failingKeeper(...saves: readonly ("rejects" | "lost")[]): TokenKeeper {
+  const keeper = keeperOf();
+  const left = [...saves];
+  return {
+    ...keeper,
+    save: async (leaseId, tokens) => {
+      const fault = left.shift();
+      if (fault === undefined) return keeper.save(leaseId, tokens);
+      events.push(fault);
+      if (fault === "lost") return false;
+      throw new Error("the database is not there");
+    },
+  };
+}
+
+const saved = "saved refresh-3 for refresh-2, fresh for 29 minutes";
+
+test("new tokens that cannot be saved at once are saved soon after, and no other token is shown meanwhile", async () => {
+  answers([200, given]);
+  expect(await ask(failingKeeper("rejects", "rejects"))).toEqual({ kind: "ok", value: "new" });
+  expect([shown, events]).toEqual([["refresh-2"], ["rejects", "rejects", saved]]);
+});
+
+test("new tokens that cannot be saved for long are used, and saved before the next ones are fetched", async () => {
+  answers([200, given], [200, { ...given, access_token: "newer" }]);
+  let isDown = true;
+  const keeper = keeperOf();
+  const save: TokenKeeper["save"] = (...args) =>
+    isDown ? Promise.reject(new Error("the database is not there")) : keeper.save(...args);
+  const source = createSharedTokenSource(agent, { app, keeper: { ...keeper, save } }, 200);
+  const token = (rejected: string | null) => source.token(rejected, AbortSignal.timeout(5_000));
+  expect(await token(null)).toEqual({ kind: "ok", value: "new" });
+  expect(await token(null)).toEqual({ kind: "ok", value: "new" });
+  // Rejected, and no other can be had: nothing is shown that would be lost as well.
+  expect(await token("new")).toMatchObject({ kind: "unavailable", outcome: "not_sent" });
+  expect([shown, events]).toEqual([["refresh-2"], []]);
+  isDown = false;
+  expect(await token("new")).toEqual({ kind: "ok", value: "newer" });
+  expect(events[0]).toBe(saved);
+  expect(shown).toHaveLength(2);
+});
+
+test("new tokens that cannot be saved any more, because there are others by now, give way to those", async () => {
+  answers([200, given]);
+  const others: SharedTokens = { generation: "2", accessToken: "others", freshMs: 60_000 };
+  const keeper = failingKeeper("rejects", "lost");
+  const read: TokenKeeper["read"] = async () => (events.includes("lost") ? others : stale);
+  expect(await ask({ ...keeper, read })).toEqual({ kind: "ok", value: "others" });
+  expect([shown, events]).toEqual([["refresh-2"], ["rejects", "lost"]]);
 });
 
 test("a call whose token was rejected never gets it again from a refresh that others began before", async () => {

@@ -1,7 +1,7 @@
 /**
  * The access token of a connection by authorisation: all processes share it, and one of them at a time refreshes it. A refresh token
- * is good once: the newest is sealed and saved before anybody uses its access token, and where the answer of a refresh was lost, the
- * one that is kept is shown again, which Xero takes for 30 minutes. Facts: facts-ledger section 1.10.
+ * is good once: the newest is sealed and saved before its access token is used, or held here until it can be saved; and where the
+ * answer of a refresh was lost, the one that is kept is shown again, which Xero takes for 30 minutes. Facts: facts-ledger section 1.10.
  */
 import { setTimeout as wait } from "node:timers/promises";
 import type { Dispatcher } from "undici";
@@ -59,30 +59,50 @@ const saveMs = 2_000;
 /** Between two looks while another process refreshes: identity answers within a second or two. */
 const lookEveryMs = 50;
 
+/**
+ * Between tries to save what a refresh brought: what is not saved is lost with this process. Longer troubles of the database are
+ * outlasted by holding it.
+ */
+const savePausesMs = [50, 200, 800] as const;
+
+/** New tokens that are not saved yet, with the turn that they were had in. `staleAt` is by `performance.now()`. */
+interface Unsaved {
+  readonly leaseId: string;
+  readonly tokens: RenewedTokens;
+  readonly staleAt: number;
+  /** Why the last try to save them failed. */
+  cause: string;
+}
+
+/** What a source works with. `unsaved` is null but between a refresh and its saving. */
+interface Flight {
+  readonly agent: Dispatcher;
+  readonly authorisation: SharedAuthorisation;
+  readonly timeoutMs: number;
+  unsaved: Unsaved | null;
+}
+
 /** A token source over tokens that all processes share. Failures mean that the API call itself was not sent. */
 export function createSharedTokenSource(
   agent: Dispatcher,
   authorisation: SharedAuthorisation,
   tokenTimeoutMs: number = xeroDefaults.tokenTimeoutMs,
 ): TokenSource {
+  const flight: Flight = { agent, authorisation, timeoutMs: tokenTimeoutMs, unsaved: null };
   return oneFlight((rejected) =>
-    obtain(agent, authorisation, tokenTimeoutMs, rejected).catch((error: unknown) =>
-      notSent(`the kept tokens could not be had: ${error instanceof Error ? error.message : "unknown"}`),
-    ),
+    obtain(flight, rejected).catch((error: unknown) => notSent(`the kept tokens could not be had: ${causeOf(error)}`)),
   );
 }
 
-async function obtain(
-  agent: Dispatcher,
-  authorisation: SharedAuthorisation,
-  timeoutMs: number,
-  rejected: string | null,
-): Promise<LedgerAnswer<KeptToken>> {
+async function obtain(flight: Flight, rejected: string | null): Promise<LedgerAnswer<KeptToken>> {
+  const { authorisation, timeoutMs } = flight;
   const { app, keeper } = authorisation;
   const leaseMs = timeoutMs + saveMs;
   // One that has the turn is done by then or gone, and then it is ours.
   const end = performance.now() + leaseMs + timeoutMs;
   while (performance.now() < end) {
+    await saveUnsaved(flight, []);
+    if (flight.unsaved !== null) return held(flight.unsaved, rejected);
     const tokens = await keeper.read();
     if (tokens === null) return disconnected();
     if (tokens.freshMs > 0 && tokens.accessToken !== rejected) {
@@ -94,20 +114,58 @@ async function obtain(
       await wait(lookEveryMs);
       continue;
     }
-    const failure = await refresh(agent, app, keeper, turn, timeoutMs);
+    const failure = await refresh(flight, app, turn);
     if (failure !== null) return failure;
   }
+  if (flight.unsaved !== null) return held(flight.unsaved, rejected);
   return notSent("no token: another process has been refreshing it for too long");
 }
 
-/** Refreshes and saves. Null where there are other tokens now, or another process has the turn: both are seen at the next look. */
+/**
+ * The token that could not be saved yet: good for this call, and the next one tries again to save it first. Where it was rejected there
+ * is none: another refresh would lose its tokens as well.
+ */
+function held({ tokens, staleAt, cause }: Unsaved, rejected: string | null): LedgerAnswer<KeptToken> {
+  const isGood = tokens.accessToken !== rejected && performance.now() < staleAt;
+  if (isGood) return { kind: "ok", value: { value: tokens.accessToken, refreshAt: performance.now() } };
+  return notSent(`no token: those of the last refresh cannot be saved: ${cause}`);
+}
+
+/**
+ * Saves what a refresh brought and is not saved yet, in as many tries as there are pauses and one more; what cannot be saved is held on.
+ * Where the turn was lost meanwhile there are other tokens, and these are no use.
+ */
+async function saveUnsaved(flight: Flight, pausesMs: readonly number[]): Promise<void> {
+  const { unsaved } = flight;
+  if (unsaved === null) return;
+  const { leaseId, tokens, staleAt } = unsaved;
+  for (const pauseMs of [0, ...pausesMs]) {
+    if (pauseMs > 0) await wait(pauseMs);
+    try {
+      await flight.authorisation.keeper.save(leaseId, { ...tokens, freshMs: Math.max(0, staleAt - performance.now()) });
+      flight.unsaved = null;
+      return;
+    } catch (error) {
+      unsaved.cause = causeOf(error);
+    }
+  }
+}
+
+function causeOf(error: unknown): string {
+  return error instanceof Error ? error.message : "unknown";
+}
+
+/**
+ * Refreshes and saves. Null where there are other tokens now, saved or held, or another process has the turn: all is seen at the next
+ * look.
+ */
 async function refresh(
-  agent: Dispatcher,
+  flight: Flight,
   app: IdentityClient,
-  keeper: TokenKeeper,
   { leaseId, refreshToken, previous }: RefreshTurn,
-  timeoutMs: number,
 ): Promise<LedgerFailure | null> {
+  const { agent, timeoutMs } = flight;
+  const { keeper } = flight.authorisation;
   const signal = AbortSignal.timeout(timeoutMs);
   let used = refreshToken;
   const show = (token: string): Promise<IdentityAnswer> => {
@@ -127,7 +185,10 @@ async function refresh(
     return answer.kind === "ok" ? notSent("no token: the answer has no refresh token") : answer;
   }
   const accessToken = filledTextOf(answer.value.access_token) ?? "";
-  await keeper.save(leaseId, { accessToken, refreshToken: renewed, used, freshMs: freshMsOf(answer.value) });
+  const freshMs = freshMsOf(answer.value);
+  const tokens = { accessToken, refreshToken: renewed, used, freshMs };
+  flight.unsaved = { leaseId, tokens, staleAt: performance.now() + freshMs, cause: "" };
+  await saveUnsaved(flight, savePausesMs);
   return null;
 }
 
