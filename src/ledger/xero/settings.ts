@@ -43,7 +43,10 @@ const lists = {
   currencies: { path: "/Currencies", member: "Currencies", read: readCurrency },
 } as const satisfies Record<LedgerMappingKind, object>;
 
-/** All choices of one list. Entries without a code (bank accounts have none) cannot be mapped and are left out. */
+/**
+ * All choices of one list. Entries without a code (bank accounts have none) cannot be mapped and are left out. An answer that holds no
+ * list at all is `unavailable`.
+ */
 export async function listMappingOptions(
   wire: XeroWire,
   call: XeroCall,
@@ -52,7 +55,9 @@ export async function listMappingOptions(
   const { path, member, read } = lists[kind];
   const answer = await wire.ask(call, { method: "GET", path });
   if (answer.kind !== "ok") return answer;
-  const options = objectsOf(answer.value[member]).map(read);
+  const elements = answer.value[member];
+  if (!Array.isArray(elements)) return unreadable(`the ledger answered without ${member}`, false);
+  const options = objectsOf(elements).map(read);
   return { kind: "ok", value: options.filter((option) => option !== undefined) };
 }
 
