@@ -49,6 +49,15 @@ export interface Config {
     /** XERO_CLIENT_ID, XERO_CLIENT_SECRET, XERO_URL, XERO_REDIRECT_URL: our app at Xero; null where it is not set. */
     readonly xeroApp: XeroAppConfig | null;
   };
+  readonly webhooks: {
+    /**
+     * WEBHOOK_ADDRESSES, default `public`: endpoints have https addresses of the public network. `development`: also http, and this
+     * machine itself, for a receiver that is being written.
+     */
+    readonly addresses: WebhookAddresses;
+    /** WEBHOOK_RETRY_MILLISECONDS, default 30000: the pause after a first attempt, of which all others are multiples. */
+    readonly firstPauseMs: number;
+  };
   /** TASK_QUEUE, default `billing`: the Temporal task queue that the API fills and the worker empties. */
   readonly taskQueue: string;
   /**
@@ -61,6 +70,11 @@ export interface Config {
   /** LOG_LEVEL, default `info`: fatal, error, warn, info, debug, trace or silent. */
   readonly logLevel: LogLevel;
 }
+
+const webhookAddresses = ["public", "development"] as const;
+
+/** Which addresses webhook endpoints may have. */
+export type WebhookAddresses = (typeof webhookAddresses)[number];
 
 const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 
@@ -86,6 +100,10 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       xeroWebhookKey: text(env, "XERO_WEBHOOK_KEY", "") || null,
       publicUrl: publicUrl(env),
       xeroApp: xeroAppOf(env),
+    },
+    webhooks: {
+      addresses: choice(env, "WEBHOOK_ADDRESSES", webhookAddresses, "public"),
+      firstPauseMs: whole(env, "WEBHOOK_RETRY_MILLISECONDS", 30_000, 1, 30_000),
     },
     taskQueue: text(env, "TASK_QUEUE", "billing"),
     secretKey: secretKey(env),

@@ -203,6 +203,64 @@ export const ledgerSweepType = "ledgerSweep";
 /** The id of the schedule that starts it. */
 export const sweepScheduleId = "ledger-sweep";
 
+/** The input of `organisationEvents`: changes that were marked until then (ISO 8601, the database's clock) are combined and told. */
+export interface OrganisationEventsInput {
+  readonly organisationId: string;
+  readonly until: string;
+  /** What a run that is continued as new takes over. */
+  readonly told?: number;
+}
+
+/** What one round of telling an organisation's changes did. */
+export interface TellingRound {
+  /** Events that were written. */
+  readonly told: number;
+  /** Deliveries whose workflows were started. */
+  readonly started: number;
+  /** Whether more may be left. */
+  readonly isMore: boolean;
+}
+
+/** The type of the workflow that looks, each minute, for which organisations changes are to be told. */
+export const changeScanType = "changeScan";
+
+/** The id of the schedule that starts it. */
+export const changeScheduleId = "change-scan";
+
+/** The type of the workflow that tells an organisation's changes. */
+export const organisationEventsType = "organisationEvents";
+
+/** The id of the workflow that tells an organisation's changes: there is one, or none while nothing is to be told. */
+export function eventsWorkflowId(organisationId: string): string {
+  return `events/${organisationId}`;
+}
+
+/** The input of `webhookDelivery`: one event for one endpoint. */
+export interface WebhookDeliveryInput {
+  readonly organisationId: string;
+  readonly deliveryId: string;
+  readonly eventId: string;
+  readonly endpointId: string;
+  /** The pause after the first attempt, of which all others are multiples; absent: 30 seconds. */
+  readonly firstPauseMs?: number;
+}
+
+/** What became of a delivery, as an operator looks for it (search attribute `Outcome`). */
+export type DeliveryOutcome = "delivered" | "exhausted" | "cancelled";
+
+/** The type of the workflow that delivers one event to one endpoint. */
+export const webhookDeliveryType = "webhookDelivery";
+
+/** The id of a delivery's workflow. */
+export function deliveryWorkflowId(eventId: string, endpointId: string): string {
+  return `webhook/${eventId}/${endpointId}`;
+}
+
+/** The queue of what is sent to endpoints, beside the one of everything else: a dead endpoint's attempts take no place from it. */
+export function webhookQueue(taskQueue: string): string {
+  return `${taskQueue}-webhooks`;
+}
+
 /** The queue of what performs billing, beside the one of everything else: a process takes only a few of these at once. */
 export function billingQueue(taskQueue: string): string {
   return `${taskQueue}-renewals`;

@@ -99,6 +99,8 @@ export async function startStack({ env, log, parts, programs = repositoryProgram
     DATABASE_URL: databaseUrl,
     API_PORT: String(plan.apiPort),
     ADMIN_PORT: String(plan.adminPort),
+    // A receiver that is being written listens on this machine.
+    WEBHOOK_ADDRESSES: env.WEBHOOK_ADDRESSES || "development",
     ...temporal.env,
   };
   const run = childRunner(childEnv, plan, parts, record);

@@ -8,6 +8,7 @@ export const searchAttributes = [
   "SubscriptionId",
   "CustomerId",
   "InvoiceId",
+  "EndpointId",
   "OperationId",
   "OperationKind",
   "Outcome",

@@ -13,19 +13,25 @@ import {
   clockWorkflowId,
   creditAllocationType,
   creditWorkflowId,
+  deliveryWorkflowId,
   type EndSubscriptionInput,
   endingWorkflowId,
   endSubscriptionType,
+  eventsWorkflowId,
   type InvoiceAmendmentInput,
   invoiceAmendmentType,
   type LedgerMirrorInput,
   ledgerMirrorType,
   mirrorWorkflowId,
   type OrganisationBillingInput,
+  type OrganisationEventsInput,
   organisationBillingType,
+  organisationEventsType,
   type TestClockInput,
   testClockType,
+  type WebhookDeliveryInput,
   wakeSignal,
+  webhookDeliveryType,
 } from "../../workflows/contract.ts";
 import { engineDeadlineMs, longestRun } from "./ledger-work.ts";
 import { type SearchAttributeName, typedAttributes } from "./search-attributes.ts";
@@ -38,6 +44,8 @@ export interface StartWork {
   startBilling(organisationId: string): Promise<boolean>;
   startClock(organisationId: string): Promise<boolean>;
   startMirror(organisationId: string): Promise<boolean>;
+  startEvents(input: OrganisationEventsInput): Promise<boolean>;
+  startDelivery(input: WebhookDeliveryInput): Promise<boolean>;
 }
 
 interface Start {
@@ -45,7 +53,9 @@ interface Start {
   readonly workflowId: string;
   readonly input: object;
   /** Sent with the start: one that runs and is about to end goes on for it. */
-  readonly signal: string;
+  readonly signal?: string;
+  /** How long a run may take; `longestRun` if left out. */
+  readonly runTimeout?: string;
   /** What the Temporal UI shows of it: plain words, nothing personal. */
   readonly summary: string;
   readonly attributes: Partial<Record<SearchAttributeName, string>>;
@@ -57,28 +67,29 @@ export function createStartWork(
   taskQueue: string,
   onError: (workflowId: string, error: unknown) => void,
 ): StartWork {
-  const start: StartOne = async ({ type, workflowId, input, signal, summary, attributes }) => {
+  const start: StartOne = async ({ type, workflowId, input, signal, runTimeout, summary, attributes }) => {
     const options = {
       taskQueue,
       workflowId,
       workflowIdReusePolicy: WorkflowIdReusePolicy.ALLOW_DUPLICATE,
       workflowIdConflictPolicy: WorkflowIdConflictPolicy.USE_EXISTING,
       args: [input],
-      workflowRunTimeout: longestRun,
+      workflowRunTimeout: runTimeout ?? longestRun,
       staticSummary: summary,
       typedSearchAttributes: typedAttributes(attributes),
     };
     try {
-      await client.withDeadline(Date.now() + engineDeadlineMs, () =>
-        client.workflow.signalWithStart(type, { ...options, signal, signalArgs: [] }),
-      );
+      await client.withDeadline(Date.now() + engineDeadlineMs, async () => {
+        if (signal === undefined) await client.workflow.start(type, options);
+        else await client.workflow.signalWithStart(type, { ...options, signal, signalArgs: [] });
+      });
       return true;
     } catch (error) {
       onError(workflowId, error);
       return false;
     }
   };
-  return { ...documentStarts(start), ...organisationStarts(start) };
+  return { ...documentStarts(start), ...organisationStarts(start), ...webhookStarts(start) };
 }
 
 type StartOne = (start: Start) => Promise<boolean>;
@@ -127,6 +138,36 @@ function documentStarts(start: StartOne): Pick<StartWork, "startAmendment" | "st
           CustomerId: customerId,
           OperationId: endingId,
           OperationKind: "end_subscription",
+        },
+      }),
+  };
+}
+
+/** A delivery's attempts go on for 20 hours, and the engine may be away for a while. */
+const deliveryRun = "21 hours";
+
+/** What platforms are told. One that runs is at it already: neither is signalled. */
+function webhookStarts(start: StartOne): Pick<StartWork, "startEvents" | "startDelivery"> {
+  return {
+    startEvents: (input) =>
+      start({
+        type: organisationEventsType,
+        workflowId: eventsWorkflowId(input.organisationId),
+        input,
+        summary: "tells what changed for the organisation",
+        attributes: { OrganisationId: input.organisationId, OperationKind: "tell_changes" },
+      }),
+    startDelivery: (input) =>
+      start({
+        type: webhookDeliveryType,
+        workflowId: deliveryWorkflowId(input.eventId, input.endpointId),
+        input,
+        runTimeout: deliveryRun,
+        summary: "delivers an event to a webhook endpoint",
+        attributes: {
+          OrganisationId: input.organisationId,
+          EndpointId: input.endpointId,
+          OperationKind: "deliver_event",
         },
       }),
   };

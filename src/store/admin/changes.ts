@@ -37,7 +37,9 @@ export interface Change {
     | "subscription"
     | "usage_event"
     | "operator"
-    | "operator_token";
+    | "operator_token"
+    | "webhook_endpoint"
+    | "webhook_delivery";
   readonly targetId: string;
   /** Null where the change belongs to no organisation. */
   readonly organisationId: string | null;
