@@ -14,6 +14,7 @@ export function valueFaults(a: SeededRows): Faults {
   const budget = (assignments: string) =>
     change("ledger_budgets", `organisation_id = '${a.organisation}'`, assignments);
   const sweep = (assignments: string) => change("ledger_sweeps", `organisation_id = '${a.organisation}'`, assignments);
+  const hint = (assignments: string) => change("ledger_hints", `organisation_id = '${a.organisation}'`, assignments);
   const offer = (assignments: string) => change("ledger_offers", `organisation_id = '${a.organisation}'`, assignments);
   const plan = (assignments: string) => change("plans", a.plan, assignments);
   const tier = (assignments: string) => change("plan_tiers", `plan_id = '${a.tieredPlan}'`, assignments);
@@ -38,7 +39,8 @@ export function valueFaults(a: SeededRows): Faults {
     ledger_sweeps_counts: [sweep("invoices_changed = -1"), sweep("failures = -1"), sweep("day_most = -1")],
     ledger_offers_kind: [offer("kind = 'payments'")],
     ledger_offers_told: [offer("offer = '{}'"), offer("told_at = now()")],
-    ledger_hints_kind: [change("ledger_hints", `organisation_id = '${a.organisation}'`, "kind = 'payments'")],
+    ledger_hints_kind: [hint("kind = 'payments'")],
+    ledger_hints_failures: [hint("failures = -1")],
     document_counters_kind: [counter("kind = 'letter'")],
     document_counters_next: [counter("next = 0")],
     customers_status: [change("customers", a.customer, "status = 'gone'")],
