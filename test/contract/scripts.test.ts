@@ -47,7 +47,9 @@ test("a script that runs a server becomes it, so that a signal to npm ends the s
 });
 
 test("what `npm run verify` calls are scripts, each of which makes its own generated code", () => {
-  const called = [...(scripts.verify ?? "").matchAll(/npm run --silent (\S+)/g)].map(([, name = ""]) => name);
+  const callsOf = (command = "") => [...command.matchAll(/npm run --silent (\S+)/g)].map(([, name = ""]) => name);
+  expect(callsOf(scripts.verify)).toEqual(["check", "test:unit"]);
+  const called = [...callsOf(scripts.check), "test:unit"];
   expect(called).toEqual(["types", "lint", "proto:lint", "proto:breaking", "test:unit"]);
   expect(called.filter((name) => scripts[name] === undefined)).toEqual([]);
 });
