@@ -26,13 +26,13 @@ export async function settleCreditNotes(
 
 /**
  * A credit note leads nowhere in the ledger, so what proves it ours is that we may have sent it before (on a first
- * attempt nothing was) and that everything about it is as we asked. Its credit may be used by now: taken for somebody
- * else's, it would be made and credited twice. Facts: facts-ledger section 5.4.
+ * attempt nothing was) under this number, and that it is as we asked. Its credit may be used by now: taken for somebody
+ * else's, it would be made and credited twice. Its contact proves nothing: it may have been merged into another one
+ * since. Facts: facts-ledger section 5.4.
  */
 function isOurs(note: CreditNoteToSend, found: LedgerCreditNote): boolean {
   return (
     note.attempts > 1 &&
-    found.contactId === note.contact_id &&
     found.currency === note.currency &&
     found.reference === note.reference &&
     found.issueDate === note.issue_date &&

@@ -24,14 +24,13 @@ export async function settleInvoices(
 
 /**
  * One that leads back to us is ours, and one that leads elsewhere is not. One that leads nowhere is ours where we may
- * have sent it before (on a first attempt nothing was), and everything about it is as we asked, and nobody has put
- * money on it. Facts: facts-ledger section 5.4.
+ * have sent it before (on a first attempt nothing was), and it is as we asked, and nobody has put money on it. Its
+ * contact may have been merged into another one since. Facts: facts-ledger section 5.4.
  */
 function isOurs(invoice: InvoiceToSend, found: LedgerInvoice): boolean {
   if (found.sourceUrl !== null) return found.sourceUrl.endsWith(sourcePath(invoice));
   return (
     invoice.attempts > 1 &&
-    found.contactId === invoice.contact_id &&
     found.currency === invoice.currency &&
     found.reference === invoice.reference &&
     found.issueDate === invoice.issue_date &&

@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { findNeglected } from "../../src/store/neglected-work.ts";
+import { bookkeeper } from "../support/bookkeeper.ts";
 import { type CreditParty, type CreditWorld, startCreditWorld } from "./credit-world.ts";
 import {
   bookedCredit,
@@ -13,6 +14,7 @@ import {
   ourDue,
   plannedCredit,
   raiseCredit,
+  raiseInvoice,
   spendCredit,
 } from "./raise-credit.ts";
 
@@ -100,6 +102,22 @@ describe.concurrent("a look-up after a lost answer takes over our note", () => {
     await world.allocate(party);
     expect(await bookedCredit(world.pool, party)).toMatchObject([{ status: "PAID", remaining: "0.00" }]);
     expect(await ourCredit(world.pool, party)).toMatchObject([{ status: "PAID", remaining: "0.00" }]);
+  });
+});
+
+test("a look-up after a lost answer takes over our invoice and our note by their numbers where their contact was merged meanwhile", async () => {
+  const party = await world.party();
+  const hand = bookkeeper(world.pool, world.demoUrl, party.tenantId);
+  await hand.addContact("NEW", "New Holdings");
+  for (const match of ["PUT /api.xro/2.0/Invoices", notes]) await world.fault(party, { kind: "drop_after", match });
+  await raiseInvoice(world.pool, party.organisationId, party.subscriptionId, "50");
+  await raiseCredit(world.pool, party.organisationId, party.subscriptionId, "10");
+  await world.settleRound(party);
+  await hand.mergeContact("ACME", "NEW");
+  await world.settle(party);
+  expect(await expectSameCredit(world.pool, party)).toMatchObject({
+    notes: [{ number: "CN-0001", status: "AUTHORISED", remaining: "12.00" }],
+    invoices: [{ number: "INV-0001", status: "AUTHORISED", due: "60.00" }],
   });
 });
 
