@@ -62,6 +62,9 @@ const randomLength = 32;
 /** What the person is told whose answer has no question: nothing of why, since anybody can come here. */
 const unknownState = "This link was used already, is too old, or is not ours: begin anew.";
 
+/** What is told of a fault of ours: its words may have secrets in them. */
+const ourFault = "Something failed on our side: begin anew.";
+
 /** Asks for a consent: the address to open, good once, and until when. Refuses `invalid_state` without an app. */
 export async function askConsent(
   parts: AdminParts,
@@ -85,7 +88,7 @@ export async function askConsent(
   return { url: app.consentUrl({ state, verifier, redirectUrl }), expiresAt };
 }
 
-/** Takes what a browser brought back. It never rejects for what came from outside. */
+/** Takes what a browser brought back. It never rejects for what came from outside; what fails on our side is told as a failure first. */
 export async function takeConsent(
   parts: AdminParts,
   { state, code, error }: ConsentAnswer,
@@ -93,9 +96,17 @@ export async function takeConsent(
 ): Promise<ConsentOutcome> {
   const asked = state === null ? null : await parts.store.consents.use(hashOf(state));
   if (asked === null) return { kind: "failed", why: unknownState };
-  const outcome = await follow(parts, asked, code, error, requestId);
-  if (outcome.kind === "failed") await parts.store.consents.fail(asked.organisationId, outcome.why);
-  return outcome;
+  const { consents } = parts.store;
+  const { organisationId } = asked;
+  try {
+    const outcome = await follow(parts, asked, code, error, requestId);
+    if (outcome.kind === "failed") await consents.fail(organisationId, outcome.why);
+    return outcome;
+  } catch (fault) {
+    // Whoever waits for the answer would wait until the question is too old. What comes of telling it is less than the fault itself.
+    await consents.fail(organisationId, fault instanceof Refusal ? fault.message : ourFault).catch(() => undefined);
+    throw fault;
+  }
 }
 
 async function follow(

@@ -12,6 +12,7 @@ import { createLedgerTokens } from "../../src/store/ledger-tokens.ts";
 import { createSealing } from "../../src/store/sealing.ts";
 import { startSystem, type TestSystem } from "../support/system.ts";
 import { type AdminAsk, askWith, codeOf, makeTenant, type Tenant } from "./ask.ts";
+import { askDemo, comeBack, tickTenants } from "./browser.ts";
 
 const service = "LedgerConnectionService";
 const key = randomBytes(32);
@@ -46,13 +47,7 @@ afterAll(async () => {
   await system?.stop();
 });
 
-async function demo(path: string, body?: object): Promise<{ readonly refreshes: number }> {
-  const sent = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
-  const answer = await fetch(`${system.demoUrl}/demo/${path}`, body === undefined ? {} : sent);
-  expect(answer.ok, await answer.clone().text()).toBe(true);
-  return (await answer.json()) as { refreshes: number };
-}
-
+const demo = (path: string, body?: object) => askDemo(system.demoUrl, path, body);
 const refreshes = async () => (await demo(`apps/${app.clientId}/refreshes`)).refreshes;
 
 async function newOrganisation(): Promise<string> {
@@ -66,22 +61,11 @@ async function begin(organisation: string, by = owner): Promise<string> {
   return url;
 }
 
-/** What the person does: ticks these, and is led back to an address. */
 async function consent(url: string, tenants: readonly Tenant[]): Promise<string> {
-  const body = new URLSearchParams(tenants.map(({ tenantId }): [string, string] => ["tenant", tenantId]));
-  const answer = await fetch(url, { method: "POST", body, redirect: "manual" });
-  expect(answer.status, await answer.text()).toBe(302);
-  const back = answer.headers.get("location") ?? "";
+  const back = await tickTenants(url, tenants);
   const code = new URL(back).searchParams.get("code");
   if (code !== null) secrets.add(code);
   return back;
-}
-
-async function comeBack(address: string): Promise<readonly [number, string]> {
-  const answer = await fetch(address);
-  expect(answer.headers.get("cache-control")).toBe("no-store");
-  expect(answer.headers.get("referrer-policy")).toBe("no-referrer");
-  return [answer.status, await answer.text()];
 }
 
 const statusOf = async (organisation: string) =>
@@ -161,17 +145,36 @@ describe("a consent", () => {
     mixed.searchParams.set("code", new URL(await consent(others, [tenant])).searchParams.get("code") ?? "");
     expect((await comeBack(mixed.href))[0]).toBe(400);
     expect(await statusOf(organisation)).toBe("FAILED");
+    // What cannot be opened here is told as well.
+    const sealed = await consent(await begin(organisation), [tenant]);
+    await system.pool.query("UPDATE ledger_consents SET sealing_key_id = 'x' WHERE organisation_id = $1", [
+      organisation,
+    ]);
+    expect((await fetch(sealed)).status).toBe(500);
+    expect(await statusOf(organisation)).toBe("FAILED");
     const denied = await comeBack(await consent(await begin(organisation), []));
     expect(denied).toEqual([400, expect.stringContaining("access_denied")]);
     expect(await owner.refused(`${service}/GetLedgerConnection`, { organisation })).toBe("ledger_not_connected");
   });
 
-  test("of an operator who may no longer connect ledgers connects nothing", async () => {
+  test("of an operator who may no longer connect ledgers, or whose token ended, connects nothing", async () => {
     const organisation = await newOrganisation();
-    const left = askWith(system, await system.operator("owner", "Left"));
-    const back = await consent(await begin(organisation, left), [await makeTenant(system)]);
-    await system.pool.query("UPDATE operators SET active = false WHERE name = 'Left'");
-    expect((await comeBack(back))[0]).toBe(400);
+    const tenant = await makeTenant(system);
+    const ends = {
+      Left: "UPDATE operators SET active = false WHERE name = $1",
+      Demoted: "UPDATE operators SET role = 'admin' WHERE name = $1",
+      Leaked:
+        "UPDATE operator_tokens t SET revoked_at = now() FROM operators o WHERE o.id = t.operator_id AND o.name = $1",
+      Lapsed:
+        "UPDATE operator_tokens t SET expires_at = now() FROM operators o WHERE o.id = t.operator_id AND o.name = $1",
+    };
+    for (const [name, text] of Object.entries(ends)) {
+      const by = askWith(system, await system.operator("owner", name));
+      const back = await consent(await begin(organisation, by), [tenant]);
+      await system.pool.query(text, [name]);
+      expect([name, (await comeBack(back))[0]]).toEqual([name, 400]);
+    }
+    expect(await owner.refused(`${service}/GetLedgerConnection`, { organisation })).toBe("ledger_not_connected");
     const admin = askWith(system, await system.operator("admin"));
     expect(await admin.refused(`${service}/BeginLedgerAuthorisation`, { organisation })).toBe("insufficient_role");
   });
@@ -197,10 +200,8 @@ describe("a consent", () => {
   test("renews what stands already where the ledger lists nothing anew, and connects nothing else without a choice", async () => {
     const { organisation, tenant } = await connected();
     // So that the connection is of an earlier consent, as it stays where it stands.
-    const standing = () =>
-      system.pool.query("UPDATE demo_ledger.app_connections SET event_id = gen_random_uuid() WHERE tenant_id = $1", [
-        tenant.tenantId,
-      ]);
+    const earlier = "UPDATE demo_ledger.app_connections SET event_id = gen_random_uuid() WHERE tenant_id = $1";
+    const standing = () => system.pool.query(earlier, [tenant.tenantId]);
     const again = await consent(await begin(organisation), [tenant]);
     await standing();
     expect(await comeBack(again)).toEqual([200, expect.stringContaining("You can close this page")]);
@@ -353,14 +354,12 @@ describe("a disconnection", () => {
     await refusedBy({ match: "POST /connect/token", status: 400, body: '{"error":"invalid_client"}' });
     await refusedBy({ match: "POST /connect/token", status: 404 });
     // Tokens of another app: ours shown with them would end them.
-    await system.pool.query("UPDATE ledger_connections SET client_id = 'other' WHERE organisation_id = $1", [
-      organisation,
-    ]);
+    const ofApp = "UPDATE ledger_connections SET client_id = $2 WHERE organisation_id = $1";
+    await system.pool.query(ofApp, [organisation, "other"]);
     const before = await refreshes();
     await refusedBy({ match: "nothing" });
     expect([await refreshes(), (await inLedger(tenant)).rowCount]).toEqual([before, 1]);
-    const back = "UPDATE ledger_connections SET client_id = $2 WHERE organisation_id = $1";
-    await system.pool.query(back, [organisation, app.clientId]);
+    await system.pool.query(ofApp, [organisation, app.clientId]);
     await tokenOf(source(organisation));
     await makeStale(organisation);
     await demo(`apps/${app.clientId}/revoke`, {});

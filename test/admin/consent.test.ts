@@ -1,6 +1,8 @@
 /** Which organisation of the ledger a consent is for, and what is told of one that fails here rather than there. */
 import { describe, expect, test } from "vitest";
-import { tenantMeant } from "../../src/admin/consent.ts";
+import { type LedgerApp, takeConsent, tenantMeant } from "../../src/admin/consent.ts";
+import type { AdminParts } from "../../src/admin/parts.ts";
+import { Refusal } from "../../src/domain/refusal.ts";
 
 const tenant = (tenantId: string) => ({ connectionId: `connection of ${tenantId}`, tenantId, name: tenantId });
 
@@ -17,5 +19,35 @@ describe("the tenant of a consent", () => {
   ] as const)("is %s", (_, ids, areOfConsent, before, expected) => {
     const reached = { tenants: ids.map(tenant), areOfConsent };
     expect(tenantMeant(reached, before)?.tenantId ?? null).toBe(expected);
+  });
+});
+
+describe("a consent that fails here", () => {
+  const asked = {
+    organisationId: "o",
+    operatorId: "p",
+    operatorName: "P",
+    tokenId: "t",
+    verifier: "v",
+    redirectUrl: "u",
+  };
+
+  /** What is told of it, where our app fails so. */
+  async function toldOf(error: Error): Promise<readonly string[]> {
+    const told: string[] = [];
+    const consents = { use: async () => asked, fail: async (_: string, why: string) => void told.push(why) };
+    const ledgerApp: Partial<LedgerApp> = { exchange: () => Promise.reject(error) };
+    const parts = { store: { consents }, ledgerApp } as unknown as AdminParts;
+    const answer = { state: "state", code: "code", error: null };
+    await expect(takeConsent(parts, answer, "request")).rejects.toBe(error);
+    return told;
+  }
+
+  test("is told as failed at once, and never in the words of what failed", async () => {
+    expect(await toldOf(new Error("duplicate key (code)=(secret)"))).toEqual([
+      "Something failed on our side: begin anew.",
+    ]);
+    const refusal = new Refusal("temporarily_unavailable", "SECRET_KEY is not set for this process.");
+    expect(await toldOf(refusal)).toEqual(["SECRET_KEY is not set for this process."]);
   });
 });

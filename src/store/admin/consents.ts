@@ -1,6 +1,6 @@
 /**
  * The consents that ledgers are asked for: one for an organisation, the newest. The state of one is good for one answer, within its
- * time, while the operator who asked is an active owner; what is secret of it is sealed.
+ * time, while the operator who asked is an active owner and the token by which they asked is good; what is secret of it is sealed.
  */
 import type pg from "pg";
 import { Prisma } from "../../gen/prisma/client.ts";
@@ -53,7 +53,10 @@ export interface ConsentView {
 export interface ConsentStore {
   /** Asks; what was asked before is good for nothing any more. The result is until when it is good. */
   begin(actor: Actor, organisationId: string, consent: ConsentToAsk): Promise<Date>;
-  /** Uses the state up. Null where it is unknown, used, too old, or its operator may not connect ledgers any more. */
+  /**
+   * Uses the state up. Null where it is unknown, used, too old, or where its operator may not connect ledgers any more or not by the
+   * token of then. Rejects where it cannot be opened, which is told as its failure.
+   */
   use(stateHash: Uint8Array): Promise<AskedConsent | null>;
   /** It came to nothing. */
   fail(organisationId: string, failure: string): Promise<void>;
@@ -81,9 +84,11 @@ const places = {
 
 // Whoever waits for the row's lock sees it used.
 const useText = `UPDATE ledger_consents c SET used_at = now(), sealed_verifier = NULL
-  FROM (SELECT organisation_id, sealed_verifier FROM ledger_consents WHERE state_hash = $1 FOR UPDATE) asked, operators o
+  FROM (SELECT organisation_id, sealed_verifier FROM ledger_consents WHERE state_hash = $1 FOR UPDATE) asked, operators o,
+    operator_tokens t
   WHERE c.organisation_id = asked.organisation_id AND c.used_at IS NULL AND c.expires_at > now()
     AND o.id = c.operator_id AND o.active AND o.role = 'owner'
+    AND t.id = c.token_id AND t.operator_id = o.id AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())
   RETURNING c.organisation_id, c.operator_id, o.name AS operator_name, c.token_id, asked.sealed_verifier, c.sealing_key_id,
     c.redirect_url`;
 
@@ -104,9 +109,15 @@ interface UsedRow {
   redirect_url: string;
 }
 
+/** What is told of a question that this process cannot open, so that nobody waits for its answer. */
+const unopened = "What was kept of this question cannot be opened with our keys: begin anew.";
+
 /** Consents over changes and a pool for what no operator does by a call. */
 export function createConsentStore(pool: pg.Pool, { prisma, run }: Changes, sealing: Sealing): ConsentStore {
   const find = (organisationId: string) => prisma.ledgerConsent.findUnique({ where: { organisationId } });
+  const fail = async (organisationId: string, failure: string): Promise<void> => {
+    await pool.query({ text: failText, values: [organisationId, failure] });
+  };
   return {
     begin: (actor, organisationId, { operatorId, tokenId, stateHash, verifier, redirectUrl, lifeMs }) =>
       run(actor, async (transaction) => {
@@ -140,13 +151,15 @@ export function createConsentStore(pool: pg.Pool, { prisma, run }: Changes, seal
       if (row === undefined) return null;
       const { organisation_id: organisationId, redirect_url: redirectUrl } = row;
       const sealed = { keyId: row.sealing_key_id, bytes: row.sealed_verifier };
-      const verifier = sealing.open(sealed, places.verifier(organisationId));
       const who = { operatorId: row.operator_id, operatorName: row.operator_name, tokenId: row.token_id };
-      return { organisationId, ...who, verifier, redirectUrl };
+      try {
+        return { organisationId, ...who, verifier: sealing.open(sealed, places.verifier(organisationId)), redirectUrl };
+      } catch (error) {
+        await fail(organisationId, unopened);
+        throw error;
+      }
     },
-    fail: async (organisationId, failure) => {
-      await pool.query({ text: failText, values: [organisationId, failure] });
-    },
+    fail,
     keepChoice: async (organisationId, tokens, tenants, lifeMs) => {
       const kept = { ...tokens, freshUntil: Date.now() + tokens.freshMs };
       const { keyId, bytes } = sealing.seal(JSON.stringify(kept), places.tokens(organisationId));
