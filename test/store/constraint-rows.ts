@@ -29,6 +29,9 @@ export interface SeededRows {
   readonly operator: string;
   readonly token: string;
   readonly auditEntry: string;
+  readonly event: string;
+  readonly endpoint: string;
+  readonly delivery: string;
 }
 
 /** New ids for an organisation. */
@@ -59,6 +62,9 @@ export function newRows(): SeededRows {
     operator: randomUUID(),
     token: randomUUID(),
     auditEntry: randomUUID(),
+    event: randomUUID(),
+    endpoint: randomUUID(),
+    delivery: randomUUID(),
   };
 }
 
@@ -149,6 +155,16 @@ INSERT INTO ledger_consents (organisation_id, operator_id, token_id, state_hash,
 INSERT INTO audit_log (id, operator_id, operator_name, token_id, operation, organisation_id, target_kind, target_id, after, request_id)
   VALUES ('${rows.auditEntry}', '${rows.operator}', 'Ada', '${rows.token}', 'Create', '${rows.organisation}', 'organisation',
     '${rows.organisation}', '{}', 'request');
+INSERT INTO told_objects (organisation_id, object_kind, object_id, sequence, object)
+  VALUES ('${rows.organisation}', 'customer', '${rows.customer}', 1, '{}');
+INSERT INTO events (id, organisation_id, type, object_kind, object_id, sequence, body)
+  VALUES ('${rows.event}', '${rows.organisation}', 'customer.created', 'customer', '${rows.customer}', 1, '{}');
+INSERT INTO webhook_endpoints (id, organisation_id, url, kinds, sealed_secret, sealing_key_id)
+  VALUES ('${rows.endpoint}', '${rows.organisation}', 'https://hooks.example.com', '{}', '\\x00', 'key');
+INSERT INTO webhook_deliveries (id, organisation_id, event_id, endpoint_id)
+  VALUES ('${rows.delivery}', '${rows.organisation}', '${rows.event}', '${rows.endpoint}');
+INSERT INTO webhook_attempts (organisation_id, delivery_id, number, at, latency_ms)
+  VALUES ('${rows.organisation}', '${rows.delivery}', 1, now(), 12);
 COMMIT`);
 }
 
@@ -174,6 +190,9 @@ const counted = [
   "operations",
   "deferred_lines",
   "unit_changes",
+  "events",
+  "webhook_endpoints",
+  "webhook_deliveries",
 ];
 const withId = [...counted, "invoice_lines", "credit_note_lines", "allocations"];
 
