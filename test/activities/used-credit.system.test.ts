@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { findNeglected } from "../../src/store/neglected-work.ts";
 import { bookkeeper } from "../support/bookkeeper.ts";
+import { until } from "../support/system.ts";
 import { type CreditParty, type CreditWorld, startCreditWorld } from "./credit-world.ts";
 import {
   bookedCredit,
@@ -113,6 +114,11 @@ test("a look-up after a lost answer takes over our invoice and our note by their
   await raiseInvoice(world.pool, party.organisationId, party.subscriptionId, "50");
   await raiseCredit(world.pool, party.organisationId, party.subscriptionId, "10");
   await world.settleRound(party);
+  await until("the ledger has both", async () => {
+    const text =
+      "SELECT 1 FROM demo_ledger.invoices i JOIN demo_ledger.credit_notes n USING (tenant_id) WHERE tenant_id = $1";
+    return (await world.pool.query(text, [party.tenantId])).rowCount === 1;
+  });
   await hand.mergeContact("ACME", "NEW");
   await world.settle(party);
   expect(await expectSameCredit(world.pool, party)).toMatchObject({
