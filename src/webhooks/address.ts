@@ -1,0 +1,142 @@
+/**
+ * Which addresses webhook endpoints may have: judged by their form when they are registered, and by the address of the network that a
+ * connection really goes to. Everything that is not plainly of the public network is refused.
+ */
+import { BlockList, isIP } from "node:net";
+
+/** `public`: https and the public network alone. `development`: also http, any port, and this machine itself. */
+export type AddressMode = "public" | "development";
+
+/** The most characters of an endpoint's address. */
+export const urlLength = 2048;
+
+/**
+ * What is wrong with the address of an endpoint, as words that go on from its name ("must begin with https://"); null where it may be
+ * registered. It asks no name server: what a name stands for is judged when a connection is made.
+ */
+export function urlFault(url: string, mode: AddressMode): string | null {
+  if (url.length > urlLength) return `must have ${urlLength} characters at most`;
+  // Parsers differ over these; ours would leave them out or read them as slashes.
+  if (/[\s\p{Cc}\p{Cf}\\]/u.test(url)) return "must have no spaces, backslashes or control characters";
+  const written = /^(https?):\/\/([^/?#]*)/i.exec(url);
+  const scheme = written?.[1]?.toLowerCase();
+  if (scheme === undefined || (scheme === "http" && mode === "public")) return "must begin with https://";
+  if (written?.[2]?.includes("@")) return "must hold no user name or password";
+  if (url.includes("#")) return "must have no fragment (#)";
+  if (!URL.canParse(url)) return "must be an address such as https://hooks.example.com/billing";
+  const { hostname, port } = new URL(url);
+  if (mode === "public" && !publicPorts.has(port)) return "must have port 443 or 8443";
+  return port === "0" ? "must have a port that can be connected to" : hostFault(hostname, mode);
+}
+
+/** An empty port is that of the scheme: 443. */
+const publicPorts: ReadonlySet<string> = new Set(["", "8443"]);
+
+/** As the URL parser leaves it: in lower case, international names in their ASCII form, numbers of any form as an address. */
+function hostFault(hostname: string, mode: AddressMode): string | null {
+  const literal = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
+  if (isIP(literal) !== 0) return isForbidden(literal, mode) ? "must be of the public network" : null;
+  if (mode === "development" && hostname === "localhost") return null;
+  const labels = hostname.split(".");
+  const isName = hostname.length <= 253 && labels.length > 1 && labels.every((label) => labelForm.test(label));
+  if (!isName) return "must name a host of the public network, such as hooks.example.com";
+  return privateNames.some((name) => `.${hostname}`.endsWith(`.${name}`)) ? "must be of the public network" : null;
+}
+
+const labelForm = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
+/**
+ * Names that no public name server answers for, or that mean a network's own hosts: RFC 6761, 6762 (appendix G), 7686, 8375, 9476, and ICANN's
+ * `internal`.
+ */
+const privateNames: readonly string[] = [
+  "alt",
+  "arpa",
+  "corp",
+  "home",
+  "internal",
+  "intranet",
+  "invalid",
+  "lan",
+  "local",
+  "localdomain",
+  "localhost",
+  "onion",
+  "private",
+  "test",
+];
+
+/**
+ * Whether nothing may be sent to an address of the network (what is no address counts as one): everything that the IANA registries of
+ * special-purpose addresses name, IPv6 forms that hold an IPv4 address (whatever that is), and cloud providers' own addresses.
+ */
+export function isForbidden(address: string, mode: AddressMode): boolean {
+  const family = isIP(address);
+  if (family === 0 || address.includes("%")) return true;
+  const type = family === 4 ? "ipv4" : "ipv6";
+  if (mode === "development" && loopback.check(address, type)) return false;
+  if (family === 4) return specialIpv4.check(address, "ipv4");
+  return !globalIpv6.check(address, "ipv6") || specialIpv6.check(address, "ipv6") || isIsatap(address);
+}
+
+const loopback = blockListOf({ ipv4: ["127.0.0.0/8"], ipv6: ["::1/128"] });
+
+/** IANA IPv4 Special-Purpose Address Registry, multicast and reserved space, whole blocks also where parts of them are global. */
+const specialIpv4 = blockListOf({
+  ipv4: [
+    "0.0.0.0/8",
+    "10.0.0.0/8",
+    "100.64.0.0/10",
+    "127.0.0.0/8",
+    "169.254.0.0/16",
+    "172.16.0.0/12",
+    "192.0.0.0/24",
+    "192.0.2.0/24",
+    "192.31.196.0/24",
+    "192.52.193.0/24",
+    "192.88.99.0/24",
+    "192.168.0.0/16",
+    "192.175.48.0/24",
+    "198.18.0.0/15",
+    "198.51.100.0/24",
+    "203.0.113.0/24",
+    "224.0.0.0/4",
+    "240.0.0.0/4",
+    // Looks public, and is the machine's own provider: Azure's wire server.
+    "168.63.129.16/32",
+  ],
+});
+
+/** All that is allocated for the network of everybody: mapped IPv4, NAT64, unique local, link-local and multicast lie outside of it. */
+const globalIpv6 = blockListOf({ ipv6: ["2000::/3"] });
+
+/** IANA IPv6 Special-Purpose Address Registry within 2000::/3: protocol assignments with Teredo and ORCHID, documentation, 6to4, AS112. */
+const specialIpv6 = blockListOf({
+  ipv6: ["2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20"],
+});
+
+interface Networks {
+  readonly ipv4?: readonly string[];
+  readonly ipv6?: readonly string[];
+}
+
+function blockListOf({ ipv4 = [], ipv6 = [] }: Networks): BlockList {
+  const list = new BlockList();
+  const add = (network: string, type: "ipv4" | "ipv6") => {
+    const [address = "", length] = network.split("/");
+    list.addSubnet(address, Number(length), type);
+  };
+  for (const network of ipv4) add(network, "ipv4");
+  for (const network of ipv6) add(network, "ipv6");
+  return list;
+}
+
+/** An interface id of ISATAP (RFC 5214) in whatever network: a router may take what is sent there to the IPv4 address in its last half. */
+function isIsatap(address: string): boolean {
+  const [head = "", tail] = new URL(`http://[${address}]/`).hostname.slice(1, -1).split("::");
+  const first = head.split(":");
+  const last = tail === undefined || tail === "" ? [] : tail.split(":");
+  const groups =
+    tail === undefined ? first : [...first, ...Array<string>(8 - first.length - last.length).fill("0"), ...last];
+  return groups[5] === "5efe" && (groups[4] === "0" || groups[4] === "200");
+}
