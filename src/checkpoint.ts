@@ -70,6 +70,9 @@ export const billingCheckpoints = ["chunk_loaded", "chunk_saved", "run_woken"] a
 /** The worker's, when it advances a test clock and performs what is due on the way as the billing run does. */
 export const clockCheckpoints = ["clock_moved", ...billingCheckpoints, "clock_arrived"] as const;
 
+/** The worker's, when it combines changes into events and starts their deliveries. */
+export const tellingCheckpoints = ["telling_loaded", "telling_saved", "delivery_started"] as const;
+
 /** One of them. */
 export type Checkpoint =
   | (typeof creationCheckpoints)[number]
@@ -77,6 +80,7 @@ export type Checkpoint =
   | (typeof allocationCheckpoints)[number]
   | (typeof clockCheckpoints)[number]
   | (typeof usageCheckpoints)[number]
+  | (typeof tellingCheckpoints)[number]
   | (typeof endCheckpoints)[number]
   | (typeof restoreCheckpoints)[number];
 

@@ -9,8 +9,10 @@ import { createEnding } from "./activities/end-subscription.ts";
 import { createMirror } from "./activities/mirror.ts";
 import { readDueOffers } from "./activities/read-offers.ts";
 import { createSettlement } from "./activities/settlement.ts";
+import { createTellingActivities } from "./activities/tell-changes.ts";
 import { createTestClockActivities } from "./activities/test-clock.ts";
 import type { Config } from "./config.ts";
+import { writeObject } from "./event-objects.ts";
 import { disconnectedText, keepAdapters } from "./keep-adapters.ts";
 import type { Log } from "./log.ts";
 import type { Running } from "./run.ts";
@@ -18,6 +20,7 @@ import { createAllocating } from "./store/allocating.ts";
 import { createAmendments } from "./store/amendments.ts";
 import { createBillingRun, type Parked } from "./store/billing-run.ts";
 import { forgetUnchosen } from "./store/forget-consents.ts";
+import { forgetEvents } from "./store/forget-events.ts";
 import { createIdempotencyStore } from "./store/idempotency.ts";
 import { createOfferReading } from "./store/ledger-offers.ts";
 import { createMirroring } from "./store/mirroring.ts";
@@ -26,6 +29,7 @@ import { createPool } from "./store/pool.ts";
 import { createEndings } from "./store/removals.ts";
 import { createSealing } from "./store/sealing.ts";
 import { createSettling } from "./store/settling.ts";
+import { createTelling } from "./store/telling-work.ts";
 import { createTestClock, findStoppedClocks } from "./store/test-clock.ts";
 import { connectTemporal } from "./temporal/connect.ts";
 import { startDispatcher } from "./temporal/dispatcher.ts";
@@ -68,6 +72,11 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
     ...createEnding({ ...parts, openScope: createEndings(pool, sealing) }),
     ...createBilling({ ...work, onParked, store: createBillingRun(pool) }),
     ...createMirror({ ...parts, mirroring: createMirroring(pool, sealing, config.ledger.sweepMs) }),
+    ...createTellingActivities({
+      ...work,
+      store: createTelling(pool, writeObject),
+      firstPauseMs: config.webhooks.firstPauseMs,
+    }),
     ...createTestClockActivities({ ...work, onParked, store: createTestClock(pool) }),
   };
   const worker = await runWorker(temporal, { taskQueue: config.taskQueue, activities, log });
@@ -82,7 +91,8 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
   );
   const onTrouble = (err: unknown) => log.warn({ err }, "housekeeping: the database could not be asked");
   const keys = createIdempotencyStore(pool, { onTrouble });
-  const housekeepings = [keys.deleteExpired, (atMost: number) => forgetUnchosen(pool, atMost)].map((forget) =>
+  const forgetting = [forgetUnchosen, forgetEvents].map((forget) => (atMost: number) => forget(pool, atMost));
+  const housekeepings = [keys.deleteExpired, ...forgetting].map((forget) =>
     startHousekeeping(forget, { onError: onTrouble }),
   );
   const onError = (organisationId: string, err: unknown) =>

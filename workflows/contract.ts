@@ -207,8 +207,9 @@ export const sweepScheduleId = "ledger-sweep";
 export interface OrganisationEventsInput {
   readonly organisationId: string;
   readonly until: string;
-  /** What a run that is continued as new takes over. */
+  /** What a run that is continued as new takes over: events told, deliveries started. */
   readonly told?: number;
+  readonly started?: number;
 }
 
 /** What one round of telling an organisation's changes did. */

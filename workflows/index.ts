@@ -1,5 +1,6 @@
 /** Every workflow of the service: what the bundle contains and the worker registers. */
 export { billingRun, organisationBilling } from "./billing-run.ts";
+export { changeScan, organisationEvents } from "./change-scan.ts";
 export { creditAllocation } from "./credit-allocation.ts";
 export { endSubscription } from "./end-subscription.ts";
 export { invoiceAmendment } from "./invoice-amendment.ts";

@@ -78,6 +78,20 @@ export async function getOne<Row extends pg.QueryResultRow, T>(
   return rows[0] === undefined ? null : listing.read(rows[0]);
 }
 
+/** The objects with these ids, in no order; those that are not there, or another organisation's, are left out. */
+export async function getThese<Row extends pg.QueryResultRow, T>(
+  client: Pick<pg.Pool, "query">,
+  organisationId: string,
+  listing: Listing<Row, T>,
+  ids: readonly string[],
+): Promise<readonly T[]> {
+  if (ids.length === 0) return [];
+  const shown = listing.shown === undefined ? "" : ` AND ${listing.shown}`;
+  const text = `SELECT ${listing.columns} FROM ${listing.from} WHERE t.organisation_id = $1 AND t.id = ANY ($2)${shown}`;
+  const { rows } = await client.query<Row>({ name: statementName(text), text, values: [organisationId, ids] });
+  return rows.map(listing.read);
+}
+
 /** An empty page after a position is right only where the position exists. */
 async function requirePosition<Row extends pg.QueryResultRow, T>(
   pool: pg.Pool,

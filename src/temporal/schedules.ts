@@ -11,7 +11,14 @@ import {
   ScheduleOverlapPolicy,
 } from "@temporalio/client";
 import type { Workflow } from "@temporalio/common";
-import { billingRunType, billingScheduleId, ledgerSweepType, sweepScheduleId } from "../../workflows/contract.ts";
+import {
+  billingRunType,
+  billingScheduleId,
+  changeScanType,
+  changeScheduleId,
+  ledgerSweepType,
+  sweepScheduleId,
+} from "../../workflows/contract.ts";
 import type { WorkerLog } from "./run-worker.ts";
 import { typedAttributes } from "./search-attributes.ts";
 
@@ -30,7 +37,7 @@ const againMs = 10_000;
 /** gRPC's code of a method that the server does not have. */
 const unimplemented = 12;
 
-/** A schedule: its id is that of its runs. `offset`: when in the minute, so that the two do not begin at once. */
+/** A schedule: its id is that of its runs. `offset`: when in the minute, so that they do not begin at once. */
 const schedules = [
   {
     id: billingScheduleId,
@@ -38,6 +45,13 @@ const schedules = [
     offset: "0 seconds",
     summary: "starts the billing of organisations that have something due",
     kind: "billing_run",
+  },
+  {
+    id: changeScheduleId,
+    type: changeScanType,
+    offset: "15 seconds",
+    summary: "starts the telling of organisations where something changed",
+    kind: "change_scan",
   },
   {
     id: sweepScheduleId,

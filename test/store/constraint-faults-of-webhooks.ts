@@ -83,7 +83,7 @@ function deliveryFaults(a: SeededRows): Faults {
 
 /** Rows of organisation A that refer to rows of organisation B, or to what is not there. */
 export function webhookTenantFaults(a: SeededRows, b: SeededRows): Faults {
-  const delivery = (columns: object) => another("webhook_deliveries", a.delivery, columns);
+  const delivery = (columns: Readonly<Record<string, unknown>>) => another("webhook_deliveries", a.delivery, columns);
   return {
     told_objects_organisation_id_fkey: [another("told_objects", of(a), { organisation_id: nobody })],
     events_organisation_id_fkey: [another("events", a.event, { organisation_id: nobody })],

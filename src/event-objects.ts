@@ -1,0 +1,30 @@
+/**
+ * The text of an object in an event: that of its retrieval, byte for byte. Here, because the messages are the services' and their JSON is the
+ * gateway's, and neither room knows the other.
+ */
+import { compileWriter } from "./gateway/write-json.ts";
+import { CreditNoteSchema } from "./gen/proto/billing/v1/credit_notes_pb.ts";
+import { CustomerSchema } from "./gen/proto/billing/v1/customers_pb.ts";
+import { InvoiceSchema } from "./gen/proto/billing/v1/invoices_pb.ts";
+import { SubscriptionSchema } from "./gen/proto/billing/v1/subscriptions_pb.ts";
+import { presentCreditNote, presentCustomer, presentInvoice, presentSubscription } from "./services/present.ts";
+import type { ShownObject } from "./store/telling.ts";
+
+const writeCustomer = compileWriter(CustomerSchema);
+const writeSubscription = compileWriter(SubscriptionSchema);
+const writeInvoice = compileWriter(InvoiceSchema);
+const writeCreditNote = compileWriter(CreditNoteSchema);
+
+/** The object's JSON, as `GET /v1/…/{id}` answers it. decisions §3 "Event". */
+export function writeObject(object: ShownObject): string {
+  switch (object.kind) {
+    case "customer":
+      return writeCustomer(presentCustomer(object.shown));
+    case "subscription":
+      return writeSubscription(presentSubscription(object.shown.subscription, object.shown.plan));
+    case "invoice":
+      return writeInvoice(presentInvoice(object.shown));
+    case "credit_note":
+      return writeCreditNote(presentCreditNote(object.shown));
+  }
+}

@@ -1,0 +1,51 @@
+/** Deletes events that nobody can have sent again any more, with their deliveries and attempts. */
+import type pg from "pg";
+import { inTransaction } from "./pool.ts";
+
+/** How long events are kept: as long as they can be asked for again. */
+const keptFor = "interval '30 days'";
+
+/**
+ * Deletes events of before 30 days, over all organisations, the oldest first and so many at most; answers how many. One that is still being
+ * delivered stays. Several processes may do so at once.
+ */
+export async function forgetEvents(pool: pg.Pool, atMost: number): Promise<number> {
+  return inTransaction(pool, async (client) => {
+    const old = await client.query<{ id: string }>({
+      name: "find_old_events",
+      text: `SELECT e.id FROM events e WHERE e.created_at < now() - ${keptFor} AND NOT EXISTS (SELECT 1 FROM webhook_deliveries d
+          WHERE d.organisation_id = e.organisation_id AND d.event_id = e.id AND d.state = 'pending')
+        ORDER BY e.created_at LIMIT $1 FOR UPDATE OF e SKIP LOCKED`,
+      values: [atMost],
+    });
+    if (old.rows.length === 0) return 0;
+    // Held, so that none of them is resent meanwhile.
+    const deliveries = await client.query<{ id: string; event_id: string; state: string }>({
+      name: "hold_old_deliveries",
+      text: `SELECT d.id, d.event_id, d.state FROM webhook_deliveries d JOIN events e ON e.organisation_id = d.organisation_id AND e.id = d.event_id
+        WHERE e.id = ANY ($1) ORDER BY d.id FOR UPDATE OF d`,
+      values: [old.rows.map(({ id }) => id)],
+    });
+    const resent = new Set(deliveries.rows.filter(({ state }) => state === "pending").map((one) => one.event_id));
+    const eventIds = old.rows.map(({ id }) => id).filter((id) => !resent.has(id));
+    const deliveryIds = deliveries.rows.filter((one) => !resent.has(one.event_id)).map(({ id }) => id);
+    await client.query({
+      name: "forget_attempts",
+      text: `DELETE FROM webhook_attempts a USING webhook_deliveries d
+        WHERE d.id = ANY ($1) AND a.organisation_id = d.organisation_id AND a.delivery_id = d.id`,
+      values: [deliveryIds],
+    });
+    await client.query({
+      name: "forget_deliveries",
+      text: `DELETE FROM webhook_deliveries d USING events e
+        WHERE d.id = ANY ($1) AND e.organisation_id = d.organisation_id AND e.id = d.event_id`,
+      values: [deliveryIds],
+    });
+    await client.query({
+      name: "forget_events",
+      text: `DELETE FROM events e USING organisations o WHERE e.id = ANY ($1) AND e.organisation_id = o.id`,
+      values: [eventIds],
+    });
+    return eventIds.length;
+  });
+}

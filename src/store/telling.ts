@@ -1,0 +1,259 @@
+/**
+ * A chunk of telling: the marks of some objects become their events, with the deliveries to the endpoints that want them, in one transaction
+ * over one snapshot. Whatever is changed after that snapshot has a mark that stays. decisions §3 "Event".
+ */
+import type pg from "pg";
+import type { CreditNote } from "../domain/credit-note.ts";
+import type { Customer } from "../domain/customer.ts";
+import { type ChangeMark, decideEvents, type EventType, eventBody, type ObjectKind } from "../domain/event.ts";
+import type { Invoice } from "../domain/invoice.ts";
+import { creditNoteListing } from "./credit-notes.ts";
+import { customerListing } from "./customers.ts";
+import { newId } from "./ids.ts";
+import { invoiceListing } from "./invoices.ts";
+import { getThese } from "./page.ts";
+import { inTransaction } from "./pool.ts";
+import { type PlannedSubscription, subscriptionListing } from "./subscriptions.ts";
+
+/** An object as it is read for its retrieval. */
+export type ShownObject =
+  | { readonly kind: "customer"; readonly shown: Customer }
+  | { readonly kind: "subscription"; readonly shown: PlannedSubscription }
+  | { readonly kind: "invoice"; readonly shown: Invoice }
+  | { readonly kind: "credit_note"; readonly shown: CreditNote };
+
+/** Makes the JSON text of an object, as a retrieval answers it. */
+export type WriteObject = (object: ShownObject) => string;
+
+/** An object by its name. */
+export interface ObjectName {
+  readonly kind: ObjectKind;
+  readonly id: string;
+}
+
+/** How a chunk is told. */
+export interface TellingOrder {
+  readonly write: WriteObject;
+  /** Called when everything is loaded and decided, and nothing is written. */
+  readonly onLoaded?: () => void;
+}
+
+/** What a chunk came to: events that were written, and deliveries of them. */
+export interface ToldChunk {
+  readonly events: number;
+  readonly deliveries: number;
+}
+
+/** The first key of the lock of who tells an organisation's changes: "tell" in ASCII. */
+const lockClass = 0x74656c6c;
+
+/** Plans made while the tables had little in them would read whole ones once these have grown. */
+const begin = "BEGIN ISOLATION LEVEL REPEATABLE READ; SET LOCAL enable_seqscan = off";
+
+/** An endpoint that is told: of these kinds, or of all where there are none. */
+interface Listener {
+  readonly id: string;
+  readonly kinds: readonly string[];
+}
+
+interface Held {
+  readonly livemode: boolean;
+  readonly now: Date;
+  readonly is_alone: boolean;
+  /** Whether the organisation has an endpoint at all, also a disabled one: that may be enabled and have sent what it missed. */
+  readonly has_endpoints: boolean;
+  readonly listeners: readonly Listener[] | null;
+}
+
+/** What is known of an object that has changed. */
+interface Marked extends ObjectName {
+  readonly marks: readonly ChangeMark[];
+}
+
+interface Told {
+  readonly sequence: bigint;
+  readonly object: string;
+}
+
+/**
+ * Tells what changed of these objects of an organisation: all their marks are taken, and an object of which somebody else has told since is
+ * left alone. Where another process is telling the organisation's changes it throws: whoever asked tries again.
+ */
+export async function tellChunk(
+  pool: pg.Pool,
+  organisationId: string,
+  objects: readonly ObjectName[],
+  { write, onLoaded }: TellingOrder,
+): Promise<ToldChunk> {
+  return inTransaction(
+    pool,
+    async (client) => {
+      const held = await hold(client, organisationId);
+      const marked = await takeMarks(client, organisationId, objects);
+      const texts = await loadTexts(client, organisationId, marked, write);
+      const told = await loadTold(client, organisationId, marked);
+      const decided = decide(held, marked, texts, told);
+      onLoaded?.();
+      return save(client, organisationId, held, decided);
+    },
+    begin,
+  );
+}
+
+async function hold(client: pg.PoolClient, organisationId: string): Promise<Held> {
+  const { rows } = await client.query<Held>({
+    name: "hold_telling",
+    text: `SELECT o.livemode, now() AS now, pg_try_advisory_xact_lock(${lockClass}, hashtext(o.id::text)) AS is_alone,
+        EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.organisation_id = o.id) AS has_endpoints,
+        (SELECT json_agg(json_build_object('id', e.id, 'kinds', e.kinds))
+          FROM webhook_endpoints e WHERE e.organisation_id = o.id AND e.status = 'enabled') AS listeners
+      FROM organisations o WHERE o.id = $1`,
+    values: [organisationId],
+  });
+  const held = rows[0];
+  if (held === undefined) throw new Error(`organisation ${organisationId} is gone`);
+  if (!held.is_alone) throw new Error(`another process tells the changes of organisation ${organisationId}`);
+  return held;
+}
+
+/** Marks that another transaction took since the snapshot began fail this one: SQLSTATE 40001. */
+async function takeMarks(
+  client: pg.PoolClient,
+  organisationId: string,
+  objects: readonly ObjectName[],
+): Promise<readonly Marked[]> {
+  const { rows } = await client.query<Marked>({
+    name: "take_marks",
+    text: `WITH taken AS (
+        DELETE FROM object_changes c USING unnest($2::text[], $3::uuid[]) AS o(kind, id)
+        WHERE c.organisation_id = $1 AND c.object_kind = o.kind AND c.object_id = o.id
+        RETURNING c.seq, c.object_kind, c.object_id, c.change
+      )
+      SELECT object_kind AS kind, object_id AS id, array_agg(DISTINCT change) AS marks FROM taken GROUP BY 1, 2 ORDER BY min(seq)`,
+    values: [organisationId, ...columnsOf(objects)],
+  });
+  return rows;
+}
+
+const columnsOf = (objects: readonly ObjectName[]) => [objects.map(({ kind }) => kind), objects.map(({ id }) => id)];
+
+/** The objects' texts by their ids, which are no other kind's; one that is not shown (any more) has none. */
+async function loadTexts(
+  client: pg.PoolClient,
+  organisationId: string,
+  marked: readonly Marked[],
+  write: WriteObject,
+): Promise<ReadonlyMap<string, string>> {
+  const texts = new Map<string, string>();
+  const idsOf = (kind: ObjectKind) => marked.filter((one) => one.kind === kind).map(({ id }) => id);
+  for (const shown of await getThese(client, organisationId, customerListing, idsOf("customer"))) {
+    texts.set(shown.id, write({ kind: "customer", shown }));
+  }
+  for (const shown of await getThese(client, organisationId, subscriptionListing, idsOf("subscription"))) {
+    texts.set(shown.subscription.id, write({ kind: "subscription", shown }));
+  }
+  for (const shown of await getThese(client, organisationId, invoiceListing, idsOf("invoice"))) {
+    texts.set(shown.id, write({ kind: "invoice", shown }));
+  }
+  for (const shown of await getThese(client, organisationId, creditNoteListing, idsOf("credit_note"))) {
+    texts.set(shown.id, write({ kind: "credit_note", shown }));
+  }
+  return texts;
+}
+
+async function loadTold(
+  client: pg.PoolClient,
+  organisationId: string,
+  marked: readonly Marked[],
+): Promise<ReadonlyMap<string, Told>> {
+  const { rows } = await client.query<{ id: string; sequence: string; object: string }>({
+    name: "load_told",
+    text: `SELECT t.object_id AS id, t.sequence, t.object FROM unnest($2::text[], $3::uuid[]) AS o(kind, id)
+      JOIN told_objects t ON t.organisation_id = $1 AND t.object_kind = o.kind AND t.object_id = o.id`,
+    values: [organisationId, ...columnsOf(marked)],
+  });
+  return new Map(rows.map(({ id, sequence, object }) => [id, { sequence: BigInt(sequence), object }]));
+}
+
+/** What is written: of each object what it is told as from now on, the events, and the deliveries. */
+interface Decided {
+  readonly told: readonly (ObjectName & Told)[];
+  readonly events: readonly (ObjectName & {
+    readonly eventId: string;
+    readonly type: EventType;
+    readonly sequence: bigint;
+    readonly body: string;
+  })[];
+  readonly deliveries: readonly { readonly id: string; readonly eventId: string; readonly endpointId: string }[];
+}
+
+function decide(
+  { livemode, now, has_endpoints, listeners }: Held,
+  marked: readonly Marked[],
+  texts: ReadonlyMap<string, string>,
+  toldBefore: ReadonlyMap<string, Told>,
+): Decided {
+  const told: Decided["told"][number][] = [];
+  const events: Decided["events"][number][] = [];
+  for (const { kind, id, marks } of marked) {
+    const object = texts.get(id);
+    if (object === undefined) continue;
+    const before = toldBefore.get(id);
+    let sequence = before?.sequence ?? 0n;
+    const toTell = has_endpoints ? decideEvents({ kind, marks, before: before?.object ?? null, after: object }) : [];
+    for (const { type, previousAttributes } of toTell) {
+      sequence += 1n;
+      const eventId = newId();
+      const envelope = { id: eventId, type, createdAt: now, livemode, sequence, object, previousAttributes };
+      events.push({ kind, id, eventId, type, sequence, body: eventBody(envelope) });
+    }
+    told.push({ kind, id, sequence, object });
+  }
+  const deliveries = events.flatMap(({ eventId, type }) =>
+    (listeners ?? [])
+      .filter(({ kinds }) => kinds.length === 0 || kinds.includes(type))
+      .map((endpoint) => ({ id: newId(), eventId, endpointId: endpoint.id })),
+  );
+  return { told, events, deliveries };
+}
+
+async function save(
+  client: pg.PoolClient,
+  organisationId: string,
+  { now }: Held,
+  { told, events, deliveries }: Decided,
+): Promise<ToldChunk> {
+  if (told.length > 0) {
+    await client.query({
+      name: "save_told",
+      text: `INSERT INTO told_objects AS t (organisation_id, object_kind, object_id, sequence, object)
+        SELECT $1, * FROM unnest($2::text[], $3::uuid[], $4::bigint[], $5::text[])
+        ON CONFLICT (organisation_id, object_kind, object_id) DO UPDATE SET sequence = EXCLUDED.sequence, object = EXCLUDED.object`,
+      values: [organisationId, ...columnsOf(told), told.map((one) => one.sequence), told.map((one) => one.object)],
+    });
+  }
+  if (events.length > 0) {
+    const ids = events.map((event) => event.eventId);
+    const rest = [events.map((event) => event.type), events.map((event) => event.sequence), events.map((e) => e.body)];
+    await client.query({
+      name: "save_events",
+      text: `INSERT INTO events (organisation_id, created_at, object_kind, object_id, id, type, sequence, body)
+        SELECT $1, $2, * FROM unnest($3::text[], $4::uuid[], $5::uuid[], $6::text[], $7::bigint[], $8::text[])`,
+      values: [organisationId, now, ...columnsOf(events), ids, ...rest],
+    });
+  }
+  if (deliveries.length > 0) {
+    await client.query({
+      name: "save_deliveries",
+      text: `INSERT INTO webhook_deliveries (organisation_id, id, event_id, endpoint_id)
+        SELECT $1, * FROM unnest($2::uuid[], $3::uuid[], $4::uuid[])`,
+      values: [
+        organisationId,
+        deliveries.map(({ id }) => id),
+        deliveries.map(({ eventId }) => eventId),
+        deliveries.map(({ endpointId }) => endpointId),
+      ],
+    });
+  }
+  return { events: events.length, deliveries: deliveries.length };
+}

@@ -1,0 +1,80 @@
+/** Telling as tests do it without any process, and the rule that holds after it: what was told of each object is what is shown of it. */
+import type pg from "pg";
+import { expect } from "vitest";
+import { writeObject } from "../../src/event-objects.ts";
+import { creditNoteListing } from "../../src/store/credit-notes.ts";
+import { customerListing } from "../../src/store/customers.ts";
+import { invoiceListing } from "../../src/store/invoices.ts";
+import { getThese, type Listing } from "../../src/store/page.ts";
+import { subscriptionListing } from "../../src/store/subscriptions.ts";
+import { type ObjectName, type ShownObject, tellChunk } from "../../src/store/telling.ts";
+import { findChanged } from "../../src/store/telling-work.ts";
+
+/** An event as a receiver reads it; `created` and the other constant members left out. */
+export interface ToldEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly livemode: boolean;
+  readonly sequence: number;
+  readonly data: {
+    readonly object: Readonly<Record<string, unknown>> & { readonly id: string };
+    readonly previous_attributes: Readonly<Record<string, unknown>> | null;
+  };
+}
+
+/** Tells all that is marked for an organisation; how many chunks of at most so many objects that took. */
+export async function tellAll(pool: pg.Pool, organisationId: string, chunkSize = 200): Promise<number> {
+  const { rows } = await pool.query<{ now: Date }>("SELECT now() + interval '1 second' AS now");
+  const objects = await findChanged(pool, organisationId, rows[0]?.now ?? new Date(), 100_000);
+  let chunks = 0;
+  for (let at = 0; at < objects.length; at += chunkSize) {
+    await tellChunk(pool, organisationId, objects.slice(at, at + chunkSize), { write: writeObject });
+    chunks += 1;
+  }
+  return chunks;
+}
+
+/** The events of an organisation, oldest first. */
+export async function eventsOf(pool: pg.Pool, organisationId: string): Promise<readonly ToldEvent[]> {
+  const text = "SELECT body FROM events WHERE organisation_id = $1 ORDER BY seq";
+  const { rows } = await pool.query<{ body: string }>(text, [organisationId]);
+  return rows.map(({ body }) => JSON.parse(body) as ToldEvent);
+}
+
+/** The texts of all objects of an organisation as they are shown now, by kind and id. */
+export async function shownTexts(
+  client: Pick<pg.Pool, "query">,
+  organisationId: string,
+): Promise<Readonly<Record<string, string>>> {
+  const texts: Record<string, string> = {};
+  const add = async <Row extends pg.QueryResultRow, T>(
+    listing: Listing<Row, T>,
+    named: (shown: T) => ShownObject & ObjectName,
+  ) => {
+    const { rows } = await client.query(`SELECT id FROM ${listing.table} WHERE organisation_id = $1`, [organisationId]);
+    const ids = rows.map((row: { id: string }) => row.id);
+    for (const shown of await getThese(client, organisationId, listing, ids)) {
+      const object = named(shown);
+      texts[`${object.kind} ${object.id}`] = writeObject(object);
+    }
+  };
+  await add(customerListing, (shown) => ({ kind: "customer", id: shown.id, shown }));
+  await add(subscriptionListing, (shown) => ({ kind: "subscription", id: shown.subscription.id, shown }));
+  await add(invoiceListing, (shown) => ({ kind: "invoice", id: shown.id, shown }));
+  await add(creditNoteListing, (shown) => ({ kind: "credit_note", id: shown.id, shown }));
+  return texts;
+}
+
+/** Tells what is left, and holds that every object of every organisation was told as it is shown now: no change went without a mark. */
+export async function expectAllTold(pool: pg.Pool): Promise<void> {
+  const { rows } = await pool.query<{ id: string }>("SELECT id FROM organisations ORDER BY id");
+  for (const { id } of rows) {
+    await tellAll(pool, id);
+    const told = await pool.query<{ name: string; object: string }>(
+      "SELECT object_kind || ' ' || object_id AS name, object FROM told_objects WHERE organisation_id = $1",
+      [id],
+    );
+    const texts = Object.fromEntries(told.rows.map(({ name, object }) => [name, object]));
+    expect(texts).toEqual(await shownTexts(pool, id));
+  }
+}

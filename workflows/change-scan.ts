@@ -1,0 +1,53 @@
+/**
+ * Telling platforms what changed: each minute a run asks which organisations have changes that were marked, or deliveries that nobody is at,
+ * and starts the telling of each. What is to be told is found in the database, so that a second run, a restart or a repetition changes nothing.
+ */
+import { continueAsNew, proxyActivities, setCurrentDetails } from "@temporalio/workflow";
+import type { TellingActivities } from "../src/activities/tell-changes.ts";
+import type { DuePageInput, OrganisationEventsInput } from "./contract.ts";
+import { databaseRound } from "./policies.ts";
+import { endAs, isLongRun } from "./run-end.ts";
+
+const { startChanged } = proxyActivities<TellingActivities>({
+  ...databaseRound,
+  summary: "start the telling of organisations where something changed",
+});
+
+const { tellRound } = proxyActivities<TellingActivities>({
+  ...databaseRound,
+  summary: "combine changes into events, and start their deliveries",
+});
+
+/** One run. It waits for no organisation. */
+export async function changeScan(): Promise<void> {
+  let found = 0;
+  let started = 0;
+  let input: DuePageInput = { after: null };
+  for (;;) {
+    const round = await startChanged(input);
+    found += round.found;
+    started += round.started;
+    setCurrentDetails(
+      `${counted(found)} organisations have something to be told, telling of ${counted(started)} is started`,
+    );
+    if (round.next === null) return endAs("done");
+    input = { after: round.next };
+  }
+}
+
+/** One organisation, until all that changed by then is told, and the workflow of each delivery is started. */
+export async function organisationEvents(input: OrganisationEventsInput): Promise<void> {
+  let { told = 0, started = 0 } = input;
+  for (;;) {
+    const round = await tellRound(input);
+    told += round.told;
+    started += round.started;
+    setCurrentDetails(`told ${counted(told)} events, started ${counted(started)} deliveries`);
+    if (!round.isMore) return endAs("done");
+    if (isLongRun()) await continueAsNew<typeof organisationEvents>({ ...input, told, started });
+  }
+}
+
+function counted(count: number): string {
+  return count.toLocaleString("en");
+}
