@@ -23,7 +23,8 @@ export function urlFault(url: string, mode: AddressMode): string | null {
   if (scheme === undefined || (scheme === "http" && mode === "public")) return "must begin with https://";
   if (written?.[2]?.includes("@")) return "must hold no user name or password";
   if (url.includes("#")) return "must have no fragment (#)";
-  if (!URL.canParse(url)) return "must be an address such as https://hooks.example.com/billing";
+  // Of slashes too many the parser leaves some out, and takes the path for the host.
+  if (written?.[2] === "" || !URL.canParse(url)) return "must be an address such as https://hooks.example.com/billing";
   const { hostname, port } = new URL(url);
   if (mode === "public" && !publicPorts.has(port)) return "must have port 443 or 8443";
   return port === "0" ? "must have a port that can be connected to" : hostFault(hostname, mode);
