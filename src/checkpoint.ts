@@ -73,6 +73,9 @@ export const clockCheckpoints = ["clock_moved", ...billingCheckpoints, "clock_ar
 /** The worker's, when it combines changes into events and starts their deliveries. */
 export const tellingCheckpoints = ["telling_loaded", "telling_saved", "delivery_started"] as const;
 
+/** The worker's, when it sends an event to an endpoint. */
+export const deliveryCheckpoints = ["delivery_loaded", "delivery_answered", "delivery_saved"] as const;
+
 /** One of them. */
 export type Checkpoint =
   | (typeof creationCheckpoints)[number]
@@ -81,6 +84,7 @@ export type Checkpoint =
   | (typeof clockCheckpoints)[number]
   | (typeof usageCheckpoints)[number]
   | (typeof tellingCheckpoints)[number]
+  | (typeof deliveryCheckpoints)[number]
   | (typeof endCheckpoints)[number]
   | (typeof restoreCheckpoints)[number];
 

@@ -7,3 +7,4 @@ export { invoiceAmendment } from "./invoice-amendment.ts";
 export { ledgerMirror, ledgerSweep } from "./ledger-mirror.ts";
 export { ledgerSettlement } from "./ledger-settlement.ts";
 export { testClock } from "./test-clock.ts";
+export { webhookDelivery } from "./webhook-delivery.ts";

@@ -2,7 +2,7 @@
 import { fileURLToPath } from "node:url";
 import { loadClientConnectConfig } from "@temporalio/envconfig";
 import { DefaultLogger, NativeConnection, Runtime, Worker } from "@temporalio/worker";
-import { billingQueue } from "../../workflows/contract.ts";
+import { billingQueue, webhookQueue } from "../../workflows/contract.ts";
 import type { TemporalClient } from "./connect.ts";
 import { beating } from "./heartbeats.ts";
 import { startScheduling } from "./schedules.ts";
@@ -40,6 +40,9 @@ const billingAtOnce = 4;
 /** Rounds last two seconds: they are not asked for often. */
 const billingPolls = 2;
 
+/** Requests to webhook endpoints at once in a process: most of their time is waiting. */
+const webhooksAtOnce = 100;
+
 /** How long the server is waited for at a time; a worker that starts before it tries again. */
 const connectRetryMs = 1_000;
 
@@ -70,6 +73,11 @@ export async function runWorker(temporal: TemporalClient, settings: WorkerSettin
       taskQueue: billingQueue(settings.taskQueue),
       maxConcurrentActivityTaskExecutions: billingAtOnce,
       maxConcurrentActivityTaskPolls: billingPolls,
+    }),
+    Worker.create({
+      ...shared,
+      taskQueue: webhookQueue(settings.taskQueue),
+      maxConcurrentActivityTaskExecutions: webhooksAtOnce,
     }),
   ]);
   const runs = workers.map((worker) => worker.run());
