@@ -36,6 +36,8 @@ export function customerService(parts: AdminParts): AdminImplementation<typeof C
           ...present("email", contact.email),
           status: contactStatuses[contact.status],
           ...present("customer", known.get(contact.id)?.id ?? null),
+          isCustomer: contact.isCustomer,
+          isSupplier: contact.isSupplier,
         })),
         hasMore: page.cursor !== null,
         ...present("nextCursor", page.cursor),

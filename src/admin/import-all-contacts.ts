@@ -15,9 +15,14 @@ type Method = MethodImplementation<typeof CustomerService.method.importAllContac
 /** Customers written by one transaction: a page of a thousand would hold its rows for too long. */
 const mostAtOnce = 100;
 
+/** Whether the ledger has a contact as a supplier alone. A new one is neither supplier nor customer, and may become one. */
+export function isOnlySupplier({ isCustomer, isSupplier }: Pick<LedgerContact, "isCustomer" | "isSupplier">): boolean {
+  return isSupplier && !isCustomer;
+}
+
 /** The method. Refuses `organisation_not_found`, `ledger_not_connected`, `ledger_refused`, `ledger_unavailable`. */
 export function importAllContacts(parts: AdminParts): Method {
-  return async ({ organisation, cursor, search }, call) => {
+  return async ({ organisation, cursor, search, includeSuppliers }, call) => {
     const owner = await requireOrganisation(parts, organisation);
     const query = cursor === undefined ? {} : { cursor };
     const page = await askLedger(parts, owner.id, (ledger, asked) =>
@@ -29,7 +34,9 @@ export function importAllContacts(parts: AdminParts): Method {
       wanted.map(({ id }) => id),
     );
     const results: ImportResult[] = [];
-    const fresh = wanted.filter(({ id }) => !known.has(id));
+    const unknown = wanted.filter(({ id }) => !known.has(id));
+    const fresh = unknown.filter((contact) => includeSuppliers || !isOnlySupplier(contact));
+    const skipped = unknown.length - fresh.length;
     for (let from = 0; from < fresh.length; from += mostAtOnce) {
       results.push(...(await importSome(parts, call, owner, fresh.slice(from, from + mostAtOnce))));
     }
@@ -38,8 +45,9 @@ export function importAllContacts(parts: AdminParts): Method {
     return {
       results,
       imported: made,
-      alreadyImported: wanted.length - made - refused,
+      alreadyImported: wanted.length - skipped - made - refused,
       rejected: refused,
+      skippedSuppliers: skipped,
       hasMore: page.cursor !== null,
       ...present("nextCursor", page.cursor),
     };

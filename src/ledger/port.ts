@@ -148,7 +148,8 @@ export interface LedgerMappingOption {
 
 /**
  * A contact in the ledger. `code` is our customer code, null where the contact has none. `mergedInto` is the contact
- * that replaced it. `archived` and `erased` ones can carry no new document. Facts: facts-ledger section 1.2.
+ * that replaced it. `archived` and `erased` ones can carry no new document. `isCustomer`, `isSupplier`: it has had an invoice, a bill;
+ * one that has had neither is neither. Facts: facts-ledger section 1.2.
  */
 export interface LedgerContact {
   readonly id: string;
@@ -159,6 +160,8 @@ export interface LedgerContact {
   readonly email: string | null;
   readonly status: "active" | "archived" | "erased";
   readonly mergedInto: string | null;
+  readonly isCustomer: boolean;
+  readonly isSupplier: boolean;
   readonly updatedAt: string;
 }
 

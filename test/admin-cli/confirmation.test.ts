@@ -62,6 +62,7 @@ describe("importing", () => {
     rejected: readonly string[],
     code = "email_missing",
     brokenOff = Number.POSITIVE_INFINITY,
+    skippedSuppliers = 0,
   ): void {
     const resultsOf = (ids: readonly string[]) => {
       const results = ids.map((ledgerContactId) => {
@@ -79,7 +80,12 @@ describe("importing", () => {
         if (page > brokenOff) return refuse("ledger_unavailable", "Not now.");
         const hasMore = page * pageSize < contacts.length;
         const ids = contacts.slice((page - 1) * pageSize, page * pageSize);
-        return { ...resultsOf(ids), hasMore, ...(hasMore ? { nextCursor: `2026-11-21T00:00:00|${page + 1}` } : {}) };
+        return {
+          ...resultsOf(ids),
+          skippedSuppliers,
+          hasMore,
+          ...(hasMore ? { nextCursor: `2026-11-21T00:00:00|${page + 1}` } : {}),
+        };
       },
       ImportCustomers: (request) => {
         return resultsOf((request as ImportCustomersRequest).contacts.map(({ ledgerContactId }) => ledgerContactId));
@@ -88,7 +94,7 @@ describe("importing", () => {
   }
 
   test("all contacts goes page by page, tells its progress, and takes one that is archived for no failure", async () => {
-    answerContacts(["contact-7"], "contact_inactive");
+    answerContacts(["contact-7"], "contact_inactive", undefined, 2);
     const ended = await run("customers import --all --search contact --json", { env: server.env });
     expect(ended.exitCode, ended.err).toBe(0);
     expect(server.received.map(({ request }) => request)).toMatchObject([
@@ -97,12 +103,15 @@ describe("importing", () => {
       { search: "contact", cursor: "2026-11-21T00:00:00|3" },
     ]);
     expect(ended.err.trim().split("\n")).toHaveLength(3);
-    expect(ended.err).toContain("129 imported, 0 there already, 1 rejected");
+    expect(ended.err).toContain("129 imported, 0 there already, 1 rejected, 6 suppliers left out");
     const { results, ...counts } = JSON.parse(ended.out);
     expect(results).toHaveLength(130);
-    expect(counts).toEqual({ imported: 129, already_imported: 0, rejected: 1 });
+    expect(counts).toEqual({ imported: 129, already_imported: 0, rejected: 1, skipped_suppliers: 6 });
     answerContacts(["contact-7"]);
-    expect((await run("customers import --all", { env: server.env })).exitCode).toBe(1);
+    expect((await run("customers import --all --include-suppliers", { env: server.env })).exitCode).toBe(1);
+    expect(server.received.at(-1)?.request).toMatchObject({ include_suppliers: true });
+    const alone = await run("customers import --contact contact-1 --include-suppliers", { env: server.env });
+    expect([alone.exitCode, alone.err]).toEqual([2, expect.stringContaining("--include-suppliers goes with --all")]);
   });
 
   test("all contacts that is broken off says from where it goes on, and goes on from there", async () => {

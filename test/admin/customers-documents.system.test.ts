@@ -85,10 +85,12 @@ describe("customers", () => {
       { name: "Silent", code: "SILENT" },
       { name: "Gone", email: "gone@x.example" },
       { name: "Clash", code: "TAKEN", email: "clash@x.example" },
+      { name: "Supplier", email: "supplier@x.example" },
       ...names,
     ]);
     await system.pool.query(
-      "UPDATE demo_ledger.contacts SET status = 'ARCHIVED' WHERE tenant_id = $1 AND name = 'Gone'",
+      `UPDATE demo_ledger.contacts SET status = CASE name WHEN 'Gone' THEN 'ARCHIVED' ELSE status END, is_supplier = name = 'Supplier'
+        WHERE tenant_id = $1 AND name IN ('Gone', 'Supplier')`,
       [tenant.tenantId],
     );
     const { data } = await admin.done("CustomerService/ListLedgerContacts", { ...here, search: "Full" });
@@ -98,20 +100,28 @@ describe("customers", () => {
     const found = await admin.done("CustomerService/ImportAllContacts", { ...here, search: "many 12" });
     expect(found).toMatchObject({ imported: 11 });
     const all = await admin.done("CustomerService/ImportAllContacts", here);
-    expect(all).toMatchObject({ imported: 119, alreadyImported: 12, rejected: 3 });
+    expect(all).toMatchObject({ imported: 119, alreadyImported: 12, rejected: 3, skippedSuppliers: 1 });
     expect(all.hasMore).toBeUndefined();
     const errors = all.results.flatMap(({ error }: { error?: { code: string } }) => error?.code ?? []);
     expect(errors.sort()).toEqual(["contact_inactive", "customer_code_taken", "email_missing"]);
     expect(await admin.lastEntry()).toMatchObject({ targetKind: "customer", after: { status: "active" } });
     const again = await admin.done("CustomerService/ImportAllContacts", here);
-    expect(again).toMatchObject({ alreadyImported: 131, rejected: 3 });
-    expect((await system.ledgerCalls(tenant.tenantId)).taken).toBe(before.taken + 3);
+    expect(again).toMatchObject({ alreadyImported: 131, rejected: 3, skippedSuppliers: 1 });
+    const suppliers = { ...here, search: "Supplier" };
+    expect((await admin.done("CustomerService/ListLedgerContacts", suppliers)).data).toMatchObject([
+      { isSupplier: true },
+    ]);
+    const wanted = await admin.done("CustomerService/ImportAllContacts", { ...suppliers, includeSuppliers: true });
+    expect(wanted).toMatchObject({ imported: 1 });
+    const kept = await admin.done("CustomerService/ImportAllContacts", suppliers);
+    expect([kept.alreadyImported, kept.skippedSuppliers]).toEqual([1, undefined]);
+    expect((await system.ledgerCalls(tenant.tenantId)).taken).toBe(before.taken + 6);
     const { rows } = await system.pool.query(
       `SELECT count(*)::int AS customers, count(DISTINCT ledger_contact_id)::int AS contacts, (SELECT count(*)::int FROM audit_log
         WHERE organisation_id = $1 AND target_kind = 'customer') AS told FROM customers WHERE organisation_id = $1`,
       [organisation.id],
     );
-    expect(rows).toEqual([{ customers: 131, contacts: 131, told: 131 }]);
+    expect(rows).toEqual([{ customers: 132, contacts: 132, told: 132 }]);
     await system.fault({
       tenantId: tenant.tenantId,
       match: "GET /api.xro/2.0/Contacts",

@@ -326,7 +326,8 @@ describe.each(conformancePlaces())("$name", ({ open }) => {
   test("what was made is among the changes since then, and is found by its id", async () => {
     const [invoice, note] = [await make(), await makeNote()];
     for (const [kind, one] of [
-      ["contacts", contact],
+      // It has had invoices since it was made.
+      ["contacts", { ...contact, isCustomer: true }],
       ["invoices", invoice],
       ["credit_notes", note],
     ] as const) {

@@ -117,6 +117,14 @@ describe("elements", () => {
     expect(readContact({ ...contact, ContactStatus: "SOMETHING" })).toBeUndefined();
   });
 
+  test("a contact is a customer or a supplier only where the ledger says so", () => {
+    const contact = { ContactID: "c", Name: "N", UpdatedDateUTC: "/Date(0)/" };
+    expect(readContact(contact)).toMatchObject({ isCustomer: false, isSupplier: false });
+    const both = { ...contact, IsCustomer: true, IsSupplier: true };
+    expect(readContact(both)).toMatchObject({ isCustomer: true, isSupplier: true });
+    expect(readContact({ ...contact, IsSupplier: "true" })).toMatchObject({ isSupplier: false });
+  });
+
   test("the plain date counts before the milliseconds, which are read in UTC", () => {
     expect(dateOf("2026-04-24T00:00:00", "/Date(0)/")).toBe("2026-04-24");
     expect(dateOf(undefined, "/Date(1539993600000+1300)/")).toBe("2018-10-20");

@@ -10,10 +10,17 @@ const { method } = CustomerService;
 /** As many as one call takes. Proto: ImportCustomersRequest. */
 const batchSize = 50;
 
+/** The options that say which of all, each by its name and its flag. */
+const ofAll = [
+  ["search", "--search"],
+  ["cursor", "--cursor"],
+  ["includeSuppliers", "--include-suppliers"],
+] as const;
+
 /** What became of all contacts until now, and the line that tells it. */
 interface Progress {
   readonly results: Json[];
-  readonly counts: { imported: number; already_imported: number; rejected: number };
+  readonly counts: { imported: number; already_imported: number; rejected: number; skipped_suppliers: number };
   add(answer: Json): void;
 }
 
@@ -26,8 +33,8 @@ export async function importCustomers(work: Work): Promise<Json> {
   const { contacts: fromFile, ...target } = request;
   const named = [...(Array.isArray(fromFile) ? fromFile : []), ...contactsOf(extra.contact)];
   if ((extra.all === true) === named.length > 0) throw new UsageError("Give --contact or --file, or else --all");
-  for (const name of ["search", "cursor"]) {
-    if (extra[name] !== undefined && extra.all !== true) throw new UsageError(`--${name} goes with --all`);
+  for (const [name, flag] of ofAll) {
+    if (extra[name] !== undefined && extra.all !== true) throw new UsageError(`${flag} goes with --all`);
   }
   const progress = progressOn(work);
   if (extra.all === true) await importAll(work, target, progress);
@@ -35,8 +42,9 @@ export async function importCustomers(work: Work): Promise<Json> {
     progress.add(await callJson(connection, method.importCustomers, { ...target, contacts: [...batch] }));
   }
   const { results, counts } = progress;
+  const { skipped_suppliers: skipped, ...told } = counts;
   if (terminal.interactive && results.length > 0) terminal.err("\n");
-  return { results, ...counts };
+  return { results, ...told, ...(extra.all === true ? { skipped_suppliers: skipped } : {}) };
 }
 
 /** Whether contacts were left out that a person has to see to: of all, one that is archived in the ledger is left out for good. */
@@ -47,7 +55,7 @@ export function isIncomplete({ rejected, results }: Json, { all }: Work["extra"]
 
 function progressOn({ terminal }: Work): Progress {
   const results: Json[] = [];
-  const counts = { imported: 0, already_imported: 0, rejected: 0 };
+  const counts = { imported: 0, already_imported: 0, rejected: 0, skipped_suppliers: 0 };
   return {
     results,
     counts,
@@ -56,7 +64,10 @@ function progressOn({ terminal }: Work): Progress {
       counts.imported += Number(answer.imported);
       counts.already_imported += Number(answer.already_imported);
       counts.rejected += Number(answer.rejected);
-      const line = `${counts.imported} imported, ${counts.already_imported} there already, ${counts.rejected} rejected`;
+      counts.skipped_suppliers += Number(answer.skipped_suppliers ?? 0);
+      const skipped = counts.skipped_suppliers === 0 ? "" : `, ${counts.skipped_suppliers} suppliers left out`;
+      const made = `${counts.imported} imported, ${counts.already_imported} there already`;
+      const line = `${made}, ${counts.rejected} rejected${skipped}`;
       terminal.err(terminal.interactive ? `\r${line}` : `${line}\n`);
     },
   };
@@ -65,9 +76,10 @@ function progressOn({ terminal }: Work): Progress {
 /** Page after page; where one cannot be imported, it is told from where to go on. */
 async function importAll({ terminal, connection, extra }: Work, target: Json, progress: Progress): Promise<void> {
   const search = typeof extra.search === "string" ? { search: extra.search } : {};
+  const suppliers = extra.includeSuppliers === true ? { include_suppliers: true } : {};
   let cursor = typeof extra.cursor === "string" ? extra.cursor : null;
   for (;;) {
-    const asked = { ...target, ...search, ...(cursor === null ? {} : { cursor }) };
+    const asked = { ...target, ...search, ...suppliers, ...(cursor === null ? {} : { cursor }) };
     const answer = await callJson(connection, method.importAllContacts, asked).catch((error: unknown) => {
       if (cursor !== null) terminal.err(`\nGo on with --all --cursor '${cursor}'\n`);
       throw error;

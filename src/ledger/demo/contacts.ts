@@ -33,8 +33,14 @@ export interface ContactRow {
   readonly email: string | null;
   readonly status: "ACTIVE" | "ARCHIVED" | "GDPRREQUEST";
   readonly merged_to: string | null;
+  readonly is_supplier: boolean;
+  /** Whether it has had an invoice; not told of the contact of a document, which has. */
+  readonly is_customer?: boolean;
   readonly updated_at: Date;
 }
+
+const rowColumns =
+  "*, exists (select 1 from demo_ledger.invoices i where i.tenant_id = contacts.tenant_id and i.contact_id = contacts.contact_id) as is_customer";
 
 const columns = {
   id: "contact_id",
@@ -73,8 +79,8 @@ export function presentContact(row: ContactRow): object {
     Phones: [],
     UpdatedDateUTC: xeroInstant(row.updated_at),
     ContactGroups: [],
-    IsSupplier: false,
-    IsCustomer: true,
+    IsSupplier: row.is_supplier,
+    IsCustomer: row.is_customer ?? true,
     ContactPersons: [],
     HasAttachments: false,
     HasValidationErrors: false,
@@ -97,7 +103,7 @@ export async function listContacts(request: ApiRequest): Promise<DemoAnswer> {
   }
   const full = { ...read, conditions };
   const { rows } = await pool.query<ContactRow & { found: string }>(
-    `select *, count(*) over () as found from demo_ledger.contacts ${clausesOf(full)}`,
+    `select ${rowColumns}, count(*) over () as found from demo_ledger.contacts ${clausesOf(full)}`,
     values,
   );
   return listAnswer("Contacts", rows.map(presentContact), paginationOf(full, Number(rows[0]?.found ?? 0)));
@@ -106,7 +112,7 @@ export async function listContacts(request: ApiRequest): Promise<DemoAnswer> {
 /** `GET /Contacts/{id or number}`. */
 export async function getContact(request: ApiRequest, id: string): Promise<DemoAnswer> {
   const { rows } = await request.pool.query<ContactRow>(
-    `select * from demo_ledger.contacts where tenant_id = $1 and ${isUuid(id) ? "contact_id" : "contact_number"} = $2`,
+    `select ${rowColumns} from demo_ledger.contacts where tenant_id = $1 and ${isUuid(id) ? "contact_id" : "contact_number"} = $2`,
     [request.tenant.tenantId, id],
   );
   const [row] = rows;
@@ -158,7 +164,7 @@ export async function updateContact(request: ApiRequest, client: Queryable, id: 
       const { rows } = await client.query<ContactRow>(
         `update demo_ledger.contacts set name = $3, contact_number = $4, account_number = $5, first_name = $6,
            last_name = $7, email = $8, status = $9, updated_at = date_trunc('milliseconds', clock_timestamp())
-         where tenant_id = $1 and contact_id = $2 returning *`,
+         where tenant_id = $1 and contact_id = $2 returning ${rowColumns}`,
         [request.tenant.tenantId, id, ...changedValues(sent, current)],
       );
       return { keep: true, value: listAnswer("Contacts", rows.map(presentContact)) };
@@ -226,7 +232,7 @@ const insertStatement = {
     from unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[])
       as draft (id, name, number, account, first, last, email)
     order by name
-    on conflict do nothing returning *`,
+    on conflict do nothing returning *, false as is_customer`,
 };
 
 // Ordered by name, so that two requests with the same names wait for each other instead of deadlocking.

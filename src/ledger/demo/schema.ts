@@ -39,7 +39,9 @@ create table if not exists demo_ledger.contacts (
   status text not null check (status in ('ACTIVE', 'ARCHIVED', 'GDPRREQUEST')),
   updated_at timestamptz not null default date_trunc('milliseconds', clock_timestamp())
 );
-alter table demo_ledger.contacts add column if not exists merged_to uuid references demo_ledger.contacts;
+alter table demo_ledger.contacts
+  add column if not exists merged_to uuid references demo_ledger.contacts,
+  add column if not exists is_supplier boolean not null default false;
 create unique index if not exists contacts_active_name
   on demo_ledger.contacts (tenant_id, lower(name)) where status = 'ACTIVE';
 create unique index if not exists contacts_number

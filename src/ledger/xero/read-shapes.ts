@@ -52,6 +52,8 @@ export function readContact(element: ExactObject): LedgerContact | undefined {
     email: filledTextOf(element.EmailAddress) ?? null,
     status,
     mergedInto: idOf(element.MergedToContactID) ?? null,
+    isCustomer: element.IsCustomer === true,
+    isSupplier: element.IsSupplier === true,
     updatedAt,
   };
 }

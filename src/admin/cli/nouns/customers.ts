@@ -31,12 +31,14 @@ export const customers: Noun = {
       summary: "Import contacts of the ledger as customers.",
       details:
         "One that cannot be imported does not hold up the others; the command then ends with 1. With --all those that are archived " +
-        "in the ledger are told and are no failure, and where it is broken off it says from where to go on. A repeat is safe: one that " +
+        "in the ledger are told and are no failure, those that are only suppliers there are left out and counted (with --contact or " +
+        "--include-suppliers they are not), and where it is broken off it says from where to go on. A repeat is safe: one that " +
         'is a customer already stays as it is. A file holds {"contacts":[{"ledger_contact_id":"…","code":"ACME","email":"…"}]}.',
       examples: [
         "customers import --contact 5b96e86b-418e-48e8-8949-308c14aec278",
         "customers import --all",
         "customers import --all --search acme --json",
+        "customers import --all --include-suppliers",
         "customers import --file contacts.json",
       ],
       fileFields: ["contacts"],
@@ -47,6 +49,7 @@ export const customers: Noun = {
           flags: "--all",
           description: "every contact of the ledger that can be imported, a thousand by one call to it",
         },
+        { flags: "--include-suppliers", description: "with --all: those too that are only suppliers in the ledger" },
         { flags: "--cursor <cursor>", description: "with --all: go on where an import was broken off" },
         {
           flags: "--search <text>",
