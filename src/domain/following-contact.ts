@@ -21,13 +21,12 @@ export interface ContactSeen {
 }
 
 /**
- * The customer as it is by its contact. One whose contact was merged goes over to the other contact, which is to be
- * followed then, unless that is a customer already (`isCustomer`): then it is inactive. A contact without an address
- * leaves the customer's. Only an operator makes a customer active again that an operator made inactive.
+ * The customer as it is by its contact. One whose contact was merged, which archives it, goes over to the other contact, which is to be
+ * followed then, unless that is a customer already (`isCustomer`): then it is inactive. A contact without an address leaves the
+ * customer's. Only an operator makes a customer active again that an operator made inactive.
  */
 export function followContact(customer: FollowedCustomer, contact: ContactSeen, isCustomer: boolean): FollowedCustomer {
-  const { mergedInto } = contact;
-  if (mergedInto !== null && !isCustomer) return { ...customer, ledgerContactId: mergedInto };
+  if (isMerged(contact) && !isCustomer) return { ...customer, ledgerContactId: contact.mergedInto };
   if (contact.status !== "active") return { ...customer, status: "inactive" };
   return {
     ...customer,
@@ -37,4 +36,32 @@ export function followContact(customer: FollowedCustomer, contact: ContactSeen, 
     email: contact.email ?? customer.email,
     status: customer.isDeactivated ? "inactive" : "active",
   };
+}
+
+/** Whether another contact took this one's place. One that is active carries documents itself, wherever it says that it went. */
+export function isMerged({ status, mergedInto }: Pick<ContactSeen, "status" | "mergedInto">): boolean {
+  return status === "archived" && mergedInto !== null;
+}
+
+/** How many merges are followed from one contact on: people merge what they find twice, and seldom again. */
+export const mostMerges = 5;
+
+/**
+ * Where the merges of a contact lead by the contacts that were seen, under their ids: to a contact (`end`), to one that was not seen yet
+ * (`unseen`), or nowhere, where they lead back to where they were or go on for longer than `mostMerges`.
+ */
+export function followMerges(
+  contactId: string,
+  seen: ReadonlyMap<string, Pick<ContactSeen, "status" | "mergedInto">>,
+): { readonly kind: "end" | "unseen"; readonly contactId: string } | { readonly kind: "nowhere" } {
+  const passed = new Set<string>();
+  let id = contactId;
+  while (passed.size <= mostMerges && !passed.has(id)) {
+    const contact = seen.get(id);
+    if (contact === undefined) return { kind: "unseen", contactId: id };
+    if (!isMerged(contact) || contact.mergedInto === null) return { kind: "end", contactId: id };
+    passed.add(id);
+    id = contact.mergedInto;
+  }
+  return { kind: "nowhere" };
 }
