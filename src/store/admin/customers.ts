@@ -4,7 +4,7 @@ import type { Customer } from "../../domain/customer.ts";
 import { type CustomerFilters, customerFilters, customerListing } from "../customers.ts";
 import { isId } from "../ids.ts";
 import { getOne, listPage, type Page, type PageRequest } from "../page.ts";
-import { type Actor, type Changes, isTaken } from "./changes.ts";
+import { type Actor, type Changes, isTaken, type Transaction } from "./changes.ts";
 
 /** A customer to import, whose contact the ledger has. */
 export type CustomerToImport = Customer & { readonly ledgerContactId: string };
@@ -27,6 +27,7 @@ export interface CustomerStore {
     organisationId: string,
     customers: readonly CustomerToImport[],
   ): Promise<ReadonlySet<CustomerToImport>>;
+  /** One made active is looked at by its contact anew, within the minute: it is inactive again where that carries no document. */
   setStatus(actor: Actor, organisationId: string, id: string, status: Customer["status"]): Promise<Customer | null>;
 }
 
@@ -82,7 +83,11 @@ export function createCustomerStore(pool: pg.Pool, { prisma, run }: Changes): Cu
         const isSame = status === "active" || before?.deactivatedAt !== null;
         if (before === null || (before.status === status && isSame)) return { result: null, changes: [] };
         const data = { status, deactivatedAt: status === "active" ? null : new Date() };
-        await transaction.customer.updateMany({ where, data });
+        await transaction.customer.updateMany({
+          where,
+          data: status === "active" ? { ...data, ledgerUpdatedAt: null } : data,
+        });
+        if (status === "active") await lookAgain(transaction, organisationId, before.ledgerContactId);
         const after = { ...before, ...data };
         const change = { targetKind: "customer", targetId: before.id, organisationId, before, after } as const;
         return { result: null, changes: [change] };
@@ -90,6 +95,13 @@ export function createCustomerStore(pool: pg.Pool, { prisma, run }: Changes): Cu
       return get(organisationId, id);
     },
   };
+}
+
+// What was known of the contact by then said nothing of a customer that an operator wants active.
+async function lookAgain(transaction: Transaction, organisationId: string, contactId: string | null): Promise<void> {
+  await transaction.$executeRaw`INSERT INTO ledger_hints (organisation_id, kind, ledger_id)
+    SELECT organisation_id, 'contacts', ${contactId} FROM ledger_connections WHERE organisation_id = ${organisationId}::uuid
+    ON CONFLICT (organisation_id, kind, ledger_id) DO UPDATE SET changed_at = NULL, received_at = clock_timestamp(), try_at = now()`;
 }
 
 function readRecord(record: Omit<Customer, "status"> & { readonly status: string }): Customer {
