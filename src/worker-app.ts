@@ -71,7 +71,12 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
     ...createCreditAllocation({ ...parts, openScope: createAllocating(pool, sealing) }),
     ...createEnding({ ...parts, openScope: createEndings(pool, sealing) }),
     ...createBilling({ ...work, onParked, store: createBillingRun(pool) }),
-    ...createMirror({ ...parts, mirroring: createMirroring(pool, sealing, config.ledger.sweepMs) }),
+    ...createMirror({
+      ...parts,
+      mirroring: createMirroring(pool, sealing, config.ledger.sweepMs),
+      onUnfollowed: (organisationId, what) =>
+        log.warn({ organisationId, ...what }, "something of the ledger cannot be followed"),
+    }),
     ...createTellingActivities({
       ...work,
       store: createTelling(pool, writeObject),

@@ -9,20 +9,15 @@ import type {
   LedgerMirrorInput,
   WorkRound,
 } from "../../workflows/contract.ts";
-import type {
-  Ledger,
-  LedgerAnswer,
-  LedgerCall,
-  LedgerChanged,
-  LedgerChangePage,
-  LedgerFailure,
-} from "../ledger/port.ts";
+import { isMerged } from "../domain/following-contact.ts";
+import type { Ledger, LedgerContact, LedgerFailure } from "../ledger/port.ts";
 import type { LedgerConnection } from "../store/ledger-connections.ts";
-import { type Followed, joinFollowed, nothingFollowed } from "../store/mirror-documents.ts";
-import type { MirrorKind, TakenHints } from "../store/mirror-hints.ts";
-import type { MirrorState } from "../store/mirror-sweeps.ts";
-import type { DocumentKind, Mirroring, MirrorScope } from "../store/mirroring.ts";
+import type { MirrorKind } from "../store/mirror-hints.ts";
+import { joinFollowed, nothingFollowed } from "../store/mirror-judgement.ts";
+import type { MirrorState, SweepPage } from "../store/mirror-sweeps.ts";
+import type { Mirroring, MirrorScope } from "../store/mirroring.ts";
 import { connectionPause, limitReason, retryDelayMs } from "./ledger-call.ts";
+import { followSeen, isForAll, type Looked, type Looking, lookAtHints, reasonOf } from "./look-at-hints.ts";
 
 /** What the mirror needs. */
 export interface MirrorParts {
@@ -32,6 +27,11 @@ export interface MirrorParts {
   readonly callDeadlineMs: number;
   /** Starts or wakes the organisation's mirror; false where Temporal was not reached. */
   readonly startMirror: (organisationId: string) => Promise<boolean>;
+  /** Something of the ledger cannot be followed: these, by its ids where it told them, and why. */
+  readonly onUnfollowed: (
+    organisationId: string,
+    what: { readonly kind: MirrorKind; readonly ids: readonly string[]; readonly reason: string },
+  ) => void;
   /** Starts putting held credit on invoices that were approved there. */
   readonly startAllocation: (input: CreditAllocationInput) => Promise<boolean>;
 }
@@ -47,6 +47,9 @@ const pageSize = 500;
 
 /** Starts under way at once. */
 const startsAtOnce = 16;
+
+/** The longest that all looks wait because some failed: what can be looked at is here within about a minute all the same. */
+const longestForAllMs = 60_000;
 
 /** How long a round goes on with further calls: short against what its workflow and a worker's end wait for. */
 const roundMs = 1_000;
@@ -70,10 +73,18 @@ async function startMirrors({ mirroring, startMirror }: MirrorParts, after: stri
   return { found: page.length, started, next: page.length < pageSize ? null : (page.at(-1) ?? null) };
 }
 
+/** What a round has done so far. */
+interface Counts {
+  looked: number;
+  changed: number;
+  unfollowed: number;
+}
+
 async function mirrorRound(parts: MirrorParts, organisationId: string): Promise<WorkRound> {
   const endMs = performance.now() + roundMs;
   const scope = parts.mirroring.open(organisationId);
-  let [looked, changed] = [0, 0];
+  const counts: Counts = { looked: 0, changed: 0, unfollowed: 0 };
+  const call = { deadlineMs: parts.callDeadlineMs, operationKeys: [], isBackground: true };
   for (;;) {
     const state = await scope.look();
     if (state.waitMs > 0) return waiting(`waits: ${state.reason ?? "the ledger cannot be asked"}`, state.waitMs);
@@ -81,155 +92,114 @@ async function mirrorRound(parts: MirrorParts, organisationId: string): Promise<
     if (connected === null) return settled("no ledger is connected");
     if (connected.pausedMs > 0) return waiting(`paused: ${connected.pausedReason ?? "for now"}`, connected.pausedMs);
     const ledger = parts.openLedger(organisationId, connected.connection);
-    const step = await lookOnce(scope, ledger, {
-      deadlineMs: parts.callDeadlineMs,
-      operationKeys: [],
-      isBackground: true,
-    });
-    if (step === null) return atRest(state, looked, changed);
-    if (step.kind === "failed") return failed(scope, state, step.failure);
-    if (state.failures > 0) await scope.putOff(null);
-    looked += step.looked;
-    changed += step.followed.changed;
+    const step = await lookOnce(parts, organisationId, { scope, ledger, call });
+    if (step === null) return atRest(state, counts);
+    counts.looked += step.looked;
+    counts.changed += step.followed.changed;
+    counts.unfollowed += step.unfollowed.length;
     await Promise.all(
       step.followed.credited.map((subscriptionId) => parts.startAllocation({ organisationId, subscriptionId })),
     );
-    if (performance.now() >= endMs) return waiting(described(looked, changed), 0);
+    if (step.failure !== null) return failed(scope, state, step.failure, step.isSweep);
+    if (state.reason !== null) await scope.putOff(null);
+    if (performance.now() >= endMs) return waiting(described(counts), 0);
   }
 }
 
-/** What a look came to. */
-type Looked =
-  | { readonly kind: "looked"; readonly looked: number; readonly followed: Followed }
-  | { readonly kind: "failed"; readonly failure: LedgerFailure };
+/** A look, and whether it was at a page of the sweep in the end. */
+type Look = Looked & { readonly isSweep: boolean };
 
-/** Hints first, because somebody may be looking at the document; null where nothing is to be looked at. */
-async function lookOnce(scope: MirrorScope, ledger: Ledger, call: LedgerCall): Promise<Looked | null> {
-  const hints = await scope.takeHints();
-  if (hints !== null) return lookAtHints(scope, ledger, call, hints);
-  const page = await scope.takeSweep();
-  if (page === null) return null;
-  const { kind, since, cursor, takenAt } = page;
-  const answer = await listPage(ledger, call, kind, cursor === null ? { since } : { since, cursor });
-  if (answer.kind !== "ok") return { kind: "failed", failure: answer };
-  const seen = answer.value;
-  const followed = await seen.follow(scope, takenAt);
-  const unread = seen.unread.filter((id) => id !== null);
-  await scope.leaveHints(kind, [...followed.again, ...unread]);
-  await scope.endPage(page, { cursor: seen.cursor, highWater: seen.highWater, changed: followed.changed });
-  return { kind: "looked", looked: seen.ids.length, followed };
+/**
+ * Hints first, because somebody may be looking at the document; null where nothing is to be looked at. Hints that fail keep no sweep
+ * that is due from being made.
+ */
+async function lookOnce(parts: MirrorParts, organisationId: string, looking: Looking): Promise<Look | null> {
+  const hints = await looking.scope.takeHints();
+  const byHints = hints === null ? null : { ...(await lookAtHints(looking, hints)), isSweep: false };
+  if (hints !== null && byHints !== null && byHints.unfollowed.length > 0) {
+    const reasons = [...new Set(byHints.unfollowed.map(({ reason }) => reason))];
+    const ids = byHints.unfollowed.map(({ ledgerId }) => ledgerId);
+    parts.onUnfollowed(organisationId, { kind: hints.kind, ids, reason: reasons.join("; ") });
+  }
+  if (byHints !== null && (byHints.failure === null || isForAll(byHints.failure))) return byHints;
+  const page = await looking.scope.takeSweep();
+  if (page === null) return byHints;
+  const bySweep = await lookAtPage(parts, organisationId, looking, page);
+  if (byHints === null) return bySweep;
+  return { ...bySweep, ...countsOf([byHints, bySweep]), unfollowed: byHints.unfollowed };
 }
 
-/** Things of one kind as they were seen: how they are written, and their ids. */
-interface Seen {
-  readonly ids: readonly string[];
-  readonly follow: (scope: MirrorScope, askedAt: string) => Promise<Followed>;
-}
-
-function seenOf<Kind extends MirrorKind>(kind: Kind, changes: readonly LedgerChanged[Kind][]): Seen {
-  const ids = changes.map(({ id }) => id);
-  const follow: Seen["follow"] = (scope, askedAt) => {
-    switch (kind) {
-      case "contacts":
-        return scope.followContacts(changes as readonly LedgerChanged["contacts"][]);
-      case "credit_notes":
-        return scope.followNotes(changes as readonly LedgerChanged["credit_notes"][], askedAt);
-      default:
-        return scope.followInvoices(changes as readonly LedgerChanged["invoices"][], askedAt);
-    }
+function countsOf(looks: readonly Looked[]): Pick<Looked, "looked" | "followed"> {
+  return {
+    looked: looks.reduce((sum, { looked }) => sum + looked, 0),
+    followed: joinFollowed(looks.map(({ followed }) => followed)),
   };
-  return { ids, follow };
 }
 
-async function listPage(
-  ledger: Ledger,
-  call: LedgerCall,
-  kind: MirrorKind,
-  from: { readonly since: string; readonly cursor?: string },
-): Promise<LedgerAnswer<Seen & Omit<LedgerChangePage<unknown>, "changes">>> {
-  const answer = await ledger.listChanges(call, { kind, ...from });
-  if (answer.kind !== "ok") return answer;
-  const { changes, ...page } = answer.value;
-  return { kind: "ok", value: { ...seenOf(kind, changes), ...page } };
-}
-
-async function lookAtHints(scope: MirrorScope, ledger: Ledger, call: LedgerCall, taken: TakenHints): Promise<Looked> {
-  const { kind, hints, takenAt } = taken;
-  const ids = hints.map(({ ledgerId }) => ledgerId);
-  const answer = await ledger.getMany(call, { kind, ids });
-  if (answer.kind !== "ok") return { kind: "failed", failure: answer };
-  const { found, unread } = answer.value;
-  const seen = seenOf(kind, found);
-  const missing = ids.filter((id) => !seen.ids.includes(id) && !unread.includes(id));
-  const lost = await lookForMissing(scope, ledger, call, kind, missing, takenAt);
-  if (lost.kind !== "ok") return { kind: "failed", failure: lost };
-  const followed = joinFollowed([await seen.follow(scope, takenAt), lost.value]);
-  await scope.endHints(taken, [...followed.again, ...unread]);
-  return { kind: "looked", looked: ids.length, followed };
+async function lookAtPage(
+  parts: MirrorParts,
+  organisationId: string,
+  { scope, ledger, call }: Looking,
+  page: SweepPage,
+): Promise<Look> {
+  const { kind, since, cursor, takenAt } = page;
+  const answer = await ledger.listChanges(call, { kind, since, ...(cursor === null ? {} : { cursor }) });
+  const none = { looked: 0, followed: nothingFollowed, unfollowed: [], failure: null, isSweep: true };
+  if (answer.kind !== "ok") return { ...none, failure: answer };
+  const { changes, unread, ...next } = answer.value;
+  const ids = unread.filter((id) => id !== null);
+  if (ids.length < unread.length) {
+    const reason = `${unread.length - ids.length} of a page cannot be read and have no id`;
+    parts.onUnfollowed(organisationId, { kind, ids: [], reason });
+  }
+  // Contacts that were merged are looked at by their hints, with where they went; hints of what is not ours are dropped.
+  const merged = kind === "contacts" ? (changes as readonly LedgerContact[]).filter(isMerged) : [];
+  const others = changes.filter(({ id }) => !merged.some((contact) => contact.id === id));
+  const followed = await followSeen(scope, kind, others, takenAt);
+  await scope.leaveHints(kind, [
+    ...[...followed.again, ...followed.unfit, ...ids].map((ledgerId) => ({ ledgerId, changedAt: null })),
+    ...merged.map(({ id, updatedAt }) => ({ ledgerId: id, changedAt: updatedAt })),
+  ]);
+  await scope.endPage(page, { ...next, changed: followed.changed });
+  return { ...none, looked: changes.length, followed };
 }
 
 /**
- * An address that is not there says nothing of the document: only where its number is not found either, the ledger has
- * lost it. A contact has no number of its own by which it could be found for sure.
+ * What failed is not looked at for a while: a page of the sweep later each time, and hints each on its own; all the rest waits for a
+ * moment, or longer where all fails. A limit of the ledger's own pauses all calls of the connection.
  */
-async function lookForMissing(
+async function failed(
   scope: MirrorScope,
-  ledger: Ledger,
-  call: LedgerCall,
-  kind: MirrorKind,
-  missing: readonly string[],
-  askedAt: string,
-): Promise<LedgerAnswer<Followed>> {
-  if (missing.length === 0) return { kind: "ok", value: nothingFollowed };
-  if (kind === "contacts") {
-    return { kind: "ok", value: { ...nothingFollowed, changed: await scope.loseContacts(missing) } };
-  }
-  const numbers = await scope.findNumbers(kind, missing);
-  const answer = await findByNumber(ledger, call, kind, [...numbers.values()]);
-  if (answer.kind !== "ok") return answer;
-  const found = new Set(answer.value.map(({ id }) => id));
-  const taken = new Set(answer.value.map(({ number }) => number));
-  const lost = missing.filter((id) => !taken.has(numbers.get(id) ?? ""));
-  const changed = lost.length === 0 ? 0 : await scope.loseDocuments(kind, lost, askedAt);
-  return { kind: "ok", value: { ...nothingFollowed, changed, again: missing.filter((id) => found.has(id)) } };
-}
-
-function findByNumber(
-  ledger: Ledger,
-  call: LedgerCall,
-  kind: DocumentKind,
-  numbers: readonly string[],
-): Promise<LedgerAnswer<readonly { readonly id: string; readonly number: string }[]>> {
-  return kind === "invoices" ? ledger.findInvoices(call, { numbers }) : ledger.findCreditNotes(call, { numbers });
-}
-
-/** What failed is not looked at for a while; a limit of the ledger's own pauses all calls of the connection. */
-async function failed(scope: MirrorScope, { failures }: MirrorState, failure: LedgerFailure): Promise<WorkRound> {
+  { failures }: MirrorState,
+  failure: LedgerFailure,
+  isSweep: boolean,
+): Promise<WorkRound> {
   const pause = connectionPause([failure]);
   if (pause !== null) {
     await scope.pause(pause.pauseMs, pause.reason);
     return waiting(`paused: ${pause.reason}`, pause.pauseMs);
   }
-  const isLimit = failure.kind === "rate_limited";
-  const delayMs = isLimit ? failure.retryAfterMs : retryDelayMs(failures + 1);
-  const reason = isLimit ? limitReason(failure) : reasonOf(failure);
-  await scope.putOff({ delayMs, reason, isFailure: !isLimit });
+  if (failure.kind === "rate_limited") {
+    const reason = limitReason(failure);
+    await scope.putOff({ delayMs: failure.retryAfterMs, reason, isFailure: false });
+    return waiting(`waits: ${reason}`, failure.retryAfterMs);
+  }
+  const reason = reasonOf(failure);
+  const retryMs = retryDelayMs(failures + 1);
+  const delayMs = Math.min(retryMs, longestForAllMs);
+  if (isSweep) await scope.failSweep(retryMs);
+  await scope.putOff({ delayMs, reason, isFailure: true });
   return waiting(`waits: ${reason}`, delayMs);
 }
 
-/** Reasons only: messages may name somebody. */
-function reasonOf(failure: LedgerFailure): string {
-  if (failure.kind === "unavailable") return failure.cause;
-  return failure.kind === "refused" ? `looking was refused: ${failure.reason}` : failure.kind;
+function atRest({ nextInMs }: MirrorState, counts: Counts): WorkRound {
+  const detail = described(counts);
+  return nextInMs === null ? settled(detail) : waiting(`${detail}; something is to be looked at again`, nextInMs);
 }
 
-function atRest({ nextInMs }: MirrorState, looked: number, changed: number): WorkRound {
-  const detail = described(looked, changed);
-  return nextInMs === null ? settled(detail) : waiting(`${detail}; something is on its way there`, nextInMs);
-}
-
-function described(looked: number, changed: number): string {
-  return `looked at ${looked} in the ledger, ${changed} changed here`;
+function described({ looked, changed, unfollowed }: Counts): string {
+  const told = `looked at ${looked} in the ledger, ${changed} changed here`;
+  return unfollowed === 0 ? told : `${told}, ${unfollowed} cannot be followed`;
 }
 
 function settled(detail: string): WorkRound {

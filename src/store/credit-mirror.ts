@@ -4,6 +4,7 @@
  */
 import { add, compare, type Decimal, equals, formatDecimal, parseDecimal, subtract, ZERO } from "../domain/decimal.ts";
 import { newId } from "./ids.ts";
+import { unfitText } from "./mirror-judgement.ts";
 import type { Client } from "./raise-documents.ts";
 
 /**
@@ -108,6 +109,7 @@ export type NoteLook = "own" | "found" | "followed";
  * Writes a note as it was seen, with its allocations onto invoices that we have. What is left is what the ledger says; what is neither
  * left nor on one of our invoices is applied elsewhere: on an invoice that we do not have, or given back. What we put on an invoice
  * ourselves is taken from what is due of it. What others did may be in what we know of the invoice already: it is looked at again.
+ * True where any of its allocations is new, another amount, or gone.
  */
 export async function saveNoteSeen(
   client: Client,
@@ -115,7 +117,7 @@ export async function saveNoteSeen(
   creditNoteId: string,
   note: NoteSeen,
   look: NoteLook,
-): Promise<void> {
+): Promise<boolean> {
   await client.query({
     name: "hold_credit_note",
     text: "SELECT 1 FROM credit_notes WHERE organisation_id = $1 AND id = $2 FOR NO KEY UPDATE",
@@ -171,6 +173,7 @@ export async function saveNoteSeen(
       note.subtotal ?? null,
     ],
   });
+  return added.length + gone.length + changes.size > 0;
 }
 
 // One that is gone keeps what it was.
@@ -288,7 +291,8 @@ export async function saveInvoiceSeen(
   await client.query({
     name: "save_invoice_seen",
     text: `UPDATE invoices SET status = $3, total = $4, amount_due = $5, sent = $6, ledger_told_at = now(),
-        ledger_updated_at = coalesce($7, ledger_updated_at), ledger_subtotal = coalesce($8, ledger_subtotal)
+        ledger_updated_at = coalesce($7, ledger_updated_at), ledger_subtotal = coalesce($8, ledger_subtotal),
+        sync_error = nullif(sync_error, ${unfitText})
       WHERE organisation_id = $1 AND id = $2`,
     values: [organisationId, invoiceId, status, total, amountDue, sent, updatedAt ?? null, subtotal ?? null],
   });

@@ -2,8 +2,8 @@
 import type pg from "pg";
 import type { Customer } from "../domain/customer.ts";
 import { type ContactSeen, type FollowedCustomer, followContact } from "../domain/following-contact.ts";
-import { type Followed, joinFollowed, nothingFollowed } from "./mirror-documents.ts";
 import { leaveHints } from "./mirror-hints.ts";
+import { type Followed, joinFollowed, nothingFollowed } from "./mirror-judgement.ts";
 import { inTransaction, isDatabaseError, uniqueViolation } from "./pool.ts";
 import type { Client } from "./raise-documents.ts";
 import { isUnwritable, plain } from "./settle-operations.ts";
@@ -53,7 +53,7 @@ async function follow(pool: pg.Pool, organisationId: string, contact: ContactLoo
     // Another customer got the contact at this moment: looked at again, it is known to be one.
     if (isDatabaseError(error, uniqueViolation)) return { ...nothingFollowed, again: [contact.id] };
     if (!isUnwritable(error)) throw error;
-    return nothingFollowed;
+    return { ...nothingFollowed, unfit: [contact.id] };
   }
 }
 
@@ -106,7 +106,10 @@ async function isCustomer(client: Client, organisationId: string, contactId: str
   return rows.length > 0;
 }
 
-/** Writes that the ledger has these contacts no more: their customers can be billed no more. How many were changed. */
+/**
+ * Writes that the ledger has these contacts no more: their customers can be billed no more, until a contact is seen again. How many were
+ * changed.
+ */
 export async function loseContacts(
   pool: pg.Pool,
   organisationId: string,
@@ -114,7 +117,7 @@ export async function loseContacts(
 ): Promise<number> {
   const { rowCount } = await pool.query({
     name: "lose_contacts",
-    text: `UPDATE customers SET status = 'inactive'
+    text: `UPDATE customers SET status = 'inactive', ledger_updated_at = NULL
       WHERE organisation_id = $1 AND ledger_contact_id = ANY ($2) AND status = 'active'`,
     values: [organisationId, contactIds],
   });

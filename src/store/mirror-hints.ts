@@ -13,10 +13,22 @@ export type MirrorKind = (typeof mirrorKinds)[number];
 /** How many hints are taken at once: as many as one call looks up. */
 const hintsAtOnce = 40;
 
+/** After so many calls that failed a thing is asked for alone: one that the ledger always fails on must not keep others in its call. */
+const togetherFailures = 2;
+
+/** The longest pause between two looks at what cannot be looked at: a person must act, in the ledger or here. */
+const longestPause = "interval '6 hours'";
+
 /** A hint as it was taken: what comes later for the same thing stays. */
 export interface TakenHint {
   readonly ledgerId: string;
   readonly receivedAt: string;
+}
+
+/** Something that was asked for and cannot be followed, and why not, in words that name nobody. */
+export interface UnfollowedHint {
+  readonly ledgerId: string;
+  readonly reason: string;
 }
 
 /** Hints of one kind, and when they were taken by the database's clock: what is read for them is as new as that. */
@@ -59,24 +71,35 @@ DELETE FROM ledger_hints h WHERE h.organisation_id = $1 AND h.kind = $2 AND h.tr
 // Known by now, or left for later, and later each time: what is on its way is settled within seconds, or is looked up by its own operation.
 const takeText = `
 WITH due AS (
-  SELECT h.ledger_id, h.received_at, CASE $2
+  SELECT h.ledger_id, h.received_at, h.failures >= ${togetherFailures} AS is_alone, CASE $2
     WHEN 'invoices' THEN EXISTS (SELECT FROM invoices d WHERE d.organisation_id = $1 AND d.ledger_invoice_id = h.ledger_id AND NOT ${isBusyInvoice})
     WHEN 'credit_notes' THEN EXISTS (SELECT FROM credit_notes d WHERE d.organisation_id = $1 AND d.ledger_credit_note_id = h.ledger_id
       AND NOT ${isBusyNote})
     ELSE EXISTS (SELECT FROM customers d WHERE d.organisation_id = $1 AND d.ledger_contact_id = h.ledger_id) END AS is_free
-  FROM ledger_hints h WHERE h.organisation_id = $1 AND h.kind = $2 AND h.try_at <= now() ORDER BY h.received_at LIMIT ${hintsAtOnce}
+  FROM ledger_hints h WHERE h.organisation_id = $1 AND h.kind = $2 AND h.try_at <= now()
+  ORDER BY is_alone, h.received_at LIMIT ${hintsAtOnce}
 ), later AS (
   UPDATE ledger_hints h SET try_at = now() + greatest(interval '2 seconds', (now() - h.received_at) / 2) FROM due
   WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = due.ledger_id AND NOT due.is_free
 )
-SELECT ledger_id, received_at::text AS received_at, ${takenAt} AS taken_at FROM due WHERE is_free`;
+SELECT ledger_id, received_at::text AS received_at, is_alone, ${takenAt} AS taken_at FROM due WHERE is_free ORDER BY is_alone, due.received_at`;
+
+interface TakenRow {
+  ledger_id: string;
+  received_at: string;
+  is_alone: boolean;
+  taken_at: string;
+}
 
 /** Drops the hints of a kind that need no look: of what is not ours, and of what was written here since it was changed. */
 export async function dropHints(pool: pg.Pool, organisationId: string, kind: MirrorKind): Promise<void> {
   await pool.query({ name: "drop_hints", text: dropText, values: [organisationId, kind] });
 }
 
-/** The hints of the first kind that has some to be looked at; null where there are none. */
+/**
+ * The hints of the first kind that has some to be looked at, as many as one call is to ask for: one that calls failed for is alone. Null
+ * where there are none.
+ */
 export async function takeHints(pool: pg.Pool, organisationId: string): Promise<TakenHints | null> {
   for (const kind of mirrorKinds) {
     const { rows: some } = await pool.query({
@@ -86,45 +109,73 @@ export async function takeHints(pool: pg.Pool, organisationId: string): Promise<
     });
     if (some.length === 0) continue;
     await dropHints(pool, organisationId, kind);
-    const { rows } = await pool.query<{ ledger_id: string; received_at: string; taken_at: string }>({
-      name: "take_hints",
-      text: takeText,
-      values: [organisationId, kind],
-    });
+    const { rows } = await pool.query<TakenRow>({ name: "take_hints", text: takeText, values: [organisationId, kind] });
     const [first] = rows;
     if (first === undefined) continue;
-    const hints = rows.map((row) => ({ ledgerId: row.ledger_id, receivedAt: row.received_at }));
+    const taken = first.is_alone ? [first] : rows.filter((row) => !row.is_alone);
+    const hints = taken.map((row) => ({ ledgerId: row.ledger_id, receivedAt: row.received_at }));
     return { kind, hints, takenAt: first.taken_at };
   }
   return null;
 }
 
-/** Ends hints that were looked at; those `again` are looked at once more in a moment. */
+/**
+ * Ends hints that were looked at. Those `again` are looked at once more in a moment; those `unfollowed` stay, are looked at ever more
+ * rarely and say why.
+ */
 export async function endHints(
   pool: pg.Pool,
   organisationId: string,
   { kind, hints }: TakenHints,
   again: readonly string[],
+  unfollowed: readonly UnfollowedHint[],
 ): Promise<void> {
+  const reasons = new Map([
+    ...again.map((id) => [id, null] as const),
+    ...unfollowed.map(({ ledgerId, reason }) => [ledgerId, reason] as const),
+  ]);
   await pool.query({
     name: "end_hints",
-    text: `WITH taken AS (SELECT * FROM unnest($3::text[], $4::timestamptz[]) AS t(ledger_id, received_at)), later AS (
-        UPDATE ledger_hints h SET changed_at = NULL, try_at = now() + greatest(interval '1 second', (now() - h.received_at) / 2)
-        FROM taken WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = taken.ledger_id AND h.ledger_id = ANY ($5)
+    text: `WITH taken AS (SELECT * FROM unnest($3::text[], $4::timestamptz[]) AS t(ledger_id, received_at)),
+        kept AS (SELECT * FROM unnest($5::text[], $6::text[]) AS k(ledger_id, reason)), later AS (
+        UPDATE ledger_hints h SET changed_at = CASE WHEN kept.reason IS NOT NULL THEN h.changed_at END, failures = 0, reason = kept.reason,
+          try_at = now() + CASE WHEN kept.reason IS NULL THEN greatest(interval '1 second', (now() - h.received_at) / 2)
+            ELSE least(${longestPause}, greatest(interval '1 minute', now() - h.received_at)) END
+        FROM taken JOIN kept USING (ledger_id) WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = taken.ledger_id
       )
       DELETE FROM ledger_hints h USING taken WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = taken.ledger_id
-        AND h.received_at = taken.received_at AND NOT h.ledger_id = ANY ($5)`,
+        AND h.received_at = taken.received_at AND NOT EXISTS (SELECT FROM kept WHERE kept.ledger_id = h.ledger_id)`,
     values: [
       organisationId,
       kind,
       hints.map(({ ledgerId }) => ledgerId),
       hints.map(({ receivedAt }) => receivedAt),
-      again,
+      [...reasons.keys()],
+      [...reasons.values()],
     ],
   });
 }
 
-/** Leaves hints, of things that are ours or may be on their way to become so. */
+/** Writes that the call for these things failed: each is asked for again later, and later each time. */
+export async function failHints(
+  pool: pg.Pool,
+  organisationId: string,
+  { kind, hints }: Pick<TakenHints, "kind" | "hints">,
+  reason: string,
+): Promise<void> {
+  await pool.query({
+    name: "fail_hints",
+    text: `UPDATE ledger_hints h SET failures = h.failures + 1, reason = $4,
+        try_at = now() + least(${longestPause}, greatest(interval '2 seconds', now() - h.received_at))
+      WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = ANY ($3)`,
+    values: [organisationId, kind, hints.map(({ ledgerId }) => ledgerId), reason],
+  });
+}
+
+/**
+ * Leaves hints, of things that are ours or may be on their way to become so. One that could not be looked at, and is told of anew, waits
+ * for a minute at most: what kept it may be mended.
+ */
 export async function leaveHints(
   pool: Pick<pg.Pool, "query">,
   organisationId: string,
@@ -138,6 +189,7 @@ export async function leaveHints(
       SELECT $1, $2, ledger_id, CASE WHEN bool_and(changed_at IS NOT NULL) THEN max(changed_at) END
       FROM unnest($3::text[], $4::timestamptz[]) AS h(ledger_id, changed_at) GROUP BY ledger_id ORDER BY ledger_id
       ON CONFLICT (organisation_id, kind, ledger_id) DO UPDATE SET received_at = clock_timestamp(),
+        try_at = CASE WHEN ledger_hints.reason IS NULL THEN ledger_hints.try_at ELSE least(ledger_hints.try_at, now() + interval '1 minute') END,
         changed_at = CASE WHEN ledger_hints.changed_at IS NOT NULL AND excluded.changed_at IS NOT NULL
           THEN greatest(ledger_hints.changed_at, excluded.changed_at) END`,
     values: [organisationId, kind, hints.map((one) => one.ledgerId), hints.map((one) => one.changedAt)],

@@ -29,7 +29,10 @@ export interface SweptPage {
   readonly changed: number;
 }
 
-/** How the mirror stands: `waitMs` until the ledger may be asked, `nextInMs` until something is to be done (null: nothing is). */
+/**
+ * How the mirror stands: `waitMs` until the ledger may be asked, `nextInMs` until something is to be done (null: nothing is), `failures`
+ * how often looks have failed one after the other, and why the last one did, or something waits.
+ */
 export interface MirrorState {
   readonly waitMs: number;
   readonly reason: string | null;
@@ -37,9 +40,13 @@ export interface MirrorState {
   readonly nextInMs: number | null;
 }
 
+// Where many are followed from the same moment on, as after an upgrade, their first sweeps are spread over the time between two.
+const firstSweepAt = (sweepMs: string): string =>
+  `greatest(c.created_at + ${sweepMs} * interval '1 millisecond', now() + random() * ${sweepMs} * interval '1 millisecond')`;
+
 /**
- * How the mirror of an organisation stands. Its first sweep is due once the connection is as old as the time between two; where it
- * leads to another tenant by now, all is read anew.
+ * How the mirror of an organisation stands. Its first sweep is due once the connection is as old as the time between two, and somewhere
+ * within that time from now on; where it leads to another tenant by now, all is read anew.
  */
 export async function readMirror(pool: pg.Pool, organisationId: string, sweepMs: number): Promise<MirrorState> {
   const { rows } = await pool.query<{
@@ -51,7 +58,7 @@ export async function readMirror(pool: pg.Pool, organisationId: string, sweepMs:
     name: "read_mirror",
     text: `WITH made AS (
         INSERT INTO ledger_sweeps AS s (organisation_id, tenant_id, next_sweep_at)
-        SELECT organisation_id, tenant_id, created_at + $2 * interval '1 millisecond' FROM ledger_connections WHERE organisation_id = $1
+        SELECT c.organisation_id, c.tenant_id, ${firstSweepAt("$2::float8")} FROM ledger_connections c WHERE c.organisation_id = $1
         ON CONFLICT (organisation_id) DO UPDATE SET tenant_id = excluded.tenant_id, sweep_kind = NULL, sweep_cursor = NULL,
           contacts_since = NULL, credit_notes_since = NULL, invoices_since = NULL, not_before = NULL, reason = NULL, failures = 0
         WHERE s.tenant_id <> excluded.tenant_id RETURNING *
@@ -59,9 +66,10 @@ export async function readMirror(pool: pg.Pool, organisationId: string, sweepMs:
         SELECT * FROM made UNION ALL SELECT * FROM ledger_sweeps WHERE organisation_id = $1 AND NOT EXISTS (SELECT FROM made)
       )
       SELECT greatest(0, coalesce(ceil(1000 * extract(epoch FROM not_before - now())), 0))::float8 AS wait_ms, reason, failures,
-        CASE WHEN sweep_kind IS NOT NULL OR next_sweep_at <= now() THEN 0 ELSE
-          (SELECT greatest(0, ceil(1000 * extract(epoch FROM min(h.try_at) - now()))) FROM ledger_hints h
-            WHERE h.organisation_id = $1 HAVING count(*) > 0) END::float8 AS next_in_ms
+        (SELECT greatest(0, ceil(1000 * extract(epoch FROM min(due.at) - now()))) FROM (
+          SELECT next_sweep_at AS at WHERE sweep_kind IS NOT NULL OR next_sweep_at <= now()
+          UNION ALL SELECT min(h.try_at) FROM ledger_hints h WHERE h.organisation_id = $1) AS due
+          WHERE due.at IS NOT NULL HAVING count(*) > 0)::float8 AS next_in_ms
       FROM sweep`,
     values: [organisationId, sweepMs],
   });
@@ -77,7 +85,7 @@ interface SweepRow {
   taken_at: string;
 }
 
-/** The next page of the sweep under way, or of the one that is due, which begins with it; null where neither is. */
+/** The next page of the sweep under way, or of the one that is due, which begins with it; null where neither is, or it has just failed. */
 export async function takeSweep(pool: pg.Pool, organisationId: string): Promise<SweepPage | null> {
   await pool.query({
     name: "begin_sweep",
@@ -92,7 +100,7 @@ export async function takeSweep(pool: pg.Pool, organisationId: string): Promise<
         coalesce(CASE s.sweep_kind WHEN 'contacts' THEN s.contacts_since WHEN 'credit_notes' THEN s.credit_notes_since
           ELSE s.invoices_since END, c.created_at) - $2 * interval '1 millisecond' AS since
       FROM ledger_sweeps s JOIN ledger_connections c ON c.organisation_id = s.organisation_id
-      WHERE s.organisation_id = $1 AND s.sweep_kind IS NOT NULL`,
+      WHERE s.organisation_id = $1 AND s.sweep_kind IS NOT NULL AND s.next_sweep_at <= now()`,
     values: [organisationId, overlapMs],
   });
   const [row] = rows;
@@ -110,7 +118,7 @@ UPDATE ledger_sweeps s SET
   contacts_changed = s.contacts_changed + CASE WHEN $2 = 'contacts' THEN $6::int ELSE 0 END,
   credit_notes_changed = s.credit_notes_changed + CASE WHEN $2 = 'credit_notes' THEN $6::int ELSE 0 END,
   invoices_changed = s.invoices_changed + CASE WHEN $2 = 'invoices' THEN $6::int ELSE 0 END,
-  sweep_cursor = $4, sweep_kind = CASE WHEN $4::text IS NOT NULL THEN $2 ELSE $7 END,
+  failures = 0, not_before = NULL, reason = NULL, sweep_cursor = $4, sweep_kind = CASE WHEN $4::text IS NOT NULL THEN $2 ELSE $7 END,
   swept_at = CASE WHEN over.is_over THEN clock_timestamp() ELSE s.swept_at END,
   day_most = greatest(s.day_most, over.day_remaining),
   next_sweep_at = CASE WHEN NOT over.is_over THEN s.next_sweep_at WHEN s.asked_at > s.began_at THEN now()
@@ -136,7 +144,20 @@ export async function endPage(
   });
 }
 
-/** Writes that the ledger could not be asked, so that all looks wait for `delayMs`; null: it could be again. */
+/** Has the sweep under way go on after `delayMs` only, because its page failed. */
+export async function failSweep(pool: pg.Pool, organisationId: string, delayMs: number): Promise<void> {
+  await pool.query({
+    name: "fail_sweep",
+    text: `UPDATE ledger_sweeps SET next_sweep_at = now() + $2 * interval '1 millisecond'
+      WHERE organisation_id = $1 AND sweep_kind IS NOT NULL`,
+    values: [organisationId, delayMs],
+  });
+}
+
+/**
+ * Writes that the ledger could not be asked, so that all looks wait for `delayMs`; null: it could be again. A sweep that failed says why,
+ * and how often, until it has gone on.
+ */
 export async function putOffMirror(
   pool: pg.Pool,
   organisationId: string,
@@ -144,8 +165,9 @@ export async function putOffMirror(
 ): Promise<void> {
   await pool.query({
     name: "put_off_mirror",
-    text: `UPDATE ledger_sweeps SET not_before = now() + $2 * interval '1 millisecond', reason = $3,
-        failures = CASE WHEN $3::text IS NULL THEN 0 ELSE failures + $4::int END
+    text: `UPDATE ledger_sweeps SET not_before = now() + $2 * interval '1 millisecond',
+        reason = coalesce($3, CASE WHEN sweep_kind IS NOT NULL THEN reason END),
+        failures = CASE WHEN $3::text IS NULL AND sweep_kind IS NULL THEN 0 ELSE failures + $4::int END
       WHERE organisation_id = $1`,
     values: [organisationId, put?.delayMs ?? null, put?.reason ?? null, put?.isFailure ? 1 : 0],
   });
@@ -161,14 +183,40 @@ export async function findMirrors(
   limit: number,
   sweepMs: number,
 ): Promise<readonly string[]> {
+  if (after === null) await beginMirrors(pool, sweepMs);
   const { rows } = await pool.query<{ organisation_id: string }>({
     name: "find_mirrors",
     text: `SELECT c.organisation_id FROM ledger_connections c LEFT JOIN ledger_sweeps s ON s.organisation_id = c.organisation_id
-      WHERE ($1::uuid IS NULL OR c.organisation_id > $1) AND c.disconnected_at IS NULL AND coalesce(greatest(c.paused_until, s.not_before) <= now(), true)
-        AND (coalesce(s.next_sweep_at, c.created_at + $3 * interval '1 millisecond') <= now() OR s.sweep_kind IS NOT NULL
-          OR EXISTS (SELECT FROM ledger_hints h WHERE h.organisation_id = c.organisation_id AND h.try_at <= now()))
+      WHERE ($1::uuid IS NULL OR c.organisation_id > $1) AND ${isAskable} AND (s.next_sweep_at <= now()
+        OR EXISTS (SELECT FROM ledger_hints h WHERE h.organisation_id = c.organisation_id AND h.try_at <= now()))
       ORDER BY c.organisation_id LIMIT $2`,
-    values: [after, limit, sweepMs],
+    values: [after, limit],
   });
   return rows.map((row) => row.organisation_id);
+}
+
+/** Of these organisations those with a hint that is due, in whose ledgers it can be looked now. */
+export async function findWithHints(pool: pg.Pool, organisationIds: readonly string[]): Promise<readonly string[]> {
+  const { rows } = await pool.query<{ organisation_id: string }>({
+    name: "find_with_hints",
+    text: `SELECT c.organisation_id FROM ledger_connections c LEFT JOIN ledger_sweeps s ON s.organisation_id = c.organisation_id
+      WHERE c.organisation_id = ANY ($1::uuid[]) AND ${isAskable}
+        AND EXISTS (SELECT FROM ledger_hints h WHERE h.organisation_id = c.organisation_id AND h.try_at <= now())`,
+    values: [organisationIds],
+  });
+  return rows.map((row) => row.organisation_id);
+}
+
+// Connected, and nothing says that it has to wait.
+const isAskable = "c.disconnected_at IS NULL AND coalesce(greatest(c.paused_until, s.not_before) <= now(), true)";
+
+async function beginMirrors(pool: pg.Pool, sweepMs: number): Promise<void> {
+  await pool.query({
+    name: "begin_mirrors",
+    text: `INSERT INTO ledger_sweeps (organisation_id, tenant_id, next_sweep_at)
+      SELECT c.organisation_id, c.tenant_id, ${firstSweepAt("$1::float8")} FROM ledger_connections c WHERE c.disconnected_at IS NULL
+        AND NOT EXISTS (SELECT FROM ledger_sweeps s WHERE s.organisation_id = c.organisation_id)
+      ON CONFLICT DO NOTHING`,
+    values: [sweepMs],
+  });
 }

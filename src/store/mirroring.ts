@@ -2,18 +2,21 @@
 import type pg from "pg";
 import { type ConnectionState, pauseConnection, readConnection } from "./ledger-connections.ts";
 import { type ContactLooked, followContacts, loseContacts } from "./mirror-customers.ts";
+import { findNumbers, followInvoices, type InvoiceLooked, loseDocuments } from "./mirror-documents.ts";
 import {
-  type Followed,
-  findNumbers,
-  followInvoices,
-  followNotes,
-  type InvoiceLooked,
-  loseDocuments,
-  type NoteLooked,
-} from "./mirror-documents.ts";
-import { endHints, leaveHints, type MirrorKind, type TakenHints, takeHints } from "./mirror-hints.ts";
+  endHints,
+  failHints,
+  leaveHints,
+  type MirrorKind,
+  type TakenHints,
+  takeHints,
+  type UnfollowedHint,
+} from "./mirror-hints.ts";
+import type { DocumentKind, Followed } from "./mirror-judgement.ts";
+import { followNotes, type NoteLooked } from "./mirror-notes.ts";
 import {
   endPage,
+  failSweep,
   findMirrors,
   type MirrorState,
   putOffMirror,
@@ -23,9 +26,6 @@ import {
   takeSweep,
 } from "./mirror-sweeps.ts";
 import type { Sealing } from "./sealing.ts";
-
-/** Which documents of the ledger are meant. */
-export type DocumentKind = "invoices" | "credit_notes";
 
 /** What following asks of one organisation's data. */
 export interface MirrorScope {
@@ -37,18 +37,25 @@ export interface MirrorScope {
   /** Nothing is looked at for so long; null: the ledger can be asked again. */
   putOff(put: { readonly delayMs: number; readonly reason: string; readonly isFailure: boolean } | null): Promise<void>;
   takeHints(): Promise<TakenHints | null>;
-  endHints(taken: TakenHints, again: readonly string[]): Promise<void>;
-  /** Leaves hints of what is to be looked at once more. */
-  leaveHints(kind: MirrorKind, ledgerIds: readonly string[]): Promise<void>;
+  endHints(taken: TakenHints, again: readonly string[], unfollowed: readonly UnfollowedHint[]): Promise<void>;
+  /** The call for them failed: each is asked for again later. */
+  failHints(taken: TakenHints, reason: string): Promise<void>;
+  /** Leaves hints of what is to be looked at once more, null where it is not known when that was changed. */
+  leaveHints(
+    kind: MirrorKind,
+    hints: readonly { readonly ledgerId: string; readonly changedAt: string | null }[],
+  ): Promise<void>;
   takeSweep(): Promise<SweepPage | null>;
+  /** Its page failed: it goes on after so long. */
+  failSweep(delayMs: number): Promise<void>;
   endPage(page: SweepPage, swept: SweptPage): Promise<void>;
   followContacts(looked: readonly ContactLooked[]): Promise<Followed>;
   followNotes(looked: readonly NoteLooked[], askedAt: string): Promise<Followed>;
   followInvoices(looked: readonly InvoiceLooked[], askedAt: string): Promise<Followed>;
   /** Our numbers of documents, by their ids in the ledger. */
   findNumbers(kind: DocumentKind, ledgerIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
-  /** The ledger has them no more. How many were written. */
-  loseDocuments(kind: DocumentKind, ledgerIds: readonly string[], askedAt: string): Promise<number>;
+  /** The ledger has them no more. */
+  loseDocuments(kind: DocumentKind, ledgerIds: readonly string[], askedAt: string): Promise<Followed>;
   loseContacts(contactIds: readonly string[]): Promise<number>;
 }
 
@@ -69,15 +76,11 @@ export function createMirroring(pool: pg.Pool, sealing: Sealing, sweepMs: number
       look: () => readMirror(pool, organisationId, sweepMs),
       putOff: (put) => putOffMirror(pool, organisationId, put),
       takeHints: () => takeHints(pool, organisationId),
-      endHints: (taken, again) => endHints(pool, organisationId, taken, again),
-      leaveHints: (kind, ledgerIds) =>
-        leaveHints(
-          pool,
-          organisationId,
-          kind,
-          ledgerIds.map((ledgerId) => ({ ledgerId, changedAt: null })),
-        ),
+      endHints: (taken, again, unfollowed) => endHints(pool, organisationId, taken, again, unfollowed),
+      failHints: (taken, reason) => failHints(pool, organisationId, taken, reason),
+      leaveHints: (kind, hints) => leaveHints(pool, organisationId, kind, hints),
       takeSweep: () => takeSweep(pool, organisationId),
+      failSweep: (delayMs) => failSweep(pool, organisationId, delayMs),
       endPage: (page, swept) => endPage(pool, organisationId, page, swept, sweepMs),
       followContacts: (looked) => followContacts(pool, organisationId, looked),
       followNotes: (looked, askedAt) => followNotes(pool, organisationId, looked, askedAt),

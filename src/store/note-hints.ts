@@ -1,6 +1,7 @@
 /** Notes what webhooks of the ledger told: for the organisations that are connected to those tenants, and of what may be theirs. */
 import type pg from "pg";
 import { dropHints, leaveHints, type MirrorKind } from "./mirror-hints.ts";
+import { findWithHints } from "./mirror-sweeps.ts";
 
 /** Where to look, as a webhook told it. */
 export interface ToldHint {
@@ -11,12 +12,15 @@ export interface ToldHint {
   readonly changedAt: string | null;
 }
 
-/** Notes hints; the organisations that have something to be looked at now, by their ids. Others' tenants are passed over. */
+/**
+ * Notes hints; the organisations that have something to be looked at now, by their ids. Others' tenants are passed over, and so are those
+ * whose connection has ended: when they are connected again, the sweep reads what they were not told.
+ */
 export async function noteHints(pool: pg.Pool, hints: readonly ToldHint[]): Promise<readonly string[]> {
   if (hints.length === 0) return [];
   const { rows } = await pool.query<{ organisation_id: string; tenant_id: string }>({
     name: "find_connected_tenants",
-    text: "SELECT organisation_id, tenant_id FROM ledger_connections WHERE lower(tenant_id) = ANY ($1)",
+    text: "SELECT organisation_id, tenant_id FROM ledger_connections WHERE lower(tenant_id) = ANY ($1) AND disconnected_at IS NULL",
     values: [[...new Set(hints.map(({ tenantId }) => tenantId))]],
   });
   for (const { organisation_id: organisationId, tenant_id: tenantId } of rows) {
@@ -28,17 +32,8 @@ export async function noteHints(pool: pg.Pool, hints: readonly ToldHint[]): Prom
       await dropHints(pool, organisationId, kind);
     }
   }
-  return withHints(
+  return findWithHints(
     pool,
     rows.map((row) => row.organisation_id),
   );
-}
-
-async function withHints(pool: pg.Pool, organisationIds: readonly string[]): Promise<readonly string[]> {
-  const { rows } = await pool.query<{ organisation_id: string }>({
-    name: "find_with_hints",
-    text: "SELECT DISTINCT organisation_id FROM ledger_hints WHERE organisation_id = ANY ($1::uuid[]) AND try_at <= now()",
-    values: [organisationIds],
-  });
-  return rows.map((row) => row.organisation_id);
 }

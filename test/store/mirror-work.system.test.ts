@@ -1,10 +1,8 @@
-/**
- * What is to be looked at in the ledger and when: hints of webhooks, the sweep behind them, and customers that follow their contacts.
- */
+/** What is to be looked at in the ledger and when: hints of webhooks, and the sweep behind them. */
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { ContactLooked } from "../../src/store/mirror-customers.ts";
 import { leaveHints } from "../../src/store/mirror-hints.ts";
+import { noteHints } from "../../src/store/note-hints.ts";
 import { createPool } from "../../src/store/pool.ts";
 import { addSubscription, anId, raiseInvoice } from "../activities/raise-credit.ts";
 import { type FreshDatabase, freshDatabase } from "../support/database.ts";
@@ -51,17 +49,97 @@ describe.concurrent("a hint", () => {
     const first = await open(party).takeHints();
     expect(first).toMatchObject({ kind: "invoices", hints: [{ ledgerId: id }] });
     await leave(party, id);
-    if (first !== null) await open(party).endHints(first, []);
+    if (first !== null) await open(party).endHints(first, [], []);
     const second = await open(party).takeHints();
     expect(second?.hints).toHaveLength(1);
     // One that has to be looked at again is, in a moment.
-    if (second !== null) await open(party).endHints(second, [id]);
+    if (second !== null) await open(party).endHints(second, [id], []);
     expect(await open(party).takeHints()).toBeNull();
     expect(await hintsOf(party)).toEqual([`invoices ${id}`]);
-    await pool.query("UPDATE ledger_connections SET created_at = now() WHERE organisation_id = $1", [
+    await pool.query("UPDATE ledger_sweeps SET next_sweep_at = now() + interval '1 hour' WHERE organisation_id = $1", [
       party.organisationId,
     ]);
     expect((await open(party).look()).nextInMs).toBeGreaterThan(0);
+  });
+
+  test("whose call failed is asked for again, from the second time on alone and behind the others, and later each time", async () => {
+    const party = await addConnectedParty(pool);
+    for (const amount of ["10", "20", "30"]) await addInvoice(party, amount);
+    const ids = await Promise.all(["INV-0001", "INV-0002", "INV-0003"].map((number) => ledgerIdOf(party, number)));
+    const [poor = "", other = "", fresh = ""] = ids;
+    const due = (ledgerIds: readonly string[]) =>
+      pool.query(
+        `UPDATE ledger_hints SET try_at = now(), received_at = now() - interval '100 seconds'
+          WHERE organisation_id = $1 AND ledger_id = ANY ($2)`,
+        [party.organisationId, ledgerIds],
+      );
+    const taken = async () => {
+      const some = await open(party).takeHints();
+      if (some === null) throw new Error("something is to be looked at");
+      return { some, ids: some.hints.map(({ ledgerId }) => ledgerId).sort() };
+    };
+    await leave(party, poor);
+    await leave(party, other);
+    for (const _ of [1, 2]) {
+      await due([poor, other]);
+      const together = await taken();
+      expect(together.ids).toEqual([poor, other].sort());
+      await open(party).failHints(together.some, "the ledger answered 500");
+      expect(await open(party).takeHints()).toBeNull();
+    }
+    await leave(party, fresh);
+    await due([poor, other, fresh]);
+    const first = await taken();
+    expect(first.ids).toEqual([fresh]);
+    await open(party).endHints(first.some, [], []);
+    const alone = await taken();
+    expect(alone.ids).toHaveLength(1);
+    await open(party).failHints(alone.some, "the ledger answered 500");
+    const last = await taken();
+    expect([...alone.ids, ...last.ids].sort()).toEqual([poor, other].sort());
+    // What was looked at and cannot be followed stays, says why, and is no reason to be alone.
+    await open(party).endHints(last.some, [], [{ ledgerId: last.ids[0] ?? "", reason: "unread" }]);
+    const { rows } = await pool.query<{ told: string; in_s: number }>(
+      `SELECT concat_ws(' ', failures, reason) AS told, extract(epoch FROM try_at - now())::float8 AS in_s FROM ledger_hints
+        WHERE organisation_id = $1 ORDER BY failures`,
+      [party.organisationId],
+    );
+    expect(rows.map(({ told }) => told)).toEqual(["0 unread", "3 the ledger answered 500"]);
+    for (const { in_s: inSeconds } of rows) expect(inSeconds).toBeGreaterThan(30);
+    // Told of anew it waits for a minute at most.
+    await leave(party, last.ids[0] ?? "");
+    const { rows: soon } = await pool.query(
+      "SELECT 1 FROM ledger_hints WHERE organisation_id = $1 AND ledger_id = $2 AND try_at <= now() + interval '1 minute'",
+      [party.organisationId, last.ids[0]],
+    );
+    expect(soon).toHaveLength(1);
+  });
+
+  test("is noted only for who is connected, and wakes only who can be asked now", async () => {
+    const party = await addConnectedParty(pool);
+    await addInvoice(party, "100");
+    const tenantId = party.organisationId;
+    const ledgerId = await ledgerIdOf(party, "INV-0001");
+    const note = () => noteHints(pool, [{ tenantId, kind: "invoices", ledgerId, changedAt: null }]);
+    const connection = (assignments: string) =>
+      pool.query(`UPDATE ledger_connections SET ${assignments} WHERE organisation_id = $1`, [party.organisationId]);
+    await connection(
+      "disconnected_at = now(), disconnected_reason = 'taken back', sealed_secret = NULL, sealing_key_id = NULL",
+    );
+    expect(await note()).toEqual([]);
+    expect(await hintsOf(party)).toEqual([]);
+    await connection(
+      `disconnected_at = NULL, disconnected_reason = NULL, sealed_secret = '\\x00', sealing_key_id = 'key',
+        paused_until = now() + interval '1 hour', paused_reason = 'day limit'`,
+    );
+    expect(await note()).toEqual([]);
+    expect(await hintsOf(party)).toEqual([`invoices ${ledgerId}`]);
+    await connection("paused_until = NULL, paused_reason = NULL");
+    await open(party).look();
+    await open(party).putOff({ delayMs: 3_600_000, reason: "the ledger answered 503", isFailure: true });
+    expect(await note()).toEqual([]);
+    await open(party).putOff(null);
+    expect(await note()).toEqual([party.organisationId]);
   });
 
   test("of what is not ours, or is known to be as new already, needs no call", async () => {
@@ -190,13 +268,23 @@ describe.concurrent("a sweep", () => {
     await scope.look();
     const page = await scope.takeSweep();
     if (page !== null) await scope.endPage(page, { cursor: null, highWater: ledgerTime(0), changed: 0 });
+    await scope.failSweep(120_000);
     await scope.putOff({ delayMs: 60_000, reason: "the ledger answered 503", isFailure: true });
     expect(await scope.look()).toMatchObject({ reason: "the ledger answered 503", failures: 1 });
     expect((await scope.look()).waitMs).toBeGreaterThan(50_000);
     expect(await isFound(party)).toBe(false);
+    // What else can be looked at meanwhile says nothing of the page that failed.
     await scope.putOff(null);
-    expect(await scope.look()).toMatchObject({ waitMs: 0, failures: 0, reason: null });
+    expect(await scope.look()).toMatchObject({ waitMs: 0, failures: 1, reason: "the ledger answered 503" });
+    expect((await scope.look()).nextInMs).toBeGreaterThan(100_000);
+    expect([await isFound(party), await scope.takeSweep()]).toEqual([false, null]);
+    await pool.query("UPDATE ledger_sweeps SET next_sweep_at = now() WHERE organisation_id = $1", [
+      party.organisationId,
+    ]);
     expect(await isFound(party)).toBe(true);
+    const again = await scope.takeSweep();
+    if (again !== null) await scope.endPage(again, { cursor: "2", highWater: null, changed: 0 });
+    expect(await scope.look()).toMatchObject({ waitMs: 0, failures: 0, reason: null });
     await pool.query("UPDATE ledger_connections SET tenant_id = 'another' WHERE organisation_id = $1", [
       party.organisationId,
     ]);
@@ -208,93 +296,26 @@ describe.concurrent("a sweep", () => {
     expect(rows).toEqual([{ tenant_id: "another", sweep_kind: null, contacts_since: null }]);
   });
 
-  test("of a connection that was just made is not due yet", async () => {
-    const party = await addConnectedParty(pool);
-    await pool.query("UPDATE ledger_connections SET created_at = now() WHERE organisation_id = $1", [
-      party.organisationId,
-    ]);
-    expect(await isFound(party)).toBe(false);
-    expect(await open(party).look()).toMatchObject({ nextInMs: null });
-  });
-});
-
-describe.concurrent("a customer", () => {
-  const contact = (changes: Partial<ContactLooked> = {}): ContactLooked => ({
-    id: "contact",
-    name: "Acme",
-    firstName: null,
-    lastName: null,
-    email: "a@acme.example",
-    status: "active",
-    mergedInto: null,
-    updatedAt: ledgerTime(0),
-    ...changes,
-  });
-
-  async function customerOf({ organisationId }: Party): Promise<object | undefined> {
-    const { rows } = await pool.query(
-      "SELECT name, first_name, email, status, ledger_contact_id AS contact FROM customers WHERE organisation_id = $1 AND code = 'ACME'",
-      [organisationId],
+  test("is made first somewhere within the time between two, and not before the connection is as old as that", async () => {
+    const parties = await Promise.all(Array.from({ length: 4 }, () => addConnectedParty(pool)));
+    const ids = parties.map(({ organisationId }) => organisationId);
+    const [made, looked] = ids;
+    await pool.query("UPDATE ledger_connections SET created_at = now() WHERE organisation_id = $1", [made]);
+    await pool.query("DELETE FROM ledger_sweeps WHERE organisation_id = ANY ($1)", [ids]);
+    await mirroringOf(pool)
+      .open(looked ?? "")
+      .look();
+    await mirroringOf(pool).find(null, 1_000);
+    const { rows } = await pool.query<{ id: string; share: number }>(
+      `SELECT s.organisation_id AS id, extract(epoch FROM s.next_sweep_at - now())::float8 * 1000 / $2 AS share
+        FROM ledger_sweeps s WHERE s.organisation_id = ANY ($1)`,
+      [ids, sweepMs],
     );
-    return rows[0];
-  }
-
-  test("follows names and address, is inactive while its contact is archived, and stays what is newer", async () => {
-    const party = await addConnectedParty(pool);
-    const scope = open(party);
-    const named = contact({
-      name: "Acme Holdings",
-      firstName: "Ada",
-      email: "b@acme.example",
-      updatedAt: ledgerTime(3),
-    });
-    expect(await scope.followContacts([named, contact({ id: anId() })])).toMatchObject({ changed: 1 });
-    const after = {
-      name: "Acme Holdings",
-      first_name: "Ada",
-      email: "b@acme.example",
-      status: "active",
-      contact: "contact",
-    };
-    expect(await customerOf(party)).toEqual(after);
-    expect(await scope.followContacts([contact({ name: "Older", updatedAt: ledgerTime(2) })])).toMatchObject({
-      changed: 0,
-    });
-    const archived = { ...named, status: "archived", updatedAt: ledgerTime(4) } as const;
-    expect(await scope.followContacts([archived])).toMatchObject({ changed: 1 });
-    expect(await customerOf(party)).toEqual({ ...after, status: "inactive" });
-    // Without an address the contact leaves the customer's.
-    await scope.followContacts([{ ...named, email: null, updatedAt: ledgerTime(5) }]);
-    expect(await customerOf(party)).toEqual(after);
-    await scope.loseContacts(["contact"]);
-    expect(await customerOf(party)).toEqual({ ...after, status: "inactive" });
-  });
-
-  test("that an operator made inactive stays so when its contact is restored", async () => {
-    const party = await addConnectedParty(pool);
-    await pool.query("UPDATE customers SET status = 'inactive', deactivated_at = now() WHERE organisation_id = $1", [
-      party.organisationId,
-    ]);
-    await open(party).followContacts([contact({ name: "Renamed" })]);
-    expect(await customerOf(party)).toMatchObject({ name: "Renamed", status: "inactive" });
-  });
-
-  test("whose contact was merged is of the other contact, which is looked at; one of two customers of it is inactive", async () => {
-    const party = await addConnectedParty(pool);
-    const into = anId();
-    const merged = contact({ status: "archived", mergedInto: into });
-    expect(await open(party).followContacts([merged])).toMatchObject({ changed: 1 });
-    expect(await customerOf(party)).toMatchObject({ contact: into, status: "active" });
-    expect(await hintsOf(party)).toEqual([`contacts ${into}`]);
-    expect(await open(party).takeHints()).toMatchObject({ kind: "contacts" });
-
-    const both = await addConnectedParty(pool);
-    await pool.query(
-      `INSERT INTO customers (id, organisation_id, code, name, email, status, ledger_contact_id)
-        VALUES (gen_random_uuid(), $1, 'OTHER', 'Other', 'o@acme.example', 'active', $2)`,
-      [both.organisationId, into],
-    );
-    expect(await open(both).followContacts([merged])).toMatchObject({ changed: 1 });
-    expect(await customerOf(both)).toMatchObject({ contact: "contact", status: "inactive" });
+    const shares = rows.filter(({ id }) => id !== made).map(({ share }) => share);
+    // At the same instant for all would be so by design, not by chance: three random ones differ.
+    expect(new Set(shares).size).toBe(3);
+    for (const share of shares) expect(share).toBeLessThanOrEqual(1);
+    // A minute for the test itself.
+    expect(rows.find(({ id }) => id === made)?.share).toBeGreaterThan(1 - 60_000 / sweepMs);
   });
 });

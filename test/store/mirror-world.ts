@@ -1,6 +1,7 @@
 /** An organisation whose ledger is connected, without any ledger: what people did there is what a test says. */
 import type pg from "pg";
-import type { InvoiceLooked, NoteLooked } from "../../src/store/mirror-documents.ts";
+import type { InvoiceLooked } from "../../src/store/mirror-documents.ts";
+import type { NoteLooked } from "../../src/store/mirror-notes.ts";
 import { createMirroring, type Mirroring } from "../../src/store/mirroring.ts";
 import { addParty, type Party } from "./credit-party.ts";
 
@@ -15,12 +16,16 @@ export function mirroringOf(pool: pg.Pool): Mirroring {
   return createMirroring(pool, { seal: refuse, open: refuse }, sweepMs);
 }
 
-/** A subscription of an organisation that has been connected for an hour. */
+/** A subscription of an organisation that has been connected for an hour, and whose first sweep is due. */
 export async function addConnectedParty(pool: pg.Pool): Promise<Party> {
   const party = await addParty(pool);
   await pool.query(
     `INSERT INTO ledger_connections (organisation_id, kind, tenant_id, base_url, identity_url, client_id, sealed_secret, sealing_key_id, created_at)
       VALUES ($1::uuid, 'xero', $1::text, 'http://127.0.0.1', 'http://127.0.0.1', 'client', '\\x00', 'key', now() - interval '1 hour')`,
+    [party.organisationId],
+  );
+  await pool.query(
+    "INSERT INTO ledger_sweeps (organisation_id, tenant_id, next_sweep_at) VALUES ($1::uuid, $1::text, now()) ON CONFLICT (organisation_id) DO UPDATE SET next_sweep_at = now()",
     [party.organisationId],
   );
   return party;

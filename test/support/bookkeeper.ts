@@ -11,6 +11,8 @@ export interface Bookkeeper {
   setStatus(number: string, status: string): Promise<void>;
   /** Pays an invoice; all that is due where no amount is said. */
   pay(number: string, amount?: string): Promise<void>;
+  /** Deletes all payments of an invoice. */
+  unpay(number: string): Promise<void>;
   /** Puts credit of a note on an invoice. */
   allocate(note: string, invoice: string, amount: string): Promise<void>;
   /** Takes back all credit of a note that is on an invoice. */
@@ -60,6 +62,11 @@ export function bookkeeper(pool: pg.Pool, demoUrl: string, tenantId: string): Bo
     pay: async (number, amount) => {
       const path = `/demo/tenants/${tenantId}/invoices/${await idOf("invoices", number)}/payments`;
       await send("POST", path, amount === undefined ? {} : { amount });
+    },
+    unpay: async (number) => {
+      const text = "SELECT payment_id FROM demo_ledger.payments WHERE invoice_id = $1 AND status = 'AUTHORISED'";
+      const { rows } = await pool.query<{ payment_id: string }>(text, [await idOf("invoices", number)]);
+      for (const row of rows) await send("POST", `/Payments/${row.payment_id}`, { Payments: [{ Status: "DELETED" }] });
     },
     allocate: async (note, invoice, amount) => {
       const allocation = {

@@ -1,0 +1,84 @@
+/**
+ * Credit notes as people left them in the ledger, with what was put on invoices or taken back there: each written on its own, where what
+ * we know is older. Issue 8 "Mirror"; decisions §6.
+ */
+import type pg from "pg";
+import { planAllocations } from "./allocations.ts";
+import { lockSubscriptions } from "./billing-state.ts";
+import { type NoteSeen, saveNoteSeen } from "./credit-mirror.ts";
+import { type Dated, type Followed, joinFollowed, nothingFollowed, verdict } from "./mirror-judgement.ts";
+import { inTransaction } from "./pool.ts";
+import { isUnwritable } from "./settle-operations.ts";
+
+/** A credit note as it was looked at. */
+export type NoteLooked = NoteSeen & Dated;
+
+const seenNote = `jsonb_to_recordset($2) AS r(id text, status text, total numeric, remaining numeric, sent boolean, updated_at timestamptz)`;
+const isOtherNote =
+  "(d.status, d.total, d.remaining_credit, d.sent) IS DISTINCT FROM (r.status, r.total, r.remaining, r.sent)";
+
+interface NoteRow {
+  id: string;
+  ledger_id: string;
+  subscription_id: string;
+}
+
+/**
+ * Writes credit notes as they were looked at after `askedAt`, each on its own, with what was allocated or taken back by hand. One whose
+ * amounts fit no record here keeps what it was.
+ */
+export async function followNotes(
+  pool: pg.Pool,
+  organisationId: string,
+  looked: readonly NoteLooked[],
+  askedAt: string,
+): Promise<Followed> {
+  if (looked.length === 0) return nothingFollowed;
+  const { rows } = await pool.query<NoteRow>({
+    name: "find_followed_notes",
+    text: `SELECT d.id, d.ledger_credit_note_id AS ledger_id, d.subscription_id FROM ${seenNote}
+      JOIN credit_notes d ON d.organisation_id = $1 AND d.ledger_credit_note_id = r.id
+      WHERE ${isOtherNote} OR d.ledger_updated_at IS DISTINCT FROM r.updated_at`,
+    values: [organisationId, JSON.stringify(looked.map(noteRecord))],
+  });
+  const each: Followed[] = [];
+  for (const row of rows) {
+    const note = looked.find(({ id }) => id === row.ledger_id);
+    if (note !== undefined) each.push(await followNote(pool, organisationId, row, note, askedAt));
+  }
+  return joinFollowed(each);
+}
+
+async function followNote(
+  pool: pg.Pool,
+  organisationId: string,
+  { id, ledger_id: ledgerId, subscription_id: subscriptionId }: NoteRow,
+  note: NoteLooked,
+  askedAt: string,
+): Promise<Followed> {
+  try {
+    return await inTransaction(pool, async (client) => {
+      await lockSubscriptions(client, organisationId, [subscriptionId]);
+      const { rows } = await client.query<{ verdict: string; is_other: boolean }>({
+        name: "judge_followed_note",
+        text: `SELECT ${verdict("credit_notes")} AS verdict, ${isOtherNote} AS is_other FROM ${seenNote}
+          JOIN credit_notes d ON d.organisation_id = $1 AND d.ledger_credit_note_id = r.id FOR NO KEY UPDATE OF d`,
+        values: [organisationId, JSON.stringify([noteRecord(note)]), askedAt],
+      });
+      const [judged] = rows;
+      if (judged?.verdict !== "write")
+        return { ...nothingFollowed, again: judged?.verdict === "again" ? [ledgerId] : [] };
+      const isMoved = await saveNoteSeen(client, organisationId, id, note, "followed");
+      const credited = await planAllocations(client, organisationId, [subscriptionId]);
+      return { ...nothingFollowed, changed: judged.is_other || isMoved ? 1 : 0, credited };
+    });
+  } catch (error) {
+    // No other waits for it.
+    if (!isUnwritable(error)) throw error;
+    return { ...nothingFollowed, unfit: [ledgerId] };
+  }
+}
+
+function noteRecord({ id, status, total, remainingCredit, sent, updatedAt }: NoteLooked): object {
+  return { id, status, total, remaining: remainingCredit, sent, updated_at: updatedAt };
+}

@@ -1,0 +1,111 @@
+/** Customers as their contacts in the ledger are, whatever people do to those. Issue 8 "Customers". */
+import type pg from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { ContactLooked } from "../../src/store/mirror-customers.ts";
+import { createPool } from "../../src/store/pool.ts";
+import { anId } from "../activities/raise-credit.ts";
+import { type FreshDatabase, freshDatabase } from "../support/database.ts";
+import type { Party } from "./credit-party.ts";
+import { addConnectedParty, hintsOf, ledgerTime, mirroringOf } from "./mirror-world.ts";
+
+let database: FreshDatabase;
+let pool: pg.Pool;
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  pool = createPool({ databaseUrl: database.url, size: 8, name: "test" }, () => undefined);
+});
+
+afterAll(async () => {
+  await pool?.end();
+  await database?.drop();
+});
+
+const open = (party: Party) => mirroringOf(pool).open(party.organisationId);
+
+describe.concurrent("a customer", () => {
+  const contact = (changes: Partial<ContactLooked> = {}): ContactLooked => ({
+    id: "contact",
+    name: "Acme",
+    firstName: null,
+    lastName: null,
+    email: "a@acme.example",
+    status: "active",
+    mergedInto: null,
+    updatedAt: ledgerTime(0),
+    ...changes,
+  });
+
+  async function customerOf({ organisationId }: Party): Promise<object | undefined> {
+    const { rows } = await pool.query(
+      "SELECT name, first_name, email, status, ledger_contact_id AS contact FROM customers WHERE organisation_id = $1 AND code = 'ACME'",
+      [organisationId],
+    );
+    return rows[0];
+  }
+
+  test("follows names and address, is inactive while its contact is archived, and stays what is newer", async () => {
+    const party = await addConnectedParty(pool);
+    const scope = open(party);
+    const named = contact({
+      name: "Acme Holdings",
+      firstName: "Ada",
+      email: "b@acme.example",
+      updatedAt: ledgerTime(3),
+    });
+    expect(await scope.followContacts([named, contact({ id: anId() })])).toMatchObject({ changed: 1 });
+    const after = {
+      name: "Acme Holdings",
+      first_name: "Ada",
+      email: "b@acme.example",
+      status: "active",
+      contact: "contact",
+    };
+    expect(await customerOf(party)).toEqual(after);
+    expect(await scope.followContacts([contact({ name: "Older", updatedAt: ledgerTime(2) })])).toMatchObject({
+      changed: 0,
+    });
+    const archived = { ...named, status: "archived", updatedAt: ledgerTime(4) } as const;
+    expect(await scope.followContacts([archived])).toMatchObject({ changed: 1 });
+    expect(await customerOf(party)).toEqual({ ...after, status: "inactive" });
+    // Without an address the contact leaves the customer's.
+    await scope.followContacts([{ ...named, email: null, updatedAt: ledgerTime(5) }]);
+    expect(await customerOf(party)).toEqual(after);
+    await scope.loseContacts(["contact"]);
+    expect(await customerOf(party)).toEqual({ ...after, status: "inactive" });
+    // Seen again, as it was, it is there again.
+    expect(await scope.followContacts([{ ...named, updatedAt: ledgerTime(5) }])).toMatchObject({ changed: 1 });
+    expect(await customerOf(party)).toEqual(after);
+  });
+
+  test("that an operator made inactive stays so when its contact is restored", async () => {
+    const party = await addConnectedParty(pool);
+    await pool.query("UPDATE customers SET status = 'inactive', deactivated_at = now() WHERE organisation_id = $1", [
+      party.organisationId,
+    ]);
+    await open(party).followContacts([contact({ name: "Renamed" })]);
+    expect(await customerOf(party)).toMatchObject({ name: "Renamed", status: "inactive" });
+  });
+
+  test("whose contact was merged is of the other contact, which is looked at; one of two customers of it is inactive", async () => {
+    const party = await addConnectedParty(pool);
+    const into = anId();
+    const merged = contact({ status: "archived", mergedInto: into });
+    // An active contact is still its own, whatever it says.
+    await open(party).followContacts([{ ...merged, status: "active", updatedAt: ledgerTime(-1) }]);
+    expect(await customerOf(party)).toMatchObject({ contact: "contact", status: "active" });
+    expect(await open(party).followContacts([merged])).toMatchObject({ changed: 1 });
+    expect(await customerOf(party)).toMatchObject({ contact: into, status: "active" });
+    expect(await hintsOf(party)).toEqual([`contacts ${into}`]);
+    expect(await open(party).takeHints()).toMatchObject({ kind: "contacts" });
+
+    const both = await addConnectedParty(pool);
+    await pool.query(
+      `INSERT INTO customers (id, organisation_id, code, name, email, status, ledger_contact_id)
+        VALUES (gen_random_uuid(), $1, 'OTHER', 'Other', 'o@acme.example', 'active', $2)`,
+      [both.organisationId, into],
+    );
+    expect(await open(both).followContacts([merged])).toMatchObject({ changed: 1 });
+    expect(await customerOf(both)).toMatchObject({ contact: "contact", status: "inactive" });
+  });
+});
