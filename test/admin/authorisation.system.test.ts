@@ -85,7 +85,7 @@ async function connected(): Promise<{ readonly organisation: string; readonly te
 function source(organisation: string, pool: pg.Pool = system.pool, sealing = createSealing(key)): TokenSource {
   const client = { ...app, ...addressesAt(system.demoUrl) };
   const keeper = createLedgerTokens(pool, sealing, organisation);
-  return createSharedTokenSource(agent, { app: client, keeper }, 1_000);
+  return createSharedTokenSource(agent, { app: client, keeper });
 }
 
 async function tokenOf(from: TokenSource, rejected: string | null = null): Promise<string> {

@@ -59,7 +59,7 @@ function keeperOf(previous: string | null = "refresh-1"): TokenKeeper {
 }
 
 const ask = (keeper: TokenKeeper, rejected: string | null = null, client: typeof app | null = app) =>
-  createSharedTokenSource(agent, { app: client, keeper }, 1_000).token(rejected, AbortSignal.timeout(5_000));
+  createSharedTokenSource(agent, { app: client, keeper }).token(rejected, AbortSignal.timeout(20_000));
 
 test("a refresh token is shown once, and the new one is saved before its access token is used", async () => {
   answers([200, given]);
@@ -138,8 +138,8 @@ test("new tokens that cannot be saved for long are used, and saved before the ne
   const keeper = keeperOf();
   const save: TokenKeeper["save"] = (...args) =>
     isDown ? Promise.reject(new Error("the database is not there")) : keeper.save(...args);
-  const source = createSharedTokenSource(agent, { app, keeper: { ...keeper, save } }, 200);
-  const token = (rejected: string | null) => source.token(rejected, AbortSignal.timeout(5_000));
+  const source = createSharedTokenSource(agent, { app, keeper: { ...keeper, save } });
+  const token = (rejected: string | null) => source.token(rejected, AbortSignal.timeout(20_000));
   expect(await token(null)).toEqual({ kind: "ok", value: "new" });
   expect(await token(null)).toEqual({ kind: "ok", value: "new" });
   // Rejected, and no other can be had: nothing is shown that would be lost as well.
@@ -163,7 +163,7 @@ test("new tokens that cannot be saved any more, because there are others by now,
 test("a call whose token was rejected never gets it again from a refresh that others began before", async () => {
   answers([200, given], [200, { ...given, access_token: "newer" }]);
   const source = createSharedTokenSource(agent, { app, keeper: keeperOf() }, 1_000);
-  const signal = AbortSignal.timeout(5_000);
+  const signal = AbortSignal.timeout(20_000);
   const tokens = await Promise.all([source.token(null, signal), source.token("new", signal)]);
   expect(tokens).toEqual([
     { kind: "ok", value: "new" },
