@@ -60,6 +60,7 @@ function presentSync(organisation: string, sync: LedgerSyncView): MessageInitSha
     ...present("beganAt", sync.beganAt?.toISOString() ?? null),
     ...present("endedAt", sync.endedAt?.toISOString() ?? null),
     ...present("problem", problem),
+    ...present("hintsProblem", sync.hintsProblem),
     ...present("notBefore", sync.notBefore?.toISOString() ?? null),
   };
 }

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createMirror, type MirrorActivities } from "../../src/activities/mirror.ts";
 import { createChanges } from "../../src/store/admin/changes.ts";
 import { createCustomerStore } from "../../src/store/admin/customers.ts";
+import { createMirrorStore } from "../../src/store/admin/mirror.ts";
 import type { MirrorKind } from "../../src/store/mirror-hints.ts";
 import { createMirroring } from "../../src/store/mirroring.ts";
 import { noteHints } from "../../src/store/note-hints.ts";
@@ -287,6 +288,11 @@ describe.concurrent("what a person does in the ledger", () => {
     const reason = "what the ledger tells of it cannot be read";
     expect(await hints(party)).toEqual([`0 ${reason}`]);
     expect(unfollowed).toContainEqual({ organisationId, kind: "invoices", ids: [id], reason });
+    const views = createMirrorStore(world.pool, createChanges(world.pool));
+    expect(await views.get(organisationId)).toMatchObject({
+      hints: 1,
+      hintsProblem: `1 cannot be followed: ${reason}`,
+    });
     expect(unfollowed).toContainEqual({
       organisationId,
       kind: "invoices",
@@ -309,6 +315,7 @@ describe.concurrent("what a person does in the ledger", () => {
     await hintAt(party, "invoices");
     await rest(party);
     expect(await hints(party)).toEqual([]);
+    expect(await views.get(organisationId)).toMatchObject({ hints: 0, hintsProblem: null, problem: null });
   });
 });
 
@@ -328,6 +335,19 @@ test("a ledger that cannot be asked is asked again later, and a limit of calls i
     [organisationId],
   );
   expect(await mirror.mirrorRound({ organisationId })).toMatchObject({ detail: "waits: the ledger answered 503" });
+  // What else is to be looked at goes on before the page that failed does.
+  await world.pool.query(
+    "UPDATE ledger_sweeps SET not_before = now(), next_sweep_at = now() + interval '1 hour' WHERE organisation_id = $1",
+    [organisationId],
+  );
+  await hintAt(party, "invoices", await ledgerIdOf(party, "INV-0001"));
+  await mirror.mirrorRound({ organisationId });
+  expect(await invoices(party)).toEqual(["INV-0001 paid 0.00"]);
+  expect(await createMirrorStore(world.pool, createChanges(world.pool)).get(organisationId)).toMatchObject({
+    isWaiting: true,
+    problem: "the ledger answered 503",
+    hints: 0,
+  });
   await due(party);
   await world.fault(party, {
     match: "GET /api.xro/2.0/Contacts",

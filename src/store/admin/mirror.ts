@@ -13,6 +13,8 @@ export interface LedgerSyncView {
   readonly creditNotesChanged: number;
   readonly invoicesChanged: number;
   readonly hints: number;
+  /** How many of the hints could not be followed the last time, and why one of them could not. */
+  readonly hintsProblem: string | null;
 }
 
 /** Following as operators see it; null stands for an organisation that is not connected. */
@@ -32,6 +34,7 @@ interface SyncRow {
   credit_notes: number;
   invoices: number;
   hints: number;
+  hints_problem: string | null;
 }
 
 /** Following over changes. */
@@ -57,14 +60,19 @@ export function createMirrorStore(pool: pg.Pool, { run }: Changes): MirrorStore 
   };
 }
 
+// A sweep that fails is tried again when it is due.
 const getText = `
 SELECT s.began_at, s.swept_at AS ended_at, s.sweep_kind IS NOT NULL OR coalesce(s.next_sweep_at <= now(), false) AS is_waiting,
   CASE WHEN greatest(c.paused_until, s.not_before) > now() THEN coalesce(CASE WHEN c.paused_until > now() THEN c.paused_reason END, s.reason)
+    WHEN c.disconnected_at IS NULL AND s.sweep_kind IS NOT NULL AND s.next_sweep_at > now() THEN s.reason
     ELSE c.disconnected_reason END AS problem,
-  CASE WHEN greatest(c.paused_until, s.not_before) > now() THEN greatest(c.paused_until, s.not_before) END AS not_before,
+  CASE WHEN greatest(c.paused_until, s.not_before) > now() THEN greatest(c.paused_until, s.not_before)
+    WHEN c.disconnected_at IS NULL AND s.sweep_kind IS NOT NULL AND s.next_sweep_at > now() THEN s.next_sweep_at END AS not_before,
   coalesce(s.contacts_changed, 0) AS customers, coalesce(s.credit_notes_changed, 0) AS credit_notes,
   coalesce(s.invoices_changed, 0) AS invoices,
-  (SELECT count(*)::int FROM ledger_hints h WHERE h.organisation_id = c.organisation_id) AS hints
+  (SELECT count(*)::int FROM ledger_hints h WHERE h.organisation_id = c.organisation_id) AS hints,
+  (SELECT concat(count(*), ' cannot be followed: ', min(h.reason)) FROM ledger_hints h
+    WHERE h.organisation_id = c.organisation_id AND h.reason IS NOT NULL HAVING count(*) > 0) AS hints_problem
 FROM ledger_connections c LEFT JOIN ledger_sweeps s ON s.organisation_id = c.organisation_id WHERE c.organisation_id = $1`;
 
 function readSync(row: SyncRow): LedgerSyncView {
@@ -78,5 +86,6 @@ function readSync(row: SyncRow): LedgerSyncView {
     creditNotesChanged: row.credit_notes,
     invoicesChanged: row.invoices,
     hints: row.hints,
+    hintsProblem: row.hints_problem,
   };
 }
