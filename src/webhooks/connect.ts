@@ -24,13 +24,15 @@ export interface ConnectOptions {
 }
 
 /**
- * The look-up of a mode. `public`: name servers are asked, no hosts file, no search list and no thread that a name server can block by
- * its silence. `development`: as everything on this machine looks names up.
+ * The look-up of a mode. `public`: name servers are asked (this machine's, unless others are named as `address:port`), no hosts file, no
+ * search list and no thread that a name server can block by its silence. `development`: as everything on this machine looks names up.
  */
-export function lookupOf(mode: AddressMode): Lookup {
-  if (mode === "development")
+export function lookupOf(mode: AddressMode, nameServers?: readonly string[]): Lookup {
+  if (mode === "development") {
     return async (hostname) => (await systemLookup(hostname, { all: true })).map((one) => one.address);
+  }
   const resolver = new Resolver({ timeout: 2_500, tries: 2 });
+  if (nameServers !== undefined) resolver.setServers(nameServers);
   return async (hostname) => {
     const [ipv4, ipv6] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
     if (ipv4.status === "rejected" && ipv6.status === "rejected") throw ipv4.reason;
@@ -116,10 +118,11 @@ async function namedAddresses(host: string, lookup: Lookup): Promise<readonly st
  * address of its own, whose services are open to it as to nobody outside.
  */
 export function peerFault(
-  { remoteAddress = "", localAddress }: Pick<Socket, "remoteAddress" | "localAddress">,
+  { remoteAddress, localAddress }: Pick<Socket, "remoteAddress" | "localAddress">,
   host: string,
   mode: AddressMode,
 ): string | null {
+  if (remoteAddress === undefined) return "the connection was closed before an answer came";
   const isOwn = mode === "public" && remoteAddress === localAddress;
   return isOwn || isForbidden(remoteAddress, mode) ? notPublic(remoteAddress, host) : null;
 }

@@ -98,7 +98,8 @@ async function send(agent: Dispatcher, post: Post, mode: AddressMode, totalMs: n
   post.signal?.addEventListener("abort", onAbort);
   if (post.signal?.aborted) onAbort();
   try {
-    const headers = { ...post.headers, ...fixedHeaders };
+    const own = Object.entries(post.headers).map(([name, value]) => [name.toLowerCase(), value]);
+    const headers = { ...Object.fromEntries(own), ...fixedHeaders };
     const answer = await request(post.url, {
       dispatcher: agent,
       method: "POST",
@@ -153,7 +154,7 @@ const words: readonly (readonly [RegExp, string])[] = [
   [/^E(?:HOST|NET)UNREACH$/, "the host cannot be reached"],
   [/^(?:ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/, "the host did not answer"],
   [/^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, "the connection was closed before an answer came"],
-  [/^HPE_|^UND_ERR_(?:HEADERS_OVERFLOW|RES)/, "what answered does not speak HTTP as it should"],
+  [/^(?:HPE_|HTTPParserError|UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES)/, "what answered does not speak HTTP as it should"],
   [/^ERR_TLS_CERT_ALTNAME_INVALID$/, "the certificate is another host's"],
   [/CERT|SELF_SIGNED|LEAF_SIGNATURE|^ISSUER|CRL/, "the certificate is not valid"],
   [/^(?:ERR_SSL|ERR_TLS|EPROTO)/, "no TLS connection could be made"],
@@ -169,5 +170,6 @@ function wordsOf(error: unknown): string {
 /** A host with several addresses fails with one error that holds the others. */
 function codeOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
-  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
+  if (!(error instanceof Error)) return "";
+  return "code" in error && typeof error.code === "string" ? error.code : error.name;
 }

@@ -1,0 +1,260 @@
+/** The guard of connections: which addresses of a name are gone to, and whose certificate is believed. facts-performance §5.2, API7. */
+import { createServer as createHttpsServer } from "node:https";
+import { createServer as createTcpServer } from "node:net";
+import { createServer as createTlsServer, getCACertificates, setDefaultCACertificates } from "node:tls";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { type Lookup, lookupOf, peerFault } from "../../src/webhooks/connect.ts";
+import { createPoster, type PosterOptions, type PostOutcome } from "../../src/webhooks/post.ts";
+import { certificate } from "../gateway/tls-for-test.ts";
+import { startNameServer, type TestNameServer } from "./name-server-for-test.ts";
+import { listen, startReceiver, stopped, type TestReceiver } from "./receiver-for-test.ts";
+
+let receiver: TestReceiver;
+let secured: TestReceiver;
+
+beforeAll(async () => {
+  receiver = await startReceiver((_request, response) => response.end());
+  secured = await startReceiver(
+    (_request, response) => response.end(),
+    (listener) => createHttpsServer(certificate, listener),
+  );
+});
+afterAll(() => Promise.all([receiver.stop(), secured.stop()]));
+
+const host = "hooks.example.com";
+
+/** One request by a poster of its own. */
+async function post(url: string, options: Partial<PosterOptions> = {}): Promise<PostOutcome> {
+  const poster = createPoster({ mode: "development", ...options });
+  const outcome = await poster.post({ url, body: "{}", headers: {} });
+  await poster.close();
+  return outcome;
+}
+
+const answering =
+  (...addresses: readonly string[]): Lookup =>
+  () =>
+    Promise.resolve(addresses);
+
+const failed = (error: string | RegExp) => ({ kind: "failed", error: expect.stringMatching(error) });
+const answered = { kind: "answered", status: 200 };
+
+describe("a name is gone to", () => {
+  test("by the address that it has, whatever order its addresses have and whichever of them answers", async () => {
+    const url = `http://${host}:${receiver.port}/named`;
+    expect(await post(url, { lookup: answering("127.0.0.1") })).toMatchObject(answered);
+    expect(await post(url, { lookup: answering("::1", "127.0.0.1") })).toMatchObject(answered);
+    expect(await post(url, { lookup: answering("127.0.0.1", "::1") })).toMatchObject(answered);
+    expect(receiver.received.at(-1)?.headers.host).toBe(`${host}:${receiver.port}`);
+  });
+
+  test("never where one of its addresses is not public, though others are", async () => {
+    const before = receiver.connections();
+    const url = `http://${host}:${receiver.port}/`;
+    const answers = [
+      ["10.0.0.1"],
+      ["127.0.0.1", "10.0.0.1"],
+      ["127.0.0.1", "::1", "fe80::1"],
+      ["fd00:ec2::254", "127.0.0.1"],
+      ["127.0.0.1", "::ffff:169.254.169.254"],
+      ["127.0.0.1", "64:ff9b::a9fe:a9fe"],
+      ["127.0.0.1", "::1%lo"],
+      ["127.0.0.1", "127.1"],
+      ["127.0.0.1", "metadata.google.internal"],
+      ["127.0.0.1", ""],
+    ];
+    for (const addresses of answers) {
+      expect(await post(url, { lookup: answering(...addresses) })).toMatchObject(
+        failed(/^the address .* of hooks.example.com is not public$/),
+      );
+    }
+    expect(receiver.connections()).toBe(before);
+  });
+
+  test("by its name alone: what no name server answered is not gone to", async () => {
+    const url = `http://${host}:${receiver.port}/`;
+    expect(await post(url, { lookup: answering() })).toMatchObject(
+      failed("^the name hooks.example.com has no address$"),
+    );
+    const unknown = () => Promise.reject(new Error("queryA ENOTFOUND hooks.example.com at 10.0.0.53"));
+    expect(await post(url, { lookup: unknown })).toMatchObject(
+      failed("^the name hooks.example.com could not be looked up$"),
+    );
+  });
+
+  test("by one look-up a connection: a name that answers otherwise the next time is not gone to then", async () => {
+    const asked: string[] = [];
+    const changing: Lookup = async (name) => {
+      asked.push(name);
+      return asked.length === 1 ? ["127.0.0.1"] : ["10.0.0.1"];
+    };
+    const closing = await startReceiver((_request, response) => response.writeHead(200, { connection: "close" }).end());
+    const poster = createPoster({ mode: "development", lookup: changing });
+    const send = () => poster.post({ url: `http://${host}:${closing.port}/`, body: "{}", headers: {} });
+    expect(await send()).toMatchObject(answered);
+    expect(asked).toEqual([host]);
+    expect(await send()).toMatchObject(failed("^the address 10.0.0.1 of hooks.example.com is not public$"));
+    expect(closing.connections()).toBe(1);
+    await poster.close();
+    await closing.stop();
+  });
+
+  test("not for longer than the deadline, where name servers are silent", async () => {
+    const silent = () => new Promise<never>(() => undefined);
+    expect(await post(`http://${host}/`, { lookup: silent, connectMs: 50 })).toMatchObject(
+      failed("^no connection to hooks.example.com stood after 0.05 seconds$"),
+    );
+  });
+
+  test("not at all once the deadline has passed, also where the name servers answer then", async () => {
+    const before = receiver.connections();
+    const late = Promise.withResolvers<readonly string[]>();
+    const poster = createPoster({ mode: "development", lookup: () => late.promise, connectMs: 20 });
+    const url = `http://${host}:${receiver.port}/`;
+    expect(await poster.post({ url, body: "{}", headers: {} })).toMatchObject({ kind: "failed" });
+    late.resolve(["127.0.0.1"]);
+    expect(await post(`http://127.0.0.1:${receiver.port}/`)).toMatchObject(answered);
+    expect(receiver.connections()).toBe(before + 1);
+    await poster.close();
+  });
+});
+
+describe("where only the public network is open", () => {
+  test("no address of this machine or its network is connected to, by name or literally", async () => {
+    const before = secured.connections();
+    const port = 443;
+    for (const address of ["127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "::ffff:127.0.0.1", "100.64.0.1"]) {
+      const literal = address.includes(":") ? `[${address}]` : address;
+      expect(await post(`https://${literal}:${port}/`, { mode: "public" })).toMatchObject(
+        failed("must be of the public network"),
+      );
+      const named = await post(`https://${host}/`, { mode: "public", lookup: answering("8.8.8.8", address) });
+      expect(named).toMatchObject(failed(`^the address ${address} of ${host} is not public$`));
+    }
+    expect(await post(`http://${host}/`, { mode: "public" })).toMatchObject(failed("must begin with https://"));
+    expect(secured.connections()).toBe(before);
+  });
+
+  test("nothing is sent over a connection that leads elsewhere than was looked up", () => {
+    const at = (remoteAddress: string | undefined, localAddress = "192.168.1.2") =>
+      peerFault({ remoteAddress, localAddress }, host, "public");
+    expect(at("8.8.8.8")).toBeNull();
+    expect(at("2606:4700:4700::1111")).toBeNull();
+    for (const address of [
+      "127.0.0.1",
+      "10.0.0.1",
+      "::ffff:127.0.0.1",
+      "::ffff:8.8.8.8",
+      "fe80::1%eth0",
+      "169.254.169.254",
+    ]) {
+      expect(at(address)).toBe(`the address ${address} of ${host} is not public`);
+    }
+    // This machine under a public address of its own.
+    expect(at("8.8.8.8", "8.8.8.8")).toBe(`the address 8.8.8.8 of ${host} is not public`);
+    expect(at(undefined)).toBe("the connection was closed before an answer came");
+    expect(peerFault({ remoteAddress: "127.0.0.1", localAddress: "127.0.0.1" }, host, "development")).toBeNull();
+  });
+});
+
+describe("the name servers of the public network", () => {
+  let nameServer: TestNameServer;
+  let lookup: Lookup;
+
+  beforeAll(async () => {
+    nameServer = await startNameServer({
+      "both.example.com": { A: ["8.8.8.8", "8.8.4.4"], AAAA: ["2001:4860:4860:0:0:0:0:8888"] },
+      "four.example.com": { A: ["8.8.8.8"], AAAA: "SERVFAIL" },
+      "six.example.com": { A: [], AAAA: ["2001:4860:4860:0:0:0:0:8888"] },
+      "alias.example.com": { CNAME: "db.internal", A: ["10.0.0.1"], AAAA: [] },
+      "mapped.example.com": { A: ["8.8.8.8"], AAAA: ["0:0:0:0:0:ffff:a00:1"] },
+      localhost: { A: ["8.8.8.8"], AAAA: [] },
+    });
+    lookup = lookupOf("public", [nameServer.address]);
+  });
+  afterAll(() => nameServer.stop());
+
+  test("are asked for addresses of both kinds, of which one kind is enough", async () => {
+    expect(await lookup("both.example.com")).toEqual(["8.8.8.8", "8.8.4.4", "2001:4860:4860::8888"]);
+    expect(await lookup("four.example.com")).toEqual(["8.8.8.8"]);
+    expect(await lookup("six.example.com")).toEqual(["2001:4860:4860::8888"]);
+    await expect(lookup("nobody.example.com")).rejects.toThrow("ENOTFOUND");
+  });
+
+  test("are asked for the name as it is, not for one of this machine's files or domains", async () => {
+    expect(await lookup("localhost")).toEqual(["8.8.8.8"]);
+    expect(nameServer.asked().filter((name) => name.startsWith("nobody.") && name !== "nobody.example.com")).toEqual(
+      [],
+    );
+  });
+
+  test("gain nothing by an alias of a private name, or by one private address among public ones", async () => {
+    const send = (name: string) => post(`https://${name}/`, { mode: "public", lookup });
+    expect(await send("alias.example.com")).toMatchObject(
+      failed("^the address 10.0.0.1 of alias.example.com is not public$"),
+    );
+    expect(await send("mapped.example.com")).toMatchObject(
+      failed("^the address ::ffff:10.0.0.1 of mapped.example.com is not public$"),
+    );
+    expect(await send("nobody.example.com")).toMatchObject(
+      failed("^the name nobody.example.com could not be looked up$"),
+    );
+  });
+
+  test("are not this machine's own way, which serves development", async () => {
+    expect(await lookupOf("development")("localhost")).toContain("127.0.0.1");
+  });
+});
+
+describe("over TLS", () => {
+  const trusted = getCACertificates("default");
+  const trust = () => setDefaultCACertificates([...trusted, certificate.cert]);
+  afterEach(() => {
+    setDefaultCACertificates(trusted);
+    delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
+  });
+
+  test("the certificate must be the host's, by name or by address", async () => {
+    trust();
+    expect(await post(`https://localhost:${secured.port}/`)).toMatchObject(answered);
+    expect(await post(`https://127.0.0.1:${secured.port}/`)).toMatchObject(answered);
+    const before = secured.received.length;
+    const others = await post(`https://${host}:${secured.port}/`, { lookup: answering("127.0.0.1") });
+    expect(others).toMatchObject(failed("^the certificate is another host's \\(ERR_TLS_CERT_ALTNAME_INVALID\\)$"));
+    const otherAddress = await post(`https://[::ffff:127.0.0.1]:${secured.port}/`);
+    expect(otherAddress).toMatchObject({ kind: "failed" });
+    expect(secured.received.length).toBe(before);
+  });
+
+  test("a certificate that nobody vouches for is refused, whatever the environment says", async () => {
+    process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0";
+    const before = secured.received.length;
+    const outcome = await post(`https://localhost:${secured.port}/`);
+    expect(outcome).toMatchObject(failed("^the certificate is not valid \\(DEPTH_ZERO_SELF_SIGNED_CERT\\)$"));
+    expect(secured.received.length).toBe(before);
+  });
+
+  test("a host that only speaks HTTP/2 is told of, and one that could is spoken to in HTTP/1.1", async () => {
+    trust();
+    const only = createTlsServer({ ...certificate, ALPNProtocols: ["h2"] });
+    only.on("tlsClientError", () => undefined);
+    const port = await listen(only);
+    expect(await post(`https://localhost:${port}/`)).toMatchObject(failed("^no TLS connection could be made"));
+    await stopped(only);
+    const both = await startReceiver(
+      (_request, response) => response.end(),
+      (listener) => createHttpsServer({ ...certificate, ALPNProtocols: ["h2", "http/1.1"] }, listener),
+    );
+    expect(await post(`https://localhost:${both.port}/`)).toMatchObject(answered);
+    await both.stop();
+  });
+
+  test("a host that never finishes its greeting ends with the deadline, and one that speaks cleartext at once", async () => {
+    const silent = createTcpServer((socket) => socket.on("error", () => undefined).resume());
+    const port = await listen(silent);
+    const outcome = await post(`https://127.0.0.1:${port}/`, { connectMs: 100 });
+    expect(outcome).toMatchObject(failed("^no connection to 127.0.0.1 stood after 0.1 seconds$"));
+    await stopped(silent);
+    expect(await post(`https://127.0.0.1:${receiver.port}/`)).toMatchObject(failed("^no TLS connection could be made"));
+  });
+});
