@@ -97,9 +97,30 @@ describe("limits", () => {
 });
 
 describe("answers that cannot be trusted", () => {
-  test("one larger than the cap is cut off", async () => {
-    const ledger = createXeroLedger(await world.connect(), { maxResponseBytes: 2_000 });
+  test("one larger than the cap is cut off, its call is over, and of a list of changes less is asked for", async () => {
+    let [taken, ended] = [0, 0];
+    const take = async () => {
+      taken += 1;
+      return { kind: "granted", end } as const;
+    };
+    const end = async () => {
+      ended += 1;
+    };
+    const connection = await world.connect();
+    for (let made = 0; made < 5; made += 1) await makeContact(connection);
+    const ledger = createXeroLedger(connection, { maxResponseBytes: 2_000, budget: { take } });
     expect(await ledger.listMappingOptions(aCall(), "accounts")).toMatchObject({ kind: "unavailable" });
+    const seen = new Set<string>();
+    let cursor: string | null = "";
+    while (cursor !== null) {
+      const from: object = cursor === "" ? {} : { cursor };
+      const page = okOf(await ledger.listChanges(aCall(), { kind: "contacts", ...from }));
+      for (const { id } of page.changes) seen.add(id);
+      cursor = page.cursor;
+      expect(taken).toBeLessThan(100);
+    }
+    expect(seen.size).toBe(5);
+    expect(ended).toBe(taken);
     await ledger.close();
   });
 

@@ -4,7 +4,7 @@ import type { ExactObject } from "../exact-json.ts";
 import type { LedgerAnswer, LedgerCall, LedgerFailure } from "../port.ts";
 import { createSharedTokenSource } from "./authorised-tokens.ts";
 import type { XeroConnection, XeroLimitsLeft, XeroOptions } from "./connection.ts";
-import { createAgent, exchange, type HttpReply } from "./exchange.ts";
+import { createAgent, exchange, type HttpReply, tooLargeCause } from "./exchange.ts";
 import { failureOfSilence, readReply } from "./failure.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { createTokenSource, type TokenSource } from "./tokens.ts";
@@ -123,8 +123,8 @@ async function attempt(
     call.signal,
   );
   if (reply.kind === "silent") {
-    // What was sent may keep the ledger busy still: its turn ends with its lease.
-    if (!reply.sent) await turn.end(null);
+    // What was sent may keep the ledger busy still, unless it was answering: then its turn ends with its lease.
+    if (!reply.sent || reply.cause === tooLargeCause) await turn.end(null);
     return { answer: failureOfSilence(reply, request.method !== "GET"), token: token.value };
   }
   const left = limitsOf(reply);
