@@ -20,7 +20,7 @@ export interface LedgerSyncView {
 /** Following as operators see it; null stands for an organisation that is not connected. */
 export interface MirrorStore {
   get(organisationId: string): Promise<LedgerSyncView | null>;
-  /** All is due to be read again; the instant from which on a reading counts. */
+  /** All is due to be read again, with what could not be followed; the instant from which on a reading counts. */
   ask(actor: Actor, organisationId: string): Promise<Date | null>;
 }
 
@@ -54,6 +54,9 @@ export function createMirrorStore(pool: pg.Pool, { run }: Changes): MirrorStore 
           RETURNING s.asked_at`;
         const askedAt = rows[0]?.asked_at ?? null;
         if (askedAt === null) return { result: null, changes: [] };
+        // Whoever asks has mended what could not be followed, perhaps.
+        await transaction.$executeRaw`UPDATE ledger_hints SET try_at = now()
+          WHERE organisation_id = ${organisationId}::uuid AND reason IS NOT NULL`;
         const target = { targetKind: "ledger_connection", targetId: organisationId, organisationId } as const;
         return { result: askedAt, changes: [{ ...target, before: {}, after: { syncAskedAt: askedAt } }] };
       }),
