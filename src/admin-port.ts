@@ -46,6 +46,8 @@ export interface AdminPortParts
       | "startBilling"
       | "startClock"
       | "startMirror"
+      | "startDelivery"
+      | "startEvents"
       | "openLedger"
       | "connect"
     >,
@@ -80,7 +82,9 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
   const store = createAdminStore({ reading: pool, writing }, sealing);
   const listening = { port: config.admin.port };
   const ledgerApp = createLedgerApp({ ...parts, sealing, redirectPort: () => listening.port });
-  const adminParts = { ...parts, store, ledgerApp, callDeadlineMs: config.ledger.callDeadlineMs };
+  const { ledger, webhooks } = config;
+  const settings = { callDeadlineMs: ledger.callDeadlineMs, webhookAddresses: webhooks.addresses };
+  const adminParts = { ...parts, ...settings, store, ledgerApp };
   const bindings = adminServices(adminParts);
   const tell = createTell(parts.logFailure);
   const call = createCall<OperatorCaller>({

@@ -12,6 +12,7 @@ import { OperatorService } from "../gen/proto/billing/admin/v1/operators_pb.ts";
 import { OrganisationService } from "../gen/proto/billing/admin/v1/organisations_pb.ts";
 import { TestClockService } from "../gen/proto/billing/admin/v1/test_clock_pb.ts";
 import { UsageService } from "../gen/proto/billing/admin/v1/usage_pb.ts";
+import { WebhookService } from "../gen/proto/billing/admin/v1/webhooks_pb.ts";
 import type { OperatorCaller } from "../rpc/caller.ts";
 import { bind, type ServiceBinding } from "../rpc/implementation.ts";
 import { accountMappingService } from "./account-mapping.ts";
@@ -30,6 +31,7 @@ import type { AdminParts } from "./parts.ts";
 import { planService } from "./plans.ts";
 import { testClockService } from "./test-clock.ts";
 import { usageService } from "./usage.ts";
+import { webhookService } from "./webhooks.ts";
 
 /** The bindings, in the order in which an organisation is set up. A later noun is a file here and a line. */
 export function adminServices(parts: AdminParts): readonly ServiceBinding<OperatorCaller>[] {
@@ -47,6 +49,7 @@ export function adminServices(parts: AdminParts): readonly ServiceBinding<Operat
     bind(BillingService, billingService(parts)),
     bind(UsageService, usageService(parts)),
     bind(TestClockService, testClockService(parts)),
+    bind(WebhookService, webhookService(parts)),
     bind(OperatorService, operatorService(parts)),
     bind(AuditService, auditService(parts)),
   ];

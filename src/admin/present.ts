@@ -204,6 +204,7 @@ export function present<Name extends string, T>(name: Name, value: T | null): { 
   return value === null ? {} : ({ [name]: value } as { [K in Name]: T });
 }
 
-function presentInstant<Name extends string>(name: Name, instant: Date | null): { [K in Name]?: string } {
+/** An instant as text, or nothing. */
+export function presentInstant<Name extends string>(name: Name, instant: Date | null): { [K in Name]?: string } {
   return present(name, instant === null ? null : instant.toISOString());
 }

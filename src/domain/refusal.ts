@@ -59,6 +59,8 @@ export const refusals = {
   api_key_not_found: notFound,
   operator_not_found: notFound,
   operator_token_not_found: notFound,
+  webhook_endpoint_not_found: notFound,
+  webhook_delivery_not_found: notFound,
   idempotency_conflict: aborted,
   request_in_progress: aborted,
   customer_code_taken: aborted,

@@ -21,7 +21,9 @@ export type DerivedKind =
   | "operator_token"
   | "unit_change"
   | "ending"
-  | "restoration";
+  | "restoration"
+  | "webhook_endpoint"
+  | "test_event";
 
 /**
  * The id of what a request with an Idempotency-Key creates: the same for the same key of the same API key, and no other.

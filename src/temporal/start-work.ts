@@ -45,7 +45,8 @@ export interface StartWork {
   startClock(organisationId: string): Promise<boolean>;
   startMirror(organisationId: string): Promise<boolean>;
   startEvents(input: OrganisationEventsInput): Promise<boolean>;
-  startDelivery(input: WebhookDeliveryInput): Promise<boolean>;
+  /** `anew`: in the place of a run that is at it, which may wait for hours until its next attempt. */
+  startDelivery(input: WebhookDeliveryInput, anew?: "anew"): Promise<boolean>;
 }
 
 interface Start {
@@ -56,6 +57,8 @@ interface Start {
   readonly signal?: string;
   /** How long a run may take; `longestRun` if left out. */
   readonly runTimeout?: string;
+  /** Whether a run that is at it is ended for this one, instead of going on alone. */
+  readonly isAnew?: boolean;
   /** What the Temporal UI shows of it: plain words, nothing personal. */
   readonly summary: string;
   readonly attributes: Partial<Record<SearchAttributeName, string>>;
@@ -67,12 +70,14 @@ export function createStartWork(
   taskQueue: string,
   onError: (workflowId: string, error: unknown) => void,
 ): StartWork {
-  const start: StartOne = async ({ type, workflowId, input, signal, runTimeout, summary, attributes }) => {
+  const start: StartOne = async ({ type, workflowId, input, signal, runTimeout, isAnew, summary, attributes }) => {
     const options = {
       taskQueue,
       workflowId,
       workflowIdReusePolicy: WorkflowIdReusePolicy.ALLOW_DUPLICATE,
-      workflowIdConflictPolicy: WorkflowIdConflictPolicy.USE_EXISTING,
+      workflowIdConflictPolicy: isAnew
+        ? WorkflowIdConflictPolicy.TERMINATE_EXISTING
+        : WorkflowIdConflictPolicy.USE_EXISTING,
       args: [input],
       workflowRunTimeout: runTimeout ?? longestRun,
       staticSummary: summary,
@@ -157,8 +162,9 @@ function webhookStarts(start: StartOne): Pick<StartWork, "startEvents" | "startD
         summary: "tells what changed for the organisation",
         attributes: { OrganisationId: input.organisationId, OperationKind: "tell_changes" },
       }),
-    startDelivery: (input) =>
+    startDelivery: (input, anew) =>
       start({
+        isAnew: anew === "anew",
         type: webhookDeliveryType,
         workflowId: deliveryWorkflowId(input.eventId, input.endpointId),
         input,

@@ -22,6 +22,7 @@ import { OperatorService } from "../../src/gen/proto/billing/admin/v1/operators_
 import { OrganisationService } from "../../src/gen/proto/billing/admin/v1/organisations_pb.ts";
 import { TestClockService } from "../../src/gen/proto/billing/admin/v1/test_clock_pb.ts";
 import { UsageService } from "../../src/gen/proto/billing/admin/v1/usage_pb.ts";
+import { WebhookService } from "../../src/gen/proto/billing/admin/v1/webhooks_pb.ts";
 import { type ErrorDetail, ErrorDetailSchema } from "../../src/gen/proto/billing/v1/common_pb.ts";
 
 /** Every service of the application's side. */
@@ -39,6 +40,7 @@ export const adminServices: readonly DescService[] = [
   BillingService,
   UsageService,
   TestClockService,
+  WebhookService,
   OperatorService,
   AuditService,
 ];

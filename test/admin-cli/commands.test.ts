@@ -74,7 +74,7 @@ test("a verb that changes nothing takes no Idempotency-Key, and every verb takes
     for (const verb of noun.commands) {
       const flags = verb.options.map(({ long }) => long);
       expect(flags).toContain("--json");
-      if (/^(list|get|events|whoami|contacts|options|check|authorisation|status)$/.test(verb.name()))
+      if (/^(list|get|events|whoami|contacts|options|check|authorisation|status|deliver(?:ies|y))$/.test(verb.name()))
         expect(flags).not.toContain("--idempotency-key");
       else expect(flags).toContain("--idempotency-key");
     }

@@ -55,6 +55,8 @@ describe("the contract of the application's side", () => {
       "ConnectLedgerRequest.client_secret",
       "CreateApiKeyResponse.value",
       "CreateOperatorTokenResponse.value",
+      "CreateWebhookEndpointResponse.secret",
+      "RotateWebhookSecretResponse.secret",
     ]);
   });
 });

@@ -13,6 +13,7 @@ import { file_billing_admin_v1_operators } from "../../src/gen/proto/billing/adm
 import { file_billing_admin_v1_organisations } from "../../src/gen/proto/billing/admin/v1/organisations_pb.ts";
 import { file_billing_admin_v1_test_clock } from "../../src/gen/proto/billing/admin/v1/test_clock_pb.ts";
 import { file_billing_admin_v1_usage } from "../../src/gen/proto/billing/admin/v1/usage_pb.ts";
+import { file_billing_admin_v1_webhooks } from "../../src/gen/proto/billing/admin/v1/webhooks_pb.ts";
 import { file_billing_v1_catalogue } from "../../src/gen/proto/billing/v1/catalogue_pb.ts";
 import { file_billing_v1_credit_notes } from "../../src/gen/proto/billing/v1/credit_notes_pb.ts";
 import { file_billing_v1_customers } from "../../src/gen/proto/billing/v1/customers_pb.ts";
@@ -48,6 +49,7 @@ const adminFiles: readonly DescFile[] = [
   file_billing_admin_v1_billing,
   file_billing_admin_v1_usage,
   file_billing_admin_v1_test_clock,
+  file_billing_admin_v1_webhooks,
   file_billing_admin_v1_operators,
   file_billing_admin_v1_audit,
 ];

@@ -45,7 +45,7 @@ const administrative: readonly Row[] = [
   [403, "permission_error", ["insufficient_role"]],
   [404, "not_found", ["organisation_not_found", "api_key_not_found", "operator_not_found", "operator_token_not_found"]],
   [409, "conflict", ["plan_code_taken", "charge_code_taken", "meter_code_taken", "plan_in_use", "charge_in_use"]],
-  [404, "not_found", ["usage_event_not_found"]],
+  [404, "not_found", ["usage_event_not_found", "webhook_endpoint_not_found", "webhook_delivery_not_found"]],
   [409, "conflict", ["ledger_not_connected"]],
   [422, "invalid_request_error", ["ledger_refused"]],
 ];

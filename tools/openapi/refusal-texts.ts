@@ -21,6 +21,8 @@ export const refusalTexts: Readonly<Record<RefusalCode, string>> = {
   api_key_not_found: "There is no API key with this id.",
   operator_not_found: "There is no operator with this id.",
   operator_token_not_found: "There is no token with this id.",
+  webhook_endpoint_not_found: "There is no webhook endpoint with this id.",
+  webhook_delivery_not_found: "There is no webhook delivery with this id.",
   idempotency_conflict: "The idempotency key was used before with a different request.",
   request_in_progress:
     "The first request with this idempotency key is still running; retry after `Retry-After` seconds.",

@@ -65,6 +65,7 @@ export const rooms: Readonly<Record<string, Room>> = {
       "src/domain/",
       "src/store/",
       "src/ledger/port.ts",
+      "src/webhooks/",
       protos,
       "src/rpc/caller.ts",
       "src/rpc/implementation.ts",

@@ -38,5 +38,5 @@ function showOnce(terminal: Terminal, response: Json, name: string): void {
   const { [name]: value, ...others } = response;
   terminal.err(objectTable(others));
   if (typeof value === "string" && value !== "") terminal.out(`${value}\n`);
-  else terminal.err("This repeats an earlier call, whose answer had the value. Revoke it and make another.\n");
+  else terminal.err("This repeats an earlier call, whose answer had the value. It is kept nowhere: make another.\n");
 }

@@ -20,6 +20,8 @@ import { createOrganisationStore, type OrganisationStore } from "./organisations
 import { type AdminPlan, createPlanStore } from "./plans.ts";
 import { createTestClockStore, type TestClockStore } from "./test-clock.ts";
 import { createUsageStore, type UsageStore } from "./usage.ts";
+import { createDeliveryStore, type DeliveryStore } from "./webhook-deliveries.ts";
+import { createEndpointStore, type EndpointStore } from "./webhook-endpoints.ts";
 
 /** Everything that the admin services ask of the database. */
 export interface AdminStore {
@@ -37,6 +39,8 @@ export interface AdminStore {
   readonly billing: BillingStore;
   readonly usage: UsageStore;
   readonly testClock: TestClockStore;
+  readonly endpoints: EndpointStore;
+  readonly deliveries: DeliveryStore;
   readonly operators: OperatorStore;
   readonly audit: AuditStore;
   close(): Promise<void>;
@@ -66,6 +70,8 @@ export function createAdminStore({ reading: pool, writing }: AdminPools, sealing
     billing: createBillingStore(pool, changes),
     usage: createUsageStore(pool, changes),
     testClock: createTestClockStore(changes),
+    endpoints: createEndpointStore(changes, sealing),
+    deliveries: createDeliveryStore(pool, changes),
     operators: createOperatorStore(changes),
     audit: createAuditStore(changes),
     close: () => changes.prisma.$disconnect(),

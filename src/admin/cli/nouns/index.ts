@@ -14,6 +14,7 @@ import { operators, operatorTokens } from "./operators.ts";
 import { organisations } from "./organisations.ts";
 import { plans } from "./plans.ts";
 import { usage } from "./usage.ts";
+import { webhooks } from "./webhooks.ts";
 
 /** Every noun. */
 export const nouns: readonly Noun[] = [
@@ -29,6 +30,7 @@ export const nouns: readonly Noun[] = [
   billing,
   usage,
   clock,
+  webhooks,
   operators,
   operatorTokens,
   audit,

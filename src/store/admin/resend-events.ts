@@ -1,0 +1,233 @@
+/**
+ * Sending events by hand: a test event, one delivery again, and all that an endpoint has missed. Each is written with its entry in the log
+ * in one transaction. Whoever writes one delivery starts its workflow; where that fails it is due two minutes later, and many are due at once:
+ * the scan of changes starts what is due.
+ */
+import { eventBody, testEventType } from "../../domain/event.ts";
+import type { DueDelivery } from "../deliveries-due.ts";
+import { newId } from "../ids.ts";
+import type { Client } from "../raise-documents.ts";
+import type { Changed } from "./changes.ts";
+
+/** A test event for an endpoint; `eventId` is new, or that of an earlier try of the same call. */
+export interface TestToSend {
+  readonly endpointId: string;
+  readonly eventId: string;
+}
+
+/** `due`: its workflow is to be started. `disabled`: the endpoint is. `other`: the test event of that id went to another endpoint. */
+export type ResendOutcome =
+  | { readonly kind: "due"; readonly delivery: DueDelivery }
+  | { readonly kind: "disabled" }
+  | { readonly kind: "other" };
+
+/** What an endpoint is to be sent again: events since an instant, those too that it was delivered. */
+export interface EventsToResend {
+  readonly endpointId: string;
+  readonly since: Date;
+  readonly includeDelivered: boolean;
+}
+
+/** Deliveries that are pending again, those that were added, and when: nothing of it is due before. */
+export interface ResentCounts {
+  readonly resent: number;
+  readonly added: number;
+  readonly at: Date;
+}
+
+/** Within which the workflow of a delivery is started here: nobody else does meanwhile, and it would be sent twice. */
+const startedWithin = "interval '2 minutes'";
+
+interface EndpointRow {
+  url: string;
+  description: string;
+  kinds: string[];
+  status: string;
+  created_at: Date;
+  livemode: boolean;
+  now: Date;
+}
+
+// Held, so that no two events of it get the same number. To the millisecond, which is what a body shows.
+const endpointText = `SELECT w.url, w.description, w.kinds, w.status, w.created_at, o.livemode, date_trunc('milliseconds', now()) AS now
+  FROM webhook_endpoints w JOIN organisations o ON o.id = w.organisation_id
+  WHERE w.organisation_id = $1 AND w.id = $2 FOR NO KEY UPDATE OF w`;
+
+const earlierText = `SELECT d.id, d.endpoint_id, d.event_id FROM webhook_deliveries d
+  WHERE d.organisation_id = $1 AND d.event_id = $2`;
+
+const sequenceText = `SELECT coalesce(max(sequence), 0) + 1 AS sequence FROM events
+  WHERE organisation_id = $1 AND object_kind = 'webhook_endpoint' AND object_id = $2`;
+
+const testText = `WITH event AS (
+    INSERT INTO events (id, organisation_id, type, object_kind, object_id, sequence, body, created_at)
+    VALUES ($3, $1, $5, 'webhook_endpoint', $2, $6, $7, $8) RETURNING id
+  )
+  INSERT INTO webhook_deliveries (id, organisation_id, event_id, endpoint_id, due_at)
+  SELECT $4, $1, id, $2, now() + ${startedWithin} FROM event`;
+
+/** Writes the event and its delivery; null where the organisation has no such endpoint. */
+export async function sendTest(
+  client: Client,
+  organisationId: string,
+  { endpointId, eventId }: TestToSend,
+): Promise<Changed<ResendOutcome | null>> {
+  const endpoint = await first<EndpointRow>(client, endpointText, [organisationId, endpointId]);
+  if (endpoint === null) return { result: null, changes: [] };
+  const earlier = await first<DeliveryRow>(client, earlierText, [organisationId, eventId]);
+  if (earlier !== null) {
+    const isSame = earlier.endpoint_id === endpointId.toLowerCase();
+    return { result: isSame ? due(organisationId, earlier) : { kind: "other" }, changes: [] };
+  }
+  if (endpoint.status !== "enabled") return { result: { kind: "disabled" }, changes: [] };
+  const { url, description, kinds, status, created_at: createdAt, livemode, now } = endpoint;
+  const count = await first<{ sequence: string }>(client, sequenceText, [organisationId, endpointId]);
+  const sequence = BigInt(count?.sequence ?? 1);
+  const shown = { id: endpointId.toLowerCase(), object: "webhook_endpoint", url, description, kinds, status };
+  const body = eventBody({
+    id: eventId,
+    type: testEventType,
+    createdAt: now,
+    livemode,
+    sequence,
+    object: JSON.stringify({ ...shown, created: createdAt.toISOString() }),
+    previousAttributes: null,
+  });
+  const id = newId();
+  const values = [organisationId, endpointId, eventId, id, testEventType, String(sequence), body, now];
+  await client.query({ name: "send_test_event", text: testText, values });
+  const delivery = { endpoint: shown.id, event: eventId, eventType: testEventType };
+  const change = {
+    targetKind: "webhook_delivery",
+    targetId: id,
+    organisationId,
+    before: null,
+    after: delivery,
+  } as const;
+  return { result: due(organisationId, { id, endpoint_id: shown.id, event_id: eventId }), changes: [change] };
+}
+
+interface DeliveryRow {
+  id: string;
+  endpoint_id: string;
+  event_id: string;
+}
+
+function due(organisationId: string, row: DeliveryRow): ResendOutcome {
+  const { id: deliveryId, endpoint_id: endpointId, event_id: eventId } = row;
+  return { kind: "due", delivery: { organisationId, deliveryId, eventId, endpointId } };
+}
+
+const resendText = `UPDATE webhook_deliveries
+  SET state = 'pending', began_at = now(), due_at = now() + ${startedWithin}, settled_at = NULL
+  WHERE organisation_id = $1 AND id = $2`;
+
+const heldText = `SELECT d.id, d.endpoint_id, d.event_id, d.state, d.attempts, d.began_at, w.status
+  FROM webhook_deliveries d JOIN webhook_endpoints w ON w.organisation_id = d.organisation_id AND w.id = d.endpoint_id
+  WHERE d.organisation_id = $1 AND d.id = $2 FOR NO KEY UPDATE OF d`;
+
+/** Makes the delivery pending, whatever it was; null where the organisation has none with this id. */
+export async function resendDelivery(
+  client: Client,
+  organisationId: string,
+  id: string,
+): Promise<Changed<ResendOutcome | null>> {
+  const row = await first<DeliveryRow & { state: string; attempts: number; status: string }>(client, heldText, [
+    organisationId,
+    id,
+  ]);
+  if (row === null) return { result: null, changes: [] };
+  if (row.status !== "enabled") return { result: { kind: "disabled" }, changes: [] };
+  await client.query({ name: "resend_delivery", text: resendText, values: [organisationId, id] });
+  const { state, attempts, endpoint_id: endpoint, event_id: event } = row;
+  const shown = { endpoint, event, attempts };
+  const target = { targetKind: "webhook_delivery", targetId: row.id, organisationId } as const;
+  const change = { ...target, before: { ...shown, state }, after: { ...shown, state: "pending" } };
+  return { result: due(organisationId, row), changes: [change] };
+}
+
+/** The first key of the advisory lock, so that it meets no others: "rsnd" in ASCII. */
+const lockClass = 0x72736e64;
+
+const lockText = "SELECT pg_advisory_xact_lock($1, hashtext($2))";
+
+/** Events in a statement: some tens of milliseconds. */
+const pageSize = 2_000;
+
+// From the newest backwards: what lies before is not looked at. Transactions end in another order than they begin, by moments.
+const beginText = `SELECT seq FROM events WHERE organisation_id = $1 AND created_at < $2::timestamptz - interval '1 minute'
+  ORDER BY seq DESC LIMIT 1`;
+
+// Events are deleted at 30 days: those that are about to be are left alone. What is pending is not touched, so that no attempt waits for this.
+const pageText = `WITH page AS MATERIALIZED (
+    SELECT id, seq, type, object_kind, created_at FROM events WHERE organisation_id = $1 AND seq > $3 ORDER BY seq LIMIT $4
+  ), wanted AS (
+    SELECT p.id AS event_id, p.seq FROM page p JOIN webhook_endpoints w ON w.organisation_id = $1 AND w.id = $2
+    WHERE p.created_at >= greatest($5, now() - interval '29 days 23 hours') AND p.object_kind <> 'webhook_endpoint'
+      AND (cardinality(w.kinds) = 0 OR p.type = ANY (w.kinds))
+  ), resent AS (
+    UPDATE webhook_deliveries d SET state = 'pending', began_at = now(), due_at = now(), settled_at = NULL FROM wanted w
+    WHERE d.organisation_id = $1 AND d.endpoint_id = $2 AND d.event_id = w.event_id AND d.state = ANY ($6::text[]) RETURNING 1
+  ), missed AS (
+    SELECT w.event_id, row_number() OVER (ORDER BY w.seq) AS place FROM wanted w WHERE NOT EXISTS (
+      SELECT 1 FROM webhook_deliveries d WHERE d.organisation_id = $1 AND d.endpoint_id = $2 AND d.event_id = w.event_id)
+  ), added AS (
+    INSERT INTO webhook_deliveries (id, organisation_id, event_id, endpoint_id)
+    SELECT n.id, $1, m.event_id, $2 FROM missed m JOIN unnest($7::uuid[]) WITH ORDINALITY AS n (id, place) USING (place) ORDER BY place
+    ON CONFLICT (event_id, endpoint_id) DO NOTHING RETURNING 1
+  )
+  SELECT (SELECT count(*)::int FROM resent) AS resent, (SELECT count(*)::int FROM added) AS added,
+    (SELECT count(*)::int FROM page) AS found, (SELECT max(seq) FROM page) AS last`;
+
+interface PageRow {
+  resent: number;
+  added: number;
+  found: number;
+  last: string | null;
+}
+
+/** Makes all of them pending; null where the organisation has no such endpoint. */
+export async function resendSince(
+  client: Client,
+  organisationId: string,
+  { endpointId, since, includeDelivered }: EventsToResend,
+): Promise<Changed<ResentCounts | "disabled" | null>> {
+  // One after the other: two would each wait for what the other holds.
+  await client.query({ text: lockText, values: [lockClass, endpointId.toLowerCase()] });
+  const endpoint = await first<{ status: string; now: Date }>(
+    client,
+    "SELECT status, now() AS now FROM webhook_endpoints WHERE organisation_id = $1 AND id = $2",
+    [organisationId, endpointId],
+  );
+  if (endpoint === null) return { result: null, changes: [] };
+  if (endpoint.status !== "enabled") return { result: "disabled", changes: [] };
+  const states = ["exhausted", "cancelled", ...(includeDelivered ? ["delivered"] : [])];
+  let [resent, added] = [0, 0];
+  let from = (await first<{ seq: string }>(client, beginText, [organisationId, since]))?.seq ?? "0";
+  for (;;) {
+    const ids = Array.from({ length: pageSize }, () => newId());
+    const values = [organisationId, endpointId, from, pageSize, since, states, ids];
+    const page = await first<PageRow>(client, pageText, values);
+    if (page === null || page.last === null) break;
+    resent += page.resent;
+    added += page.added;
+    from = page.last;
+    if (page.found < pageSize) break;
+  }
+  const result = { resent, added, at: endpoint.now };
+  if (resent + added === 0) return { result, changes: [] };
+  const target = { targetKind: "webhook_endpoint", targetId: endpointId.toLowerCase(), organisationId } as const;
+  return {
+    result,
+    changes: [{ ...target, before: {}, after: { resentSince: since, includeDelivered, resent, added } }],
+  };
+}
+
+async function first<Row extends object>(
+  client: Client,
+  text: string,
+  values: readonly unknown[],
+): Promise<Row | null> {
+  const { rows } = await client.query<Row>({ text, values: [...values] });
+  return rows[0] ?? null;
+}

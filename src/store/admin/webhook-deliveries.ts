@@ -1,0 +1,164 @@
+/** Deliveries as operators see them: what became of each event on its way to an endpoint. decisions §8. */
+import type pg from "pg";
+import { isId } from "../ids.ts";
+import { type Filter, getOne, type Listing, listPage, type Page, type PageRequest } from "../page.ts";
+import type { Client } from "../raise-documents.ts";
+import type { Actor, Changes } from "./changes.ts";
+import {
+  type EventsToResend,
+  type ResendOutcome,
+  type ResentCounts,
+  resendDelivery,
+  resendSince,
+  sendTest,
+  type TestToSend,
+} from "./resend-events.ts";
+
+/** What became of a delivery. */
+export type DeliveryState = "pending" | "delivered" | "exhausted" | "cancelled";
+
+/** One event for one endpoint. */
+export interface DeliveryView {
+  readonly id: string;
+  readonly endpointId: string;
+  readonly eventId: string;
+  readonly eventType: string;
+  readonly objectId: string;
+  readonly state: DeliveryState;
+  readonly attempts: number;
+  readonly lastStatus: number | null;
+  readonly lastError: string | null;
+  readonly beganAt: Date;
+  readonly settledAt: Date | null;
+  readonly createdAt: Date;
+}
+
+/** A request that was sent. `status` and `answer` are null where no answer came, `error` where it was delivered. */
+export interface AttemptView {
+  readonly number: number;
+  readonly at: Date;
+  readonly latencyMs: number;
+  readonly status: number | null;
+  readonly error: string | null;
+  readonly answer: string | null;
+}
+
+/** A delivery with its last attempts, the first of them first, and what is sent. */
+export interface WholeDelivery extends DeliveryView {
+  readonly tries: readonly AttemptView[];
+  readonly body: string;
+}
+
+/** The filters of the list; null is not asked for. */
+export interface DeliveryFilters {
+  readonly endpointId: string | null;
+  readonly state: DeliveryState | null;
+  readonly eventType: string | null;
+  readonly since: Date | null;
+}
+
+/** An organisation's deliveries; null stands for a delivery or endpoint that does not exist. */
+export interface DeliveryStore {
+  list(organisationId: string, filters: DeliveryFilters, page: PageRequest): Promise<Page<DeliveryView>>;
+  get(organisationId: string, id: string): Promise<WholeDelivery | null>;
+  /** Writes a test event with its delivery; those of an earlier try with the same event id are found again. */
+  sendTest(actor: Actor, organisationId: string, test: TestToSend): Promise<ResendOutcome | null>;
+  /** Makes a delivery pending anew. */
+  resend(actor: Actor, organisationId: string, id: string): Promise<ResendOutcome | null>;
+  /** The same for all events since an instant that an endpoint has not had; they are due at once. */
+  resendSince(actor: Actor, organisationId: string, events: EventsToResend): Promise<ResentCounts | "disabled" | null>;
+}
+
+interface DeliveryRow {
+  id: string;
+  endpoint_id: string;
+  event_id: string;
+  event_type: string;
+  object_id: string;
+  state: DeliveryState;
+  attempts: number;
+  last_status: number | null;
+  last_error: string | null;
+  began_at: Date;
+  settled_at: Date | null;
+  created_at: Date;
+}
+
+const listing: Listing<DeliveryRow, DeliveryView> = {
+  table: "webhook_deliveries",
+  columns: `t.id, t.endpoint_id, t.event_id, e.type AS event_type, e.object_id, t.state, t.attempts, t.last_status, t.last_error, t.began_at,
+    t.settled_at, t.created_at`,
+  from: "webhook_deliveries t JOIN events e ON e.organisation_id = t.organisation_id AND e.id = t.event_id",
+  read: (row) => ({
+    id: row.id,
+    endpointId: row.endpoint_id,
+    eventId: row.event_id,
+    eventType: row.event_type,
+    objectId: row.object_id,
+    state: row.state,
+    attempts: row.attempts,
+    lastStatus: row.last_status,
+    lastError: row.last_error,
+    beganAt: row.began_at,
+    settledAt: row.settled_at,
+    createdAt: row.created_at,
+  }),
+};
+
+/** Deliveries over changes. */
+export function createDeliveryStore(pool: pg.Pool, { runOnClient }: Changes): DeliveryStore {
+  return {
+    list: (organisationId, filters, page) => listPage(pool, organisationId, listing, conditions(filters), page),
+    get: async (organisationId, id) => {
+      const delivery = isId(id) ? await getOne(pool, organisationId, listing, id) : null;
+      if (delivery === null) return null;
+      const [tries, body] = await Promise.all([
+        loadTries(pool, organisationId, delivery.id),
+        loadBody(pool, organisationId, delivery.eventId),
+      ]);
+      return { ...delivery, tries, body };
+    },
+    sendTest: async (actor, organisationId, test) =>
+      isId(test.endpointId) ? runOnClient(actor, (client) => sendTest(client, organisationId, test)) : null,
+    resend: async (actor, organisationId, id) =>
+      isId(id) ? runOnClient(actor, (client) => resendDelivery(client, organisationId, id)) : null,
+    resendSince: async (actor, organisationId, events) =>
+      isId(events.endpointId) ? runOnClient(actor, (client) => resendSince(client, organisationId, events)) : null,
+  };
+}
+
+function conditions({ endpointId, state, eventType, since }: DeliveryFilters): readonly Filter[] {
+  return [
+    ...(endpointId === null ? [] : [{ sql: "t.endpoint_id = ?", value: endpointId }]),
+    ...(state === null ? [] : [{ sql: "t.state = ?", value: state }]),
+    ...(eventType === null ? [] : [{ sql: "e.type = ?", value: eventType }]),
+    ...(since === null ? [] : [{ sql: "t.created_at >= ?", value: since }]),
+  ];
+}
+
+/** The last ones: who resends again and again makes more than anybody reads. */
+const triesShown = 100;
+
+async function loadTries(
+  client: Client | pg.Pool,
+  organisationId: string,
+  deliveryId: string,
+): Promise<readonly AttemptView[]> {
+  const { rows } = await client.query<Omit<AttemptView, "latencyMs"> & { latency_ms: number }>({
+    name: "list_webhook_attempts",
+    text: `SELECT number, at, latency_ms, status, error, answer FROM webhook_attempts
+      WHERE organisation_id = $1 AND delivery_id = $2 ORDER BY number DESC LIMIT $3`,
+    values: [organisationId, deliveryId, triesShown],
+  });
+  return rows.reverse().map(({ latency_ms: latencyMs, ...rest }) => ({ ...rest, latencyMs }));
+}
+
+async function loadBody(pool: pg.Pool, organisationId: string, eventId: string): Promise<string> {
+  const { rows } = await pool.query<{ body: string }>({
+    name: "get_event_body",
+    text: "SELECT body FROM events WHERE organisation_id = $1 AND id = $2",
+    values: [organisationId, eventId],
+  });
+  // It may have been deleted between the two reads, being 30 days old.
+  return rows[0]?.body ?? "";
+}

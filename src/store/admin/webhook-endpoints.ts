@@ -1,0 +1,178 @@
+/** Webhook endpoints as the application's side makes and keeps them: signing secrets go in and never come out. decisions §3 and §8. */
+import type { Prisma, WebhookEndpoint } from "../../gen/prisma/client.ts";
+import { endpointSecretBound } from "../endpoint-secrets.ts";
+import { isId } from "../ids.ts";
+import type { Page, PageRequest } from "../page.ts";
+import type { Sealing } from "../sealing.ts";
+import type { Actor, Changed, Changes, Transaction } from "./changes.ts";
+import type { Made } from "./credentials.ts";
+import { given } from "./organisations.ts";
+import { pageBySeq } from "./page-by-seq.ts";
+
+/** An endpoint without its secrets. */
+export type EndpointView = Omit<
+  WebhookEndpoint,
+  "seq" | "sealedSecret" | "sealingKeyId" | "sealedPrevious" | "previousKeyId"
+>;
+
+/** A new endpoint; `secret` is sealed. */
+export interface NewEndpoint {
+  readonly id: string;
+  readonly url: string;
+  readonly description: string;
+  readonly kinds: readonly string[];
+  readonly secret: string;
+}
+
+/** What can be changed of an endpoint; undefined stays. */
+export interface EndpointChanges {
+  readonly url?: string | undefined;
+  readonly description?: string | undefined;
+  readonly kinds?: readonly string[] | undefined;
+}
+
+/** An organisation's endpoints; null stands for one that does not exist. */
+export interface EndpointStore {
+  /** The new one, or that of an earlier try with the same id. `too_many`: as many as there may be are enabled. */
+  create(actor: Actor, organisationId: string, endpoint: NewEndpoint): Promise<Made<EndpointView> | "too_many">;
+  get(organisationId: string, id: string): Promise<EndpointView | null>;
+  /** Those with this status; with null all. */
+  list(organisationId: string, status: string | null, page: PageRequest): Promise<Page<EndpointView>>;
+  /** With another address its failures are forgotten: they were the other one's. */
+  update(actor: Actor, organisationId: string, id: string, changes: EndpointChanges): Promise<EndpointView | null>;
+  /** The secret of before signs as well for 24 hours. */
+  rotate(actor: Actor, organisationId: string, id: string, secret: string): Promise<EndpointView | null>;
+  enable(actor: Actor, organisationId: string, id: string): Promise<EndpointView | "too_many" | null>;
+  /** One that is disabled stays as it is. */
+  disable(actor: Actor, organisationId: string, id: string, reason: string): Promise<EndpointView | null>;
+}
+
+/** How many endpoints of an organisation may be enabled: each costs a request for every event. */
+export const endpointLimit = 20;
+
+/** How long the secret of before a rotation signs as well. decisions §3 "Webhook endpoint". */
+const overlapMs = 24 * 60 * 60 * 1000;
+
+/** Nothing failed, and nothing waits because of it. */
+const healthy = { failures: 0, failingSince: null, openUntil: null } as const;
+
+const secrets = {
+  seq: true,
+  sealedSecret: true,
+  sealingKeyId: true,
+  sealedPrevious: true,
+  previousKeyId: true,
+} as const;
+
+/** Endpoints over changes. */
+export function createEndpointStore({ prisma, run }: Changes, sealing: Sealing): EndpointStore {
+  const seal = (id: string, secret: string) => {
+    const { bytes, keyId } = sealing.seal(secret, endpointSecretBound(id));
+    return { sealedSecret: new Uint8Array(bytes), sealingKeyId: keyId };
+  };
+  const change = async <Refused extends string>(
+    actor: Actor,
+    organisationId: string,
+    id: string,
+    decide: Decide<Refused>,
+  ): Promise<EndpointView | Refused | null> =>
+    isId(id) ? run(actor, (transaction) => changeEndpoint(transaction, organisationId, id, decide)) : null;
+  return {
+    create: (actor, organisationId, { secret, ...endpoint }) => {
+      const data = { ...endpoint, ...seal(endpoint.id, secret), organisationId, kinds: [...endpoint.kinds] };
+      return run(actor, (transaction) => createEndpoint(transaction, data));
+    },
+    get: async (organisationId, id) =>
+      isId(id) ? prisma.webhookEndpoint.findFirst({ where: { organisationId, id }, omit: secrets }) : null,
+    list: (organisationId, status, page) =>
+      pageBySeq(page, {
+        seqOf: (id) => prisma.webhookEndpoint.findFirst({ where: { organisationId, id }, select: { seq: true } }),
+        below: (seq, take) =>
+          prisma.webhookEndpoint.findMany({
+            where: { organisationId, ...given({ seq }), ...(status === null ? {} : { status }) },
+            orderBy: { seq: "desc" },
+            take,
+            omit: secrets,
+          }),
+      }),
+    update: (actor, organisationId, id, { kinds, ...changes }) =>
+      change<never>(actor, organisationId, id, async (before) => {
+        const after = { ...before, ...given({ ...changes, kinds: kinds && [...kinds] }) };
+        if (JSON.stringify(logged(before)) === JSON.stringify(logged(after))) return null;
+        const { url, description } = after;
+        return { url, description, kinds: after.kinds, ...(url === before.url ? {} : healthy) };
+      }),
+    rotate: (actor, organisationId, id, secret) =>
+      change<never>(actor, organisationId, id, async (before) => ({
+        ...seal(before.id, secret),
+        sealedPrevious: before.sealedSecret,
+        previousKeyId: before.sealingKeyId,
+        previousUntil: new Date(Date.now() + overlapMs),
+      })),
+    enable: (actor, organisationId, id) =>
+      change<"too_many">(actor, organisationId, id, async (before, transaction) => {
+        if (before.status === "enabled") return before.failures === 0 ? null : healthy;
+        if (await isFull(transaction, organisationId)) return "too_many";
+        return { status: "enabled", disabledReason: null, disabledAt: null, ...healthy };
+      }),
+    disable: (actor, organisationId, id, reason) =>
+      change<never>(actor, organisationId, id, async ({ status }) =>
+        status === "disabled" ? null : { status: "disabled", disabledReason: reason, disabledAt: new Date() },
+      ),
+  };
+}
+
+/** What is to be written of an endpoint; null: nothing. A word says why it cannot be. */
+type Decide<Refused> = (
+  before: WebhookEndpoint,
+  transaction: Transaction,
+) => Promise<Prisma.WebhookEndpointUpdateManyMutationInput | Refused | null>;
+
+async function createEndpoint(
+  transaction: Transaction,
+  data: Prisma.WebhookEndpointUncheckedCreateInput & { readonly id: string },
+): Promise<Changed<Made<EndpointView> | "too_many">> {
+  const { id, organisationId } = data;
+  await holdOrganisation(transaction, organisationId);
+  const earlier = await transaction.webhookEndpoint.findUnique({ where: { id }, omit: secrets });
+  if (earlier !== null) return { result: { made: earlier, isNew: false }, changes: [] };
+  if (await isFull(transaction, organisationId)) return { result: "too_many", changes: [] };
+  const made = await transaction.webhookEndpoint.create({ data, omit: secrets });
+  const target = { targetKind: "webhook_endpoint", targetId: id, organisationId } as const;
+  return { result: { made, isNew: true }, changes: [{ ...target, before: null, after: logged(made) }] };
+}
+
+async function changeEndpoint<Refused extends string>(
+  transaction: Transaction,
+  organisationId: string,
+  id: string,
+  decide: Decide<Refused>,
+): Promise<Changed<EndpointView | Refused | null>> {
+  await holdOrganisation(transaction, organisationId);
+  await transaction.$executeRaw`SELECT 1 FROM webhook_endpoints
+    WHERE organisation_id = ${organisationId}::uuid AND id = ${id}::uuid FOR NO KEY UPDATE`;
+  const before = await transaction.webhookEndpoint.findFirst({ where: { organisationId, id } });
+  if (before === null) return { result: null, changes: [] };
+  const data = await decide(before, transaction);
+  if (data === null) return { result: before, changes: [] };
+  if (typeof data === "string") return { result: data, changes: [] };
+  const after = await transaction.webhookEndpoint.update({ where: { id }, data });
+  const target = { targetKind: "webhook_endpoint", targetId: id, organisationId } as const;
+  return { result: after, changes: [{ ...target, before: logged(before), after: logged(after) }] };
+}
+
+/** The lock of all its endpoints: nobody is enabled beside the count. */
+async function holdOrganisation(transaction: Transaction, organisationId: string): Promise<void> {
+  await transaction.$executeRaw`SELECT 1 FROM organisations WHERE id = ${organisationId}::uuid FOR NO KEY UPDATE`;
+}
+
+async function isFull(transaction: Transaction, organisationId: string): Promise<boolean> {
+  const enabled = await transaction.webhookEndpoint.count({ where: { organisationId, status: "enabled" } });
+  return enabled >= endpointLimit;
+}
+
+/** What the log keeps: what operators decide, and the failures that enabling forgets. A rotation shows by until when the secret of before counts. */
+function logged(endpoint: EndpointView): object {
+  const { url, description, kinds, status, disabledReason, previousUntil, failures } = endpoint;
+  return { url, description, kinds, status, disabledReason, previousSecretUntil: previousUntil, failures };
+}

@@ -1,0 +1,53 @@
+/** Events, deliveries, failures and sealed secrets as rows, for tests of the application's side in which nobody tells or delivers anything. */
+import { randomUUID } from "node:crypto";
+import type pg from "pg";
+import { endpointSecretBound } from "../../src/store/endpoint-secrets.ts";
+import type { Sealing } from "../../src/store/sealing.ts";
+
+/** An event, as if it had been told so many days ago; its id. Events are told in the order of their numbers: the oldest first. */
+export async function addEvent(pool: pg.Pool, organisationId: string, type: string, daysAgo: number): Promise<string> {
+  const id = randomUUID();
+  const [kind] = type.split(".");
+  await pool.query(
+    `INSERT INTO events (id, organisation_id, type, object_kind, object_id, sequence, body, created_at)
+     VALUES ($1, $2, $3, $4, $5, 1, '{}', now() - $6 * interval '1 day')`,
+    [id, organisationId, type, kind, randomUUID(), daysAgo],
+  );
+  return id;
+}
+
+/** A delivery in this state, whose attempts began a day ago; its id. */
+export async function addDelivery(
+  pool: pg.Pool,
+  organisationId: string,
+  eventId: string,
+  endpointId: string,
+  state: string,
+): Promise<string> {
+  const id = randomUUID();
+  const instants = state === "pending" ? "now(), NULL" : "NULL, now()";
+  await pool.query(
+    `INSERT INTO webhook_deliveries
+       (id, organisation_id, event_id, endpoint_id, state, attempts, last_status, began_at, due_at, settled_at)
+     VALUES ($1, $2, $3, $4, $5, 1, 500, now() - interval '1 day', ${instants})`,
+    [id, organisationId, eventId, endpointId, state],
+  );
+  return id;
+}
+
+/** An endpoint as after six attempts that failed. */
+export async function failing(pool: pg.Pool, endpointId: string): Promise<void> {
+  await pool.query(
+    "UPDATE webhook_endpoints SET failures = 6, failing_since = now(), open_until = now() + interval '1 minute' WHERE id = $1",
+    [endpointId],
+  );
+}
+
+/** The secrets of an endpoint that are kept, the newest first. */
+export async function openSecrets(pool: pg.Pool, sealing: Sealing, endpointId: string): Promise<readonly string[]> {
+  const { rows } = await pool.query("SELECT * FROM webhook_endpoints WHERE id = $1", [endpointId]);
+  const [row] = rows;
+  const open = (bytes: Buffer, keyId: string) => sealing.open({ bytes, keyId }, endpointSecretBound(endpointId));
+  const previous = row.sealed_previous === null ? [] : [open(row.sealed_previous, row.previous_key_id)];
+  return [open(row.sealed_secret, row.sealing_key_id), ...previous];
+}
