@@ -2,10 +2,13 @@
  * The composition root of the worker process: the only file that builds its parts and connects them. The API's is `app.ts`; apart from
  * it, neither loads the libraries of the other.
  */
+import type pg from "pg";
 import { createCreditAllocation } from "./activities/allocate-credit.ts";
 import { createAmendment } from "./activities/amend-invoice.ts";
 import { createBilling } from "./activities/billing-run.ts";
+import { createDelivery } from "./activities/deliver.ts";
 import { createEnding } from "./activities/end-subscription.ts";
+import { createEndpointTurns } from "./activities/endpoint-turns.ts";
 import { createMirror } from "./activities/mirror.ts";
 import { readDueOffers } from "./activities/read-offers.ts";
 import { createSettlement } from "./activities/settlement.ts";
@@ -19,6 +22,7 @@ import type { Running } from "./run.ts";
 import { createAllocating } from "./store/allocating.ts";
 import { createAmendments } from "./store/amendments.ts";
 import { createBillingRun, type Parked } from "./store/billing-run.ts";
+import { createDeliveryStore } from "./store/deliveries.ts";
 import { forgetUnchosen } from "./store/forget-consents.ts";
 import { forgetEvents } from "./store/forget-events.ts";
 import { createIdempotencyStore } from "./store/idempotency.ts";
@@ -27,7 +31,7 @@ import { createMirroring } from "./store/mirroring.ts";
 import { findNeglected } from "./store/neglected-work.ts";
 import { createPool } from "./store/pool.ts";
 import { createEndings } from "./store/removals.ts";
-import { createSealing } from "./store/sealing.ts";
+import { createSealing, type Sealing } from "./store/sealing.ts";
 import { createSettling } from "./store/settling.ts";
 import { createTelling } from "./store/telling-work.ts";
 import { createTestClock, findStoppedClocks } from "./store/test-clock.ts";
@@ -37,6 +41,7 @@ import { startHousekeeping } from "./temporal/housekeeping.ts";
 import { createLedgerWork } from "./temporal/ledger-work.ts";
 import { runWorker } from "./temporal/run-worker.ts";
 import { createStartWork } from "./temporal/start-work.ts";
+import { createPoster } from "./webhooks/post.ts";
 
 /** Starts a worker: the workflows, their activities, the dispatcher and the housekeeping. */
 export async function startWorker(config: Config, log: Log): Promise<Running> {
@@ -65,6 +70,7 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
   const parts = { ...work, openLedger: adapters.open, callDeadlineMs, publicUrl };
   const onParked = (organisationId: string, { subscriptionId, reason }: Parked) =>
     log.warn({ organisationId, subscriptionId, reason }, "a subscription was set aside by the billing run");
+  const webhooks = openWebhooks(config, pool, sealing, log);
   const activities = {
     ...createSettlement({ ...parts, openScope: createSettling(pool, sealing) }),
     ...createAmendment({ ...parts, openScope: createAmendments(pool, sealing) }),
@@ -82,6 +88,7 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
       store: createTelling(pool, writeObject),
       firstPauseMs: config.webhooks.firstPauseMs,
     }),
+    ...webhooks.activities,
     ...createTestClockActivities({ ...work, onParked, store: createTestClock(pool) }),
   };
   const worker = await runWorker(temporal, { taskQueue: config.taskQueue, activities, log });
@@ -110,9 +117,24 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
     done: worker.done,
     stop: async () => {
       await Promise.all([dispatcher, worker, ...housekeepings].map((part) => part.stop()));
-      await adapters.close();
+      await Promise.all([adapters.close(), webhooks.close()]);
       await temporal.connection.close();
       await pool.end();
     },
   };
+}
+
+/** What sends events to endpoints. */
+function openWebhooks(config: Config, pool: pg.Pool, sealing: Sealing, log: Log) {
+  const poster = createPoster({ mode: config.webhooks.addresses });
+  const activities = createDelivery({
+    store: createDeliveryStore(pool, sealing),
+    poster,
+    turns: createEndpointTurns(),
+    onGone: (organisationId, endpointId) =>
+      log.warn({ organisationId, endpointId }, "a webhook endpoint answered 410 Gone and is disabled"),
+    onSealed: (organisationId, endpointId, err) =>
+      log.warn({ organisationId, endpointId, err }, "a webhook endpoint's secret cannot be opened"),
+  });
+  return { activities, close: poster.close };
 }

@@ -22,6 +22,9 @@ const firstTookMs = 500;
 /** How much of what it took last goes into the estimate. */
 const weight = 0.2;
 
+/** Of so many endpoints it is known how fast they answer: they come and go, a process stays. */
+const knownAtMost = 1_000;
+
 /** Asking again sooner costs the engine more than it brings. */
 const leastMs = 100;
 
@@ -36,10 +39,19 @@ interface Endpoint {
 /** Turns of one process; `now` in milliseconds, which only rise. */
 export function createEndpointTurns(now: () => number = () => performance.now()): EndpointTurns {
   const endpoints = new Map<string, Endpoint>();
+  const add = (endpointId: string): Endpoint => {
+    if (endpoints.size >= knownAtMost) {
+      for (const [id, { active, waitedForUntil }] of endpoints) {
+        if (active === 0 && waitedForUntil <= now()) endpoints.delete(id);
+      }
+    }
+    const endpoint: Endpoint = { active: 0, tookMs: firstTookMs, waitedForUntil: 0 };
+    endpoints.set(endpointId, endpoint);
+    return endpoint;
+  };
   return {
     take: (endpointId) => {
-      const endpoint = endpoints.get(endpointId) ?? { active: 0, tookMs: firstTookMs, waitedForUntil: 0 };
-      endpoints.set(endpointId, endpoint);
+      const endpoint = endpoints.get(endpointId) ?? add(endpointId);
       if (endpoint.active >= turnsAtOnce) {
         const stepMs = endpoint.tookMs / turnsAtOnce;
         endpoint.waitedForUntil = Math.max(endpoint.waitedForUntil, now()) + stepMs;
@@ -51,8 +63,6 @@ export function createEndpointTurns(now: () => number = () => performance.now())
         end: (tookMs) => {
           endpoint.active -= 1;
           if (tookMs !== undefined) endpoint.tookMs += weight * (tookMs - endpoint.tookMs);
-          // What nobody waits for is forgotten: endpoints come and go, a process stays.
-          if (endpoint.active === 0 && endpoint.waitedForUntil <= now()) endpoints.delete(endpointId);
         },
       };
     },

@@ -45,7 +45,7 @@ export type LoadedDelivery = PendingDelivery | { readonly kind: "settled"; reado
 
 /** What attempts ask of the database. */
 export interface DeliveryStore {
-  /** A delivery that is no longer there, like its event, counts as `cancelled`. */
+  /** A delivery that is no longer there, like its event, counts as one that is given up. */
   load(key: DeliveryKey): Promise<LoadedDelivery>;
   /** Takes the one attempt that goes first when an endpoint's breaker has been open; false where another has taken it. */
   takeTrial(organisationId: string, endpointId: string): Promise<boolean>;

@@ -51,7 +51,7 @@ WITH health AS (
     disabled_at = CASE WHEN $9 = 'gone' THEN coalesce(w.disabled_at, now()) ELSE w.disabled_at END,
     disabled_reason = CASE WHEN $9 = 'gone' THEN coalesce(w.disabled_reason, $7) ELSE w.disabled_reason END
   WHERE w.organisation_id = $1 AND w.id = $3
-    AND NOT ($9 = 'delivered' AND w.failures = 0 AND w.succeeded_at > now() - ${healthyTime})
+    AND NOT ($9 = 'delivered' AND w.failures = 0 AND coalesce(w.succeeded_at > now() - ${healthyTime}, false))
   RETURNING w.disabled_at = now() AS has_disabled
 ), delivery AS (
   UPDATE webhook_deliveries d SET attempts = d.attempts + 1, last_status = $6, last_error = $7,
@@ -67,7 +67,7 @@ WITH health AS (
 )
 SELECT state, coalesce((SELECT has_disabled FROM health), false) AS has_disabled FROM delivery`;
 
-/** Writes it. A delivery that is no longer there counts as `cancelled`. */
+/** Writes it. A delivery that is no longer there counts as one that was given up. */
 export async function recordAttempt(
   pool: Pick<pg.Pool, "query">,
   organisationId: string,

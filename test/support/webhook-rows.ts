@@ -1,0 +1,102 @@
+/** Organisations with webhook endpoints, events and deliveries, written by SQL: what the telling of changes leaves. */
+import { randomUUID } from "node:crypto";
+import type pg from "pg";
+import { eventBody } from "../../src/domain/event.ts";
+import type { DueDelivery } from "../../src/store/deliveries-due.ts";
+import { endpointSecretBound } from "../../src/store/endpoint-secrets.ts";
+import type { Sealing } from "../../src/store/sealing.ts";
+import { newSecret } from "../../src/webhooks/sign.ts";
+
+/** An endpoint, and the secret that signs for it. */
+export interface MadeEndpoint {
+  readonly id: string;
+  readonly organisationId: string;
+  readonly secret: string;
+}
+
+/** A delivery, and the body of its event. */
+export interface MadeDelivery extends DueDelivery {
+  readonly body: string;
+}
+
+/** Writes rows of this kind. */
+export interface WebhookRows {
+  organisation(): Promise<string>;
+  endpoint(organisationId: string, url: string): Promise<MadeEndpoint>;
+  /** Gives the endpoint another secret; the one before signs as well for so many seconds. */
+  rotate(endpoint: MadeEndpoint, forSeconds: number): Promise<string>;
+  /** An event of the endpoints' organisation, and its delivery to each of them. */
+  event(endpoints: readonly MadeEndpoint[]): Promise<readonly MadeDelivery[]>;
+  /** As many events, each delivered to each of the endpoints. */
+  events(endpoints: readonly MadeEndpoint[], count: number): Promise<readonly MadeDelivery[]>;
+}
+
+/** The rows over a pool; `sealing` is the workers'. */
+export function webhookRows(pool: pg.Pool, sealing: Sealing): WebhookRows {
+  const seal = (endpointId: string, secret: string) => sealing.seal(secret, endpointSecretBound(endpointId));
+  return {
+    organisation: async () => {
+      const id = randomUUID();
+      await pool.query(
+        "INSERT INTO organisations (id, name, timezone, default_currency, livemode) VALUES ($1, 'Hooks', 'UTC', 'EUR', true)",
+        [id],
+      );
+      return id;
+    },
+    endpoint: async (organisationId, url) => {
+      const [id, secret] = [randomUUID(), newSecret()];
+      const { bytes, keyId } = seal(id, secret);
+      await pool.query(
+        `INSERT INTO webhook_endpoints (id, organisation_id, url, kinds, sealed_secret, sealing_key_id) VALUES ($1, $2, $3, '{}', $4, $5)`,
+        [id, organisationId, url, bytes, keyId],
+      );
+      return { id, organisationId, secret };
+    },
+    rotate: async ({ id }, forSeconds) => {
+      const secret = newSecret();
+      const { bytes, keyId } = seal(id, secret);
+      await pool.query(
+        `UPDATE webhook_endpoints SET sealed_previous = sealed_secret, previous_key_id = sealing_key_id,
+          previous_until = now() + $2 * interval '1 second', sealed_secret = $3, sealing_key_id = $4 WHERE id = $1`,
+        [id, forSeconds, bytes, keyId],
+      );
+      return secret;
+    },
+    event: (endpoints) => addEvents(pool, endpoints, 1),
+    events: (endpoints, count) => addEvents(pool, endpoints, count),
+  };
+}
+
+async function addEvents(
+  pool: pg.Pool,
+  endpoints: readonly MadeEndpoint[],
+  count: number,
+): Promise<readonly MadeDelivery[]> {
+  const organisationId = endpoints[0]?.organisationId ?? "";
+  const objectId = randomUUID();
+  const events = Array.from({ length: count }, (_, index) => {
+    const id = randomUUID();
+    const object = `{"id":"${objectId}","object":"customer","name":"Zoë ${index}"}`;
+    const own = { id, type: "customer.updated", livemode: true, sequence: BigInt(index + 1), object } as const;
+    return { id, body: eventBody({ ...own, createdAt: new Date(), previousAttributes: `{"name":"Zoe"}` }) };
+  });
+  const deliveries = events.flatMap(({ id: eventId, body }) =>
+    endpoints.map(({ id: endpointId }) => ({ organisationId, deliveryId: randomUUID(), eventId, endpointId, body })),
+  );
+  await pool.query(
+    `INSERT INTO events (id, organisation_id, type, object_kind, object_id, sequence, body)
+      SELECT id, $1, 'customer.updated', 'customer', $2, row_number() OVER (), body FROM unnest($3::uuid[], $4::text[]) AS e(id, body)`,
+    [organisationId, objectId, events.map(({ id }) => id), events.map(({ body }) => body)],
+  );
+  await pool.query(
+    `INSERT INTO webhook_deliveries (id, organisation_id, event_id, endpoint_id)
+      SELECT id, $1, event_id, endpoint_id FROM unnest($2::uuid[], $3::uuid[], $4::uuid[]) AS d(id, event_id, endpoint_id)`,
+    [
+      organisationId,
+      deliveries.map(({ deliveryId }) => deliveryId),
+      deliveries.map(({ eventId }) => eventId),
+      deliveries.map(({ endpointId }) => endpointId),
+    ],
+  );
+  return deliveries;
+}
