@@ -1,0 +1,287 @@
+/** What is changed of what is shown of an object leaves a mark of it in the same transaction, and what is not shown leaves none. */
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type FreshDatabase, freshDatabase } from "../support/database.ts";
+import { shownTexts } from "../support/telling.ts";
+import { another, change, newRows, seed } from "./constraint-rows.ts";
+
+const a = newRows();
+let database: FreshDatabase;
+let client: pg.Client;
+
+/** Dates as text, as the store has them. */
+const getTypeParser = ((oid: number, format?: "text" | "binary") =>
+  oid === 1082 ? (text: string) => text : pg.types.getTypeParser(oid, format as "text")) as never;
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  client = new pg.Client({ connectionString: database.url, types: { getTypeParser } });
+  await client.connect();
+  await seed(client, a);
+});
+
+afterAll(async () => {
+  await client.end();
+  await database.drop();
+});
+
+/**
+ * A change of each column, with what the database wants changed beside it. `false`: it never changes, or with another column only. The rows
+ * are never committed, so that what is judged at a transaction's end is not in the way.
+ */
+type Changes = Readonly<Record<string, string | readonly string[] | false>>;
+
+const [never, withAnother] = [false, false] as const;
+
+const changes: Readonly<Record<string, Changes>> = {
+  customers: {
+    id: never,
+    organisation_id: never,
+    seq: never,
+    created_at: never,
+    code: "code = 'OTHER'",
+    name: "name = 'Other'",
+    company_name: "company_name = 'Acme Ltd'",
+    first_name: "first_name = 'Ada'",
+    last_name: "last_name = 'Lovelace'",
+    email: "email = 'b@acme.example'",
+    status: "status = 'inactive'",
+    ledger_contact_id: "ledger_contact_id = 'other'",
+    request_hash: "request_hash = '\\x00'",
+    deactivated_at: "deactivated_at = now()",
+    ledger_updated_at: "ledger_updated_at = now()",
+  },
+  subscriptions: {
+    id: never,
+    organisation_id: never,
+    seq: never,
+    customer_id: never,
+    plan_id: never,
+    currency: never,
+    interval_unit: never,
+    interval_count: never,
+    timezone: never,
+    created_at: never,
+    status: ["status = 'pending'", "status = 'complete', end_date = '2026-03-15', due_at = NULL"],
+    start_date: "start_date = '2026-01-14'",
+    billing_day: "billing_day = 16",
+    current_period: "current_period = 0",
+    renewal_date: "renewal_date = '2026-04-15'",
+    end_date: "end_date = '2026-03-15', end_after_cycles = 2",
+    cancel_at_period_end: "cancel_at_period_end = true, end_date = '2026-03-15'",
+    units: "units = 3",
+    minimum_units: "minimum_units = 1",
+    discount_percent: "discount_percent = 10",
+    price_override: "price_override = 5",
+    end_after_cycles: "end_after_cycles = 12, end_date = '2027-01-15'",
+    label: "label = 'Other'",
+    invoice_reference: "invoice_reference = 'PO 2'",
+    request_hash: "request_hash = '\\x01'",
+    due_at: "due_at = now()",
+    parked_attempts: "parked_attempts = 1",
+    parked_reason: "parked_reason = 'no', parked_until = now()",
+    parked_until: withAnother,
+    ended_at: "ended_at = now(), status = 'ended', end_date = '2026-03-01', due_at = NULL",
+    usage_bill: "usage_bill = 2",
+    usage_billed: "usage_billed = 0",
+  },
+  invoices: {
+    id: never,
+    organisation_id: never,
+    seq: never,
+    customer_id: never,
+    subscription_id: never,
+    currency: never,
+    type: never,
+    created_at: never,
+    number: "number = 'OTHER'",
+    reference: "reference = 'PO 2'",
+    status: ["approved", "paid", "voided", "deleted", "scheduled"].map((status) => `status = '${status}'`),
+    subtotal: "subtotal = 26",
+    total: "total = 30",
+    amount_due: "amount_due = 20",
+    issue_date: "issue_date = '2026-01-16'",
+    due_date: "due_date = '2026-01-30'",
+    period_index: withAnother,
+    period_start: "period_start = '2026-01-16'",
+    period_end: "period_end = '2026-02-16'",
+    sent: "sent = true",
+    ledger_invoice_id: "ledger_invoice_id = 'other'",
+    sync_error: "sync_error = 'It is paid.'",
+    amending_from:
+      "amending_from = jsonb_build_object('units', 2, 'description', '', 'unit_price', 1, 'amount', 1, 'billed_units', 2)",
+    ledger_told_at: "ledger_told_at = now()",
+    ledger_updated_at: "ledger_updated_at = now()",
+    ledger_subtotal: "ledger_subtotal = 30",
+  },
+  invoice_lines: {
+    id: never,
+    organisation_id: never,
+    invoice_id: never,
+    // Shown by the order of lines.
+    position: withAnother,
+    kind: "kind = 'usage'",
+    name: "name = 'Other'",
+    description: "description = 'Other'",
+    units: "units = 3",
+    quantity: "quantity = 2.5",
+    unit_price: "unit_price = 13",
+    amount: "amount = 26",
+    period_start: "period_start = '2026-01-16'",
+    period_end: "period_end = '2026-02-16'",
+    from_units: "kind = 'proration', from_units = 1, to_units = 2, days_remaining = 3, days_in_period = 31",
+    to_units: withAnother,
+    days_remaining: withAnother,
+    days_in_period: withAnother,
+    charge_id: withAnother,
+    revenue_account: "revenue_account = '260'",
+    tax_type: "tax_type = 'NONE'",
+    amending: "amending = true",
+    ledger_line_id: "ledger_line_id = 'other'",
+    meter_id: withAnother,
+  },
+  credit_notes: {
+    id: never,
+    organisation_id: never,
+    seq: never,
+    customer_id: never,
+    subscription_id: never,
+    currency: never,
+    created_at: never,
+    number: "number = 'OTHER'",
+    reference: "reference = 'PO 2'",
+    status: ["paid", "voided", "deleted", "scheduled"].map((status) => `status = '${status}'`),
+    credit_note_date: "credit_note_date = now() + interval '1 day'",
+    subtotal: "subtotal = 6",
+    total: "total = 6",
+    remaining_credit: "remaining_credit = 3",
+    sent: "sent = true",
+    ledger_credit_note_id: "ledger_credit_note_id = 'other'",
+    sync_error: "sync_error = 'no', status = 'not_in_external'",
+    applied_elsewhere: "applied_elsewhere = 1",
+    ledger_told_at: "ledger_told_at = now()",
+    ledger_updated_at: "ledger_updated_at = now()",
+    ledger_subtotal: "ledger_subtotal = 6",
+  },
+  allocations: {
+    id: never,
+    organisation_id: never,
+    credit_note_id: never,
+    created_at: never,
+    invoice_id: withAnother,
+    amount: "amount = 0.5",
+    date: "date = now() + interval '1 day'",
+    status: "status = 'removed'",
+    sync_status: "sync_status = 'failed'",
+    ledger_allocation_id: "ledger_allocation_id = 'other'",
+  },
+  // A credit note's lines stay as they were raised: what may change of them is the mapping, which nobody is shown.
+  credit_note_lines: {
+    id: never,
+    organisation_id: never,
+    credit_note_id: never,
+    position: never,
+    name: never,
+    description: never,
+    amount: never,
+    effective_date: never,
+    meter_id: never,
+    revenue_account: "revenue_account = '260'",
+    tax_type: "tax_type = 'NONE'",
+  },
+};
+
+const rowOf: Readonly<Record<string, string>> = {
+  customers: a.customer,
+  subscriptions: a.subscription,
+  invoices: a.invoice,
+  invoice_lines: a.line,
+  credit_notes: a.creditNote,
+  credit_note_lines: a.creditNoteLine,
+  allocations: a.allocation,
+};
+
+/** What a statement changed of what is shown, and what it marked, each as names of objects; it is taken back. */
+async function attempt(
+  sql: string,
+): Promise<{ readonly shown: readonly string[]; readonly marked: readonly string[] }> {
+  const before = await shownTexts(client, a.organisation);
+  await client.query("BEGIN; DELETE FROM object_changes");
+  try {
+    await client.query(sql);
+    const after = await shownTexts(client, a.organisation);
+    const shown = Object.keys({ ...before, ...after }).filter((name) => before[name] !== after[name]);
+    const { rows } = await client.query<{ name: string }>(
+      "SELECT DISTINCT object_kind || ' ' || object_id AS name FROM object_changes WHERE organisation_id = $1",
+      [a.organisation],
+    );
+    return { shown: shown.sort(), marked: rows.map(({ name }) => name).sort() };
+  } finally {
+    await client.query("ROLLBACK");
+  }
+}
+
+const updates = Object.entries(changes).flatMap(([table, columns]) =>
+  Object.values(columns)
+    .filter((assignments) => assignments !== false)
+    .flat()
+    .map((assignments) => change(table, rowOf[table] ?? "", assignments)),
+);
+
+test.each(updates)("what is marked is what is shown otherwise: %s", async (sql) => {
+  const { shown, marked } = await attempt(sql);
+  // The code of a customer stands with its subscriptions too: it never changes once there are any.
+  const own = shown.filter((name) => !sql.includes("code = 'OTHER'") || name.startsWith("customer"));
+  expect(marked).toEqual(own);
+});
+
+test("every column of these tables is changed above, or it is said that it never is", async () => {
+  for (const [table, columns] of Object.entries(changes)) {
+    const { rows } = await client.query<{ name: string }>(
+      "SELECT column_name AS name FROM information_schema.columns WHERE table_schema = 'public' AND table_name = $1",
+      [table],
+    );
+    expect(rows.map(({ name }) => name).sort(), table).toEqual(Object.keys(columns).sort());
+  }
+});
+
+describe("rows that come and go", () => {
+  const free = { number: "OTHER", ledger_invoice_id: "other", ledger_credit_note_id: "other", code: "OTHER" };
+  const made = (table: string, columns: object = {}) => another(table, rowOf[table] ?? "", { ...free, ...columns });
+
+  test.each([
+    "customers",
+    "subscriptions",
+    "invoices",
+    "credit_notes",
+  ])("of %s are marked as new ones", async (table) => {
+    const contact = table === "customers" ? { ledger_contact_id: "other" } : {};
+    const type = table === "invoices" ? { type: "change" } : {};
+    const { shown, marked } = await attempt(made(table, { ...contact, ...type }));
+    expect(shown).toHaveLength(1);
+    expect(marked).toEqual(shown);
+  });
+
+  test("of a document are marked with the document", async () => {
+    const invoice = [`invoice ${a.invoice}`];
+    const note = [`credit_note ${a.creditNote}`];
+    expect((await attempt(made("invoice_lines", { position: 1, kind: "usage" }))).marked).toEqual(invoice);
+    expect((await attempt(`DELETE FROM invoice_lines WHERE id = '${a.line}'`)).marked).toEqual(invoice);
+    expect((await attempt(made("allocations"))).marked).toEqual(note);
+    expect((await attempt(`DELETE FROM allocations WHERE id = '${a.allocation}'`)).marked).toEqual(note);
+  });
+
+  test("that change places are marked with the document", async () => {
+    const second = made("invoice_lines", { position: 1, kind: "usage", name: "Other" });
+    const { shown, marked } = await attempt(`${second}; ${change("invoice_lines", a.line, "position = 2")}`);
+    expect([shown, marked]).toEqual([[`invoice ${a.invoice}`], [`invoice ${a.invoice}`]]);
+  });
+
+  test("of a customer are marked once its contact is there", async () => {
+    const id = a.operator;
+    const waiting = made("customers", { id, ledger_contact_id: null });
+    expect((await attempt(waiting)).marked).toEqual([]);
+    const { shown, marked } = await attempt(`${waiting}; ${change("customers", id, "ledger_contact_id = 'other'")}`);
+    expect([shown, marked]).toEqual([[`customer ${id}`], [`customer ${id}`]]);
+  });
+});
