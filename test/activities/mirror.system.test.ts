@@ -24,7 +24,7 @@ const credited: string[] = [];
 beforeAll(async () => {
   world = await startCreditWorld();
   mirror = createMirror({
-    mirroring: createMirroring(world.pool, world.sealing, 60_000),
+    mirroring: createMirroring(world.pool, world.sealing, 3_600_000),
     openLedger: world.openLedger,
     callDeadlineMs: 1_500,
     onUnfollowed: (organisationId, what) => unfollowed.push({ organisationId, ...what }),
