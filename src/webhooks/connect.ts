@@ -97,12 +97,15 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
   return await Promise.race([work, promise]);
 }
 
+/** However many a name has, and whosever they are: one request is no scan of a network. */
+const addressesTried = 6;
+
 /** One address that is not public refuses them all: which of them a connection goes to is nothing that a name may choose. */
 async function checkedAddresses(host: string, mode: AddressMode, lookup: Lookup): Promise<readonly string[]> {
   const addresses = isIP(host) === 0 ? await namedAddresses(host, lookup) : [host];
   const forbidden = addresses.find((address) => isForbidden(address, mode));
   if (forbidden !== undefined) throw new NotSent(notPublic(forbidden, host));
-  return addresses;
+  return addresses.slice(0, addressesTried);
 }
 
 async function namedAddresses(host: string, lookup: Lookup): Promise<readonly string[]> {

@@ -34,7 +34,7 @@ export interface PostAnswer {
   readonly status: number;
   /** How long it asks to be left alone (`Retry-After`); null where it does not. */
   readonly retryAfterMs: number | null;
-  /** The beginning of the answer as text: of its first 1,024 bytes, without NUL, what is no UTF-8 replaced. */
+  /** The beginning of the answer as text: of its first 1,024 bytes, without control characters but line feeds and tabs, what is no UTF-8 replaced. */
   readonly answer: string;
   readonly latencyMs: number;
 }
@@ -77,9 +77,10 @@ export function createPoster(options: PosterOptions): Poster {
   const agent = new Agent({
     connect: createConnect({ mode, connectMs, lookup }),
     pipelining: 1,
-    // A name that moved is followed within a minute, however much is sent to it.
+    // A name that moved is followed within a minute, however much is sent to it; and none is kept so long that receivers end it first.
     clientTtl: 60_000,
-    keepAliveMaxTimeout: 10_000,
+    keepAliveTimeout: 1_500,
+    keepAliveMaxTimeout: 1_500,
   });
   return {
     post: (post) => send(agent, post, mode, totalMs),
@@ -136,7 +137,9 @@ async function beginning(body: Dispatcher.ResponseData["body"]): Promise<string>
     // The status has come, which is what counts: an answer that breaks off is told as far as it came.
   }
   const bytes = Buffer.concat(kept).subarray(0, keptBytes);
-  return new TextDecoder().decode(bytes, { stream: length > keptBytes }).replaceAll("\0", "");
+  // Operators read it in terminals, which obey control characters; NUL no database takes.
+  const text = new TextDecoder().decode(bytes, { stream: length > keptBytes });
+  return text.replace(/(?![\n\t])[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu, "");
 }
 
 /** Spec of HTTP (RFC 9110, 10.2.3): whole seconds, or the instant itself. Null for what is neither. */

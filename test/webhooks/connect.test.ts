@@ -2,7 +2,7 @@
 import { createServer as createHttpsServer } from "node:https";
 import { createServer as createTcpServer } from "node:net";
 import { createServer as createTlsServer, getCACertificates, setDefaultCACertificates } from "node:tls";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { type Lookup, lookupOf, peerFault } from "../../src/webhooks/connect.ts";
 import { createPoster, type PosterOptions, type PostOutcome } from "../../src/webhooks/post.ts";
 import { certificate } from "../gateway/tls-for-test.ts";
@@ -62,6 +62,7 @@ describe("a name is gone to", () => {
       ["127.0.0.1", "127.1"],
       ["127.0.0.1", "metadata.google.internal"],
       ["127.0.0.1", ""],
+      [...Array.from({ length: 250 }, () => "127.0.0.1"), "10.0.0.1"],
     ];
     for (const addresses of answers) {
       expect(await post(url, { lookup: answering(...addresses) })).toMatchObject(
@@ -97,6 +98,35 @@ describe("a name is gone to", () => {
     expect(closing.connections()).toBe(1);
     await poster.close();
     await closing.stop();
+  });
+
+  test("by a connection of less than a minute, however much is sent to it", async () => {
+    let asked = 0;
+    const poster = createPoster({
+      mode: "development",
+      lookup: async () => {
+        asked += 1;
+        return ["127.0.0.1"];
+      },
+    });
+    const send = () => poster.post({ url: `http://${host}:${receiver.port}/`, body: "{}", headers: {} });
+    let before = -1;
+    while (asked > before) {
+      before = asked;
+      expect(await send()).toMatchObject(answered);
+    }
+    vi.useFakeTimers({ now: Date.now() + 61_000, toFake: ["Date"] });
+    expect(await send()).toMatchObject(answered);
+    vi.useRealTimers();
+    expect(asked).toBe(before + 1);
+    await poster.close();
+  });
+
+  test("by few of its addresses, however many it has", async () => {
+    const url = `http://${host}:${receiver.port}/`;
+    const nobody = Array.from({ length: 250 }, () => "::1");
+    expect(await post(url, { lookup: answering(...nobody, "127.0.0.1") })).toMatchObject({ kind: "failed" });
+    expect(await post(url, { lookup: answering(...nobody.slice(0, 5), "127.0.0.1") })).toMatchObject(answered);
   });
 
   test("not for longer than the deadline, where name servers are silent", async () => {

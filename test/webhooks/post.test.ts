@@ -20,6 +20,7 @@ const answers: Record<string, Answering> = {
     response.end("after the hints");
   },
   "/odd": (_request, response) => response.end(Buffer.from([0x61, 0, 0x62, 0xff, 0xc3, 0x28, 0xed, 0xa0, 0x80])),
+  "/orders": (_request, response) => response.end("a\u001b[2J\u009b31mb\u202ec\r\n\td\u007f\b"),
   "/long": (_request, response) => response.end(`${"x".repeat(1_023)}é${"y".repeat(30_000)}`),
   "/endless": (_request, response) => {
     const more = () => {
@@ -141,6 +142,10 @@ describe("an answer", () => {
   test("is kept as text that a database takes: no NUL, what is no UTF-8 replaced", async () => {
     const { answer } = (await to("/odd")) as { answer: string };
     expect(answer).toMatch(/^ab\ufffd+\(\ufffd+$/);
+  });
+
+  test("orders no terminal about", async () => {
+    expect(await to("/orders")).toMatchObject({ answer: "a[2J31mbc\n\td" });
   });
 
   test("is kept to its first 1,024 bytes, and no half of a character", async () => {
