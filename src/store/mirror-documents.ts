@@ -123,6 +123,7 @@ WITH judged AS (
     JOIN invoices d ON d.organisation_id = $1 AND d.ledger_invoice_id = $2 AND d.status <> 'scheduled' FOR NO KEY UPDATE OF d
 ), told AS (
   UPDATE invoices i SET sync_error = ${unfitText} FROM judged j WHERE i.organisation_id = $1 AND i.id = j.own_id AND j.verdict = 'write'
+    AND (i.sync_error IS NULL OR i.status = 'not_in_external')
 )
 SELECT verdict FROM judged`;
 
@@ -137,7 +138,7 @@ async function leaveUnfit(
     text: unfitInvoiceText,
     values: [organisationId, id, askedAt, updatedAt],
   });
-  // An invoice says itself what is wrong with it.
+  // An invoice says itself what is wrong with it; what the ledger refused of it stays said.
   return rows[0]?.verdict === "again" ? { ...nothingFollowed, again: [id] } : nothingFollowed;
 }
 

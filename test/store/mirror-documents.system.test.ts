@@ -159,6 +159,13 @@ describe.concurrent("an invoice", () => {
     await scope.followInvoices([invoiceLooked(id, { updatedAt: ledgerTime(5) })], await clockOf(party));
     const unfit = invoiceLooked(id, { total: "-5", amountDue: "-5", updatedAt: ledgerTime(6) });
     expect(await scope.followInvoices([unfit], early)).toMatchObject({ changed: 0, credited: [], again: [id] });
+    // Neither is anything said in place of what the ledger refused.
+    const says = (sync_error: string | null) =>
+      pool.query("UPDATE invoices SET sync_error = $2 WHERE ledger_invoice_id = $1", [id, sync_error]);
+    await says("refused");
+    await scope.followInvoices([unfit], await clockOf(party));
+    expect(await told(party, "INV-0001")).toBe("approved 100.00 of 100.00 refused");
+    await says(null);
     const older = { ...unfit, updatedAt: ledgerTime(4) };
     expect(await scope.followInvoices([older], await clockOf(party))).toMatchObject({ again: [] });
     expect(await told(party, "INV-0001")).toBe("approved 100.00 of 100.00");
