@@ -184,10 +184,8 @@ describe("endpoints", () => {
     expect((await admin.done(call("ListWebhookEndpoints"), disabled)).data).toEqual([off]);
 
     const { data } = await admin.done(call("ListWebhookEndpoints"), { ...own, status: made.status });
-    const more = Array.from({ length: 21 - data.length }, () =>
-      admin.ask(call("CreateWebhookEndpoint"), { ...own, url }),
-    );
-    const answers = await Promise.all(more);
+    const create = () => admin.ask(call("CreateWebhookEndpoint"), { ...own, url });
+    const answers = await Promise.all(Array.from({ length: 21 - data.length }, create));
     for (const { json } of answers) if (json.secret !== undefined) secrets.add(json.secret);
     expect(answers.map(({ status }) => status).sort()).toEqual([...Array(20 - data.length).fill(200), 400]);
     expect(await admin.refused(call("EnableWebhookEndpoint"), at)).toBe("invalid_state");
@@ -207,19 +205,16 @@ describe("a test event", () => {
     const at = { ...own, id: made.id };
     const send = async (asked = {}) => (await admin.done(call("SendTestEvent"), at, asked)).delivery;
     const first = await send({ idempotencyKey: "test-1" });
-    expect(first).toMatchObject({
-      endpoint: made.id,
-      objectId: made.id,
-      eventType: "webhook_endpoint.test",
-      state: "WEBHOOK_DELIVERY_STATE_PENDING",
-    });
+    const type = "webhook_endpoint.test";
+    const state = "WEBHOOK_DELIVERY_STATE_PENDING";
+    expect(first).toMatchObject({ endpoint: made.id, objectId: made.id, eventType: type, state });
     expect(await admin.lastEntry()).toMatchObject({ targetKind: "webhook_delivery", target: first.id });
     const { delivery: whole } = await admin.done(call("GetWebhookDelivery"), { ...own, id: first.id });
     const object = { id: made.id, object: "webhook_endpoint", url, description: "", kinds: ["invoice.paid"] };
     expect(JSON.parse(whole.body)).toEqual({
       id: first.event,
       object: "event",
-      type: "webhook_endpoint.test",
+      type,
       api_version: "1.0.0",
       created: first.created,
       livemode: true,
@@ -231,10 +226,13 @@ describe("a test event", () => {
     await system.pool.query("DELETE FROM idempotency_keys");
     expect((await send({ idempotencyKey: "test-1" })).id).toBe(first.id);
     await system.pool.query("DELETE FROM idempotency_keys");
-    const another = (await endpoint()).endpoint;
-    const elsewhere = { ...own, id: another.id };
+    const elsewhere = { ...own, id: (await endpoint()).endpoint.id };
     expect(await admin.refused(call("SendTestEvent"), elsewhere, { idempotencyKey: "test-1" })).toBe(conflict);
+    // Who sends by hand does not wait until failures are forgiven.
+    await failing(system.pool, made.id);
     const more = await Promise.all([send(), send(), send()]);
+    const shown = (await admin.done(call("GetWebhookEndpoint"), at)).endpoint;
+    expect([shown.failures, shown.pausedUntil]).toEqual([6, undefined]);
     const sequences = await rows("SELECT sequence::int FROM events WHERE object_id = $1 ORDER BY 1", [made.id]);
     expect([more.length, sequences.map(({ sequence }) => sequence)]).toEqual([3, [1, 2, 3, 4]]);
     await admin.done(call("DisableWebhookEndpoint"), { ...at, reason: "No" });
@@ -256,11 +254,8 @@ describe("deliveries", () => {
     const { endpoint: left } = await endpoint();
     const { endpoint: right } = await endpoint();
     const [paid, made] = [await event("invoice.paid", 0), await event("customer.created", 0)];
-    const ids = [
-      await delivery(paid, left.id, "delivered"),
-      await delivery(made, left.id, "exhausted"),
-      await delivery(made, right.id, "pending"),
-    ];
+    const ids = [await delivery(paid, left.id, "delivered"), await delivery(made, left.id, "exhausted")];
+    ids.push(await delivery(made, right.id, "pending"));
     const list = async (filters: object) =>
       (await admin.done(call("ListWebhookDeliveries"), { ...own, ...filters })).data?.map(({ id }: { id: string }) =>
         ids.indexOf(id),
@@ -320,7 +315,11 @@ describe("deliveries", () => {
     }
     const sent = (await admin.done(call("GetWebhookDelivery"), { ...own, id: ids[0] })).delivery;
     const { runId } = await workflow(sent);
+    await failing(system.pool, made.id);
     await resend(ids[0]);
+    expect(await rows("SELECT open_until FROM webhook_endpoints WHERE id = $1", [made.id])).toEqual([
+      { open_until: null },
+    ]);
     const again = await workflow(sent);
     expect([again.status.name, again.runId === runId]).toEqual(["RUNNING", false]);
     await admin.done(call("DisableWebhookEndpoint"), { ...own, id: made.id, reason: "No" });

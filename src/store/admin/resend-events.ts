@@ -94,6 +94,7 @@ export async function sendTest(
     previousAttributes: null,
   });
   const id = newId();
+  await passBreaker(client, organisationId, endpointId);
   const values = [organisationId, endpointId, eventId, id, testEventType, String(sequence), body, now];
   await client.query({ name: "send_test_event", text: testText, values });
   const delivery = { endpoint: shown.id, event: eventId, eventType: testEventType };
@@ -122,9 +123,12 @@ const resendText = `UPDATE webhook_deliveries
   SET state = 'pending', began_at = now(), due_at = now() + ${startedWithin}, settled_at = NULL
   WHERE organisation_id = $1 AND id = $2`;
 
-const heldText = `SELECT d.id, d.endpoint_id, d.event_id, d.state, d.attempts, d.began_at, w.status
-  FROM webhook_deliveries d JOIN webhook_endpoints w ON w.organisation_id = d.organisation_id AND w.id = d.endpoint_id
-  WHERE d.organisation_id = $1 AND d.id = $2 FOR NO KEY UPDATE OF d`;
+const standingText = `SELECT d.endpoint_id, w.status FROM webhook_deliveries d
+    JOIN webhook_endpoints w ON w.organisation_id = d.organisation_id AND w.id = d.endpoint_id
+  WHERE d.organisation_id = $1 AND d.id = $2`;
+
+const heldText = `SELECT id, endpoint_id, event_id, state, attempts FROM webhook_deliveries
+  WHERE organisation_id = $1 AND id = $2 FOR NO KEY UPDATE`;
 
 /** Makes the delivery pending, whatever it was; null where the organisation has none with this id. */
 export async function resendDelivery(
@@ -132,18 +136,31 @@ export async function resendDelivery(
   organisationId: string,
   id: string,
 ): Promise<Changed<ResendOutcome | null>> {
-  const row = await first<DeliveryRow & { state: string; attempts: number; status: string }>(client, heldText, [
-    organisationId,
-    id,
-  ]);
+  const key = [organisationId, id];
+  const standing = await first<{ endpoint_id: string; status: string }>(client, standingText, key);
+  if (standing === null) return { result: null, changes: [] };
+  if (standing.status !== "enabled") return { result: { kind: "disabled" }, changes: [] };
+  await passBreaker(client, organisationId, standing.endpoint_id);
+  const row = await first<DeliveryRow & { state: string; attempts: number }>(client, heldText, key);
   if (row === null) return { result: null, changes: [] };
-  if (row.status !== "enabled") return { result: { kind: "disabled" }, changes: [] };
-  await client.query({ name: "resend_delivery", text: resendText, values: [organisationId, id] });
+  await client.query({ name: "resend_delivery", text: resendText, values: key });
   const { state, attempts, endpoint_id: endpoint, event_id: event } = row;
   const shown = { endpoint, event, attempts };
   const target = { targetKind: "webhook_delivery", targetId: row.id, organisationId } as const;
   const change = { ...target, before: { ...shown, state }, after: { ...shown, state: "pending" } };
   return { result: due(organisationId, row), changes: [change] };
+}
+
+/**
+ * Ends the pause that failures brought the endpoint: who sends by hand wants to see what it answers now. Before the delivery is held, as
+ * attempts hold them.
+ */
+async function passBreaker(client: Client, organisationId: string, endpointId: string): Promise<void> {
+  await client.query({
+    name: "pass_endpoint_breaker",
+    text: "UPDATE webhook_endpoints SET open_until = NULL WHERE organisation_id = $1 AND id = $2 AND open_until IS NOT NULL",
+    values: [organisationId, endpointId],
+  });
 }
 
 /** The first key of the advisory lock, so that it meets no others: "rsnd" in ASCII. */
