@@ -1,27 +1,35 @@
 /**
  * An operator's day with nothing but the command line: a new organisation to its first invoice, a failed document found,
- * understood, mended and retried, a leaked key revoked, and a sandbox in which months go by. The platform's own part is one
- * public call a time.
+ * understood, mended and retried, a leaked key revoked, a sandbox in which months go by, and a webhook endpoint that fails and is mended. The
+ * platform's own part is one public call a time, and a receiver.
  */
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { verifyWebhook } from "../../src/webhooks/verify.ts";
 import { makeContacts, makeTenant } from "../admin/ask.ts";
-import { startSystem, type TestSystem } from "../support/system.ts";
+import { addEvent } from "../admin/webhook-rows.ts";
+import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { type Received, startReceiver, type WebhookReceiver } from "../support/webhook-receiver.ts";
 
 const main = fileURLToPath(new URL("../../src/admin/cli/main.ts", import.meta.url));
 
 let system: TestSystem;
+let receiver: WebhookReceiver;
 const env: NodeJS.ProcessEnv = { ...process.env };
 
 beforeAll(async () => {
-  system = await startSystem();
+  receiver = await startReceiver();
+  system = await startSystem({ env: { WEBHOOK_ADDRESSES: "development" } });
   env.BILLING_ADMIN_URL = system.adminUrl;
   env.BILLING_OPERATOR_TOKEN = await system.operator("owner", "Olga");
 });
 
-afterAll(() => system?.stop());
+afterAll(async () => {
+  await system?.stop();
+  await receiver?.stop();
+});
 
 /** What a call of the process came to. */
 interface Ended {
@@ -167,3 +175,52 @@ test("an operator has months go by in a sandbox, and sees its renewals", async (
   const refused = await billing(["clock", "advance", "--organisation", live.organisationId, "--days", "1"]);
   expect([refused.exitCode, refused.err]).toEqual([1, expect.stringMatching(/^invalid_state: .*sandbox/)]);
 });
+
+test("an operator sees what a webhook endpoint answers, mends it, changes its secret, and sends again what it missed", async () => {
+  const { organisationId } = await system.organisation();
+  env.BILLING_ORGANISATION = organisationId;
+  receiver.answer("/hooks", { status: 500, body: "not yet" });
+  const { endpoint, secret } = await json(["webhooks", "create", receiver.url("/hooks"), "--kinds", "invoice.paid"]);
+  const failed = await billing(["webhooks", "test", endpoint.id, "--wait", "100"]);
+  expect([failed.exitCode, failed.out]).toEqual([1, expect.stringMatching(/^last status +500$/m)]);
+  expect(failed.out).toContain("answer not yet");
+
+  // Mended: sent again at once, not when its next attempt would be due. It is the same event, signed anew.
+  const { data } = await json(["webhooks", "deliveries", "--endpoint", endpoint.id]);
+  expect(data).toEqual([expect.objectContaining({ event_type: "webhook_endpoint.test", last_status: 500 })]);
+  receiver.answer("/hooks", { status: 204 });
+  await done(["webhooks", "resend", data[0].id]);
+  const [first, second] = await until("the test event has come twice", async () => arrived("/hooks", 2));
+  expect([first?.body, verdictOf(second, secret)]).toEqual([second?.body, { ok: true }]);
+
+  // Both secrets sign after a rotation.
+  const rotated = (await done(["webhooks", "rotate", endpoint.id, "--yes"])).trim();
+  const sent = await json(["webhooks", "test", endpoint.id, "--wait", "100"]);
+  expect(sent).toMatchObject({ state: "delivered", last_status: 204 });
+  const third = receiver.received("/hooks").find(({ body }) => body.includes(sent.event));
+  expect([rotated, secret].map((each) => verdictOf(third, each))).toEqual([{ ok: true }, { ok: true }]);
+
+  // What was told while it was disabled is sent once it is enabled, by one command.
+  await done(["webhooks", "disable", endpoint.id, "--reason", "Moves"]);
+  const event = await addEvent(system.pool, organisationId, "invoice.paid", 0);
+  await done(["webhooks", "enable", endpoint.id]);
+  const since = new Date(Date.now() - 60 * 60 * 1000).toISOString();
+  expect(await json(["webhooks", "resend-all", endpoint.id, "--since", since])).toEqual({ resent: 0, added: 1 });
+  const text = "SELECT 1 FROM webhook_deliveries WHERE event_id = $1 AND state = 'delivered'";
+  await until("the missed event is delivered", async () => (await system.pool.query(text, [event])).rowCount === 1);
+  expect(await done(["audit", "list", "--organisation", organisationId])).toMatch(
+    /Olga +RotateWebhookSecret +webhook_endpoint/,
+  );
+});
+
+/** What came to a path once it is so many requests; nothing before. */
+function arrived(path: string, count: number): readonly Received[] | null {
+  const received = receiver.received(path);
+  return received.length >= count ? received : null;
+}
+
+/** What a receiver says of a request. */
+function verdictOf(request: Received | undefined, secret: string) {
+  const header = request?.headers["billing-signature"];
+  return verifyWebhook({ header, body: request?.body ?? "", secret });
+}
