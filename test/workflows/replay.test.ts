@@ -1,6 +1,6 @@
 /**
  * Histories of earlier runs replay with today's workflows: what runs in a production cluster goes on after a deployment.
- * `RECORD_HISTORIES=1 npx vitest run test/workflows/{settlement,amendment,end,billing,clock,mirror}-runs` records new ones.
+ * `RECORD_HISTORIES=1 npx vitest run test/workflows/{settlement,amendment,end,billing,clock,mirror,telling}-runs` records new ones.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -25,6 +25,8 @@ const firstRounds: Readonly<Record<string, string>> = {
   ledgerSweep: "const round = await startMirrors(input);",
   ledgerMirror: "const round = await work(input);",
   testClock: "const round = await advanceRound(order);",
+  changeScan: "const round = await startChanged(input);",
+  organisationEvents: "const round = await tellRound(input);",
 };
 
 function typeOf(name: string): string {
@@ -60,6 +62,8 @@ test("of each workflow a plain run is kept, of those that ask for documents also
     "ledger-sweep.json",
     "mirror.json",
     "mirror-waits.json",
+    "change-scan.json",
+    "telling.json",
   ];
   expect(names).toEqual(expect.arrayContaining(kept));
 });
