@@ -31,6 +31,7 @@ import { createMirroring } from "./store/mirroring.ts";
 import { findNeglected } from "./store/neglected-work.ts";
 import { createPool } from "./store/pool.ts";
 import { createEndings } from "./store/removals.ts";
+import { resealEndpoints } from "./store/reseal-endpoints.ts";
 import { createSealing, type Sealing } from "./store/sealing.ts";
 import { createSettling } from "./store/settling.ts";
 import { createTelling } from "./store/telling-work.ts";
@@ -42,6 +43,9 @@ import { createLedgerWork } from "./temporal/ledger-work.ts";
 import { runWorker } from "./temporal/run-worker.ts";
 import { createStartWork } from "./temporal/start-work.ts";
 import { createPoster } from "./webhooks/post.ts";
+
+/** Keys change once in years, and with them each worker starts anew. */
+const resealEveryMs = 30 * 60_000;
 
 /** Starts a worker: the workflows, their activities, the dispatcher and the housekeeping. */
 export async function startWorker(config: Config, log: Log): Promise<Running> {
@@ -124,7 +128,7 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
   };
 }
 
-/** What sends events to endpoints. */
+/** What sends events to endpoints, and has their secrets sealed with the newest key. */
 function openWebhooks(config: Config, pool: pg.Pool, sealing: Sealing, log: Log) {
   const poster = createPoster({ mode: config.webhooks.addresses });
   const activities = createDelivery({
@@ -136,5 +140,9 @@ function openWebhooks(config: Config, pool: pg.Pool, sealing: Sealing, log: Log)
     onSealed: (organisationId, endpointId, err) =>
       log.warn({ organisationId, endpointId, err }, "a webhook endpoint's secret cannot be opened"),
   });
-  return { activities, close: poster.close };
+  const resealing = startHousekeeping((atMost) => resealEndpoints(pool, sealing, atMost), {
+    everyMs: resealEveryMs,
+    onError: (err) => log.warn({ err }, "the secrets of a webhook endpoint could not be sealed anew"),
+  });
+  return { activities, close: () => Promise.all([resealing.stop(), poster.close()]) };
 }

@@ -1,0 +1,49 @@
+/** Signing secrets under a new key: all are sealed with it, but what nobody can open. */
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createPool } from "../../src/store/pool.ts";
+import { resealEndpoints } from "../../src/store/reseal-endpoints.ts";
+import { createSealing } from "../../src/store/sealing.ts";
+import { openSecrets } from "../admin/webhook-rows.ts";
+import { type FreshDatabase, freshDatabase } from "../support/database.ts";
+import { webhookRows } from "../support/webhook-rows.ts";
+
+let database: FreshDatabase;
+let pool: ReturnType<typeof createPool>;
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  pool = createPool({ databaseUrl: database.url, size: 3, name: "test" }, () => undefined);
+});
+
+afterAll(async () => {
+  await pool?.end();
+  await database?.drop();
+});
+
+test("a new key seals every endpoint's secrets anew, page by page, and one of an unknown key holds up no other", async () => {
+  const [lost, old, next] = [randomBytes(32), randomBytes(32), randomBytes(32)];
+  const rows = webhookRows(pool, createSealing(old));
+  const organisationId = await rows.organisation();
+  const made = [
+    await rows.endpoint(organisationId, "https://a.example/"),
+    await rows.endpoint(organisationId, "https://b.example/"),
+  ];
+  const [plain, rotated] = made;
+  if (plain === undefined || rotated === undefined) throw new Error("two endpoints were made");
+  const newest = await rows.rotate(rotated, 60);
+  const sealing = createSealing(next, [old]);
+  expect([await resealEndpoints(pool, sealing, 1), await resealEndpoints(pool, sealing, 1)]).toEqual([1, 1]);
+  expect(await resealEndpoints(pool, sealing, 1)).toBe(0);
+  const alone = createSealing(next);
+  expect(await openSecrets(pool, alone, plain.id)).toEqual([plain.secret]);
+  expect(await openSecrets(pool, alone, rotated.id)).toEqual([newest, rotated.secret]);
+
+  const other = await webhookRows(pool, createSealing(lost)).endpoint(organisationId, "https://c.example/");
+  const last = createSealing(randomBytes(32), [next]);
+  await expect(resealEndpoints(pool, last, 10)).rejects.toThrow("sealed with key");
+  expect(await openSecrets(pool, last, rotated.id)).toEqual([newest, rotated.secret]);
+  expect(await openSecrets(pool, createSealing(lost), other.id)).toEqual([other.secret]);
+  const { rows: keys } = await pool.query("SELECT DISTINCT sealing_key_id FROM webhook_endpoints");
+  expect(keys).toHaveLength(2);
+});
