@@ -28,6 +28,8 @@ export interface Billed {
 
 /** A database with organisations in it. */
 export interface BillingWorld {
+  /** The database's address. */
+  readonly url: string;
   readonly pool: pg.Pool;
   /** A sandbox in UTC whose clock stands at noon of a day; `changes` are columns of organisations. */
   sandbox(day: string, changes?: Record<string, unknown>): Promise<string>;
@@ -51,6 +53,7 @@ export async function billingWorld(given?: FreshDatabase): Promise<BillingWorld>
   const settingUp = createSettingUp(pool, createSealing(randomBytes(32)));
   const store = createStore(pool);
   const world: BillingWorld = {
+    url: database.url,
     pool,
     sandbox: async (day, changes = {}) => {
       const id = newId();

@@ -38,8 +38,8 @@ export async function tellAll(pool: pg.Pool, organisationId: string, chunkSize =
   });
 }
 
-/** A worker may be telling: then it is done again, as an activity is. */
-async function untilNobodyElse<T>(work: () => Promise<T>): Promise<T> {
+/** The work's result; where somebody else is telling it is done again, as an activity is. */
+export async function untilNobodyElse<T>(work: () => Promise<T>): Promise<T> {
   let result: T | undefined;
   await wait("nobody else tells", async () => {
     try {

@@ -1,0 +1,16 @@
+/** A process that tells an organisation's changes once, as a worker's activity does, and dies where BILLING_CRASH_AT says so. */
+import { createTellingActivities } from "../../src/activities/tell-changes.ts";
+import { writeObject } from "../../src/event-objects.ts";
+import { createPool } from "../../src/store/pool.ts";
+import { createTelling } from "../../src/store/telling-work.ts";
+
+const [databaseUrl = "", organisationId = ""] = process.argv.slice(2);
+const pool = createPool({ databaseUrl, size: 1, name: "tell-once" }, () => undefined);
+const { tellRound } = createTellingActivities({
+  store: createTelling(pool, writeObject),
+  firstPauseMs: 1,
+  startEvents: async () => true,
+  startDelivery: async () => true,
+});
+await tellRound({ organisationId, until: new Date(Date.now() + 60_000).toISOString() });
+await pool.end();

@@ -1,0 +1,95 @@
+/** Whoever tells may be killed at each step, or find another at it: every change is told once, and no delivery is forgotten. */
+import { spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createTellingActivities } from "../../src/activities/tell-changes.ts";
+import { tellingCheckpoints } from "../../src/checkpoint.ts";
+import { writeObject } from "../../src/event-objects.ts";
+import { createTelling } from "../../src/store/telling-work.ts";
+import { eventsOf, expectAllTold, untilNobodyElse } from "../support/telling.ts";
+import { type TellingWorld, tellingWorld } from "./telling-world.ts";
+
+let world: TellingWorld;
+
+beforeAll(async () => {
+  world = await tellingWorld();
+});
+
+afterAll(() => world?.drop());
+
+const program = fileURLToPath(new URL("tell-once.ts", import.meta.url));
+
+/** The signal by which a process that tells ends, having been told to die at a point. */
+async function killedAt(point: string, organisationId: string): Promise<string | null> {
+  const child = spawn(process.execPath, [program, world.url, organisationId], {
+    env: { ...process.env, BILLING_CRASH_AT: point },
+    stdio: "inherit",
+  });
+  return new Promise((resolve) => child.once("exit", (_, signal) => resolve(signal)));
+}
+
+/** What another process does after it; the deliveries whose workflows it starts. */
+async function tellOn(organisationId: string): Promise<readonly string[]> {
+  const started: string[] = [];
+  const { tellRound } = createTellingActivities({
+    store: createTelling(world.pool, writeObject),
+    firstPauseMs: 1,
+    startEvents: async () => true,
+    startDelivery: async ({ deliveryId }) => started.push(deliveryId) > 0,
+  });
+  const until = new Date(Date.now() + 60_000).toISOString();
+  // What the killed one held is free once the database has noticed.
+  await untilNobodyElse(() => tellRound({ organisationId, until }));
+  return started.sort();
+}
+
+/** Marks, events and deliveries of an organisation beside those of its customer, and whether the deliveries are due. */
+async function counts(organisationId: string): Promise<object> {
+  const { rows } = await world.pool.query(
+    `SELECT (SELECT count(*)::int FROM object_changes WHERE organisation_id = $1) AS marks, count(DISTINCT e.id)::int AS events,
+      count(d.id)::int AS deliveries, bool_or(d.due_at <= now()) AS due, max(d.due_at) <= now() + interval '2 minutes' AS soon
+    FROM events e LEFT JOIN webhook_deliveries d ON d.event_id = e.id WHERE e.organisation_id = $1 AND e.object_kind <> 'customer'`,
+    [organisationId],
+  );
+  return rows[0];
+}
+
+const told = { marks: 0, events: 4, deliveries: 4, due: true, soon: true };
+const after: Readonly<Record<(typeof tellingCheckpoints)[number], object>> = {
+  // Nothing of the chunk is there: two subscriptions with their invoices and lines, and a delivery of before.
+  telling_loaded: { marks: 6, events: 0, deliveries: 0, due: null, soon: null },
+  telling_saved: told,
+  // Taken by the one that died; who looks two minutes later gets them again.
+  delivery_started: { ...told, due: false },
+};
+
+test.each(tellingCheckpoints)("killed at %s", async (point) => {
+  const own = await world.listening();
+  await world.pool.query("DELETE FROM webhook_deliveries WHERE organisation_id = $1", [own]);
+  for (let count = 0; count < 2; count++) await world.subscribe(own);
+  expect(await killedAt(point, own)).toBe("SIGKILL");
+  expect(await counts(own)).toEqual(after[point]);
+  if (point === "delivery_started") {
+    expect(await tellOn(own)).toEqual([]);
+    await world.pool.query("UPDATE webhook_deliveries SET due_at = now() WHERE organisation_id = $1", [own]);
+  }
+  const started = await tellOn(own);
+  const { rows } = await world.pool.query<{ id: string }>(
+    "SELECT id FROM webhook_deliveries WHERE organisation_id = $1 ORDER BY id",
+    [own],
+  );
+  expect(started).toEqual(rows.map(({ id }) => id));
+  expect(await counts(own)).toEqual({ ...told, due: false });
+  await expectAllTold(world.pool, [own]);
+});
+
+test("four at once tell each change once", async () => {
+  const own = await world.listening();
+  for (let count = 0; count < 20; count++) await world.subscribe(own);
+  const started = (await Promise.all([1, 2, 3, 4].map(() => tellOn(own)))).flat();
+  const events = await eventsOf(world.pool, own);
+  expect(events).toHaveLength(41);
+  expect(new Set(events.map(({ data }) => data.object.id)).size).toBe(41);
+  expect(new Set(started).size).toBe(41);
+  expect(started).toHaveLength(41);
+});
