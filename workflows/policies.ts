@@ -50,11 +50,13 @@ const firstPauseMs = 30_000;
 /**
  * Attempts to deliver an event: the engine repeats them without a trace in the history, after pauses that mostly the attempt itself says. These
  * are the same (src/domain/webhook-retry.ts), without chance: after the first pause, three times the one before, up to four hours, 20 hours
- * long. An attempt is a request of 15 seconds at most. All times are multiples of the first pause.
+ * long. An attempt is a request of 15 seconds at most; that of a killed worker is made again after ten. All times are multiples of the first
+ * pause.
  */
 export function webhookAttempts(first: number = firstPauseMs): ActivityOptions {
   return {
     startToCloseTimeout: "20 seconds",
+    heartbeatTimeout: "10 seconds",
     scheduleToCloseTimeout: 2_400 * first,
     retry: { initialInterval: first, backoffCoefficient: 3, maximumInterval: 480 * first },
   };

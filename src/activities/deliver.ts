@@ -67,7 +67,15 @@ function firstPauseOf(input: WebhookDeliveryInput): number {
 
 /** Thrown where the engine is to try again: no failure of ours, so that it is neither counted nor logged as one. */
 function again(type: string, message: string, nextRetryDelay: number): ApplicationFailure {
-  return ApplicationFailure.create({ type, message, nextRetryDelay, category: ApplicationFailureCategory.BENIGN });
+  const failure = ApplicationFailure.create({
+    type,
+    message,
+    nextRetryDelay,
+    category: ApplicationFailureCategory.BENIGN,
+  });
+  // Where it comes from is no news, and each is kept by the engine.
+  failure.stack = "";
+  return failure;
 }
 
 async function attempt(parts: DeliverParts, input: WebhookDeliveryInput): Promise<DeliveryOutcome> {

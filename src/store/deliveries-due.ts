@@ -14,8 +14,8 @@ const startedWithin = "interval '2 minutes'";
 
 /**
  * Takes up to `limit` of an organisation's deliveries that are due, the longest due first: the caller starts their workflows
- * (`startDelivery`, with `firstPauseMs` of the settings), and whoever asks within two minutes does not get them again. One whose start
- * failed is due after these. Fewer than `limit` come back where no more are due.
+ * (`startDelivery`, with `firstPauseMs` of the settings), and whoever asks within two minutes does not get them again. After these one whose
+ * start failed is due once more. Fewer than `limit` come back where no more are due.
  */
 export async function takeDueDeliveries(
   pool: pg.Pool,

@@ -3,11 +3,13 @@
  * wanted. The engine that makes them is in `test/workflows/webhook-runs.system.test.ts`.
  */
 import { randomBytes, randomUUID } from "node:crypto";
+import { setTimeout as wait } from "node:timers/promises";
 import type { ApplicationFailure } from "@temporalio/common";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createDelivery } from "../../src/activities/deliver.ts";
 import { takeDueDeliveries } from "../../src/store/deliveries-due.ts";
 import { createSealing } from "../../src/store/sealing.ts";
+import { createPoster } from "../../src/webhooks/post.ts";
 import { verifyWebhook } from "../../src/webhooks/verify.ts";
 import { freePort } from "../support/ports.ts";
 import type { MadeDelivery } from "../support/webhook-rows.ts";
@@ -218,6 +220,73 @@ test("an endpoint is sent five at once by a process; what waits is told when to 
   const late = await Promise.all(deliveries.slice(5).map((each) => deliver.attemptDelivery(each)));
   expect(late).toEqual(["delivered", "delivered", "delivered"]);
 });
+
+test("of a hundred events to ten endpoints, a thousand deliveries, two dead endpoints hold up none to the others", async () => {
+  const { receiver, rows, organisationId, parts, pool } = world;
+  const paths = Array.from({ length: 10 }, () => `/${randomUUID()}`);
+  const [failing, hanging] = paths as [string, string];
+  receiver.answer(failing, { status: 500 });
+  // It has not answered the last of its first five when all others have long been done.
+  receiver.answer(hanging, { onceCame: 6 });
+  const endpoints = await Promise.all(paths.map((path) => rows.endpoint(organisationId, receiver.url(path))));
+  const deliveries = await rows.events(endpoints, 100);
+  const isAlive = ({ endpointId }: MadeDelivery) => endpoints.slice(2).some(({ id }) => id === endpointId);
+  const work = atOnce(100);
+  const poster = createPoster({ mode: "development", totalMs: 100_000 });
+  const deliver = createDelivery({ ...parts(), poster });
+  const over = new AbortController();
+  const failures = new Map<string, number>();
+  const done = deliveries.map(async (delivery) => {
+    for (;;) {
+      const outcome = await work(() => deliver.attemptDelivery(delivery).catch((error: ApplicationFailure) => error));
+      if (outcome === "delivered") return;
+      const { type, nextRetryDelay } = outcome as ApplicationFailure;
+      const name = `${type} ${isAlive(delivery) ? "alive" : "dead"}`;
+      failures.set(name, (failures.get(name) ?? 0) + 1);
+      if (type !== "EndpointBusy") return;
+      await wait(Number(nextRetryDelay), undefined, { signal: over.signal }).catch(() => undefined);
+      if (over.signal.aborted) return;
+    }
+  });
+  await Promise.all(done.filter((_, index) => isAlive(deliveries[index] as MadeDelivery)));
+  expect(failures.get("EndpointFailed alive") ?? failures.get("EndpointPaused alive")).toBeUndefined();
+  expect(receiver.received(hanging)).toHaveLength(5);
+  // Five were on their way as the breaker opened, at the most.
+  expect(receiver.received(failing).length).toBeLessThan(10);
+  const wanted = new Set(deliveries.map(({ eventId }) => eventId));
+  for (const path of paths.slice(2)) {
+    expect(receiver.mostAtOnce(path)).toBeLessThanOrEqual(5);
+    const ids = receiver.received(path).map(({ body }) => JSON.parse(body).id);
+    expect(ids).toHaveLength(100);
+    expect(new Set(ids)).toEqual(wanted);
+  }
+  const text = `SELECT state, count(*)::int AS count FROM webhook_deliveries WHERE endpoint_id = ANY ($1) GROUP BY state ORDER BY state`;
+  const { rows: counts } = await pool.query(text, [endpoints.map(({ id }) => id)]);
+  expect(counts).toEqual([
+    { state: "delivered", count: 800 },
+    { state: "pending", count: 200 },
+  ]);
+  over.abort();
+  receiver.release(hanging);
+  await Promise.all(done);
+  await poster.close();
+});
+
+/** So many at once, as a worker's process does; the rest waits for its turn. */
+function atOnce(most: number): <T>(work: () => Promise<T>) => Promise<T> {
+  let running = 0;
+  const waiting: (() => void)[] = [];
+  return async (work) => {
+    if (running >= most) await new Promise<void>((resolve) => waiting.push(resolve));
+    running += 1;
+    try {
+      return await work();
+    } finally {
+      running -= 1;
+      waiting.shift()?.();
+    }
+  };
+}
 
 test("what cannot be signed is not sent, and waits for the worker's key", async () => {
   const { receiver, deliveryRow, endpointRow, waiting, failed, parts, told, pool } = world;

@@ -32,6 +32,8 @@ export interface WebhookReceiver {
   received(path: string): readonly Received[];
   /** The most requests that a path had to answer at once. */
   mostAtOnce(path: string): number;
+  /** Answers what waits for `onceCame`, however many came. */
+  release(path: string): void;
   stop(): Promise<void>;
 }
 
@@ -85,6 +87,9 @@ export async function startReceiver(): Promise<WebhookReceiver> {
     },
     received: (path) => at(path).received,
     mostAtOnce: (path) => at(path).most,
+    release: (path) => {
+      for (const { come } of at(path).waiting) come();
+    },
     stop: async () => {
       server.closeAllConnections();
       server.close();

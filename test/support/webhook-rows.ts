@@ -25,10 +25,10 @@ export interface WebhookRows {
   endpoint(organisationId: string, url: string): Promise<MadeEndpoint>;
   /** Gives the endpoint another secret; the one before signs as well for so many seconds. */
   rotate(endpoint: MadeEndpoint, forSeconds: number): Promise<string>;
-  /** An event of the endpoints' organisation, and its delivery to each of them. */
-  event(endpoints: readonly MadeEndpoint[]): Promise<readonly MadeDelivery[]>;
-  /** As many events, each delivered to each of the endpoints. */
-  events(endpoints: readonly MadeEndpoint[], count: number): Promise<readonly MadeDelivery[]>;
+  /**
+   * As many events, each to be delivered to each of the endpoints: due now, or in two minutes, as what was taken to be started just now.
+   */
+  events(endpoints: readonly MadeEndpoint[], count: number, due?: "now" | "taken"): Promise<readonly MadeDelivery[]>;
 }
 
 /** The rows over a pool; `sealing` is the workers'. */
@@ -62,8 +62,7 @@ export function webhookRows(pool: pg.Pool, sealing: Sealing): WebhookRows {
       );
       return secret;
     },
-    event: (endpoints) => addEvents(pool, endpoints, 1),
-    events: (endpoints, count) => addEvents(pool, endpoints, count),
+    events: (endpoints, count, due = "now") => addEvents(pool, endpoints, count, due),
   };
 }
 
@@ -71,6 +70,7 @@ async function addEvents(
   pool: pg.Pool,
   endpoints: readonly MadeEndpoint[],
   count: number,
+  due: "now" | "taken",
 ): Promise<readonly MadeDelivery[]> {
   const organisationId = endpoints[0]?.organisationId ?? "";
   const objectId = randomUUID();
@@ -89,13 +89,14 @@ async function addEvents(
     [organisationId, objectId, events.map(({ id }) => id), events.map(({ body }) => body)],
   );
   await pool.query(
-    `INSERT INTO webhook_deliveries (id, organisation_id, event_id, endpoint_id)
-      SELECT id, $1, event_id, endpoint_id FROM unnest($2::uuid[], $3::uuid[], $4::uuid[]) AS d(id, event_id, endpoint_id)`,
+    `INSERT INTO webhook_deliveries (id, organisation_id, event_id, endpoint_id, due_at)
+      SELECT id, $1, event_id, endpoint_id, now() + $5 * interval '2 minutes' FROM unnest($2::uuid[], $3::uuid[], $4::uuid[]) AS d(id, event_id, endpoint_id)`,
     [
       organisationId,
       deliveries.map(({ deliveryId }) => deliveryId),
       deliveries.map(({ eventId }) => eventId),
       deliveries.map(({ endpointId }) => endpointId),
+      due === "taken" ? 1 : 0,
     ],
   );
   return deliveries;

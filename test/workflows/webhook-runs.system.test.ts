@@ -1,0 +1,215 @@
+/**
+ * Deliveries in the real service: the engine's retries, with the 20 hours shortened, workers killed at each step, endpoints of
+ * which some are dead, and what an operator sees of the runs, whose histories must replay. With RECORD_HISTORIES set they are kept.
+ */
+import { randomBytes } from "node:crypto";
+import { Client, Connection } from "@temporalio/client";
+import { historyToJSON } from "@temporalio/common/lib/proto-utils.js";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { deliveryCheckpoints } from "../../src/checkpoint.ts";
+import { pauseAfter } from "../../src/domain/webhook-retry.ts";
+import { createSealing } from "../../src/store/sealing.ts";
+import { createStartWork } from "../../src/temporal/start-work.ts";
+import { verifyWebhook } from "../../src/webhooks/verify.ts";
+import { changeScheduleId, defaultTaskQueue, deliveryWorkflowId } from "../../workflows/contract.ts";
+import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { startReceiver, type WebhookReceiver } from "../support/webhook-receiver.ts";
+import { type MadeDelivery, type MadeEndpoint, type WebhookRows, webhookRows } from "../support/webhook-rows.ts";
+import { expectReplayable } from "./recorded-history.ts";
+
+// What a killed worker was at is noticed after ten seconds.
+vi.setConfig({ testTimeout: 180_000 });
+
+/** Then 20 hours are 24 seconds, and four hours are five. */
+const firstPauseMs = 10;
+
+let system: TestSystem;
+let connection: Connection;
+let client: Client;
+let rows: WebhookRows;
+let receiver: WebhookReceiver;
+let organisationId: string;
+let refused: Made;
+const killed: Made[] = [];
+
+interface Made {
+  readonly path: string;
+  readonly endpoint: MadeEndpoint;
+  readonly delivery: MadeDelivery;
+}
+
+beforeAll(async () => {
+  const key = randomBytes(32);
+  const env = { WEBHOOK_ADDRESSES: "development", SECRET_KEY: key.toString("base64") };
+  system = await startSystem({ without: ["api", "worker"], env });
+  connection = await Connection.connect({ address: system.temporal.address });
+  client = new Client({ connection, namespace: system.temporal.namespace });
+  rows = webhookRows(system.pool, createSealing(key));
+  receiver = await startReceiver();
+  organisationId = await rows.organisation();
+});
+
+afterAll(async () => {
+  await receiver?.stop();
+  await connection?.close();
+  await system?.stop();
+});
+
+/** An endpoint at a path of its own with a delivery that is started, or will be by nobody but the test. */
+async function made(path: string, own: { readonly firstPauseMs?: number } = {}): Promise<Made> {
+  const endpoint = await rows.endpoint(organisationId, receiver.url(path));
+  const [delivery] = await rows.events([endpoint], 1, "taken");
+  if (delivery === undefined) throw new Error("there is no delivery");
+  await start(delivery, own);
+  return { path, endpoint, delivery };
+}
+
+async function start(
+  { body: _, ...delivery }: MadeDelivery,
+  own: { readonly firstPauseMs?: number } = {},
+): Promise<void> {
+  const work = createStartWork(client, defaultTaskQueue, (workflowId, error) => {
+    throw new Error(`${workflowId} was not started`, { cause: error });
+  });
+  await work.startDelivery({ ...delivery, ...own });
+}
+
+const runOf = ({ delivery }: Made) =>
+  client.workflow.getHandle(deliveryWorkflowId(delivery.eventId, delivery.endpointId));
+
+async function rowOf({ delivery }: Made): Promise<{ state: string; attempts: number; settled_at: Date | null }> {
+  const text = "SELECT state, attempts, settled_at FROM webhook_deliveries WHERE id = $1";
+  return (await system.pool.query(text, [delivery.deliveryId])).rows[0];
+}
+
+const settled = (one: Made, state: string) =>
+  until(`the delivery to ${one.path} is ${state}`, async () => (await rowOf(one)).state === state);
+
+test("a worker killed at any step leaves nothing undelivered, and what is sent twice is the same event", async () => {
+  for (const point of deliveryCheckpoints) {
+    // It may die before it has told that it is ready: the start itself is not waited for.
+    void system.worker.start({ BILLING_CRASH_AT: point }).catch(() => undefined);
+    // What ends without an answer comes again after the engine's own first pause.
+    killed.push(await made(`/${point}`, { firstPauseMs: 1_000 }));
+    await system.worker.exited();
+  }
+  await system.worker.start();
+  // What the last tests look at takes its time meanwhile.
+  receiver.answer("/refusing", { status: 500, body: "the endpoint's own words" });
+  refused = await made("/refusing", { firstPauseMs });
+  for (const one of killed) {
+    await settled(one, "delivered");
+    const came = receiver.received(one.path);
+    expect(came.length).toBeGreaterThanOrEqual(one.path === "/delivery_answered" ? 2 : 1);
+    for (const { body, headers } of came) {
+      expect(body).toBe(one.delivery.body);
+      const header = headers["billing-signature"] as string;
+      expect(verifyWebhook({ header, body, secret: one.endpoint.secret })).toEqual({ ok: true });
+    }
+  }
+});
+
+test("of the deliveries to ten endpoints those to two dead ones wait, and keep none from the others", async () => {
+  const paths = Array.from({ length: 10 }, (_, index) => `/endpoint-${index}`);
+  const [failing, hanging] = paths as [string, string];
+  receiver.answer(failing, { status: 500 });
+  receiver.answer(hanging, { afterMs: 2_000, hangUp: true });
+  const endpoints = await Promise.all(paths.map((path) => rows.endpoint(organisationId, receiver.url(path))));
+  const deliveries = await rows.events(endpoints, 20, "taken");
+  const waiting = deliveries.values();
+  const starter = async () => {
+    for (const delivery of waiting) await start(delivery);
+  };
+  await Promise.all(Array.from({ length: 16 }, starter));
+  const statesOf = async ({ id }: MadeEndpoint) => {
+    const text = "SELECT DISTINCT state FROM webhook_deliveries WHERE endpoint_id = $1 ORDER BY state";
+    return (await system.pool.query<{ state: string }>(text, [id])).rows.map(({ state }) => state);
+  };
+  const [dead, living] = [endpoints.slice(0, 2), endpoints.slice(2)];
+  for (const endpoint of living) {
+    await until("it has all of its own", async () =>
+      (await statesOf(endpoint)).every((state) => state === "delivered"),
+    );
+  }
+  for (const endpoint of dead) expect(await statesOf(endpoint)).toEqual(["pending"]);
+  const wanted = new Set(deliveries.map(({ eventId }) => eventId));
+  for (const path of paths.slice(2)) {
+    expect(new Set(receiver.received(path).map(({ body }) => JSON.parse(body).id))).toEqual(wanted);
+  }
+  expect(receiver.mostAtOnce(hanging)).toBeLessThanOrEqual(5);
+  const [endpoint] = living as [MadeEndpoint];
+  const delivery = deliveries.find(({ endpointId }) => endpointId === endpoint.id) as MadeDelivery;
+  const workflowId = deliveryWorkflowId(delivery.eventId, endpoint.id);
+  await expectReplayable(client, workflowId, "delivery");
+  const { searchAttributes } = await client.workflow.getHandle(workflowId).describe();
+  expect(searchAttributes).toMatchObject({
+    OrganisationId: [organisationId],
+    EndpointId: [endpoint.id],
+    OperationKind: ["deliver_event"],
+    Outcome: ["delivered"],
+  });
+});
+
+test("an endpoint that refuses is tried for the whole time with growing pauses, and the run ends exhausted", async () => {
+  await settled(refused, "exhausted");
+  const workflowId = deliveryWorkflowId(refused.delivery.eventId, refused.delivery.endpointId);
+  await expectReplayable(client, workflowId, "delivery-exhausted");
+  const { rows: attempts } = await system.pool.query<{ at: Date; status: number }>(
+    "SELECT at, status FROM webhook_attempts WHERE delivery_id = $1 ORDER BY number",
+    [refused.delivery.deliveryId],
+  );
+  // Eleven on a machine that has the time.
+  expect(attempts.length).toBeGreaterThanOrEqual(6);
+  expect(attempts.length).toBeLessThanOrEqual(11);
+  expect(receiver.received(refused.path)).toHaveLength(attempts.length);
+  for (const [index, { at }] of attempts.slice(1).entries()) {
+    const pauseMs = at.getTime() - (attempts[index]?.at.getTime() ?? 0);
+    expect(pauseMs).toBeGreaterThanOrEqual(pauseAfter(index + 1, firstPauseMs, 1) - 1);
+  }
+  const history = await runOf(refused).fetchHistory();
+  // Attempts leave nothing there: no pause of hours is a thing of the workflow's.
+  expect(history.events?.length).toBeLessThan(30);
+  const text = historyToJSON(history);
+  const payloads = [...text.matchAll(/"data": ?"([^"]+)"/g)].map(([, data = ""]) =>
+    Buffer.from(data, "base64").toString(),
+  );
+  const shown = [text, ...payloads].join("\n");
+  for (const secret of [refused.endpoint.secret, receiver.url(refused.path), "own words", "Zoë"]) {
+    expect(shown).not.toContain(secret);
+  }
+  expect(shown).toContain("the endpoint answered 500");
+  const { currentDetails } = await runOf(refused).query<{ currentDetails: string }>("__temporal_workflow_metadata");
+  expect(currentDetails).toBe("given up after the last attempt");
+});
+
+test("a delivery whose run was lost is started again by the next scan", async () => {
+  receiver.answer("/lost", { status: 503 });
+  const lost = await made("/lost");
+  await until("it was tried", async () => (await rowOf(lost)).attempts > 0);
+  await runOf(lost).terminate("lost with its server");
+  receiver.answer("/lost", {});
+  await system.pool.query("UPDATE webhook_deliveries SET due_at = now() WHERE id = $1", [lost.delivery.deliveryId]);
+  await client.schedule.getHandle(changeScheduleId).trigger();
+  await settled(lost, "delivered");
+  expect(receiver.received(lost.path).length).toBeGreaterThanOrEqual(2);
+});
+
+test("what is asked for again as its time ends is tried anew, in a new run", async () => {
+  receiver.answer("/again", { status: 500 });
+  const again = await made("/again", { firstPauseMs: 1 });
+  const { runId } = await runOf(again).describe();
+  // Whenever its time is over, it was asked for just now.
+  await system.pool.query("UPDATE webhook_deliveries SET began_at = now() + interval '1 hour' WHERE id = $1", [
+    again.delivery.deliveryId,
+  ]);
+  await until("a new run is at it", async () => (await runOf(again).describe()).runId !== runId);
+  receiver.answer("/again", {});
+  await settled(again, "delivered");
+});
+
+test("the runs of what was delivered after a worker was killed have ended", async () => {
+  for (const one of killed) {
+    await until("its run has ended", async () => (await runOf(one).describe()).status.name === "COMPLETED");
+    expect((await runOf(one).describe()).searchAttributes).toMatchObject({ Outcome: ["delivered"] });
+  }
+});
