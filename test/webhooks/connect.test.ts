@@ -1,9 +1,10 @@
 /** The guard of connections: which addresses of a name are gone to, and whose certificate is believed. facts-performance §5.2, API7. */
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { createServer as createHttpsServer } from "node:https";
 import { createServer as createTcpServer } from "node:net";
 import { createServer as createTlsServer, getCACertificates, setDefaultCACertificates } from "node:tls";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { type Lookup, lookupOf, peerFault } from "../../src/webhooks/connect.ts";
+import { createConnect, type Lookup, lookupOf, peerFault } from "../../src/webhooks/connect.ts";
 import { createPoster, type PosterOptions, type PostOutcome } from "../../src/webhooks/post.ts";
 import { certificate } from "../gateway/tls-for-test.ts";
 import { startNameServer, type TestNameServer } from "./name-server-for-test.ts";
@@ -165,7 +166,43 @@ describe("where only the public network is open", () => {
     expect(secured.connections()).toBe(before);
   });
 
-  test("nothing is sent over a connection that leads elsewhere than was looked up", () => {
+  test("nothing at all is sent over a connection that leads elsewhere than was looked up", async () => {
+    const sent: Buffer[] = [];
+    let ended = 0;
+    const both = Promise.withResolvers<void>();
+    const elsewhere = createTcpServer((socket) => {
+      socket.on("error", () => undefined).on("data", (bytes) => sent.push(bytes));
+      socket.on("close", () => {
+        ended += 1;
+        if (ended === 2) both.resolve();
+      });
+    });
+    const port = await listen(elsewhere);
+    const onSocket = (message: unknown) =>
+      Object.defineProperty((message as { socket: object }).socket, "remoteAddress", { value: "10.0.0.1" });
+    subscribe("net.client.socket", onSocket);
+    for (const scheme of ["http", "https"]) {
+      const outcome = await post(`${scheme}://${host}:${port}/`, { lookup: answering("127.0.0.1") });
+      expect(outcome).toMatchObject(failed(`^the address 10.0.0.1 of ${host} is not public$`));
+    }
+    unsubscribe("net.client.socket", onSocket);
+    await both.promise;
+    expect(Buffer.concat(sent).toString()).toBe("");
+    await stopped(elsewhere);
+  });
+
+  test("an address is judged as names are, though nobody looks it up", async () => {
+    const before = receiver.connections();
+    const connect = createConnect({ mode: "public", connectMs: 10_000, lookup: answering() });
+    for (const hostname of ["127.0.0.1", "[::1]", "::ffff:127.0.0.1"]) {
+      const made = Promise.withResolvers<Error | null>();
+      connect({ hostname, protocol: "http:", port: String(receiver.port) }, (error) => made.resolve(error));
+      expect((await made.promise)?.message).toMatch(/^the address .* is not public$/);
+    }
+    expect(receiver.connections()).toBe(before);
+  });
+
+  test("a connection leads elsewhere where its other end is not public, or this machine", () => {
     const at = (remoteAddress: string | undefined, localAddress = "192.168.1.2") =>
       peerFault({ remoteAddress, localAddress }, host, "public");
     expect(at("8.8.8.8")).toBeNull();

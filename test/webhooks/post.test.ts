@@ -158,9 +158,12 @@ describe("an answer", () => {
       response.on("close", () => closed.resolve());
       answers["/endless"]?.(request, response);
     });
-    const outcome = await poster.post({ url: `http://127.0.0.1:${endless.port}/`, body, headers });
+    // Without the cut it would be read for longer than this test may take.
+    const patient = createPoster({ mode: "development", totalMs: 600_000 });
+    const outcome = await patient.post({ url: `http://127.0.0.1:${endless.port}/`, body, headers });
     expect(outcome).toMatchObject({ status: 200, answer: "z".repeat(1_024) });
     await closed.promise;
+    await patient.close();
     await endless.stop();
   });
 
@@ -216,10 +219,9 @@ describe("a request ends", () => {
 
   test("when its sender ends it, also before it began", async () => {
     const stop = new AbortController();
-    const arrived = receiver.received.length;
-    const stoppedEarly = await to("/never", { signal: AbortSignal.abort() });
+    const stoppedEarly = await to("/stopped", { signal: AbortSignal.abort() });
     expect(stoppedEarly).toMatchObject({ kind: "failed", error: "the request was stopped" });
-    expect(receiver.received.length).toBe(arrived);
+    expect(receiver.received.filter(({ path }) => path === "/stopped")).toEqual([]);
     const waiting = await startReceiver(() => stop.abort());
     const outcome = poster.post({ url: `http://127.0.0.1:${waiting.port}/`, body, headers, signal: stop.signal });
     expect(await outcome).toMatchObject({ kind: "failed", error: "the request was stopped" });
@@ -272,9 +274,7 @@ describe("a failure says in words what the owner can do something about, and nam
   });
 
   test("who is not there", async () => {
-    const gone = await startRaw(() => undefined);
-    gone.stop();
-    const outcome = await poster.post({ url: gone.url, body, headers });
+    const outcome = await to("/", { url: "http://127.0.0.1:1/" });
     expect(outcome).toMatchObject({ kind: "failed", error: "the connection was refused (ECONNREFUSED)" });
     expect(Number.isInteger(outcome.latencyMs)).toBe(true);
   });
