@@ -196,7 +196,7 @@ describe("where only the public network is open", () => {
     const connect = createConnect({ mode: "public", connectMs: 10_000, lookup: answering() });
     for (const hostname of ["127.0.0.1", "[::1]", "::ffff:127.0.0.1"]) {
       const made = Promise.withResolvers<Error | null>();
-      connect({ hostname, protocol: "http:", port: String(receiver.port) }, (error) => made.resolve(error));
+      connect({ hostname, protocol: "http:", port: String(receiver.port) }, (...[error]) => made.resolve(error));
       expect((await made.promise)?.message).toMatch(/^the address .* is not public$/);
     }
     expect(receiver.connections()).toBe(before);
