@@ -2,6 +2,7 @@
 import { expect } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";
+import { expectAllTold } from "../support/telling.ts";
 import type { Ask } from "./checked-ask.ts";
 import { addLike, addTiers } from "./rows.ts";
 
@@ -36,7 +37,10 @@ export interface UnitsWorld {
   /** Waits until the ledger has decided on everything of the organisation. */
   settled(organisation: MadeOrganisation): Promise<void>;
   booked(organisation: MadeOrganisation): Promise<readonly BookedInvoice[]>;
-  /** Holds that the ledger has exactly our invoices of the organisation, with our lines and totals, once nothing waits. */
+  /**
+   * Holds that the ledger has exactly our invoices of the organisation, with our lines and totals, once nothing waits, and that nothing was
+   * changed on the way of which platforms are not told.
+   */
   expectEqualBooks(organisation: MadeOrganisation): Promise<void>;
 }
 
@@ -105,6 +109,7 @@ export function unitsWorld(system: TestSystem, ask: Ask): UnitsWorld {
       const sent = data.filter((invoice: Json) => invoice.status !== "deleted" || invoice.ledger.invoice_id !== null);
       const ours = sent.map(bookedForm).sort(byNumber);
       expect(await world.booked(organisation)).toEqual(ours);
+      await expectAllTold(system.pool, [organisation.organisationId]);
     },
   };
   return world;

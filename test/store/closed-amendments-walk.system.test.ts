@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createPool } from "../../src/store/pool.ts";
 import { changeTo } from "../domain/billing-states.ts";
 import { type FreshDatabase, freshDatabase } from "../support/database.ts";
+import { expectAllTold } from "../support/telling.ts";
 import { type LedgerSays, type WindowWorld, windowWorld } from "./window-world.ts";
 
 let database: FreshDatabase;
@@ -128,6 +129,7 @@ describe.each([
     await settleAll(world);
     expect(await billedInAll(world)).toBe(await owedInAll(world, isBands));
     await expectNothingLeft(world);
+    await expectAllTold(pool, [world.organisationId]);
   });
 });
 

@@ -8,6 +8,7 @@ import { Client, Connection, ScheduleOverlapPolicy } from "@temporalio/client";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { changeScanType, changeScheduleId, eventsWorkflowId } from "../../workflows/contract.ts";
+import { at, closed, document, schemaFaults } from "../contract/answer-check.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
 import { type ClockWorld, clockWorld } from "../scenario/clock-world.ts";
 import { addBands } from "../scenario/units-world.ts";
@@ -214,11 +215,16 @@ test("what happens in the ledger is told of documents and customers, and what is
   await expectInOrder(own);
 });
 
-/** Holds that each object's events are numbered without a gap, and that the last one has it as it is retrieved now, byte for byte. */
+/**
+ * Holds that events are as they are documented, that each object's are numbered without a gap, and that the last one has it as it is retrieved
+ * now, byte for byte.
+ */
 async function expectInOrder({ organisationId, apiKey }: MadeOrganisation): Promise<void> {
   await expectAllTold(system.pool, [organisationId]);
   const last = new Map<string, ToldEvent>();
   for (const event of await eventsOf(system.pool, organisationId)) {
+    const path = ["webhooks", event.type, "post", "requestBody", "content", "application/json", "schema"];
+    expect(schemaFaults(closed(at(document, ...path) ?? {}), event)).toEqual([]);
     expect(event.sequence).toBe((last.get(event.data.object.id)?.sequence ?? 0) + 1);
     last.set(event.data.object.id, event);
   }

@@ -1,4 +1,4 @@
-/** The OpenAPI document of the whole contract: every built operation, and the schemas that those need. */
+/** The OpenAPI document of the whole contract: every built operation, every webhook, and the schemas that those need. */
 import type { DescEnum, DescMessage, DescService, JsonObject, Registry } from "@bufbuild/protobuf";
 import { requestFields } from "../../src/gateway/json-shape.ts";
 import { description } from "./comments.ts";
@@ -9,6 +9,7 @@ import { headerComponents } from "./headers.ts";
 import { introduction, securityDescription } from "./manual.ts";
 import { requestSchema, responseSchema } from "./message-schema.ts";
 import { operationObject, securitySchemeName, tagName } from "./operation.ts";
+import { webhooksObject, webhookTag } from "./webhooks.ts";
 
 /** The version of the interface. Spec: Versioning. */
 const interfaceVersion = "1.0.0";
@@ -36,13 +37,15 @@ export function openApiDocument(registry: Registry): JsonObject {
     item[operation.http.verb.toLowerCase()] = operationObject(operation, refer);
     paths[operation.http.path] = item;
   }
+  const webhooks = webhooksObject(registry, refer);
   const error = errorSchema(detail, refer);
   return {
     openapi: "3.1.1",
     info: { title: "Subscription Billing API", version: interfaceVersion, description: introduction },
     servers: [{ url: "/" }, { url: "/api" }],
-    tags: tags(operations),
+    tags: [...tags(operations), webhookTag],
     paths,
+    webhooks,
     components: {
       securitySchemes: { [securitySchemeName]: { type: "http", scheme: "bearer", description: securityDescription } },
       headers: headerComponents,

@@ -36,6 +36,8 @@ function typeSchema(field: DescField, direction: Direction, refer: Refer): JsonO
     case "enum":
       return refer(field.enum, direction);
     case "message":
+      // An object of any members.
+      if (field.message.typeName === "google.protobuf.Struct") return { type: "object" };
       return refer(field.message, direction);
     case "list":
       return { type: "array", items: { ...itemSchema(field, direction, refer), ...itemLimits(field, direction) } };

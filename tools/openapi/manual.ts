@@ -11,6 +11,8 @@ export const introduction = `Subscription billing over an accounting ledger: cre
 
 **Lists** return the newest first. Pass the \`id\` of the last object as \`starting_after\` to get the next page while \`has_more\` is \`true\`.
 
+**Events.** Endpoints that were registered in the application are sent what changed, about once a minute: see \`webhooks\` and the schema \`Event\`. Check the signature, de-duplicate on \`id\`, and answer within 15 seconds.
+
 **Errors** have the form of the schema \`Error\`. Branch on \`code\`, never on \`message\`.
 
 **Limits.** 120 requests a minute for each key; a request body has at most 1 MiB.

@@ -1,0 +1,93 @@
+/** Whatever happens to an object within a window, what is told of it is what a model says that sees every step. */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { type ChangeMark, decideEvents, type ObjectKind, objectKinds } from "../../src/domain/event.ts";
+
+type Members = Readonly<Record<string, unknown>>;
+
+const statuses: Readonly<Record<ObjectKind, readonly string[]>> = {
+  customer: ["active", "inactive"],
+  subscription: ["pending", "active", "complete", "ended"],
+  invoice: ["draft", "approved", "paid", "voided", "deleted", "scheduled", "not_in_external"],
+  credit_note: ["approved", "paid", "voided", "deleted", "scheduled"],
+};
+
+/** The kind that tells of a status, as the table of the specification has it; null where none does. */
+function kindOfStatus(kind: ObjectKind, status: unknown): ChangeMark | null {
+  const words: Readonly<Record<string, ChangeMark>> = {
+    "subscription ended": "ended",
+    "subscription complete": "ended",
+    "invoice paid": "paid",
+    "invoice voided": "voided",
+    "invoice deleted": "deleted",
+    "credit_note voided": "voided",
+    "credit_note deleted": "deleted",
+  };
+  return words[`${kind} ${status}`] ?? null;
+}
+
+const someMembers = fc.record({
+  label: fc.constantFrom("", "a", 'é"\\'),
+  units: fc.nat(2),
+  end_date: fc.constantFrom(null, "2026-04-01"),
+  lines: fc.array(fc.record({ amount: fc.constantFrom("1.0000", "2.0000") }), { maxLength: 2 }),
+});
+
+const someWindow = fc.constantFrom(...objectKinds).chain((kind) =>
+  fc.record({
+    kind: fc.constant(kind),
+    isNew: fc.boolean(),
+    wasTold: fc.boolean(),
+    states: fc.array(fc.tuple(someMembers, fc.constantFrom(...statuses[kind])), { minLength: 1, maxLength: 6 }),
+  }),
+);
+
+/** What the database marks of a step. */
+function markOf(kind: ObjectKind, from: Members, to: Members): ChangeMark | null {
+  if (JSON.stringify(from) === JSON.stringify(to)) return null;
+  const now = kindOfStatus(kind, to.status);
+  return now !== null && kindOfStatus(kind, from.status) !== now ? now : "updated";
+}
+
+test("events of a window", () => {
+  fc.assert(
+    fc.property(someWindow, ({ kind, isNew, wasTold, states }) => {
+      const [first = {}, ...later] = states.map(([members, status]): Members => ({ id: "1", ...members, status }));
+      const seen = [first, ...later];
+      const marks: ChangeMark[] = isNew ? ["created"] : [];
+      for (const [place, to] of later.entries()) {
+        const mark = markOf(kind, seen[place] ?? {}, to);
+        if (mark !== null) marks.push(mark);
+      }
+      fc.pre(marks.length > 0);
+      const last = seen.at(-1) ?? {};
+      const before = isNew || !wasTold ? null : first;
+      const events = decideEvents({
+        kind,
+        marks,
+        before: before === null ? null : JSON.stringify(before),
+        after: JSON.stringify(last),
+      });
+
+      // The model: what it became and still is; created; and updated where neither tells that something happened.
+      const became = kindOfStatus(kind, last.status);
+      const expected: string[] = isNew ? ["created"] : [];
+      if (became !== null && marks.includes(became)) expected.push(became);
+      const hasHappened =
+        before === null || JSON.stringify(before) !== JSON.stringify(last) || marks.some((m) => m !== "updated");
+      if (expected.length === 0 && hasHappened) expected.push("updated");
+      expect(events.map(({ type }) => type)).toEqual(expected.map((word) => `${kind}.${word}`));
+
+      // With what was otherwise put back, the object is as it was; what was not otherwise is not there.
+      for (const { previousAttributes } of events) {
+        if (isNew) expect(previousAttributes).toBeNull();
+        else {
+          const previous = JSON.parse(previousAttributes ?? "") as Members;
+          expect({ ...last, ...previous }).toEqual(before ?? last);
+          for (const [name, value] of Object.entries(previous)) expect(value).not.toEqual(last[name]);
+        }
+      }
+    }),
+    { numRuns: 2_000 },
+  );
+});
