@@ -1,6 +1,6 @@
 /** The document describes what endpoints are sent: every kind of event, with the object's own schema, true to what is sent. */
 import { describe, expect, test } from "vitest";
-import { eventBody, eventTypes, testEventType } from "../../src/domain/event.ts";
+import { type EventType, eventBody, eventTypes, testEventType } from "../../src/domain/event.ts";
 import { at, closed, document, type Json, resolve, schemaFaults } from "./answer-check.ts";
 
 const webhooks = at(document, "webhooks") ?? {};
@@ -15,7 +15,7 @@ test("every kind has its webhook, and so has the test event", () => {
   expect(Object.keys(webhooks)).toEqual([...eventTypes, testEventType]);
 });
 
-describe.each([...eventTypes, testEventType])("%s", (type) => {
+describe.each([...eventTypes, testEventType] as const)("%s", (type: EventType | typeof testEventType) => {
   const { schema, example } = contentOf(type);
 
   test("has an example that its own schema accepts, closed to unknown members, and no other kind's does", () => {
