@@ -12,7 +12,7 @@ import { startStack } from "../../src/embedded/stack.ts";
 import { generateApiKey } from "../../src/rpc/api-key.ts";
 import { newId } from "../../src/store/ids.ts";
 import { createPool } from "../../src/store/pool.ts";
-import { createSealing } from "../../src/store/sealing.ts";
+import { createSealing, type Sealing } from "../../src/store/sealing.ts";
 import { createSettingUp } from "../../src/store/setting-up.ts";
 import { freePort } from "../../test/support/ports.ts";
 
@@ -23,6 +23,8 @@ export interface MeasuredSystem {
   readonly demoLedgerUrl: string;
   /** For first data, floors and looking at the end; as large as the service's own pools. */
   readonly pool: pg.Pool;
+  /** Seals what the service opens. */
+  readonly sealing: Sealing;
   /** Makes a live organisation with its catalogue and customers on a tenant of its own in the demo ledger. */
   organisation(name: string): Promise<MadeOrganisation>;
   /** Gives an organisation so many further keys: the rate limit is of a key. */
@@ -60,7 +62,8 @@ export async function startMeasuredSystem(
       parts,
     });
     const pool = createPool({ databaseUrl: stack.databaseUrl, size: poolSize, name: "bench" }, () => undefined);
-    const settingUp = createSettingUp(pool, createSealing(Buffer.from(stack.secretKey, "base64")));
+    const sealing = createSealing(Buffer.from(stack.secretKey, "base64"));
+    const settingUp = createSettingUp(pool, sealing);
     const zone = { livemode: true, timezone: "Pacific/Auckland", currency: "NZD" };
     const demoLedgerUrl = stack.demoLedgerUrl ?? "";
     return {
@@ -68,6 +71,7 @@ export async function startMeasuredSystem(
       databaseUrl: stack.databaseUrl,
       demoLedgerUrl,
       pool,
+      sealing,
       organisation: (name) => makeDemoOrganisation(settingUp, demoLedgerUrl, { ...zone, name }),
       addKeys: (organisationId, count) => addKeys(pool, organisationId, count),
       stop: async () => {

@@ -1,0 +1,151 @@
+/**
+ * Webhooks from due to taken: events to ten endpoints in this process, started by the scan, one workflow each, signed, sent and written down.
+ * Once with all endpoints alive, and once with two of ten dead: how fast the others get theirs. The floor is the same bodies over bare HTTP. Aim:
+ * 50 a second, which is what the embedded engine does, and no less beside dead endpoints.
+ */
+import assert from "node:assert/strict";
+import { setTimeout as wait } from "node:timers/promises";
+import { Agent, request } from "undici";
+import { startReceiver, type WebhookReceiver } from "../test/support/webhook-receiver.ts";
+import { type MadeDelivery, type MadeEndpoint, webhookRows } from "../test/support/webhook-rows.ts";
+import { cpuSecondsUsed } from "./support/cpu.ts";
+import { printFigure } from "./support/figure.ts";
+import { type MeasuredSystem, startMeasuredSystem } from "./support/system.ts";
+
+/** `npm run bench -- webhooks 100` takes a tenth. */
+const allEvents = 1_000;
+
+const endpointCount = 10;
+
+/** The scan comes each minute. */
+const scanMs = 90_000;
+
+/** How long nothing may come before what is missing counts as lost: a delivery that was taken and not started comes again after two minutes. */
+const silenceMs = 240_000;
+
+/** Requests at once of the floor: what the worker's limits at ten endpoints allow. */
+const floorAtOnce = 50;
+
+interface Round {
+  readonly deliveriesPerSecond: number;
+  readonly cpuMsOfEach: number;
+  readonly floorPerSecond: number;
+}
+
+function countOf(receiver: WebhookReceiver, paths: readonly string[]): number {
+  return paths.reduce((sum, path) => sum + receiver.received(path).length, 0);
+}
+
+/** The same bodies by bare requests. */
+async function measureFloor(receiver: WebhookReceiver, bodies: readonly string[]): Promise<number> {
+  const dispatcher = new Agent({ connections: floorAtOnce });
+  const waiting = bodies.values();
+  const url = receiver.url("/floor");
+  const startedMs = performance.now();
+  const sender = async () => {
+    for (const body of waiting) {
+      const answer = await request(url, { dispatcher, method: "POST", body });
+      await answer.body.dump();
+    }
+  };
+  await Promise.all(Array.from({ length: floorAtOnce }, sender));
+  const seconds = (performance.now() - startedMs) / 1000;
+  await dispatcher.close();
+  return bodies.length / seconds;
+}
+
+/** Waits until the paths have so many requests; resolves with when the first and the last came, and the processor time between. */
+async function watch(receiver: WebhookReceiver, paths: readonly string[], count: number) {
+  const endMs = performance.now() + scanMs;
+  while (countOf(receiver, paths) === 0) {
+    assert.ok(performance.now() < endMs, "no scan has started anything");
+    await wait(5);
+  }
+  const [firstMs, cpuBefore] = [performance.now(), cpuSecondsUsed(null)];
+  let [came, cameMs] = [0, firstMs];
+  while (came < count) {
+    await wait(20);
+    const now = countOf(receiver, paths);
+    if (now > came) [came, cameMs] = [now, performance.now()];
+    assert.ok(performance.now() - cameMs < silenceMs, `${count - came} of ${count} are lost`);
+  }
+  return { seconds: (cameMs - firstMs) / 1000, cpuSeconds: cpuSecondsUsed(null) - cpuBefore };
+}
+
+/** Rejects unless each living endpoint was sent each event once, and that is written down. */
+async function requireEachOnce(
+  { pool }: MeasuredSystem,
+  receiver: WebhookReceiver,
+  living: readonly { readonly path: string; readonly endpoint: MadeEndpoint }[],
+  deliveries: readonly MadeDelivery[],
+): Promise<void> {
+  for (const { path, endpoint } of living) {
+    const wanted = deliveries.filter(({ endpointId }) => endpointId === endpoint.id).map(({ eventId }) => eventId);
+    const ids = receiver.received(path).map(({ body }) => JSON.parse(body).id as string);
+    assert.deepEqual(ids.toSorted(), wanted.toSorted(), `${path} was not sent each event once`);
+  }
+  const text = `SELECT count(*)::int AS open FROM webhook_deliveries WHERE endpoint_id = ANY ($1) AND (state <> 'delivered' OR attempts <> 1)`;
+  const ids = living.map(({ endpoint }) => endpoint.id);
+  for (let left = 1, tries = 0; left > 0; tries += 1) {
+    assert.ok(tries < 100, `${left} deliveries are not written down`);
+    left = (await pool.query<{ open: number }>(text, [ids])).rows[0]?.open ?? 0;
+    if (left > 0) await wait(100);
+  }
+}
+
+async function measure(system: MeasuredSystem, events: number, deadCount: number): Promise<Round> {
+  const receiver = await startReceiver();
+  try {
+    const rows = webhookRows(system.pool, system.sealing);
+    const organisationId = await rows.organisation();
+    const endpoints = await Promise.all(
+      Array.from({ length: endpointCount }, async (_, index) => {
+        const path = `/${index}`;
+        return { path, endpoint: await rows.endpoint(organisationId, receiver.url(path)) };
+      }),
+    );
+    const [dead, living] = [endpoints.slice(0, deadCount), endpoints.slice(deadCount)];
+    // One is silent until the sender's own deadline, the others refuse.
+    for (const [index, { path }] of dead.entries()) {
+      receiver.answer(path, index === 0 ? { onceCame: Number.MAX_SAFE_INTEGER } : { status: 500 });
+    }
+    const deliveries = await rows.events(
+      endpoints.map(({ endpoint }) => endpoint),
+      events,
+    );
+    const paths = living.map(({ path }) => path);
+    const count = events * living.length;
+    const { seconds, cpuSeconds } = await watch(receiver, paths, count);
+    await requireEachOnce(system, receiver, living, deliveries);
+    // What still goes to dead endpoints must not be in the next measurement's way.
+    await system.pool.query(
+      `UPDATE webhook_endpoints SET status = 'disabled', disabled_at = now(), disabled_reason = 'measured' WHERE organisation_id = $1`,
+      [organisationId],
+    );
+    const bodies = deliveries.slice(0, 5_000).map(({ body }) => body);
+    const floorPerSecond = await measureFloor(receiver, bodies);
+    return { deliveriesPerSecond: count / seconds, cpuMsOfEach: (1000 * cpuSeconds) / count, floorPerSecond };
+  } finally {
+    await receiver.stop();
+  }
+}
+
+/** Measures both, and prints the figures. */
+export async function run(): Promise<void> {
+  const events = Number(process.argv[3] ?? allEvents);
+  const system = await startMeasuredSystem();
+  try {
+    // The worker's first deliveries compile its code.
+    await measure(system, 10, 0);
+    for (const [name, deadCount] of [
+      ["webhooks_alive", 0],
+      ["webhooks_two_of_ten_dead", 2],
+    ] as const) {
+      const { deliveriesPerSecond, cpuMsOfEach, floorPerSecond } = await measure(system, events, deadCount);
+      printFigure(name, deliveriesPerSecond, "deliveries/s", floorPerSecond);
+      printFigure(`${name}_cpu`, cpuMsOfEach, "ms");
+    }
+  } finally {
+    await system.stop();
+  }
+}
