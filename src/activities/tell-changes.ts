@@ -94,14 +94,17 @@ async function startAWhile({ store, firstPauseMs, startDelivery }: TellingParts,
   let started = 0;
   for (;;) {
     const due = await store.takeDue(organisationId, takeSize);
+    const failed: string[] = [];
     const count = await startEach(due, async (delivery) => {
       const isStarted = await startDelivery({ ...delivery, firstPauseMs });
       checkpoint("delivery_started");
+      if (!isStarted) failed.push(delivery.deliveryId);
       return isStarted;
     });
     started += count;
-    // Where the engine does not take them, the next run tries again.
-    if (due.length < takeSize || count < due.length) return { started, isMore: false };
+    // The engine does not take them: the next minute's run tries again.
+    if (failed.length > 0) await store.giveBack(organisationId, failed);
+    if (due.length < takeSize || failed.length > 0) return { started, isMore: false };
     if (performance.now() > endMs) return { started, isMore: true };
   }
 }

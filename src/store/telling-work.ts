@@ -15,6 +15,7 @@ export interface TellingStore {
   findChanged(organisationId: string, until: Date, limit: number): Promise<readonly ObjectName[]>;
   tell(organisationId: string, objects: readonly ObjectName[], onLoaded: () => void): Promise<ToldChunk>;
   takeDue(organisationId: string, limit: number): Promise<readonly DueDelivery[]>;
+  giveBack(organisationId: string, deliveryIds: readonly string[]): Promise<void>;
 }
 
 /** The store over a pool; `write` makes the text of objects. */
@@ -24,6 +25,7 @@ export function createTelling(pool: pg.Pool, write: WriteObject): TellingStore {
     findChanged: (organisationId, until, limit) => findChanged(pool, organisationId, until, limit),
     tell: (organisationId, objects, onLoaded) => tellChunk(pool, organisationId, objects, { write, onLoaded }),
     takeDue: (organisationId, limit) => takeDueDeliveries(pool, organisationId, limit),
+    giveBack: (organisationId, deliveryIds) => giveBack(pool, organisationId, deliveryIds),
   };
 }
 
@@ -63,4 +65,14 @@ export async function findChanged(
     values: [organisationId, until, limit],
   });
   return rows;
+}
+
+/** Has deliveries that were taken, and whose workflows could not be started, due again at once. */
+async function giveBack(pool: pg.Pool, organisationId: string, deliveryIds: readonly string[]): Promise<void> {
+  await pool.query({
+    name: "give_back_deliveries",
+    text: `UPDATE webhook_deliveries SET due_at = now()
+      WHERE organisation_id = $1 AND id = ANY ($2) AND state = 'pending' AND due_at > now()`,
+    values: [organisationId, deliveryIds],
+  });
 }

@@ -3,6 +3,8 @@
  * that it is about, and finds that work, with what it is, how far it came and how it ended in words.
  */
 import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { Client, Connection, type WorkflowExecutionInfo } from "@temporalio/client";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { addDueSubscriptions } from "../../bench/support/due-subscriptions.ts";
@@ -10,9 +12,11 @@ import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import {
   amendmentWorkflowId,
   billingWorkflowId,
+  changeScheduleId,
   clockWorkflowId,
   creditWorkflowId,
   endingWorkflowId,
+  eventsWorkflowId,
   ledgerWorkflowId,
   mirrorWorkflowId,
   sweepScheduleId,
@@ -165,6 +169,36 @@ async function followLedger(): Promise<void> {
   };
 }
 
+async function tellChanges(): Promise<void> {
+  const receiver = createServer((request, response) => request.on("end", () => response.end()).resume());
+  await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
+  receiver.unref();
+  const { organisationId } = await system.organisation();
+  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
+  const asked = { key: await system.operator("admin"), body: { organisation: organisationId, url } };
+  const made = await system.askAdmin("WebhookService/CreateWebhookEndpoint", asked);
+  // Told since, or with it: three customers.
+  await system.pool.query("UPDATE customers SET first_name = 'Ada' WHERE organisation_id = $1", [organisationId]);
+  await client.schedule.getHandle(changeScheduleId).trigger();
+  found['OperationKind = "change_scan"'] = {
+    workflowId: `${changeScheduleId}-`,
+    details: /^\d+ organisations have something to be told, telling of \d+ is started$/,
+    outcome: "done",
+  };
+  found['OrganisationId = "…" AND OperationKind = "tell_changes"'] = {
+    id: organisationId,
+    workflowId: eventsWorkflowId(organisationId),
+    details: /^told 3 events, started \d deliveries$/,
+    outcome: "done",
+  };
+  found['EndpointId = "…"'] = {
+    id: made.json.endpoint.id,
+    workflowId: "webhook/",
+    details: /^the endpoint took it$/,
+    outcome: "delivered",
+  };
+}
+
 async function putOff(): Promise<void> {
   const own = await system.organisation();
   const limit = { kind: "rate_limit", match: "PUT /api.xro/2.0/Invoices", problem: "day", retryAfterSeconds: 3_600 };
@@ -196,12 +230,12 @@ async function holdCredit(): Promise<void> {
 }
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await startSystem({ env: { WEBHOOK_ADDRESSES: "development" } });
   world = await clockWorld(system, checkedAsk(system));
   connection = await Connection.connect({ address: system.temporal.address });
   client = new Client({ connection, namespace: system.temporal.namespace });
-  for (const work of [amend, amendClosed, refuseEnd, bill, advanceClock, followLedger, putOff, holdCredit])
-    await work();
+  const works = [amend, amendClosed, refuseEnd, bill, advanceClock, followLedger, tellChanges, putOff, holdCredit];
+  for (const work of works) await work();
 });
 
 afterAll(async () => {
