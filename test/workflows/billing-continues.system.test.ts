@@ -1,10 +1,19 @@
-/** A long billing goes on in a new run when its history has become long, and tells of all that it has done; doubles stand for its rounds. */
+/**
+ * A long billing or telling goes on in a new run when its history has become long, and tells of all that it has done; doubles stand for its
+ * rounds.
+ */
 import { randomUUID } from "node:crypto";
 import { Client, Connection } from "@temporalio/client";
 import { NativeConnection, Worker } from "@temporalio/worker";
 import { expect, inject, test, vi } from "vitest";
 import { createStartWork } from "../../src/temporal/start-work.ts";
-import { type BillingRound, billingQueue, billingWorkflowId } from "../../workflows/contract.ts";
+import {
+  type BillingRound,
+  billingQueue,
+  billingWorkflowId,
+  eventsWorkflowId,
+  type TellingRound,
+} from "../../workflows/contract.ts";
 import { temporalForTest } from "../support/temporal.ts";
 import { quietRuntime } from "../support/temporal-runtime.ts";
 import { bundle } from "./bundle.ts";
@@ -17,7 +26,7 @@ const rounds = Math.ceil(inject("longHistory") / 6) + 40;
 
 const inWords = (count: number) => count.toLocaleString("en");
 
-test("a billing of many rounds takes its progress over into a new run", async () => {
+test("a billing and a telling of many rounds take their progress over into a new run", async () => {
   quietRuntime();
   const { address, namespace } = await temporalForTest();
   const [connection, native] = await Promise.all([
@@ -28,7 +37,12 @@ test("a billing of many rounds takes its progress over into a new run", async ()
   const taskQueue = "billing";
   let begun = 0;
   let counts = 0;
+  let tellings = 0;
   const activities = {
+    tellRound: async (): Promise<TellingRound> => {
+      tellings += 1;
+      return { told: 10, started: 20, isMore: tellings < rounds };
+    },
     countDue: async () => {
       counts += 1;
       return rounds * 200;
@@ -46,7 +60,11 @@ test("a billing of many rounds takes its progress over into a new run", async ()
   const running = workers.map((worker) => worker.run());
   try {
     const organisationId = randomUUID();
-    await createStartWork(client, taskQueue, () => undefined).startBilling(organisationId);
+    const work = createStartWork(client, taskQueue, () => undefined);
+    await work.startBilling(organisationId);
+    await work.startEvents({ organisationId, until: new Date().toISOString() });
+    const telling = client.workflow.getHandle(eventsWorkflowId(organisationId));
+    const firstTelling = await telling.describe();
     const handle = client.workflow.getHandle(billingWorkflowId(organisationId));
     const first = await handle.describe();
     await handle.result();
@@ -56,6 +74,13 @@ test("a billing of many rounds takes its progress over into a new run", async ()
     const { currentDetails } = await handle.query<{ currentDetails: string }>("__temporal_workflow_metadata");
     expect(currentDetails).toBe(`${inWords(rounds * 200 - 1)} of about ${inWords(rounds * 200)} renewed, 1 set aside`);
     expect(last.searchAttributes).toMatchObject({ OrganisationId: [organisationId], Outcome: ["set_aside"] });
+    await telling.result();
+    const lastTelling = await telling.describe();
+    expect(lastTelling.runId).not.toBe(firstTelling.runId);
+    expect(tellings).toBe(rounds);
+    const told = await telling.query<{ currentDetails: string }>("__temporal_workflow_metadata");
+    expect(told.currentDetails).toBe(`told ${inWords(rounds * 10)} events, started ${inWords(rounds * 20)} deliveries`);
+    expect(lastTelling.searchAttributes).toMatchObject({ OrganisationId: [organisationId], Outcome: ["done"] });
   } finally {
     for (const worker of workers) worker.shutdown();
     await Promise.all(running);

@@ -1,0 +1,108 @@
+/** Rounds of telling stay short, pages follow each other, and nothing is started more than some at once; doubles stand for store and engine. */
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { createTellingActivities, type TellingParts } from "../../src/activities/tell-changes.ts";
+import type { TellingStore } from "../../src/store/telling-work.ts";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
+afterEach(() => void vi.useRealTimers());
+
+const now = new Date("2026-03-01T12:00:00.123Z");
+const until = now.toISOString();
+
+function activities(store: Partial<TellingStore>, parts: Partial<TellingParts> = {}) {
+  const quiet: TellingStore = {
+    findNews: async () => ({ organisationIds: [], now }),
+    findChanged: async () => [],
+    tell: async () => ({ events: 0, deliveries: 0 }),
+    takeDue: async () => [],
+    giveBack: async () => undefined,
+  };
+  const startEvents = async () => true;
+  const startDelivery = async () => true;
+  return createTellingActivities({
+    store: { ...quiet, ...store },
+    firstPauseMs: 30,
+    startEvents,
+    startDelivery,
+    ...parts,
+  });
+}
+
+const ids = (count: number, of = "o") => Array.from({ length: count }, (_, number) => `${of}${number}`);
+const objects = (count: number) => ids(count).map((id) => ({ kind: "customer" as const, id }));
+const deliveries = (count: number) =>
+  ids(count, "d").map((deliveryId) => ({ organisationId: "o", deliveryId, eventId: "e", endpointId: "p" }));
+
+test("organisations are started in pages, up to the database's instant, those that Temporal does not take not counted", async () => {
+  const started: unknown[] = [];
+  let [atOnce, most] = [0, 0];
+  const { startChanged } = activities(
+    { findNews: async (after) => ({ organisationIds: after === null ? ids(500) : ids(3), now }) },
+    {
+      startEvents: async (input) => {
+        most = Math.max(most, ++atOnce);
+        await Promise.resolve();
+        atOnce -= 1;
+        started.push(input);
+        return input.organisationId !== "o1";
+      },
+    },
+  );
+  expect(await startChanged({ after: null })).toEqual({ found: 500, started: 499, next: "o499" });
+  expect(started.slice(0, 2)).toEqual([
+    { organisationId: "o0", until },
+    { organisationId: "o1", until },
+  ]);
+  expect(most).toBe(16);
+  expect(await startChanged({ after: "o499" })).toEqual({ found: 3, started: 2, next: null });
+});
+
+test("a round tells in chunks of 200, and breaks off after two seconds with the rest left to the next one", async () => {
+  const chunks: number[] = [];
+  const store: Partial<TellingStore> = {
+    findChanged: async (organisationId, upTo, limit) => {
+      expect([organisationId, upTo, limit]).toEqual(["o", now, 5_000]);
+      return objects(1_000);
+    },
+    tell: async (_, chunk) => {
+      vi.advanceTimersByTime(1_100);
+      chunks.push(chunk.length);
+      return { events: chunk.length + 1, deliveries: 0 };
+    },
+    takeDue: async () => expect.unreachable("first what changed"),
+  };
+  const { tellRound } = activities(store);
+  expect(await tellRound({ organisationId: "o", until })).toEqual({ told: 402, started: 0, isMore: true });
+  expect(chunks).toEqual([200, 200]);
+});
+
+test("as many objects as are looked for at once leave it open whether there are more", async () => {
+  const { tellRound } = activities({ findChanged: async () => objects(5_000) });
+  expect(await tellRound({ organisationId: "o", until })).toMatchObject({ isMore: true });
+});
+
+test("deliveries are started until none is left, or two seconds are over", async () => {
+  let left = 1_000;
+  const takeDue: TellingStore["takeDue"] = async (_, limit) => {
+    const taken = Math.min(limit, left);
+    left -= taken;
+    return deliveries(taken);
+  };
+  const slow = activities({ takeDue }, { startDelivery: async () => vi.advanceTimersByTime(5) !== undefined });
+  expect(await slow.tellRound({ organisationId: "o", until })).toEqual({ told: 0, started: 600, isMore: true });
+  const quick = activities({ takeDue });
+  expect(await quick.tellRound({ organisationId: "o", until })).toEqual({ told: 0, started: 400, isMore: false });
+});
+
+test("a delivery that the engine does not take is given back, and the round ends: the next minute's tries again", async () => {
+  const given: unknown[] = [];
+  const { tellRound } = activities(
+    {
+      takeDue: async () => deliveries(200),
+      giveBack: async (organisationId, deliveryIds) => void given.push(organisationId, deliveryIds),
+    },
+    { startDelivery: async ({ deliveryId, firstPauseMs }) => firstPauseMs === 30 && deliveryId !== "d7" },
+  );
+  expect(await tellRound({ organisationId: "o", until })).toEqual({ told: 0, started: 199, isMore: false });
+  expect(given).toEqual(["o", ["d7"]]);
+});
