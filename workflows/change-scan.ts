@@ -2,20 +2,15 @@
  * Telling platforms what changed: each minute a run asks which organisations have changes that were marked, or deliveries that nobody is at,
  * and starts the telling of each. What is to be told is found in the database, so that a second run, a restart or a repetition changes nothing.
  */
-import { continueAsNew, proxyActivities, setCurrentDetails } from "@temporalio/workflow";
+import { continueAsNew, proxyActivities, setCurrentDetails, workflowInfo } from "@temporalio/workflow";
 import type { TellingActivities } from "../src/activities/tell-changes.ts";
-import type { DuePageInput, OrganisationEventsInput } from "./contract.ts";
+import { billingQueue, type DuePageInput, type OrganisationEventsInput } from "./contract.ts";
 import { databaseRound } from "./policies.ts";
 import { endAs, isLongRun } from "./run-end.ts";
 
 const { startChanged } = proxyActivities<TellingActivities>({
   ...databaseRound,
   summary: "start the telling of organisations where something changed",
-});
-
-const { tellRound } = proxyActivities<TellingActivities>({
-  ...databaseRound,
-  summary: "combine changes into events, and start their deliveries",
 });
 
 /** One run. It waits for no organisation. */
@@ -37,6 +32,12 @@ export async function changeScan(): Promise<void> {
 
 /** One organisation, until all that changed by then is told, and the workflow of each delivery is started. */
 export async function organisationEvents(input: OrganisationEventsInput): Promise<void> {
+  // On the queue of billing: what bills many organisations at once has many of them to be told, and neither may take all connections.
+  const { tellRound } = proxyActivities<TellingActivities>({
+    ...databaseRound,
+    taskQueue: billingQueue(workflowInfo().taskQueue),
+    summary: "combine changes into events, and start their deliveries",
+  });
   let { told = 0, started = 0 } = input;
   for (;;) {
     const round = await tellRound(input);

@@ -262,7 +262,7 @@ export function webhookQueue(taskQueue: string): string {
   return `${taskQueue}-webhooks`;
 }
 
-/** The queue of what performs billing, beside the one of everything else: a process takes only a few of these at once. */
+/** The queue of what performs billing and tells changes, beside the one of everything else: a process takes only a few of these at once. */
 export function billingQueue(taskQueue: string): string {
   return `${taskQueue}-renewals`;
 }

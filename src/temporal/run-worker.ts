@@ -32,7 +32,7 @@ export interface RunningWorker {
 const graceMs = 15_000;
 
 /**
- * Rounds of billing at once in a process: enough to keep a database of several cores busy, and few enough to leave most of the
+ * Rounds of billing and telling at once in a process: enough to keep a database of several cores busy, and few enough to leave most of the
  * process's connections to the ledger's rounds.
  */
 const billingAtOnce = 4;
