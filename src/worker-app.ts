@@ -34,6 +34,7 @@ import { createEndings } from "./store/removals.ts";
 import { resealEndpoints } from "./store/reseal-endpoints.ts";
 import { createSealing, type Sealing } from "./store/sealing.ts";
 import { createSettling } from "./store/settling.ts";
+import type { Untold } from "./store/telling-apart.ts";
 import { createTelling } from "./store/telling-work.ts";
 import { createTestClock, findStoppedClocks } from "./store/test-clock.ts";
 import { connectTemporal } from "./temporal/connect.ts";
@@ -87,11 +88,7 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
       onUnfollowed: (organisationId, what) =>
         log.warn({ organisationId, ...what }, "something of the ledger cannot be followed"),
     }),
-    ...createTellingActivities({
-      ...work,
-      store: createTelling(pool, writeObject),
-      firstPauseMs: config.webhooks.firstPauseMs,
-    }),
+    ...createTellingActivities({ ...work, ...tellingParts(config, pool, log) }),
     ...webhooks.activities,
     ...createTestClockActivities({ ...work, onParked, store: createTestClock(pool) }),
   };
@@ -128,6 +125,16 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
   };
 }
 
+/** What combines changes into events. */
+function tellingParts(config: Config, pool: pg.Pool, log: Log) {
+  const onUntold = (organisationId: string, { kind, id, error: err }: Untold) =>
+    log.error(
+      { organisationId, kind, id, err },
+      "an object cannot be told to webhook endpoints; trying again in an hour",
+    );
+  return { store: createTelling(pool, writeObject), firstPauseMs: config.webhooks.firstPauseMs, onUntold };
+}
+
 /** What sends events to endpoints, and has their secrets sealed with the newest key. */
 function openWebhooks(config: Config, pool: pg.Pool, sealing: Sealing, log: Log) {
   const poster = createPoster({ mode: config.webhooks.addresses });
@@ -135,8 +142,8 @@ function openWebhooks(config: Config, pool: pg.Pool, sealing: Sealing, log: Log)
     store: createDeliveryStore(pool, sealing),
     poster,
     turns: createEndpointTurns(),
-    onGone: (organisationId, endpointId) =>
-      log.warn({ organisationId, endpointId }, "a webhook endpoint answered 410 Gone and is disabled"),
+    onDisabled: (organisationId, endpointId, reason) =>
+      log.warn({ organisationId, endpointId, reason }, "a webhook endpoint is disabled by what came of its deliveries"),
     onSealed: (organisationId, endpointId, err) =>
       log.warn({ organisationId, endpointId, err }, "a webhook endpoint's secret cannot be opened"),
   });

@@ -10,6 +10,7 @@ import type {
   WebhookDeliveryInput,
 } from "../../workflows/contract.ts";
 import { checkpoint } from "../checkpoint.ts";
+import type { Untold } from "../store/telling-apart.ts";
 import type { TellingStore } from "../store/telling-work.ts";
 
 /** What telling needs. */
@@ -17,6 +18,8 @@ export interface TellingParts {
   readonly store: TellingStore;
   /** The pause after a delivery's first attempt. */
   readonly firstPauseMs: number;
+  /** Told of each object that cannot be told, and is put off. */
+  readonly onUntold: (organisationId: string, untold: Untold) => void;
   /** Starts the workflow that tells an organisation's changes, or leaves the one that runs to itself; false where Temporal was not reached. */
   readonly startEvents: (input: OrganisationEventsInput) => Promise<boolean>;
   /** The same of the workflow of one delivery. */
@@ -45,7 +48,7 @@ const chunkSize = 200;
 const lookSize = 5_000;
 
 /** Deliveries that are taken at once: those that a worker takes with it into its grave wait for two minutes. */
-const takeSize = 200;
+const takeSize = 100;
 
 /** The activities over these parts. */
 export function createTellingActivities(parts: TellingParts): TellingActivities {
@@ -64,29 +67,33 @@ async function startChanged({ store, startEvents }: TellingParts, after: string 
 }
 
 /**
- * First what changed, then what is to be delivered. Nothing of it is lost or doubled where it breaks off: a chunk is one transaction, and a
- * delivery that was taken and not started is due again after two minutes.
+ * What changed, and what is to be delivered, for a while each: neither waits for the end of the other. Nothing of it is lost or doubled where
+ * it breaks off: a chunk is one transaction, and a delivery that was taken and not started is due again after a while.
  */
 async function tellRound(
   parts: TellingParts,
   { organisationId, until }: OrganisationEventsInput,
 ): Promise<TellingRound> {
-  const { told, isMore } = await tellAWhile(parts, organisationId, new Date(until));
-  if (isMore) return { told, started: 0, isMore };
-  return { told, ...(await startAWhile(parts, organisationId)) };
+  const told = await tellAWhile(parts, organisationId, new Date(until));
+  const started = await startAWhile(parts, organisationId);
+  return { told: told.told, started: started.started, isMore: told.isMore || started.isMore };
 }
 
-async function tellAWhile({ store }: TellingParts, organisationId: string, until: Date) {
+async function tellAWhile({ store, onUntold }: TellingParts, organisationId: string, until: Date) {
   const endMs = performance.now() + roundMs;
-  const objects = await store.findChanged(organisationId, until, lookSize);
   let told = 0;
-  for (let at = 0; at < objects.length; at += chunkSize) {
-    if (at > 0 && performance.now() > endMs) return { told, isMore: true };
-    const chunk = objects.slice(at, at + chunkSize);
-    told += (await store.tell(organisationId, chunk, () => checkpoint("telling_loaded"))).events;
-    checkpoint("telling_saved");
+  for (;;) {
+    const objects = await store.findChanged(organisationId, until, lookSize);
+    if (objects.length === 0) return { told, isMore: false };
+    for (let at = 0; at < objects.length; at += chunkSize) {
+      const chunk = objects.slice(at, at + chunkSize);
+      const { events, untold } = await store.tell(organisationId, chunk, () => checkpoint("telling_loaded"));
+      checkpoint("telling_saved");
+      told += events;
+      for (const one of untold) onUntold(organisationId, one);
+      if (performance.now() > endMs) return { told, isMore: true };
+    }
   }
-  return { told, isMore: objects.length === lookSize };
 }
 
 async function startAWhile({ store, firstPauseMs, startDelivery }: TellingParts, organisationId: string) {

@@ -1,7 +1,8 @@
 /** What there is to tell: which organisations have changes that nobody was told of, or deliveries that nobody is at, and of which objects. */
 import type pg from "pg";
 import { type DueDelivery, takeDueDeliveries } from "./deliveries-due.ts";
-import { type ObjectName, type ToldChunk, tellChunk, type WriteObject } from "./telling.ts";
+import type { ObjectName, WriteObject } from "./telling.ts";
+import { type ToldApart, tellOrPutOff } from "./telling-apart.ts";
 
 /** Organisations that have something to be told, by rising id, and the database's instant at which they had. */
 export interface NewsPage {
@@ -13,7 +14,7 @@ export interface NewsPage {
 export interface TellingStore {
   findNews(after: string | null, limit: number): Promise<NewsPage>;
   findChanged(organisationId: string, until: Date, limit: number): Promise<readonly ObjectName[]>;
-  tell(organisationId: string, objects: readonly ObjectName[], onLoaded: () => void): Promise<ToldChunk>;
+  tell(organisationId: string, objects: readonly ObjectName[], onLoaded: () => void): Promise<ToldApart>;
   takeDue(organisationId: string, limit: number): Promise<readonly DueDelivery[]>;
   giveBack(organisationId: string, deliveryIds: readonly string[]): Promise<void>;
 }
@@ -23,7 +24,7 @@ export function createTelling(pool: pg.Pool, write: WriteObject): TellingStore {
   return {
     findNews: (after, limit) => findNews(pool, after, limit),
     findChanged: (organisationId, until, limit) => findChanged(pool, organisationId, until, limit),
-    tell: (organisationId, objects, onLoaded) => tellChunk(pool, organisationId, objects, { write, onLoaded }),
+    tell: (organisationId, objects, onLoaded) => tellOrPutOff(pool, organisationId, objects, { write, onLoaded }),
     takeDue: (organisationId, limit) => takeDueDeliveries(pool, organisationId, limit),
     giveBack: (organisationId, deliveryIds) => giveBack(pool, organisationId, deliveryIds),
   };
@@ -31,14 +32,15 @@ export function createTelling(pool: pg.Pool, write: WriteObject): TellingStore {
 
 /**
  * Up to `limit` organisations that have marks, or deliveries that are due, from the one after `after` on. Looks over all organisations: it
- * carries ids only.
+ * carries ids only. Asked in the order of an index, so that where nearly everything is one organisation's the others are not looked for row
+ * by row; and planned each time, by what the tables hold then.
  */
 export async function findNews(pool: Pick<pg.Pool, "query">, after: string | null, limit: number): Promise<NewsPage> {
   const { rows } = await pool.query<{ id: string | null; now: Date }>({
-    name: "find_news",
     text: `SELECT o.id, n.now FROM (SELECT now()) n LEFT JOIN organisations o ON ($1::uuid IS NULL OR o.id > $1) AND (
-        EXISTS (SELECT 1 FROM object_changes c WHERE c.organisation_id = o.id)
-        OR EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.organisation_id = o.id AND d.state = 'pending' AND d.due_at <= now()))
+        (SELECT c.seq FROM object_changes c WHERE c.organisation_id = o.id ORDER BY c.organisation_id, c.seq LIMIT 1) IS NOT NULL
+        OR (SELECT d.due_at FROM webhook_deliveries d WHERE d.organisation_id = o.id AND d.state = 'pending'
+          ORDER BY d.organisation_id, d.due_at LIMIT 1) <= now())
       ORDER BY o.id LIMIT $2`,
     values: [after, limit],
   });
@@ -46,9 +48,13 @@ export async function findNews(pool: Pick<pg.Pool, "query">, after: string | nul
   return { organisationIds, now: rows[0]?.now ?? new Date(0) };
 }
 
+/** Marks that are looked at for their objects: some for each object, and few enough that a million of them cost one look no more. */
+const marksAtOnce = 20_000;
+
 /**
- * Up to `limit` objects of the organisation that have a mark of before `until`, the longest waiting first. Where that is a minute ago or more
- * it is whole minutes later: telling that takes long leaves nothing waiting for its end, and goes on combining what changes within a minute.
+ * Objects of the organisation that have a mark of before `until`, up to `limit` of those that wait longest; none where nothing is left. Where
+ * `until` is a minute ago or more it is whole minutes later: telling that takes long leaves nothing waiting for its end, and goes on combining
+ * what changes within a minute.
  */
 export async function findChanged(
   pool: Pick<pg.Pool, "query">,
@@ -57,11 +63,12 @@ export async function findChanged(
   limit: number,
 ): Promise<readonly ObjectName[]> {
   const { rows } = await pool.query<ObjectName>({
-    name: "find_changed",
-    text: `SELECT object_kind AS kind, object_id AS id FROM object_changes
-      WHERE organisation_id = $1
-        AND marked_at <= $2::timestamptz + greatest(0, floor(extract(epoch FROM now() - $2::timestamptz) / 60)) * interval '1 minute'
-      GROUP BY object_kind, object_id ORDER BY min(seq) LIMIT $3`,
+    text: `SELECT kind, id FROM (
+        SELECT object_kind AS kind, object_id AS id, seq FROM object_changes
+        WHERE organisation_id = $1
+          AND marked_at <= $2::timestamptz + greatest(0, floor(extract(epoch FROM now() - $2::timestamptz) / 60)) * interval '1 minute'
+        ORDER BY organisation_id, seq LIMIT ${marksAtOnce}) oldest
+      GROUP BY kind, id ORDER BY min(seq) LIMIT $3`,
     values: [organisationId, until, limit],
   });
   return rows;

@@ -44,6 +44,13 @@ export interface ToldChunk {
   readonly deliveries: number;
 }
 
+/** Another process is telling the organisation's changes. */
+export class TellingHeld extends Error {
+  constructor(organisationId: string) {
+    super(`another process tells the changes of organisation ${organisationId}`);
+  }
+}
+
 /** The first key of the lock of who tells an organisation's changes: "tell" in ASCII. */
 const lockClass = 0x74656c6c;
 
@@ -112,7 +119,7 @@ async function hold(client: pg.PoolClient, organisationId: string): Promise<Held
   });
   const held = rows[0];
   if (held === undefined) throw new Error(`organisation ${organisationId} is gone`);
-  if (!held.is_alone) throw new Error(`another process tells the changes of organisation ${organisationId}`);
+  if (!held.is_alone) throw new TellingHeld(organisationId);
   return held;
 }
 

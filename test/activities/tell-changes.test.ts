@@ -13,7 +13,7 @@ function activities(store: Partial<TellingStore>, parts: Partial<TellingParts> =
   const quiet: TellingStore = {
     findNews: async () => ({ organisationIds: [], now }),
     findChanged: async () => [],
-    tell: async () => ({ events: 0, deliveries: 0 }),
+    tell: async () => ({ events: 0, deliveries: 0, untold: [] }),
     takeDue: async () => [],
     giveBack: async () => undefined,
   };
@@ -24,6 +24,7 @@ function activities(store: Partial<TellingStore>, parts: Partial<TellingParts> =
     firstPauseMs: 30,
     startEvents,
     startDelivery,
+    onUntold: () => expect.unreachable("all can be told"),
     ...parts,
   });
 }
@@ -57,8 +58,9 @@ test("organisations are started in pages, up to the database's instant, those th
   expect(await startChanged({ after: "o499" })).toEqual({ found: 3, started: 2, next: null });
 });
 
-test("a round tells in chunks of 200, and breaks off after two seconds with the rest left to the next one", async () => {
+test("a round tells in chunks of 200, and breaks off after two seconds with the rest left to the next one; deliveries do not wait for that", async () => {
   const chunks: number[] = [];
+  let left = 3;
   const store: Partial<TellingStore> = {
     findChanged: async (organisationId, upTo, limit) => {
       expect([organisationId, upTo, limit]).toEqual(["o", now, 5_000]);
@@ -67,18 +69,38 @@ test("a round tells in chunks of 200, and breaks off after two seconds with the 
     tell: async (_, chunk) => {
       vi.advanceTimersByTime(1_100);
       chunks.push(chunk.length);
-      return { events: chunk.length + 1, deliveries: 0 };
+      return { events: chunk.length + 1, deliveries: 0, untold: [] };
     },
-    takeDue: async () => expect.unreachable("first what changed"),
+    takeDue: async () => deliveries(left--),
   };
   const { tellRound } = activities(store);
-  expect(await tellRound({ organisationId: "o", until })).toEqual({ told: 402, started: 0, isMore: true });
+  expect(await tellRound({ organisationId: "o", until })).toEqual({ told: 402, started: 3, isMore: true });
   expect(chunks).toEqual([200, 200]);
 });
 
-test("as many objects as are looked for at once leave it open whether there are more", async () => {
-  const { tellRound } = activities({ findChanged: async () => objects(5_000) });
-  expect(await tellRound({ organisationId: "o", until })).toMatchObject({ isMore: true });
+test("a round looks until nothing is left", async () => {
+  const looks = [objects(5_000), objects(7), []];
+  const { tellRound } = activities({
+    findChanged: async () => looks.shift() ?? expect.unreachable("nothing was left"),
+  });
+  expect(await tellRound({ organisationId: "o", until })).toMatchObject({ isMore: false });
+  expect(looks).toEqual([]);
+});
+
+test("what cannot be told is told of, and the rest is told", async () => {
+  const untold: unknown[] = [];
+  const [first, second] = [objects(1), objects(2)];
+  const looks = [[...first, ...second], []];
+  const one = { kind: "customer" as const, id: "o0", error: new Error("no word for it") };
+  const { tellRound } = activities(
+    {
+      findChanged: async () => looks.shift() ?? [],
+      tell: async () => ({ events: 2, deliveries: 0, untold: [one] }),
+    },
+    { onUntold: (organisationId, what) => void untold.push(organisationId, what) },
+  );
+  expect(await tellRound({ organisationId: "o", until })).toEqual({ told: 2, started: 0, isMore: false });
+  expect(untold).toEqual(["o", one]);
 });
 
 test("deliveries are started until none is left, or two seconds are over", async () => {
@@ -89,20 +111,20 @@ test("deliveries are started until none is left, or two seconds are over", async
     return deliveries(taken);
   };
   const slow = activities({ takeDue }, { startDelivery: async () => vi.advanceTimersByTime(5) !== undefined });
-  expect(await slow.tellRound({ organisationId: "o", until })).toEqual({ told: 0, started: 600, isMore: true });
+  expect(await slow.tellRound({ organisationId: "o", until })).toEqual({ told: 0, started: 500, isMore: true });
   const quick = activities({ takeDue });
-  expect(await quick.tellRound({ organisationId: "o", until })).toEqual({ told: 0, started: 400, isMore: false });
+  expect(await quick.tellRound({ organisationId: "o", until })).toEqual({ told: 0, started: 500, isMore: false });
 });
 
 test("a delivery that the engine does not take is given back, and the round ends: the next minute's tries again", async () => {
   const given: unknown[] = [];
   const { tellRound } = activities(
     {
-      takeDue: async () => deliveries(200),
+      takeDue: async () => deliveries(100),
       giveBack: async (organisationId, deliveryIds) => void given.push(organisationId, deliveryIds),
     },
     { startDelivery: async ({ deliveryId, firstPauseMs }) => firstPauseMs === 30 && deliveryId !== "d7" },
   );
-  expect(await tellRound({ organisationId: "o", until })).toEqual({ told: 0, started: 199, isMore: false });
+  expect(await tellRound({ organisationId: "o", until })).toEqual({ told: 0, started: 99, isMore: false });
   expect(given).toEqual(["o", ["d7"]]);
 });

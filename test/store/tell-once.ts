@@ -9,6 +9,9 @@ const pool = createPool({ databaseUrl, size: 1, name: "tell-once" }, () => undef
 const { tellRound } = createTellingActivities({
   store: createTelling(pool, writeObject),
   firstPauseMs: 1,
+  onUntold: (_, { error }) => {
+    throw error;
+  },
   startEvents: async () => true,
   startDelivery: async () => true,
 });

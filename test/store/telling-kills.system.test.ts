@@ -34,6 +34,9 @@ async function tellOn(organisationId: string): Promise<readonly string[]> {
   const { tellRound } = createTellingActivities({
     store: createTelling(world.pool, writeObject),
     firstPauseMs: 1,
+    onUntold: (_, { error }) => {
+      throw error;
+    },
     startEvents: async () => true,
     startDelivery: async ({ deliveryId }) => started.push(deliveryId) > 0,
   });

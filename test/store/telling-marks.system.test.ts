@@ -117,6 +117,7 @@ const changes: Readonly<Record<string, Changes>> = {
   invoice_lines: {
     id: never,
     organisation_id: never,
+    // Moved with its amount, which marks both invoices: test/faults/units-closed-amendments.
     invoice_id: never,
     // Shown by the order of lines.
     position: withAnother,

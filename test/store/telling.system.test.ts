@@ -237,6 +237,9 @@ describe("a round of telling", () => {
     const activities = createTellingActivities({
       store: createTelling(world.pool, writeObject),
       firstPauseMs: 7,
+      onUntold: (_, { error }) => {
+        throw error;
+      },
       startEvents: async ({ organisationId, until }) => answer && started.push(`${organisationId} ${until}`) > 0,
       startDelivery: async ({ organisationId, deliveryId, firstPauseMs }) =>
         answer && started.push(`${organisationId} ${deliveryId} ${firstPauseMs}`) > 0,
@@ -268,6 +271,23 @@ describe("a round of telling", () => {
     expect(await startsOf().tellRound({ organisationId: own, until: later().toISOString() })).toMatchObject({
       started: 1,
     });
+  });
+
+  test("puts an object off that cannot be told, and tells the others", async () => {
+    const own = await world.listening();
+    const [bad, good] = [await world.subscribe(own), await world.subscribe(own)];
+    const write: typeof writeObject = (object) => {
+      if (object.kind === "subscription" && object.shown.subscription.id === bad) throw new Error("no word for it");
+      return writeObject(object);
+    };
+    const objects = await findChanged(world.pool, own, later(), 10);
+    const { events, untold } = await createTelling(world.pool, write).tell(own, objects, () => undefined);
+    expect(untold).toEqual([{ kind: "subscription", id: bad, error: new Error("no word for it") }]);
+    expect(events).toBe(objects.length - 1);
+    expect((await eventsOf(world.pool, own)).map(({ data }) => data.object.id)).toContain(good);
+    expect(await findChanged(world.pool, own, new Date(), 10)).toEqual([]);
+    await world.pool.query("UPDATE object_changes SET marked_at = now() WHERE organisation_id = $1", [own]);
+    expect(await world.news(own)).toEqual(["subscription.created 1 null"]);
   });
 
   test("combines up to its instant, and whole minutes later where it takes long", async () => {
@@ -321,6 +341,9 @@ test("a quiet minute is one statement, and who has marks or deliveries due is fo
   const { startChanged } = createTellingActivities({
     store: createTelling(pool as never, writeObject),
     firstPauseMs: 1,
+    onUntold: (_, { error }) => {
+      throw error;
+    },
     startEvents: async () => true,
     startDelivery: async () => true,
   });
