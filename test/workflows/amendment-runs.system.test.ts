@@ -86,8 +86,7 @@ describe.concurrent("an amendment", () => {
     await system.fault({ ...limit, tenantId: organisation.tenantId });
     const { change } = await world.changed(organisation, id, { units: 13, ...half });
     expect(change.invoice).toMatchObject({ status: "draft", total: "138.0000" });
-    const { id: operationId, attempts } = await amendmentOf(organisation);
-    expect(attempts).toBe(1);
+    const { id: operationId } = await amendmentOf(organisation);
     await expectReplayable(client, amendmentWorkflowId(operationId), "amendment-pause");
   });
 
