@@ -178,7 +178,7 @@ ALTER TABLE "webhook_attempts"
   ADD CONSTRAINT "webhook_attempts_answer" CHECK (length(answer) <= 1024);
 CREATE INDEX "webhook_deliveries_due" ON "webhook_deliveries" ("organisation_id", "due_at") WHERE state = 'pending';
 -- What went wrong is rare, and found without all that went well. A delivery that goes well leaves it again.
-CREATE INDEX "webhook_deliveries_state" ON "webhook_deliveries" ("organisation_id", "state", "seq") WHERE state <> 'delivered';
+CREATE INDEX "webhook_deliveries_not_delivered" ON "webhook_deliveries" ("organisation_id", "state", "seq") WHERE state <> 'delivered';
 
 -- Marks live for a minute: their table is cleaned up often. A delivery is written with each attempt.
 ALTER TABLE "object_changes" SET (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000);
