@@ -65,7 +65,7 @@ export interface Config {
    * no credentials can be sealed or opened.
    */
   readonly secretKey: Buffer | null;
-  /** SECRET_KEYS_BEFORE, in base64 with commas between: earlier keys, with which credentials are still opened; none by default. */
+  /** SECRET_KEYS_BEFORE, in base64 with commas between: keys of before, or one to come, that open as well; none by default. */
   readonly secretKeysBefore: readonly Buffer[];
   /** LOG_LEVEL, default `info`: fatal, error, warn, info, debug, trace or silent. */
   readonly logLevel: LogLevel;

@@ -33,10 +33,17 @@ test("a new key seals every endpoint's secrets anew, page by page, and one of an
   if (plain === undefined || rotated === undefined) throw new Error("two endpoints were made");
   const newest = await rows.rotate(rotated, 60);
   const sealing = createSealing(next, [old]);
+  // A process whose key is still the old one, and that was given the next: the first step of a change on many machines.
+  const early = createSealing(old, [next]);
   expect([await resealEndpoints(pool, sealing, 1), await resealEndpoints(pool, sealing, 1)]).toEqual([1, 1]);
   expect(await resealEndpoints(pool, sealing, 1)).toBe(0);
   const alone = createSealing(next);
   expect(await openSecrets(pool, alone, plain.id)).toEqual([plain.secret]);
+  expect(await openSecrets(pool, alone, rotated.id)).toEqual([newest, rotated.secret]);
+  expect(await openSecrets(pool, early, rotated.id)).toEqual([newest, rotated.secret]);
+  await expect(openSecrets(pool, createSealing(old), rotated.id)).rejects.toThrow("sealed with key");
+  // Until the last one has changed such a process seals with the old key, which opens everywhere; then all is sealed with the next.
+  expect([await resealEndpoints(pool, early, 10), await resealEndpoints(pool, sealing, 10)]).toEqual([2, 2]);
   expect(await openSecrets(pool, alone, rotated.id)).toEqual([newest, rotated.secret]);
 
   const other = await webhookRows(pool, createSealing(lost)).endpoint(organisationId, "https://c.example/");
