@@ -32,7 +32,8 @@ type Implementation = AdminImplementation<typeof WebhookService>;
 
 /**
  * The methods of the service. Refuses `organisation_not_found`, `webhook_endpoint_not_found`, `webhook_delivery_not_found`,
- * `invalid_parameter`, and `invalid_state` where too many endpoints are enabled or what is to be sent goes to one that is disabled.
+ * `invalid_parameter`, and `invalid_state` where too many endpoints are enabled, a third secret would sign, or what is to be sent goes
+ * to one that is disabled.
  */
 export function webhookService(parts: AdminParts): Implementation {
   return { ...endpointMethods(parts), ...switches(parts), ...deliveryMethods(parts), ...resends(parts) };
@@ -85,10 +86,11 @@ function switches(
 ): Pick<Implementation, "rotateWebhookSecret" | "enableWebhookEndpoint" | "disableWebhookEndpoint"> {
   const { endpoints } = parts.store;
   return {
-    rotateWebhookSecret: async ({ organisation, id }, call) => {
+    rotateWebhookSecret: async ({ organisation, id, dropPrevious, dropCurrent }, call) => {
       const owner = await requireOrganisation(parts, organisation);
       const secret = newSecret();
-      const endpoint = requireEndpoint(await endpoints.rotate(actorOf(call), owner.id, id, secret));
+      const rotation = { secret, dropPrevious, dropCurrent };
+      const endpoint = requireEndpoint(await endpoints.rotate(actorOf(call), owner.id, id, rotation));
       return { endpoint: presentEndpoint(endpoint, new Date()), secret };
     },
     enableWebhookEndpoint: async ({ organisation, id }, call) => {
@@ -144,17 +146,18 @@ function resends(
     },
     resendWebhookDeliveries: async (request, call) => {
       const { id: organisationId } = await requireOrganisation(parts, request.organisation);
-      const { id: endpointId, includeDelivered } = request;
+      const { id: endpointId, includeDelivered, afterEvent = null } = request;
       const since = readSince(request.since);
-      if (Date.now() - since.getTime() > keptMs) {
+      // Of a series of calls the first one was in time.
+      if (afterEvent === null && Date.now() - since.getTime() > keptMs) {
         throw new Refusal("invalid_parameter", "since must be at most 30 days ago: events are kept that long", "since");
       }
-      const events = { endpointId, since, includeDelivered };
+      const events = { endpointId, since, includeDelivered, afterEvent };
       const counts = requireEndpoint(await deliveries.resendSince(actorOf(call), organisationId, events));
       if (counts === "disabled") throw disabled();
-      const { resent, added, at } = counts;
+      const { resent, added, lastEvent, at } = counts;
       if (resent + added > 0) await parts.startEvents({ organisationId, until: at.toISOString() });
-      return { resent, added };
+      return lastEvent === null ? { resent, added } : { resent, added, lastEvent };
     },
   };
 }

@@ -1,7 +1,7 @@
 /** `billing webhooks`: what it sends, the secret that it shows once, and what `test --wait` waits for. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { WebhookDeliveryState } from "../../src/gen/proto/billing/admin/v1/webhooks_pb.ts";
-import { type AdminServer, organisation, run, startAdminServer } from "./calls-for-test.ts";
+import { type AdminServer, organisation, refuse, run, startAdminServer } from "./calls-for-test.ts";
 
 const id = "0199a0b2-7777-7000-8000-000000000001";
 const deliveryId = "0199a0b2-8888-7000-8000-000000000001";
@@ -36,6 +36,10 @@ test("a signing secret stands alone on the standard output, and none is given up
   expect(unasked).toMatchObject({ exitCode: 2, out: "", err: expect.stringContaining("24 hours") });
   expect(server.received).toHaveLength(1);
   expect((await run(`webhooks rotate ${id} --yes`, { env: server.env })).out).toBe("whsec_value\n");
+  const both = await run(`webhooks rotate ${id} --drop-previous --drop-current`, { env: server.env });
+  expect(both.err).toMatch(/before the last rotation stops signing at once\. .* now stops signing at once\./);
+  await run(`webhooks rotate ${id} --drop-previous --yes`, { env: server.env });
+  expect(server.received.at(-1)?.request).toEqual({ organisation, id, drop_previous: true });
 });
 
 test("a test waits for the first attempt where that is wanted, and ends with 1 where it was no success", async () => {
@@ -85,4 +89,28 @@ test("what is sent again is counted, and what is listed says what came of each",
   expect(JSON.parse(resent.out)).toEqual({ resent: 2, added: 1 });
   const request = { organisation, id, since: "2026-11-20T00:00:00Z", include_delivered: true };
   expect(server.received.at(-1)?.request).toEqual(request);
+});
+
+test("what one call does not look at the next ones send again, and a broken series says where it goes on", async () => {
+  const last = "0199a0b2-9999-7000-8000-000000000001";
+  let calls = 0;
+  let broken = false;
+  const ResendWebhookDeliveries = () => {
+    calls += 1;
+    if (calls === 1) return { resent: 20_000, lastEvent: last };
+    return broken ? refuse("invalid_state", "It is disabled.") : { added: 3 };
+  };
+  server.answer({ ResendWebhookDeliveries });
+  const words = `webhooks resend-all ${id} --since 2026-11-20T00:00:00Z --json`;
+  const ended = await run(words, { env: server.env });
+  expect([JSON.parse(ended.out), ended.err]).toEqual([{ resent: 20_000, added: 3 }, "20000 so far …\n"]);
+  const asked = { organisation, id, since: "2026-11-20T00:00:00Z" };
+  expect(server.received.map(({ request }) => request)).toEqual([asked, { ...asked, after_event: last }]);
+  [calls, broken] = [0, true];
+  const stopped = await run(words, { env: server.env });
+  expect(stopped).toMatchObject({ exitCode: 1, out: "" });
+  expect(stopped.err).toContain(`Go on with --after-event ${last}\n`);
+  [calls, broken] = [1, false];
+  expect((await run(`${words} --after-event ${last}`, { env: server.env })).exitCode).toBe(0);
+  expect(server.received.at(-1)?.request).toEqual({ ...asked, after_event: last });
 });

@@ -4,9 +4,10 @@ import { Client, Connection } from "@temporalio/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventTypes } from "../../src/domain/event.ts";
 import { createSealing } from "../../src/store/sealing.ts";
-import { deliveryWorkflowId, eventsWorkflowId } from "../../workflows/contract.ts";
+import { deliveryWorkflowId } from "../../workflows/contract.ts";
 import { startSystem, type TestSystem } from "../support/system.ts";
 import { type AdminAsk, askWith, codeOf } from "./ask.ts";
+import { type ResendWorld, resendsInCalls, resendsWhatWasMissed } from "./resend-cases.ts";
 import { addDelivery, addEvent, failing, openSecrets } from "./webhook-rows.ts";
 
 const key = randomBytes(32);
@@ -140,11 +141,11 @@ describe("endpoints", () => {
     expect((await system.askAdmin(call("ListWebhookEndpoints"), { key: readOnly, body: own })).status).toBe(200);
   });
 
-  test("sign with the secret of before as well for 24 hours after a rotation, and with no older one", async () => {
+  test("sign with the secret of before as well for 24 hours after a rotation, and with no third one, whoever rotates again", async () => {
     const { endpoint: made, secret: first } = await endpoint();
     const at = { ...own, id: made.id };
-    const rotate = async () => {
-      const rotated = await admin.done(call("RotateWebhookSecret"), { ...own, id: made.id.toUpperCase() });
+    const rotate = async (drops: object = {}) => {
+      const rotated = await admin.done(call("RotateWebhookSecret"), { ...own, id: made.id.toUpperCase(), ...drops });
       secrets.add(rotated.secret);
       return rotated;
     };
@@ -159,10 +160,33 @@ describe("endpoints", () => {
       before: { previous_secret_until: null },
       after: { previous_secret_until: previousSecretUntil },
     });
-    const third = await rotate();
-    expect(await sealed(made.id)).toEqual([third.secret, second.secret]);
+    // Whoever had no answer and asks again does not end the secret that receivers have.
+    const again = await admin.ask(call("RotateWebhookSecret"), at);
+    expect([codeOf(again), again.json.message]).toEqual([
+      "invalid_state",
+      expect.stringContaining(previousSecretUntil),
+    ]);
+    expect(await sealed(made.id)).toEqual([second.secret, first]);
+    await system.pool.query("UPDATE webhook_endpoints SET previous_until = now() + interval '1 h' WHERE id = $1", [
+      made.id,
+    ]);
+    const third = await rotate({ dropCurrent: true });
+    expect(await sealed(made.id)).toEqual([third.secret, first]);
+    expect(Date.parse(third.endpoint.previousSecretUntil) - before).toBeGreaterThanOrEqual(day);
+    const fourth = await rotate({ dropPrevious: true });
+    expect(await sealed(made.id)).toEqual([fourth.secret, third.secret]);
+    expect(await admin.lastEntry()).toMatchObject({ after: { drop_previous: true, drop_current: false } });
+    const fifth = await rotate({ dropPrevious: true, dropCurrent: true });
+    expect([await sealed(made.id), fifth.endpoint]).toEqual([[fifth.secret], made]);
+    const both = await Promise.all([1, 2].map(() => admin.ask(call("RotateWebhookSecret"), at)));
+    const [sixth] = both.filter(({ status }) => status === 200);
+    secrets.add(sixth?.json.secret);
+    expect(both.filter(({ status }) => status !== 200).map(codeOf)).toEqual(["invalid_state"]);
+    expect(await sealed(made.id)).toEqual([sixth?.json.secret, fifth.secret]);
     await system.pool.query("UPDATE webhook_endpoints SET previous_until = now() WHERE id = $1", [made.id]);
     expect((await admin.done(call("GetWebhookEndpoint"), at)).endpoint).toEqual(made);
+    const seventh = await rotate({ dropCurrent: true });
+    expect([await sealed(made.id), seventh.endpoint]).toEqual([[seventh.secret], made]);
   });
 
   test("are disabled with a reason and enabled again without their failures; 20 can be enabled", async () => {
@@ -219,7 +243,7 @@ describe("a test event", () => {
       api_version: "1.0.0",
       created: first.created,
       livemode: true,
-      sequence: 1,
+      sequence: expect.any(Number),
       data: { object: { ...object, status: "enabled", created: made.created }, previous_attributes: null },
     });
     expect(await workflow(first)).toMatchObject({ status: { name: "RUNNING" }, type: "webhookDelivery" });
@@ -234,8 +258,16 @@ describe("a test event", () => {
     const more = await Promise.all([send(), send(), send()]);
     const shown = (await admin.done(call("GetWebhookEndpoint"), at)).endpoint;
     expect([shown.failures, shown.pausedUntil]).toEqual([6, undefined]);
-    const sequences = await rows("SELECT sequence::int FROM events WHERE object_id = $1 ORDER BY 1", [made.id]);
-    expect([more.length, sequences.map(({ sequence }) => sequence)]).toEqual([3, [1, 2, 3, 4]]);
+    const sent = await rows("SELECT id, sequence::int FROM events WHERE object_id = $1 ORDER BY sequence", [made.id]);
+    expect([more.length, new Set(sent.map(({ sequence }) => sequence)).size, sent[0].id]).toEqual([3, 4, first.event]);
+    // It rises also where those of before are forgotten, 30 days later.
+    await system.pool.query("DELETE FROM webhook_deliveries WHERE endpoint_id = $1", [made.id]);
+    await system.pool.query("DELETE FROM events WHERE object_id = $1", [made.id]);
+    const later = "UPDATE webhook_endpoints SET created_at = created_at - interval '30 days' WHERE id = $1";
+    await system.pool.query(later, [made.id]);
+    await send();
+    const [last] = await rows("SELECT sequence::int FROM events WHERE object_id = $1", [made.id]);
+    expect(last.sequence).toBeGreaterThan(sent[3].sequence);
     await admin.done(call("DisableWebhookEndpoint"), { ...at, reason: "No" });
     expect(await admin.refused(call("SendTestEvent"), at)).toBe("invalid_state");
   });
@@ -263,6 +295,8 @@ describe("deliveries", () => {
       );
     expect(await list({ endpoint: left.id })).toEqual([1, 0]);
     expect(await list({ endpoint: left.id, state: "WEBHOOK_DELIVERY_STATE_DELIVERED" })).toEqual([0]);
+    expect(await list({ endpoint: left.id, state: "WEBHOOK_DELIVERY_STATE_EXHAUSTED" })).toEqual([1]);
+    expect(await list({ endpoint: right.id, state: "WEBHOOK_DELIVERY_STATE_PENDING" })).toEqual([2]);
     expect(await list({ endpoint: left.id, eventType: "customer.created" })).toEqual([1]);
     expect(await list({ limit: 1 })).toEqual([2]);
     expect(await list({ limit: 2, startingAfter: ids[2] })).toEqual([1, 0]);
@@ -327,61 +361,23 @@ describe("deliveries", () => {
     expect(await admin.refused(call("ResendWebhookDelivery"), { ...own, id: ids[1] })).toBe("invalid_state");
   });
 
-  test("of all events that an endpoint has not had since an instant are made or pending again, and no others", async () => {
-    const { endpoint: made } = await endpoint({ kinds: ["invoice.paid", "customer.created"] }, other);
-    const at = { ...other, id: made.id };
-    const daysAgo = (days: number) => ({ since: new Date(Date.now() - days * day).toISOString() });
-    const resend = (days: number, more = {}) =>
-      admin.done(call("ResendWebhookDeliveries"), { ...at, ...daysAgo(days), ...more });
-    const standing = async (): Promise<Record<string, string>> => {
-      const text = "SELECT event_id, state, due_at <= now() AS due FROM webhook_deliveries WHERE endpoint_id = $1";
-      const found = await rows(text, [made.id]);
-      return Object.fromEntries(found.map(({ event_id: id, state, due }) => [id, due ? `${state} now` : state]));
-    };
-    const old = await event("invoice.paid", 6, other);
-    const events: string[] = [];
-    for (const state of ["delivered", "exhausted", "cancelled", "pending"]) {
-      const id = await event("invoice.paid", 4, other);
-      await delivery(id, made.id, state, other);
-      events.push(id);
-    }
-    const [delivered = "", exhausted = "", given = "", pending = ""] = events;
-    await event("invoice.paid", 1);
-    await event("invoice.voided", 1, other);
-    const wrongKind = await event("subscription.ended", 1, other);
-    await delivery(wrongKind, made.id, "exhausted", other);
-    const missed = await event("customer.created", 1, other);
-    await admin.done(call("SendTestEvent"), at);
-    const began = "SELECT began_at::text FROM webhook_deliveries WHERE event_id = $1";
-    const before = await rows(began, [pending]);
-    const { id: last } = await admin.lastEntry();
+  test("of all events that an endpoint has not had since an instant are made or pending again, and no others", () =>
+    resendsWhatWasMissed(resendWorld()));
 
-    expect(await resend(0.5)).toEqual({});
-    expect((await admin.lastEntry()).id).toBe(last);
-    const both = await Promise.all([resend(5), resend(5)]);
-    expect(both).toEqual(expect.arrayContaining([{ resent: 2, added: 1 }, {}]));
-    const now = await standing();
-    expect([now[exhausted], now[given], now[missed]]).toEqual(["pending now", "pending now", "pending now"]);
-    expect([now[delivered], now[wrongKind], now[old]]).toEqual(["delivered", "exhausted", undefined]);
-    expect([Object.keys(now).length, await rows(began, [pending])]).toEqual([7, before]);
-    expect(await admin.lastEntry()).toMatchObject({
-      targetKind: "webhook_endpoint",
-      target: made.id,
-      after: { include_delivered: false, resent: 2, added: 1 },
-    });
-    const scan = await client.workflow.getHandle(eventsWorkflowId(other.organisation)).describe();
-    expect(scan.status.name).toBe("RUNNING");
-    expect(await resend(5, { includeDelivered: true })).toEqual({ resent: 1 });
-    expect(await resend(7)).toEqual({ added: 1 });
-    expect((await standing())[old]).toBe("pending now");
-
-    const refused = (given: object) => admin.refused(call("ResendWebhookDeliveries"), { ...at, ...given });
-    expect(await refused(daysAgo(31))).toBe("invalid_parameter since");
-    expect(await refused({ since: "monday" })).toBe("invalid_parameter since");
-    await admin.done(call("DisableWebhookEndpoint"), { ...at, reason: "No" });
-    expect(await refused(daysAgo(1))).toBe("invalid_state");
-  });
+  test("of more events than one call looks at are sent again by a series of calls, none of them twice", () =>
+    resendsInCalls(resendWorld()));
 });
+
+function resendWorld(): ResendWorld {
+  return {
+    system,
+    admin,
+    client,
+    own,
+    other,
+    endpoint: (change, of) => endpoint(change, of).then((made) => made.endpoint),
+  };
+}
 
 test("no signing secret stands in a log, in the audit log, or unsealed in a table", async () => {
   const tables = ["audit_log", "webhook_endpoints", "webhook_deliveries", "events", "idempotency_keys"];

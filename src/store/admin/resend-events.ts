@@ -4,6 +4,7 @@
  * the scan of changes starts what is due.
  */
 import { eventBody, testEventType } from "../../domain/event.ts";
+import { Refusal } from "../../domain/refusal.ts";
 import type { DueDelivery } from "../deliveries-due.ts";
 import { newId } from "../ids.ts";
 import type { Client } from "../raise-documents.ts";
@@ -21,17 +22,22 @@ export type ResendOutcome =
   | { readonly kind: "disabled" }
   | { readonly kind: "other" };
 
-/** What an endpoint is to be sent again: events since an instant, those too that it was delivered. */
+/** What an endpoint is to be sent again: events since an instant, those too that it was delivered; after this event, where one is given. */
 export interface EventsToResend {
   readonly endpointId: string;
   readonly since: Date;
   readonly includeDelivered: boolean;
+  readonly afterEvent: string | null;
 }
 
-/** Deliveries that are pending again, those that were added, and when: nothing of it is due before. */
+/**
+ * Deliveries that are pending again, those that were added, and when: nothing of it is due before. `lastEvent`: events after it are left;
+ * null where none are.
+ */
 export interface ResentCounts {
   readonly resent: number;
   readonly added: number;
+  readonly lastEvent: string | null;
   readonly at: Date;
 }
 
@@ -56,8 +62,9 @@ const endpointText = `SELECT w.url, w.description, w.kinds, w.status, w.created_
 const earlierText = `SELECT d.id, d.endpoint_id, d.event_id FROM webhook_deliveries d
   WHERE d.organisation_id = $1 AND d.event_id = $2`;
 
-const sequenceText = `SELECT coalesce(max(sequence), 0) + 1 AS sequence FROM events
-  WHERE organisation_id = $1 AND object_kind = 'webhook_endpoint' AND object_id = $2`;
+// It rises also where those of before are forgotten, after 30 days: by then it is at least the age of the endpoint in seconds.
+const sequenceText = `SELECT greatest(coalesce(max(sequence), 0), floor(extract(epoch FROM now() - $3::timestamptz))::bigint) + 1 AS sequence
+  FROM events WHERE organisation_id = $1 AND object_kind = 'webhook_endpoint' AND object_id = $2`;
 
 const testText = `WITH event AS (
     INSERT INTO events (id, organisation_id, type, object_kind, object_id, sequence, body, created_at)
@@ -81,7 +88,7 @@ export async function sendTest(
   }
   if (endpoint.status !== "enabled") return { result: { kind: "disabled" }, changes: [] };
   const { url, description, kinds, status, created_at: createdAt, livemode, now } = endpoint;
-  const count = await first<{ sequence: string }>(client, sequenceText, [organisationId, endpointId]);
+  const count = await first<{ sequence: string }>(client, sequenceText, [organisationId, endpointId, createdAt]);
   const sequence = BigInt(count?.sequence ?? 1);
   const shown = { id: endpointId.toLowerCase(), object: "webhook_endpoint", url, description, kinds, status };
   const body = eventBody({
@@ -171,12 +178,17 @@ const lockText = "SELECT pg_advisory_xact_lock($1, hashtext($2))";
 // Plans made while nothing is known of the tables would read and sort all of them for each page.
 const readByIndex = "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off";
 
-/** Events in a statement: some tens of milliseconds. */
+/** Events in a statement: some tens of milliseconds, a few hundred where all are to be sent. */
 const pageSize = 2_000;
+
+/** Statements in a call: a few seconds at most, for as long as a caller waits and a lock is held. */
+const pageLimit = 10;
 
 // From the newest backwards: what lies before is not looked at. Transactions end in another order than they begin, by moments.
 const beginText = `SELECT seq FROM events WHERE organisation_id = $1 AND created_at < $2::timestamptz - interval '1 minute'
   ORDER BY seq DESC LIMIT 1`;
+
+const afterText = "SELECT seq FROM events WHERE organisation_id = $1 AND id = $2";
 
 // Events are deleted at 30 days: those that are about to be are left alone. What is pending is not touched, so that no attempt waits for this.
 const pageText = `WITH page AS MATERIALIZED (
@@ -201,21 +213,27 @@ const pageText = `WITH page AS MATERIALIZED (
     ON CONFLICT (event_id, endpoint_id) DO NOTHING RETURNING 1
   )
   SELECT (SELECT count(*)::int FROM resent) AS resent, (SELECT count(*)::int FROM added) AS added,
-    (SELECT count(*)::int FROM page) AS found, (SELECT max(seq) FROM page) AS last`;
+    (SELECT count(*)::int FROM page) AS found, l.seq AS last, l.id AS last_event
+  FROM (SELECT seq, id FROM page ORDER BY seq DESC LIMIT 1) l`;
 
 interface PageRow {
   resent: number;
   added: number;
   found: number;
-  last: string | null;
+  last: string;
+  last_event: string;
 }
 
-/** Makes all of them pending; null where the organisation has no such endpoint. */
+/**
+ * Makes those of the next 20,000 events pending; null where the organisation has no such endpoint. Refuses `invalid_parameter`, param
+ * `after_event`.
+ */
 export async function resendSince(
   client: Client,
   organisationId: string,
-  { endpointId, since, includeDelivered }: EventsToResend,
+  events: EventsToResend,
 ): Promise<Changed<ResentCounts | "disabled" | null>> {
+  const { endpointId } = events;
   // One after the other: two would each wait for what the other holds.
   await client.query(readByIndex);
   await client.query({ text: lockText, values: [lockClass, endpointId.toLowerCase()] });
@@ -226,26 +244,49 @@ export async function resendSince(
   );
   if (endpoint === null) return { result: null, changes: [] };
   if (endpoint.status !== "enabled") return { result: "disabled", changes: [] };
-  const states = ["exhausted", "cancelled", ...(includeDelivered ? ["delivered"] : [])];
-  let [resent, added] = [0, 0];
-  let from = (await first<{ seq: string }>(client, beginText, [organisationId, since]))?.seq ?? "0";
-  for (;;) {
-    const ids = Array.from({ length: pageSize }, () => newId());
-    const values = [organisationId, endpointId, from, pageSize, since, states, ids];
-    const page = await first<PageRow>(client, pageText, values);
-    if (page === null || page.last === null) break;
-    resent += page.resent;
-    added += page.added;
-    from = page.last;
-    if (page.found < pageSize) break;
-  }
-  const result = { resent, added, at: endpoint.now };
+  const states = ["exhausted", "cancelled", ...(events.includeDelivered ? ["delivered"] : [])];
+  const counts = await resendPages(client, organisationId, events, states);
+  const { resent, added } = counts;
+  const result = { ...counts, at: endpoint.now };
   if (resent + added === 0) return { result, changes: [] };
   const target = { targetKind: "webhook_endpoint", targetId: endpointId.toLowerCase(), organisationId } as const;
-  return {
-    result,
-    changes: [{ ...target, before: {}, after: { resentSince: since, includeDelivered, resent, added } }],
-  };
+  const { since: resentSince, includeDelivered } = events;
+  return { result, changes: [{ ...target, before: {}, after: { resentSince, includeDelivered, resent, added } }] };
+}
+
+async function resendPages(
+  client: Client,
+  organisationId: string,
+  events: EventsToResend,
+  states: readonly string[],
+): Promise<Omit<ResentCounts, "at">> {
+  let [resent, added] = [0, 0];
+  let from = await seqBefore(client, organisationId, events);
+  for (let pages = 1; ; pages += 1) {
+    const ids = Array.from({ length: pageSize }, () => newId());
+    const values = [organisationId, events.endpointId, from, pageSize, events.since, states, ids];
+    const page = await first<PageRow>(client, pageText, values);
+    if (page === null) return { resent, added, lastEvent: null };
+    resent += page.resent;
+    added += page.added;
+    if (page.found < pageSize) return { resent, added, lastEvent: null };
+    if (pages === pageLimit) return { resent, added, lastEvent: page.last_event };
+    from = page.last;
+  }
+}
+
+/** The number of the last event that is not looked at. */
+async function seqBefore(
+  client: Client,
+  organisationId: string,
+  { since, afterEvent }: EventsToResend,
+): Promise<string> {
+  if (afterEvent === null) {
+    return (await first<{ seq: string }>(client, beginText, [organisationId, since]))?.seq ?? "0";
+  }
+  const last = await first<{ seq: string }>(client, afterText, [organisationId, afterEvent]);
+  if (last !== null) return last.seq;
+  throw new Refusal("invalid_parameter", "after_event is not the id of an event that is kept.", "after_event");
 }
 
 async function first<Row extends object>(

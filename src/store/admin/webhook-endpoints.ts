@@ -1,4 +1,5 @@
 /** Webhook endpoints as the application's side makes and keeps them: signing secrets go in and never come out. decisions §3 and §8. */
+import { Refusal } from "../../domain/refusal.ts";
 import type { Prisma, WebhookEndpoint } from "../../gen/prisma/client.ts";
 import { endpointSecretBound } from "../endpoint-secrets.ts";
 import { isId } from "../ids.ts";
@@ -31,6 +32,13 @@ export interface EndpointChanges {
   readonly kinds?: readonly string[] | undefined;
 }
 
+/** A rotation: the new secret, and which of those before it stop signing at once. */
+export interface Rotation {
+  readonly secret: string;
+  readonly dropPrevious: boolean;
+  readonly dropCurrent: boolean;
+}
+
 /** An organisation's endpoints; null stands for one that does not exist. */
 export interface EndpointStore {
   /** The new one, or that of an earlier try with the same id. `too_many`: as many as there may be are enabled. */
@@ -40,8 +48,8 @@ export interface EndpointStore {
   list(organisationId: string, status: string | null, page: PageRequest): Promise<Page<EndpointView>>;
   /** With another address its failures are forgotten: they were the other one's. */
   update(actor: Actor, organisationId: string, id: string, changes: EndpointChanges): Promise<EndpointView | null>;
-  /** The secret of before signs as well for 24 hours. */
-  rotate(actor: Actor, organisationId: string, id: string, secret: string): Promise<EndpointView | null>;
+  /** The secret of before signs as well for 24 hours. Refuses `invalid_state` where two do and neither is dropped. */
+  rotate(actor: Actor, organisationId: string, id: string, rotation: Rotation): Promise<EndpointView | null>;
   enable(actor: Actor, organisationId: string, id: string): Promise<EndpointView | "too_many" | null>;
   /** One that is disabled stays as it is. */
   disable(actor: Actor, organisationId: string, id: string, reason: string): Promise<EndpointView | null>;
@@ -75,8 +83,9 @@ export function createEndpointStore({ prisma, run }: Changes, sealing: Sealing):
     organisationId: string,
     id: string,
     decide: Decide<Refused>,
+    asked: object = {},
   ): Promise<EndpointView | Refused | null> =>
-    isId(id) ? run(actor, (transaction) => changeEndpoint(transaction, organisationId, id, decide)) : null;
+    isId(id) ? run(actor, (transaction) => changeEndpoint(transaction, organisationId, id, decide, asked)) : null;
   return {
     create: (actor, organisationId, { secret, ...endpoint }) => {
       const data = { ...endpoint, ...seal(endpoint.id, secret), organisationId, kinds: [...endpoint.kinds] };
@@ -102,13 +111,14 @@ export function createEndpointStore({ prisma, run }: Changes, sealing: Sealing):
         const { url, description } = after;
         return { url, description, kinds: after.kinds, ...(url === before.url ? {} : healthy) };
       }),
-    rotate: (actor, organisationId, id, secret) =>
-      change<never>(actor, organisationId, id, async (before) => ({
-        ...seal(before.id, secret),
-        sealedPrevious: before.sealedSecret,
-        previousKeyId: before.sealingKeyId,
-        previousUntil: new Date(Date.now() + overlapMs),
-      })),
+    rotate: (actor, organisationId, id, { secret, ...drops }) =>
+      change<never>(
+        actor,
+        organisationId,
+        id,
+        async (before) => ({ ...seal(before.id, secret), ...previousOf(before, drops, Date.now()) }),
+        drops,
+      ),
     enable: (actor, organisationId, id) =>
       change<"too_many">(actor, organisationId, id, async (before, transaction) => {
         if (before.status === "enabled") return before.failures === 0 ? null : healthy;
@@ -120,6 +130,26 @@ export function createEndpointStore({ prisma, run }: Changes, sealing: Sealing):
         status === "disabled" ? null : { status: "disabled", disabledReason: reason, disabledAt: new Date() },
       ),
   };
+}
+
+/** The secret that signs beside a new one: what is left of those before it, of which there may be one at most. */
+function previousOf(
+  endpoint: WebhookEndpoint,
+  { dropPrevious, dropCurrent }: Omit<Rotation, "secret">,
+  now: number,
+): Pick<WebhookEndpoint, "sealedPrevious" | "previousKeyId" | "previousUntil"> {
+  const { sealedSecret, sealingKeyId, sealedPrevious, previousKeyId, previousUntil } = endpoint;
+  const hasPrevious = !dropPrevious && previousUntil !== null && previousUntil.getTime() > now;
+  if (hasPrevious && !dropCurrent) {
+    const message =
+      `The secret before the last rotation signs until ${previousUntil.toISOString()}. With drop_previous it stops now; with ` +
+      "drop_current the newest one does, which is right where nobody has it.";
+    throw new Refusal("invalid_state", message);
+  }
+  const until = new Date(now + overlapMs);
+  if (!dropCurrent) return { sealedPrevious: sealedSecret, previousKeyId: sealingKeyId, previousUntil: until };
+  if (hasPrevious) return { sealedPrevious, previousKeyId, previousUntil: until };
+  return { sealedPrevious: null, previousKeyId: null, previousUntil: null };
 }
 
 /** What is to be written of an endpoint; null: nothing. A word says why it cannot be. */
@@ -142,11 +172,13 @@ async function createEndpoint(
   return { result: { made, isNew: true }, changes: [{ ...target, before: null, after: logged(made) }] };
 }
 
+/** `asked` is logged with what the endpoint is then, of which it says more. */
 async function changeEndpoint<Refused extends string>(
   transaction: Transaction,
   organisationId: string,
   id: string,
   decide: Decide<Refused>,
+  asked: object,
 ): Promise<Changed<EndpointView | Refused | null>> {
   await holdOrganisation(transaction, organisationId);
   await transaction.$executeRaw`SELECT 1 FROM webhook_endpoints
@@ -158,7 +190,7 @@ async function changeEndpoint<Refused extends string>(
   if (typeof data === "string") return { result: data, changes: [] };
   const after = await transaction.webhookEndpoint.update({ where: { id }, data });
   const target = { targetKind: "webhook_endpoint", targetId: id, organisationId } as const;
-  return { result: after, changes: [{ ...target, before: logged(before), after: logged(after) }] };
+  return { result: after, changes: [{ ...target, before: logged(before), after: { ...logged(after), ...asked } }] };
 }
 
 /** The lock of all its endpoints: nobody is enabled beside the count. */

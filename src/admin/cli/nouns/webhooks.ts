@@ -1,6 +1,7 @@
 /** `billing webhooks`: where a platform is told what changed, and what became of each event on its way there. */
 import { WebhookService } from "../../../gen/proto/billing/admin/v1/webhooks_pb.ts";
 import type { Noun, Verb } from "../noun.ts";
+import { resendAll } from "../resend-all.ts";
 import { sendTestEvent } from "../send-test-event.ts";
 
 const { method } = WebhookService;
@@ -66,11 +67,23 @@ const endpointVerbs: readonly Verb[] = [
     name: "rotate",
     method: method.rotateWebhookSecret,
     summary: "Give an endpoint a new signing secret, which stands alone on the standard output, this once.",
-    details: "The secret before it signs as well for 24 hours: time for the receiver to change to the new one.",
-    examples: [`webhooks rotate ${endpoint} --yes > secret.txt`],
+    details:
+      "The secret before it signs as well for 24 hours: time for the receiver to change to the new one. Within that time another rotation " +
+      "says which of the two stops at once: --drop-current where the answer of the last one was lost and nobody has its secret, " +
+      "--drop-previous where the receiver has the newest one. Where a secret leaked: rotate, give the receiver the new one, and rotate with " +
+      "--drop-previous; or, without waiting for the receiver, with --drop-current: what it refuses meanwhile is sent again for about 20 hours.",
+    examples: [
+      `webhooks rotate ${endpoint} --yes > secret.txt`,
+      `webhooks rotate ${endpoint} --drop-previous --yes > secret.txt`,
+    ],
     places: ["id"],
-    irreversible: ({ id }) =>
-      `The secret that the endpoint ${String(id)} has now signs for 24 hours more, and no longer.`,
+    fields: {
+      drop_previous: "the secret before the last rotation stops signing at once",
+      drop_current: "the newest secret stops signing at once, not in 24 hours",
+    },
+    irreversible: ({ id, drop_previous: previous, drop_current: current }) =>
+      `${previous === true ? "The secret before the last rotation stops signing at once. " : ""}` +
+      `The secret that the endpoint ${String(id)} has now ${current === true ? "stops signing at once." : "signs for 24 hours more, and no longer."}`,
   },
   {
     name: "enable",
@@ -160,7 +173,9 @@ const deliveryVerbs: readonly Verb[] = [
     fields: {
       since: "events told at this instant or later, RFC 3339; at most 30 days ago",
       include_delivered: "send those that were delivered as well",
+      after_event: "only those after this event: where a command that was broken off goes on",
     },
+    work: resendAll,
   },
 ];
 
