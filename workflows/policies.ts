@@ -48,16 +48,16 @@ export const idleRoundMs = 250;
 const firstPauseMs = 30_000;
 
 /**
- * Attempts to deliver an event: the engine repeats them without a trace in the history, after pauses that mostly the attempt itself says. These
- * are the same (src/domain/webhook-retry.ts), without chance: after the first pause, three times the one before, up to four hours, 20 hours
- * long. An attempt is a request of 15 seconds at most; that of a killed worker is made again after ten. All times are multiples of the first
- * pause.
+ * Attempts to deliver an event: the engine repeats them for 20 hours without a trace in the history. Each that fails says its own pause
+ * (src/domain/webhook-retry.ts), four hours at most. Where a worker was killed or lost its connection none is said, and the first pause follows
+ * always: by the engine's count, which holds every wait for a turn or a breaker too, it would be hours. An attempt is a request of 15 seconds
+ * at most; that of a killed worker is noticed after ten. All times are multiples of the first pause.
  */
 export function webhookAttempts(first: number = firstPauseMs): ActivityOptions {
   return {
     startToCloseTimeout: "20 seconds",
     heartbeatTimeout: "10 seconds",
     scheduleToCloseTimeout: 2_400 * first,
-    retry: { initialInterval: first, backoffCoefficient: 3, maximumInterval: 480 * first },
+    retry: { initialInterval: first, backoffCoefficient: 1, maximumInterval: 480 * first },
   };
 }

@@ -42,7 +42,7 @@ export async function webhookDelivery(input: WebhookDeliveryInput): Promise<void
     if (!(error instanceof ActivityFailure) || isCancellation(error)) throw error;
     outcome = await exhaustDelivery(input);
   }
-  // It was asked for again meanwhile, or nobody ever tried.
+  // It was asked for again meanwhile, or nobody was there to try.
   if (outcome === null) return continueAsNew<typeof webhookDelivery>(input);
   setCurrentDetails(endings[outcome]);
   endAs(outcome);

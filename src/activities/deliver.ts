@@ -10,11 +10,12 @@ import {
   breakerSteps,
   defaultFirstPauseMs,
   judgeAnswer,
+  longestPauseMs,
   pauseAfter,
   putOffAfter,
   wholeTimeMs,
 } from "../domain/webhook-retry.ts";
-import { type DeliveryStore, lateMs, type PendingDelivery } from "../store/deliveries.ts";
+import { type DeliveryStore, type LoadedDelivery, lateMs, type PendingDelivery } from "../store/deliveries.ts";
 import type { Poster, PostOutcome } from "../webhooks/post.ts";
 import { signatureHeader, signatureHeaderName } from "../webhooks/sign.ts";
 import type { EndpointTurns } from "./endpoint-turns.ts";
@@ -24,8 +25,8 @@ export interface DeliverParts {
   readonly store: DeliveryStore;
   readonly poster: Pick<Poster, "post">;
   readonly turns: EndpointTurns;
-  /** Told of each endpoint that wants nothing any more. */
-  readonly onGone: (organisationId: string, endpointId: string) => void;
+  /** Told of each endpoint that is disabled because of what it answered, or did not. */
+  readonly onDisabled: (organisationId: string, endpointId: string, reason: string) => void;
   /** Told where an endpoint's secrets cannot be opened. */
   readonly onSealed: (organisationId: string, endpointId: string, error: unknown) => void;
   /** From 0 up to 1; by chance where it is left out. */
@@ -56,8 +57,7 @@ export function createDelivery(parts: DeliverParts): DeliveryActivities {
         const nextRetryDelay = Math.min(troubleMs, wholeTimeMs(firstPauseOf(input)));
         throw ApplicationFailure.create({ type: "Trouble", message, nextRetryDelay });
       }),
-    // Whoever asks for it again begins anew; the engine's last attempt comes after half of the time at the soonest.
-    exhaustDelivery: (input) => parts.store.exhaust(input, wholeTimeMs(firstPauseOf(input)) / 2),
+    exhaustDelivery: (input) => endTrying(parts, input),
   };
 }
 
@@ -79,45 +79,65 @@ function again(type: string, message: string, nextRetryDelay: number): Applicati
 }
 
 async function attempt(parts: DeliverParts, input: WebhookDeliveryInput): Promise<DeliveryOutcome> {
-  const turn = parts.turns.take(input.endpointId);
+  const turn = parts.turns.take(input.organisationId, input.endpointId);
   if (turn.kind === "later") {
     if (turn.inMs > notedWaitMs) await parts.store.putOff(input, turn.inMs, null);
-    throw again("EndpointBusy", "other attempts are under way at the endpoint", turn.inMs);
+    throw again("EndpointBusy", "other attempts are under way", turn.inMs);
   }
-  let tookMs: number | undefined;
+  const takenAt = performance.now();
+  let hasSent = false;
   try {
-    return await attemptInTurn(parts, input, (latencyMs) => {
-      tookMs = latencyMs;
+    return await attemptInTurn(parts, input, () => {
+      hasSent = true;
     });
   } finally {
-    turn.end(tookMs);
+    turn.end(hasSent ? performance.now() - takenAt : undefined);
   }
 }
 
 async function attemptInTurn(
   parts: DeliverParts,
   input: WebhookDeliveryInput,
-  onAnswered: (latencyMs: number) => void,
+  onSending: () => void,
 ): Promise<DeliveryOutcome> {
-  const { store, poster } = parts;
-  const firstPauseMs = firstPauseOf(input);
-  const delivery = await store.load(input);
-  checkpoint("delivery_loaded");
+  const delivery = await find(parts, input);
   if (delivery.kind === "settled") return delivery.outcome;
-  if (delivery.isDisabled) return store.giveUp(input);
-  const wholeMs = wholeTimeMs(firstPauseMs);
-  if (delivery.tries > 0 && delivery.ageMs >= wholeMs) {
-    const outcome = await store.exhaust(input, wholeMs / 2);
-    if (outcome !== null) return outcome;
-  }
   const secrets = await openSecrets(parts, input, delivery);
   await passBreaker(parts, input, delivery);
   const { url, body } = delivery;
   const headers = { [signatureHeaderName]: signatureHeader(secrets, body, Math.floor(Date.now() / 1000)) };
-  const posted = await poster.post({ url, body, headers });
-  onAnswered(posted.latencyMs);
+  onSending();
+  const posted = await parts.poster.post({ url, body, headers });
   checkpoint("delivery_answered");
   return save(parts, input, delivery, posted);
+}
+
+/** What is to be sent, unless nothing is: then it has come to its end, or does so here. */
+async function find(parts: DeliverParts, input: WebhookDeliveryInput): Promise<LoadedDelivery> {
+  const { store } = parts;
+  const delivery = await store.load(input);
+  checkpoint("delivery_loaded");
+  if (delivery.kind === "settled") return delivery;
+  if (delivery.isDisabled) return { kind: "settled", outcome: await store.giveUp(input) };
+  if (delivery.tries === 0 || delivery.ageMs < wholeTimeMs(firstPauseOf(input))) return delivery;
+  const outcome = await endTrying(parts, input);
+  // Its time has begun anew, with all that goes by it.
+  return outcome === null ? store.load(input) : { kind: "settled", outcome };
+}
+
+async function endTrying(
+  { store, onDisabled }: DeliverParts,
+  input: WebhookDeliveryInput,
+): Promise<DeliveryOutcome | null> {
+  const firstPauseMs = firstPauseOf(input);
+  const { outcome, disabled } = await store.exhaust(input, {
+    // Whoever asks for it again begins anew; the engine's last attempt comes after half of the time at the soonest.
+    recentMs: wholeTimeMs(firstPauseMs) / 2,
+    // Two of the longest pauses are no chance.
+    awayMs: 2 * longestPauseMs(firstPauseMs) + lateMs,
+  });
+  if (disabled !== null) onDisabled(input.organisationId, disabled.endpointId, disabled.reason);
+  return outcome;
 }
 
 /** Puts off what cannot be signed: somebody must give the worker the key that it was sealed with. */
@@ -156,21 +176,23 @@ async function putOff(
 }
 
 async function save(
-  { store, onGone, random = Math.random }: DeliverParts,
+  { store, onDisabled, random = Math.random }: DeliverParts,
   input: WebhookDeliveryInput,
-  { endpointId, loadedAt, tries, ageMs, openMs }: PendingDelivery,
+  { endpointId, url, loadedAt, tries, ageMs, openMs }: PendingDelivery,
   posted: PostOutcome,
 ): Promise<DeliveryOutcome> {
   const firstPauseMs = firstPauseOf(input);
   const verdict = judge(posted);
   const askedMs = verdict.kind === "failed" ? verdict.askedMs : null;
+  const error = verdict.kind === "delivered" ? null : verdict.error;
   const pauseMs = pauseAfter(tries + 1, firstPauseMs, random(), askedMs);
   const { state, hasDisabled } = await store.record(input, {
     endpointId,
+    url,
     at: loadedAt,
     latencyMs: posted.latencyMs,
     status: posted.kind === "answered" ? posted.status : null,
-    error: verdict.kind === "delivered" ? null : verdict.error,
+    error,
     answer: posted.kind === "answered" ? posted.answer : null,
     verdict: verdict.kind,
     dueInMs: pauseMs + lateMs,
@@ -179,7 +201,7 @@ async function save(
     beginsAnew: tries === 0 && openMs === null && ageMs > wholeTimeMs(firstPauseMs) / 2,
   });
   checkpoint("delivery_saved");
-  if (hasDisabled) onGone(input.organisationId, endpointId);
+  if (hasDisabled) onDisabled(input.organisationId, endpointId, error ?? "");
   if (state !== "pending") return state;
   // Nothing of what the endpoint or a network said: a status at most.
   const told = posted.kind === "answered" ? `the endpoint answered ${posted.status}` : "no answer came";

@@ -54,11 +54,27 @@ export interface DeliveryStore {
   putOff(key: DeliveryKey, inMs: number, reason: string | null): Promise<void>;
   /** Ends a delivery to an endpoint that is disabled; what it had become meanwhile where it was no longer pending. */
   giveUp(key: DeliveryKey): Promise<SettledDelivery>;
+  /** Ends a delivery whose time is over, and disables an endpoint that has not taken anything for five days. */
+  exhaust(key: DeliveryKey, times: EndTimes): Promise<EndOfTrying>;
+}
+
+/** When a delivery whose time is over goes on nevertheless, in milliseconds. */
+export interface EndTimes {
+  /** It was asked for again within these. */
+  readonly recentMs: number;
   /**
-   * Ends a delivery for which attempts were made, or would have been but for the endpoint's breaker, and disables an endpoint that has not
-   * taken anything for five days. Null where it goes on, because it was asked for again within `withinMs`, or because nobody ever tried.
+   * For so long nobody was there: it was not sent, and neither its endpoint's breaker nor an attempt at it said why. Then its time begins
+   * anew, unless it is older than 30 days.
    */
-  exhaust(key: DeliveryKey, withinMs: number): Promise<SettledDelivery | null>;
+  readonly awayMs: number;
+}
+
+/** The end of trying. */
+export interface EndOfTrying {
+  /** Null where it goes on. */
+  readonly outcome: SettledDelivery | null;
+  /** The endpoint that was disabled with it. */
+  readonly disabled: { readonly endpointId: string; readonly reason: string } | null;
 }
 
 /**
@@ -75,6 +91,9 @@ const deadAfter = "interval '5 days'";
 
 /** What its owner reads then. */
 const deadReason = "It took nothing for five days";
+
+/** What is older does not begin anew, so that it comes to an end also where it can never be sent. */
+const anewWithin = "interval '30 days'";
 
 const loadText = `SELECT d.state, d.endpoint_id, w.url, w.status, w.failures, w.sealed_secret, w.sealing_key_id, w.previous_key_id, e.body,
     CASE WHEN w.previous_until > now() THEN w.sealed_previous END AS sealed_previous, clock_timestamp()::text AS loaded_at,
@@ -111,7 +130,7 @@ export function createDeliveryStore(pool: pg.Pool, sealing: Sealing): DeliverySt
     record: ({ organisationId, deliveryId }, attempt) => recordAttempt(pool, organisationId, deliveryId, attempt),
     putOff: (key, inMs, reason) => putOff(pool, key, inMs, reason),
     giveUp: (key) => giveUp(pool, key),
-    exhaust: (key, withinMs) => exhaust(pool, key, withinMs),
+    exhaust: (key, times) => exhaust(pool, key, times),
   };
 }
 
@@ -180,42 +199,44 @@ async function giveUp(pool: pg.Pool, { organisationId, deliveryId }: DeliveryKey
 
 interface ExhaustedRow {
   state: SettledDelivery | "pending";
-  was_tried: boolean;
   is_recent: boolean;
+  begins_anew: boolean;
 }
 
-async function exhaust(pool: pg.Pool, key: DeliveryKey, withinMs: number): Promise<SettledDelivery | null> {
+function exhaust(pool: pg.Pool, key: DeliveryKey, times: EndTimes): Promise<EndOfTrying> {
   const { organisationId, deliveryId } = key;
+  const ends = (outcome: SettledDelivery | null): EndOfTrying => ({ outcome, disabled: null });
   return inTransaction(pool, async (client) => {
-    // The endpoint first, as everywhere.
-    const { rows: endpoints } = await client.query<{ id: string; is_open: boolean; is_dead: boolean }>({
+    // The endpoint first, as everywhere. An open breaker's time is as old as the last attempt at the endpoint, whatever was sent.
+    const { rows: endpoints } = await client.query<{ id: string; is_held: boolean; is_dead: boolean }>({
       name: "hold_endpoint_of_delivery",
-      text: `SELECT w.id, w.open_until IS NOT NULL AS is_open,
+      text: `SELECT w.id, coalesce(w.open_until > now() - $3 * interval '1 millisecond', false) AS is_held,
           w.status = 'enabled' AND w.failing_since <= now() - ${deadAfter} AS is_dead
         FROM webhook_endpoints w JOIN webhook_deliveries d ON d.organisation_id = $1 AND d.id = $2 AND d.endpoint_id = w.id
         WHERE w.organisation_id = $1 FOR NO KEY UPDATE OF w`,
-      values: [organisationId, deliveryId],
+      values: [organisationId, deliveryId, times.awayMs],
     });
     const [endpoint] = endpoints;
-    if (endpoint === undefined) return "cancelled";
+    if (endpoint === undefined) return ends("cancelled");
     const { rows } = await client.query<ExhaustedRow>({
       name: "hold_delivery",
-      text: `SELECT d.state, d.began_at > now() - $3 * interval '1 millisecond' AS is_recent, EXISTS (SELECT FROM webhook_attempts t
-          WHERE t.organisation_id = $1 AND t.delivery_id = $2 AND t.at >= d.began_at) AS was_tried
+      text: `SELECT d.state, d.began_at > now() - $3 * interval '1 millisecond' AS is_recent,
+          d.created_at > now() - ${anewWithin} AND NOT EXISTS (SELECT FROM webhook_attempts t WHERE t.organisation_id = $1 AND t.delivery_id = $2
+            AND t.at >= greatest(d.began_at, now() - $4 * interval '1 millisecond')) AS begins_anew
         FROM webhook_deliveries d WHERE d.organisation_id = $1 AND d.id = $2 FOR NO KEY UPDATE`,
-      values: [organisationId, deliveryId, withinMs],
+      values: [organisationId, deliveryId, times.recentMs, times.awayMs],
     });
     const [row] = rows;
-    if (row === undefined) return "cancelled";
-    if (row.state !== "pending") return row.state;
-    if (row.is_recent) return null;
-    if (!row.was_tried && !endpoint.is_open) {
+    if (row === undefined) return ends("cancelled");
+    if (row.state !== "pending") return ends(row.state);
+    if (row.is_recent) return ends(null);
+    if (row.begins_anew && !endpoint.is_held) {
       await client.query({
         name: "begin_delivery_anew",
         text: "UPDATE webhook_deliveries SET began_at = now() WHERE organisation_id = $1 AND id = $2",
         values: [organisationId, deliveryId],
       });
-      return null;
+      return ends(null);
     }
     await client.query({
       name: "exhaust_delivery",
@@ -223,14 +244,13 @@ async function exhaust(pool: pg.Pool, key: DeliveryKey, withinMs: number): Promi
         WHERE organisation_id = $1 AND id = $2`,
       values: [organisationId, deliveryId],
     });
-    if (endpoint.is_dead) {
-      await client.query({
-        name: "disable_dead_endpoint",
-        text: `UPDATE webhook_endpoints SET status = 'disabled', disabled_at = now(), disabled_reason = $3
-          WHERE organisation_id = $1 AND id = $2`,
-        values: [organisationId, endpoint.id, deadReason],
-      });
-    }
-    return "exhausted";
+    if (!endpoint.is_dead) return ends("exhausted");
+    await client.query({
+      name: "disable_dead_endpoint",
+      text: `UPDATE webhook_endpoints SET status = 'disabled', disabled_at = now(), disabled_reason = $3
+        WHERE organisation_id = $1 AND id = $2`,
+      values: [organisationId, endpoint.id, deadReason],
+    });
+    return { outcome: "exhausted", disabled: { endpointId: endpoint.id, reason: deadReason } };
   });
 }

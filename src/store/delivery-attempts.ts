@@ -4,6 +4,8 @@ import type pg from "pg";
 /** An attempt that was made. */
 export interface AttemptRecord {
   readonly endpointId: string;
+  /** Where it was sent. An endpoint that has moved meanwhile is none the better or worse for it. */
+  readonly url: string;
   /** When it was sent: `loadedAt` of its delivery. */
   readonly at: string;
   readonly latencyMs: number;
@@ -13,9 +15,9 @@ export interface AttemptRecord {
   readonly error: string | null;
   /** The beginning of the answer; null where none came. */
   readonly answer: string | null;
-  /** `gone`: nothing is to be sent there ever again. */
+  /** `gone`: nothing is to be sent there ever again; where the endpoint has moved it is a failure like others. */
   readonly verdict: "delivered" | "gone" | "failed";
-  /** In how many milliseconds somebody must be at it again, where it failed. */
+  /** In how many milliseconds somebody must be at it again, where it was not delivered. */
   readonly dueInMs: number;
   /** It was the one attempt that went first while the endpoint's breaker had been open. */
   readonly isTrial: boolean;
@@ -38,7 +40,7 @@ export interface SavedAttempt {
 const healthyTime = "interval '10 seconds'";
 
 // An attempt that was under way as the breaker opened says nothing new: of those beside each other only the first ones count. The endpoint is
-// taken before the delivery, as everywhere; a delivery of which two attempts were under way at once counts both.
+// taken before the delivery, as everywhere; a delivery of which two attempts were under way at once counts both, and shows the one that was taken.
 const recordText = `
 WITH health AS (
   UPDATE webhook_endpoints w SET
@@ -50,16 +52,21 @@ WITH health AS (
     status = CASE WHEN $9 = 'gone' THEN 'disabled' ELSE w.status END,
     disabled_at = CASE WHEN $9 = 'gone' THEN coalesce(w.disabled_at, now()) ELSE w.disabled_at END,
     disabled_reason = CASE WHEN $9 = 'gone' THEN coalesce(w.disabled_reason, $7) ELSE w.disabled_reason END
-  WHERE w.organisation_id = $1 AND w.id = $3
+  WHERE w.organisation_id = $1 AND w.id = $3 AND w.url = $14
     AND NOT ($9 = 'delivered' AND w.failures = 0 AND coalesce(w.succeeded_at > now() - ${healthyTime}, false))
   RETURNING w.disabled_at = now() AS has_disabled
+), verdict AS (
+  SELECT CASE WHEN $9 = 'gone' AND count(*) = 0 THEN 'failed' ELSE $9 END AS kind FROM health
 ), delivery AS (
-  UPDATE webhook_deliveries d SET attempts = d.attempts + 1, last_status = $6, last_error = $7,
-    state = CASE WHEN $9 = 'delivered' THEN 'delivered' WHEN d.state <> 'pending' THEN d.state WHEN $9 = 'gone' THEN 'cancelled' ELSE d.state END,
-    settled_at = CASE WHEN $9 = 'failed' OR d.state = 'delivered' THEN d.settled_at ELSE coalesce(d.settled_at, now()) END,
-    due_at = CASE WHEN d.state = 'pending' AND $9 = 'failed' THEN now() + $10 * interval '1 millisecond' END,
+  UPDATE webhook_deliveries d SET attempts = d.attempts + 1,
+    last_status = CASE WHEN d.state = 'delivered' AND v.kind <> 'delivered' THEN d.last_status ELSE $6 END,
+    last_error = CASE WHEN d.state = 'delivered' AND v.kind <> 'delivered' THEN d.last_error ELSE $7 END,
+    state = CASE WHEN v.kind = 'delivered' THEN 'delivered' WHEN d.state <> 'pending' THEN d.state WHEN v.kind = 'gone' THEN 'cancelled'
+      ELSE d.state END,
+    settled_at = CASE WHEN v.kind = 'failed' OR d.state = 'delivered' THEN d.settled_at ELSE coalesce(d.settled_at, now()) END,
+    due_at = CASE WHEN d.state = 'pending' AND v.kind = 'failed' THEN now() + $10 * interval '1 millisecond' END,
     began_at = CASE WHEN $13 THEN $4 ELSE d.began_at END
-  WHERE d.organisation_id = $1 AND d.id = $2 AND (SELECT count(*) FROM health) >= 0
+  FROM verdict v WHERE d.organisation_id = $1 AND d.id = $2
   RETURNING d.attempts, d.state
 ), attempt AS (
   INSERT INTO webhook_attempts (organisation_id, delivery_id, number, at, latency_ms, status, error, answer)
@@ -91,6 +98,7 @@ export async function recordAttempt(
       attempt.isTrial,
       attempt.breakerSteps,
       attempt.beginsAnew,
+      attempt.url,
     ],
   });
   const [row] = rows;

@@ -13,6 +13,8 @@ export interface PosterOptions {
   readonly connectMs?: number;
   /** Until the whole answer has come; 15,000 by default. */
   readonly totalMs?: number;
+  /** For how long an answer is read on once its status has come; 1,000 by default. */
+  readonly restMs?: number;
   /** All addresses of a name; by default the name servers of the public network are asked. */
   readonly lookup?: Lookup;
 }
@@ -28,7 +30,7 @@ export interface Post {
   readonly signal?: AbortSignal;
 }
 
-/** The receiver answered. Its status counts as soon as it has come, whatever becomes of the rest. */
+/** The receiver answered. Its status counts as soon as it has come, whatever becomes of the rest; until then is its latency. */
 export interface PostAnswer {
   readonly kind: "answered";
   readonly status: number;
@@ -58,9 +60,9 @@ export interface Poster {
   readonly close: () => Promise<void>;
 }
 
-const defaults = { connectMs: 10_000, totalMs: 15_000 };
+const defaults = { connectMs: 10_000, totalMs: 15_000, restMs: 1_000 };
 
-/** The most that is read of an answer: what is longer is cut, and its connection ended. */
+/** The most that is read of an answer: what is longer is cut like what takes longer, and its connection ended. */
 const readBytes = 64 * 1024;
 
 /** What is kept of it. */
@@ -73,7 +75,7 @@ const fixedHeaders = {
 
 /** Makes a poster. Nothing is connected to before it posts. */
 export function createPoster(options: PosterOptions): Poster {
-  const { mode, connectMs = defaults.connectMs, totalMs = defaults.totalMs, lookup = lookupOf(mode) } = options;
+  const { mode, connectMs, totalMs, restMs, lookup = lookupOf(mode) } = { ...defaults, ...options };
   const agent = new Agent({
     connect: createConnect({ mode, connectMs, lookup }),
     pipelining: 1,
@@ -83,18 +85,28 @@ export function createPoster(options: PosterOptions): Poster {
     keepAliveMaxTimeout: 1_500,
   });
   return {
-    post: (post) => send(agent, post, mode, totalMs),
+    post: (post) => send(agent, post, mode, { totalMs, restMs }),
     close: () => agent.destroy(),
   };
 }
 
-async function send(agent: Dispatcher, post: Post, mode: AddressMode, totalMs: number): Promise<PostOutcome> {
+/** How long a request may take, and its answer once the status has come. */
+type Deadlines = Pick<typeof defaults, "totalMs" | "restMs">;
+
+async function send(
+  agent: Dispatcher,
+  post: Post,
+  mode: AddressMode,
+  { totalMs, restMs }: Deadlines,
+): Promise<PostOutcome> {
   const startedAt = performance.now();
   const latencyMs = () => Math.round(performance.now() - startedAt);
   const fault = urlFault(post.url, mode);
   if (fault !== null) return { kind: "failed", error: `the address ${fault}`, latencyMs: latencyMs() };
   const stop = new AbortController();
-  const timer = setTimeout(() => stop.abort(new NotSent(`no answer came within ${totalMs / 1000} seconds`)), totalMs);
+  const timers = [
+    setTimeout(() => stop.abort(new NotSent(`no answer came within ${totalMs / 1000} seconds`)), totalMs),
+  ];
   const onAbort = () => stop.abort(new NotSent("the request was stopped"));
   post.signal?.addEventListener("abort", onAbort);
   if (post.signal?.aborted) onAbort();
@@ -114,11 +126,13 @@ async function send(agent: Dispatcher, post: Post, mode: AddressMode, totalMs: n
       retryAfterMs: retryAfterMs(answer.headers["retry-after"]),
     } as const;
     const took = latencyMs();
+    // Nobody holds a place with an answer that comes in drops.
+    timers.push(setTimeout(() => stop.abort(new NotSent("its answer was cut")), restMs));
     return { ...outcome, answer: await beginning(answer.body), latencyMs: took };
   } catch (error) {
     return { kind: "failed", error: wordsOf(error), latencyMs: latencyMs() };
   } finally {
-    clearTimeout(timer);
+    for (const timer of timers) clearTimeout(timer);
     post.signal?.removeEventListener("abort", onAbort);
   }
 }

@@ -132,7 +132,7 @@ test("410 Gone disables the endpoint, and ends this delivery and what waits for 
   receiver.answer(path, { status: 410 });
   expect(await deliver.attemptDelivery(gone)).toBe("cancelled");
   expect(await endpointRow(endpoint)).toMatchObject({ status: "disabled", disabled_reason: "410 Gone" });
-  expect(told).toContain(`${endpoint.id} is gone`);
+  expect(told).toContain(`${endpoint.id} is disabled: 410 Gone`);
   expect(await deliver.attemptDelivery(other)).toBe("cancelled");
   expect(receiver.received(path)).toHaveLength(1);
   expect(await deliveryRow(gone)).toMatchObject({ state: "cancelled", attempts: 1, last_status: 410, due_at: null });
@@ -219,6 +219,24 @@ test("an endpoint is sent five at once by a process; what waits is told when to 
   expect(receiver.mostAtOnce(path)).toBe(5);
   const late = await Promise.all(deliveries.slice(5).map((each) => deliver.attemptDelivery(each)));
   expect(late).toEqual(["delivered", "delivered", "delivered"]);
+});
+
+test("a place counts as held until what was sent is written, however fast the status came, and not where nothing was", async () => {
+  const { waiting, failed, parts, changeEndpoint } = world;
+  const { endpoint, deliveries } = await waiting(2);
+  const [sent, held] = deliveries as [MadeDelivery, MadeDelivery];
+  const took: (number | undefined)[] = [];
+  const answer = { kind: "answered", status: 200, retryAfterMs: null, answer: "", latencyMs: 0 } as const;
+  const slow = createDelivery({
+    ...parts(),
+    poster: { post: () => wait(60, answer) },
+    turns: { take: () => ({ kind: "taken", end: (tookMs) => took.push(tookMs) }) },
+  });
+  expect(await slow.attemptDelivery(sent)).toBe("delivered");
+  expect(took[0]).toBeGreaterThan(50);
+  await changeEndpoint(endpoint, "failures = 5, failing_since = now(), open_until = now() + interval '1 hour'");
+  expect((await failed(held, slow)).type).toBe("EndpointPaused");
+  expect(took[1]).toBeUndefined();
 });
 
 test("of a hundred events to ten endpoints, a thousand deliveries, two dead endpoints hold up none to the others", async () => {

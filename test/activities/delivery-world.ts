@@ -42,13 +42,13 @@ export interface DeliveryWorld {
   readonly receiver: WebhookReceiver;
   readonly organisationId: string;
   readonly deliver: DeliveryActivities;
-  /** What was told of endpoints: `ID is gone`, `ID is sealed`. */
+  /** What was told of endpoints: `ID is disabled: REASON`, `ID is sealed`. */
   readonly told: readonly string[];
   /** A process of its own, with turns of its own. */
   parts(sealing?: Sealing): DeliverParts;
   waiting(count?: number): Promise<Waiting>;
   failed(delivery: MadeDelivery, by?: DeliveryActivities): Promise<Thrown>;
-  /** An attempt that was under way and is written now. */
+  /** An attempt that was under way and is written now; it was sent to where the endpoint is. */
   record(delivery: MadeDelivery, attempt: Partial<AttemptRecord>): ReturnType<DeliverParts["store"]["record"]>;
   deliveryRow(delivery: MadeDelivery): Promise<WebhookRow>;
   endpointRow(endpoint: MadeEndpoint): Promise<WebhookRow>;
@@ -75,7 +75,7 @@ export async function deliveryWorld(): Promise<DeliveryWorld> {
     store: createDeliveryStore(pool, sealing),
     poster,
     turns: createEndpointTurns(),
-    onGone: (_, endpointId) => told.push(`${endpointId} is gone`),
+    onDisabled: (_, endpointId, reason) => told.push(`${endpointId} is disabled: ${reason}`),
     onSealed: (_, endpointId) => told.push(`${endpointId} is sealed`),
     random: () => 0,
   });
@@ -102,9 +102,10 @@ export async function deliveryWorld(): Promise<DeliveryWorld> {
       expect(thrown.nonRetryable).toBe(false);
       return { type: thrown.type, message: thrown.message, nextMs: Number(thrown.nextRetryDelay) };
     },
-    record: (delivery, attempt) =>
+    record: async (delivery, attempt) =>
       createDeliveryStore(pool, ownSealing).record(delivery, {
         endpointId: delivery.endpointId,
+        url: (await rowOf(pool, "webhook_endpoints", "open_until", delivery.endpointId)).url,
         at: new Date().toISOString(),
         latencyMs: 1.4,
         status: 200,

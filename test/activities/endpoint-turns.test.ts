@@ -1,9 +1,10 @@
-/** Turns at an endpoint: five at once, and those who wait ask again one after the other. */
+/** Turns at endpoints: five at once at each, twenty in an organisation, and those who wait ask again one after the other. */
 import { expect, test } from "vitest";
 import {
   createEndpointTurns,
   type EndpointTurn,
   type EndpointTurns,
+  organisationTurnsAtOnce,
   turnsAtOnce,
 } from "../../src/activities/endpoint-turns.ts";
 
@@ -17,8 +18,8 @@ function clocked(): { turns: EndpointTurns; pass(ms: number): void } {
   };
 }
 
-function takeAll(turns: EndpointTurns, endpointId: string, count: number): EndpointTurn[] {
-  return Array.from({ length: count }, () => turns.take(endpointId));
+function takeAll(turns: EndpointTurns, endpointId: string, count: number, organisationId = "own"): EndpointTurn[] {
+  return Array.from({ length: count }, () => turns.take(organisationId, endpointId));
 }
 
 const waits = (taken: readonly EndpointTurn[]) => taken.map((turn) => (turn.kind === "later" ? turn.inMs : null));
@@ -33,10 +34,31 @@ test("an endpoint has five at once, and takes no turn from another", () => {
   const taken = takeAll(turns, "a", 7);
   expect(taken.map(({ kind }) => kind)).toEqual([...Array(5).fill("taken"), "later", "later"]);
   expect(turnsAtOnce).toBe(5);
-  expect(turns.take("b").kind).toBe("taken");
+  expect(turns.take("own", "b").kind).toBe("taken");
   end(taken[0]);
-  expect(turns.take("a").kind).toBe("taken");
-  expect(turns.take("a").kind).toBe("later");
+  expect(turns.take("own", "a").kind).toBe("taken");
+  expect(turns.take("own", "a").kind).toBe("later");
+});
+
+test("an organisation has twenty at once, and one more only for an endpoint that has none", () => {
+  const { turns } = clocked();
+  const taken = ["a", "b", "c"].flatMap((endpointId) => takeAll(turns, endpointId, 5));
+  taken.push(...takeAll(turns, "d", 4), turns.take("own", "e"));
+  expect(taken.filter(({ kind }) => kind === "taken")).toHaveLength(organisationTurnsAtOnce);
+  expect(organisationTurnsAtOnce).toBe(20);
+  // All that a crowd of endpoints takes is one for each of them.
+  const crowd = Array.from({ length: 15 }, (_, index) => takeAll(turns, `f${index}`, 5));
+  for (const own of crowd) {
+    expect(own.map(({ kind }) => kind)).toEqual(["taken", "later", "later", "later", "later"]);
+  }
+  // Of the sixty that were told to wait each asks again a little later, as the next one does.
+  const [first = 0, second = 0] = waits(takeAll(turns, "d", 2)).map(Number);
+  expect([first, second]).toEqual([305, 310]);
+  expect(takeAll(turns, "z", 6, "other").map(({ kind }) => kind)).toEqual([...Array(5).fill("taken"), "later"]);
+  for (const turn of crowd.map(([held]) => held)) end(turn);
+  expect(turns.take("own", "e").kind).toBe("later");
+  end(taken[0]);
+  expect(turns.take("own", "e").kind).toBe("taken");
 });
 
 test("the more wait, the later each asks again, as fast as the endpoint answers", () => {
@@ -55,24 +77,24 @@ test("the more wait, the later each asks again, as fast as the endpoint answers"
 
 test("nobody asks again sooner than in a tenth of a second, and a fast endpoint's waits are short", () => {
   const { turns } = clocked();
-  for (let round = 0; round < 50; round += 1) end(turns.take("a"), 10);
+  for (let round = 0; round < 50; round += 1) end(turns.take("own", "a"), 10);
   takeAll(turns, "a", 5);
   expect(waits(takeAll(turns, "a", 3))).toEqual([100, 100, 100]);
 });
 
 test("an attempt that sent nothing says nothing of how long the endpoint takes", () => {
   const { turns } = clocked();
-  for (let round = 0; round < 50; round += 1) end(turns.take("a"));
+  for (let round = 0; round < 50; round += 1) end(turns.take("own", "a"));
   takeAll(turns, "a", 5);
   expect(waits(takeAll(turns, "a", 2))).toEqual([100, 200]);
 });
 
 test("of a thousand endpoints those at which nobody is are forgotten, and no turn that is taken", () => {
   const { turns } = clocked();
-  for (let round = 0; round < 50; round += 1) end(turns.take("slow"), 15_000);
+  for (let round = 0; round < 50; round += 1) end(turns.take("own", "slow"), 15_000);
   takeAll(turns, "busy", 5);
-  for (let endpoint = 0; endpoint < 1_000; endpoint += 1) end(turns.take(String(endpoint)), 1);
-  expect(turns.take("busy").kind).toBe("later");
+  for (let endpoint = 0; endpoint < 1_000; endpoint += 1) end(turns.take("own", String(endpoint)), 1);
+  expect(turns.take("own", "busy").kind).toBe("later");
   takeAll(turns, "slow", 5);
   // From the beginning again.
   expect(waits(takeAll(turns, "slow", 1))).toEqual([100]);

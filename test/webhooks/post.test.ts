@@ -46,7 +46,8 @@ beforeAll(async () => {
     if (retryAfter !== null) response.writeHead(429, { "retry-after": retryAfter }).end();
     else (answers[request.path] ?? ((_request, other) => other.end("thanks")))(request, response);
   });
-  poster = createPoster({ mode: "development" });
+  // What is said of answers holds also where this machine stands still for a second.
+  poster = createPoster({ mode: "development", restMs: 15_000 });
 });
 afterAll(async () => {
   await poster.close();
@@ -159,12 +160,31 @@ describe("an answer", () => {
       answers["/endless"]?.(request, response);
     });
     // Without the cut it would be read for longer than this test may take.
-    const patient = createPoster({ mode: "development", totalMs: 600_000 });
+    const patient = createPoster({ mode: "development", totalMs: 600_000, restMs: 600_000 });
     const outcome = await patient.post({ url: `http://127.0.0.1:${endless.port}/`, body, headers });
     expect(outcome).toMatchObject({ status: 200, answer: "z".repeat(1_024) });
     await closed.promise;
     await patient.close();
     await endless.stop();
+  });
+
+  test("that comes in drops is cut a second after its status, and its connection ended", async () => {
+    const closed = Promise.withResolvers<void>();
+    const dripping = await startReceiver((_request, response) => {
+      response.write("a");
+      const drip = setInterval(() => response.write("a"), 10);
+      response.on("close", () => {
+        clearInterval(drip);
+        closed.resolve();
+      });
+    });
+    // Without the cut it would be read for longer than this test may take.
+    const patient = createPoster({ mode: "development", totalMs: 600_000 });
+    const outcome = await patient.post({ url: `http://127.0.0.1:${dripping.port}/`, body, headers });
+    expect(outcome).toMatchObject({ kind: "answered", status: 200, answer: expect.stringMatching(/^a*$/) });
+    await closed.promise;
+    await patient.close();
+    await dripping.stop();
   });
 
   test.each([
