@@ -100,14 +100,17 @@ async function mirrorRound(parts: MirrorParts, organisationId: string): Promise<
     await Promise.all(
       step.followed.credited.map((subscriptionId) => parts.startAllocation({ organisationId, subscriptionId })),
     );
-    if (step.failure !== null) return failed(scope, state, step.failure, step.isSweep);
+    if (step.failure !== null) return failed(scope, state, step.failure, step.of);
     if (state.reason !== null) await scope.putOff(null);
     if (performance.now() >= endMs) return waiting(described(counts), 0);
   }
 }
 
-/** A look, and whether it was at a page of the sweep in the end. */
-type Look = Looked & { readonly isSweep: boolean };
+/** What a look was at in the end: hints, one that calls failed for before, or a page of the sweep. */
+type LookedAt = "hints" | "lone_hint" | "page";
+
+/** A look, and at what. */
+type Look = Looked & { readonly of: LookedAt };
 
 /**
  * Hints first, because somebody may be looking at the document; null where nothing is to be looked at. Hints that fail keep no sweep
@@ -115,7 +118,8 @@ type Look = Looked & { readonly isSweep: boolean };
  */
 async function lookOnce(parts: MirrorParts, organisationId: string, looking: Looking): Promise<Look | null> {
   const hints = await looking.scope.takeHints();
-  const byHints = hints === null ? null : { ...(await lookAtHints(looking, hints)), isSweep: false };
+  const of = hints?.isAlone ? "lone_hint" : "hints";
+  const byHints = hints === null ? null : ({ ...(await lookAtHints(looking, hints)), of } as const);
   if (hints !== null && byHints !== null && byHints.unfollowed.length > 0) {
     const reasons = [...new Set(byHints.unfollowed.map(({ reason }) => reason))];
     const ids = byHints.unfollowed.map(({ ledgerId }) => ledgerId);
@@ -144,7 +148,7 @@ async function lookAtPage(
 ): Promise<Look> {
   const { kind, since, cursor, takenAt } = page;
   const answer = await ledger.listChanges(call, { kind, since, ...(cursor === null ? {} : { cursor }) });
-  const none = { looked: 0, followed: nothingFollowed, unfollowed: [], failure: null, isSweep: true };
+  const none = { looked: 0, followed: nothingFollowed, unfollowed: [], failure: null, of: "page" } as const;
   if (answer.kind !== "ok") return { ...none, failure: answer };
   const { changes, unread, ...next } = answer.value;
   const ids = unread.filter((id) => id !== null);
@@ -166,13 +170,14 @@ async function lookAtPage(
 
 /**
  * What failed is not looked at for a while: a page of the sweep later each time, and hints each on its own; all the rest waits for a
- * moment, or longer where all fails. A limit of the ledger's own pauses all calls of the connection.
+ * moment, or longer where all fails. One that failed before and was alone puts off nothing else that comes
+ * meanwhile. A limit of the ledger's own pauses all calls of the connection.
  */
 async function failed(
   scope: MirrorScope,
   { failures }: MirrorState,
   failure: LedgerFailure,
-  isSweep: boolean,
+  of: LookedAt,
 ): Promise<WorkRound> {
   const pause = connectionPause([failure]);
   if (pause !== null) {
@@ -187,8 +192,8 @@ async function failed(
   const reason = reasonOf(failure);
   const retryMs = retryDelayMs(failures + 1);
   const delayMs = Math.min(retryMs, longestForAllMs);
-  if (isSweep) await scope.failSweep(retryMs);
-  await scope.putOff({ delayMs, reason, isFailure: true });
+  if (of === "page") await scope.failSweep(retryMs);
+  await scope.putOff({ delayMs: of === "lone_hint" ? 0 : delayMs, reason, isFailure: true });
   return waiting(`waits: ${reason}`, delayMs);
 }
 

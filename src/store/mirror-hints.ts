@@ -31,10 +31,14 @@ export interface UnfollowedHint {
   readonly reason: string;
 }
 
-/** Hints of one kind, and when they were taken by the database's clock: what is read for them is as new as that. */
+/**
+ * Hints of one kind, and when they were taken by the database's clock: what is read for them is as new as that. `isAlone`: calls failed
+ * for the one that it is.
+ */
 export interface TakenHints {
   readonly kind: MirrorKind;
   readonly hints: readonly TakenHint[];
+  readonly isAlone: boolean;
   readonly takenAt: string;
 }
 
@@ -51,9 +55,9 @@ export const isBusyInvoice = `(EXISTS (SELECT FROM operations o WHERE o.organisa
 export const isBusyNote = `EXISTS (SELECT FROM operations o WHERE o.organisation_id = d.organisation_id AND o.credit_note_id = d.id
     AND o.state IN ('sending', 'uncertain'))`;
 
-// What is not ours, and cannot be on its way to become it, needs no look; nor does what was written here since it was changed.
+// Whoever writes several hints locks them in this order, by kind and id: two at once would else wait for each other. What is not ours, and cannot be on its way to become it, needs no look; nor does what was written here since it was changed.
 const dropText = `
-DELETE FROM ledger_hints h WHERE h.organisation_id = $1 AND h.kind = $2 AND h.try_at <= now() AND CASE $2
+WITH needless AS (SELECT h.ledger_id FROM ledger_hints h WHERE h.organisation_id = $1 AND h.kind = $2 AND h.try_at <= now() AND CASE $2
   WHEN 'invoices' THEN EXISTS (SELECT FROM invoices d WHERE d.organisation_id = $1 AND d.ledger_invoice_id = h.ledger_id
       AND d.ledger_updated_at >= h.changed_at)
     OR NOT EXISTS (SELECT FROM invoices d WHERE d.organisation_id = $1 AND d.ledger_invoice_id = h.ledger_id)
@@ -66,28 +70,39 @@ DELETE FROM ledger_hints h WHERE h.organisation_id = $1 AND h.kind = $2 AND h.tr
       AND d.ledger_updated_at >= h.changed_at)
     OR NOT EXISTS (SELECT FROM customers d WHERE d.organisation_id = $1 AND d.ledger_contact_id = h.ledger_id)
       AND NOT EXISTS (SELECT FROM operations o WHERE o.organisation_id = $1 AND o.kind IN ('create_contact', 'import_contact')
-        AND o.state IN ('sending', 'uncertain')) END`;
+        AND o.state IN ('sending', 'uncertain')) END
+  ORDER BY h.ledger_id FOR UPDATE OF h)
+DELETE FROM ledger_hints h USING needless WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = needless.ledger_id`;
 
 // Known by now, or left for later, and later each time: what is on its way is settled within seconds, or is looked up by its own operation.
 const takeText = `
 WITH due AS (
-  SELECT h.ledger_id, h.received_at, h.failures >= ${togetherFailures} AS is_alone, CASE $2
+  SELECT h.ledger_id, h.received_at, h.try_at, CASE $2
     WHEN 'invoices' THEN EXISTS (SELECT FROM invoices d WHERE d.organisation_id = $1 AND d.ledger_invoice_id = h.ledger_id AND NOT ${isBusyInvoice})
     WHEN 'credit_notes' THEN EXISTS (SELECT FROM credit_notes d WHERE d.organisation_id = $1 AND d.ledger_credit_note_id = h.ledger_id
       AND NOT ${isBusyNote})
     ELSE EXISTS (SELECT FROM customers d WHERE d.organisation_id = $1 AND d.ledger_contact_id = h.ledger_id) END AS is_free
-  FROM ledger_hints h WHERE h.organisation_id = $1 AND h.kind = $2 AND h.try_at <= now()
-  ORDER BY is_alone, h.received_at LIMIT ${hintsAtOnce}
+  FROM ledger_hints h WHERE h.organisation_id = $1 AND h.kind = $2 AND h.try_at <= now() AND (h.failures >= ${togetherFailures}) = $3
+  ORDER BY CASE WHEN $3 THEN h.try_at ELSE h.received_at END LIMIT ${hintsAtOnce}
+), busy AS (
+  SELECT h.ledger_id FROM ledger_hints h JOIN due USING (ledger_id) WHERE h.organisation_id = $1 AND h.kind = $2 AND NOT due.is_free
+  ORDER BY h.ledger_id FOR UPDATE OF h
 ), later AS (
-  UPDATE ledger_hints h SET try_at = now() + greatest(interval '2 seconds', (now() - h.received_at) / 2) FROM due
-  WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = due.ledger_id AND NOT due.is_free
+  UPDATE ledger_hints h SET try_at = now() + greatest(interval '2 seconds', (now() - h.received_at) / 2) FROM busy
+  WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = busy.ledger_id
 )
-SELECT ledger_id, received_at::text AS received_at, is_alone, ${takenAt} AS taken_at FROM due WHERE is_free ORDER BY is_alone, due.received_at`;
+SELECT ledger_id, received_at::text AS received_at, ${takenAt} AS taken_at FROM due WHERE is_free
+ORDER BY CASE WHEN $3 THEN due.try_at ELSE due.received_at END`;
+
+// Those that calls failed for come last, the one that has waited longest first: they keep no others waiting, of whatever kind.
+const dueText = `
+SELECT kind, failures >= ${togetherFailures} AS is_alone FROM ledger_hints WHERE organisation_id = $1 AND try_at <= now()
+GROUP BY kind, failures >= ${togetherFailures}
+ORDER BY is_alone, CASE WHEN min(failures) >= ${togetherFailures} THEN min(try_at) END, min(failures), kind`;
 
 interface TakenRow {
   ledger_id: string;
   received_at: string;
-  is_alone: boolean;
   taken_at: string;
 }
 
@@ -97,36 +112,35 @@ export async function dropHints(pool: pg.Pool, organisationId: string, kind: Mir
 }
 
 /**
- * The hints of the first kind that has some to be looked at, as many as one call is to ask for: one that calls failed for is alone. Null
- * where there are none.
+ * The hints of the first kind that has some to be looked at, as many as one call is to ask for: those that calls failed for come after
+ * all the others, one at a time. Null where there are none.
  */
 export async function takeHints(pool: pg.Pool, organisationId: string): Promise<TakenHints | null> {
-  for (const kind of mirrorKinds) {
-    const { rows: some } = await pool.query({
-      name: "has_hints",
-      text: "SELECT 1 FROM ledger_hints WHERE organisation_id = $1 AND kind = $2 AND try_at <= now() LIMIT 1",
-      values: [organisationId, kind],
-    });
-    if (some.length === 0) continue;
+  const { rows: due } = await pool.query<{ kind: MirrorKind; is_alone: boolean }>({
+    name: "due_hints",
+    text: dueText,
+    values: [organisationId],
+  });
+  for (const { kind, is_alone: isAlone } of due) {
     await dropHints(pool, organisationId, kind);
-    const { rows } = await pool.query<TakenRow>({ name: "take_hints", text: takeText, values: [organisationId, kind] });
+    const values = [organisationId, kind, isAlone];
+    const { rows } = await pool.query<TakenRow>({ name: "take_hints", text: takeText, values });
     const [first] = rows;
     if (first === undefined) continue;
-    const taken = first.is_alone ? [first] : rows.filter((row) => !row.is_alone);
-    const hints = taken.map((row) => ({ ledgerId: row.ledger_id, receivedAt: row.received_at }));
-    return { kind, hints, takenAt: first.taken_at };
+    const hints = (isAlone ? [first] : rows).map((row) => ({ ledgerId: row.ledger_id, receivedAt: row.received_at }));
+    return { kind, hints, isAlone, takenAt: first.taken_at };
   }
   return null;
 }
 
 /**
  * Ends hints that were looked at. Those `again` are looked at once more in a moment; those `unfollowed` stay, are looked at ever more
- * rarely and say why.
+ * rarely and say why. One that was alone says that the ledger answers again: from then on the others of its kind are asked for together.
  */
 export async function endHints(
   pool: pg.Pool,
   organisationId: string,
-  { kind, hints }: TakenHints,
+  { kind, hints, isAlone }: TakenHints,
   again: readonly string[],
   unfollowed: readonly UnfollowedHint[],
 ): Promise<void> {
@@ -137,13 +151,16 @@ export async function endHints(
   await pool.query({
     name: "end_hints",
     text: `WITH taken AS (SELECT * FROM unnest($3::text[], $4::timestamptz[]) AS t(ledger_id, received_at)),
-        kept AS (SELECT * FROM unnest($5::text[], $6::text[]) AS k(ledger_id, reason)), later AS (
+        kept AS (SELECT * FROM unnest($5::text[], $6::text[]) AS k(ledger_id, reason)), locked AS (
+        SELECT h.ledger_id FROM ledger_hints h JOIN taken USING (ledger_id) WHERE h.organisation_id = $1 AND h.kind = $2
+        ORDER BY h.ledger_id FOR UPDATE OF h
+      ), later AS (
         UPDATE ledger_hints h SET changed_at = CASE WHEN kept.reason IS NOT NULL THEN h.changed_at END, failures = 0, reason = kept.reason,
           try_at = now() + CASE WHEN kept.reason IS NULL THEN greatest(interval '1 second', (now() - h.received_at) / 2)
             ELSE least(${longestPause}, greatest(interval '1 minute', now() - h.received_at)) END
-        FROM taken JOIN kept USING (ledger_id) WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = taken.ledger_id
+        FROM locked JOIN kept USING (ledger_id) WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = locked.ledger_id
       )
-      DELETE FROM ledger_hints h USING taken WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = taken.ledger_id
+      DELETE FROM ledger_hints h USING locked JOIN taken USING (ledger_id) WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = taken.ledger_id
         AND h.received_at = taken.received_at AND NOT EXISTS (SELECT FROM kept WHERE kept.ledger_id = h.ledger_id)`,
     values: [
       organisationId,
@@ -153,6 +170,19 @@ export async function endHints(
       [...reasons.keys()],
       [...reasons.values()],
     ],
+  });
+  if (isAlone && hints.length > 0) await rejoinHints(pool, organisationId, kind);
+}
+
+// One that the ledger always fails on is alone again after one more failure.
+async function rejoinHints(pool: pg.Pool, organisationId: string, kind: MirrorKind): Promise<void> {
+  await pool.query({
+    name: "rejoin_hints",
+    text: `UPDATE ledger_hints h SET failures = ${togetherFailures - 1} FROM (
+        SELECT ledger_id FROM ledger_hints WHERE organisation_id = $1 AND kind = $2 AND failures >= ${togetherFailures}
+        ORDER BY ledger_id FOR UPDATE) AS alone
+      WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = alone.ledger_id`,
+    values: [organisationId, kind],
   });
 }
 
@@ -167,20 +197,23 @@ export async function failHints(
     name: "fail_hints",
     text: `UPDATE ledger_hints h SET failures = h.failures + 1, reason = $4,
         try_at = now() + least(${longestPause}, greatest(interval '2 seconds', now() - h.received_at))
-      WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = ANY ($3)`,
+      FROM (SELECT ledger_id FROM ledger_hints WHERE organisation_id = $1 AND kind = $2 AND ledger_id = ANY ($3)
+        ORDER BY ledger_id FOR UPDATE) AS failed
+      WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = failed.ledger_id`,
     values: [organisationId, kind, hints.map(({ ledgerId }) => ledgerId), reason],
   });
 }
 
 /**
  * Leaves hints, of things that are ours or may be on their way to become so. One that could not be looked at, and is told of anew, waits
- * for a minute at most: what kept it may be mended.
+ * for a minute at most, because what kept it may be mended; with `keepsPauses` it waits as it did, because nothing new was told.
  */
 export async function leaveHints(
   pool: Pick<pg.Pool, "query">,
   organisationId: string,
   kind: MirrorKind,
   hints: readonly { readonly ledgerId: string; readonly changedAt: string | null }[],
+  keepsPauses = false,
 ): Promise<void> {
   if (hints.length === 0) return;
   await pool.query({
@@ -188,10 +221,11 @@ export async function leaveHints(
     text: `INSERT INTO ledger_hints (organisation_id, kind, ledger_id, changed_at)
       SELECT $1, $2, ledger_id, CASE WHEN bool_and(changed_at IS NOT NULL) THEN max(changed_at) END
       FROM unnest($3::text[], $4::timestamptz[]) AS h(ledger_id, changed_at) GROUP BY ledger_id ORDER BY ledger_id
-      ON CONFLICT (organisation_id, kind, ledger_id) DO UPDATE SET received_at = clock_timestamp(),
-        try_at = CASE WHEN ledger_hints.reason IS NULL THEN ledger_hints.try_at ELSE least(ledger_hints.try_at, now() + interval '1 minute') END,
+      ON CONFLICT (organisation_id, kind, ledger_id) DO UPDATE SET
+        received_at = CASE WHEN $5 AND ledger_hints.reason IS NOT NULL THEN ledger_hints.received_at ELSE clock_timestamp() END,
+        try_at = CASE WHEN $5 OR ledger_hints.reason IS NULL THEN ledger_hints.try_at ELSE least(ledger_hints.try_at, now() + interval '1 minute') END,
         changed_at = CASE WHEN ledger_hints.changed_at IS NOT NULL AND excluded.changed_at IS NOT NULL
           THEN greatest(ledger_hints.changed_at, excluded.changed_at) END`,
-    values: [organisationId, kind, hints.map((one) => one.ledgerId), hints.map((one) => one.changedAt)],
+    values: [organisationId, kind, hints.map((one) => one.ledgerId), hints.map((one) => one.changedAt), keepsPauses],
   });
 }

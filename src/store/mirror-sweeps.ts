@@ -109,12 +109,13 @@ export async function takeSweep(pool: pg.Pool, organisationId: string): Promise<
   return { kind, cursor, since: since.toISOString(), takenAt: takenAtText };
 }
 
-// Another round may have been faster: then nothing is moved. An operator who asked while it was under way gets one more.
+// Another round may have been faster: then nothing is moved. An operator who asked while it was under way gets one more. No change is of
+// a time that is to come, as what cannot be read may say: nothing that is changed until then would be read.
 const endPageText = `
 UPDATE ledger_sweeps s SET
-  contacts_since = CASE WHEN $2 = 'contacts' THEN greatest(s.contacts_since, $5::timestamptz) ELSE s.contacts_since END,
-  credit_notes_since = CASE WHEN $2 = 'credit_notes' THEN greatest(s.credit_notes_since, $5::timestamptz) ELSE s.credit_notes_since END,
-  invoices_since = CASE WHEN $2 = 'invoices' THEN greatest(s.invoices_since, $5::timestamptz) ELSE s.invoices_since END,
+  contacts_since = CASE WHEN $2 = 'contacts' THEN greatest(s.contacts_since, seen.high_water) ELSE s.contacts_since END,
+  credit_notes_since = CASE WHEN $2 = 'credit_notes' THEN greatest(s.credit_notes_since, seen.high_water) ELSE s.credit_notes_since END,
+  invoices_since = CASE WHEN $2 = 'invoices' THEN greatest(s.invoices_since, seen.high_water) ELSE s.invoices_since END,
   contacts_changed = s.contacts_changed + CASE WHEN $2 = 'contacts' THEN $6::int ELSE 0 END,
   credit_notes_changed = s.credit_notes_changed + CASE WHEN $2 = 'credit_notes' THEN $6::int ELSE 0 END,
   invoices_changed = s.invoices_changed + CASE WHEN $2 = 'invoices' THEN $6::int ELSE 0 END,
@@ -124,7 +125,8 @@ UPDATE ledger_sweeps s SET
   next_sweep_at = CASE WHEN NOT over.is_over THEN s.next_sweep_at WHEN s.asked_at > s.began_at THEN now()
     ELSE now() + $8 * CASE WHEN over.day_remaining < greatest(s.day_most, ${leastDay}) / 5 THEN ${scarceFactor} ELSE 1 END
       * interval '1 millisecond' END
-FROM (SELECT $4::text IS NULL AND $7::text IS NULL AS is_over,
+FROM (SELECT CASE WHEN $5::timestamptz IS NOT NULL THEN least($5::timestamptz, now()) END AS high_water) AS seen,
+  (SELECT $4::text IS NULL AND $7::text IS NULL AS is_over,
     (SELECT day_remaining FROM ledger_budgets WHERE organisation_id = $1) AS day_remaining) AS over
 WHERE s.organisation_id = $1 AND s.sweep_kind = $2 AND s.sweep_cursor IS NOT DISTINCT FROM $3`;
 

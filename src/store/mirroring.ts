@@ -40,7 +40,10 @@ export interface MirrorScope {
   endHints(taken: TakenHints, again: readonly string[], unfollowed: readonly UnfollowedHint[]): Promise<void>;
   /** The call for them failed: each is asked for again later. */
   failHints(taken: TakenHints, reason: string): Promise<void>;
-  /** Leaves hints of what is to be looked at once more, null where it is not known when that was changed. */
+  /**
+   * Leaves hints of what is to be looked at once more, null where it is not known when that was changed. One that could not be looked at
+   * waits as it did.
+   */
   leaveHints(
     kind: MirrorKind,
     hints: readonly { readonly ledgerId: string; readonly changedAt: string | null }[],
@@ -78,7 +81,7 @@ export function createMirroring(pool: pg.Pool, sealing: Sealing, sweepMs: number
       takeHints: () => takeHints(pool, organisationId),
       endHints: (taken, again, unfollowed) => endHints(pool, organisationId, taken, again, unfollowed),
       failHints: (taken, reason) => failHints(pool, organisationId, taken, reason),
-      leaveHints: (kind, hints) => leaveHints(pool, organisationId, kind, hints),
+      leaveHints: (kind, hints) => leaveHints(pool, organisationId, kind, hints, true),
       takeSweep: () => takeSweep(pool, organisationId),
       failSweep: (delayMs) => failSweep(pool, organisationId, delayMs),
       endPage: (page, swept) => endPage(pool, organisationId, page, swept, sweepMs),

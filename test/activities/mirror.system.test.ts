@@ -26,7 +26,8 @@ beforeAll(async () => {
   mirror = createMirror({
     mirroring: createMirroring(world.pool, world.sealing, 3_600_000),
     openLedger: world.openLedger,
-    callDeadlineMs: 1_500,
+    // No fault here is a silent one: nobody waits for it, however slow the machine is.
+    callDeadlineMs: 20_000,
     onUnfollowed: (organisationId, what) => unfollowed.push({ organisationId, ...what }),
     startMirror: async (organisationId) => woken.push(organisationId) > 0,
     startAllocation: async ({ subscriptionId }) => credited.push(subscriptionId) > 0,
@@ -314,6 +315,16 @@ describe.concurrent("what a person does in the ledger", () => {
       return (await invoices(party)).includes("INV-0001 approved 12.00");
     });
     expect(await hints(party)).toEqual(["1 the ledger answered 500"]);
+
+    // One that is asked for alone by now puts off only itself.
+    await world.fault(party, { match: "GET /api.xro/2.0/Invoices?IDs", kind: "status", status: 500, times: 1 });
+    await world.pool.query("UPDATE ledger_hints SET failures = 2 WHERE organisation_id = $1", [organisationId]);
+    await hintAt(party, "invoices");
+    expect(await mirror.mirrorRound(party)).toMatchObject({ detail: "waits: the ledger answered 500" });
+    expect(await hints(party)).toEqual(["3 the ledger answered 500"]);
+    expect(await createMirroring(world.pool, world.sealing, 3_600_000).open(organisationId).look()).toMatchObject({
+      waitMs: 0,
+    });
     await hintAt(party, "invoices");
     await rest(party);
     expect(await hints(party)).toEqual([]);

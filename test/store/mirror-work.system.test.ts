@@ -52,7 +52,10 @@ describe.concurrent("a hint", () => {
     if (first !== null) await open(party).endHints(first, [], []);
     const second = await open(party).takeHints();
     expect(second?.hints).toHaveLength(1);
-    // One that has to be looked at again is, in a moment.
+    // One that has to be looked at again is, in a while that grows with the time that it has waited.
+    await pool.query("UPDATE ledger_hints SET received_at = now() - interval '1 hour' WHERE organisation_id = $1", [
+      party.organisationId,
+    ]);
     if (second !== null) await open(party).endHints(second, [id], []);
     expect(await open(party).takeHints()).toBeNull();
     expect(await hintsOf(party)).toEqual([`invoices ${id}`]);
@@ -97,22 +100,64 @@ describe.concurrent("a hint", () => {
     await open(party).failHints(alone.some, "the ledger answered 500");
     const last = await taken();
     expect([...alone.ids, ...last.ids].sort()).toEqual([poor, other].sort());
-    // What was looked at and cannot be followed stays, says why, and is no reason to be alone.
+    // What was looked at and cannot be followed stays, says why, and is no reason to be alone, nor for the others to be any longer.
     await open(party).endHints(last.some, [], [{ ledgerId: last.ids[0] ?? "", reason: "unread" }]);
     const { rows } = await pool.query<{ told: string; in_s: number }>(
       `SELECT concat_ws(' ', failures, reason) AS told, extract(epoch FROM try_at - now())::float8 AS in_s FROM ledger_hints
         WHERE organisation_id = $1 ORDER BY failures`,
       [party.organisationId],
     );
-    expect(rows.map(({ told }) => told)).toEqual(["0 unread", "3 the ledger answered 500"]);
+    expect(rows.map(({ told }) => told)).toEqual(["0 unread", "1 the ledger answered 500"]);
     for (const { in_s: inSeconds } of rows) expect(inSeconds).toBeGreaterThan(30);
-    // Told of anew it waits for a minute at most.
+    // Found again by a sweep it waits as it did, and told of anew for a minute at most.
+    const soon = async () => {
+      const text =
+        "SELECT 1 FROM ledger_hints WHERE organisation_id = $1 AND ledger_id = $2 AND try_at <= now() + interval '1 minute'";
+      return (await pool.query(text, [party.organisationId, last.ids[0]])).rowCount;
+    };
+    await pool.query("UPDATE ledger_hints SET try_at = now() + interval '1 hour' WHERE organisation_id = $1", [
+      party.organisationId,
+    ]);
+    const received = "SELECT received_at FROM ledger_hints WHERE organisation_id = $1 AND ledger_id = $2";
+    const before = await pool.query(received, [party.organisationId, last.ids[0]]);
+    await open(party).leaveHints("invoices", [{ ledgerId: last.ids[0] ?? "", changedAt: null }]);
+    expect(await soon()).toBe(0);
+    expect((await pool.query(received, [party.organisationId, last.ids[0]])).rows).toEqual(before.rows);
     await leave(party, last.ids[0] ?? "");
-    const { rows: soon } = await pool.query(
-      "SELECT 1 FROM ledger_hints WHERE organisation_id = $1 AND ledger_id = $2 AND try_at <= now() + interval '1 minute'",
-      [party.organisationId, last.ids[0]],
+    expect(await soon()).toBe(1);
+  });
+
+  test("that calls failed for keeps none of any kind waiting, and the first that is looked at again brings the others of its kind along", async () => {
+    const party = await addConnectedParty(pool);
+    for (const amount of ["10", "20", "30", "40"]) await addInvoice(party, amount);
+    const names = ["INV-0001", "INV-0002", "INV-0003", "INV-0004"];
+    const [fresh = "", ...failed] = await Promise.all(names.map((number) => ledgerIdOf(party, number)));
+    const contacts = "SELECT ledger_contact_id AS id FROM customers WHERE organisation_id = $1 LIMIT 1";
+    const { rows } = await pool.query<{ id: string }>(contacts, [party.organisationId]);
+    const contact = rows[0]?.id ?? "";
+    await leaveHints(pool, party.organisationId, "contacts", [{ ledgerId: contact, changedAt: null }]);
+    for (const id of [fresh, ...failed]) await leave(party, id);
+    await pool.query(
+      `UPDATE ledger_hints SET failures = 5, reason = 'the ledger answered 500', received_at = now() - interval '1 hour',
+          try_at = now() - CASE WHEN ledger_id = $2 THEN interval '2 hours' WHEN kind = 'contacts' THEN interval '1 hour' ELSE interval '0' END
+        WHERE organisation_id = $1 AND ledger_id <> $3`,
+      [party.organisationId, failed[0], fresh],
     );
-    expect(soon).toHaveLength(1);
+    const looked: (readonly string[])[] = [];
+    for (;;) {
+      const some = await open(party).takeHints();
+      if (some === null) break;
+      looked.push([`${some.kind} ${some.isAlone}`, ...some.hints.map(({ ledgerId }) => ledgerId).sort()]);
+      if (some.kind === "contacts") await open(party).failHints(some, "the ledger answered 500");
+      else await open(party).endHints(some, [], []);
+    }
+    expect(looked).toEqual([
+      ["invoices false", fresh],
+      ["invoices true", failed[0]],
+      ["invoices false", ...failed.slice(1).sort()],
+      ["contacts true", contact],
+    ]);
+    expect(await hintsOf(party)).toEqual([`contacts ${contact}`]);
   });
 
   test("is noted only for who is connected, and wakes only who can be asked now", async () => {
@@ -195,7 +240,16 @@ describe.concurrent("a sweep", () => {
     const more = await scope.takeSweep();
     expect(more).toMatchObject({ kind: "contacts", cursor: "2", since: ledgerTime(100 - 300_000) });
     if (more === null) throw new Error("it goes on");
-    await scope.endPage(more, { cursor: null, highWater: null, changed: 1 });
+    await scope.endPage(more, { cursor: "3", highWater: null, changed: 0 });
+    // What is of a time to come keeps nothing from being read that is changed until then.
+    const late = await scope.takeSweep();
+    expect(late).toMatchObject({ cursor: "3", since: ledgerTime(100 - 300_000) });
+    if (late === null) throw new Error("it goes on");
+    await scope.endPage(late, { cursor: "4", highWater: "9999-12-31T23:59:59.000Z", changed: 0 });
+    const last = await scope.takeSweep();
+    if (last === null) throw new Error("it goes on");
+    expect(Math.abs(Date.parse(last.since) + 300_000 - Date.now())).toBeLessThan(60_000);
+    await scope.endPage(last, { cursor: null, highWater: null, changed: 1 });
     for (const kind of ["credit_notes", "invoices"]) {
       const page = await scope.takeSweep();
       expect(page?.kind).toBe(kind);

@@ -55,8 +55,10 @@ export function createMirrorStore(pool: pg.Pool, { run }: Changes): MirrorStore 
         const askedAt = rows[0]?.asked_at ?? null;
         if (askedAt === null) return { result: null, changes: [] };
         // Whoever asks has mended what could not be followed, perhaps.
-        await transaction.$executeRaw`UPDATE ledger_hints SET try_at = now()
-          WHERE organisation_id = ${organisationId}::uuid AND reason IS NOT NULL`;
+        await transaction.$executeRaw`UPDATE ledger_hints h SET try_at = now() FROM (
+            SELECT kind, ledger_id FROM ledger_hints WHERE organisation_id = ${organisationId}::uuid AND reason IS NOT NULL
+            ORDER BY kind, ledger_id FOR UPDATE) AS unfollowed
+          WHERE h.organisation_id = ${organisationId}::uuid AND h.kind = unfollowed.kind AND h.ledger_id = unfollowed.ledger_id`;
         const target = { targetKind: "ledger_connection", targetId: organisationId, organisationId } as const;
         return { result: askedAt, changes: [{ ...target, before: {}, after: { syncAskedAt: askedAt } }] };
       }),
