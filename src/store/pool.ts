@@ -7,6 +7,8 @@ export interface PoolSettings {
   readonly size: number;
   /** Shown in `pg_stat_activity`. */
   readonly name: string;
+  /** How long a free connection or a new one is waited for, in milliseconds, where that is not what requests wait. */
+  readonly connectTimeoutMs?: number;
 }
 
 /** A statement that runs longer than this is broken off: every one of ours takes milliseconds. */
@@ -36,7 +38,7 @@ export function createPool(settings: PoolSettings, onError: (error: Error) => vo
     connectionString: settings.databaseUrl,
     max: settings.size,
     application_name: settings.name,
-    connectionTimeoutMillis: connectTimeoutMs,
+    connectionTimeoutMillis: settings.connectTimeoutMs ?? connectTimeoutMs,
     statement_timeout: statementTimeoutMs,
     query_timeout: queryTimeoutMs,
     keepAlive: true,

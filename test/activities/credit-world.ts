@@ -16,12 +16,12 @@ import { createXeroLedger } from "../../src/ledger/xero/create-xero-ledger.ts";
 import { createAllocating } from "../../src/store/allocating.ts";
 import type { LedgerConnection } from "../../src/store/ledger-connections.ts";
 import { createOfferReading } from "../../src/store/ledger-offers.ts";
-import { createPool } from "../../src/store/pool.ts";
 import { createSealing, type Sealing } from "../../src/store/sealing.ts";
 import { createSettingUp } from "../../src/store/setting-up.ts";
 import { createSettling } from "../../src/store/settling.ts";
 import type { CreditAllocationInput, WorkRound } from "../../workflows/contract.ts";
 import { freshDatabase } from "../support/database.ts";
+import { testPool } from "../support/pool.ts";
 import { until } from "../support/system.ts";
 import { addSubscription, type CreditOrganisation, raiseCredit, raiseInvoice } from "./raise-credit.ts";
 
@@ -65,14 +65,17 @@ export interface CreditWorld {
   stop(): Promise<void>;
 }
 
-/** How long a call may take: long enough for a busy machine, short enough to wait for when its answer is lost. */
+/** How long a call that writes may take: its answer is lost in some tests, and then waited for. It is looked up and sent again. */
 const callDeadlineMs = 1_500;
+
+/** How long a list may take: none is lost, and one that came too late would not be asked for again within the test. */
+const listDeadlineMs = 20_000;
 
 /** Starts it. */
 export async function startCreditWorld(): Promise<CreditWorld> {
   const database = await freshDatabase();
   const demo = await startDemoLedger({ databaseUrl: database.url, port: 0, faults: true });
-  const pool = createPool({ databaseUrl: database.url, size: 8, name: "test" }, () => undefined);
+  const pool = testPool(database.url, 8);
   const sealing = createSealing(randomBytes(32));
   const settingUp = createSettingUp(pool, sealing);
   const ledgers = new Map<string, Ledger>();
@@ -91,7 +94,7 @@ export async function startCreditWorld(): Promise<CreditWorld> {
   const offers: OfferParts = {
     store: createOfferReading(pool, sealing),
     openLedger: parts.openLedger,
-    callDeadlineMs,
+    callDeadlineMs: listDeadlineMs,
     onError: (organisationId) => void unreadable.push(organisationId),
   };
   const { settleRound } = createSettlement({ ...parts, openScope: createSettling(pool, sealing) });

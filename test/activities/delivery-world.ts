@@ -7,10 +7,10 @@ import { createDelivery, type DeliverParts, type DeliveryActivities } from "../.
 import { createEndpointTurns } from "../../src/activities/endpoint-turns.ts";
 import { createDeliveryStore } from "../../src/store/deliveries.ts";
 import type { AttemptRecord } from "../../src/store/delivery-attempts.ts";
-import { createPool } from "../../src/store/pool.ts";
 import { createSealing, type Sealing } from "../../src/store/sealing.ts";
 import { createPoster } from "../../src/webhooks/post.ts";
 import { freshDatabase } from "../support/database.ts";
+import { testPool } from "../support/pool.ts";
 import { startReceiver, type WebhookReceiver } from "../support/webhook-receiver.ts";
 import { type MadeDelivery, type MadeEndpoint, type WebhookRows, webhookRows } from "../support/webhook-rows.ts";
 
@@ -64,7 +64,7 @@ export const about = (ms: number) => ({ asymmetricMatch: (value: number) => valu
 /** Starts it. */
 export async function deliveryWorld(): Promise<DeliveryWorld> {
   const database = await freshDatabase();
-  const pool = createPool({ databaseUrl: database.url, size: 8, name: "test" }, () => undefined);
+  const pool = testPool(database.url, 8);
   const ownSealing = createSealing(randomBytes(32));
   const rows = webhookRows(pool, ownSealing);
   const receiver = await startReceiver();

@@ -262,9 +262,11 @@ describe("the tokens", () => {
     await makeStale(organisation);
     const keeper = createLedgerTokens(system.pool, createSealing(key), organisation);
     const { generation } = (await keeper.read()) ?? { generation: "" };
-    const dead = await keeper.take(generation, 500);
+    const dead = await keeper.take(generation, 60_000);
     const late = { accessToken: "late", refreshToken: "late", used: "late", freshMs: 1 };
-    expect(await keeper.take(generation, 500)).toBeNull();
+    expect(await keeper.take(generation, 60_000)).toBeNull();
+    const over = "UPDATE ledger_authorisations SET lease_until = now() WHERE organisation_id = $1";
+    await system.pool.query(over, [organisation]);
     await tokenOf(source(organisation));
     expect(await keeper.save(dead?.leaseId ?? "", late)).toBe(false);
     await keeper.disconnect(dead?.leaseId ?? "");

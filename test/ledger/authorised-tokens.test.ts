@@ -162,7 +162,7 @@ test("new tokens that cannot be saved any more, because there are others by now,
 
 test("a call whose token was rejected never gets it again from a refresh that others began before", async () => {
   answers([200, given], [200, { ...given, access_token: "newer" }]);
-  const source = createSharedTokenSource(agent, { app, keeper: keeperOf() }, 1_000);
+  const source = createSharedTokenSource(agent, { app, keeper: keeperOf() });
   const signal = AbortSignal.timeout(20_000);
   const tokens = await Promise.all([source.token(null, signal), source.token("new", signal)]);
   expect(tokens).toEqual([

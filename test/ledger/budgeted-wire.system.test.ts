@@ -8,7 +8,7 @@ import type { Ledger, LedgerContact } from "../../src/ledger/port.ts";
 import type { XeroConnection } from "../../src/ledger/xero/connection.ts";
 import { createXeroLedger } from "../../src/ledger/xero/create-xero-ledger.ts";
 import { createCallBudget } from "../../src/store/ledger-budget.ts";
-import { createPool } from "../../src/store/pool.ts";
+import { testPool } from "../support/pool.ts";
 import { aCall, aLine, type DemoWorld, invoiceDraft, makeContact, okOf, startDemoWorld } from "./demo-world.ts";
 
 let world: DemoWorld;
@@ -16,7 +16,7 @@ let pool: pg.Pool;
 
 beforeAll(async () => {
   world = await startDemoWorld({ limits: xeroLimits });
-  pool = createPool({ databaseUrl: world.databaseUrl, size: 4, name: "test" }, () => undefined);
+  pool = testPool(world.databaseUrl, 4);
 });
 
 afterEach(async () => {
@@ -138,7 +138,7 @@ describe("a call for which there is none in the budget", () => {
 
   test("fails as not sent where the budget cannot be asked", async () => {
     const { connection } = await budgeted();
-    const gone = createPool({ databaseUrl: world.databaseUrl, size: 1, name: "gone" }, () => undefined);
+    const gone = testPool(world.databaseUrl, 1, "gone");
     await gone.end();
     const ledger = createXeroLedger(connection, { budget: createCallBudget(gone, randomUUID(), 5_000) });
     expect(await ledger.describe(aCall())).toMatchObject({ kind: "unavailable", outcome: "not_sent" });

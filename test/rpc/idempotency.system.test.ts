@@ -11,9 +11,9 @@ import type { Answer } from "../../src/rpc/call.ts";
 import type { Pass } from "../../src/rpc/gate.ts";
 import { createIdempotency, type Idempotency } from "../../src/rpc/idempotency.ts";
 import { createIdempotencyStore, type IdempotencyStore } from "../../src/store/idempotency.ts";
-import { createPool } from "../../src/store/pool.ts";
 import { insertKey, type StoredKey } from "../store/admission-rows.ts";
 import { type FreshDatabase, freshDatabase } from "../support/database.ts";
+import { testPool } from "../support/pool.ts";
 import { callerOf, createSubscription } from "./admission-for-test.ts";
 
 let database: FreshDatabase;
@@ -25,7 +25,7 @@ let runs: number;
 
 beforeAll(async () => {
   database = await freshDatabase();
-  pool = createPool({ databaseUrl: database.url, size: 10, name: "test" }, () => undefined);
+  pool = testPool(database.url, 10);
   store = createIdempotencyStore(pool, { onTrouble: () => undefined });
   idempotency = createIdempotency(store);
 });

@@ -6,9 +6,9 @@ import type pg from "pg";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { ReportedUsage, UsageVerdict } from "../../src/domain/usage.ts";
 import { instantOf, readQuantity } from "../../src/domain/usage-reading.ts";
-import { createPool } from "../../src/store/pool.ts";
 import { createStore } from "../../src/store/scope.ts";
 import { type BillingWorld, billingWorld } from "../store/billing-world.ts";
+import { testPool } from "../support/pool.ts";
 import { startSystem, type TestSystem } from "../support/system.ts";
 import { addApiKey } from "./rows.ts";
 import type { Json } from "./units-world.ts";
@@ -131,9 +131,7 @@ test("sixteen clients with a thousand overlapping batches of a hundred each: eve
   const own = await organisation();
   const told: Told = { counts: { created: 0, duplicate: 0, event_id_conflict: 0 }, created: new Map() };
   const before = await deadlocks();
-  const pools = Array.from({ length: 4 }, (_, index) =>
-    createPool({ databaseUrl: system.databaseUrl, size: clients / 4, name: `client-${index}` }, () => undefined),
-  );
+  const pools = Array.from({ length: 4 }, (_, index) => testPool(system.databaseUrl, clients / 4, `client-${index}`));
   try {
     await Promise.all(
       Array.from({ length: clients }, (_, client) =>

@@ -2,8 +2,8 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Admission, createAccess, isDatabaseUnreachable } from "../../src/store/access.ts";
-import { createPool } from "../../src/store/pool.ts";
 import { type FreshDatabase, freshDatabase } from "../support/database.ts";
+import { testPool } from "../support/pool.ts";
 import { freePort } from "../support/ports.ts";
 import { insertKey, insertOrganisation } from "./admission-rows.ts";
 
@@ -13,7 +13,7 @@ let pool: pg.Pool;
 
 beforeAll(async () => {
   database = await freshDatabase();
-  pools = ["one", "two"].map((name) => createPool({ databaseUrl: database.url, size: 6, name }, () => undefined));
+  pools = ["one", "two"].map((name) => testPool(database.url, 6, name));
   pool = pools[0] as pg.Pool;
 });
 

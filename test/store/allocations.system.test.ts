@@ -8,11 +8,11 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { putOffAllocation, readAllocationWait, takeAllocation } from "../../src/store/allocations.ts";
 import type { AllocationSeen, InvoiceSeen } from "../../src/store/credit-mirror.ts";
 import { newId } from "../../src/store/ids.ts";
-import { createPool } from "../../src/store/pool.ts";
 import { settleAllocation } from "../../src/store/settle-allocations.ts";
 import { settleOperations } from "../../src/store/settle-operations.ts";
 import { addSubscription, anId, ourCredit, ourDue, raiseCredit, raiseInvoice } from "../activities/raise-credit.ts";
 import { type FreshDatabase, freshDatabase } from "../support/database.ts";
+import { testPool } from "../support/pool.ts";
 import {
   addInvoice,
   addNote,
@@ -35,7 +35,7 @@ let pool: pg.Pool;
 
 beforeAll(async () => {
   database = await freshDatabase();
-  pool = createPool({ databaseUrl: database.url, size: 8, name: "test" }, () => undefined);
+  pool = testPool(database.url, 8);
 });
 
 afterAll(async () => {

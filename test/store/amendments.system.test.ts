@@ -9,10 +9,10 @@ import { type AmendmentScope, type AmendmentToSend, createAmendments } from "../
 import { findNeglected } from "../../src/store/neglected-work.ts";
 import { readWaiting } from "../../src/store/operations.ts";
 import { outcomesChannel } from "../../src/store/outcomes.ts";
-import { createPool } from "../../src/store/pool.ts";
 import { createSealing } from "../../src/store/sealing.ts";
 import type { AmendmentSettlement } from "../../src/store/settle-amendments.ts";
 import { type FreshDatabase, freshDatabase } from "../support/database.ts";
+import { testPool } from "../support/pool.ts";
 import { until } from "../support/system.ts";
 import { type AmendedRows, addAmendment, addLine, repriceLine, seedInvoice } from "./amendment-rows.ts";
 import { another } from "./constraint-rows.ts";
@@ -25,7 +25,7 @@ const told: string[] = [];
 
 beforeAll(async () => {
   database = await freshDatabase();
-  pool = createPool({ databaseUrl: database.url, size: 6, name: "test" }, () => undefined);
+  pool = testPool(database.url, 6);
   openAmendments = createAmendments(pool, createSealing(randomBytes(32)));
   listener = new pg.Client({ connectionString: database.url });
   await listener.connect();

@@ -6,12 +6,12 @@ import { type CreationRequest, decideCreation } from "../../src/domain/creating.
 import { demoCatalogue } from "../../src/embedded/demo-catalogue.ts";
 import { billChunk, type ChunkOrder, type ChunkOutcome } from "../../src/store/billing-run.ts";
 import { newId } from "../../src/store/ids.ts";
-import { createPool } from "../../src/store/pool.ts";
 import { createStore } from "../../src/store/scope.ts";
 import { createSealing } from "../../src/store/sealing.ts";
 import { createSettingUp } from "../../src/store/setting-up.ts";
 import { requestOf } from "../domain/creation.ts";
 import { type FreshDatabase, freshDatabase } from "../support/database.ts";
+import { testPool } from "../support/pool.ts";
 
 /** What is asked of a subscription beside the rest of `subscribe`; `startDate` is a day of its own zone. */
 export type Wanted = Partial<Omit<CreationRequest, "startDate">> & { readonly startDate?: string | null };
@@ -49,7 +49,7 @@ export interface BillingWorld {
 /** A world of its own, in a new database where none is given. */
 export async function billingWorld(given?: FreshDatabase): Promise<BillingWorld> {
   const database = given ?? (await freshDatabase());
-  const pool = createPool({ databaseUrl: database.url, size: 8, name: "billing-world" }, () => undefined);
+  const pool = testPool(database.url, 8, "billing-world");
   const settingUp = createSettingUp(pool, createSealing(randomBytes(32)));
   const store = createStore(pool);
   const world: BillingWorld = {

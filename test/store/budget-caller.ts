@@ -4,14 +4,14 @@
  */
 import { setTimeout as wait } from "node:timers/promises";
 import { createCallBudget } from "../../src/store/ledger-budget.ts";
-import { createPool } from "../../src/store/pool.ts";
+import { testPool } from "../support/pool.ts";
 
 const { DATABASE_URL = "", ORGANISATION = "", CALLERS = "1", LONGEST_CALL_MS = "20", LEASE_MS = "60000" } = process.env;
 
 /** So often a caller that was told to wait asks again at the least: what makes calls free may come sooner. */
 const impatienceMs = 15;
 
-const pool = createPool({ databaseUrl: DATABASE_URL, size: 4, name: "caller" }, () => undefined);
+const pool = testPool(DATABASE_URL, 4, "caller");
 const budget = createCallBudget(pool, ORGANISATION, Number(LEASE_MS));
 
 async function callForEver(isBackground: boolean): Promise<void> {

@@ -5,8 +5,9 @@ import { fileURLToPath } from "node:url";
 import type pg from "pg";
 import { newId } from "../../src/store/ids.ts";
 import { createCallBudget, type LedgerBudget } from "../../src/store/ledger-budget.ts";
-import { createPool, inTransaction } from "../../src/store/pool.ts";
+import { inTransaction } from "../../src/store/pool.ts";
 import { freshDatabase } from "../support/database.ts";
+import { testPool } from "../support/pool.ts";
 
 /** How long a call whose process is gone counts as on its way, where a test says nothing else. */
 const leaseMs = 30_000;
@@ -58,7 +59,7 @@ FROM (SELECT $2 * interval '1 second' AS time) t WHERE b.organisation_id = $1`;
 /** A database of its own. */
 export async function budgetsForTest(): Promise<BudgetsForTest> {
   const database = await freshDatabase();
-  const pool = createPool({ databaseUrl: database.url, size: 10, name: "test" }, () => undefined);
+  const pool = testPool(database.url, 10);
   await pool.query(accountText);
   return {
     pool,

@@ -5,9 +5,9 @@
  */
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createPool } from "../../src/store/pool.ts";
 import { changeTo } from "../domain/billing-states.ts";
 import { type FreshDatabase, freshDatabase } from "../support/database.ts";
+import { testPool } from "../support/pool.ts";
 import { expectAllTold } from "../support/telling.ts";
 import { type LedgerSays, type WindowWorld, windowWorld } from "./window-world.ts";
 
@@ -16,7 +16,7 @@ let pool: pg.Pool;
 
 beforeAll(async () => {
   database = await freshDatabase();
-  pool = createPool({ databaseUrl: database.url, size: 4, name: "test" }, () => undefined);
+  pool = testPool(database.url, 4);
 });
 
 afterAll(async () => {

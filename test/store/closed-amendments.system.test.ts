@@ -4,9 +4,9 @@
  */
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createPool } from "../../src/store/pool.ts";
 import { changeTo } from "../domain/billing-states.ts";
 import { type FreshDatabase, freshDatabase } from "../support/database.ts";
+import { testPool } from "../support/pool.ts";
 import { type WindowWorld, windowWorld } from "./window-world.ts";
 
 let database: FreshDatabase;
@@ -14,7 +14,7 @@ let pool: pg.Pool;
 
 beforeAll(async () => {
   database = await freshDatabase();
-  pool = createPool({ databaseUrl: database.url, size: 4, name: "test" }, () => undefined);
+  pool = testPool(database.url, 4);
 });
 
 afterAll(async () => {

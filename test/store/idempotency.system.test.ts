@@ -9,8 +9,8 @@ import {
   type IdempotencyStore,
   type KeyRequest,
 } from "../../src/store/idempotency.ts";
-import { createPool } from "../../src/store/pool.ts";
 import { type FreshDatabase, freshDatabase } from "../support/database.ts";
+import { testPool } from "../support/pool.ts";
 import { insertKey, type StoredKey } from "./admission-rows.ts";
 
 let database: FreshDatabase;
@@ -21,7 +21,7 @@ const stores: IdempotencyStore[] = [];
 
 beforeAll(async () => {
   database = await freshDatabase();
-  pools = ["one", "two"].map((name) => createPool({ databaseUrl: database.url, size: 8, name }, () => undefined));
+  pools = ["one", "two"].map((name) => testPool(database.url, 8, name));
   pool = pools[0] as pg.Pool;
   apiKey = await insertKey(pool);
 });

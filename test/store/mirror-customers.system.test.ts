@@ -2,9 +2,9 @@
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ContactLooked } from "../../src/store/mirror-customers.ts";
-import { createPool } from "../../src/store/pool.ts";
 import { anId } from "../activities/raise-credit.ts";
 import { type FreshDatabase, freshDatabase } from "../support/database.ts";
+import { testPool } from "../support/pool.ts";
 import type { Party } from "./credit-party.ts";
 import { addConnectedParty, hintsOf, ledgerTime, mirroringOf } from "./mirror-world.ts";
 
@@ -13,7 +13,7 @@ let pool: pg.Pool;
 
 beforeAll(async () => {
   database = await freshDatabase();
-  pool = createPool({ databaseUrl: database.url, size: 8, name: "test" }, () => undefined);
+  pool = testPool(database.url, 8);
 });
 
 afterAll(async () => {

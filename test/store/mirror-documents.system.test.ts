@@ -5,9 +5,10 @@
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { saveInvoiceSeen } from "../../src/store/credit-mirror.ts";
-import { createPool, inTransaction } from "../../src/store/pool.ts";
+import { inTransaction } from "../../src/store/pool.ts";
 import { anId, ourCredit } from "../activities/raise-credit.ts";
 import { type FreshDatabase, freshDatabase } from "../support/database.ts";
+import { testPool } from "../support/pool.ts";
 import {
   addInvoice,
   addNote,
@@ -37,7 +38,7 @@ let pool: pg.Pool;
 
 beforeAll(async () => {
   database = await freshDatabase();
-  pool = createPool({ databaseUrl: database.url, size: 8, name: "test" }, () => undefined);
+  pool = testPool(database.url, 8);
 });
 
 afterAll(async () => {

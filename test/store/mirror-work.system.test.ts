@@ -3,9 +3,9 @@ import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { leaveHints } from "../../src/store/mirror-hints.ts";
 import { noteHints } from "../../src/store/note-hints.ts";
-import { createPool } from "../../src/store/pool.ts";
 import { addSubscription, anId, raiseInvoice } from "../activities/raise-credit.ts";
 import { type FreshDatabase, freshDatabase } from "../support/database.ts";
+import { testPool } from "../support/pool.ts";
 import { addInvoice, addNote, ledgerIdOf, type Party, take, takenInvoices } from "./credit-party.ts";
 import {
   addConnectedParty,
@@ -22,7 +22,7 @@ let pool: pg.Pool;
 
 beforeAll(async () => {
   database = await freshDatabase();
-  pool = createPool({ databaseUrl: database.url, size: 8, name: "test" }, () => undefined);
+  pool = testPool(database.url, 8);
 });
 
 afterAll(async () => {
@@ -322,15 +322,15 @@ describe.concurrent("a sweep", () => {
     await scope.look();
     const page = await scope.takeSweep();
     if (page !== null) await scope.endPage(page, { cursor: null, highWater: ledgerTime(0), changed: 0 });
-    await scope.failSweep(120_000);
-    await scope.putOff({ delayMs: 60_000, reason: "the ledger answered 503", isFailure: true });
+    await scope.failSweep(7_200_000);
+    await scope.putOff({ delayMs: 3_600_000, reason: "the ledger answered 503", isFailure: true });
     expect(await scope.look()).toMatchObject({ reason: "the ledger answered 503", failures: 1 });
-    expect((await scope.look()).waitMs).toBeGreaterThan(50_000);
+    expect((await scope.look()).waitMs).toBeGreaterThan(3_000_000);
     expect(await isFound(party)).toBe(false);
     // What else can be looked at meanwhile says nothing of the page that failed.
     await scope.putOff(null);
     expect(await scope.look()).toMatchObject({ waitMs: 0, failures: 1, reason: "the ledger answered 503" });
-    expect((await scope.look()).nextInMs).toBeGreaterThan(100_000);
+    expect((await scope.look()).nextInMs).toBeGreaterThan(6_000_000);
     expect([await isFound(party), await scope.takeSweep()]).toEqual([false, null]);
     await pool.query("UPDATE ledger_sweeps SET next_sweep_at = now() WHERE organisation_id = $1", [
       party.organisationId,

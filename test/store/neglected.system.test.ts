@@ -5,9 +5,9 @@
 import type pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { findNeglected } from "../../src/store/neglected-work.ts";
-import { createPool } from "../../src/store/pool.ts";
 import { raiseInvoice } from "../activities/raise-credit.ts";
 import { type FreshDatabase, freshDatabase } from "../support/database.ts";
+import { testPool } from "../support/pool.ts";
 import { addParty } from "./credit-party.ts";
 
 let database: FreshDatabase;
@@ -15,7 +15,7 @@ let pool: pg.Pool;
 
 beforeAll(async () => {
   database = await freshDatabase();
-  pool = createPool({ databaseUrl: database.url, size: 4, name: "test" }, () => undefined);
+  pool = testPool(database.url, 4);
 });
 
 afterAll(async () => {

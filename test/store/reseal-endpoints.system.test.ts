@@ -1,19 +1,20 @@
 /** Signing secrets under a new key: all are sealed with it, but what nobody can open. */
 import { randomBytes } from "node:crypto";
+import type pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createPool } from "../../src/store/pool.ts";
 import { resealEndpoints } from "../../src/store/reseal-endpoints.ts";
 import { createSealing } from "../../src/store/sealing.ts";
 import { openSecrets } from "../admin/webhook-rows.ts";
 import { type FreshDatabase, freshDatabase } from "../support/database.ts";
+import { testPool } from "../support/pool.ts";
 import { webhookRows } from "../support/webhook-rows.ts";
 
 let database: FreshDatabase;
-let pool: ReturnType<typeof createPool>;
+let pool: pg.Pool;
 
 beforeAll(async () => {
   database = await freshDatabase();
-  pool = createPool({ databaseUrl: database.url, size: 3, name: "test" }, () => undefined);
+  pool = testPool(database.url, 3);
 });
 
 afterAll(async () => {

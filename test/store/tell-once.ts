@@ -1,11 +1,11 @@
 /** A process that tells an organisation's changes once, as a worker's activity does, and dies where BILLING_CRASH_AT says so. */
 import { createTellingActivities } from "../../src/activities/tell-changes.ts";
 import { writeObject } from "../../src/event-objects.ts";
-import { createPool } from "../../src/store/pool.ts";
 import { createTelling } from "../../src/store/telling-work.ts";
+import { testPool } from "../support/pool.ts";
 
 const [databaseUrl = "", organisationId = ""] = process.argv.slice(2);
-const pool = createPool({ databaseUrl, size: 1, name: "tell-once" }, () => undefined);
+const pool = testPool(databaseUrl, 1, "tell-once");
 const { tellRound } = createTellingActivities({
   store: createTelling(pool, writeObject),
   firstPauseMs: 1,

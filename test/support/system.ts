@@ -13,10 +13,10 @@ import { startDemoLedger } from "../../src/ledger/demo/server.ts";
 import { generateOperatorToken } from "../../src/rpc/api-key.ts";
 import type { OperatorRole } from "../../src/rpc/caller.ts";
 import { newId } from "../../src/store/ids.ts";
-import { createPool } from "../../src/store/pool.ts";
 import { createSealing } from "../../src/store/sealing.ts";
 import { createSettingUp } from "../../src/store/setting-up.ts";
 import { freshDatabase } from "./database.ts";
+import { testPool } from "./pool.ts";
 import { freePort } from "./ports.ts";
 import { temporalForTest } from "./temporal.ts";
 
@@ -141,7 +141,7 @@ export async function startSystem(settings: SystemSettings = {}): Promise<TestSy
     LEDGER_CALL_SECONDS: "2",
     ...settings.env,
   };
-  const pool = createPool({ databaseUrl: database.url, size: 4, name: "test" }, () => undefined);
+  const pool = testPool(database.url, 4);
   const settingUp = createSettingUp(pool, createSealing(secretKey));
   const api = testProcess("server.ts", env, async () => (await fetch(`${baseUrl}/readyz`)).status === 200);
   const worker = testProcess("worker.ts", env, async (output) => output.includes('"started"'));
