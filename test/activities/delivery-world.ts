@@ -68,7 +68,8 @@ export async function deliveryWorld(): Promise<DeliveryWorld> {
   const ownSealing = createSealing(randomBytes(32));
   const rows = webhookRows(pool, ownSealing);
   const receiver = await startReceiver();
-  const poster = createPoster({ mode: "development" });
+  // What is said of answers holds also where this machine stands still for a second.
+  const poster = createPoster({ mode: "development", restMs: 15_000 });
   const organisationId = await rows.organisation();
   const told: string[] = [];
   const parts = (sealing = ownSealing): DeliverParts => ({

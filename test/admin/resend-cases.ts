@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { Client } from "@temporalio/client";
 import { expect } from "vitest";
 import { eventsWorkflowId } from "../../workflows/contract.ts";
-import type { TestSystem } from "../support/system.ts";
+import { type TestSystem, until } from "../support/system.ts";
 import type { AdminAsk } from "./ask.ts";
 import { addDelivery, addEvent } from "./webhook-rows.ts";
 
@@ -71,8 +71,9 @@ export async function resendsWhatWasMissed(world: ResendWorld): Promise<void> {
     target: made.id,
     after: { include_delivered: false, resent: 2, added: 1 },
   });
-  const scan = await client.workflow.getHandle(eventsWorkflowId(other.organisation)).describe();
-  expect(scan.status.name).toBe("RUNNING");
+  const telling = client.workflow.getHandle(eventsWorkflowId(other.organisation));
+  const { status } = await until("the engine has it", () => telling.describe().catch(() => null));
+  expect(status.name).toBe("RUNNING");
   expect(await resend(5, { includeDelivered: true })).toEqual({ resent: 1 });
   expect(await resend(7)).toEqual({ added: 1 });
   expect((await standing())[old]).toBe("pending now");
