@@ -55,7 +55,8 @@ export const isBusyInvoice = `(EXISTS (SELECT FROM operations o WHERE o.organisa
 export const isBusyNote = `EXISTS (SELECT FROM operations o WHERE o.organisation_id = d.organisation_id AND o.credit_note_id = d.id
     AND o.state IN ('sending', 'uncertain'))`;
 
-// Whoever writes several hints locks them in this order, by kind and id: two at once would else wait for each other. What is not ours, and cannot be on its way to become it, needs no look; nor does what was written here since it was changed.
+// What is not ours, and cannot be on its way to become it, needs no look; nor does what was written here since it was changed.
+// Whoever writes several hints locks them in this order, by kind and id: two at once would else wait for each other.
 const dropText = `
 WITH needless AS (SELECT h.ledger_id FROM ledger_hints h WHERE h.organisation_id = $1 AND h.kind = $2 AND h.try_at <= now() AND CASE $2
   WHEN 'invoices' THEN EXISTS (SELECT FROM invoices d WHERE d.organisation_id = $1 AND d.ledger_invoice_id = h.ledger_id
@@ -160,7 +161,8 @@ export async function endHints(
             ELSE least(${longestPause}, greatest(interval '1 minute', now() - h.received_at)) END
         FROM locked JOIN kept USING (ledger_id) WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = locked.ledger_id
       )
-      DELETE FROM ledger_hints h USING locked JOIN taken USING (ledger_id) WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = taken.ledger_id
+      DELETE FROM ledger_hints h USING locked JOIN taken USING (ledger_id)
+      WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = taken.ledger_id
         AND h.received_at = taken.received_at AND NOT EXISTS (SELECT FROM kept WHERE kept.ledger_id = h.ledger_id)`,
     values: [
       organisationId,
