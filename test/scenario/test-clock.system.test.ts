@@ -38,8 +38,10 @@ describe.concurrent("a clock", () => {
     expect(Date.parse(after.advance.from)).toBeGreaterThanOrEqual(Date.parse(before.now));
     expect(Math.abs(Date.parse(after.advance.startedAt) - Date.now())).toBeLessThan(60_000);
     expect((await world.clock(own)).now).toBe(after.now);
-    const { created, start_date } = await world.subscribe(own);
-    expect([created, start_date]).toEqual([after.now, after.now.slice(0, 10)]);
+    const { created, start_date, timezone } = await world.subscribe(own);
+    // Today is the zone's, which is another day than UTC's for some hours of each.
+    const today = new Intl.DateTimeFormat("sv-SE", { timeZone: timezone }).format(Date.parse(after.now));
+    expect([created, start_date]).toEqual([after.now, today]);
   });
 
   test("renews each subscription at the midnights of its own zone, in order, with the dates of those days", async () => {
