@@ -27,11 +27,11 @@ const short = ({ number, type, issue_date, created }: Json) => `${number} ${type
 
 describe.concurrent("a clock", () => {
   test("shows the real time until it is advanced, and stands still from then on", async () => {
-    const own = await world.sandbox({ test_clock: null });
+    const own = await world.sandbox({ test_clock: null, timezone: "UTC" });
     const before = await world.clock(own);
     expect(before).toMatchObject({ organisation: own.organisationId, state: "TEST_CLOCK_STATE_REAL_TIME" });
     expect(before.advance).toBeUndefined();
-    expect(Math.abs(Date.parse(before.now) - Date.now())).toBeLessThan(10_000);
+    expect(Math.abs(Date.parse(before.now) - Date.now())).toBeLessThan(60_000);
     const after = await world.advanced(own, { days: 1 });
     expect(after).toMatchObject({ ...standing, now: after.advance.to });
     expect(Date.parse(after.advance.to) - Date.parse(after.advance.from)).toBe(86_400_000);
