@@ -29,11 +29,8 @@ export interface Thrown {
   readonly nextMs: number;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: tests look into columns of every type
-type Row = any;
-
 /** A row of `webhook_deliveries` or `webhook_endpoints`; `in_ms` is how far off its `due_at` or `open_until` is. */
-export type WebhookRow = Row;
+export type WebhookRow = Readonly<Record<string, unknown>>;
 
 /** The world of these tests. */
 export interface DeliveryWorld {
@@ -60,6 +57,11 @@ export interface DeliveryWorld {
 
 /** A number of milliseconds that may be somewhat less by now. */
 export const about = (ms: number) => ({ asymmetricMatch: (value: number) => value <= ms && value > ms - 60_000 });
+
+/** An instant of this last minute, as a row has it. */
+export const justNow = {
+  asymmetricMatch: (value: unknown) => value instanceof Date && Date.now() - value.getTime() < 60_000,
+};
 
 /** Starts it. */
 export async function deliveryWorld(): Promise<DeliveryWorld> {
@@ -106,7 +108,7 @@ export async function deliveryWorld(): Promise<DeliveryWorld> {
     record: async (delivery, attempt) =>
       createDeliveryStore(pool, ownSealing).record(delivery, {
         endpointId: delivery.endpointId,
-        url: (await rowOf(pool, "webhook_endpoints", "open_until", delivery.endpointId)).url,
+        url: String((await rowOf(pool, "webhook_endpoints", "open_until", delivery.endpointId)).url),
         at: new Date().toISOString(),
         latencyMs: 1.4,
         status: 200,
