@@ -18,12 +18,12 @@ WITH customer AS (
 ), plan AS (
   SELECT id, type, row_number() OVER (ORDER BY seq) AS place, count(*) OVER () AS plans FROM plans WHERE organisation_id = $1
 ), day AS (
-  SELECT date_trunc('month', now() AT TIME ZONE 'UTC')::date AS renewal
+  SELECT (now() AT TIME ZONE 'UTC')::date - 1 AS renewal
 ), subscription AS (
   INSERT INTO subscriptions (id, organisation_id, customer_id, plan_id, status, currency, interval_unit, interval_count, timezone,
     start_date, billing_day, current_period, renewal_date, units, minimum_units, discount_percent, due_at, request_hash)
-  SELECT gen_random_uuid(), $1, c.id, p.id, 'active', 'NZD', 'month', 1, 'UTC', day.renewal - interval '1 month', 1, 0, day.renewal,
-    CASE p.type WHEN 'flat_fee' THEN 0 ELSE 1 + n % 40 END, 0, CASE n % 4 WHEN 0 THEN 12.5 ELSE 0 END, day.renewal, '\\x00'
+  SELECT gen_random_uuid(), $1, c.id, p.id, 'active', 'NZD', 'month', 1, 'UTC', day.renewal - interval '1 month', extract(day FROM day.renewal),
+    0, day.renewal, CASE p.type WHEN 'flat_fee' THEN 0 ELSE 1 + n % 40 END, 0, CASE n % 4 WHEN 0 THEN 12.5 ELSE 0 END, day.renewal, '\\x00'
   FROM generate_series(1, $2::int) n, day, customers c, plan p
   WHERE c.place = 1 + (n - 1) / 10 AND p.place = 1 + n % p.plans
   RETURNING id, customer_id, plan_id, start_date, renewal_date, units
@@ -45,7 +45,10 @@ FROM invoice i`;
 /** Subscriptions in a statement: far below what a statement may take. */
 const batch = 2_000;
 
-/** Gives an organisation so many subscriptions in UTC whose renewal has been due since the first of this month. */
+/**
+ * Gives an organisation so many subscriptions in UTC whose renewal has been due since yesterday: the one after it is four weeks off at the least,
+ * on whatever day this runs and over whichever midnight.
+ */
 export async function addDueSubscriptions(pool: pg.Pool, organisationId: string, count: number): Promise<void> {
   await inTransaction(pool, async (client) => {
     await client.query(withoutRules);
