@@ -2,6 +2,7 @@
  * Asks the ledger to take one invoice out of its books, and says what its answer means. Asking again is always safe, since the invoice
  * is read first; so only a no that still holds when the invoice is looked at once more stops an end. Facts: facts-ledger section 5.3.
  */
+import { isUnsent } from "../domain/invoice.ts";
 import type { Ledger, LedgerCall, LedgerFailure, LedgerInvoice } from "../ledger/port.ts";
 import type { InvoiceTold, RemovalRefused, Removed } from "../store/held-ending.ts";
 import type { EndingTask } from "../store/removals.ts";
@@ -9,10 +10,14 @@ import type { EndingTask } from "../store/removals.ts";
 /** An invoice that is to be removed, as it is held. */
 export type RemovalToAsk = EndingTask & { readonly kind: "remove" };
 
-/** What came of it. `again`: nothing is decided; `failure` is that of a call, which may pause the connection. */
+/**
+ * What came of it. `kept`: it was asked for as never sent, and is approved or sent in the ledger. `again`: nothing is decided; `failure` is
+ * that of a call, which may pause the connection.
+ */
 export type RemovalAnswer =
   | { readonly kind: "removed"; readonly removed: Removed }
   | { readonly kind: "refused"; readonly refused: RemovalRefused }
+  | { readonly kind: "kept"; readonly invoice: InvoiceTold }
   | { readonly kind: "again"; readonly reason: string; readonly failure: LedgerFailure | null };
 
 /** For so long a refusal is not believed that names a status which the invoice does not have: it was changed at the same moment. */
@@ -21,7 +26,7 @@ const statusPatienceMs = 5_000;
 /** Removes the invoice: a call, and where that brings a no a look, each with `deadlineMs`. */
 export async function askForRemoval(ledger: Ledger, task: RemovalToAsk, deadlineMs: number): Promise<RemovalAnswer> {
   const call: LedgerCall = { deadlineMs, operationKeys: [], isBackground: !task.isAwaited };
-  const answer = await ledger.removeInvoice(call, task.ledgerId);
+  const answer = await ledger.removeInvoice(call, task.ledgerId, { onlyUnsent: task.isOnlyUnsent });
   if (answer.kind === "refused") return lookAtRefused(ledger, task, answer, call);
   if (answer.kind !== "ok") return again(answer);
   const { outcome, invoice } = answer.value;
@@ -33,7 +38,7 @@ export async function askForRemoval(ledger: Ledger, task: RemovalToAsk, deadline
 /** Money may have come on it, or it was changed or removed since it was read: by a person, or by our request of an earlier attempt. */
 async function lookAtRefused(
   ledger: Ledger,
-  { ledgerId, triedMs }: RemovalToAsk,
+  { ledgerId, triedMs, isOnlyUnsent }: RemovalToAsk,
   refusal: LedgerFailure & { readonly kind: "refused" },
   call: LedgerCall,
 ): Promise<RemovalAnswer> {
@@ -43,6 +48,7 @@ async function lookAtRefused(
   if (isRemoved(invoice)) {
     return { kind: "removed", removed: { outcome: "already_removed", invoice: told(invoice) } };
   }
+  if (isOnlyUnsent && !isUnsent(invoice)) return { kind: "kept", invoice: told(invoice) };
   const isPassing = refusal.reason === "stale" || refusal.reason === "not_found" || refusal.reason === "wrong_status";
   if (isPassing && triedMs < statusPatienceMs) {
     return { kind: "again", reason: "changed in the ledger meanwhile", failure: null };

@@ -5,7 +5,7 @@
 import type { EndSubscriptionInput, WorkRound } from "../../workflows/contract.ts";
 import { checkpoint } from "../checkpoint.ts";
 import type { LedgerFailure } from "../ledger/port.ts";
-import type { HeldRemoval } from "../store/held-ending.ts";
+import type { HeldRemoval, InvoiceTold, LeftBecause } from "../store/held-ending.ts";
 import type { EndingScope, EndingTask, OpenEndings } from "../store/removals.ts";
 import { askForRemoval, type RemovalToAsk } from "./ask-for-removal.ts";
 import { connectionPause } from "./ledger-call.ts";
@@ -100,12 +100,12 @@ async function remove(
       await scope.removed(task, answer.removed);
       checkpoint("removal_saved");
       return true;
+    case "kept":
+      return leave(scope, task, "approved_or_sent", answer.invoice);
     case "refused": {
       const { reason, invoice } = answer.refused;
       if (reason === "has_payment_or_credit" && invoice !== null && !task.isAhead) {
-        await scope.leave(task, invoice);
-        checkpoint("removal_saved");
-        return true;
+        return leave(scope, task, reason, invoice);
       }
       const refused = await scope.refuse(task, answer.refused);
       checkpoint("removal_saved");
@@ -119,6 +119,13 @@ async function remove(
       return false;
     }
   }
+}
+
+/** decisions §6: paid ones are left alone, and so is what was asked for as never sent and is not so any more. */
+async function leave(scope: EndingScope, task: HeldRemoval, because: LeftBecause, invoice: InvoiceTold): Promise<true> {
+  await scope.leave(task, because, invoice);
+  checkpoint("removal_saved");
+  return true;
 }
 
 /** Where our own budget of calls is spent, until it allows one. */
@@ -138,7 +145,7 @@ async function lookLater(scope: EndingScope, task: HeldRemoval): Promise<false> 
 async function describeRound(scope: EndingScope, endingId: string): Promise<WorkRound> {
   const state = await scope.look(endingId);
   if (state === null) return { state: "settled", outcome: "unknown", detail: "there is no such end", nextInMs: null };
-  const { outcome, reason, nextInMs, current, removals, removed } = state;
+  const { outcome, reason, nextInMs, current, removals, removed, left } = state;
   const why = reason === null ? "" : `: ${reason}`;
   if (outcome !== null) {
     const at = current === null ? "" : ` at ${current}`;
@@ -152,6 +159,6 @@ async function describeRound(scope: EndingScope, endingId: string): Promise<Work
   const detail =
     current === null
       ? `ending, ${removed} of ${removals} removed${why}`
-      : `removing ${current}, ${removed + 1} of ${removals}${why}`;
+      : `removing ${current}, ${removed + left + 1} of ${removals}${why}`;
   return { state: "waiting", outcome, detail, nextInMs };
 }

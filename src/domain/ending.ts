@@ -6,6 +6,7 @@ import { type BillingState, checkNothingRuns, hasMoney, type RaisedInvoice, rais
 import { type CivilDate, compareDates } from "./civil-date.ts";
 import { deferredInvoice, nextDueDate } from "./due.ts";
 import { beginUsage, billApart, type ClosedUsage, closedUsage, closeLastBill, type DueInvoice } from "./due-usage.ts";
+import { isUnsent } from "./invoice.ts";
 import { Refusal } from "./refusal.ts";
 import type { Subscription } from "./subscription.ts";
 import { chargeUsage, type UsageCharges } from "./usage-billing.ts";
@@ -31,10 +32,13 @@ export interface EndFacts {
   readonly invoices: readonly OpenInvoice[];
 }
 
-/** `unchanged`: it is set to end so already. `ends`: once these invoices are removed, in this order. */
+/**
+ * `unchanged`: it is set to end so already. `ends`: once these invoices are removed, in this order. Those `onlyUnsent` are left alone where
+ * the ledger has them as approved or sent by now, of which we need not have heard.
+ */
 export type EndDecision =
   | { readonly kind: "unchanged" }
-  | { readonly kind: "ends"; readonly removals: readonly string[] };
+  | { readonly kind: "ends"; readonly removals: readonly string[]; readonly onlyUnsent: readonly string[] };
 
 /** What is written of a subscription that ends: `invoices` bill what is still owed: deferred amounts and usage. */
 export interface EndedSubscription extends ClosedUsage {
@@ -63,7 +67,9 @@ export function decideEnd({ state, invoices }: EndFacts, request: EndRequest): E
   }
   if (request.when === "now") checkUsage(state);
   const asked = invoices.filter((invoice) => invoice.id !== ahead?.id && isAskedFor(state, request, invoice));
-  return { kind: "ends", removals: [...(ahead === null ? [] : [ahead]), ...asked].map(({ id }) => id) };
+  const idsOf = (some: readonly { readonly id: string }[]) => some.map(({ id }) => id);
+  const removals = idsOf([...(ahead === null ? [] : [ahead]), ...asked]);
+  return { kind: "ends", removals, onlyUnsent: idsOf(asked.filter((invoice) => isOnlyUnsent(request, invoice))) };
 }
 
 /**
@@ -142,7 +148,7 @@ function isAskedFor({ organisation }: BillingState, request: EndRequest, invoice
   switch (invoice.status) {
     case "draft":
     case "awaiting_approval":
-      return request.deleteUnsentInvoices && !invoice.sent;
+      return request.deleteUnsentInvoices && isUnsent(invoice);
     case "scheduled":
       return (
         request.deleteUnsentInvoices || (request.voidApprovedInvoices && organisation.firstInvoiceStatus === "approved")
@@ -152,4 +158,9 @@ function isAskedFor({ organisation }: BillingState, request: EndRequest, invoice
     default:
       return false;
   }
+}
+
+/** Asked for because it was never sent, and for nothing else. What is still to be sent to the ledger nobody can have sent from there. */
+function isOnlyUnsent({ voidApprovedInvoices }: EndRequest, { status }: OpenInvoice): boolean {
+  return !voidApprovedInvoices && status !== "scheduled";
 }

@@ -103,3 +103,8 @@ export interface Invoice {
   readonly ledger: InvoiceLedgerState;
   readonly createdAt: Date;
 }
+
+/** Whether nobody has approved or sent it: what can be deleted, and not only voided. decisions §6 `delete_unsent_invoices`. */
+export function isUnsent({ status, sent }: { readonly status: DocumentStatus; readonly sent: boolean }): boolean {
+  return !sent && (status === "draft" || status === "awaiting_approval");
+}

@@ -266,9 +266,14 @@ export interface Ledger {
   allocateCredit(call: LedgerCall, application: LedgerCreditApplication): Promise<LedgerAnswer<LedgerCreditNote>>;
   /**
    * Takes an invoice out of the books: reads it, then deletes (draft, awaiting approval) or voids (approved) it.
-   * Repeating is safe. `refused`, `has_payment_or_credit` where money was put on it.
+   * Repeating is safe. `refused`, `has_payment_or_credit` where money was put on it; with `onlyUnsent` also `wrong_status` where it is
+   * not `isUnsent`.
    */
-  removeInvoice(call: LedgerCall, id: string): Promise<LedgerAnswer<LedgerRemoval>>;
+  removeInvoice(
+    call: LedgerCall,
+    id: string,
+    which?: { readonly onlyUnsent: boolean },
+  ): Promise<LedgerAnswer<LedgerRemoval>>;
   /** Closes idle connections. The ledger takes no call afterwards. */
   close(): Promise<void>;
 }

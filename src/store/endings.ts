@@ -14,6 +14,7 @@ import {
 } from "../domain/ending.ts";
 import type { DocumentStatus, InvoiceType } from "../domain/invoice.ts";
 import { type ChangedSubscription, changeSubscription, updateSubscriptions } from "./billing-changes.ts";
+import { onlyUnsent } from "./held-ending.ts";
 import type { Client } from "./raise-documents.ts";
 import { leavesDocuments, raiseOwed } from "./raise-owed.ts";
 
@@ -58,7 +59,7 @@ export async function makeEnding(
     const decision = decide(facts);
     if (decision.kind === "unchanged") return { kind: "unchanged", hasDocuments: false };
     if (decision.removals.length > 0) {
-      await insertEnding(client, organisationId, asked, decision.removals);
+      await insertEnding(client, organisationId, asked, decision);
       return { kind: "begun", endingId: asked.endingId, customerId: state.subscription.customerId };
     }
     await insertEnding(client, organisationId, asked, null);
@@ -171,8 +172,8 @@ WITH ending AS (
   INSERT INTO endings (id, organisation_id, subscription_id, end_when, ended, request_id, request_hash)
   VALUES ($2, $1, $3, $4, $5::uuid[] IS NULL, $6, $7) RETURNING id
 ), removal AS (
-  INSERT INTO removals (organisation_id, ending_id, step, invoice_id, state)
-  SELECT $1, ending.id, r.ordinality - 1, r.invoice_id, 'waiting'
+  INSERT INTO removals (organisation_id, ending_id, step, invoice_id, state, reason)
+  SELECT $1, ending.id, r.ordinality - 1, r.invoice_id, 'waiting', CASE WHEN r.invoice_id = ANY ($9::uuid[]) THEN '${onlyUnsent}' END
   FROM ending, unnest($5::uuid[]) WITH ORDINALITY AS r(invoice_id, ordinality)
 )
 INSERT INTO operations (id, organisation_id, kind, state, subscription_id, awaited_until)
@@ -183,7 +184,7 @@ async function insertEnding(
   client: Client,
   organisationId: string,
   asked: EndingToMake,
-  removals: readonly string[] | null,
+  decision: Pick<EndDecision & { readonly kind: "ends" }, "removals" | "onlyUnsent"> | null,
 ): Promise<void> {
   await client.query({
     name: "insert_ending",
@@ -193,10 +194,11 @@ async function insertEnding(
       asked.endingId,
       asked.subscriptionId,
       asked.when,
-      removals,
+      decision?.removals ?? null,
       asked.requestId,
       asked.requestHash,
       asked.awaitedUntil,
+      decision?.onlyUnsent ?? [],
     ],
   });
 }

@@ -10,7 +10,8 @@ export interface HeldEnding {
 
 /**
  * A held ending with an invoice to remove. `triedMs`: for how long it has been tried to; `isAwaited`: a caller waits for the end;
- * `isAhead`: it bills a period that never begins, so that nothing ends while it cannot be removed. Spec: End, rule 6.
+ * `isAhead`: it bills a period that never begins, so that nothing ends while it cannot be removed. `isOnlyUnsent`: it is left alone where
+ * somebody has approved or sent it in the ledger. Spec: End, rule 6; decisions §6.
  */
 export interface HeldRemoval extends HeldEnding {
   readonly step: number;
@@ -19,7 +20,14 @@ export interface HeldRemoval extends HeldEnding {
   readonly triedMs: number;
   readonly isAwaited: boolean;
   readonly isAhead: boolean;
+  readonly isOnlyUnsent: boolean;
 }
+
+/** The reason of a removal that waits: it is asked for because it was never sent, and for nothing else. */
+export const onlyUnsent = "only_unsent";
+
+/** Why an invoice that an option asked to remove is left alone: what the ledger knows of it, and we did not. */
+export type LeftBecause = "has_payment_or_credit" | "approved_or_sent";
 
 /** An invoice as the ledger told it; amounts are decimal text. */
 export interface InvoiceTold {

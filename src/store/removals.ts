@@ -5,7 +5,7 @@
  */
 import type pg from "pg";
 import type { EndWhen } from "../domain/ending.ts";
-import type { HeldEnding, HeldRemoval } from "./held-ending.ts";
+import { type HeldEnding, type HeldRemoval, onlyUnsent } from "./held-ending.ts";
 import { type ConnectionState, pauseConnection, readConnection } from "./ledger-connections.ts";
 import { outcomesChannel } from "./outcomes.ts";
 import type { Sealing } from "./sealing.ts";
@@ -22,7 +22,8 @@ export type EndingTask =
 
 /**
  * How an ending stands. `outcome`: `ended` or `refused`, null while it waits: then it can be taken in `nextInMs`, and `reason` is what
- * went wrong last. `current` is the invoice that is removed next, or was refused; `removed` of `removals` are done.
+ * went wrong last. `current` is the invoice that is removed next, or was refused; of `removals` so many are `removed`, and so many
+ * `left` alone.
  */
 export interface EndingState {
   readonly outcome: string | null;
@@ -31,6 +32,7 @@ export interface EndingState {
   readonly current: string | null;
   readonly removals: number;
   readonly removed: number;
+  readonly left: number;
 }
 
 /** What ending subscriptions asks of one organisation's data. */
@@ -70,16 +72,18 @@ interface StateRow {
   current: string | null;
   removals: number;
   removed: number;
+  left: number;
 }
 
 async function look(pool: pg.Pool, organisationId: string, endingId: string): Promise<EndingState | null> {
   const { rows } = await pool.query<StateRow>({
     name: "look_at_ending",
-    text: `SELECT o.state, e.ended, o.reason, r.current, r.removals, r.removed, CASE WHEN o.settled_at IS NULL THEN
+    text: `SELECT o.state, e.ended, o.reason, r.current, r.removals, r.removed, r.left, CASE WHEN o.settled_at IS NULL THEN
         greatest(0, ceil(1000 * extract(epoch FROM CASE WHEN o.state = 'ready' THEN o.not_before ELSE o.lease_until END - now())))
         END::float8 AS next_in_ms
       FROM endings e JOIN operations o ON o.organisation_id = $1 AND o.id = e.id CROSS JOIN LATERAL (
         SELECT count(*)::int AS removals, count(*) FILTER (WHERE m.state = 'removed')::int AS removed,
+          count(*) FILTER (WHERE m.state = 'left')::int AS left,
           min(i.number) FILTER (WHERE m.step = (SELECT min(n.step) FROM removals n
             WHERE n.organisation_id = $1 AND n.ending_id = e.id AND n.state IN ('waiting', 'refused'))) AS current
         FROM removals m JOIN invoices i ON i.organisation_id = $1 AND i.id = m.invoice_id
@@ -89,9 +93,9 @@ async function look(pool: pg.Pool, organisationId: string, endingId: string): Pr
   });
   const row = rows[0];
   if (row === undefined) return null;
-  const { state, ended, reason, current, removals, removed, next_in_ms: nextInMs } = row;
+  const { state, ended, reason, current, removals, removed, left, next_in_ms: nextInMs } = row;
   const outcome = nextInMs !== null ? null : ended ? "ended" : state;
-  return { outcome, reason, nextInMs, current, removals, removed };
+  return { outcome, reason, nextInMs, current, removals, removed, left };
 }
 
 interface TaskRow {
@@ -107,6 +111,7 @@ interface TaskRow {
   ledger_id: string | null;
   is_busy: boolean;
   is_ahead: boolean;
+  is_only_unsent: boolean;
 }
 
 // An invoice that nobody has begun to send is given up; while anything else is on its way with it, its removal waits.
@@ -120,12 +125,14 @@ WITH taken AS (
 )
 SELECT taken.id, taken.subscription_id, taken.attempts, e.end_when, next.step, next.invoice_id, next.number, next.ledger_id,
   (1000 * extract(epoch FROM now() - taken.first_sent_at))::float8 AS tried_ms, taken.awaited_until > now() AS is_awaited,
-  coalesce(next.is_busy, false) AS is_busy, coalesce(next.is_ahead, false) AS is_ahead
+  coalesce(next.is_busy, false) AS is_busy, coalesce(next.is_ahead, false) AS is_ahead,
+  coalesce(next.is_only_unsent, false) AS is_only_unsent
 FROM taken JOIN endings e ON e.organisation_id = $1 AND e.id = taken.id LEFT JOIN LATERAL (
   SELECT r.step, i.id AS invoice_id, i.number, i.ledger_invoice_id AS ledger_id, EXISTS (SELECT 1 FROM operations b
       WHERE b.organisation_id = $1 AND b.invoice_id = i.id AND b.state IN ('ready', 'sending', 'uncertain')
         AND NOT (b.kind = 'create_invoice' AND b.state = 'ready')) AS is_busy,
-    (i.type = 'renewal' AND i.period_index > s.current_period OR i.type = 'first' AND s.status = 'pending') AS is_ahead
+    (i.type = 'renewal' AND i.period_index > s.current_period OR i.type = 'first' AND s.status = 'pending') AS is_ahead,
+    r.reason = '${onlyUnsent}' AS is_only_unsent
   FROM removals r JOIN invoices i ON i.organisation_id = $1 AND i.id = r.invoice_id
     JOIN subscriptions s ON s.organisation_id = $1 AND s.id = i.subscription_id
   WHERE r.organisation_id = $1 AND r.ending_id = taken.id AND r.state = 'waiting' ORDER BY r.step LIMIT 1
@@ -148,7 +155,8 @@ async function take(
   const { step, number } = row;
   if (step === null) return { ...held, kind: "finish", when: row.end_when };
   const { invoice_id: invoiceId, tried_ms: triedMs, is_awaited: isAwaited, is_ahead: isAhead } = row;
-  const removal: HeldRemoval = { ...held, step, invoiceId, number, triedMs, isAwaited, isAhead };
+  const { is_only_unsent: isOnlyUnsent } = row;
+  const removal: HeldRemoval = { ...held, step, invoiceId, number, triedMs, isAwaited, isAhead, isOnlyUnsent };
   if (row.is_busy) return { ...removal, kind: "wait" };
   return row.ledger_id === null
     ? { ...removal, kind: "drop" }

@@ -5,6 +5,7 @@
 import type pg from "pg";
 import { decideEnded, type EndWhen } from "../domain/ending.ts";
 import type { DocumentStatus } from "../domain/invoice.ts";
+import { planAllocations } from "./allocations.ts";
 import { holdOrganisation } from "./billing-changes.ts";
 import { loadStates, lockSubscriptions } from "./billing-state.ts";
 import { writeEnded } from "./endings.ts";
@@ -13,6 +14,7 @@ import {
   type HeldRemoval,
   type InvoiceTold,
   isHeld,
+  type LeftBecause,
   type RemovalRefused,
   type Removed,
 } from "./held-ending.ts";
@@ -29,8 +31,8 @@ export interface SettleEnding {
   removed(held: HeldRemoval, removed: Removed): Promise<boolean>;
   /** Gives up an invoice that the ledger does not have; false where somebody has begun to send it. */
   drop(held: HeldRemoval): Promise<boolean>;
-  /** Money is on an invoice that an option asked to remove: it is left alone, as `invoice` tells it, and the end goes on. */
-  leave(held: HeldRemoval, invoice: InvoiceTold): Promise<boolean>;
+  /** An invoice that an option asked to remove is left alone, as `invoice` tells it, and the end goes on. */
+  leave(held: HeldRemoval, because: LeftBecause, invoice: InvoiceTold): Promise<boolean>;
   /**
    * The ledger refused: what is still to be removed is left, and the subscription goes on. `raised`: the invoice of the period that it
    * goes on to, which was removed already, is raised again and waits for the ledger.
@@ -45,7 +47,7 @@ export function createSettleEnding(pool: pg.Pool, organisationId: string): Settl
   return {
     removed: (held, removed) => saveRemoved(pool, organisationId, held, removed),
     drop: (held) => inTransaction(pool, (client) => drop(client, organisationId, held)),
-    leave: (held, invoice) => saveLeft(pool, organisationId, held, invoice),
+    leave: (held, because, invoice) => saveLeft(pool, organisationId, held, because, invoice),
     refuse: (held, refused) => saveRefused(pool, organisationId, held, refused),
     finish: (held, when) => inTransaction(pool, (client) => finish(client, organisationId, held, when)),
   };
@@ -160,7 +162,7 @@ async function mirrorRemoved(
 
 const leftText = `
 WITH removal AS (
-  UPDATE removals r SET state = 'left', reason = 'has_payment_or_credit', settled_at = now()
+  UPDATE removals r SET state = 'left', reason = $9, settled_at = now()
   WHERE r.organisation_id = $1 AND r.ending_id = $2 AND r.step = $3 AND r.state = 'waiting' RETURNING r.invoice_id
 )
 UPDATE invoices i SET status = coalesce($4, i.status), total = coalesce($5::numeric, i.total), amount_due = coalesce($6::numeric, i.amount_due),
@@ -168,23 +170,27 @@ UPDATE invoices i SET status = coalesce($4, i.status), total = coalesce($5::nume
   ledger_told_at = CASE WHEN $4::text IS NULL THEN i.ledger_told_at ELSE now() END
 FROM removal WHERE i.organisation_id = $1 AND i.id = removal.invoice_id`;
 
-/** decisions §6: paid ones are left alone, and that somebody has paid it may only be known now. */
+/** That somebody has paid, approved or sent it may only be known now. Held credit passed over it while it was to be removed. decisions §6. */
 async function saveLeft(
   pool: pg.Pool,
   organisationId: string,
   held: HeldRemoval,
+  because: LeftBecause,
   invoice: InvoiceTold,
 ): Promise<boolean> {
-  const { endingId, step } = held;
+  const { endingId, subscriptionId, step } = held;
   const save = (told: InvoiceTold | null) =>
     inTransaction(pool, async (client) => {
+      await lockSubscriptions(client, organisationId, [subscriptionId]);
       if (!(await takeBack(client, organisationId, held))) return false;
       const { status = null, total = null, amountDue = null, sent = null, updatedAt = null } = told ?? {};
       await client.query({
         name: "leave_removal",
         text: leftText,
-        values: [organisationId, endingId, step, status, total, amountDue, sent, updatedAt],
+        values: [organisationId, endingId, step, status, total, amountDue, sent, updatedAt, because],
       });
+      // Its workflow is started by the dispatcher.
+      await planAllocations(client, organisationId, [subscriptionId]);
       return true;
     });
   try {

@@ -116,7 +116,20 @@ describe("the invoice options", () => {
     const [renewal, current] = state.invoices.map((invoice) => ({ ...invoice, sent: false }));
     if (renewal === undefined || current === undefined) throw new Error("two invoices");
     const decision = decideEnd({ state, invoices: [change, renewal, current] }, both);
-    expect(decision).toEqual({ kind: "ends", removals: ["renewal 6", "newest", "renewal 5"] });
+    expect(decision).toEqual({ kind: "ends", removals: ["renewal 6", "newest", "renewal 5"], onlyUnsent: [] });
+  });
+
+  it("delete what was never sent only as long as it is so in the ledger; the renewal invoice goes whatever it is there", () => {
+    const state = stateOf({ renewalInvoice: {}, ...inWindow });
+    const ahead = state.invoices.map((invoice) => ({ ...invoice, sent: false })).slice(0, 1);
+    const onlyUnsent = (request: EndRequest) => {
+      const decision = decideEnd({ state, invoices: [...ahead, ...invoices] }, request);
+      return decision.kind === "ends" && decision.onlyUnsent;
+    };
+    expect(onlyUnsent(end({ deleteUnsentInvoices: true }))).toEqual(["change", "awaiting", "usage"]);
+    expect(onlyUnsent(both)).toEqual([]);
+    expect(onlyUnsent(end({ voidApprovedInvoices: true }))).toEqual([]);
+    expect(onlyUnsent(atPeriodEnd)).toEqual([]);
   });
 
   it.each([
@@ -222,7 +235,7 @@ describe("period_end", () => {
   it("twice changes nothing, and now after it ends at once", () => {
     const state = stateOf(setToEnd);
     expect(decideEnd({ state, invoices: [] }, atPeriodEnd)).toEqual({ kind: "unchanged" });
-    expect(decideEnd({ state, invoices: [] }, end())).toEqual({ kind: "ends", removals: [] });
+    expect(decideEnd({ state, invoices: [] }, end())).toEqual({ kind: "ends", removals: [], onlyUnsent: [] });
     const { subscription } = decideEnded(state, "now");
     expect(subscription).toMatchObject({ status: "ended", cancelAtPeriodEnd: false, endDate: "2026-06-10" });
   });

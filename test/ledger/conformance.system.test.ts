@@ -224,6 +224,15 @@ describe.each(conformancePlaces())("$name", ({ open }) => {
     expect(okOf(await ledger.removeInvoice(aCall(), invoice.id))).toMatchObject({ outcome: "already_removed" });
   });
 
+  test("one that was approved is not removed as one that was never sent, a draft is", async () => {
+    const [approved, draft] = [await make({ status: "approved" }), await make()];
+    const refused = await ledger.removeInvoice(aCall(), approved.id, { onlyUnsent: true });
+    expect(refused).toMatchObject({ kind: "refused", reason: "wrong_status" });
+    expect(okOf(await ledger.getInvoice(aCall(), approved.id)).status).toBe("approved");
+    const removal = okOf(await ledger.removeInvoice(aCall(), draft.id, { onlyUnsent: true }));
+    expect(removal).toMatchObject({ outcome: "deleted" });
+  });
+
   test("removing what is not there says so", async () => {
     const removal = okOf(await ledger.removeInvoice(aCall(), crypto.randomUUID()));
     expect(removal).toEqual({ outcome: "not_found", invoice: null });

@@ -232,6 +232,36 @@ describe.concurrent("an invoice that is not in the ledger", () => {
   });
 });
 
+describe.concurrent("an invoice that somebody approved in the ledger, of which we have not heard,", () => {
+  const unsent = { when: "now", delete_unsent_invoices: true };
+  /** A subscription with its renewal invoice; its first invoice is a draft for us, and approved in the ledger. */
+  async function approvedThere(): Promise<{ own: MadeOrganisation; id: string }> {
+    const own = await aheadOf();
+    const { id, invoice } = await world.subscribe(own, april);
+    const text = "UPDATE demo_ledger.invoices SET status = 'AUTHORISED' WHERE tenant_id = $1 AND number = $2";
+    await system.pool.query(text, [own.tenantId, invoice.number]);
+    return { own, id };
+  }
+
+  test("is none of those that were never sent: it is left alone, and the end goes on", async () => {
+    const { own, id } = await approvedThere();
+    expect((await world.ended(own, id, unsent)).status).toBe("ended");
+    expect(await world.removals(own, id)).toEqual(["INV-0002 removed deleted", "INV-0001 left"]);
+    expect(await world.told(own, id)).toEqual(["INV-0002 renewal deleted", "INV-0001 first approved"]);
+    await world.expectEqualBooks(own);
+    // It stands, so that nothing of the current period comes back.
+    await world.restored(own, id);
+    expect((await world.standing(own, id)).map(([name]) => name)).toEqual(["INV-0001 first", "INV-0003 renewal"]);
+  });
+
+  test("is voided where approved ones are asked for too", async () => {
+    const { own, id } = await approvedThere();
+    expect((await world.ended(own, id, both)).status).toBe("ended");
+    expect(await world.removals(own, id)).toEqual(["INV-0002 removed deleted", "INV-0001 removed voided"]);
+    await world.expectEqualBooks(own);
+  });
+});
+
 /** The lines of the newest invoice of type change. */
 async function changeLines(own: MadeOrganisation, id: string): Promise<readonly Json[]> {
   await world.settled(own);

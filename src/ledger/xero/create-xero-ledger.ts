@@ -32,7 +32,7 @@ export function createXeroLedger(connection: XeroConnection, options: XeroOption
     getCreditNote: (call, id) => getCreditNote(wire, beginCall(call), id),
     findCreditNotes: (call, query) => findCreditNotes(wire, beginCall(call), query.numbers),
     allocateCredit: (call, application) => allocateCredit(wire, beginCall(call), application),
-    removeInvoice: (call, id) => removeInvoice(wire, beginCall(call), id),
+    removeInvoice: (call, id, which) => removeInvoice(wire, beginCall(call), id, which),
     close: () => wire.close(),
   };
 }

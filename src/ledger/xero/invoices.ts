@@ -1,4 +1,5 @@
 /** Sales invoices in Xero: create, get, find by our number, remove. Facts: facts-ledger section 1.3. */
+import { isUnsent } from "../../domain/invoice.ts";
 import { type ExactObject, filledTextOf, objectsOf, writeExactJson } from "../exact-json.ts";
 import type { LedgerAnswer, LedgerFailure, LedgerInvoice, LedgerInvoiceDraft, LedgerRemoval } from "../port.ts";
 import { createEach } from "./create-each.ts";
@@ -59,9 +60,14 @@ export async function findInvoices(
 
 /**
  * Reads the invoice, then deletes a draft or one awaiting approval, or voids an approved one. What is gone already
- * counts as done. Money on it is refused without asking the ledger to void it.
+ * counts as done. Money on it is refused without asking the ledger to void it, and so is with `onlyUnsent` what was approved or sent.
  */
-export async function removeInvoice(wire: XeroWire, call: XeroCall, id: string): Promise<LedgerAnswer<LedgerRemoval>> {
+export async function removeInvoice(
+  wire: XeroWire,
+  call: XeroCall,
+  id: string,
+  { onlyUnsent } = { onlyUnsent: false },
+): Promise<LedgerAnswer<LedgerRemoval>> {
   const current = await getInvoice(wire, call, id);
   if (current.kind === "refused" && current.reason === "not_found") {
     return { kind: "ok", value: { outcome: "not_found", invoice: null } };
@@ -73,6 +79,9 @@ export async function removeInvoice(wire: XeroWire, call: XeroCall, id: string):
   }
   const refused = refusedMoney(invoice);
   if (refused !== null) return refused;
+  if (onlyUnsent && !isUnsent(invoice)) {
+    return { kind: "refused", reason: "wrong_status", messages: [`Invoice ${invoice.number} was approved or sent.`] };
+  }
   const isApproved = invoice.status === "approved" || invoice.status === "paid";
   const outcome = isApproved ? "voided" : "deleted";
   const removed = await setStatus(wire, call, invoice.id, outcome === "voided" ? "VOIDED" : "DELETED");
