@@ -254,6 +254,29 @@ describe.concurrent("an invoice that somebody approved in the ledger, of which w
     expect((await world.standing(own, id)).map(([name]) => name)).toEqual(["INV-0001 first", "INV-0003 renewal"]);
   });
 
+  test("takes held credit after all, which had passed over it", async () => {
+    const own = await world.sandbox({ first_invoice_status: "approved" });
+    await addBands(system, own);
+    const { id } = await world.subscribe(own, { ...april, plan_code: "bands", units: 10 });
+    await world.setClock(own, "2026-04-16");
+    await world.changed(own, id, { units: 11, ...half });
+    await system.pool.query("UPDATE organisations SET first_invoice_status = 'draft' WHERE id = $1", [
+      own.organisationId,
+    ]);
+    const { change } = await world.changed(own, id, { units: 13, ...half });
+    expect(change.invoice.status).toBe("draft");
+    await world.settled(own);
+    const approve = "UPDATE demo_ledger.invoices SET status = 'AUTHORISED' WHERE tenant_id = $1 AND number = $2";
+    await system.pool.query(approve, [own.tenantId, change.invoice.number]);
+    await world.ended(own, id, unsent);
+    await until("the credit is on it", async () => {
+      const [told] = await world.invoices(own, id);
+      return Number(told.amount_due) < Number(told.total);
+    });
+    await world.settled(own);
+    await world.expectEqualBooks(own);
+  });
+
   test("is voided where approved ones are asked for too", async () => {
     const { own, id } = await approvedThere();
     expect((await world.ended(own, id, both)).status).toBe("ended");
