@@ -205,6 +205,26 @@ describe("a refusal that may pass", () => {
     await expectTakenBack(world, { sync_error: null });
   });
 
+  test("of a decrease gives back once what was deferred since, also where an end has removed the invoice that billed it", async () => {
+    const world = await windowWorld(pool);
+    const lower = await world.changed(changeTo(6, amend), "refused");
+    await world.setClock("2026-03-20T12:00:00Z");
+    await world.change(changeTo(8, { from: "2026-03-15", behaviour: "charge_on_renewal" }));
+    // The next renewal invoice bills it.
+    await world.setClock("2026-03-27T12:00:00Z");
+    await world.change(changeTo(8));
+    await world.send();
+    const [removed] = await world.rows(
+      `UPDATE invoices SET status = 'deleted' WHERE subscription_id = '${world.subscriptionId}' AND period_index = 3 RETURNING id`,
+    );
+    expect(await world.lines(removed.id)).toEqual(["plan 8: 80.0000", "proration: 20.0000"]);
+    await world.rows(`UPDATE deferred_lines SET invoice_id = NULL WHERE invoice_id = '${removed.id}'`);
+    await world.retry();
+    await world.answer("paid");
+    const { creditNoteId } = await world.told(lower);
+    expect(await world.one("credit_notes", creditNoteId ?? "")).toMatchObject({ subtotal: "20.0000" });
+  });
+
   test("leaves an earlier change that is in the ledger with the renewal invoice", async () => {
     const world = await windowWorld(pool);
     const first = await world.changed(changeTo(12, { ...half, ...amend }), "done");
