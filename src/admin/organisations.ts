@@ -15,8 +15,11 @@ import {
 import { presentOrganisation } from "./present.ts";
 import { requireCurrency } from "./read-values.ts";
 
-/** The methods of the service. Refuses `organisation_not_found`, and `invalid_parameter` for what is no currency. */
-export function organisationService({ store }: AdminParts): AdminImplementation<typeof OrganisationService> {
+/**
+ * The methods of the service. Refuses `organisation_not_found`, `invalid_parameter` for what is no currency, and `invalid_state` a switch
+ * of Setup Mode before which too much is due.
+ */
+export function organisationService({ store, wake }: AdminParts): AdminImplementation<typeof OrganisationService> {
   const { organisations } = store;
   return {
     createOrganisation: async (request, call) => {
@@ -53,6 +56,7 @@ export function organisationService({ store }: AdminParts): AdminImplementation<
         await organisations.setSetupMode(actorOf(call), id, setupMode),
         "organisation_not_found",
       );
+      if (outcome.raised > 0) await wake(id);
       return {
         organisation: presentOrganisation(outcome.organisation),
         changed: outcome.changed,

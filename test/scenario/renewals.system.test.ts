@@ -133,17 +133,24 @@ describe("a renewal", () => {
     await expectOurBooks(organisation, ...ids);
   });
 
-  test("in Setup Mode raises nothing; what begins after it is billed again", async () => {
+  test("in Setup Mode raises nothing; what begins before or after it is billed, whenever it is performed", async () => {
+    const admin = askWith(system, await system.operator("admin", "Ruth"));
     const organisation = await world.sandbox();
     const { id } = await world.subscribe(organisation);
-    await system.pool.query("UPDATE organisations SET setup_mode = true WHERE id = $1", [organisation.organisationId]);
-    await advance(organisation, "2026-05-10");
-    await system.pool.query("UPDATE organisations SET setup_mode = false WHERE id = $1", [organisation.organisationId]);
+    const setupMode = (isOn: boolean) =>
+      admin.done("OrganisationService/SetSetupMode", { id: organisation.organisationId, setupMode: isOn });
+    await world.setClock(organisation, "2026-05-10");
+    await setupMode(true);
     await advance(organisation, "2026-06-10");
+    await world.setClock(organisation, "2026-07-10");
+    await setupMode(false);
+    await advance(organisation, "2026-08-10");
     expect((await told(organisation, id)).map((text) => text.slice(0, 18))).toEqual([
       "first 2026-04-01 2",
-      "renewal 2026-06-01",
+      "renewal 2026-05-01",
+      "renewal 2026-08-01",
     ]);
+    await expectOurBooks(organisation, id);
   });
 });
 

@@ -56,7 +56,7 @@ export interface AdminPools {
 export function createAdminStore({ reading: pool, writing }: AdminPools, sealing: Sealing): AdminStore {
   const changes = createChanges(writing);
   return {
-    organisations: createOrganisationStore(changes),
+    organisations: createOrganisationStore(changes, pool),
     connections: createConnectionStore(pool, changes, sealing),
     consents: createConsentStore(pool, changes, sealing),
     offers: createOfferStore(pool),

@@ -1,9 +1,13 @@
 /** Organisations as the application's side makes and sets them. */
+import type pg from "pg";
 import type { FirstInvoiceStatus, OrganisationSettings } from "../../domain/organisation.ts";
-import type { Organisation as OrganisationRecord } from "../../gen/prisma/client.ts";
+import { Refusal } from "../../domain/refusal.ts";
+import { type Organisation as OrganisationRecord, Prisma } from "../../gen/prisma/client.ts";
+import { performable } from "../billing-run.ts";
 import { isId } from "../ids.ts";
 import type { Page, PageRequest } from "../page.ts";
-import { type Actor, type Changes, isTaken, type Transaction } from "./changes.ts";
+import { performDue } from "../perform-due.ts";
+import { type Actor, type Changed, type Changes, isTaken, type Transaction } from "./changes.ts";
 import { pageBySeq } from "./page-by-seq.ts";
 
 /** An organisation with what only the application shows of it. */
@@ -41,6 +45,8 @@ export interface SetupModeChange {
   readonly changed: boolean;
   /** Running subscriptions whose current period began in Setup Mode: it is never billed. */
   readonly unbilledSubscriptions: number;
+  /** How many documents what was performed before has left to the ledger. */
+  readonly raised: number;
 }
 
 /** Organisations; null stands for one that does not exist. */
@@ -50,6 +56,7 @@ export interface OrganisationStore {
   get(id: string): Promise<AdminOrganisation | null>;
   list(page: PageRequest): Promise<Page<AdminOrganisation>>;
   update(actor: Actor, id: string, changes: OrganisationChanges): Promise<AdminOrganisation | null>;
+  /** Refuses `invalid_state` while too much is still due from before. */
   setSetupMode(actor: Actor, id: string, setupMode: boolean): Promise<SetupModeChange | null>;
 }
 
@@ -59,6 +66,9 @@ const counters = ["invoice", "credit_note"] as const;
 /** How long a change may take that has every subscription looked at again: some fifty microseconds each, while creations wait. */
 const lookLimitMs = 120_000;
 
+/** How long a switch of Setup Mode performs what is due before it: some hundred thousand subscriptions, while somebody waits. */
+const performLimitMs = 20_000;
+
 /** Subscriptions in a statement: far below what a statement may take. */
 const lookBatch = 5_000;
 
@@ -66,8 +76,8 @@ const withConnection = { ledgerConnection: { select: { organisationId: true } } 
 
 type FullRecord = OrganisationRecord & { ledgerConnection: { organisationId: string } | null };
 
-/** Organisations over changes. */
-export function createOrganisationStore({ prisma, run }: Changes): OrganisationStore {
+/** Organisations over changes; what is due before a switch of Setup Mode is performed over the pool. */
+export function createOrganisationStore({ prisma, run }: Changes, pool: pg.Pool): OrganisationStore {
   const get = async (id: string): Promise<AdminOrganisation | null> => {
     if (!isId(id)) return null;
     const record = await prisma.organisation.findUnique({ where: { id }, include: withConnection });
@@ -103,17 +113,18 @@ export function createOrganisationStore({ prisma, run }: Changes): OrganisationS
     },
     setSetupMode: async (actor, id, setupMode) => {
       if (!isId(id)) return null;
-      const changed = await run(
-        actor,
-        async (transaction) => {
-          const before = await lock(transaction, id);
-          const { result, changes } = await update(transaction, id, { setupMode });
-          const wasOther = before !== null && before.setupMode !== setupMode;
-          return { result: result && { organisation: result, changed: wasOther }, changes };
-        },
-        lookLimitMs,
-      );
-      return changed && { ...changed, unbilledSubscriptions: await countUnbilled(prisma, id) };
+      const endMs = performance.now() + performLimitMs;
+      for (let raised = 0; ; raised += await performDue(pool, id, endMs)) {
+        const changed = await run(actor, (transaction) => switchSetupMode(transaction, id, setupMode), lookLimitMs);
+        if (changed === null) return null;
+        if (changed !== "due") return { ...changed, raised, unbilledSubscriptions: await countUnbilled(prisma, id) };
+        if (performance.now() > endMs) {
+          throw new Refusal(
+            "invalid_state",
+            "What fell due before is still being billed: try again once nothing is due.",
+          );
+        }
+      }
     },
   };
 }
@@ -142,6 +153,30 @@ async function update(transaction: Transaction, id: string, changes: Partial<Org
   }
   const change = { targetKind: "organisation", targetId: id, organisationId: id, before, after } as const;
   return { result: readRecord(record), changes: differs ? [change] : [] };
+}
+
+/**
+ * Switches where nothing is due: whether a period is ever billed is decided by the mode in which it begins, so that all that fell due
+ * before has to be performed first. decisions §4 "Setup Mode".
+ */
+async function switchSetupMode(
+  transaction: Transaction,
+  id: string,
+  setupMode: boolean,
+): Promise<Changed<Pick<SetupModeChange, "organisation" | "changed"> | "due" | null>> {
+  const before = await lock(transaction, id);
+  const wasOther = before !== null && before.setupMode !== setupMode;
+  if (wasOther && (await isAnyDue(transaction, id))) return { result: "due", changes: [] };
+  const { result, changes } = await update(transaction, id, { setupMode });
+  return { result: result && { organisation: result, changed: wasOther }, changes };
+}
+
+async function isAnyDue(transaction: Transaction, id: string): Promise<boolean> {
+  const rows = await transaction.$queryRaw<
+    object[]
+  >`SELECT FROM subscriptions s JOIN organisations o ON o.id = s.organisation_id
+    WHERE o.id = ${id}::uuid AND s.due_at <= coalesce(o.test_clock, clock_timestamp()) AND ${Prisma.raw(performable)} LIMIT 1`;
+  return rows.length > 0;
 }
 
 /**
