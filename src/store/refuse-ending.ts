@@ -1,6 +1,6 @@
 /**
- * An end that the ledger refuses half-way: what is still to be removed is left, what is removed stays so, and the subscription goes on,
- * billed for the period that it goes on to. Spec: End, rule 4.
+ * An end that is refused half-way, by the ledger or by what it would have to bill: what is still to be removed is left, what is removed
+ * stays so, and the subscription goes on, billed for the period that it goes on to. Spec: End, rule 4.
  */
 import type pg from "pg";
 import type { OrganisationSettings } from "../domain/organisation.ts";
@@ -8,22 +8,22 @@ import { decideGoingOn } from "../domain/restoring.ts";
 import { planAllocations } from "./allocations.ts";
 import { holdOrganisation } from "./billing-changes.ts";
 import { loadStates, lockSubscriptions } from "./billing-state.ts";
-import { type HeldRemoval, type InvoiceTold, isHeld, type RemovalRefused } from "./held-ending.ts";
+import { type HeldEnding, type HeldRemoval, type InvoiceTold, isHeld, type RemovalRefused } from "./held-ending.ts";
 import { outcomesChannel } from "./outcomes.ts";
 import { inTransaction } from "./pool.ts";
 import { loadRemoved, raiseAgain } from "./raise-again.ts";
 import type { Client } from "./raise-documents.ts";
-
 import { isUnwritable, plain } from "./settle-operations.ts";
+
+const removedAlready = `coalesce('Removed already, and staying so: ' || (SELECT string_agg(i.number, ', ' ORDER BY r.step)
+        FROM removals r JOIN invoices i ON i.organisation_id = $1 AND i.id = r.invoice_id
+        WHERE r.organisation_id = $1 AND r.ending_id = $2 AND r.state = 'removed') || '. ', '')`;
 
 const refusedText = `
 WITH op AS (
   UPDATE operations o SET state = 'refused', reason = $5, lease_until = NULL, settled_at = now(),
     message = 'The ledger refused to remove invoice ' || $6 || ', so the subscription goes on. '
-      || coalesce('Removed already, and staying so: ' || (SELECT string_agg(i.number, ', ' ORDER BY r.step)
-        FROM removals r JOIN invoices i ON i.organisation_id = $1 AND i.id = r.invoice_id
-        WHERE r.organisation_id = $1 AND r.ending_id = $2 AND r.state = 'removed') || '. ', '')
-      || 'The ledger says: ' || $7
+      || ${removedAlready} || 'The ledger says: ' || $7
   WHERE o.organisation_id = $1 AND ${isHeld} RETURNING o.id
 ), removal AS (
   UPDATE removals r SET settled_at = now(), state = CASE WHEN r.step = $4 THEN 'refused' ELSE 'left' END,
@@ -89,11 +89,34 @@ async function writeRefused(
   return rowCount === 1;
 }
 
+const refusedLastText = `
+WITH op AS (
+  UPDATE operations o SET state = 'refused', reason = 'invalid_state', lease_until = NULL, settled_at = now(),
+    message = 'The subscription goes on. ' || ${removedAlready} || $4
+  WHERE o.organisation_id = $1 AND ${isHeld} RETURNING o.id
+)
+SELECT pg_notify('${outcomesChannel}', op.id::text) FROM op`;
+
+/**
+ * Inside the transaction that would have ended it: what would have to be billed with the end, and was reported since that began, cannot
+ * be. `message` says why. The result as of `saveRefused`.
+ */
+export async function refuseLast(
+  client: Client,
+  organisation: OrganisationSettings,
+  held: HeldEnding,
+  message: string,
+): Promise<{ readonly raised: boolean }> {
+  const values = [organisation.id, held.endingId, held.attempt, message];
+  await client.query({ name: "refuse_ending", text: refusedLastText, values });
+  return { raised: await goOn(client, organisation, held) };
+}
+
 /** The subscription goes on, and is billed for what it goes on to. Spec: End, rule 4. */
 async function goOn(
   client: Client,
   organisation: OrganisationSettings,
-  { endingId, subscriptionId }: HeldRemoval,
+  { endingId, subscriptionId }: HeldEnding,
 ): Promise<boolean> {
   const { id: organisationId } = organisation;
   const { rows } = await client.query<{ now: Date }>({

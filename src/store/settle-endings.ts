@@ -3,8 +3,10 @@
  * end itself. Each outcome is written at once with all that it changes, and the last one is told to those who wait.
  */
 import type pg from "pg";
-import { decideEnded, type EndWhen } from "../domain/ending.ts";
+import type { BillingState } from "../domain/billing-state.ts";
+import { decideEnded, type EndedSubscription, type EndWhen } from "../domain/ending.ts";
 import type { DocumentStatus } from "../domain/invoice.ts";
+import { Refusal } from "../domain/refusal.ts";
 import { planAllocations } from "./allocations.ts";
 import { holdOrganisation } from "./billing-changes.ts";
 import { loadStates, lockSubscriptions } from "./billing-state.ts";
@@ -22,7 +24,7 @@ import { doneMark, outcomesChannel } from "./outcomes.ts";
 import { inTransaction } from "./pool.ts";
 import type { Client } from "./raise-documents.ts";
 import { leavesDocuments } from "./raise-owed.ts";
-import { saveRefused } from "./refuse-ending.ts";
+import { refuseLast, saveRefused } from "./refuse-ending.ts";
 import { isUnwritable } from "./settle-operations.ts";
 
 /** Settling endings of one organisation. What another round holds by now is left to it: then the result is false or null. */
@@ -38,7 +40,10 @@ export interface SettleEnding {
    * goes on to, which was removed already, is raised again and waits for the ledger.
    */
   refuse(held: HeldRemoval, refused: RemovalRefused): Promise<{ readonly raised: boolean } | null>;
-  /** The subscription ends, or is set to. `raised`: an invoice of what is still owed waits for the ledger. */
+  /**
+   * The subscription ends, or is set to; it is refused where what was used since the end began comes to more than can be billed.
+   * `raised`: an invoice, of what is still owed or of the period that it goes on to, waits for the ledger.
+   */
   finish(held: HeldEnding, when: EndWhen): Promise<{ readonly raised: boolean } | null>;
 }
 
@@ -205,26 +210,42 @@ async function saveLeft(
 async function finish(
   client: Client,
   organisationId: string,
-  { endingId, subscriptionId, attempt }: HeldEnding,
+  held: HeldEnding,
   when: EndWhen,
 ): Promise<{ readonly raised: boolean } | null> {
+  const { endingId, subscriptionId, attempt } = held;
   const organisation = await holdOrganisation(client, organisationId);
   await lockSubscriptions(client, organisationId, [subscriptionId]);
   const { rows } = await client.query<{ now: Date }>({
-    name: "finish_ending",
-    text: `WITH op AS (
-        UPDATE operations o SET state = 'done', reason = NULL, lease_until = NULL, settled_at = now()
-        WHERE o.organisation_id = $1 AND ${isHeld} RETURNING o.id
-      ), ending AS (UPDATE endings e SET ended = true FROM op WHERE e.organisation_id = $1 AND e.id = op.id)
-      SELECT coalesce(g.test_clock, now()) AS now, pg_notify('${outcomesChannel}', '${doneMark}' || op.id)
-      FROM op JOIN organisations g ON g.id = $1`,
+    name: "hold_ending",
+    text: `SELECT coalesce(g.test_clock, now()) AS now FROM operations o JOIN organisations g ON g.id = $1
+      WHERE o.organisation_id = $1 AND ${isHeld} FOR UPDATE OF o`,
     values: [organisationId, endingId, attempt],
   });
   if (rows[0] === undefined) return null;
   const { now } = rows[0];
   const [loaded] = await loadStates(client, organisation, { ids: [subscriptionId], now, closing: when === "now" });
   if (loaded === undefined) throw new Error(`subscription ${subscriptionId} is gone`);
-  const ended = decideEnded(loaded.state, when);
+  const ended = endedUnlessRefused(loaded.state, when);
+  if (ended instanceof Refusal) return refuseLast(client, organisation, held, ended.message);
+  await client.query({
+    name: "finish_ending",
+    text: `WITH op AS (
+        UPDATE operations o SET state = 'done', reason = NULL, lease_until = NULL, settled_at = now()
+        WHERE o.organisation_id = $1 AND o.id = $2 RETURNING o.id
+      ), ending AS (UPDATE endings e SET ended = true FROM op WHERE e.organisation_id = $1 AND e.id = op.id)
+      SELECT pg_notify('${outcomesChannel}', '${doneMark}' || op.id) FROM op`,
+    values: [organisationId, endingId],
+  });
   await writeEnded(client, organisationId, loaded.currentPeriod, ended, now);
   return { raised: leavesDocuments(ended) };
+}
+
+function endedUnlessRefused(state: BillingState, when: EndWhen): EndedSubscription | Refusal {
+  try {
+    return decideEnded(state, when);
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
 }
