@@ -105,7 +105,8 @@ test("what is set aside is listed with its reason, and tried at once when an ope
   await admin.done("BillingService/RetrySubscription", { ...own, id: worse });
   await until("it is set aside again", async () => {
     const { data } = await admin.done("BillingService/ListParkedSubscriptions", own);
-    return data[0].attempts === 2;
+    // Where the machine is slow its own time has come as well.
+    return data[0].attempts >= 2;
   });
 });
 
