@@ -173,6 +173,14 @@ describe.concurrent("an amendment that the ledger refused", () => {
     });
     const [waiting] = await list(made, { state: "DOCUMENT_STATE_WAITING" });
     expect(waiting).toMatchObject({ id: noteId, operation: "DOCUMENT_OPERATION_ALLOCATION", invoice: invoice.id });
+    await system.pool.query(
+      `WITH ended AS (
+         UPDATE operations SET state = 'abandoned', settled_at = now() WHERE organisation_id = $1 AND credit_note_id = $3
+       ) INSERT INTO operations (id, organisation_id, kind, state, subscription_id, not_before)
+       VALUES (gen_random_uuid(), $1, 'end_subscription', 'ready', $2, now() + interval '1 hour')`,
+      [made.organisationId, id, noteId],
+    );
+    expect((await running()).message).toContain("running: the subscription is being ended.");
   });
 });
 

@@ -221,10 +221,11 @@ const askTexts: Readonly<Record<DocumentKind, string>> = {
 // The ledger amends no invoice that credit is on, so that credit on its way there comes first.
 const runningText = `SELECT
     CASE o.kind WHEN 'amend_invoice' THEN 'invoice ' || i.number || ' is being amended in the ledger'
+    WHEN 'end_subscription' THEN 'the subscription is being ended'
     ELSE 'credit is being put on invoice ' || i.number || ' in the ledger' END AS running
-  FROM operations o JOIN invoices i ON i.organisation_id = $1 AND i.id = o.invoice_id
+  FROM operations o LEFT JOIN invoices i ON i.organisation_id = $1 AND i.id = o.invoice_id
   WHERE o.organisation_id = $1 AND o.subscription_id = $2 AND o.state IN ('ready', 'sending', 'uncertain')
-    AND (o.kind = 'amend_invoice' OR o.kind = 'allocate_credit' AND o.invoice_id = $3) ORDER BY o.seq LIMIT 1`;
+    AND (o.kind IN ('amend_invoice', 'end_subscription') OR o.kind = 'allocate_credit' AND o.invoice_id = $3) ORDER BY o.seq LIMIT 1`;
 
 // A price alone is no line that joins: it can be amended also where the invoice is no draft any more.
 const askAgainText = `INSERT INTO operations (id, organisation_id, kind, state, subscription_id, invoice_id, judged_there, joins)
