@@ -233,7 +233,8 @@ test("over a renewal nothing is billed twice, whichever way the window's changes
 });
 
 test("after a gap of years every period is billed once, in order, and the change is judged in the present one", async () => {
-  const own = await world.sandbox();
+  // No draft, which the charge would join where the billing run was here before the request.
+  const own = await world.sandbox({ first_invoice_status: "approved" });
   const { id } = await world.subscribe(own, april);
   await world.setClock(own, "2029-04-16");
   const { change, ...after } = await world.changed(own, id, { units: 13, prorate: true, effective_date: "2029-04-16" });
