@@ -1,5 +1,6 @@
 /** A line to a TCP server that tests can cut and mend, for processes that must do without it for a while. */
 import { connect, createServer, type Server, type Socket } from "node:net";
+import { freePort } from "../support/ports.ts";
 
 /** A line to a server. */
 export interface CutLine {
@@ -15,7 +16,7 @@ export interface CutLine {
 export async function openLine(serverUrl: string): Promise<CutLine> {
   const target = new URL(serverUrl);
   const sockets = new Set<Socket>();
-  let port = 0;
+  const port = await freePort();
   let server: Server | null = null;
   const mend = async (): Promise<void> => {
     const own = createServer((near) => {
@@ -34,9 +35,6 @@ export async function openLine(serverUrl: string): Promise<CutLine> {
       }
     });
     await new Promise<void>((resolve) => own.listen(port, "127.0.0.1", resolve));
-    const address = own.address();
-    if (address === null || typeof address === "string") throw new Error("the line listens on no port");
-    port = address.port;
     server = own;
   };
   const cut = async (): Promise<void> => {
