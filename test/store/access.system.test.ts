@@ -130,8 +130,10 @@ describe("the rate limit", () => {
     await access.admit(key.hash);
     await age(key.apiKeyId, 30);
     await access.admit(key.hash);
-    expect(await access.admit(key.hash)).toMatchObject({ kind: "admitted", rate: { remaining: 0, resetSeconds: 30 } });
-    expect(await access.admit(key.hash)).toMatchObject({ kind: "limited", rate: { remaining: 0, resetSeconds: 30 } });
+    // Some seconds less on a machine that has other things to do.
+    const resetSeconds = expect.toSatisfy((seconds) => seconds > 20 && seconds <= 30);
+    expect(await access.admit(key.hash)).toMatchObject({ kind: "admitted", rate: { remaining: 0, resetSeconds } });
+    expect(await access.admit(key.hash)).toMatchObject({ kind: "limited", rate: { remaining: 0, resetSeconds } });
     await age(key.apiKeyId, 30);
     expect(kinds([await access.admit(key.hash), await access.admit(key.hash)])).toEqual(["admitted", "limited"]);
     await age(key.apiKeyId, 60);

@@ -164,11 +164,11 @@ describe("while the process lives", () => {
         return pool.query(config as pg.QueryConfig);
       },
     } as unknown as pg.Pool;
-    const store = storeOver(counting, 600);
+    const store = storeOver(counting, 2_400);
     await Promise.all(["a", "b", "c"].map((key) => claimOf(store, requestOf("same", key))));
     const first = await leases();
     await vi.waitFor(async () => expect(Math.min(...(await leases()))).toBeGreaterThan(Math.max(...first)), {
-      timeout: 5000,
+      timeout: 20_000,
     });
     expect(renewals.mock.calls.length).toBeLessThan(3 * 3);
     expect((await store.begin(requestOf("same", "a"))).kind).toBe("running");
@@ -183,14 +183,14 @@ describe("while the process lives", () => {
           ? Promise.reject(new Error("Connection terminated unexpectedly"))
           : pool.query(config as pg.QueryConfig),
     } as unknown as pg.Pool;
-    const store = createIdempotencyStore(flaky, { leaseMs: 300, onTrouble: (error) => troubles.push(error) });
+    const store = createIdempotencyStore(flaky, { leaseMs: 1_500, onTrouble: (error) => troubles.push(error) });
     stores.push(store);
     expect(await store.complete(await claimOf(store, requestOf("same")), response)).toBeNull();
-    await vi.waitFor(() => expect(troubles.length).toBeGreaterThan(4), { timeout: 5000 });
+    await vi.waitFor(() => expect(troubles.length).toBeGreaterThan(2), { timeout: 20_000 });
     expect((await store.begin(requestOf("same"))).kind).toBe("running");
     broken = false;
     await vi.waitFor(async () => expect(await store.begin(requestOf("same"))).toEqual({ kind: "replay", response }), {
-      timeout: 5000,
+      timeout: 20_000,
     });
   });
 });

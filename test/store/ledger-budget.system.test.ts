@@ -115,9 +115,9 @@ describe("at once", () => {
     await until("five are on their way", async () => (await budgets.calls(organisationId)).length === 5);
     await kill(caller);
     expect(await spent(budget)).toMatchObject({ scope: "concurrent" });
-    await budgets.pass(organisationId, 59.5);
+    await budgets.pass(organisationId, 50);
     expect(await spent(budget)).toMatchObject({ scope: "concurrent" });
-    await budgets.pass(organisationId, 1);
+    await budgets.pass(organisationId, 11);
     await budgets.fill(organisationId, []);
     for (const _ of upTo(5)) await granted(budget);
   });
@@ -193,20 +193,20 @@ describe("of a minute", () => {
     const slow = await granted(budget);
     await budgets.fill(
       organisationId,
-      upTo(58).map((index) => 1 + index),
+      // The last is long enough ago for one more, and it takes seconds until the first is free.
+      upTo(58).map((index) => 12 + index * 0.65),
     );
-    await budgets.pass(organisationId, 0.7);
     await call(budget);
     expect(await spent(budget)).toMatchObject({ scope: "minute" });
     await budgets.pass(organisationId, 300);
     await slow.end(null);
     await budgets.fill(
       organisationId,
-      upTo(60).map((index) => 0.5 + index),
+      upTo(60).map((index) => 0.5 + index * 0.8),
     );
     const { waitMs } = await spent(budget);
     expect(waitMs).toBeGreaterThan(0);
-    expect(waitMs).toBeLessThan(700);
+    expect(waitMs).toBeLessThan(12_500);
   });
 });
 
@@ -302,7 +302,7 @@ describe("a clock that is set back", () => {
     const before = await spent(budget);
     await budgets.pass(organisationId, -3_600);
     const after = await spent(budget);
-    expect(Math.abs(after.waitMs - before.waitMs)).toBeLessThan(500);
+    expect(Math.abs(after.waitMs - before.waitMs)).toBeLessThan(5_000);
     await budgets.pass(organisationId, after.waitMs / 1_000);
     await call(budget);
     expect(await spent(budget)).toMatchObject({ scope: "minute" });
