@@ -145,16 +145,14 @@ function usageValue(meter: PricedMeter, quantity: Decimal): Decimal {
 
 /** The line of usage: its quantity, the arithmetic, and of late usage its period and what was billed of that before. decisions §3 "Invoice". */
 function usageLine({ usage, amount }: BilledUsage, facts: UsageFacts): InvoiceLineDraft {
-  const { meter, period, quantity, before, priced } = usage;
-  // What rounded to zero before is in the amount, and not in the quantity.
-  const isPriced = meter.type === "per_unit" && equals(before, priced);
+  const { meter, period, quantity } = usage;
   return {
     kind: "usage",
     name: meter.name,
     description: describeUsage(usage, facts.period),
     units: null,
     quantity,
-    unitPrice: isPriced ? meter.price : null,
+    unitPrice: onePrice(usage),
     amount,
     period: { start: period.start, end: period.end },
     proration: null,
@@ -162,6 +160,17 @@ function usageLine({ usage, amount }: BilledUsage, facts: UsageFacts): InvoiceLi
     meterId: meter.id,
     ...accountOf(meter, facts.organisation),
   };
+}
+
+/** The one price of all that the line bills; null where several meet, or a step is priced as a whole. decisions §3 "Invoice". */
+function onePrice({ meter, quantity, before, priced }: OpenUsage): Decimal | null {
+  // What rounded to zero before is in the amount, and not in the quantity.
+  if (!equals(before, priced)) return null;
+  const { parts } = pricingModels[meter.type];
+  const met = [...parts(meter, add(before, quantity)), ...parts(meter, priced)];
+  const [first] = met;
+  if (first === undefined || met.some((part) => part.quantity === null)) return null;
+  return met.every(({ price }) => equals(price, first.price)) ? first.price : null;
 }
 
 function usageCredit({ usage, amount }: BilledUsage, facts: UsageFacts): CreditNoteLineDraft {

@@ -61,14 +61,14 @@ describe("the line of a meter", () => {
   });
 
   it.each([
-    ["tiered", tiered, "1500", "30.0000 1500 call: 1000 × 0.0200 + 500 × 0.0100 + 5.0000"],
-    ["tiered, in its first band", tiered, "1000", "20.0000 1000 call: 1000 × 0.0200"],
-    ["volume", storage, "10.0001", "10.0000 10.0001 GB: 10.0001 × 1.0000"],
-    ["volume, on its bound", storage, "10", "20.0000 10 GB: 10 × 2.0000"],
-    ["stairstep", steps, "10.5", "100.0000 10.5 call: 100.0000"],
-  ])("is priced over the sum: %s", (_, meter, quantity, line) => {
+    ["tiered", tiered, "1500", "30.0000 1500 call: 1000 × 0.0200 + 500 × 0.0100 + 5.0000", null],
+    ["tiered, in its first band", tiered, "1000", "20.0000 1000 call: 1000 × 0.0200", "0.02"],
+    ["volume", storage, "10.0001", "10.0000 10.0001 GB: 10.0001 × 1.0000", "1"],
+    ["volume, on its bound", storage, "10", "20.0000 10 GB: 10 × 2.0000", "2"],
+    ["stairstep", steps, "10.5", "100.0000 10.5 call: 100.0000", null],
+  ])("is priced over the sum, and names the price where it is one: %s", (_, meter, quantity, line, price) => {
     expect(told([usageOf(quantity, { meter })])).toEqual([line]);
-    expect(charge([usageOf(quantity, { meter })]).lines[0]?.line.unitPrice).toBeNull();
+    expect(charge([usageOf(quantity, { meter })]).lines[0]?.line.unitPrice).toEqual(price === null ? null : d(price));
   });
 
   it("books to the meter's account and tax type, else to the organisation's, else to none", () => {
@@ -114,6 +114,16 @@ describe("usage of a period of which some was billed", () => {
     expect(told([usageOf("0.5", { before: "10", meter: steps })])).toEqual([
       "50.0000 0.5 call more in the period from 2026-06-01: 100.0000 for 10.5, less 50.0000 for 10",
     ]);
+  });
+
+  it("names the price where that is still one: of what was billed before as of what comes now", () => {
+    const priceOf = (usage: OpenUsage) => charge([usage]).lines[0]?.line.unitPrice;
+    expect(priceOf(usageOf("5", { before: "10" }))).toEqual(d("0.50"));
+    expect(priceOf(usageOf("100", { before: "900", meter: tiered }))).toEqual(d("0.02"));
+    expect(priceOf(usageOf("101", { before: "900", meter: tiered }))).toBeNull();
+    expect(priceOf(usageOf("1", { before: "11", meter: storage }))).toEqual(d("1"));
+    expect(priceOf(usageOf("20", { before: "10", meter: storage }))).toBeNull();
+    expect(priceOf(usageOf("0.5", { before: "10", meter: steps }))).toBeNull();
   });
 
   it("of an earlier period names that, whether some was billed or not", () => {

@@ -102,7 +102,6 @@ describe.concurrent("the usage of a period", () => {
     const [renewal] = await world.invoices(own, id);
     const line = {
       units: null,
-      unit_price: null,
       period: aprilDays,
       proration: null,
       kind: "usage",
@@ -115,9 +114,17 @@ describe.concurrent("the usage of a period", () => {
         name: "API calls",
         description: "1500 call: 1000 × 0.0200 + 500 × 0.0100",
         quantity: "1500.0000",
+        unit_price: null,
         amount: "25.0000",
       },
-      { ...line, name: "Storage", description: "4 GB: 4 × 2.0000", quantity: "4.0000", amount: "8.0000" },
+      {
+        ...line,
+        name: "Storage",
+        description: "4 GB: 4 × 2.0000",
+        quantity: "4.0000",
+        unit_price: "2.0000",
+        amount: "8.0000",
+      },
     ]);
     // Renewal value is the plan's: usage is not foreseen.
     expect((await world.subscription(own, id)).renewal_value).toBe("100.0000");
