@@ -110,13 +110,13 @@ test("a paused connection is left alone until its time, and longer pauses are no
   await system.fault({ kind: "rate_limit", match: invoicesPut, tenantId: organisation.tenantId, retryAfterSeconds: 4 });
   const [answer] = await create(organisation, 1);
   expect(answer?.json.invoice.ledger.sync_status, answer?.text).toBe("synced");
-  const { rows } = await system.pool.query<{ paused_until: Date; created_at: Date }>(
-    `SELECT l.paused_until, o.created_at FROM ledger_connections l JOIN operations o USING (organisation_id)
+  const { rows } = await system.pool.query<{ paused_until: Date; first_sent_at: Date }>(
+    `SELECT l.paused_until, o.first_sent_at FROM ledger_connections l JOIN operations o USING (organisation_id)
       WHERE organisation_id = $1`,
     [organisation.organisationId],
   );
   const [row] = rows;
-  const pausedMs = (row?.paused_until.getTime() ?? 0) - (row?.created_at.getTime() ?? 0);
+  const pausedMs = (row?.paused_until.getTime() ?? 0) - (row?.first_sent_at.getTime() ?? 0);
   expect(pausedMs).toBeGreaterThan(3_000);
   expect(pausedMs).toBeLessThan(8_000);
 });

@@ -249,11 +249,11 @@ describe("an Idempotency-Key", () => {
 
 test("while an amendment is on its way any further change is 409, and the message says which invoice", async () => {
   const { id, invoice } = await world.subscribe(drafts, april);
-  const slow = { match: "POST /api.xro/2.0/Invoices", kind: "slow_before", delayMs: 1_500 };
-  await system.fault({ ...slow, tenantId: drafts.tenantId });
+  const limit = { match: "POST /api.xro/2.0/Invoices", kind: "rate_limit", retryAfterSeconds: 5 };
+  await system.fault({ ...limit, tenantId: drafts.tenantId });
   const first = world.change(drafts, id, { units: 13, ...half });
-  await until("the ledger is asked", async () => {
-    const text = "SELECT 1 FROM operations WHERE subscription_id = $1 AND kind = 'amend_invoice' AND state = 'sending'";
+  await until("it is on its way", async () => {
+    const text = "SELECT 1 FROM operations WHERE subscription_id = $1 AND kind = 'amend_invoice'";
     return (await system.pool.query(text, [id])).rows.length > 0;
   });
   for (const body of [{ units: 14, ...half }, { units: 5 }, { units: 13 }]) {
