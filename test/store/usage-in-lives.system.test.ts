@@ -1,0 +1,103 @@
+/** Usage through the turns of a subscription's life: before its start, after its end and restored again, of meters and plans that are retired. */
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { parseDecimal } from "../../src/domain/decimal.ts";
+import { decideEnd } from "../../src/domain/ending.ts";
+import { decideRestoration } from "../../src/domain/restoring.ts";
+import type { UsageVerdict } from "../../src/domain/usage.ts";
+import { readQuantity, readTimestamp } from "../../src/domain/usage-reading.ts";
+import { newId } from "../../src/store/ids.ts";
+import { createStore } from "../../src/store/scope.ts";
+import { setMeterStatus } from "../scenario/usage-world.ts";
+import { type UsedWorld, usedWorld } from "./used-world.ts";
+
+let world: UsedWorld;
+
+beforeAll(async () => {
+  world = await usedWorld();
+});
+
+afterAll(() => world?.drop());
+
+const words = (verdicts: readonly UsageVerdict[]): readonly string[] =>
+  verdicts.map((verdict) => (verdict.status === "rejected" ? verdict.code : verdict.status));
+
+test("one that is still to start takes usage from the first instant of its start date in its zone, by a clock that is ahead", async () => {
+  const organisation = await world.sandbox("2026-03-01");
+  await world.meter(organisation);
+  const id = await world.subscribe(organisation, { startDate: "2026-03-10", timezone: "Pacific/Kiritimati" });
+  // That day begins there at ten in the morning of the day before.
+  await world.setClock(organisation, "2026-03-09T09:59:30Z");
+  const verdicts = await world.report(organisation, id, [
+    ["1", "2026-03-09T09:59:59.999999Z"],
+    ["2", "2026-03-09T10:00:00Z"],
+    ["4", "2026-03-09T10:00:30Z"],
+    ["8", "2026-03-09T10:00:30.000001Z"],
+  ]);
+  expect(words(verdicts)).toEqual(["before_subscription_start", "created", "created", "timestamp_in_future"]);
+  expect((await world.row(id)).status).toBe("pending");
+  await world.setClock(organisation, "2026-04-09T10:00:00Z");
+  await world.bill(organisation);
+  expect(await world.bills(id)).toEqual(["0: 2 of 6.0000 in 0, 3.0000 on INV-0002"]);
+});
+
+test("what was rejected after an end is taken under the same id once that is restored, and what was late waits for the renewal", async () => {
+  const organisation = await world.sandbox("2026-03-10");
+  await world.meter(organisation);
+  const id = await world.subscribe(organisation, { discountPercent: parseDecimal("50") });
+  const { subscriptions, usage } = createStore(world.pool).organisation(organisation);
+  const now = new Date("2026-03-12T15:30:00Z");
+  await world.setClock(organisation, now.toISOString());
+  await world.use(organisation, id, ["4", "2026-03-12"]);
+  const asked = { subscriptionId: id, now, awaitedUntil: now, requestId: null, requestHash: Buffer.alloc(32) };
+  const ending = { ...asked, endingId: newId(), when: "now", onRaised: () => undefined } as const;
+  const request = { when: "now", deleteUnsentInvoices: false, voidApprovedInvoices: false } as const;
+  expect(await subscriptions.end(ending, (facts) => decideEnd(facts, request))).toMatchObject({ kind: "ended" });
+
+  const later = new Date("2026-03-12T20:00:00Z");
+  await world.setClock(organisation, later.toISOString());
+  await world.use(organisation, id, ["1", "2026-03-12T15:29:59Z"]);
+  const [quantity, occurredAt] = [readQuantity("2"), readTimestamp("2026-03-12T18:00:00Z")];
+  if (quantity === null || occurredAt === null) throw new Error("no event");
+  const meter = { by: "code", value: "api-calls" } as const;
+  const between = [{ eventId: randomUUID(), subscription: id, meter, quantity, occurredAt }];
+  expect(words(await usage.report(between, later))).toEqual(["after_subscription_end"]);
+  const restored = { ...asked, now: later, onRaised: () => undefined, watch: () => undefined };
+  expect(await subscriptions.restore(restored, decideRestoration)).toMatchObject({ kind: "made" });
+  expect(words(await usage.report(between, later))).toEqual(["created"]);
+  expect(words(await usage.report(between, later))).toEqual(["duplicate"]);
+
+  await world.setClock(organisation, "2026-03-13");
+  expect(await world.bill(organisation)).toEqual([]);
+  await world.setClock(organisation, "2026-04-10");
+  await world.bill(organisation);
+  expect(await world.bills(id)).toEqual([
+    "0: 1 of 4.0000 in 0, 2.0000 on INV-0002",
+    "1: 2 of 3.0000 in 0, 1.5000 on INV-0003",
+  ]);
+  // The plan's discount is no discount of usage.
+  expect((await world.invoices(id)).map(({ type, lines }) => [type, ...lines])).toEqual([
+    ["first", "plan 62.5000"],
+    ["usage", "usage 2.0000"],
+    ["renewal", "plan 62.5000", "usage 1.5000"],
+  ]);
+});
+
+test("what a meter has when it is made inactive is billed, and a plan that nobody can choose any more takes usage as before", async () => {
+  const organisation = await world.sandbox("2026-03-10");
+  await world.meter(organisation);
+  await world.meter(organisation, { code: "storage", price: "2" });
+  const id = await world.subscribe(organisation);
+  await world.setClock(organisation, "2026-03-20");
+  await world.use(organisation, id, ["4", "2026-03-20"]);
+  await setMeterStatus(world.pool, organisation, "api-calls", "inactive");
+  await world.pool.query("UPDATE plans SET status = 'inactive' WHERE organisation_id = $1", [organisation]);
+  const verdicts = await world.report(organisation, id, [
+    ["1", "2026-03-20"],
+    ["3", "2026-03-20", "storage"],
+  ]);
+  expect(words(verdicts)).toEqual(["meter_inactive", "created"]);
+  await world.setClock(organisation, "2026-04-10");
+  await world.bill(organisation);
+  expect((await world.invoices(id)).at(-1)?.lines).toEqual(["plan 125.0000", "usage 2.0000", "usage 6.0000"]);
+});
