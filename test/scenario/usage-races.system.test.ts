@@ -150,6 +150,7 @@ test("sixteen clients with a thousand overlapping batches of a hundred each: eve
 });
 
 test("sixteen clients over HTTP, each with a key of its own: no 5xx, and created equals the distinct ids", async () => {
+  // The thousand batches of each are those above, at the store: over HTTP a key has 120 requests a minute.
   const batches = 12;
   const ring = 1_500;
   const own = await organisation();
