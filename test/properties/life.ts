@@ -12,7 +12,7 @@ import { prorationLine } from "../../src/domain/invoice-draft.ts";
 import type { OrganisationSettings } from "../../src/domain/organisation.ts";
 import type { Plan } from "../../src/domain/plan.ts";
 import { Refusal } from "../../src/domain/refusal.ts";
-import { decideRestoration, type RestorationFacts } from "../../src/domain/restoring.ts";
+import { decideGoingOn, decideRestoration, type RaisedAgain, type RemovedInvoice } from "../../src/domain/restoring.ts";
 import type { Subscription } from "../../src/domain/subscription.ts";
 import {
   decideUnitsChange,
@@ -139,31 +139,43 @@ export function end(life: Life, request: EndRequest, removable: number): Life | 
   const decision = unlessRefused(() => decideEnd({ state: stateIn(life), invoices: openIn(life) }, request));
   if (decision === null || decision.kind === "unchanged") return decision && life;
   const { removals } = decision;
-  const after = removals.slice(0, removable).reduce(remove, life);
-  if (removable < removals.length) return after;
+  const gone = removals.slice(0, removable);
+  const after = gone.reduce(remove, life);
+  if (removable < removals.length) return goOn(after, gone);
   const { subscription, invoices } = decideEnded(stateIn(after), request.when);
   return invoices.reduce(raise, { ...after, subscription });
 }
 
 /** The restoration; null where it is refused. */
 export function restore(life: Life): Life | null {
-  const { current, removed, papers, deferred } = life;
-  const facts: RestorationFacts = {
-    state: stateIn(life),
-    customerStatus: "active",
-    removed: papers
-      .filter(({ id, periodIndex }) => removed.includes(id) && periodIndex >= current - 1)
-      .map((paper) => ({
-        ...paper,
-        number: paper.id,
-        lines: paper.lines.map((line) => ({ ...line, id: "" })),
-        billsDeferred: deferred.some(({ paperId }) => paperId === paper.id),
-      })),
-  };
-  const restoration = unlessRefused(() => decideRestoration(facts));
+  const removed = removedIn(life, life.removed);
+  const restoration = unlessRefused(() =>
+    decideRestoration({ state: stateIn(life), customerStatus: "active", removed }),
+  );
   if (restoration === null) return null;
-  const { subscription, periods, invoices, creditNote } = restoration;
-  const start: Life = { ...life, subscription, periods: written(life, periods), removed: [] };
+  return raiseAgain({ ...life, subscription: restoration.subscription, removed: [] }, restoration);
+}
+
+/** What was refused after these were removed: what the subscription goes on to is billed again. */
+function goOn(life: Life, gone: readonly string[]): Life {
+  const again = decideGoingOn(stateIn(life), removedIn(life, gone));
+  if (again === null) return life;
+  return raiseAgain({ ...life, removed: life.removed.filter((id) => id !== again.of) }, again);
+}
+
+function removedIn({ current, papers, deferred }: Life, ids: readonly string[]): readonly RemovedInvoice[] {
+  return papers
+    .filter(({ id, periodIndex }) => ids.includes(id) && periodIndex >= current - 1)
+    .map((paper) => ({
+      ...paper,
+      number: paper.id,
+      lines: paper.lines.map((line) => ({ ...line, id: "" })),
+      billsDeferred: deferred.some(({ paperId }) => paperId === paper.id),
+    }));
+}
+
+function raiseAgain(life: Life, { periods, invoices, creditNote }: RaisedAgain): Life {
+  const start: Life = { ...life, periods: written(life, periods) };
   const raised = invoices.reduce((now, { replaces, ...invoice }) => {
     const after = raise(now, invoice);
     const id = after.papers.at(-1)?.id ?? "";

@@ -18,6 +18,8 @@ import { begun, change, end, type Life, pass, restore, stateIn } from "./life.ts
 /** A step as it is drawn; what of a change counts depends on the state that it meets. */
 type Step =
   | { readonly kind: "pass"; readonly days: number }
+  /** To so many days before the renewal date, where that is still to come: mostly into the invoice window. */
+  | { readonly kind: "near"; readonly days: number }
   | { readonly kind: "restore" }
   | { readonly kind: "end"; readonly request: EndRequest; readonly removable: number }
   | {
@@ -49,9 +51,11 @@ const someChange: fc.Arbitrary<Step> = fc.record({
   document: fc.constantFrom("amend" as const, "separate" as const),
 });
 const somePass: fc.Arbitrary<Step> = fc.record({ kind: fc.constant("pass" as const), days: fc.nat(20) });
+const someNear: fc.Arbitrary<Step> = fc.integer({ min: 1, max: 7 }).map((days) => ({ kind: "near", days }));
 const restoreStep: Step = { kind: "restore" };
 const someStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: somePass },
+  { weight: 1, arbitrary: someNear },
   { weight: 3, arbitrary: someEnd },
   { weight: 4, arbitrary: fc.constant(restoreStep) },
   { weight: 5, arbitrary: someChange },
@@ -61,12 +65,12 @@ const rise = (change: Step, differs: object): Step => ({ ...change, isRise: true
 
 /** What rarely comes about by itself: a charge that is deferred, billed ahead, and then taken back in one way or another. */
 const someDeferral: fc.Arbitrary<readonly Step[]> = fc
-  .tuple(someChange, somePass, someChange, someEnd, somePass, someChange, someEnd)
+  .tuple(someChange, fc.oneof(somePass, someNear), someChange, someEnd, somePass, someChange, someEnd)
   .map(([change, ...steps]) => [rise(change, { prorate: true, onRenewal: true }), ...steps, restoreStep]);
 
 /** So too a change that is billed separately, before units rise further between an end and a restoration. */
 const someSeparate: fc.Arbitrary<readonly Step[]> = fc
-  .tuple(somePass, someChange, someEnd, someChange, someEnd, someChange)
+  .tuple(someNear, someChange, someEnd, someChange, someEnd, someChange)
   .map(([first, change, end, second, last, third]) => [
     first,
     rise(change, { document: "separate", onRenewal: false }),
@@ -77,12 +81,26 @@ const someSeparate: fc.Arbitrary<readonly Step[]> = fc
     third,
     restoreStep,
   ]);
+
+/** And an end that is refused after the renewal invoice was removed: the subscription goes on. */
+const someRefusal: fc.Arbitrary<readonly Step[]> = fc
+  .tuple(someChange, someNear, someChange, fc.integer({ min: 1, max: 3 }), someChange, somePass, someEnd)
+  .map(([first, near, second, removable, third, ...steps]) => [
+    rise(first, {}),
+    near,
+    rise(second, { onRenewal: false }),
+    endStep("now", true, removable),
+    rise(third, {}),
+    ...steps,
+    restoreStep,
+  ]);
 const someSteps: fc.Arbitrary<readonly Step[]> = fc
   .array(
     fc.oneof(
       { weight: 4, arbitrary: fc.array(someStep, { maxLength: 6 }) },
       { weight: 1, arbitrary: someDeferral },
       { weight: 1, arbitrary: someSeparate },
+      { weight: 1, arbitrary: someRefusal },
     ),
     { maxLength: 5 },
   )
@@ -239,13 +257,21 @@ function take(life: Life, model: Model, step: Step): { life: Life; model: Model;
   const opened = (after: Life, known: Model): Model =>
     after.periods.map((period, index) => known[index] ?? whole(period.billedUnits));
   switch (step.kind) {
-    case "pass": {
-      const after = pass(life, step.days);
+    case "pass":
+    case "near": {
+      const { renewalDate: end } = life.subscription;
+      const left = compareDates(life.today, end) < 0 ? daysInPeriod({ start: life.today, end }) : 0;
+      const after = pass(life, step.kind === "pass" ? step.days : Math.max(0, left - step.days));
       return { life: after, model: opened(after, model), done: "pass" };
     }
     case "end": {
       const after = end(life, step.request, step.removable);
-      return { life: after ?? life, model, done: after && `end ${step.request.when}` };
+      if (after === null) return { life, model, done: null };
+      // Refused half-way: the renewal invoice comes back as by a restoration.
+      const isRaisedAgain = after.subscription === life.subscription && after.papers.length > life.papers.length;
+      const gone = { ...life, removed: life.papers.map(({ id }) => id) };
+      const known = isRaisedAgain ? opened(after, restored(gone, model)) : model;
+      return { life: after, model: known, done: isRaisedAgain ? "go on" : `end ${step.request.when}` };
     }
     case "restore": {
       const after = restore(life);
@@ -298,6 +324,7 @@ describe("whatever changes, ends, refused removals, restorations and days follow
     for (const done of ["pass", "end now", "end period_end", "restore", "change"]) {
       expect([done, (seen.get(done) ?? 0) > 500]).toEqual([done, true]);
     }
+    expect(seen.get("go on")).toBeGreaterThan(30);
   });
 
   it("has billed exactly what the model says of the current and the next period once it is restored, and as long as it runs", () => {
