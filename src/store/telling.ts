@@ -66,6 +66,8 @@ interface Listener {
 interface Held {
   readonly livemode: boolean;
   readonly now: Date;
+  /** Now by the organisation's own clock: what its events say, and all else that is shown of it. */
+  readonly told_at: Date;
   readonly is_alone: boolean;
   /** Whether the organisation has an endpoint at all, also a disabled one: that may be enabled and have sent what it missed. */
   readonly has_endpoints: boolean;
@@ -110,7 +112,8 @@ export async function tellChunk(
 async function hold(client: pg.PoolClient, organisationId: string): Promise<Held> {
   const { rows } = await client.query<Held>({
     name: "hold_telling",
-    text: `SELECT o.livemode, now() AS now, pg_try_advisory_xact_lock(${lockClass}, hashtext(o.id::text)) AS is_alone,
+    text: `SELECT o.livemode, now() AS now, coalesce(o.test_clock, now()) AS told_at,
+        pg_try_advisory_xact_lock(${lockClass}, hashtext(o.id::text)) AS is_alone,
         EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.organisation_id = o.id) AS has_endpoints,
         (SELECT json_agg(json_build_object('id', e.id, 'kinds', e.kinds))
           FROM webhook_endpoints e WHERE e.organisation_id = o.id AND e.status = 'enabled') AS listeners
@@ -195,7 +198,7 @@ interface Decided {
 }
 
 function decide(
-  { livemode, now, has_endpoints, listeners }: Held,
+  { livemode, told_at: createdAt, has_endpoints, listeners }: Held,
   marked: readonly Marked[],
   texts: ReadonlyMap<string, string>,
   toldBefore: ReadonlyMap<string, Told>,
@@ -211,7 +214,7 @@ function decide(
     for (const { type, previousAttributes } of toTell) {
       sequence += 1n;
       const eventId = newId();
-      const envelope = { id: eventId, type, createdAt: now, livemode, sequence, object, previousAttributes };
+      const envelope = { id: eventId, type, createdAt, livemode, sequence, object, previousAttributes };
       events.push({ kind, id, eventId, type, sequence, body: eventBody(envelope) });
     }
     told.push({ kind, id, sequence, object });

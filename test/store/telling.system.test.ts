@@ -36,6 +36,8 @@ describe("what is told", () => {
     await world.subscribe(own);
     const events = await world.newEvents(own);
     expect(events.map(({ type }) => type)).toEqual(["customer.created", "subscription.created", "invoice.created"]);
+    // By the sandbox's own clock, as all else of it.
+    expect(events.map(({ created }) => created.slice(0, 10))).toEqual(Array(3).fill("2026-03-01"));
     const shown = await shownTexts(world.pool, own);
     const bodies = await world.pool.query<{ body: string }>("SELECT body FROM events WHERE organisation_id = $1", [
       own,

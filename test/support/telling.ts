@@ -10,10 +10,11 @@ import { type ObjectName, type ShownObject, tellChunk } from "../../src/store/te
 import { findChanged } from "../../src/store/telling-work.ts";
 import { until as wait } from "./system.ts";
 
-/** An event as a receiver reads it; `created` and the other constant members left out. */
+/** An event as a receiver reads it; its constant members left out. */
 export interface ToldEvent {
   readonly id: string;
   readonly type: string;
+  readonly created: string;
   readonly livemode: boolean;
   readonly sequence: number;
   readonly data: {
