@@ -12,7 +12,14 @@ import { until } from "../support/system.ts";
 import { commandsIn, keysIn, readCurl } from "./first-start.ts";
 
 const script = fileURLToPath(new URL("../../src/start.ts", import.meta.url));
-const portSettings = ["API_PORT", "POSTGRES_PORT", "TEMPORAL_PORT", "TEMPORAL_UI_PORT", "DEMO_LEDGER_PORT"] as const;
+const portSettings = [
+  "API_PORT",
+  "ADMIN_PORT",
+  "POSTGRES_PORT",
+  "TEMPORAL_PORT",
+  "TEMPORAL_UI_PORT",
+  "DEMO_LEDGER_PORT",
+] as const;
 
 /** Two starts of everything, each with two databases and three programs, on a machine that other tests use as well. */
 const patienceMs = 180_000;

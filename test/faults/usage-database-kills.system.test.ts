@@ -68,6 +68,8 @@ afterAll(async () => {
 
 /** SIGKILL for the server and whatever it has started, at once: none of them can write anything any more. */
 function killAll({ pid }: EmbeddedPostgres): void {
+  // One that it started between the look and the kill would keep the next server out.
+  process.kill(pid, "SIGSTOP");
   const rows = execFileSync("ps", ["-A", "-o", "pid=,ppid="], { encoding: "utf8" }).trim().split("\n");
   const children = rows.map((row) => row.trim().split(/\s+/).map(Number)).filter(([, parent]) => parent === pid);
   expect(children.length, "the server has processes").toBeGreaterThan(5);
