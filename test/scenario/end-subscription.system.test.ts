@@ -70,7 +70,8 @@ describe.concurrent("period_end", () => {
     expect(await world.ended(own, id, periodEnd)).toEqual(once);
     await world.setClock(own, "2026-04-20");
     const over = { status: "ended", cancel_at_period_end: false, end_date: "2026-04-20", renewal_date: "2026-05-01" };
-    expect(await world.ended(own, id, now)).toMatchObject(over);
+    // An Idempotency-Key is optional.
+    expect((await world.end(own, id, now, null)).json).toMatchObject(over);
   });
 
   test("of a pending one ends it with its first period, which is billed", async () => {

@@ -11,7 +11,8 @@ export type ToldInvoice = string;
 
 /** Subscriptions through their life. */
 export interface LifeWorld extends UnitsWorld {
-  end(organisation: MadeOrganisation, id: string, body: unknown, idempotencyKey?: string): Promise<Answered>;
+  /** What is decided on an end: under a key of its own where none is given, and without one where it is null. */
+  end(organisation: MadeOrganisation, id: string, body: unknown, idempotencyKey?: string | null): Promise<Answered>;
   /** The subscription after an end that succeeds. */
   ended(organisation: MadeOrganisation, id: string, body: object): Promise<Json>;
   /** Restores it with an empty object, or with another body. */
@@ -33,12 +34,15 @@ export interface LifeWorld extends UnitsWorld {
 /** The world over a system. */
 export function lifeWorld(system: TestSystem, ask: Ask): LifeWorld {
   const world = unitsWorld(system, ask);
-  const end: LifeWorld["end"] = ({ apiKey }, id, body, idempotencyKey) =>
-    ask("POST", `/v1/subscriptions/${id}/end`, {
-      key: apiKey,
-      body,
-      ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+  const end: LifeWorld["end"] = ({ apiKey }, id, body, idempotencyKey = randomUUID()) => {
+    const path = `/v1/subscriptions/${id}/end`;
+    if (idempotencyKey === null) return ask("POST", path, { key: apiKey, body });
+    // The ledger may take longer than an answer where the machine is busy: the end goes on, and is told to who asks again.
+    return until("the end is decided", async () => {
+      const told = await ask("POST", path, { key: apiKey, body, idempotencyKey });
+      return told.status !== 502 && told.json.error?.code !== "request_in_progress" && told;
     });
+  };
   const restore: LifeWorld["restore"] = ({ apiKey }, id, idempotencyKey, body = {}) =>
     ask("POST", `/v1/subscriptions/${id}/restore`, {
       key: apiKey,
@@ -63,12 +67,7 @@ export function lifeWorld(system: TestSystem, ask: Ask): LifeWorld {
       ]);
     },
     ended: async (organisation, id, body) => {
-      const idempotencyKey = randomUUID();
-      // The ledger may take longer than an answer where the machine is busy: the end goes on, and is told to who asks again.
-      const answer = await until("the end is decided", async () => {
-        const told = await end(organisation, id, body, idempotencyKey);
-        return told.status !== 502 && told.json.error?.code !== "request_in_progress" && told;
-      });
+      const answer = await end(organisation, id, body);
       expect(answer.status, answer.text).toBe(200);
       return answer.json;
     },
