@@ -1,0 +1,214 @@
+/**
+ * Whole lives over HTTP, beside the same life in memory: whatever changes of units, ends, restorations and days follow each other, the
+ * same requests are refused, and subscription, periods, documents and what waits to be billed are what the rules alone say.
+ */
+import { beforeAll, describe, expect, test } from "vitest";
+import { addDays, civilDate } from "../../src/domain/civil-date.ts";
+import { formatDecimal } from "../../src/domain/decimal.ts";
+import { planLine } from "../../src/domain/invoice-draft.ts";
+import { daysInPeriod } from "../../src/domain/period.ts";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { holdOrganisation } from "../../src/store/billing-changes.ts";
+import { loadStates } from "../../src/store/billing-state.ts";
+import { inTransaction } from "../../src/store/pool.ts";
+import { changeTo } from "../domain/billing-states.ts";
+import { change, end, type Life, pass, restore, stateIn } from "../properties/life.ts";
+import type { Answered, TestSystem } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
+import { checkedAsk } from "./checked-ask.ts";
+import { type LifeWorld, lifeWorld } from "./life-world.ts";
+import { addBands, type Json } from "./units-world.ts";
+
+let system: TestSystem;
+let world: LifeWorld;
+
+beforeAll(async () => {
+  system = await sharedSystem();
+  world = lifeWorld(system, checkedAsk(system));
+});
+
+/** Whole numbers from 0 up to but without `below`, the same for the same seed. */
+type Pick = (below: number) => number;
+
+function pickFrom(seed: number): Pick {
+  let state = Math.imul(seed, 2_654_435_761) >>> 0;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+/** One subscription in both worlds. */
+interface Both {
+  readonly own: MadeOrganisation;
+  readonly id: string;
+  readonly life: Life;
+}
+
+/** A new subscription of any plan, from three weeks before 1 April to three after it; all its invoices are drafts. */
+async function begin(pick: Pick): Promise<Both> {
+  const own = await world.sandbox({ invoice_create_days: [0, 7, 14, 25][pick(4)] });
+  await addBands(system, own);
+  const offset = pick(3) === 0 ? 1 + pick(20) : -pick(20);
+  const { id } = await world.subscribe(own, {
+    start_date: addDays(civilDate("2026-04-01"), offset),
+    plan_code: ["bands", "team", "growth", "bands"][pick(4)],
+    units: 8 + pick(6),
+    ...(pick(4) === 0 ? { end_after_cycles: 1 + pick(3) } : {}),
+  });
+  return { own, id, life: await lifeOf(own, id) };
+}
+
+/** What has just been created, in memory. */
+async function lifeOf({ organisationId }: MadeOrganisation, id: string): Promise<Life> {
+  return inTransaction(system.pool, async (client) => {
+    const organisation = await holdOrganisation(client, organisationId);
+    const [loaded] = await loadStates(client, organisation, { ids: [id], now: new Date("2026-04-01T12:00:00Z") });
+    if (loaded === undefined) throw new Error("there is no such subscription");
+    const { plan, subscription, today, period, nextPeriod, invoices } = loaded.state;
+    const periods = nextPeriod === null ? [period] : [period, nextPeriod];
+    const papers = invoices.toReversed().flatMap(({ type, periodIndex }, index) => {
+      const of = periods[periodIndex];
+      const lines = of === undefined ? [] : [planLine(plan, subscription, of, organisation)];
+      return [{ id: `paper ${index}`, type, periodIndex, lines, isRemoved: false }];
+    });
+    const nothing = { credits: [], deferred: [], removed: [] };
+    return { organisation, plan, subscription, today, current: 0, periods, papers, ...nothing };
+  });
+}
+
+/** A step in both worlds: the life after it in memory, null where it is refused, and what the API answered; null for mere days. */
+interface Stepped {
+  readonly told: string;
+  readonly after: Life | null;
+  readonly answer: Answered | null;
+}
+
+async function passDays({ own, id, life }: Both, pick: Pick): Promise<Stepped> {
+  const after = pass(life, pick(14));
+  await world.setClock(own, after.today);
+  // Any operation performs what is due, also a refused one.
+  await world.change(own, id, { units: life.subscription.units });
+  return { told: `until ${after.today}`, after, answer: null };
+}
+
+async function changeUnits({ own, id, life }: Both, pick: Pick): Promise<Stepped> {
+  const { period, nextPeriod, subscription, invoices } = stateIn(life);
+  const isAhead = invoices.some(({ type, periodIndex }) => type === "renewal" && periodIndex === nextPeriod?.index);
+  const isProrated = pick(3) > 0 && subscription.status === "active";
+  const request = changeTo(Math.max(1, subscription.units - 3 + pick(8)), {
+    ...(isProrated && { from: addDays(period.start, pick(daysInPeriod(period))) }),
+    behaviour: isProrated && pick(3) === 0 ? "charge_on_renewal" : null,
+    document: isAhead ? (pick(2) === 0 ? "amend" : "separate") : null,
+  });
+  const { units, prorate, effectiveDate, behaviour, document } = request;
+  const body = {
+    units,
+    ...(prorate && { prorate, effective_date: effectiveDate }),
+    ...(behaviour !== null && { proration_behaviour: behaviour }),
+    ...(document !== null && { document }),
+  };
+  const after = change(life, request)?.life ?? null;
+  return { told: JSON.stringify(body), after, answer: await world.change(own, id, body) };
+}
+
+async function endIt({ own, id, life }: Both, pick: Pick): Promise<Stepped> {
+  const when = pick(2) === 0 ? "now" : "period_end";
+  const deleteUnsentInvoices = when === "now" && pick(3) === 0;
+  const after = end(life, { when, deleteUnsentInvoices, voidApprovedInvoices: false }, 99);
+  const body = { when, ...(deleteUnsentInvoices && { delete_unsent_invoices: true }) };
+  const answer = await world.end(own, id, body);
+  // Not done within the time of an answer, on a busy machine: it goes on by itself.
+  return { told: `end ${JSON.stringify(body)}`, after, answer: answer.status === 502 ? null : answer };
+}
+
+async function restoreIt({ own, id, life }: Both): Promise<Stepped> {
+  return { told: "restore", after: restore(life), answer: await world.restore(own, id) };
+}
+
+const steps = [passDays, passDays, changeUnits, changeUnits, changeUnits, changeUnits, endIt, restoreIt, restoreIt];
+
+/** What is known of a subscription, in an order of its own. */
+interface Known {
+  readonly subscription: readonly unknown[];
+  readonly periods: readonly unknown[];
+  readonly invoices: readonly string[];
+  readonly credits: readonly string[];
+  readonly waiting: readonly string[];
+}
+
+function inMemory({ subscription, periods, papers, credits, deferred }: Life): Known {
+  const { status, units, renewalDate, endDate, cancelAtPeriodEnd } = subscription;
+  const invoices = papers.map(({ type, isRemoved, lines }) => {
+    const told = lines.map((line) => `${formatDecimal(line.amount)} ${line.description} from ${line.period?.start}`);
+    return `${type}${isRemoved ? ", removed" : ""}: ${told.sort().join("; ")}`;
+  });
+  const waiting = deferred.flatMap(({ line, paperId }) =>
+    paperId === null ? [`${formatDecimal(line.amount)} ${line.description}`] : [],
+  );
+  return {
+    subscription: [status, units, renewalDate, endDate, cancelAtPeriodEnd],
+    periods: periods.map(({ index, start, billedUnits, prorationClosed, billedSeparately }) => {
+      return { index, start, billed: billedUnits, closed: prorationClosed, separately: billedSeparately };
+    }),
+    invoices: invoices.sort(),
+    credits: credits.map((one) => `${formatDecimal(one.amount)} ${one.description} from ${one.effectiveDate}`).sort(),
+    waiting: waiting.sort(),
+  };
+}
+
+async function overHttp(own: MadeOrganisation, id: string): Promise<Known> {
+  const { status, units, renewal_date, end_date, cancel_at_period_end } = await world.subscription(own, id);
+  const invoices = (await world.invoices(own, id)).map(({ type, status: is, lines }: Json) => {
+    const told = lines.map(({ amount, description, period }: Json) => `${amount} ${description} from ${period.start}`);
+    return `${type}${is === "deleted" ? ", removed" : ""}: ${told.sort().join("; ")}`;
+  });
+  const credits = (await world.creditNotes(own, id)).flatMap(({ lines }: Json) =>
+    lines.map((one: Json) => `${one.amount} ${one.description} from ${one.effective_date.slice(0, 10)}`),
+  );
+  const periods = await system.pool.query(
+    `SELECT index, start_date::text AS start, billed_units AS billed, proration_closed AS closed, billed_separately AS separately
+      FROM periods WHERE subscription_id = $1 ORDER BY index`,
+    [id],
+  );
+  const waiting = await system.pool.query<{ told: string }>(
+    "SELECT amount || ' ' || description AS told FROM deferred_lines WHERE subscription_id = $1 AND invoice_id IS NULL",
+    [id],
+  );
+  return {
+    subscription: [status, units, renewal_date, end_date, cancel_at_period_end],
+    periods: periods.rows,
+    invoices: invoices.sort(),
+    credits: credits.sort(),
+    waiting: waiting.rows.map(({ told }) => told).sort(),
+  };
+}
+
+/** What was done in any of the lives. */
+const done = new Set<string>();
+
+describe.concurrent("a life over HTTP is the one that the rules say", () => {
+  test.each([19, 25, 32])("seed %i", async (seed) => {
+    const pick = pickFrom(seed);
+    let { own, id, life } = await begin(pick);
+    const log: string[] = [];
+    for (let count = 0; count < 25; count += 1) {
+      // What an operation performs before it judges.
+      life = pass(life, 0);
+      const step = steps[pick(steps.length)] ?? passDays;
+      const { told, after, answer } = await step({ own, id, life }, pick);
+      log.push(told);
+      if (answer !== null) expect([log, answer.status === 200], answer.text).toEqual([log, after !== null]);
+      if (after !== null) done.add(told);
+      life = after ?? life;
+      await world.settled(own);
+      expect([log, await overHttp(own, id)]).toEqual([log, inMemory(life)]);
+    }
+    await world.expectEqualBooks(own);
+  });
+});
+
+test("these lives hold every kind of change, end and restoration", () => {
+  const kinds = ["amend", "separate", "charge_on_renewal", "period_end", "now", "delete_unsent_invoices", "restore"];
+  expect(kinds.filter((kind) => ![...done].some((told) => told.includes(kind)))).toEqual([]);
+});
