@@ -181,11 +181,17 @@ function billLastUsage(facts: DueFacts, walk: Walk): void {
 
 /**
  * The period whose invoice was raised ahead. Where that is there no more (somebody removed it in the ledger), none bills the period,
- * and its billed units are the units at its start. decisions §5.
+ * and its billed units are the units at its start. Where it begins in Setup Mode nothing of it is billed from here on: no usage. decisions
+ * §§4 and 5.
  */
 function beginRaised(facts: DueFacts, walk: Walk, next: PeriodState): PeriodState {
-  if (raisedAhead(facts) !== null || !hasUnits(facts.plan.type)) return next;
-  const period = { ...next, billedUnits: walk.subscription.units };
+  const isBilled = raisedAhead(facts) !== null || !hasUnits(facts.plan.type);
+  if (isBilled && !facts.organisation.setupMode) return next;
+  const period = {
+    ...next,
+    billedUnits: isBilled ? next.billedUnits : walk.subscription.units,
+    setupMode: facts.organisation.setupMode,
+  };
   walk.periods.push(period);
   return period;
 }

@@ -160,10 +160,10 @@ SELECT $1, r.subscription_id, r.index, nullif(r.index, 0) - 1, r.start_date, r.e
 FROM jsonb_to_recordset($2) AS r(subscription_id uuid, index int, start_date date, end_date date, billed_units int,
   setup_mode boolean, proration_closed boolean, billed_separately boolean)
 ORDER BY r.subscription_id, r.index
-ON CONFLICT (subscription_id, index) DO UPDATE SET billed_units = excluded.billed_units,
+ON CONFLICT (subscription_id, index) DO UPDATE SET billed_units = excluded.billed_units, setup_mode = excluded.setup_mode,
   proration_closed = excluded.proration_closed, billed_separately = excluded.billed_separately`;
 
-/** Writes periods: new ones as they are, of known ones what was billed for them. */
+/** Writes periods: new ones as they are, of known ones what was billed for them, and whether they began in Setup Mode. */
 export async function savePeriods(
   client: Client,
   organisationId: string,

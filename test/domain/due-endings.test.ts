@@ -137,10 +137,10 @@ describe("Setup Mode", () => {
     ]);
   });
 
-  it("leaves alone what was raised before it", () => {
+  it("leaves alone what was raised before it, and bills nothing else of that period", () => {
     expect(due({ ...inSetupMode, renewalInvoice: {}, today: "2026-07-01" })).toEqual({
       is: "active, in 6, until 2026-08-01",
-      periods: [],
+      periods: ["6: 10 billed, in Setup Mode"],
       invoices: [],
     });
   });

@@ -189,6 +189,19 @@ describe("what is due", () => {
     expect((await world.invoices(id)).map(({ start }) => start)).toEqual(["2026-03-10", "2026-05-10"]);
   });
 
+  test("in Setup Mode begins a period that was billed ahead as one of which nothing else is billed", async () => {
+    const organisation = await world.sandbox("2026-03-10");
+    await world.pool.query("UPDATE organisations SET invoice_create_days = 10 WHERE id = $1", [organisation]);
+    const id = await world.subscribe(organisation);
+    await world.setClock(organisation, "2026-04-05");
+    expect(await world.bill(organisation)).toMatchObject([{ performed: 1, raised: 1 }]);
+    await world.pool.query("UPDATE organisations SET setup_mode = true WHERE id = $1", [organisation]);
+    await world.setClock(organisation, "2026-04-20");
+    expect(await world.bill(organisation)).toMatchObject([{ performed: 1, raised: 0 }]);
+    const text = "SELECT array_agg(setup_mode ORDER BY index) AS modes FROM periods WHERE subscription_id = $1";
+    expect((await world.pool.query(text, [id])).rows).toEqual([{ modes: [false, true] }]);
+  });
+
   test.each([
     "stands",
     "advances",
