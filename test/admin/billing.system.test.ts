@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { inTransaction } from "../../src/store/pool.ts";
 import { type BillingRuns, billingRuns } from "../support/billing.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
@@ -68,6 +69,10 @@ test("what is set aside is listed with its reason, and tried at once when an ope
   expect(await admin.done("BillingService/ListParkedSubscriptions", own)).toEqual({});
   await setClock(organisation, "2026-05-01");
   await runs.untilDone(organisation.organisationId);
+  // Where the machine is slow their own time would come while they are looked at.
+  await system.pool.query("UPDATE subscriptions SET parked_until = now() + interval '1 hour' WHERE id = ANY ($1)", [
+    [bad, worse],
+  ]);
   expect(await periodsOf(good)).toBe(2);
   expect(await admin.done("BillingService/GetBilling", own)).toEqual({ parked: 2 });
   const { data, hasMore } = await admin.done("BillingService/ListParkedSubscriptions", { ...own, limit: 1 });
@@ -105,8 +110,7 @@ test("what is set aside is listed with its reason, and tried at once when an ope
   await admin.done("BillingService/RetrySubscription", { ...own, id: worse });
   await until("it is set aside again", async () => {
     const { data } = await admin.done("BillingService/ListParkedSubscriptions", own);
-    // Where the machine is slow its own time has come as well.
-    return data[0].attempts >= 2;
+    return data[0].attempts === 2;
   });
 });
 
@@ -117,14 +121,22 @@ test("billing is started at once when an operator asks, which the log tells wher
   const before = await admin.lastEntry();
   expect(await admin.done("BillingService/RunBilling", own)).toEqual({ started: true });
   expect((await admin.lastEntry())?.id).toBe(before?.id);
-  await setClock(organisation, "2026-05-01");
-  expect(await admin.done("BillingService/RunBilling", own)).toEqual({ due: 1, started: true });
-  expect(await admin.lastEntry()).toMatchObject({
-    operation: "billing.admin.v1.BillingService/RunBilling",
-    target: own.organisation,
-    after: { due: 1, parked: 0 },
+  await inTransaction(system.pool, async (client) => {
+    await client.query("SET LOCAL idle_in_transaction_session_timeout = 0");
+    // As long as somebody else is at it no run of the schedule's own bills it before it is counted.
+    await client.query("SELECT 1 FROM subscriptions WHERE id = $1 FOR NO KEY UPDATE", [id]);
+    await setClock(organisation, "2026-05-01");
+    expect(await admin.done("BillingService/RunBilling", own)).toEqual({ due: 1, started: true });
+    expect(await admin.lastEntry()).toMatchObject({
+      operation: "billing.admin.v1.BillingService/RunBilling",
+      target: own.organisation,
+      after: { due: 1, parked: 0 },
+    });
   });
-  await until("it is billed", async () => (await periodsOf(id)) === 2);
+  await until("it is billed", async () => {
+    await admin.done("BillingService/RunBilling", own);
+    return (await periodsOf(id)) === 2;
+  });
 });
 
 test("an organisation or subscription that is not there is refused, and so is a reader who writes", async () => {
