@@ -42,17 +42,29 @@ INSERT INTO invoice_lines (id, organisation_id, invoice_id, position, kind, name
 SELECT gen_random_uuid(), $1, i.id, 0, 'plan', 'Team', '10 × 12.50', 10, 12.5, 125, i.period_start, i.period_end, '200', 'OUTPUT2'
 FROM invoice i`;
 
+// More than any invoice can hold.
+const spoilText = `
+UPDATE subscriptions SET units = 1000000000, price_override = 999999999,
+  plan_id = (SELECT id FROM plans WHERE organisation_id = $1 AND code = 'team')
+WHERE id IN (SELECT id FROM subscriptions WHERE organisation_id = $1 ORDER BY seq LIMIT $2)`;
+
 /** Subscriptions in a statement: far below what a statement may take. */
 const batch = 2_000;
 
 /**
- * Gives an organisation so many subscriptions in UTC whose renewal has been due since yesterday: the one after it is four weeks off at the least,
- * on whatever day this runs and over whichever midnight.
+ * Gives an organisation so many subscriptions in UTC whose renewal has been due since yesterday: the one after it is four weeks off at the
+ * least, on whatever day this runs and over whichever midnight. The first `unbillable` of the organisation cost more than can be billed.
  */
-export async function addDueSubscriptions(pool: pg.Pool, organisationId: string, count: number): Promise<void> {
+export async function addDueSubscriptions(
+  pool: pg.Pool,
+  organisationId: string,
+  count: number,
+  unbillable = 0,
+): Promise<void> {
   await inTransaction(pool, async (client) => {
     await client.query(withoutRules);
     for (let left = count; left > 0; left -= batch)
       await client.query(seedText, [organisationId, Math.min(left, batch)]);
+    if (unbillable > 0) await client.query(spoilText, [organisationId, unbillable]);
   });
 }

@@ -50,10 +50,10 @@ async function firstRun(
   });
 }
 
-/** An organisation with so many subscriptions that are due; their customers are strangers to the ledger. */
-async function withDue(count: number): Promise<string> {
+/** An organisation with so many subscriptions that are due, some of which cannot be billed; their customers are strangers to the ledger. */
+async function withDue(count: number, unbillable = 0): Promise<string> {
   const { organisationId } = await system.organisation({ timezone: "UTC" });
-  await addDueSubscriptions(system.pool, organisationId, count);
+  await addDueSubscriptions(system.pool, organisationId, count, unbillable);
   return organisationId;
 }
 
@@ -101,13 +101,7 @@ describe.concurrent("the billing of an organisation", () => {
   });
 
   test("tells what it set aside, and its history replays", async () => {
-    const organisationId = await withDue(30);
-    await system.pool.query(
-      `UPDATE subscriptions SET units = 1000000000, price_override = 999999999,
-        plan_id = (SELECT id FROM plans WHERE organisation_id = $1 AND code = 'team')
-      WHERE id IN (SELECT id FROM subscriptions WHERE organisation_id = $1 ORDER BY seq LIMIT 2)`,
-      [organisationId],
-    );
+    const organisationId = await withDue(30, 2);
     await runs.untilDone(organisationId);
     const { runId, details, attributes } = await firstRun(organisationId);
     await expectReplayable(runs.client, billingWorkflowId(organisationId), "billing-set-aside", runId);

@@ -109,13 +109,7 @@ async function refuseEnd(): Promise<void> {
 
 async function bill(): Promise<void> {
   const { organisationId } = await system.organisation({ timezone: "UTC" });
-  await addDueSubscriptions(system.pool, organisationId, 12);
-  await system.pool.query(
-    `UPDATE subscriptions SET units = 1000000000, price_override = 999999999,
-      plan_id = (SELECT id FROM plans WHERE organisation_id = $1 AND code = 'team')
-    WHERE id IN (SELECT id FROM subscriptions WHERE organisation_id = $1 ORDER BY seq LIMIT 2)`,
-    [organisationId],
-  );
+  await addDueSubscriptions(system.pool, organisationId, 12, 2);
   const runs = await billingRuns(system);
   await runs.untilDone(organisationId);
   await runs.close();
