@@ -102,6 +102,12 @@ describe("an increase", () => {
     });
   });
 
+  it("that costs nothing leaves what has been billed above it since", () => {
+    const charged = [{ fromUnits: 12, toUnits: 15, ...whole }];
+    const order = { plan: { ...seats, freeUnits: 12 }, billed: 15 };
+    expect(close({ fromUnits: 10, toUnits: 12, charged }, order)).toEqual({ period: "6: 15 billed" });
+  });
+
   it("of the period that has begun since, or of one that is over, is an invoice of that period", () => {
     const began = { index: 6, today: "2026-07-05" };
     expect(close({ fromUnits: 10, toUnits: 13 }, began)).toHaveProperty("invoice.0", "change of 6: 30.0000");
