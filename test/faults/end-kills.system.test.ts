@@ -6,7 +6,7 @@ import { type Endable, type EndsForTest, endPost, endsForTest, threeRemoved } fr
 import { post, postUntilDecided, startApiProcess } from "./processes.ts";
 
 // Restarts, leases and the ledger's pauses take half a minute where nothing else runs, and several times as long beside other tests.
-vi.setConfig({ testTimeout: 150_000 });
+vi.setConfig({ testTimeout: 240_000 });
 
 let system: TestSystem;
 let ends: EndsForTest;
@@ -64,11 +64,15 @@ describe.concurrent("an API killed at a step leaves a key that works, and everyt
   });
 });
 
-describe("a worker killed at a step ends it once after its restart:", () => {
-  test.each(ofWorker)("%s", async (point) => {
-    const endable = await ends.withThree();
-    await system.worker.stop();
-    const answer = retried(endable);
+test("workers killed at each step, one after the other, end each subscription once after the last one's start", async () => {
+  const endables: Endable[] = [];
+  for (const _ of ofWorker) endables.push(await ends.withThree());
+  await system.worker.stop();
+  const begun: Promise<unknown>[] = [];
+  // Each dies of an end that nobody had begun; what it leaves undone, the next ones and the last one meet too.
+  for (const [index, point] of ofWorker.entries()) {
+    const endable = endables[index] as Endable;
+    begun.push(post(system.baseUrl, endPost(endable, "the-key")));
     await until("the end waits", async () => {
       const text =
         "SELECT 1 FROM operations WHERE subscription_id = $1 AND kind = 'end_subscription' AND state = 'ready'";
@@ -77,11 +81,14 @@ describe("a worker killed at a step ends it once after its restart:", () => {
     // It may die before it has told that it is ready: the start itself is not waited for.
     void system.worker.start({ BILLING_CRASH_AT: point }).catch(() => undefined);
     await system.worker.exited();
-    await system.worker.start();
-    await answer;
+  }
+  await system.worker.start();
+  await Promise.all(begun);
+  for (const endable of endables) {
+    await retried(endable);
     await ends.expectEnded(endable);
     const outcomes = await ends.world.removals(endable.own, endable.id);
     // What was removed before the kill and not saved is found removed.
     expect(outcomes.map((told) => told.replace("already_removed", "deleted"))).toEqual(threeRemoved);
-  });
+  }
 });

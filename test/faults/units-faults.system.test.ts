@@ -12,7 +12,7 @@ import { type Answered, startSystem, type TestSystem, until } from "../support/s
 import { type Post, post, postUntil, startApiProcess } from "./processes.ts";
 
 // Restarts, leases and the ledger's pauses take half a minute where nothing else runs, and several times as long beside other tests.
-vi.setConfig({ testTimeout: 150_000 });
+vi.setConfig({ testTimeout: 240_000 });
 
 let system: TestSystem;
 let world: UnitsWorld;
@@ -115,12 +115,19 @@ describe.concurrent("an API killed at a step leaves a key that works, and the ch
   });
 });
 
-describe("a worker killed at a step settles everything of the changes once after its restart:", () => {
-  test.each(amendmentCheckpoints)("%s", async (point) => {
-    const changes = await Promise.all(names.map(async (name) => ({ name, ...(await prepared(cases[name])) })));
-    // All wait before the worker starts, so that it has every kind of work.
-    await system.worker.stop();
-    const answers = Promise.all(changes.map(({ what }) => retried(what)));
+test("workers killed at each step, one after the other, settle everything of the changes once after the last one's start", async () => {
+  const rounds = [];
+  for (const point of amendmentCheckpoints) {
+    rounds.push({
+      point,
+      changes: await Promise.all(names.map(async (name) => ({ name, ...(await prepared(cases[name])) }))),
+    });
+  }
+  await system.worker.stop();
+  const answers: Promise<readonly Answered[]>[] = [];
+  // Each dies of changes that nobody had begun; what it leaves undone, the next ones and the last one meet too.
+  for (const { point, changes } of rounds) {
+    answers.push(Promise.all(changes.map(({ what }) => retried(what))));
     await until("all of them wait", async () => {
       const text = `SELECT count(*)::int AS waiting FROM operations WHERE organisation_id = ANY ($1) AND state = 'ready'`;
       const { rows } = await system.pool.query(text, [changes.map(({ own }) => own.organisationId)]);
@@ -129,10 +136,12 @@ describe("a worker killed at a step settles everything of the changes once after
     // It may die before it has told that it is ready: the start itself is not waited for.
     void system.worker.start({ BILLING_CRASH_AT: point }).catch(() => undefined);
     await system.worker.exited();
-    await system.worker.start();
-    const made = await answers;
+  }
+  await system.worker.start();
+  for (const [round, { changes }] of rounds.entries()) {
+    const made = (await answers[round]) ?? [];
     for (const [index, { name, own, id }] of changes.entries()) {
       await expectMadeOnce(own, id, cases[name], made[index] as Answered);
     }
-  });
+  }
 });
