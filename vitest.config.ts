@@ -1,6 +1,9 @@
 /** Two projects: `unit` needs no server and runs in `npm run verify`; `system` runs on real PostgreSQL, Temporal and demo ledger. */
 import { defineConfig } from "vitest/config";
 
+/** How long what comes by itself is waited for where a test says nothing else: by default a second, which a busy machine may need. */
+const pollTimeout = 20_000;
+
 export default defineConfig({
   test: {
     projects: [
@@ -18,6 +21,7 @@ export default defineConfig({
           sequence: { groupOrder: 0 },
           // None takes a second alone; a machine that does other work as well is no fault of theirs.
           testTimeout: 30_000,
+          expect: { poll: { timeout: pollTimeout } },
         },
       },
       {
@@ -33,6 +37,7 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
           testTimeout: 120_000,
           hookTimeout: 120_000,
+          expect: { poll: { timeout: pollTimeout } },
         },
       },
     ],
