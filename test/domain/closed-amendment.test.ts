@@ -104,8 +104,9 @@ describe("an increase", () => {
 
   it("that costs nothing leaves what has been billed above it since", () => {
     const charged = [{ fromUnits: 12, toUnits: 15, ...whole }];
-    const order = { plan: { ...seats, freeUnits: 12 }, billed: 15 };
-    expect(close({ fromUnits: 10, toUnits: 12, charged }, order)).toEqual({ period: "6: 15 billed" });
+    const order = { plan: { ...seats, freeUnits: 12 }, billed: 15, next: { billedSeparately: true } };
+    const period = "6: 15 billed, billed separately";
+    expect(close({ fromUnits: 10, toUnits: 12, charged }, order)).toEqual({ period });
   });
 
   it("of the period that has begun since, or of one that is over, is an invoice of that period", () => {
