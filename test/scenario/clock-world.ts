@@ -2,6 +2,7 @@
  * What tests of the test clock share, over the world of a subscription's life: advances by an operator, and waiting for
  * the clock.
  */
+import { setTimeout as wait } from "node:timers/promises";
 import { expect } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { type AdminAsk, askWith } from "../admin/ask.ts";
@@ -22,8 +23,8 @@ export interface ClockWorld extends LifeWorld {
   advanced(organisation: MadeOrganisation, by: object): Promise<Json>;
 }
 
-/** A clock on its way moves many times a second: looking at each step takes from what moves it. */
-const lookMs = 100;
+/** A clock on its way moves many times a second: looking at each step takes from what moves it, the more the longer its way is. */
+const [lookMs, longMs, laterMs] = [100, 3_000, 500];
 
 /** The world over a system. */
 export async function clockWorld(system: TestSystem, ask: Ask): Promise<ClockWorld> {
@@ -34,13 +35,17 @@ export async function clockWorld(system: TestSystem, ask: Ask): Promise<ClockWor
     (await operator.done("TestClockService/AdvanceTestClock", { organisation: organisationId, ...by })).testClock;
   const arrived: ClockWorld["arrived"] = async (organisation) => {
     let shown = await clock(organisation);
+    const began = performance.now();
     while (shown.state === "TEST_CLOCK_STATE_ADVANCING") {
       const { state, now } = shown;
       const isMoved = async () => {
         const next = await clock(organisation);
         return (next.state !== state || next.now !== now) && next;
       };
-      shown = await until("the clock moves on", isMoved, lookMs);
+      const everyMs = performance.now() - began < longMs ? lookMs : laterMs;
+      // It will have moved by a look at once.
+      await wait(everyMs);
+      shown = await until("the clock moves on", isMoved, everyMs);
       expect(shown.now >= now, "it goes forward").toBe(true);
     }
     return shown;
