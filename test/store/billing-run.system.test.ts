@@ -3,24 +3,17 @@ import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { addDueSubscriptions } from "../../bench/support/due-subscriptions.ts";
 import { decideDue } from "../../src/domain/due.ts";
-import { type Changes, createChanges } from "../../src/store/admin/changes.ts";
-import { createOrganisationStore } from "../../src/store/admin/organisations.ts";
 import { billChunk, countDue, findDueOrganisations } from "../../src/store/billing-run.ts";
 import { inTransaction } from "../../src/store/pool.ts";
 import { type BillingWorld, billingWorld } from "./billing-world.ts";
 
 let world: BillingWorld;
-let changes: Changes;
 
 beforeAll(async () => {
   world = await billingWorld();
-  changes = createChanges(world.pool);
 });
 
-afterAll(async () => {
-  await changes?.prisma.$disconnect();
-  await world?.drop();
-});
+afterAll(() => world?.drop());
 
 /** What all subscriptions of an organisation come to: periods, renewal invoices, numbers. */
 async function totals(organisationId: string): Promise<Record<string, number>> {
@@ -77,12 +70,6 @@ function poolWith(happens: (client: pg.PoolClient) => Promise<void>): pg.Pool {
 async function cutOff(client: pg.PoolClient): Promise<void> {
   const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
   await world.pool.query("SELECT pg_terminate_backend($1)", [rows[0]?.pid]);
-}
-
-/** Switches Setup Mode as an operator does. */
-async function setSetupMode(organisationId: string, isOn: boolean): Promise<void> {
-  const actor = { operatorId: null, operatorName: "Test", tokenId: null, operation: "SetSetupMode", requestId: null };
-  await createOrganisationStore(changes, world.pool).setSetupMode(actor, organisationId, isOn);
 }
 
 async function pauseSeconds(id: string): Promise<number> {
@@ -200,26 +187,6 @@ describe("what is due", () => {
     expect(await world.bill(organisation)).toMatchObject([{ performed: 1, raised: 0 }]);
     const text = "SELECT array_agg(setup_mode ORDER BY index) AS modes FROM periods WHERE subscription_id = $1";
     expect((await world.pool.query(text, [id])).rows).toEqual([{ modes: [false, true] }]);
-  });
-
-  test.each([
-    "stands",
-    "advances",
-  ])("when Setup Mode is switched is judged by the mode in which it fell due, also where the clock %s", async (way) => {
-    const organisation = await world.sandbox("2026-03-10");
-    const id = await world.subscribe(organisation);
-    const starts = async () => (await world.invoices(id)).map(({ start }) => start);
-    const advance =
-      "INSERT INTO clock_advances (organisation_id, started_from, target) VALUES ($1, '2026-03-10', '2027-01-01')";
-    if (way === "advances") await world.pool.query(advance, [organisation]);
-    await world.setClock(organisation, "2026-04-20");
-    await setSetupMode(organisation, true);
-    expect(await starts(), "what began before it is billed").toEqual(["2026-03-10", "2026-04-10"]);
-    await world.setClock(organisation, "2026-06-05");
-    await setSetupMode(organisation, false);
-    await world.setClock(organisation, "2026-06-20");
-    await world.bill(organisation, { isOfClock: way === "advances" });
-    expect(await starts(), "what began in it is not").toEqual(["2026-03-10", "2026-04-10", "2026-06-10"]);
   });
 });
 

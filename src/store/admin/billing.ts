@@ -4,7 +4,7 @@ import { type CivilDate, civilDate } from "../../domain/civil-date.ts";
 import type { SubscriptionStatus } from "../../domain/subscription.ts";
 import { type BillingCounts, countDue } from "../billing-run.ts";
 import { isId } from "../ids.ts";
-import { getOne, type Listing, listPage, type Page, type PageRequest } from "../page.ts";
+import { type Listing, listPage, type Page, type PageRequest } from "../page.ts";
 import type { Actor, Changed, Changes, Transaction } from "./changes.ts";
 
 /** A subscription that was set aside. `nextAttemptAt` may have come already. */
@@ -65,13 +65,8 @@ export function createBillingStore(pool: pg.Pool, { run }: Changes): BillingStor
   return {
     count,
     listParked: (organisationId, page) => listPage(pool, organisationId, listing, [], page),
-    retry: async (actor, organisationId, id) => {
-      if (!isId(id)) return null;
-      const outcome = await run(actor, (transaction) => retry(transaction, organisationId, id));
-      // It may have been performed in between.
-      if (outcome === "parked") return (await getOne(pool, organisationId, listing, id)) ?? "not_parked";
-      return outcome;
-    },
+    retry: async (actor, organisationId, id) =>
+      isId(id) ? run(actor, (transaction) => retry(transaction, organisationId, id)) : null,
     noteRun: async (actor, organisationId) => {
       const counts = await count(organisationId);
       if (counts.due > 0)
@@ -85,7 +80,7 @@ async function retry(
   transaction: Transaction,
   organisationId: string,
   id: string,
-): Promise<Changed<"parked" | "not_parked" | null>> {
+): Promise<Changed<ParkedSubscription | "not_parked" | null>> {
   await transaction.$executeRaw`SELECT 1 FROM subscriptions
     WHERE organisation_id = ${organisationId}::uuid AND id = ${id}::uuid FOR NO KEY UPDATE`;
   const subscription = await transaction.subscription.findFirst({ where: { organisationId, id } });
@@ -93,11 +88,22 @@ async function retry(
   const { parkedUntil, parkedReason, parkedAttempts } = subscription;
   if (parkedUntil === null) return { result: "not_parked", changes: [] };
   const now = new Date();
-  if (parkedUntil <= now) return { result: "parked", changes: [] };
+  // As it is now: a run may perform it as soon as this is written.
+  const parked: ParkedSubscription = {
+    id,
+    customerId: subscription.customerId,
+    planId: subscription.planId,
+    status: subscription.status as SubscriptionStatus,
+    renewalDate: civilDate(subscription.renewalDate.toISOString().slice(0, "YYYY-MM-DD".length)),
+    reason: parkedReason ?? "",
+    attempts: parkedAttempts,
+    nextAttemptAt: parkedUntil <= now ? parkedUntil : now,
+  };
+  if (parkedUntil <= now) return { result: parked, changes: [] };
   await transaction.subscription.updateMany({ where: { organisationId, id }, data: { parkedUntil: now } });
   const before = { parkedUntil, parkedReason, parkedAttempts };
   const target = { targetKind: "subscription", targetId: id, organisationId } as const;
-  return { result: "parked", changes: [{ ...target, before, after: { ...before, parkedUntil: now } }] };
+  return { result: parked, changes: [{ ...target, before, after: { ...before, parkedUntil: now } }] };
 }
 
 function runChange(organisationId: string, { due, parked }: BillingCounts) {

@@ -1,0 +1,54 @@
+/** What operators do beside the billing run: Setup Mode is switched, and one that was set aside is tried again, whatever is due just then. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createBillingStore } from "../../src/store/admin/billing.ts";
+import { type Changes, createChanges } from "../../src/store/admin/changes.ts";
+import { createOrganisationStore } from "../../src/store/admin/organisations.ts";
+import { type BillingWorld, billingWorld } from "./billing-world.ts";
+
+let world: BillingWorld;
+let changes: Changes;
+
+beforeAll(async () => {
+  world = await billingWorld();
+  changes = createChanges(world.pool);
+});
+
+afterAll(async () => {
+  await changes?.prisma.$disconnect();
+  await world?.drop();
+});
+
+const actor = { operatorId: null, operatorName: "Test", tokenId: null, operation: "Test", requestId: null };
+
+test.each([
+  "stands",
+  "advances",
+])("what is due when Setup Mode is switched is judged by the mode in which it fell due, also where the clock %s", async (way) => {
+  const organisation = await world.sandbox("2026-03-10");
+  const id = await world.subscribe(organisation);
+  const { setSetupMode } = createOrganisationStore(changes, world.pool);
+  const starts = async () => (await world.invoices(id)).map(({ start }) => start);
+  const advance =
+    "INSERT INTO clock_advances (organisation_id, started_from, target) VALUES ($1, '2026-03-10', '2027-01-01')";
+  if (way === "advances") await world.pool.query(advance, [organisation]);
+  await world.setClock(organisation, "2026-04-20");
+  await setSetupMode(actor, organisation, true);
+  expect(await starts(), "what began before it is billed").toEqual(["2026-03-10", "2026-04-10"]);
+  await world.setClock(organisation, "2026-06-05");
+  await setSetupMode(actor, organisation, false);
+  await world.setClock(organisation, "2026-06-20");
+  await world.bill(organisation, { isOfClock: way === "advances" });
+  expect(await starts(), "what began in it is not").toEqual(["2026-03-10", "2026-04-10", "2026-06-10"]);
+});
+
+test("one that was set aside and that a run performs as soon as an operator has it tried again is told to them as it was", async () => {
+  const organisation = await world.sandbox("2026-03-10");
+  const id = await world.subscribe(organisation);
+  await world.pool.query(
+    "UPDATE subscriptions SET parked_until = now() + interval '1 hour', parked_reason = 'x', parked_attempts = 1, due_at = 'epoch' WHERE id = $1",
+    [id],
+  );
+  const run: Changes["run"] = (...asked) => changes.run(...asked).finally(() => world.bill(organisation));
+  const retried = await createBillingStore(world.pool, { ...changes, run }).retry(actor, organisation, id);
+  expect(retried).toMatchObject({ id, status: "active", renewalDate: "2026-04-10", reason: "x", attempts: 1 });
+});
