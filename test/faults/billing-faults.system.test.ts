@@ -87,10 +87,11 @@ test("a worker that is asked to end takes nothing new and finishes what it is at
     ]);
     return rows[0]?.state;
   };
-  await until("it is on its way to the ledger", async () => (await state()) === "sending");
+  // Or there already, where it was not looked at for so long.
+  await until("it is on its way to the ledger", async () => ["sending", "uncertain", "done"].includes(await state()));
   await system.worker.stop();
-  // Uncertain, where the machine was so slow that the answer counted as lost; nobody else is there who could have written either.
-  expect(["done", "uncertain"]).toContain(await state());
+  // Whatever came of the call on a slow machine, it was written: by this worker, since there is no other.
+  expect(await state()).not.toBe("sending");
   expect(system.worker.output()).toMatch(/"msg":"stopped"/);
   await system.worker.start();
   await created;
