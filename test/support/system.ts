@@ -94,9 +94,9 @@ export interface SystemSettings {
 /** How long anything that comes by itself is waited for: a loaded machine with two cores is slow, and schedules start once a minute. */
 const patienceMs = 100_000;
 
-/** Most of what is waited for comes within a second: then it is looked for less often, since looking takes time from others. */
-const hasteMs = 1_000;
-const [soonMs, laterMs] = [25, 100];
+/** Most of what is waited for comes within a second: after it is looked for less often, since looking takes time from others. */
+const [hasteMs, longMs] = [1_000, 5_000];
+const [soonMs, laterMs, rarelyMs] = [25, 100, 250];
 
 /** Waits until the condition holds, looking often, or every so many milliseconds; fails with `what` after 100 seconds. */
 export async function until<T>(
@@ -110,8 +110,13 @@ export async function until<T>(
     if (found) return found;
     const passedMs = performance.now() - began;
     if (passedMs > patienceMs) throw new Error(`waited in vain until ${typeof what === "string" ? what : what()}`);
-    await wait(everyMs ?? (passedMs < hasteMs ? soonMs : laterMs));
+    await wait(everyMs ?? pauseAfter(passedMs));
   }
+}
+
+function pauseAfter(passedMs: number): number {
+  if (passedMs < hasteMs) return soonMs;
+  return passedMs < longMs ? laterMs : rarelyMs;
 }
 
 /** Starts a system of its own. */
