@@ -14,8 +14,8 @@ let patient: TestPort;
 
 beforeAll(async () => {
   const answer = () => ({ organisation, subscription });
-  const quick = { firstByteMs: 150, headersMs: 200, requestMs: 1_500, checkEveryMs: 25, slowBodyAfterMs: 150 };
-  port = await startPort(answer, { limits: { ...quick, sessionIdleMs: 300 } });
+  const quick = { firstByteMs: 500, headersMs: 600, requestMs: 1_500, checkEveryMs: 25, slowBodyAfterMs: 300 };
+  port = await startPort(answer, { limits: { ...quick, sessionIdleMs: 600 } });
   patient = await startPort(answer);
 });
 afterAll(() => Promise.all([port.stop({ graceMs: 0 }), patient.stop({ graceMs: 0 })]));

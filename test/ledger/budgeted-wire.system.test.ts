@@ -127,7 +127,7 @@ describe("a call for which there is none in the budget", () => {
     const own = await budgeted();
     okOf(await own.ledger.describe(aCall()));
     await pool.query(
-      "UPDATE ledger_budgets SET calls = (SELECT array_agg(now() - interval '57.7 seconds') FROM generate_series(1, 60)) WHERE organisation_id = $1",
+      "UPDATE ledger_budgets SET calls = (SELECT array_agg(now() - interval '56 seconds') FROM generate_series(1, 60)) WHERE organisation_id = $1",
       [own.organisationId],
     );
     const began = performance.now();
