@@ -18,6 +18,8 @@ beforeAll(async () => {
   [world, chromium] = await Promise.all([startDemoWorld(), startChromium()]);
   books = await openDemoHttp(await world.connect());
   page = await chromium.browser.newPage();
+  // By default half a minute, which a browser needs where the machine does much else.
+  page.setDefaultTimeout(100_000);
   page.on("console", (message) => message.type() === "error" && problems.push(message.text()));
   page.on("pageerror", (error) => problems.push(error.message));
   await page.goto(world.demo.url);
