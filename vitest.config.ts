@@ -35,8 +35,10 @@ export default defineConfig({
           // Two cores, and files that wait half of their time, for leases and pauses: twice as many use that.
           maxWorkers: 4,
           sequence: { groupOrder: 1 },
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          // For what never comes: restarts, leases and the ledger's pauses take half a minute a time and several times as long beside other tests,
+          // and each thing that is waited for has 100 seconds by itself, and says what it was.
+          testTimeout: 420_000,
+          hookTimeout: 420_000,
           expect: { poll: { timeout: pollTimeout } },
         },
       },

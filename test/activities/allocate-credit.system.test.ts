@@ -2,7 +2,7 @@
  * Held credit on its way to invoices, round by round, on a real database and the demo ledger: what is applied, in which
  * order, and what a lost answer, a refusal or a payment in between makes of it. decisions §6; facts-ledger section 5.5.
  */
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../support/system.ts";
 import { type CreditParty, type CreditWorld, startCreditWorld } from "./credit-world.ts";
 import {
@@ -14,9 +14,6 @@ import {
   raiseCredit,
   spendCredit,
 } from "./raise-credit.ts";
-
-// Lost answers are waited for, several times as long where the machine does other work as well.
-vi.setConfig({ testTimeout: 90_000 });
 
 let world: CreditWorld;
 

@@ -2,7 +2,7 @@
  * Credit that a bookkeeper used in the ledger, on invoices of ours and on others: what is left of it, what a ledger that
  * says no to the rest makes of it, and whose note it is after its answer was lost. decisions §§3 and 6.
  */
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findNeglected } from "../../src/store/neglected-work.ts";
 import { bookkeeper } from "../support/bookkeeper.ts";
 import { until } from "../support/system.ts";
@@ -18,9 +18,6 @@ import {
   raiseInvoice,
   spendCredit,
 } from "./raise-credit.ts";
-
-// Lost answers are waited for, several times as long where the machine does other work as well.
-vi.setConfig({ testTimeout: 90_000 });
 
 let world: CreditWorld;
 

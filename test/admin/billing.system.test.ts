@@ -1,15 +1,12 @@
 /** Billing as operators see it, over the wire: what is due, what is set aside and why, having it tried again, and what the log says. */
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { inTransaction } from "../../src/store/pool.ts";
 import { type BillingRuns, billingRuns } from "../support/billing.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 import { type AdminAsk, askWith } from "./ask.ts";
-
-// A run waits for its turn at the schedule.
-vi.setConfig({ testTimeout: 120_000 });
 
 let system: TestSystem;
 let admin: AdminAsk;

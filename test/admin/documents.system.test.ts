@@ -2,7 +2,7 @@
  * Documents of which something failed or waits, over the wire: credit notes as invoices are, amendments and
  * allocations, in one list; each is found with its reason, mended, and asked for again. decisions §§6 and 8.
  */
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { bookInvoice, spendCredit } from "../activities/raise-credit.ts";
 import { addCreditNote } from "../scenario/rows.ts";
@@ -10,9 +10,6 @@ import { addBands, type Json, type UnitsWorld, unitsWorld } from "../scenario/un
 import { type TestSystem, until } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 import { type AdminAsk, askWith } from "./ask.ts";
-
-// Several rounds with the ledger each, beside other tests.
-vi.setConfig({ testTimeout: 150_000 });
 
 let system: TestSystem;
 let admin: AdminAsk;

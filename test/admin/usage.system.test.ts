@@ -1,7 +1,7 @@
 /** Usage as operators see it, over the wire: what was used and what bills it, and events that are voided before a bill takes them. */
 import { strict as assert } from "node:assert";
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { readQuantity, readTimestamp } from "../../src/domain/usage-reading.ts";
 import { billChunk } from "../../src/store/billing-run.ts";
 import { createStore } from "../../src/store/scope.ts";
@@ -9,8 +9,6 @@ import { addMeter } from "../scenario/usage-world.ts";
 import { type BillingWorld, billingWorld } from "../store/billing-world.ts";
 import { type Answered, startSystem, type TestSystem } from "../support/system.ts";
 import { type AdminAsk, askWith, codeOf } from "./ask.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 let system: TestSystem;
 let world: BillingWorld;

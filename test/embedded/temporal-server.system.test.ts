@@ -78,7 +78,7 @@ test("a server that a killed start left running is stopped, and its workflows ar
 test("the Web UI answers", async () => {
   const temporal = await start(searchAttributes);
   const ui = temporal.uiUrl ?? "";
-  await expect.poll(async () => (await fetch(ui)).status, { timeout: 10_000 }).toBe(200);
+  await expect.poll(async () => (await fetch(ui)).status).toBe(200);
 });
 
 test("a taken port is an error that names the setting", async () => {

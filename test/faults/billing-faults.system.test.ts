@@ -1,6 +1,6 @@
 /** A worker killed at every step of billing, the database lost under it, Temporal out of its reach: each period once, and all of them. */
 import { setTimeout as wait } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { addDueSubscriptions } from "../../bench/support/due-subscriptions.ts";
 import { billingCheckpoints } from "../../src/checkpoint.ts";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
@@ -9,9 +9,6 @@ import { type BillingRuns, billingRuns, countWaiting } from "../support/billing.
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { allSettled, subscriptionPost } from "./books.ts";
 import { postUntilCreated } from "./processes.ts";
-
-// Restarts, leases and the ledger's pauses take half a minute where nothing else runs, and several times as long beside other tests.
-vi.setConfig({ testTimeout: 180_000 });
 
 let system: TestSystem;
 let runs: BillingRuns;

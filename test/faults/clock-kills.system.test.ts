@@ -2,7 +2,7 @@
  * A test clock on its way: workers killed at every step and in the middle, a start that was lost, a second advance, and
  * a billing run beside it. Whatever happens, the clock gets there, and each period is billed once.
  */
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { clockCheckpoints } from "../../src/checkpoint.ts";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { billChunk, findDueOrganisations } from "../../src/store/billing-run.ts";
@@ -11,10 +11,6 @@ import { checkedAsk } from "../scenario/checked-ask.ts";
 import { type ClockWorld, clockWorld } from "../scenario/clock-world.ts";
 import { addMany, expectEachRenewed } from "../scenario/many-subscriptions.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
-
-// Restarts and the engine's notice of a killed worker take half a minute where nothing else runs, and several times as
-// long beside others.
-vi.setConfig({ testTimeout: 180_000 });
 
 let system: TestSystem;
 let world: ClockWorld;

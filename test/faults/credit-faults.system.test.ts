@@ -3,7 +3,7 @@
  * away: one note, and exactly its credit on the right invoices in the ledger's books. Spec: Change units, rule 5;
  * facts-ledger section 5.5.
  */
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { allocationCheckpoints, settlementCheckpoints } from "../../src/checkpoint.ts";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import {
@@ -17,10 +17,6 @@ import {
 } from "../activities/raise-credit.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { allSettled } from "./books.ts";
-
-// Restarts, leases and the ledger's pauses take half a minute where nothing else runs, and several times as long beside
-// other tests.
-vi.setConfig({ testTimeout: 240_000 });
 
 let system: TestSystem;
 

@@ -2,15 +2,12 @@
  * Ends while the ledger loses requests and answers, errs, limits, refuses or is down, and with Temporal or the worker away: they finish by
  * themselves, once, and a repeat with the same key is told what came of it. Facts: facts-ledger sections 5.3 to 5.5.
  */
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { refusalOf, refused } from "../scenario/checked-ask.ts";
 import { freePort } from "../support/ports.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { type Endable, type EndsForTest, endPost, endsForTest, threeRemoved } from "./ends.ts";
 import { lateAnswerMs, post, postUntilDecided, promptAnswerMs, startApiProcess } from "./processes.ts";
-
-// Restarts, leases and the ledger's pauses take half a minute where nothing else runs, and several times as long beside other tests.
-vi.setConfig({ testTimeout: 150_000 });
 
 let system: TestSystem;
 let ends: EndsForTest;

@@ -1,12 +1,9 @@
 /** SIGKILL between every two steps of an end, in the API and in the worker; then the same request again. Spec: Idempotency; End, rule 4. */
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endCheckpoints as checkpoints } from "../../src/checkpoint.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { type Endable, type EndsForTest, endPost, endsForTest, threeRemoved } from "./ends.ts";
 import { post, postUntilDecided, startApiProcess } from "./processes.ts";
-
-// Restarts, leases and the ledger's pauses take half a minute where nothing else runs, and several times as long beside other tests.
-vi.setConfig({ testTimeout: 240_000 });
 
 let system: TestSystem;
 let ends: EndsForTest;

@@ -2,15 +2,12 @@
  * SIGKILL between every two steps of a creation, in the API and in the worker; then the same request again. Spec: Idempotency
  * ("a retry after a crash"); facts-ledger section 5.4.
  */
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { creationCheckpoints as checkpoints } from "../../src/checkpoint.ts";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { customerPost, expectOneDocumentEach, shownInvoice, subscriptionPost, synced } from "./books.ts";
 import { type Post, post, postUntilCreated, startApiProcess } from "./processes.ts";
-
-// Restarts, leases and the ledger's pauses take half a minute where nothing else runs, and several times as long beside other tests.
-vi.setConfig({ testTimeout: 240_000 });
 
 let system: TestSystem;
 

@@ -2,16 +2,13 @@
  * The service at a ledger with Xero's own limits: it is never turned away, whatever comes at once, and where its own
  * budget of calls is spent, what nobody waits for waits.
  */
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { xeroLimits } from "../../src/ledger/demo/limits.ts";
 import { addReadyDocuments } from "../support/ready-documents.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { allSettled, expectOneDocumentEach, scheduled, subscriptionPost, synced } from "./books.ts";
 import { postUntilCreated, promptAnswerMs } from "./processes.ts";
-
-// Calls go out one in two seconds, and the machine does other work as well.
-vi.setConfig({ testTimeout: 120_000 });
 
 let system: TestSystem;
 

@@ -1,13 +1,10 @@
 /** The ledger loses requests and answers, errs, limits and refuses: still one document, or a reason that is told. Facts-ledger 5.5. */
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 import { expectOneDocumentEach, scheduled, shownInvoice, subscriptionPost, synced } from "./books.ts";
 import { lateAnswerMs, postUntilCreated, promptAnswerMs } from "./processes.ts";
-
-// Restarts, leases and the ledger's pauses take half a minute where nothing else runs, and several times as long beside other tests.
-vi.setConfig({ testTimeout: 150_000 });
 
 let system: TestSystem;
 

@@ -3,7 +3,7 @@
  * documents and ours say the truth. Writes: contact, invoice, credit note, allocation, amendment, removal. The other cells: ledger-faults,
  * units-ledger-faults, end-faults, end-removals, and allocate-credit under activities. Facts: facts-ledger sections 5.4 and 5.5.
  */
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import {
   addSubscription,
@@ -19,9 +19,6 @@ import type { Json } from "../scenario/units-world.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { allSettled, customerPost, expectOneDocumentEach, shownInvoice, subscriptionPost, synced } from "./books.ts";
 import { postUntilCreated, postUntilDecided } from "./processes.ts";
-
-// Look-ups wait until a lost request can no longer be done, and several times as long beside other tests.
-vi.setConfig({ testTimeout: 150_000 });
 
 let system: TestSystem;
 let world: LifeWorld;

@@ -89,4 +89,4 @@ test.each([
   expect(faults).toHaveLength(trials);
   expect(faults.filter((fault) => fault !== null)).toEqual([]);
   await expectOneDocumentEach(system, organisation, trials);
-}, 170_000);
+});

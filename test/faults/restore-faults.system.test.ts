@@ -2,7 +2,7 @@
  * SIGKILL between every two steps of a restoration, several at once, restorations against ends, and a ledger that loses requests and
  * answers: what an end removed is raised again once, and the ledger's books have the same. Spec: Idempotency.
  */
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { restoreCheckpoints as checkpoints } from "../../src/checkpoint.ts";
 import { refusalOf, refused } from "../scenario/checked-ask.ts";
 import type { LifeWorld } from "../scenario/life-world.ts";
@@ -10,9 +10,6 @@ import { freePort } from "../support/ports.ts";
 import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
 import { type Endable, type EndsForTest, endPost, endsForTest } from "./ends.ts";
 import { type ApiProcess, type Post, post, postUntilDecided, promptAnswerMs, startApiProcess } from "./processes.ts";
-
-// Restarts, leases and the ledger's pauses take half a minute where nothing else runs, and several times as long beside other tests.
-vi.setConfig({ testTimeout: 240_000 });
 
 let system: TestSystem;
 let ends: EndsForTest;

@@ -1,13 +1,10 @@
 /** Temporal out of reach, no worker, and database connections cut under load: what was accepted is settled, once. */
 import { setTimeout as wait } from "node:timers/promises";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { freePort } from "../support/ports.ts";
 import { startSystem, type TestSystem } from "../support/system.ts";
 import { expectOneDocumentEach, scheduled, shownInvoice, subscriptionPost, synced } from "./books.ts";
 import { lateAnswerMs, postUntilCreated, promptAnswerMs, startApiProcess } from "./processes.ts";
-
-// Restarts, leases and the ledger's pauses take half a minute where nothing else runs, and several times as long beside other tests.
-vi.setConfig({ testTimeout: 150_000 });
 
 let system: TestSystem;
 

@@ -2,7 +2,7 @@
  * Re-pricings of invoices that somebody has paid, credited, removed or lost in the ledger meanwhile: the change is made, billed once
  * as a separate one, and the books tell the same. Spec: Change units, rules 4 and 7; decisions §6.
  */
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { type AdminAsk, askWith } from "../admin/ask.ts";
 import { checkedAsk, refusalOf, refused } from "../scenario/checked-ask.ts";
@@ -10,9 +10,6 @@ import { addBands, type Json, type UnitsWorld, unitsWorld } from "../scenario/un
 import type { TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 import { synced } from "./books.ts";
-
-// A doubted refusal is asked for three times, with seconds between them.
-vi.setConfig({ testTimeout: 150_000 });
 
 let system: TestSystem;
 let world: UnitsWorld;

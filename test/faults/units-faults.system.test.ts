@@ -3,16 +3,13 @@
  * once, its answer is that of the change (never `units_unchanged`), and the ledger's books equal ours. The steps of settling new
  * documents are those of `credit-faults` and `kill-at-every-step`. Spec: Idempotency.
  */
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { amendmentCheckpoints, settlementCheckpoints, unitsCheckpoints } from "../../src/checkpoint.ts";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
 import { addBands, type Json, type UnitsWorld, unitsWorld } from "../scenario/units-world.ts";
 import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
 import { type Post, post, postUntil, startApiProcess } from "./processes.ts";
-
-// Restarts, leases and the ledger's pauses take half a minute where nothing else runs, and several times as long beside other tests.
-vi.setConfig({ testTimeout: 240_000 });
 
 let system: TestSystem;
 let world: UnitsWorld;

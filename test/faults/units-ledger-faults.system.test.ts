@@ -2,7 +2,7 @@
  * Changes of units while the ledger loses requests and answers, errs, refuses or is away: the change is made and answered, and every
  * document and line is in its books once, or the answer says why not. Spec: Change units; facts-ledger section 5.5.
  */
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
 import { addBands, type Json, type UnitsWorld, unitsWorld } from "../scenario/units-world.ts";
@@ -10,9 +10,6 @@ import { type TestSystem, until } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 import { scheduled, synced } from "./books.ts";
 import { lateAnswerMs, promptAnswerMs } from "./processes.ts";
-
-// Leases and the ledger's pauses take half a minute where nothing else runs, and several times as long beside other tests.
-vi.setConfig({ testTimeout: 150_000 });
 
 let system: TestSystem;
 let world: UnitsWorld;

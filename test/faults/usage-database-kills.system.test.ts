@@ -7,7 +7,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { type EmbeddedPostgres, startPostgres } from "../../src/embedded/postgres.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { addApiKey } from "../scenario/rows.ts";
@@ -17,9 +17,6 @@ import { freePort } from "../support/ports.ts";
 import { type Answered, until } from "../support/system.ts";
 import { temporalForTest } from "../support/temporal.ts";
 import { type ApiProcess, type Post, post, startApiProcess } from "./processes.ts";
-
-// Beside other tests a restart with its recovery takes several times as long.
-vi.setConfig({ testTimeout: 150_000 });
 
 /** How often the server is killed, and what each time has been answered before. */
 const kills = 3;

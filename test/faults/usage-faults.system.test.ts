@@ -2,7 +2,7 @@
  * SIGKILL between every two steps of a report of usage and of its billing, answers of the ledger that are lost meanwhile, and reports beside
  * the billing that takes them: whatever was told is stored once, and whatever is stored is billed once. decisions §6; facts-performance §6.
  */
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { amendmentCheckpoints, billingCheckpoints } from "../../src/checkpoint.ts";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { createStartWork } from "../../src/temporal/start-work.ts";
@@ -15,10 +15,6 @@ import { type BillingRuns, billingRuns } from "../support/billing.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { type Post, post, postUntil, startApiProcess } from "./processes.ts";
 import { expectUsageBilledOnce, usageSums } from "./usage-books.ts";
-
-// Restarts, leases and the engine's notice of a killed worker take half a minute where nothing else runs, and several times as long beside
-// other tests.
-vi.setConfig({ testTimeout: 240_000 });
 
 let system: TestSystem;
 let world: LifeWorld;

@@ -221,7 +221,7 @@ describe("an amendment whose answer is lost", () => {
     const lost = await ledger.amendInvoice(aShortCall("op"), amendment);
     expect(lost).toMatchObject({ kind: "unavailable", outcome: "unknown" });
     const linesNow = async () => okOf(await ledger.getInvoice(aCall(), invoice.id)).lines.length;
-    await expect.poll(linesNow, { timeout: 5_000 }).toBe(3);
+    await expect.poll(linesNow).toBe(3);
     expect(okOf(await ledger.amendInvoice(aCall("op"), amendment)).invoice.lines).toHaveLength(3);
   });
 
@@ -341,7 +341,7 @@ describe("an invoice that must not be changed", () => {
     await world.order({ match: post, kind: "slow_before", delayMs: 1_500 });
     const started = start();
     const left = async () => ((await (await fetch(`${world.demo.url}/demo/faults`)).json()) as { left: number }).left;
-    await expect.poll(left, { timeout: 10_000, interval: 20 }).toBe(0);
+    await expect.poll(left, { interval: 20 }).toBe(0);
     await then();
     return started;
   }

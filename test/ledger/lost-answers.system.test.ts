@@ -79,11 +79,7 @@ describe("a create whose answer is lost", () => {
     await world.order({ match: put, kind: "slow_before", delayMs: 800 });
     const answer = await ledger.createInvoices(aShortCall("slow"), [draft]);
     expect(answer).toMatchObject({ kind: "unavailable", outcome: "unknown" });
-    await expect
-      .poll(async () => okOf(await ledger.findInvoices(aCall(), { numbers: [draft.number] })).length, {
-        timeout: 5_000,
-      })
-      .toBe(1);
+    await expect.poll(async () => okOf(await ledger.findInvoices(aCall(), { numbers: [draft.number] })).length).toBe(1);
   });
 
   test("is unknown where the ledger hangs", async () => {

@@ -1,12 +1,9 @@
 /** Twenty-four months for a thousand subscriptions: the clock renews each of them at each of its own days, once. */
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { startSystem, type TestSystem } from "../support/system.ts";
 import { checkedAsk } from "./checked-ask.ts";
 import { type ClockWorld, clockWorld } from "./clock-world.ts";
 import { addMany, expectEachRenewed } from "./many-subscriptions.ts";
-
-// 24,000 renewals take twenty seconds where nothing else runs, and several times as long beside other tests.
-vi.setConfig({ testTimeout: 300_000 });
 
 let system: TestSystem;
 let world: ClockWorld;

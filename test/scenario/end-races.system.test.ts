@@ -1,13 +1,10 @@
 /** Ends at once, repeated, and on top of other operations, over two API processes: one is done at a time, and what is told is true. */
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { type Endable, type EndsForTest, endPost, endsForTest, threeRemoved } from "../faults/ends.ts";
 import { type ApiProcess, post, postUntilDecided, startApiProcess } from "../faults/processes.ts";
 import type { Answered, TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
-
-// Many ends at once, each with calls to the ledger.
-vi.setConfig({ testTimeout: 120_000 });
 
 let system: TestSystem;
 let second: ApiProcess;

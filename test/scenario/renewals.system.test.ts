@@ -2,7 +2,7 @@
  * The life of subscriptions as the billing run moves it on, over HTTP and through Temporal: renewal invoices on their day or ahead of
  * it, starts, completions, missed months, and books of the ledger that are ours. Spec: States, Change units rule 7; decisions §§4 to 6.
  */
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { askWith } from "../admin/ask.ts";
 import { type BillingRuns, billingRuns } from "../support/billing.ts";
@@ -10,9 +10,6 @@ import type { TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk } from "./checked-ask.ts";
 import { type Json, type UnitsWorld, unitsWorld } from "./units-world.ts";
-
-// A run waits for its turn at the schedule and the ledger for its budget.
-vi.setConfig({ testTimeout: 120_000 });
 
 let system: TestSystem;
 let world: UnitsWorld;

@@ -2,7 +2,7 @@
  * Usage from its report to its bill, over HTTP and through Temporal: on which document it stands, with which arithmetic, late and with
  * ends, and the same in the ledger's books. Spec: POST /v1/usage_events, rule 5; decisions §§4 to 6.
  */
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import type { TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
@@ -11,9 +11,6 @@ import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
 import { type ClockWorld, clockWorld } from "./clock-world.ts";
 import type { Json } from "./units-world.ts";
 import { addMeter, type TestMeter, type UsageWorld, usageEvent, usageWorld } from "./usage-world.ts";
-
-// Several advances of a clock each, and rounds with the ledger.
-vi.setConfig({ testTimeout: 150_000 });
 
 let system: TestSystem;
 let world: ClockWorld & UsageWorld;

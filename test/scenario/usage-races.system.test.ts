@@ -3,7 +3,7 @@
  * each other in a circle. Spec: POST /v1/usage_events, rules 1 and 2; facts-performance §3.2.
  */
 import type pg from "pg";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ReportedUsage, UsageVerdict } from "../../src/domain/usage.ts";
 import { instantOf, readQuantity } from "../../src/domain/usage-reading.ts";
 import { createStore } from "../../src/store/scope.ts";
@@ -13,9 +13,6 @@ import { startSystem, type TestSystem } from "../support/system.ts";
 import { addApiKey } from "./rows.ts";
 import type { Json } from "./units-world.ts";
 import { addMeter, usageEvent } from "./usage-world.ts";
-
-// Sixteen thousand transactions: half a minute alone, several times that beside other tests.
-vi.setConfig({ testTimeout: 300_000 });
 
 const clients = 16;
 const batchSize = 100;

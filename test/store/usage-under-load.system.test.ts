@@ -1,6 +1,6 @@
 /** Closes under load: what is reported while periods are closed again and again is billed, each event once. facts-performance §3.4. */
 import { randomInt, randomUUID } from "node:crypto";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { decideEnd } from "../../src/domain/ending.ts";
 import type { ReportedUsage } from "../../src/domain/usage.ts";
 import { instantOf, readQuantity } from "../../src/domain/usage-reading.ts";
@@ -9,8 +9,6 @@ import { newId } from "../../src/store/ids.ts";
 import { createStore } from "../../src/store/scope.ts";
 import { until } from "../support/system.ts";
 import { type UsedWorld, usedWorld } from "./used-world.ts";
-
-vi.setConfig({ testTimeout: 180_000 });
 
 let world: UsedWorld;
 

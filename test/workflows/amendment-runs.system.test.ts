@@ -4,16 +4,13 @@
  * for `replay.test.ts`.
  */
 import { Client, Connection } from "@temporalio/client";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { amendmentCheckpoints } from "../../src/checkpoint.ts";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { amendmentWorkflowId, creditWorkflowId } from "../../workflows/contract.ts";
 import { addBands, type Json, type UnitsWorld, unitsWorld } from "../scenario/units-world.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { expectReplayable } from "./recorded-history.ts";
-
-// Leases and the dispatcher take ten seconds where nothing else runs, and several times as long beside other tests.
-vi.setConfig({ testTimeout: 240_000 });
 
 let system: TestSystem;
 let world: UnitsWorld;

@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { Client, Connection } from "@temporalio/client";
 import { NativeConnection, Worker } from "@temporalio/worker";
-import { expect, inject, test, vi } from "vitest";
+import { expect, inject, test } from "vitest";
 import { createStartWork } from "../../src/temporal/start-work.ts";
 import {
   type BillingRound,
@@ -17,9 +17,6 @@ import {
 import { temporalForTest } from "../support/temporal.ts";
 import { quietRuntime } from "../support/temporal-runtime.ts";
 import { bundle } from "./bundle.ts";
-
-// Hundreds of rounds, each through the engine.
-vi.setConfig({ testTimeout: 120_000 });
 
 /** More than the server lets into one history: six events each. */
 const rounds = Math.ceil(inject("longHistory") / 6) + 40;

@@ -3,16 +3,13 @@
  * RECORD_HISTORIES set they are kept for `replay.test.ts`.
  */
 import { ScheduleOverlapPolicy } from "@temporalio/client";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { addDueSubscriptions } from "../../bench/support/due-subscriptions.ts";
 import { ensureSchedules } from "../../src/temporal/schedules.ts";
 import { billingRunType, billingScheduleId, billingWorkflowId } from "../../workflows/contract.ts";
 import { type BillingRuns, billingRuns } from "../support/billing.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { expectReplayable } from "./recorded-history.ts";
-
-// A run waits for its turn at the schedule.
-vi.setConfig({ testTimeout: 120_000 });
 
 let system: TestSystem;
 let runs: BillingRuns;

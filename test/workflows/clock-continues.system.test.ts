@@ -5,16 +5,13 @@
 import { randomUUID } from "node:crypto";
 import { Client, Connection } from "@temporalio/client";
 import { NativeConnection, Worker } from "@temporalio/worker";
-import { afterAll, beforeAll, expect, inject, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import type { TestClockActivities } from "../../src/activities/test-clock.ts";
 import { createStartWork, type StartWork } from "../../src/temporal/start-work.ts";
 import { billingQueue, type ClockProgressTold, clockWorkflowId, progressQuery } from "../../workflows/contract.ts";
 import { temporalForTest } from "../support/temporal.ts";
 import { quietRuntime } from "../support/temporal-runtime.ts";
 import { bundle } from "./bundle.ts";
-
-// Hundreds of rounds, each through the engine.
-vi.setConfig({ testTimeout: 120_000 });
 
 /** More than the server lets into one history: six events each. */
 const rounds = Math.ceil(inject("longHistory") / 6) + 40;

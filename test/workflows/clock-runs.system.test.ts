@@ -3,7 +3,7 @@
  * its history, which must replay. With RECORD_HISTORIES set it is kept for `replay.test.ts`.
  */
 import { Client, Connection } from "@temporalio/client";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { inTransaction } from "../../src/store/pool.ts";
 import { clockWorkflowId, progressQuery } from "../../workflows/contract.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
@@ -12,10 +12,6 @@ import { addMany } from "../scenario/many-subscriptions.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 import { expectReplayable } from "./recorded-history.ts";
-
-// An advance over hundreds of renewals takes seconds where nothing else runs, and several times as long beside other
-// tests.
-vi.setConfig({ testTimeout: 120_000 });
 
 let system: TestSystem;
 let world: ClockWorld;

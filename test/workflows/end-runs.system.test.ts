@@ -3,16 +3,13 @@
  * replay. With RECORD_HISTORIES set they are kept for `replay.test.ts`.
  */
 import { Client, Connection } from "@temporalio/client";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endingWorkflowId } from "../../workflows/contract.ts";
 import { type Endable, type EndsForTest, endPost, endsForTest } from "../faults/ends.ts";
 import { postUntilDecided } from "../faults/processes.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 import { expectReplayable } from "./recorded-history.ts";
-
-// The ledger's pauses take seconds where nothing else runs, and several times as long beside other tests.
-vi.setConfig({ testTimeout: 120_000 });
 
 let system: TestSystem;
 let ends: EndsForTest;

@@ -1,14 +1,11 @@
 /** The ledger workflow's own promises on a real Temporal server: no wake-up lost, pauses kept, histories of bounded length. */
 import { randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, inject, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { ledgerWorkflowId, wakeSignal } from "../../workflows/contract.ts";
 import { longestWaitMs } from "../../workflows/policies.ts";
 import { until } from "../support/system.ts";
 import { nothing, type SettlementForTest, settlementForTest } from "./settlement-for-test.ts";
-
-// Restarts, leases and the ledger's pauses take half a minute where nothing else runs, and several times as long beside other tests.
-vi.setConfig({ testTimeout: 150_000 });
 
 let settlement: SettlementForTest;
 

@@ -3,16 +3,13 @@
  * sees of its runs, and their histories, which must replay. With RECORD_HISTORIES set they are kept for `replay.test.ts`.
  */
 import { Client, Connection, ScheduleOverlapPolicy } from "@temporalio/client";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { ledgerSweepType, mirrorWorkflowId, sweepScheduleId } from "../../workflows/contract.ts";
 import { codeOf } from "../admin/ask.ts";
 import { bookkeeper } from "../support/bookkeeper.ts";
 import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
 import { expectReplayable } from "./recorded-history.ts";
-
-// A run waits for its turn at the schedule.
-vi.setConfig({ testTimeout: 120_000 });
 
 const key = "a webhook's signing key";
 const path = "/ledger/webhooks/xero";

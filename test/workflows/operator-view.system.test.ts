@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Client, Connection, type WorkflowExecutionInfo } from "@temporalio/client";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { addDueSubscriptions } from "../../bench/support/due-subscriptions.ts";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import {
@@ -28,9 +28,6 @@ import { type ClockWorld, clockWorld } from "../scenario/clock-world.ts";
 import { addBands } from "../scenario/units-world.ts";
 import { billingRuns } from "../support/billing.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
-
-// All kinds of work, one after the other, and ledger workflows stay for ten seconds after it.
-vi.setConfig({ hookTimeout: 240_000, testTimeout: 120_000 });
 
 let system: TestSystem;
 let world: ClockWorld;

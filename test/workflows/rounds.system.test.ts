@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { Client, Connection } from "@temporalio/client";
 import { NativeConnection, Worker } from "@temporalio/worker";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createStartWork, type StartWork } from "../../src/temporal/start-work.ts";
 import {
   amendmentWorkflowId,
@@ -19,8 +19,6 @@ import { until } from "../support/system.ts";
 import { temporalForTest } from "../support/temporal.ts";
 import { quietRuntime } from "../support/temporal-runtime.ts";
 import { bundle } from "./bundle.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 let connection: Connection;
 let native: NativeConnection;

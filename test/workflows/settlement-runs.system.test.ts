@@ -3,7 +3,7 @@
  * many documents, which must replay. With RECORD_HISTORIES set they are kept in `test/histories` for `replay.test.ts`.
  */
 import { Client, Connection } from "@temporalio/client";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { ledgerWorkflowId } from "../../workflows/contract.ts";
 import { allSettled, expectOneDocumentEach, subscriptionPost, synced } from "../faults/books.ts";
@@ -12,9 +12,6 @@ import { addReadyDocuments } from "../support/ready-documents.ts";
 import type { TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 import { expectReplayable } from "./recorded-history.ts";
-
-// Restarts, leases and the ledger's pauses take half a minute where nothing else runs, and several times as long beside other tests.
-vi.setConfig({ testTimeout: 150_000 });
 
 let system: TestSystem;
 let connection: Connection;

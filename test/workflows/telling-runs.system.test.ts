@@ -5,7 +5,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Client, Connection, ScheduleOverlapPolicy } from "@temporalio/client";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { changeScanType, changeScheduleId, eventsWorkflowId } from "../../workflows/contract.ts";
 import { at, closed, document, schemaFaults } from "../contract/answer-check.ts";
@@ -16,9 +16,6 @@ import { bookkeeper } from "../support/bookkeeper.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { eventsOf, expectAllTold, type ToldEvent } from "../support/telling.ts";
 import { expectReplayable } from "./recorded-history.ts";
-
-// A run waits for its turn at the schedule.
-vi.setConfig({ testTimeout: 120_000 });
 
 let system: TestSystem;
 let world: ClockWorld;

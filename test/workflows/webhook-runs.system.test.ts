@@ -5,7 +5,7 @@
 import { randomBytes } from "node:crypto";
 import { Client, Connection } from "@temporalio/client";
 import { historyToJSON } from "@temporalio/common/lib/proto-utils.js";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { deliveryCheckpoints } from "../../src/checkpoint.ts";
 import { pauseAfter } from "../../src/domain/webhook-retry.ts";
 import { createSealing } from "../../src/store/sealing.ts";
@@ -16,9 +16,6 @@ import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { startReceiver, type WebhookReceiver } from "../support/webhook-receiver.ts";
 import { type MadeDelivery, type MadeEndpoint, type WebhookRows, webhookRows } from "../support/webhook-rows.ts";
 import { expectReplayable } from "./recorded-history.ts";
-
-// What a killed worker was at is noticed after ten seconds.
-vi.setConfig({ testTimeout: 180_000 });
 
 /** Then 20 hours are 24 seconds, and four hours are five. */
 const firstPauseMs = 10;
