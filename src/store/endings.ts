@@ -14,7 +14,6 @@ import {
 } from "../domain/ending.ts";
 import type { DocumentStatus, InvoiceType } from "../domain/invoice.ts";
 import { type ChangedSubscription, changeSubscription, updateSubscriptions } from "./billing-changes.ts";
-import { onlyUnsent } from "./held-ending.ts";
 import type { Client } from "./raise-documents.ts";
 import { leavesDocuments, raiseOwed } from "./raise-owed.ts";
 
@@ -172,8 +171,8 @@ WITH ending AS (
   INSERT INTO endings (id, organisation_id, subscription_id, end_when, ended, request_id, request_hash)
   VALUES ($2, $1, $3, $4, $5::uuid[] IS NULL, $6, $7) RETURNING id
 ), removal AS (
-  INSERT INTO removals (organisation_id, ending_id, step, invoice_id, state, reason)
-  SELECT $1, ending.id, r.ordinality - 1, r.invoice_id, 'waiting', CASE WHEN r.invoice_id = ANY ($9::uuid[]) THEN '${onlyUnsent}' END
+  INSERT INTO removals (organisation_id, ending_id, step, invoice_id, only_unsent, state)
+  SELECT $1, ending.id, r.ordinality - 1, r.invoice_id, r.invoice_id = ANY ($9::uuid[]), 'waiting'
   FROM ending, unnest($5::uuid[]) WITH ORDINALITY AS r(invoice_id, ordinality)
 )
 INSERT INTO operations (id, organisation_id, kind, state, subscription_id, awaited_until)

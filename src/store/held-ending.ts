@@ -23,9 +23,6 @@ export interface HeldRemoval extends HeldEnding {
   readonly isOnlyUnsent: boolean;
 }
 
-/** The reason of a removal that waits: it is asked for because it was never sent, and for nothing else. */
-export const onlyUnsent = "only_unsent";
-
 /** Why an invoice that an option asked to remove is left alone: what the ledger knows of it, and we did not. */
 export type LeftBecause = "has_payment_or_credit" | "approved_or_sent";
 

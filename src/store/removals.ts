@@ -5,7 +5,7 @@
  */
 import type pg from "pg";
 import type { EndWhen } from "../domain/ending.ts";
-import { type HeldEnding, type HeldRemoval, onlyUnsent } from "./held-ending.ts";
+import type { HeldEnding, HeldRemoval } from "./held-ending.ts";
 import { type ConnectionState, pauseConnection, readConnection } from "./ledger-connections.ts";
 import { outcomesChannel } from "./outcomes.ts";
 import type { Sealing } from "./sealing.ts";
@@ -132,7 +132,7 @@ FROM taken JOIN endings e ON e.organisation_id = $1 AND e.id = taken.id LEFT JOI
       WHERE b.organisation_id = $1 AND b.invoice_id = i.id AND b.state IN ('ready', 'sending', 'uncertain')
         AND NOT (b.kind = 'create_invoice' AND b.state = 'ready')) AS is_busy,
     (i.type = 'renewal' AND i.period_index > s.current_period OR i.type = 'first' AND s.status = 'pending') AS is_ahead,
-    r.reason = '${onlyUnsent}' AS is_only_unsent
+    r.only_unsent AS is_only_unsent
   FROM removals r JOIN invoices i ON i.organisation_id = $1 AND i.id = r.invoice_id
     JOIN subscriptions s ON s.organisation_id = $1 AND s.id = i.subscription_id
   WHERE r.organisation_id = $1 AND r.ending_id = taken.id AND r.state = 'waiting' ORDER BY r.step LIMIT 1
