@@ -1,4 +1,22 @@
-/** What a start prints for a new user, read as a user would: the keys, and the commands to paste. */
+/** A start as a test makes it, on ports of its own, and what it prints for a new user, read as a user would: the keys, and the commands to paste. */
+import { freePort } from "../support/ports.ts";
+
+/** The settings of every port that a start takes. */
+export const portSettings = [
+  "API_PORT",
+  "ADMIN_PORT",
+  "POSTGRES_PORT",
+  "TEMPORAL_PORT",
+  "TEMPORAL_UI_PORT",
+  "DEMO_LEDGER_PORT",
+] as const;
+
+/** Each of them with a free port. */
+export async function freePorts(): Promise<Record<string, string>> {
+  const ports: Record<string, string> = {};
+  for (const setting of portSettings) ports[setting] = String(await freePort());
+  return ports;
+}
 
 /** A `curl` command as the request that it makes. */
 export interface CurlRequest {

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, expect, inject, test } from "vitest";
 import { collectParts, type Parts } from "../../src/embedded/parts.ts";
 import { type Stack, startStack } from "../../src/embedded/stack.ts";
 import { freshDatabase } from "../support/database.ts";
-import { freePort } from "../support/ports.ts";
+import { freePorts } from "./first-start.ts";
 
 const program = (name: string): string => fileURLToPath(new URL(`./programs/${name}.ts`, import.meta.url));
 const programs = { api: program("api"), worker: program("worker"), demoLedger: program("demo-ledger") };
@@ -24,17 +24,7 @@ beforeEach(async () => {
   lines = [];
   parts = collectParts((line) => lines.push(line));
   const { DATABASE_URL: _, TEMPORAL_ADDRESS: __, ...inherited } = process.env;
-  env = { ...inherited, DATA_FOLDER: join(folder, "data"), STORY_FILE: join(folder, "story") };
-  for (const setting of [
-    "API_PORT",
-    "ADMIN_PORT",
-    "POSTGRES_PORT",
-    "TEMPORAL_PORT",
-    "TEMPORAL_UI_PORT",
-    "DEMO_LEDGER_PORT",
-  ]) {
-    env[setting] = String(await freePort());
-  }
+  env = { ...inherited, ...(await freePorts()), DATA_FOLDER: join(folder, "data"), STORY_FILE: join(folder, "story") };
 });
 
 afterEach(async () => {

@@ -7,19 +7,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { isListening } from "../../src/embedded/ports.ts";
-import { freePort } from "../support/ports.ts";
 import { until } from "../support/system.ts";
-import { commandsIn, keysIn, readCurl } from "./first-start.ts";
+import { commandsIn, freePorts, keysIn, portSettings, readCurl } from "./first-start.ts";
 
 const script = fileURLToPath(new URL("../../src/start.ts", import.meta.url));
-const portSettings = [
-  "API_PORT",
-  "ADMIN_PORT",
-  "POSTGRES_PORT",
-  "TEMPORAL_PORT",
-  "TEMPORAL_UI_PORT",
-  "DEMO_LEDGER_PORT",
-] as const;
 
 /** Two starts of everything, each with two databases and three programs, on a machine that other tests use as well. */
 const patienceMs = 180_000;
@@ -31,8 +22,7 @@ const running = new Set<Started>();
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "start-test-"));
   const { DATABASE_URL: _, TEMPORAL_ADDRESS: __, TEMPORAL_NAMESPACE: ___, ...inherited } = process.env;
-  env = { ...inherited, DATA_FOLDER: join(folder, "data") };
-  for (const setting of portSettings) env[setting] = String(await freePort());
+  env = { ...inherited, ...(await freePorts()), DATA_FOLDER: join(folder, "data") };
 });
 
 afterEach(async () => {

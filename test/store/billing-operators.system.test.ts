@@ -41,6 +41,18 @@ test.each([
   expect(await starts(), "what began in it is not").toEqual(["2026-03-10", "2026-04-10", "2026-06-10"]);
 });
 
+test("Setup Mode is not switched, by a clear refusal, where what is due before it takes too long", async () => {
+  const organisation = await world.sandbox("2026-03-10");
+  const id = await world.subscribe(organisation);
+  await world.setClock(organisation, "2026-04-20");
+  const { setSetupMode, get } = createOrganisationStore(changes, world.pool, -1);
+  await expect(setSetupMode(actor, organisation, true)).rejects.toMatchObject({ code: "invalid_state" });
+  expect(await get(organisation)).toMatchObject({ setupMode: false });
+  expect(await world.invoices(id)).toHaveLength(1);
+  await world.bill(organisation);
+  expect(await setSetupMode(actor, organisation, true)).toMatchObject({ changed: true, raised: 0 });
+});
+
 test("one that was set aside and that a run performs as soon as an operator has it tried again is told to them as it was", async () => {
   const organisation = await world.sandbox("2026-03-10");
   const id = await world.subscribe(organisation);

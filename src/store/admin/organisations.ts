@@ -76,8 +76,12 @@ const withConnection = { ledgerConnection: { select: { organisationId: true } } 
 
 type FullRecord = OrganisationRecord & { ledgerConnection: { organisationId: string } | null };
 
-/** Organisations over changes; what is due before a switch of Setup Mode is performed over the pool. */
-export function createOrganisationStore({ prisma, run }: Changes, pool: pg.Pool): OrganisationStore {
+/** Organisations over changes; what is due before a switch of Setup Mode is performed over the pool, for so long. */
+export function createOrganisationStore(
+  { prisma, run }: Changes,
+  pool: pg.Pool,
+  performMs = performLimitMs,
+): OrganisationStore {
   const get = async (id: string): Promise<AdminOrganisation | null> => {
     if (!isId(id)) return null;
     const record = await prisma.organisation.findUnique({ where: { id }, include: withConnection });
@@ -113,7 +117,7 @@ export function createOrganisationStore({ prisma, run }: Changes, pool: pg.Pool)
     },
     setSetupMode: async (actor, id, setupMode) => {
       if (!isId(id)) return null;
-      const endMs = performance.now() + performLimitMs;
+      const endMs = performance.now() + performMs;
       for (let raised = 0; ; raised += await performDue(pool, id, endMs)) {
         const changed = await run(actor, (transaction) => switchSetupMode(transaction, id, setupMode), lookLimitMs);
         if (changed === null) return null;
