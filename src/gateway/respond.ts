@@ -10,8 +10,8 @@ import { hasBody } from "./read-body.ts";
 const discardedBytes = 65_536;
 /** How much of a larger one is taken while the client reads our answer; an end at once would reset its connection. */
 const lingeringBytes = 8_388_608;
-/** How long that lasts at most. */
-const lingeringMs = 2_000;
+/** How long that lasts at most: with it a client of 1 Mbit/s gets a body of the limit across. */
+const lingeringMs = 10_000;
 
 /** Writes status, header fields (name, value, name, value …) and the body, and ends the response. Does nothing where the client has gone. */
 export function respond(
@@ -22,6 +22,8 @@ export function respond(
   body: string,
 ): void {
   if (response.headersSent || response.destroyed) return;
+  // What holds a library's end back (`lingerAfterAnswer`) would drop the body of this one.
+  Reflect.deleteProperty(response, "end");
   const length = Buffer.byteLength(body);
   // ASCII is the same in both, and Latin-1 goes to the socket without being encoded.
   const encoding = length === body.length ? "latin1" : "utf8";
@@ -58,6 +60,27 @@ export function closeAfterAnswer(request: HttpRequest): void {
       setTimeout(() => stream.destroy(), closedStreamMs).unref();
     });
   });
+}
+
+/**
+ * Over HTTP/1.1, where a library reads the request and writes the answer, and calls `end` without a body: what is left to read
+ * by then is taken within bounds before the answer ends, and beyond them the connection ends with it. To close it at once
+ * would reset it under a client that still sends, and that client could lose the answer. RFC 9112, 9.6.
+ */
+export function lingerAfterAnswer(request: HttpRequest, response: HttpResponse): void {
+  // To break off reading must not destroy the request: its connection would go with it, and the answer.
+  Object.defineProperty(request, Symbol.asyncIterator, {
+    value: () => request.iterator({ destroyOnReturn: false }),
+  });
+  response.end = () => {
+    Reflect.deleteProperty(response, "end");
+    if (request.complete) return response.end();
+    response.once("finish", () => {
+      if (!request.complete) request.socket.destroySoon();
+    });
+    linger(request, response);
+    return response;
+  };
 }
 
 /** A client that waits for `100 Continue` may leave its body out, so that nothing would tell where the next request begins. */

@@ -6,7 +6,7 @@ import { errorEnvelope } from "../gateway/error-envelope.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../gateway/exchange.ts";
 import { responseHeaders } from "../gateway/handler.ts";
 import { hasBody } from "../gateway/read-body.ts";
-import { closeAfterAnswer, respond } from "../gateway/respond.ts";
+import { closeAfterAnswer, lingerAfterAnswer, respond } from "../gateway/respond.ts";
 import { credentialsOf } from "./credentials.ts";
 import type { Answer } from "./own-paths.ts";
 import { refuseSocket } from "./refuse-socket.ts";
@@ -166,8 +166,11 @@ function connect(parts: ExchangeParts, request: HttpRequest, response: HttpRespo
   response.setHeader("Request-Id", exchange.requestId);
   response.setHeader("X-Content-Type-Options", "nosniff");
   if (exchange.awaitsContinue) response.writeContinue();
-  // A body that was read to its end has ended the client's side; any other would hold the stream.
-  if (!request.complete && hasBody(request)) closeAfterAnswer(request);
+  // A body that was read to its end has ended the client's side; any other would hold the stream, or fall to a reset.
+  if (!request.complete && hasBody(request)) {
+    if (request.stream === undefined) lingerAfterAnswer(request, response);
+    else closeAfterAnswer(request);
+  }
   try {
     parts.connect(request, response);
   } catch (error) {
