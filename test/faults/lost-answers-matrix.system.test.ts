@@ -212,12 +212,16 @@ describe.concurrent("between a lost answer and the look for it", () => {
   });
 });
 
+/** Below what a call to the ledger may take; the write is let go once the payment is made. */
+const writeHeldMs = 10_000;
+
 /** Has the ledger wait before it writes to an invoice, which was read then, and pays some of it meanwhile. */
 async function payBeforeWrite(own: MadeOrganisation, invoice: Json): Promise<void> {
   const match = `POST /api.xro/2.0/Invoices/${invoice.ledger.invoice_id}`;
-  await system.fault({ kind: "slow_before", match, tenantId: own.tenantId, delayMs: 1_500 });
+  await system.fault({ kind: "slow_before", match, tenantId: own.tenantId, delayMs: writeHeldMs });
   await until("the write is on its way", async () => (await faultsLeft()) === 0);
   await world.pay(own, invoice, "5.00");
+  await system.clearFaults();
 }
 
 async function faultsLeft(): Promise<number> {

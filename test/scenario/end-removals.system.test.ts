@@ -101,16 +101,20 @@ describe.concurrent("a refusal of the ledger", () => {
   });
 });
 
+/** Below what a call to the ledger may take; the change is let go once the work is done. */
+const writeHeldMs = 10_000;
+
 /** Has the ledger wait before it changes the status of an invoice, and does something in its books meanwhile. */
 async function meanwhile(own: MadeOrganisation, invoice: Json, work: () => Promise<unknown>): Promise<void> {
   const { tenantId } = own;
   const match = `POST /api.xro/2.0/Invoices/${invoice.ledger.invoice_id}`;
-  await system.fault({ kind: "slow_before", match, tenantId, delayMs: 1_500 });
+  await system.fault({ kind: "slow_before", match, tenantId, delayMs: writeHeldMs });
   await until("the invoice was looked at", async () => {
     const left = (await (await fetch(`${system.demoUrl}/demo/faults`)).json()) as { left: number };
     return left.left === 0;
   });
   await work();
+  await system.clearFaults();
 }
 
 describe("an invoice that is changed between the look and the removal", () => {

@@ -61,7 +61,10 @@ export interface WaitingFault {
 /** The faults that are waiting. */
 export interface FaultBook {
   add(fault: Fault): void;
+  /** Takes them all back, and ends the waits of those that are happening. */
   clear(): void;
+  /** Aborted by the next `clear`. */
+  cleared(): AbortSignal;
   /** How many are still to happen. */
   left(): number;
   /** Those that are still to happen, in the order in which they were added. */
@@ -73,11 +76,15 @@ export interface FaultBook {
 /** An empty book of faults. */
 export function createFaultBook(): FaultBook {
   let waiting: { readonly fault: Fault; left: number }[] = [];
+  let clearing = new AbortController();
   return {
     add: (fault) => waiting.push({ fault, left: fault.times }),
     clear: () => {
       waiting = [];
+      clearing.abort();
+      clearing = new AbortController();
     },
+    cleared: () => clearing.signal,
     left: () => waiting.reduce((sum, { left }) => sum + left, 0),
     waiting: () => waiting.map((one) => ({ ...one })),
     take(tenantId, line, body) {

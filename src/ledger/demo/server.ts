@@ -58,13 +58,17 @@ export async function startDemoLedger(options: DemoLedgerOptions): Promise<DemoL
     log({ event: "idle_connection", cause: error.message }),
   );
   const stopping = new AbortController();
+  const faults = options.faults === true ? createFaultBook() : null;
   const parts: DemoParts = {
     pool,
     tenants: createTenantBook(pool),
     apps: createAppBook(pool),
     limits: createLimitBook({ ...generousLimits, ...options.limits }),
-    faults: options.faults === true ? createFaultBook() : null,
-    wait: (delayMs) => pause(delayMs, undefined, { signal: stopping.signal }).catch(() => undefined),
+    faults,
+    wait: (delayMs) => {
+      const signal = faults === null ? stopping.signal : AbortSignal.any([stopping.signal, faults.cleared()]);
+      return pause(delayMs, undefined, { signal }).catch(() => undefined);
+    },
   };
   const webhooks = createWebhookSender(pool, (cause) => log({ event: "webhook", cause }));
   const server = createServer(
