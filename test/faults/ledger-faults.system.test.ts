@@ -1,16 +1,17 @@
 /** The ledger loses requests and answers, errs, limits and refuses: still one document, or a reason that is told. Facts-ledger 5.5. */
-import { beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
-import { type Answered, type TestSystem, until } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
+import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
 import { expectOneDocumentEach, scheduled, shownInvoice, subscriptionPost, synced } from "./books.ts";
 import { lateAnswerMs, postUntilCreated, promptAnswerMs } from "./processes.ts";
 
 let system: TestSystem;
 
 beforeAll(async () => {
-  system = await sharedSystem();
+  system = await startSystem();
 });
+
+afterAll(() => system?.stop());
 
 async function create(organisation: MadeOrganisation, idempotencyKey = "first", units = 10): Promise<Answered> {
   return postUntilCreated(system.baseUrl, subscriptionPost(organisation, idempotencyKey, units));

@@ -1,7 +1,7 @@
 /**
  * The cells of "writes to the ledger × what goes wrong with them" that no other file holds: after each the ledger has exactly the right
- * documents and ours say the truth. Writes: contact, invoice, credit note, allocation, amendment, removal. The other cells: ledger-faults,
- * units-ledger-faults, end-faults, end-removals, and allocate-credit under activities. Facts: facts-ledger sections 5.4 and 5.5.
+ * documents and ours say the truth. Writes: contact, invoice, credit note, allocation. The other cells: ledger-faults, units-ledger-faults,
+ * end-faults, end-removals, between-look-and-write, and allocate-credit under activities. Facts: facts-ledger sections 5.4 and 5.5.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
@@ -13,19 +13,15 @@ import {
   raiseCredit,
   raiseInvoice,
 } from "../activities/raise-credit.ts";
-import { checkedAsk, refusalOf, refused } from "../scenario/checked-ask.ts";
-import { type LifeWorld, lifeWorld } from "../scenario/life-world.ts";
-import type { Json } from "../scenario/units-world.ts";
+import { refusalOf, refused } from "../scenario/checked-ask.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { allSettled, customerPost, expectOneDocumentEach, shownInvoice, subscriptionPost, synced } from "./books.ts";
 import { postUntilCreated, postUntilDecided } from "./processes.ts";
 
 let system: TestSystem;
-let world: LifeWorld;
 
 beforeAll(async () => {
   system = await startSystem();
-  world = lifeWorld(system, checkedAsk(system));
 });
 
 afterAll(() => system?.stop());
@@ -212,54 +208,9 @@ describe.concurrent("between a lost answer and the look for it", () => {
   });
 });
 
-/** Below what a call to the ledger may take; the write is let go once the payment is made. */
-const writeHeldMs = 10_000;
-
-/** Has the ledger wait before it writes to an invoice, which was read then, and pays some of it meanwhile. */
-async function payBeforeWrite(own: MadeOrganisation, invoice: Json): Promise<void> {
-  const match = `POST /api.xro/2.0/Invoices/${invoice.ledger.invoice_id}`;
-  await system.fault({ kind: "slow_before", match, tenantId: own.tenantId, delayMs: writeHeldMs });
-  await until("the write is on its way", async () => (await faultsLeft()) === 0);
-  await world.pay(own, invoice, "5.00");
-  await system.clearFaults();
-}
-
 async function faultsLeft(): Promise<number> {
   return ((await (await fetch(`${system.demoUrl}/demo/faults`)).json()) as { readonly left: number }).left;
 }
-
-// One after the other: each waits until no fault is left.
-describe("a payment that comes between the look at an invoice and the write", () => {
-  test("of an amendment leaves the invoice, and its charge is on one of its own", async () => {
-    const own = await world.sandbox({ invoice_create_days: 20, first_invoice_status: "approved" });
-    await world.setClock(own, "2026-04-16");
-    const { id } = await world.subscribe(own, { start_date: "2026-04-01" });
-    const [renewal] = await world.invoices(own, id);
-    const half = { prorate: true, effective_date: "2026-04-16", document: "amend" };
-    const [{ change }] = await Promise.all([
-      world.changed(own, id, { units: 13, ...half }),
-      payBeforeWrite(own, renewal),
-    ]);
-    expect(change.invoice).toMatchObject({ ...synced, type: "change", status: "approved", subtotal: "45.0000" });
-    await world.expectEqualBooks(own);
-    const [, shown] = await world.invoices(own, id);
-    expect(shown).toMatchObject({ id: renewal.id, status: "approved", subtotal: "100.0000", amount_due: "115.0000" });
-  });
-
-  test("of a removal leaves the invoice standing with what is due of it, and the end goes on", async () => {
-    const own = await world.sandbox({ first_invoice_status: "approved" });
-    await world.setClock(own, "2026-04-16");
-    const { id } = await world.subscribe(own, { start_date: "2026-04-01" });
-    const [first] = await world.invoices(own, id);
-    const end = () => world.ended(own, id, { when: "now", void_approved_invoices: true });
-    const [ended] = await Promise.all([end(), payBeforeWrite(own, first)]);
-    expect(ended.status).toBe("ended");
-    await world.expectEqualBooks(own);
-    expect(await world.removals(own, id)).toEqual(["INV-0001 left"]);
-    const [shown] = await world.invoices(own, id);
-    expect(shown).toMatchObject({ id: first.id, status: "approved", amount_due: "115.0000" });
-  });
-});
 
 test("everything that was ordered to go wrong has gone wrong", async () => {
   expect(await faultsLeft()).toBe(0);

@@ -2,12 +2,11 @@
  * Changes of units while the ledger loses requests and answers, errs, refuses or is away: the change is made and answered, and every
  * document and line is in its books once, or the answer says why not. Spec: Change units; facts-ledger section 5.5.
  */
-import { beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
 import { addBands, type Json, type UnitsWorld, unitsWorld } from "../scenario/units-world.ts";
-import { type TestSystem, until } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
+import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { scheduled, synced } from "./books.ts";
 import { lateAnswerMs, promptAnswerMs } from "./processes.ts";
 
@@ -15,9 +14,11 @@ let system: TestSystem;
 let world: UnitsWorld;
 
 beforeAll(async () => {
-  system = await sharedSystem();
+  system = await startSystem();
   world = unitsWorld(system, checkedAsk(system));
 });
+
+afterAll(() => system?.stop());
 
 const april = { start_date: "2026-04-01" };
 const half = { prorate: true, effective_date: "2026-04-16" };

@@ -101,50 +101,6 @@ describe.concurrent("a refusal of the ledger", () => {
   });
 });
 
-/** Below what a call to the ledger may take; the change is let go once the work is done. */
-const writeHeldMs = 10_000;
-
-/** Has the ledger wait before it changes the status of an invoice, and does something in its books meanwhile. */
-async function meanwhile(own: MadeOrganisation, invoice: Json, work: () => Promise<unknown>): Promise<void> {
-  const { tenantId } = own;
-  const match = `POST /api.xro/2.0/Invoices/${invoice.ledger.invoice_id}`;
-  await system.fault({ kind: "slow_before", match, tenantId, delayMs: writeHeldMs });
-  await until("the invoice was looked at", async () => {
-    const left = (await (await fetch(`${system.demoUrl}/demo/faults`)).json()) as { left: number };
-    return left.left === 0;
-  });
-  await work();
-  await system.clearFaults();
-}
-
-describe("an invoice that is changed between the look and the removal", () => {
-  test("is voided where it was approved", async () => {
-    const own = await aheadOf();
-    const { id } = await world.subscribe(own, april);
-    const [renewal] = await world.invoices(own, id);
-    const ended = world.ended(own, id, now);
-    const approve =
-      "UPDATE demo_ledger.invoices SET status = 'AUTHORISED' WHERE tenant_id = $1 AND number = 'INV-0002'";
-    await meanwhile(own, renewal, () => system.pool.query(approve, [own.tenantId]));
-    expect((await ended).status).toBe("ended");
-    expect(await world.removals(own, id)).toEqual(["INV-0002 removed voided"]);
-    await world.expectEqualBooks(own);
-  });
-
-  test("refuses the end where it was paid", async () => {
-    const own = await aheadOf("approved");
-    const { id } = await world.subscribe(own, april);
-    const [renewal] = await world.invoices(own, id);
-    const answer = world.end(own, id, now);
-    await meanwhile(own, renewal, () => world.pay(own, renewal, "5.00"));
-    expect(refusalOf(await answer)).toEqual(conflict);
-    expect((await answer).json.error.message).toContain("payments or credit notes allocated");
-    const [told] = await world.invoices(own, id);
-    expect(told).toMatchObject({ status: "approved", amount_due: "115.0000" });
-    expect((await world.subscription(own, id)).status).toBe("active");
-  });
-});
-
 describe.concurrent("a payment or credit on the renewal invoice refuses the end, and nothing is touched:", () => {
   test("a payment that we know of is named", async () => {
     const own = await aheadOf("approved");

@@ -1,0 +1,100 @@
+/**
+ * What happens in the ledger between our look at an invoice and our write to it: the write is held there, by order, until the books have
+ * been changed by somebody else. Facts: facts-ledger sections 5.4 and 5.5.
+ */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { checkedAsk, refusalOf, refused } from "../scenario/checked-ask.ts";
+import { type LifeWorld, lifeWorld } from "../scenario/life-world.ts";
+import type { Json } from "../scenario/units-world.ts";
+import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { synced } from "./books.ts";
+
+/** A held write is let go as soon as the books were changed: both are for a machine that stands still for seconds. */
+const callSeconds = 20;
+const heldMs = 15_000;
+
+const now = { when: "now" };
+
+let system: TestSystem;
+let world: LifeWorld;
+
+beforeAll(async () => {
+  system = await startSystem({ env: { LEDGER_CALL_SECONDS: String(callSeconds) } });
+  world = lifeWorld(system, checkedAsk(system));
+});
+
+afterAll(() => system?.stop());
+
+/** Has the ledger wait before it writes to this invoice, which was looked at by then, and changes something in its books meanwhile. */
+async function meanwhile(own: MadeOrganisation, invoice: Json, work: () => Promise<unknown>): Promise<void> {
+  const match = `POST /api.xro/2.0/Invoices/${invoice.ledger.invoice_id}`;
+  await system.fault({ kind: "slow_before", match, tenantId: own.tenantId, delayMs: heldMs });
+  await until("the write is on its way", async () => {
+    const { left } = (await (await fetch(`${system.demoUrl}/demo/faults`)).json()) as { readonly left: number };
+    return left === 0;
+  });
+  await work();
+  await system.clearFaults();
+}
+
+const pays = (own: MadeOrganisation, invoice: Json) => meanwhile(own, invoice, () => world.pay(own, invoice, "5.00"));
+
+/** An organisation on 16 April, its subscription of 1 April and the invoices of it, newest first. */
+async function subscribed(settings: Record<string, unknown>) {
+  const own = await world.sandbox(settings);
+  await world.setClock(own, "2026-04-16");
+  const { id } = await world.subscribe(own, { start_date: "2026-04-01" });
+  return { own, id, invoices: await world.invoices(own, id) };
+}
+
+// One after the other: each waits until no fault is left, and takes back all.
+describe("an amendment", () => {
+  test("of an invoice that is paid meanwhile leaves it, and its charge is on one of its own", async () => {
+    const { own, id, invoices } = await subscribed({ invoice_create_days: 20, first_invoice_status: "approved" });
+    const [renewal] = invoices;
+    const half = { prorate: true, effective_date: "2026-04-16", document: "amend" };
+    const [{ change }] = await Promise.all([world.changed(own, id, { units: 13, ...half }), pays(own, renewal)]);
+    expect(change.invoice).toMatchObject({ ...synced, type: "change", status: "approved", subtotal: "45.0000" });
+    await world.expectEqualBooks(own);
+    const [, shown] = await world.invoices(own, id);
+    expect(shown).toMatchObject({ id: renewal.id, status: "approved", subtotal: "100.0000", amount_due: "115.0000" });
+  });
+});
+
+describe("a removal", () => {
+  test("of an invoice that is paid meanwhile leaves it with what is due of it, and the end goes on", async () => {
+    const { own, id, invoices } = await subscribed({ first_invoice_status: "approved" });
+    const [first] = invoices;
+    const end = () => world.ended(own, id, { when: "now", void_approved_invoices: true });
+    const [ended] = await Promise.all([end(), pays(own, first)]);
+    expect(ended.status).toBe("ended");
+    await world.expectEqualBooks(own);
+    expect(await world.removals(own, id)).toEqual(["INV-0001 left"]);
+    const [shown] = await world.invoices(own, id);
+    expect(shown).toMatchObject({ id: first.id, status: "approved", amount_due: "115.0000" });
+  });
+
+  test("of a draft that is approved meanwhile voids it", async () => {
+    const { own, id, invoices } = await subscribed({ invoice_create_days: 20, first_invoice_status: "draft" });
+    const [renewal] = invoices;
+    const approve =
+      "UPDATE demo_ledger.invoices SET status = 'AUTHORISED' WHERE tenant_id = $1 AND number = 'INV-0002'";
+    const approves = () => meanwhile(own, renewal, () => system.pool.query(approve, [own.tenantId]));
+    const [ended] = await Promise.all([world.ended(own, id, now), approves()]);
+    expect(ended.status).toBe("ended");
+    expect(await world.removals(own, id)).toEqual(["INV-0002 removed voided"]);
+    await world.expectEqualBooks(own);
+  });
+
+  test("of the renewal invoice that is paid meanwhile refuses the end", async () => {
+    const { own, id, invoices } = await subscribed({ invoice_create_days: 20, first_invoice_status: "approved" });
+    const [renewal] = invoices;
+    const [answer] = await Promise.all([world.end(own, id, now), pays(own, renewal)]);
+    expect(refusalOf(answer)).toEqual(refused(409, "invalid_state"));
+    expect(answer.json.error.message).toContain("payments or credit notes allocated");
+    const [told] = await world.invoices(own, id);
+    expect(told).toMatchObject({ status: "approved", amount_due: "115.0000" });
+    expect((await world.subscription(own, id)).status).toBe("active");
+  });
+});
