@@ -12,6 +12,7 @@ export default defineConfig({
           name: "unit",
           include: ["test/**/*.test.ts"],
           exclude: ["test/**/*.system.test.ts"],
+          setupFiles: ["test/support/fixed-seed.ts"],
           pool: "threads",
           // Their modules hold no state: loading them once a thread halves the time.
           isolate: false,
