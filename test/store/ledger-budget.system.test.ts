@@ -13,6 +13,9 @@ beforeAll(async () => {
 
 afterAll(() => budgets?.stop());
 
+/** So many numbers from 0 on. */
+const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
+
 type Granted = CallTurn & { readonly kind: "granted" };
 
 async function granted(budget: LedgerBudget, isBackground = false): Promise<Granted> {
@@ -27,24 +30,35 @@ async function spent(budget: LedgerBudget, isBackground = false): Promise<CallTu
   return turn;
 }
 
+/**
+ * What is said to a call that comes at once after another: where the machine stood still meanwhile for the seconds between two calls, it is
+ * granted, and the next is asked for.
+ */
+async function spentAtOnce(budget: LedgerBudget): Promise<CallTurn & { readonly kind: "spent" }> {
+  for (const _ of upTo(5)) {
+    const turn = await budget.take(false);
+    if (turn.kind === "spent") return turn;
+    await turn.end(null);
+  }
+  throw new Error("granted again and again");
+}
+
 /** A call from its start to its end. */
 async function call(budget: LedgerBudget, left: { minute: number | null; day: number | null } | null = null) {
   await (await granted(budget)).end(left);
 }
 
-/** So many numbers from 0 on. */
-const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
-
 /**
  * Calls one after the other for so many seconds of passed time: as soon as the budget says. The longest wait, the calls of the last
- * minute, and how many there are at least where so many would be without the time that the calls themselves took.
+ * minute, and how many there are at least where so many would be without the time that this machine took.
  */
 async function callFor(organisationId: string, seconds: number, isBackground: boolean) {
   const budget = budgets.budget(organisationId);
-  const began = performance.now();
+  let lastMinuteAt = performance.now();
   let passed = 0;
   let longest = 0;
   while (passed < seconds) {
+    if (passed < seconds - 62) lastMinuteAt = performance.now();
     const turn = await budget.take(isBackground);
     if (turn.kind === "granted") {
       await turn.end(null);
@@ -56,9 +70,9 @@ async function callFor(organisationId: string, seconds: number, isBackground: bo
   }
   const calls = await budgets.calls(organisationId);
   const last = calls.at(-1)?.granted ?? 0;
-  const lateness = (performance.now() - began) / 1_000 / seconds;
-  // Those of the last minute may have been twice as late as the others.
-  const leastOf = (count: number) => Math.ceil(count * (1 - 2 * lateness));
+  const lateSeconds = (performance.now() - lastMinuteAt) / 1_000;
+  // About one a second.
+  const leastOf = (count: number) => Math.ceil(count - 1.1 * lateSeconds);
   return { longest, lastMinute: calls.filter((one) => one.granted > last - 60).length, leastOf };
 }
 
@@ -66,8 +80,9 @@ test("no sixty seconds see more than 60 calls and no moment more than 5, whoever
   const organisationId = await budgets.organisation();
   const settings = { CALLERS: "6", LONGEST_CALL_MS: "60" };
   const callers = await Promise.all(upTo(3).map(() => budgets.startCaller(organisationId, settings)));
-  // Two and a half minutes, in steps of all sizes, each once everything that is free has been taken.
-  for (const index of upTo(130)) {
+  const wereMost = async () => mostWithin(await budgets.calls(organisationId), 60);
+  // Two and a half minutes, in steps of all sizes, each once everything that is free has been taken; longer where callers stood still.
+  for (let index = 0; index < 130 || (index < 1_000 && (await wereMost()) <= 55); index += 1) {
     let before = -1;
     await until("no more is free", async () => {
       await wait(25);
@@ -110,14 +125,19 @@ describe("at once", () => {
 
   test("the calls of a killed process count until their lease is over, and a minute longer in the minute", async () => {
     const organisationId = await budgets.organisation();
-    const caller = await budgets.startCaller(organisationId, { CALLERS: "10", LONGEST_CALL_MS: "60000" });
+    const caller = await budgets.startCaller(organisationId, {
+      CALLERS: "10",
+      // Chance lets none of them end while this test looks.
+      LONGEST_CALL_MS: "2000000000",
+      LEASE_MS: "600000",
+    });
     const budget = budgets.budget(organisationId);
     await until("five are on their way", async () => (await budgets.calls(organisationId)).length === 5);
     await kill(caller);
     expect(await spent(budget)).toMatchObject({ scope: "concurrent" });
-    await budgets.pass(organisationId, 50);
+    await budgets.pass(organisationId, 500);
     expect(await spent(budget)).toMatchObject({ scope: "concurrent" });
-    await budgets.pass(organisationId, 11);
+    await budgets.pass(organisationId, 101);
     await budgets.fill(organisationId, []);
     for (const _ of upTo(5)) await granted(budget);
   });
@@ -133,12 +153,14 @@ describe("of a minute", () => {
   test("half goes at once, and the rest as fast as it lasts", async () => {
     const organisationId = await budgets.organisation();
     const budget = budgets.budget(organisationId);
+    const began = performance.now();
     for (const _ of upTo(31)) await call(budget);
     // 29 are left for the 60 seconds until the first of these is free again.
-    const { scope, waitMs } = await spent(budget);
+    const { scope, waitMs } = await spentAtOnce(budget);
+    const tookMs = performance.now() - began;
     expect(scope).toBe("minute");
-    expect(waitMs).toBeGreaterThan(1_900);
-    expect(waitMs).toBeLessThan(60_100 / 29 + 10);
+    expect(waitMs).toBeGreaterThan((60_000 - tookMs) / 29 - tookMs - 10);
+    expect(waitMs).toBeLessThan(60_100 / 29 + 10 + tookMs / 20);
   });
 
   test("it flows on evenly, and nobody ever waits longer than a few seconds", async () => {
@@ -155,12 +177,13 @@ describe("of a minute", () => {
     expect(lastMinute).toBeGreaterThanOrEqual(leastOf(57));
     await budgets.fill(
       organisationId,
-      upTo(58).map((index) => 2 + index),
+      // The last is long enough ago for one more, and it takes seconds until the first is free.
+      upTo(58).map((index) => 16 + index / 2),
     );
     const budget = budgets.budget(organisationId);
     expect(await spent(budget, true)).toMatchObject({ scope: "minute" });
     await call(budget);
-    await budgets.pass(organisationId, 1.1);
+    await budgets.pass(organisationId, 15.7);
     await call(budget);
   });
 
@@ -229,7 +252,7 @@ describe("what the ledger's headers say is left", () => {
     expect(rows).toEqual([{ calls: [] }]);
     // The connection leads elsewhere now.
     for (const index of upTo(31)) await call(budget, { minute: 59 - index, day: null });
-    expect(await spent(budget)).toMatchObject({ scope: "minute" });
+    expect(await spentAtOnce(budget)).toMatchObject({ scope: "minute" });
   });
 
   test("is believed where it is less, because others use the ledger too, until it is more again", async () => {
@@ -249,7 +272,7 @@ describe("what the ledger's headers say is left", () => {
     const budget = budgets.budget(organisationId);
     await call(budget, { minute: 599, day: null });
     for (const index of upTo(30)) await call(budget, { minute: 58 - index, day: null });
-    expect(await spent(budget)).toMatchObject({ scope: "minute" });
+    expect(await spentAtOnce(budget)).toMatchObject({ scope: "minute" });
     // The window of the ledger begins anew before ours: what is left then is no higher limit.
     await budgets.pass(organisationId, 50);
     await call(budget, { minute: 59, day: null });
@@ -295,10 +318,8 @@ describe("a clock that is set back", () => {
   test("makes nobody wait for it, and forgets no call", async () => {
     const organisationId = await budgets.organisation();
     const budget = budgets.budget(organisationId);
-    await budgets.fill(
-      organisationId,
-      upTo(60).map((index) => 0.3 + index / 2),
-    );
+    // One that is free again long before the others.
+    await budgets.fill(organisationId, [...upTo(59).map((index) => 0.3 + index / 10), 30]);
     const before = await spent(budget);
     await budgets.pass(organisationId, -3_600);
     const after = await spent(budget);
@@ -310,7 +331,7 @@ describe("a clock that is set back", () => {
 
   test("leaves the calls of a killed process no longer than their lease, nor the day's end longer than an hour", async () => {
     const organisationId = await budgets.organisation();
-    const budget = budgets.budget(organisationId, 1_000);
+    const budget = budgets.budget(organisationId, 60_000);
     await call(budget, { minute: null, day: 0 });
     await budgets.pass(organisationId, -7_200);
     expect(await spent(budget)).toMatchObject({ scope: "day" });
@@ -318,7 +339,7 @@ describe("a clock that is set back", () => {
     for (const _ of upTo(5)) await granted(budget);
     await budgets.pass(organisationId, -7_200);
     expect(await spent(budget)).toMatchObject({ scope: "concurrent" });
-    await budgets.pass(organisationId, 1.1);
+    await budgets.pass(organisationId, 61);
     await granted(budget);
   });
 });
