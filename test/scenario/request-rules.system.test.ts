@@ -21,7 +21,7 @@ let own: MadeOrganisation;
 let second: { readonly url: string; readonly stop: () => Promise<void> };
 
 beforeAll(async () => {
-  system = await startSystem({ env: { RATE_LIMIT_PER_MINUTE: "" } });
+  system = await startSystem({ env: { RATE_LIMIT_PER_MINUTE: "", LEDGER_CALL_SECONDS: "20" } });
   ask = checkedAsk(system);
   own = await system.organisation();
   second = await startSecondApi();
@@ -321,12 +321,9 @@ test("every answer has a Request-Id of its own, which the client cannot choose",
 test("a repeat with one key while the first still runs is told to wait two seconds, and then has its answer", async () => {
   const { value: key } = await newKey();
   const body = { customer_code: "ACME", plan_code: "site" };
-  await system.fault({
-    match: "PUT /api.xro/2.0/Invoices",
-    kind: "rate_limit",
-    retryAfterSeconds: 4,
-    tenantId: own.tenantId,
-  });
+  // Until it is let go: less than a call to the ledger may take here, and an answer.
+  const held = { kind: "slow_before", delayMs: 10_000 };
+  await system.fault({ ...held, match: "PUT /api.xro/2.0/Invoices", tenantId: own.tenantId });
   const asked = { key, idempotencyKey: "running", body };
   const first = ask("POST", "/v1/subscriptions", asked);
   const running = await until("the first request runs", async () => {
@@ -337,6 +334,7 @@ test("a repeat with one key while the first still runs is told to wait two secon
   expect(running.headers.get("Retry-After")).toBe("2");
   const other = await ask("POST", "/v1/subscriptions", { ...asked, body: { ...body, label: "other" } });
   expect(refusalOf(other).code).toBe("idempotency_conflict");
+  await system.clearFaults();
   const { status, text } = await first;
   expect(status).toBe(201);
   expect((await ask("POST", "/v1/subscriptions", asked)).text).toBe(text);
