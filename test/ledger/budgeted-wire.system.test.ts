@@ -9,7 +9,16 @@ import type { XeroConnection } from "../../src/ledger/xero/connection.ts";
 import { createXeroLedger } from "../../src/ledger/xero/create-xero-ledger.ts";
 import { createCallBudget } from "../../src/store/ledger-budget.ts";
 import { testPool } from "../support/pool.ts";
-import { aCall, aLine, type DemoWorld, invoiceDraft, makeContact, okOf, startDemoWorld } from "./demo-world.ts";
+import {
+  aCall,
+  aLine,
+  type DemoWorld,
+  invoiceDraft,
+  makeContact,
+  okOf,
+  sentOnce,
+  startDemoWorld,
+} from "./demo-world.ts";
 
 let world: DemoWorld;
 let pool: pg.Pool;
@@ -36,7 +45,7 @@ interface Budgeted {
   readonly ledger: Ledger;
 }
 
-async function budgeted(leaseMs = 5_000): Promise<Budgeted> {
+async function budgeted(leaseMs = 60_000): Promise<Budgeted> {
   const organisationId = randomUUID();
   await pool.query(
     "INSERT INTO organisations (id, name, timezone, default_currency, livemode) VALUES ($1, 'Acme', 'UTC', 'GBP', true)",
@@ -94,10 +103,12 @@ describe("every request is a call of the budget:", () => {
   test("one without an answer is one, and keeps its place until the ledger can be at it no more", async () => {
     const own = await budgeted(2_000);
     await world.order({ match: "PUT /api.xro/2.0/Invoices", kind: "hang", tenantId: own.connection.tenantId });
+    okOf(await own.ledger.describe(aCall()));
     const call = { deadlineMs: 1_500, operationKeys: ["a"] };
-    const answer = await own.ledger.createInvoices(call, [invoiceDraft(own.contact.id)]);
-    expect(answer).toMatchObject({ kind: "unavailable", outcome: "unknown" });
-    expect(await counted(own)).toEqual([0, 1]);
+    const sent = await sentOnce(() => own.ledger.createInvoices(call, [invoiceDraft(own.contact.id)]));
+    expect(sent.answer).toMatchObject({ kind: "unavailable", outcome: "unknown" });
+    const [over, onTheirWay] = await counted(own);
+    expect([onTheirWay, over <= sent.tries]).toEqual([1, true]);
     await expect
       .poll(async () => (await own.ledger.describe(aCall())) && counted(own), { timeout: 60_000 })
       .toEqual([expect.any(Number), 0]);
@@ -127,13 +138,14 @@ describe("a call for which there is none in the budget", () => {
     const own = await budgeted();
     okOf(await own.ledger.describe(aCall()));
     await pool.query(
-      "UPDATE ledger_budgets SET calls = (SELECT array_agg(now() - interval '56 seconds') FROM generate_series(1, 60)) WHERE organisation_id = $1",
+      "UPDATE ledger_budgets SET calls = (SELECT array_agg(now() - interval '20 seconds') FROM generate_series(1, 60)) WHERE organisation_id = $1",
       [own.organisationId],
     );
     const began = performance.now();
     const answer = await own.ledger.describe({ deadlineMs: 1_000, operationKeys: [] });
     expect(answer).toMatchObject({ kind: "rate_limited", isOurs: true });
-    expect(performance.now() - began).toBeLessThan(2_000);
+    // There is a call in 40 seconds.
+    expect(performance.now() - began).toBeLessThan(20_000);
   });
 
   test("fails as not sent where the budget cannot be asked", async () => {
@@ -147,12 +159,15 @@ describe("a call for which there is none in the budget", () => {
 
 test("two processes with as many calls as they can make are never turned away by a ledger with Xero's limits", async () => {
   const own = await budgeted();
-  const other = createXeroLedger(own.connection, { budget: createCallBudget(pool, own.organisationId, 5_000) });
+  const other = createXeroLedger(own.connection, { budget: createCallBudget(pool, own.organisationId, 60_000) });
   const end = performance.now() + 6_000;
   const kinds = new Set<string>();
+  let made = 0;
   const callOn = async (ledger: Ledger, isBackground: boolean) => {
-    while (performance.now() < end) {
+    // However slow the machine is, more than go at once.
+    while (performance.now() < end || made < 32) {
       const answer = await ledger.describe({ ...aCall(), isBackground });
+      if (answer.kind === "ok") made += 1;
       kinds.add(answer.kind === "rate_limited" ? `ours: ${answer.isOurs}` : answer.kind);
     }
   };

@@ -77,6 +77,20 @@ export function aShortCall(...operationKeys: readonly string[]): LedgerCall {
   return { deadlineMs: 400, operationKeys };
 }
 
+/**
+ * What became of a call that gives up soon, once it was sent, and how many tries that took: a machine that stands still may use its time up
+ * before, and then nothing was sent.
+ */
+export async function sentOnce<T>(
+  send: () => Promise<LedgerAnswer<T>>,
+): Promise<{ readonly answer: LedgerAnswer<T>; readonly tries: number }> {
+  for (let tries = 1; ; tries += 1) {
+    const answer = await send();
+    const isUnsent = answer.kind === "unavailable" && answer.outcome === "not_sent";
+    if (!isUnsent || tries === 5) return { answer, tries };
+  }
+}
+
 /** The value of an answer that must be good. */
 export function okOf<T>(answer: LedgerAnswer<T> | undefined): T {
   if (answer?.kind !== "ok") throw new Error(`not ok: ${JSON.stringify(answer)}`);

@@ -9,6 +9,7 @@ import type { LedgerContactPage } from "../../src/ledger/port.ts";
 import type { XeroConnection } from "../../src/ledger/xero/connection.ts";
 import { createXeroLedger } from "../../src/ledger/xero/create-xero-ledger.ts";
 import { freshDatabase } from "../support/database.ts";
+import { freePort } from "../support/ports.ts";
 import { openDemoHttp } from "./demo-http.ts";
 import {
   aCall,
@@ -109,7 +110,8 @@ test("two thousand contacts of one second are all listed, over as many pages as 
 
 test("a restart keeps organisations, tokens, documents and idempotency keys", async () => {
   const database = await freshDatabase();
-  const first = await startDemoLedger({ databaseUrl: database.url, port: 0 });
+  // One that nobody is given while it is down.
+  const first = await startDemoLedger({ databaseUrl: database.url, port: await freePort() });
   const before = await connectOrganisation(first.url);
   const contact = await makeContact(before);
   const ledger = createXeroLedger(before);
