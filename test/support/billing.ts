@@ -36,6 +36,13 @@ export async function billingRuns(system: TestSystem): Promise<BillingRuns> {
   const client = new TemporalClient({ connection, namespace });
   const schedule = client.schedule.getHandle(billingScheduleId);
   const start = () => schedule.trigger();
+  // A worker tells that it is started before it has made it.
+  await until("the schedule is there", () =>
+    schedule.describe().then(
+      () => true,
+      () => false,
+    ),
+  );
   return {
     client,
     start,

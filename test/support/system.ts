@@ -263,7 +263,8 @@ function testProcess(
       const own = spawn(process.execPath, [path], { env: { ...base, ...env }, stdio: ["ignore", "pipe", "pipe"] });
       child = own;
       for (const stream of [own.stdout, own.stderr]) stream.on("data", (chunk) => (output += String(chunk)));
-      gone = new Promise((resolve) => own.once("exit", () => resolve()));
+      // Not its exit: what it wrote last may come after that.
+      gone = new Promise((resolve) => own.once("close", () => resolve()));
       const isUp = async () => {
         if (own.exitCode !== null) throw new Error(`${script} ended with ${own.exitCode}: ${output}`);
         return isReady(output).catch(() => false);
