@@ -99,6 +99,11 @@ describe.concurrent("whatever is asked in whatever order, the books tell the sam
       }
       const body = anyChange(pick, (await world.subscription(own, id)).units, today);
       let answer = await world.change(own, id, body);
+      if (answer.json.error?.code === "invalid_state") {
+        // An earlier change outlives its answer where the ledger takes that long.
+        await world.settled(own);
+        answer = await world.change(own, id, body);
+      }
       if (answer.json.error?.code === "document_required") {
         answer = await world.change(own, id, { ...body, document: anyDocument(pick) });
       }

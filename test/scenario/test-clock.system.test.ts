@@ -149,7 +149,9 @@ describe.concurrent("a clock", () => {
       [own.organisationId, broken.id, planId],
     );
     const clock = await world.advanced(own, { to: "2026-07-02" });
-    expect(clock.advance).toMatchObject({ performed: 3, invoicesRaised: 3, setAside: 1 });
+    expect(clock.advance).toMatchObject({ performed: 3, invoicesRaised: 3 });
+    // Once more each time that it is tried again, a minute later.
+    expect(clock.advance.setAside).toBeGreaterThanOrEqual(1);
     expect(await world.told(own, id)).toHaveLength(4);
     const { data } = await world.operator.done("BillingService/ListParkedSubscriptions", {
       organisation: own.organisationId,

@@ -17,11 +17,14 @@ import { addMeter, usageEvent } from "./usage-world.ts";
 const clients = 16;
 const batchSize = 100;
 
+/** As many as clients and some: they wait for each other's rows, and whoever waits three seconds for a connection is told to come back. */
+const connections = clients + 8;
+
 let system: TestSystem;
 let world: BillingWorld;
 
 beforeAll(async () => {
-  system = await startSystem({ without: ["worker"] });
+  system = await startSystem({ without: ["worker"], env: { DATABASE_POOL_SIZE: String(connections) } });
   world = await billingWorld({ url: system.databaseUrl, drop: async () => undefined });
 });
 
