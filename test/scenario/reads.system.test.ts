@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
-import type { TestSystem } from "../support/system.ts";
+import { type TestSystem, until } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
 import { addCreditNote, addLike } from "./rows.ts";
@@ -36,6 +36,11 @@ beforeAll(async () => {
   await subscribe("three", { customer_code: "ACME", plan_code: "site", start_date: "2026-02-28" });
   await system.pool.query("UPDATE organisations SET revenue_account = '205' WHERE id = $1", [organisationId]);
   await subscribe("four", { customer_code: "INITECH", plan_code: "site" });
+  // An answer need not have waited for the ledger.
+  await until("the ledger has decided on every invoice", async () => {
+    const text = "SELECT 1 FROM invoices WHERE organisation_id = $1 AND status = 'scheduled'";
+    return (await system.pool.query(text, [organisationId])).rows.length === 0;
+  });
   await addNotes();
 });
 
