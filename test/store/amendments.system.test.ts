@@ -162,17 +162,17 @@ describe("an amendment", () => {
 
   test("that is put off waits so long, also where its answer was lost, and never while somebody is at it", async () => {
     const { operationId, scope } = await added();
-    await scope.putOff(operationId, 5_000, "minute limit");
+    await scope.putOff(operationId, 60_000, "minute limit");
     expect(await scope.look(operationId)).toMatchObject({ outcome: null, reason: "minute limit" });
-    expect((await scope.look(operationId))?.nextInMs).toBeGreaterThan(4_000);
+    expect((await scope.look(operationId))?.nextInMs).toBeGreaterThan(40_000);
     expect(await scope.take(operationId, leaseMs)).toBeNull();
     await until("who waits is told", async () => told.includes(operationId));
     await pool.query("UPDATE operations SET not_before = now() WHERE id = $1", [operationId]);
     await taken(scope, operationId);
-    await scope.putOff(operationId, 5_000, "day limit");
+    await scope.putOff(operationId, 60_000, "day limit");
     expect(await one("operations", operationId)).toMatchObject({ state: "sending", reason: "minute limit" });
     await loseLease(operationId);
-    await scope.putOff(operationId, 5_000, "day limit");
+    await scope.putOff(operationId, 60_000, "day limit");
     expect(await one("operations", operationId)).toMatchObject({
       state: "uncertain",
       reason: "day limit",

@@ -70,7 +70,7 @@ const leaseAt: Readonly<Record<string, number>> = { begin_idempotent_request: 7,
 function longLeased(query: (config: pg.QueryConfig) => Promise<unknown>): pg.Pool {
   const asked = (config: pg.QueryConfig) => {
     const at = leaseAt[config.name ?? ""];
-    return query(at === undefined ? config : { ...config, values: config.values?.with(at, 60_000) });
+    return query(at === undefined ? config : { ...config, values: (config.values ?? []).with(at, 60_000) });
   };
   return { query: asked } as unknown as pg.Pool;
 }
