@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";
-import type { Post } from "./processes.ts";
+import { type Post, postUntilCreated, promptAnswerMs } from "./processes.ts";
 
 /** A creation of a subscription of the demo catalogue; `units` tells one from another. */
 export function subscriptionPost(organisation: MadeOrganisation, idempotencyKey: string, units = 10): Post {
@@ -18,12 +18,29 @@ export function customerPost(organisation: MadeOrganisation, idempotencyKey: str
 
 /** Waits until nothing of the organisation waits for the ledger any more. */
 export async function allSettled({ pool }: TestSystem, organisationId: string): Promise<void> {
-  await until("all operations are settled", async () => {
-    const { rows } = await pool.query(
-      "SELECT 1 FROM operations WHERE organisation_id = $1 AND state NOT IN ('done', 'refused', 'abandoned') LIMIT 1",
-      [organisationId],
-    );
-    return rows.length === 0;
+  await until("all operations are settled", () => isSettled(pool, organisationId));
+}
+
+async function isSettled(pool: TestSystem["pool"], organisationId: string): Promise<boolean> {
+  const { rows } = await pool.query(
+    "SELECT 1 FROM operations WHERE organisation_id = $1 AND state NOT IN ('done', 'refused', 'abandoned') LIMIT 1",
+    [organisationId],
+  );
+  return rows.length === 0;
+}
+
+/**
+ * Has the pause of an organisation's connection be over, and waits until nothing waits for the ledger: also what a round that had read of the
+ * pause before puts off for its length afterwards.
+ */
+export async function endPause({ pool }: TestSystem, organisationId: string): Promise<void> {
+  const texts = [
+    "UPDATE ledger_connections SET paused_until = now() WHERE organisation_id = $1 AND paused_until > now()",
+    "UPDATE operations SET not_before = now() WHERE organisation_id = $1 AND state = 'ready' AND not_before > now()",
+  ];
+  await until("all is settled after the pause", async () => {
+    for (const text of texts) await pool.query(text, [organisationId]);
+    return isSettled(pool, organisationId);
   });
 }
 
@@ -45,6 +62,17 @@ export async function expectOneDocumentEach(
   expect(rows.filter((row) => row.ledger_invoice_id === null)).toEqual([]);
   const books = await system.ledgerInvoices(tenantId);
   expect(books).toEqual(rows.map(({ number }) => ({ number, status: "DRAFT" })));
+}
+
+/**
+ * A creation whose invoice was in the ledger when it was answered, which this holds: unless its fifteen seconds were over by then, as a machine
+ * that takes long for many at once can have it.
+ */
+export async function createSynced(system: TestSystem, what: Post): Promise<Answered> {
+  const began = performance.now();
+  const created = await postUntilCreated(system.baseUrl, what);
+  if (performance.now() - began < promptAnswerMs) expect(created.json.invoice).toMatchObject(synced);
+  return created;
 }
 
 /** The invoice of a created subscription as the API shows it now. */

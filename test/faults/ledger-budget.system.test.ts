@@ -7,7 +7,7 @@ import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { xeroLimits } from "../../src/ledger/demo/limits.ts";
 import { addReadyDocuments } from "../support/ready-documents.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
-import { allSettled, expectOneDocumentEach, scheduled, subscriptionPost, synced } from "./books.ts";
+import { allSettled, createSynced, expectOneDocumentEach, scheduled, subscriptionPost, synced } from "./books.ts";
 import { postUntilCreated, promptAnswerMs } from "./processes.ts";
 
 let system: TestSystem;
@@ -31,6 +31,16 @@ async function spend({ organisationId }: MadeOrganisation, count: number, from: 
   );
 }
 
+/** A minute passes for all calls so far, as far as the budget and what it put off know. */
+async function letMinutePass({ organisationId }: MadeOrganisation): Promise<void> {
+  const texts = [
+    `UPDATE ledger_budgets SET calls = ARRAY(SELECT made - interval '1 minute' FROM unnest(calls) AS made),
+      granted_at = granted_at - interval '1 minute' WHERE organisation_id = $1`,
+    "UPDATE operations SET not_before = now() WHERE organisation_id = $1 AND state = 'ready'",
+  ];
+  for (const text of texts) await system.pool.query(text, [organisationId]);
+}
+
 async function waiting({ organisationId }: MadeOrganisation): Promise<number> {
   const text =
     "SELECT count(*)::int AS waiting FROM operations WHERE organisation_id = $1 AND state IN ('ready', 'sending', 'uncertain')";
@@ -45,12 +55,14 @@ async function pauseOf({ organisationId }: MadeOrganisation): Promise<unknown> {
 describe("two hundred creations at once", () => {
   test("are settled without a call turned away", async () => {
     const organisation = await system.organisation();
-    const created = await Promise.all(Array.from({ length: 200 }, (_, index) => create(organisation, `key-${index}`)));
+    const began = performance.now();
+    const posts = Array.from({ length: 200 }, (_, index) => subscriptionPost(organisation, `key-${index}`));
+    await Promise.all(posts.map((what) => createSynced(system, what)));
     await expectOneDocumentEach(system, organisation, 200);
     const { taken, turnedAway } = await system.ledgerCalls(organisation.tenantId);
     expect(turnedAway).toBe(0);
-    expect(taken).toBeLessThan(60);
-    expect(created.filter(({ json }) => json.invoice.ledger.sync_status === "synced")).toHaveLength(200);
+    // A machine that takes longer than half of a minute for them has more calls than one minute's.
+    expect(taken).toBeLessThan(Math.max(60, 30 + (performance.now() - began) / 1_000));
   });
 
   test("gather in few calls where half of the minute is spent", async () => {
@@ -70,7 +82,8 @@ describe("two hundred creations at once", () => {
 test("what nobody waits for waits for the budget, and a caller's document goes at once", async () => {
   const organisation = await system.organisation();
   const { taken: before } = await system.ledgerCalls(organisation.tenantId);
-  await spend(organisation, 58, 45, 8);
+  // Nothing of it is over before a slow machine has come to what follows.
+  await spend(organisation, 58, 30, 16);
   await addReadyDocuments(system.pool, organisation, 120);
   await until("the budget was asked for the first of them", async () => {
     const text = "SELECT 1 FROM operations WHERE organisation_id = $1 AND reason LIKE 'our calls %' LIMIT 1";
@@ -84,6 +97,7 @@ test("what nobody waits for waits for the budget, and a caller's document goes a
   // Its call took others along as far as there was room.
   expect((await system.ledgerCalls(organisation.tenantId)).taken - before).toBe(1);
   expect(await waiting(organisation)).toBe(120 + 1 - 50);
+  await letMinutePass(organisation);
   await allSettled(system, organisation.organisationId);
   expect(await pauseOf(organisation)).toBeNull();
   expect(await system.ledgerCalls(organisation.tenantId)).toEqual({ taken: before + 3, turnedAway: 0 });
@@ -107,11 +121,12 @@ test("a ledger that is slow is asked by several calls at once, and each document
 test("a caller for whom there is no call in time is answered at once, and the document is settled by itself", async () => {
   const organisation = await system.organisation();
   const { taken: before } = await system.ledgerCalls(organisation.tenantId);
-  await spend(organisation, 60, 30, 8);
+  await spend(organisation, 60, 20, 8);
   const began = performance.now();
   expect((await create(organisation, "first")).json.invoice).toMatchObject(scheduled);
   expect(performance.now() - began).toBeLessThan(promptAnswerMs);
   expect(await pauseOf(organisation)).toBeNull();
   expect((await system.ledgerCalls(organisation.tenantId)).taken).toBe(before);
+  await letMinutePass(organisation);
   await expectOneDocumentEach(system, organisation, 1);
 });
