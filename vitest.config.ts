@@ -22,6 +22,7 @@ export default defineConfig({
           sequence: { groupOrder: 0 },
           // None takes a second alone; a machine that does other work as well is no fault of theirs.
           testTimeout: 30_000,
+          hookTimeout: 30_000,
           expect: { poll: { timeout: pollTimeout } },
         },
       },

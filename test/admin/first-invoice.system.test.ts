@@ -83,7 +83,9 @@ test("a new organisation gets to its first invoice, and one that failed for want
   const account = options.data.find((option: { usableForRevenue?: boolean }) => option.usableForRevenue === true);
   await admin.done("AccountMappingService/SetAccountMapping", { ...own, revenueAccount: account.code });
   const retried = await admin.done("DocumentService/RetryDocument", { ...own, id: created.json.invoice.id });
-  expect(retried.document).toMatchObject({ state: "DOCUMENT_STATE_WAITING", number: "INV-0001" });
+  expect(retried.document.number).toBe("INV-0001");
+  // It may be there by the time that it is shown.
+  expect(retried.document.state).toMatch(/^DOCUMENT_STATE_(WAITING|SYNCED)$/);
   const synced = await until("the document is in the ledger", async () => {
     const { document } = await admin.done("DocumentService/GetDocument", { ...own, id: created.json.invoice.id });
     return document.state === "DOCUMENT_STATE_SYNCED" && document;

@@ -9,16 +9,19 @@ const subscription = { id: "s", object: "subscription", status: 2, interval: { u
 const requestId = /Request-Id: [0-9a-f-]{36}\r\n/;
 
 let port: TestPort;
+/** A port that waits only shortly for the first byte. */
+let hasty: TestPort;
 /** A port whose times are long, so that what ends there is ended by size. */
 let patient: TestPort;
 
 beforeAll(async () => {
   const answer = () => ({ organisation, subscription });
-  const quick = { firstByteMs: 500, headersMs: 600, requestMs: 1_500, checkEveryMs: 25, slowBodyAfterMs: 300 };
+  const quick = { headersMs: 600, requestMs: 1_500, checkEveryMs: 25, slowBodyAfterMs: 300 };
   port = await startPort(answer, { limits: { ...quick, sessionIdleMs: 600 } });
+  hasty = await startPort(answer, { limits: { firstByteMs: 500 } });
   patient = await startPort(answer);
 });
-afterAll(() => Promise.all([port.stop({ graceMs: 0 }), patient.stop({ graceMs: 0 })]));
+afterAll(() => Promise.all([port, hasty, patient].map((each) => each.stop({ graceMs: 0 }))));
 
 /** A bare connection: what it received so far, and whether the other side has ended it. */
 function open(to: TestPort): { socket: Socket; received: () => string; closed: Promise<string> } {
@@ -39,7 +42,7 @@ const key = "Authorization: Bearer sk_test_1";
 
 describe("a slow client is ended", () => {
   test("that sends nothing", async () => {
-    expect(await open(port).closed).toBe("");
+    expect(await open(hasty).closed).toBe("");
   });
 
   test("that never finishes its head", async () => {

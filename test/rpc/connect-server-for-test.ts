@@ -1,11 +1,14 @@
 /** A server of the Connect routes alone, on a free port, over HTTP/1.1 or HTTP/2, with implementations of the test's own. */
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer } from "node:http";
 import { createServer as createHttp2Server, type ServerHttp2Session } from "node:http2";
 import type { AddressInfo } from "node:net";
 import type { DescService } from "@bufbuild/protobuf";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { Refusal } from "../../src/domain/refusal.ts";
 import { jsonCheck } from "../../src/gateway/check-json.ts";
+import type { HttpRequest, HttpResponse } from "../../src/gateway/exchange.ts";
+import { hasBody } from "../../src/gateway/read-body.ts";
+import { closeAfterAnswer, lingerAfterAnswer } from "../../src/gateway/respond.ts";
 import { InvoiceService } from "../../src/gen/proto/billing/v1/invoices_pb.ts";
 import { SubscriptionService } from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
 import { credentialsOf } from "../../src/http/credentials.ts";
@@ -97,7 +100,7 @@ export async function startServer(settings: ServerSettings): Promise<TestServer>
       shutdownSignal: stopping.signal,
     }),
   );
-  const handle = (request: IncomingMessage, response: ServerResponse): void => {
+  const handle = (request: HttpRequest, response: HttpResponse): void => {
     const record: RequestRecord = {
       requestId: `request-${records.length + 1}`,
       credentials: credentialsOf(request),
@@ -107,9 +110,14 @@ export async function startServer(settings: ServerSettings): Promise<TestServer>
     records.push(record);
     recordByRequest.set(request, record);
     response.setHeader("Request-Id", record.requestId);
+    // As the port does: a client that is still sending would be reset, and could lose its refusal.
+    if (!request.complete && hasBody(request)) {
+      if (request.stream === undefined) lingerAfterAnswer(request, response);
+      else closeAfterAnswer(request);
+    }
     adapter(request, response);
   };
-  const http1 = createServer(handle);
+  const http1 = createServer((request, response) => handle(request as HttpRequest, response as HttpResponse));
   const http2 = createHttp2Server((request, response) => handle(request as never, response as never));
   const sessions = new Set<ServerHttp2Session>();
   http2.on("session", (session) => {
