@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
-import { expectOneDocumentEach, scheduled, shownInvoice, subscriptionPost, synced } from "./books.ts";
+import { endPause, expectOneDocumentEach, scheduled, shownInvoice, subscriptionPost, synced } from "./books.ts";
 import { lateAnswerMs, postUntilCreated, promptAnswerMs } from "./processes.ts";
 
 let system: TestSystem;
@@ -101,10 +101,7 @@ test("a limit beyond the answer's time is answered at once, and settled when it 
     [organisation.organisationId],
   );
   expect(rows).toEqual([{ paused_reason: "day limit", is_paused: true }]);
-  // The hour is over.
-  const id = [organisation.organisationId];
-  await system.pool.query("UPDATE ledger_connections SET paused_until = now() WHERE organisation_id = $1", id);
-  await system.pool.query("UPDATE operations SET not_before = now() WHERE organisation_id = $1", id);
+  await endPause(system, organisation.organisationId);
   await expectOneDocumentEach(system, organisation, 2);
 });
 
