@@ -236,6 +236,8 @@ test("what JSON.parse refuses is refused, and what it reads differently from one
     fc.property(fc.json({ maxDepth: 4 }), (text) => {
       const [code] = faultOf(readCustomer, text);
       const value: unknown = JSON.parse(text);
+      // Of a customer's members one is among the words that are drawn now and then.
+      fc.pre(!text.includes('"name"'));
       const isEmptyObject = typeof value === "object" && value !== null && Object.keys(value).length === 0;
       expect(code).toBe(isEmptyObject && !Array.isArray(value) ? "read" : "invalid_parameter");
     }),
