@@ -125,6 +125,8 @@ export async function startAdminServer(): Promise<AdminServer> {
     },
   });
   const server = createServer(adapter);
+  // Longer than any client keeps a connection: none is ended under a request that is on its way.
+  server.keepAliveTimeout = 65_000;
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   const { port } = server.address() as AddressInfo;
   return {

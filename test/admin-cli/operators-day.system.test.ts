@@ -21,7 +21,7 @@ const env: NodeJS.ProcessEnv = { ...process.env };
 
 beforeAll(async () => {
   receiver = await startReceiver();
-  system = await startSystem({ env: { WEBHOOK_ADDRESSES: "development" } });
+  system = await startSystem({ env: { WEBHOOK_ADDRESSES: "development", LEDGER_CALL_SECONDS: "20" } });
   env.BILLING_ADMIN_URL = system.adminUrl;
   env.BILLING_OPERATOR_TOKEN = await system.operator("owner", "Olga");
 });
@@ -125,10 +125,10 @@ test("an operator takes an organisation to its first invoice, mends a failed doc
   expect(failed).toEqual([expect.objectContaining({ id: second.json.invoice.id, reason: "account_invalid" })]);
   expect(await done(["mapping", "get"])).toMatch(/growth.*999/);
   const { id } = failed[0];
-  const again = await billing(["documents", "retry", id, "--wait"]);
+  const again = await billing(["documents", "retry", id, "--wait", "300"]);
   expect([again.exitCode, again.out]).toEqual([1, expect.stringMatching(/state +failed/)]);
   await done(["mapping", "set", "--plan", "growth", "--revenue-account", "260"]);
-  expect(await done(["documents", "retry", id, "--wait"])).toMatch(/state +synced/);
+  expect(await done(["documents", "retry", id, "--wait", "300"])).toMatch(/state +synced/);
   expect(await done(["documents", "list"])).toBe("None.\n");
   expect(await system.ledgerInvoices(tenant.tenantId)).toHaveLength(2);
 

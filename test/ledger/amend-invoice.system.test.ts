@@ -21,6 +21,7 @@ import {
   invoiceDraft,
   makeContact,
   okOf,
+  sentOnce,
   startDemoWorld,
 } from "./demo-world.ts";
 import { type RecordingProxy, startRecordingProxy } from "./recording-proxy.ts";
@@ -218,7 +219,7 @@ describe("an amendment whose answer is lost", () => {
     const amendment = { id: invoice.id, allowed: open, changes: [added()] };
     await ledger.describe(aCall());
     await world.order({ match: post, kind: "slow_before", delayMs: 800 });
-    const lost = await ledger.amendInvoice(aShortCall("op"), amendment);
+    const { answer: lost } = await sentOnce(() => ledger.amendInvoice(aShortCall("op"), amendment));
     expect(lost).toMatchObject({ kind: "unavailable", outcome: "unknown" });
     const linesNow = async () => okOf(await ledger.getInvoice(aCall(), invoice.id)).lines.length;
     await expect.poll(linesNow).toBe(3);

@@ -44,6 +44,8 @@ export async function startRecordingProxy(target: string): Promise<RecordingProx
     exchanges.push({ method, url, headers: incoming.headers, sent, status: reply.status, answer });
     response.writeHead(reply.status, { "content-type": reply.headers.get("content-type") ?? "text/plain" }).end(answer);
   });
+  // Longer than any client keeps a connection: none is ended under a request that is on its way.
+  server.keepAliveTimeout = 65_000;
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   return {

@@ -119,6 +119,8 @@ export async function startServer(settings: ServerSettings): Promise<TestServer>
   };
   const http1 = createServer((request, response) => handle(request as HttpRequest, response as HttpResponse));
   const http2 = createHttp2Server((request, response) => handle(request as never, response as never));
+  // Longer than any client keeps a connection: none is ended under a request that is on its way.
+  http1.keepAliveTimeout = 65_000;
   const sessions = new Set<ServerHttp2Session>();
   http2.on("session", (session) => {
     sessions.add(session);
