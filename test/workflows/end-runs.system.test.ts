@@ -85,7 +85,8 @@ describe.concurrent("an end", () => {
     const { own, id } = endable;
     const [change] = await ends.world.invoices(own, id);
     const match = `${write}${change.ledger.invoice_id}`;
-    await system.fault({ kind: "rate_limit", match, tenantId: own.tenantId, retryAfterSeconds: 4 });
+    // For as long as a slow machine may need to see it, and not longer than an answer waits.
+    await system.fault({ kind: "rate_limit", match, tenantId: own.tenantId, retryAfterSeconds: 8 });
     const answer = postUntilDecided(system.baseUrl, endPost(endable, "paused"));
     const endingId = await endingOf(endable);
     await until("it waits", async () => {
