@@ -22,6 +22,12 @@ afterAll(async () => {
   await database.drop();
 });
 
+/** A pool that waits for an admission as long as a slow machine may need: the service tells a request after three seconds that it has none. */
+const patient = (own: pg.Pool) =>
+  ({
+    query: (statement: pg.QueryConfig) => own.query({ ...statement, query_timeout: 60_000 } as pg.QueryConfig),
+  }) as pg.Pool;
+
 const kinds = (admissions: readonly Admission[]) => admissions.map(({ kind }) => kind);
 const count = (admissions: readonly Admission[], kind: Admission["kind"]) =>
   kinds(admissions).filter((one) => one === kind).length;
@@ -42,7 +48,7 @@ describe("keys", () => {
       key.organisationId,
     ]);
     const before = Date.now();
-    const admission = await createAccess(pool).admit(key.hash);
+    const admission = await createAccess(patient(pool)).admit(key.hash);
     expect(admission).toMatchObject({
       kind: "admitted",
       key: {
@@ -63,11 +69,11 @@ describe("keys", () => {
   test("a sandbox's now is its test clock", async () => {
     const clock = new Date("2031-01-31T12:00:00Z");
     const key = await insertKey(pool, { organisationId: await insertOrganisation(pool, clock) });
-    expect(await createAccess(pool).admit(key.hash)).toMatchObject({ key: { livemode: false, now: clock } });
+    expect(await createAccess(patient(pool)).admit(key.hash)).toMatchObject({ key: { livemode: false, now: clock } });
   });
 
   test("an unknown, a revoked and an expired key are alike", async () => {
-    const access = createAccess(pool);
+    const access = createAccess(patient(pool));
     const past = new Date(Date.now() - 1000);
     const keys = [await insertKey(pool, { revokedAt: past }), await insertKey(pool, { expiresAt: past })];
     for (const hash of [Buffer.alloc(32, 7), ...keys.map((key) => key.hash)]) {
@@ -76,7 +82,7 @@ describe("keys", () => {
   });
 
   test("a revocation and an expiry hold for the next request", async () => {
-    const access = createAccess(pool);
+    const access = createAccess(patient(pool));
     const [revoked, expired] = [
       await insertKey(pool),
       await insertKey(pool, { expiresAt: new Date(Date.now() + 60_000) }),
@@ -95,7 +101,7 @@ describe("keys", () => {
 
   test("the last use is noted, once a minute at most", async () => {
     const key = await insertKey(pool);
-    const access = createAccess(pool);
+    const access = createAccess(patient(pool));
     const lastUse = async () =>
       (await pool.query<{ last_used_at: Date }>("SELECT last_used_at FROM api_keys WHERE id = $1", [key.apiKeyId]))
         .rows[0]?.last_used_at;
@@ -114,7 +120,7 @@ describe("keys", () => {
 describe("the rate limit", () => {
   test("lets exactly 120 of 400 requests through that come at once over two processes", async () => {
     const key = await insertKey(pool);
-    const accesses = pools.map((one) => createAccess(one));
+    const accesses = pools.map((one) => createAccess(patient(one)));
     const admissions = await Promise.all(
       Array.from({ length: 400 }, (_, index) => accesses[index % 2]?.admit(key.hash) as Promise<Admission>),
     );
@@ -126,7 +132,7 @@ describe("the rate limit", () => {
 
   test("counts in any 60 seconds: what is older makes room, one by one", async () => {
     const key = await insertKey(pool);
-    const access = createAccess(pool, { limitPerMinute: 3 });
+    const access = createAccess(patient(pool), { limitPerMinute: 3 });
     await access.admit(key.hash);
     await age(key.apiKeyId, 30);
     await access.admit(key.hash);
@@ -142,7 +148,7 @@ describe("the rate limit", () => {
 
   test("does not count what it refuses", async () => {
     const key = await insertKey(pool);
-    const access = createAccess(pool, { limitPerMinute: 2 });
+    const access = createAccess(patient(pool), { limitPerMinute: 2 });
     for (let turn = 0; turn < 10; turn++) await access.admit(key.hash);
     await age(key.apiKeyId, 60);
     expect(kinds([await access.admit(key.hash), await access.admit(key.hash)])).toEqual(["admitted", "admitted"]);
@@ -150,7 +156,7 @@ describe("the rate limit", () => {
 
   test("is each key's own, and many keys from two processes never deadlock", async () => {
     const keys = await Promise.all(Array.from({ length: 20 }, () => insertKey(pool)));
-    const accesses = pools.map((one) => createAccess(one, { limitPerMinute: 30 }));
+    const accesses = pools.map((one) => createAccess(patient(one), { limitPerMinute: 30 }));
     const admissions = await Promise.all(
       accesses.flatMap((access, at) =>
         Array.from({ length: 400 }, (_, index) =>
@@ -163,7 +169,7 @@ describe("the rate limit", () => {
 
   test("a clock that was set back far does not lock a key out", async () => {
     const key = await insertKey(pool);
-    const access = createAccess(pool, { limitPerMinute: 1 });
+    const access = createAccess(patient(pool), { limitPerMinute: 1 });
     await access.admit(key.hash);
     await age(key.apiKeyId, -3600);
     expect((await access.admit(key.hash)).kind).toBe("admitted");
@@ -172,7 +178,7 @@ describe("the rate limit", () => {
 
 test("requests that come while a statement is under way are judged together, each on its own", async () => {
   const sizes: number[] = [];
-  const access = createAccess(pool, { onBatch: (size) => sizes.push(size) });
+  const access = createAccess(patient(pool), { onBatch: (size) => sizes.push(size) });
   const keys = await Promise.all(Array.from({ length: 5 }, () => insertKey(pool)));
   const hashes = [...keys.map(({ hash }) => hash), Buffer.alloc(32, 9)];
   const admissions = await Promise.all(hashes.map((hash) => access.admit(hash)));
