@@ -17,6 +17,7 @@ import {
 import { temporalForTest } from "../support/temporal.ts";
 import { quietRuntime } from "../support/temporal-runtime.ts";
 import { bundle } from "./bundle.ts";
+import { started } from "./started.ts";
 
 /** More than the server lets into one history: six events each. */
 const rounds = Math.ceil(inject("longHistory") / 6) + 40;
@@ -58,12 +59,11 @@ test("a billing and a telling of many rounds take their progress over into a new
   try {
     const organisationId = randomUUID();
     const work = createStartWork(client, taskQueue, () => undefined);
-    await work.startBilling(organisationId);
-    await work.startEvents({ organisationId, until: new Date().toISOString() });
-    const telling = client.workflow.getHandle(eventsWorkflowId(organisationId));
-    const firstTelling = await telling.describe();
-    const handle = client.workflow.getHandle(billingWorkflowId(organisationId));
+    const order = { organisationId, until: new Date().toISOString() };
+    const handle = await started(client, billingWorkflowId(organisationId), () => work.startBilling(organisationId));
     const first = await handle.describe();
+    const telling = await started(client, eventsWorkflowId(organisationId), () => work.startEvents(order));
+    const firstTelling = await telling.describe();
     await handle.result();
     const last = await handle.describe();
     expect(last.runId).not.toBe(first.runId);

@@ -9,9 +9,11 @@ import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import type { TestClockActivities } from "../../src/activities/test-clock.ts";
 import { createStartWork, type StartWork } from "../../src/temporal/start-work.ts";
 import { billingQueue, type ClockProgressTold, clockWorkflowId, progressQuery } from "../../workflows/contract.ts";
+import { until } from "../support/system.ts";
 import { temporalForTest } from "../support/temporal.ts";
 import { quietRuntime } from "../support/temporal-runtime.ts";
 import { bundle } from "./bundle.ts";
+import { started } from "./started.ts";
 
 /** More than the server lets into one history: six events each. */
 const rounds = Math.ceil(inject("longHistory") / 6) + 40;
@@ -71,8 +73,7 @@ test("an advance of many rounds takes its progress over into a new run", async (
     // The last one finds the clock there, and tells of nothing.
     return begun < rounds ? { isThere: false, progress: progressOf(begun) } : { isThere: true, progress: null };
   });
-  await work.startClock(organisationId);
-  const handle = client.workflow.getHandle(clockWorkflowId(organisationId));
+  const handle = await started(client, clockWorkflowId(organisationId), () => work.startClock(organisationId));
   const first = await handle.describe();
   await handle.result();
   const last = await handle.describe();
@@ -87,11 +88,10 @@ test("an advance that is asked for while the last round of another one runs is b
   let begun = 0;
   advances.set(organisationId, async () => {
     begun += 1;
-    if (begun === 1) await work.startClock(organisationId);
+    if (begun === 1) await until("it is heard", () => work.startClock(organisationId));
     return { isThere: true, progress: progressOf(begun) };
   });
-  await work.startClock(organisationId);
-  const handle = client.workflow.getHandle(clockWorkflowId(organisationId));
+  const handle = await started(client, clockWorkflowId(organisationId), () => work.startClock(organisationId));
   const { runId } = await handle.describe();
   await handle.result();
   expect((await handle.describe()).runId).toBe(runId);

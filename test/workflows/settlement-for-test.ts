@@ -13,8 +13,8 @@ import { bundle } from "./bundle.ts";
 /** A worker in this process, and what its workflows are asked and told. */
 export interface SettlementForTest {
   readonly client: Client;
-  /** Adds one to what waits of the organisation, and wakes its workflow. */
-  add(organisationId: string): Promise<void>;
+  /** Adds one to what waits of the organisation, and wakes its workflow; how often it had to be asked for that. */
+  add(organisationId: string): Promise<number>;
   waiting(organisationId: string): number;
   /** When each round of the organisation began, by `performance.now()`. */
   rounds(organisationId: string): readonly number[];
@@ -61,7 +61,7 @@ export async function settlementForTest(): Promise<SettlementForTest> {
     add: async (organisationId) => {
       waiting.set(organisationId, (waiting.get(organisationId) ?? 0) + 1);
       // A server too busy to answer in time is asked again, as the dispatcher does.
-      while (!(await work.wake(organisationId)));
+      for (let asked = 1; ; asked += 1) if (await work.wake(organisationId)) return asked;
     },
     waiting: (organisationId) => waiting.get(organisationId) ?? 0,
     rounds: (organisationId) => begun.get(organisationId) ?? [],
