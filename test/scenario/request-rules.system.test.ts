@@ -20,8 +20,11 @@ let ask: Ask;
 let own: MadeOrganisation;
 let second: { readonly url: string; readonly stop: () => Promise<void> };
 
+/** Whoever waits three seconds for a connection is told to come back: of 130 at once none has to, however slow the machine is. */
+const pool = { DATABASE_POOL_SIZE: "30" };
+
 beforeAll(async () => {
-  system = await startSystem({ env: { RATE_LIMIT_PER_MINUTE: "", LEDGER_CALL_SECONDS: "20" } });
+  system = await startSystem({ env: { ...pool, RATE_LIMIT_PER_MINUTE: "", LEDGER_CALL_SECONDS: "20" } });
   ask = checkedAsk(system);
   own = await system.organisation();
   second = await startSecondApi();
@@ -37,6 +40,7 @@ async function startSecondApi(): Promise<typeof second> {
   const port = await freePort();
   const env = {
     ...process.env,
+    ...pool,
     DATABASE_URL: system.databaseUrl,
     TEMPORAL_ADDRESS: system.temporal.address,
     TEMPORAL_NAMESPACE: system.temporal.namespace,
