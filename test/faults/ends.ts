@@ -19,6 +19,8 @@ export interface EndsForTest {
   withThree(): Promise<Endable>;
   /** With a deferred charge and no renewal invoice: nothing to remove, and something to bill. */
   withDeferred(): Promise<Endable>;
+  /** What its ends did to each invoice, in order. One whose answer was lost, as a slow machine can lose it, is found removed: as if it were answered. */
+  removals(endable: Endable): Promise<readonly string[]>;
   /** Holds that it ended once, with everything removed that was to be, and that the ledger has the same. */
   expectEnded(endable: Endable): Promise<void>;
 }
@@ -48,6 +50,8 @@ export function endsForTest(system: TestSystem): EndsForTest {
       await world.changed(own, id, { units: 12, ...half, proration_behaviour: "charge_on_renewal" });
       return { own, id };
     },
+    removals: async ({ own, id }) =>
+      (await world.removals(own, id)).map((told) => told.replace("already_removed", "deleted")),
     expectEnded: async ({ own, id }) => {
       const { pool } = system;
       await world.expectEqualBooks(own);

@@ -7,7 +7,7 @@ import { creationCheckpoints as checkpoints } from "../../src/checkpoint.ts";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { customerPost, expectOneDocumentEach, shownInvoice, subscriptionPost, synced } from "./books.ts";
-import { type Post, post, postUntilCreated, startApiProcess } from "./processes.ts";
+import { dieOf, type Post, post, postUntilCreated } from "./processes.ts";
 
 let system: TestSystem;
 
@@ -19,13 +19,6 @@ afterAll(() => system?.stop());
 
 const ofWorker = checkpoints.filter((point) => point.startsWith("settlement_"));
 const ofApi = checkpoints.filter((point) => !ofWorker.includes(point));
-
-/** A process that must die of the request: it is sent to one of its own, and asked again of the one that stands. */
-async function dieOf(point: string, what: Post): Promise<void> {
-  const doomed = await startApiProcess(system, { BILLING_CRASH_AT: point });
-  const [answer, end] = await Promise.all([post(doomed.baseUrl, what), doomed.exited]);
-  expect([answer, end]).toEqual([null, "SIGKILL"]);
-}
 
 /** The first 201 and two later ones: the same bytes, and the later ones marked as replays. */
 async function retried(what: Post): Promise<NonNullable<Awaited<ReturnType<typeof post>>>> {
@@ -53,7 +46,7 @@ describe.concurrent("an API killed at a step leaves a key that works, and everyt
   test.each(ofApi)("create subscription at %s", async (point) => {
     const organisation = await system.organisation();
     const what = subscriptionPost(organisation, "the-key");
-    await dieOf(point, what);
+    await dieOf(system, point, what);
     const created = await retried(what);
     await expectOneDocumentEach(system, organisation, 1);
     expect(await shownInvoice(system, organisation, created)).toMatchObject(synced);
@@ -62,7 +55,7 @@ describe.concurrent("an API killed at a step leaves a key that works, and everyt
   test.each(ofApi.filter((point) => point !== "creation_loaded"))("create customer at %s", async (point) => {
     const organisation = await system.organisation();
     const what = customerPost(organisation, "the-key");
-    await dieOf(point, what);
+    await dieOf(system, point, what);
     const created = await retried(what);
     await expectOneCustomer(organisation, created.json.id);
   });

@@ -105,6 +105,28 @@ const patienceMs = 90_000;
 /** The pause after an answer that names none. */
 const pauseMs = 500;
 
+function isUndecided({ status, json }: Answered): boolean {
+  return json?.error?.code === "request_in_progress" || [429, 500, 502].includes(status);
+}
+
+/**
+ * Has a POST be the death of an API process of its own, at that step; throws where it is decided instead. On a busy machine its database or the
+ * ledger may not be reached in time, and then it does not come to the step: it is sent again, as clients do.
+ */
+export async function dieOf(system: TestSystem, point: string, what: Post): Promise<void> {
+  const doomed = await startApiProcess(system, { BILLING_CRASH_AT: point });
+  let answer = await post(doomed.baseUrl, what);
+  for (const end = performance.now() + patienceMs; answer !== null; answer = await post(doomed.baseUrl, what)) {
+    if (!isUndecided(answer) || performance.now() > end) {
+      await doomed.stop();
+      throw new Error(`it lives on at ${point}: ${answer.status} ${answer.text}`);
+    }
+    await wait(pauseMs);
+  }
+  const how = await doomed.exited;
+  if (how !== "SIGKILL") throw new Error(`it ended by ${how}`);
+}
+
 /**
  * Sends a POST as the specification tells clients to: again with the same key on a broken connection, 409
  * `request_in_progress`, 429, 500 and 502, after `Retry-After` where there is one. The first other answer.
@@ -113,9 +135,7 @@ export async function postUntilDecided(baseUrl: string, what: Post): Promise<Ans
   const end = performance.now() + patienceMs;
   for (;;) {
     const answer = await post(baseUrl, what);
-    const isRetried =
-      answer === null || answer.json?.error?.code === "request_in_progress" || [429, 500, 502].includes(answer.status);
-    if (!isRetried) return answer;
+    if (answer !== null && !isUndecided(answer)) return answer;
     const told = answer === null ? "a broken connection" : `${answer.status} ${answer.text}`;
     if (performance.now() > end) throw new Error(`still undecided after ${patienceMs} ms: ${told}`);
     const seconds = Number(answer?.headers.get("retry-after") ?? 0);
