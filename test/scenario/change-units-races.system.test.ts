@@ -5,7 +5,7 @@ import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { ledgerWorkflowId } from "../../workflows/contract.ts";
 import { type ApiProcess, startApiProcess } from "../faults/processes.ts";
 import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
-import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
+import { type Ask, checkedAsk, isToldToComeBack, refusalOf, refused } from "./checked-ask.ts";
 import { addBands, type Json, type UnitsWorld, unitsWorld } from "./units-world.ts";
 
 let system: TestSystem;
@@ -45,17 +45,20 @@ async function changeAt(
   key?: string,
 ): Promise<Answered> {
   const base = [system.baseUrl, second.baseUrl][door % 2];
-  const answer = await fetch(`${base}/v1/subscriptions/${id}/units`, {
-    method: "POST",
-    headers: {
-      Authorization: `Bearer ${own.apiKey}`,
-      "Content-Type": "application/json",
-      ...(key === undefined ? {} : { "Idempotency-Key": key }),
-    },
-    body: JSON.stringify(body),
+  return until("a change is judged", async () => {
+    const answer = await fetch(`${base}/v1/subscriptions/${id}/units`, {
+      method: "POST",
+      headers: {
+        Authorization: `Bearer ${own.apiKey}`,
+        "Content-Type": "application/json",
+        ...(key === undefined ? {} : { "Idempotency-Key": key }),
+      },
+      body: JSON.stringify(body),
+    });
+    const text = await answer.text();
+    const told = { status: answer.status, headers: answer.headers, text, json: JSON.parse(text) };
+    return !isToldToComeBack(told) && told;
   });
-  const text = await answer.text();
-  return { status: answer.status, headers: answer.headers, text, json: JSON.parse(text) };
 }
 
 /** So many changes at once over both processes; the body by its number. */

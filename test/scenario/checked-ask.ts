@@ -20,14 +20,25 @@ export interface Refused {
   readonly param: string | null;
 }
 
+/**
+ * How often more a request is made that is told to come back, since nothing was done: the service says so after three seconds in which the
+ * database did not answer, and a test's machine may stand still for as long.
+ */
+const triesAgain = 2;
+
 /** An `ask` of this system, or of another process at `baseUrl`, that notes in `seen` what it has met. */
 export function checkedAsk(system: TestSystem, seen: Seen = new Set()): Ask {
   return async (verb, path, asked) => {
-    const answer = await system.ask(verb, path, asked);
-    assertAnswer(verb, path, answer, seen);
-    return answer;
+    for (let again = 0; ; again += 1) {
+      const answer = await system.ask(verb, path, asked);
+      assertAnswer(verb, path, answer, seen);
+      if (again === triesAgain || !isToldToComeBack(answer)) return answer;
+    }
   };
 }
+
+/** Whether a request was not begun, because the service could not reach its database in time. decisions §1. */
+export const isToldToComeBack = ({ json }: Answered): boolean => json?.error?.code === "temporarily_unavailable";
 
 /** What an answer refuses, for comparison with `refused`; fails where it refuses nothing. */
 export function refusalOf({ status, json, text }: Answered): Refused {
