@@ -9,7 +9,15 @@ import type { LifeWorld } from "../scenario/life-world.ts";
 import { freePort } from "../support/ports.ts";
 import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
 import { type Endable, type EndsForTest, endPost, endsForTest } from "./ends.ts";
-import { type ApiProcess, type Post, post, postUntilDecided, promptAnswerMs, startApiProcess } from "./processes.ts";
+import {
+  type ApiProcess,
+  dieOf,
+  type Post,
+  post,
+  postUntilDecided,
+  promptAnswerMs,
+  startApiProcess,
+} from "./processes.ts";
 
 let system: TestSystem;
 let ends: EndsForTest;
@@ -68,9 +76,7 @@ const ofApi = checkpoints.filter((point) => !ofWorker.includes(point));
 describe.concurrent("an API killed at a step leaves a key that works, and everything done once:", () => {
   test.each(ofApi)("%s", async (point) => {
     const endable = await endedWithThree();
-    const doomed = await startApiProcess(system, { BILLING_CRASH_AT: point });
-    const [answer, end] = await Promise.all([post(doomed.baseUrl, restorePost(endable, "the-key")), doomed.exited]);
-    expect([answer, end]).toEqual([null, "SIGKILL"]);
+    await dieOf(system, point, restorePost(endable, "the-key"));
     await retried(endable);
     await expectRestoredOnce(endable);
   });

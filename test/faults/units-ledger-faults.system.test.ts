@@ -7,7 +7,7 @@ import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
 import { addBands, type Json, type UnitsWorld, unitsWorld } from "../scenario/units-world.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
-import { scheduled, synced } from "./books.ts";
+import { endPause, scheduled, synced } from "./books.ts";
 import { lateAnswerMs, promptAnswerMs } from "./processes.ts";
 
 let system: TestSystem;
@@ -205,10 +205,7 @@ test("an answer whose time is over while the amendment waits is given all the sa
     sync_status: "failed",
     sync_error: scheduled.ledger.sync_error,
   });
-  await system.pool.query("UPDATE ledger_connections SET paused_until = now() WHERE organisation_id = $1", [
-    own.organisationId,
-  ]);
-  await system.pool.query("UPDATE operations SET not_before = now() WHERE organisation_id = $1", [own.organisationId]);
+  await endPause(system, own.organisationId);
   await world.expectEqualBooks(own);
   const again = await world.change(own, id, { units: 13, ...half }, "waits");
   expect([again.text, again.headers.get("Idempotent-Replayed")]).toEqual([first.text, "true"]);
