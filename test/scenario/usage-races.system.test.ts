@@ -10,6 +10,7 @@ import { createStore } from "../../src/store/scope.ts";
 import { type BillingWorld, billingWorld } from "../store/billing-world.ts";
 import { testPool } from "../support/pool.ts";
 import { startSystem, type TestSystem } from "../support/system.ts";
+import { type Ask, checkedAsk } from "./checked-ask.ts";
 import { addApiKey } from "./rows.ts";
 import type { Json } from "./units-world.ts";
 import { addMeter, usageEvent } from "./usage-world.ts";
@@ -21,10 +22,12 @@ const batchSize = 100;
 const connections = clients + 8;
 
 let system: TestSystem;
+let ask: Ask;
 let world: BillingWorld;
 
 beforeAll(async () => {
   system = await startSystem({ without: ["worker"], env: { DATABASE_POOL_SIZE: String(connections) } });
+  ask = checkedAsk(system);
   world = await billingWorld({ url: system.databaseUrl, drop: async () => undefined });
 });
 
@@ -167,7 +170,7 @@ test("sixteen clients over HTTP, each with a key of its own: no 5xx, and created
           quantity: quantityOf(serial, client),
         }),
       );
-      const { status, json, text } = await system.ask("POST", "/v1/usage_events", {
+      const { status, json, text } = await ask("POST", "/v1/usage_events", {
         key: keys[client]?.value ?? "",
         body: { events },
       });
