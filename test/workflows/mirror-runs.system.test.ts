@@ -139,7 +139,11 @@ test("where too little of the ledger's day is left, the mirror waits and says so
     [made.organisationId],
   );
   const calls = await system.ledgerCalls(made.tenantId);
-  const told = await sync(made);
+  // An answer does not wait for ever for the run that finds it.
+  const told = await until("it says why it waits", async () => {
+    const answer = await sync(made);
+    return answer.sync.problem !== undefined && answer;
+  });
   expect(told).toMatchObject({
     sync: { waiting: true, problem: "our calls to the ledger are used up: day" },
   });
