@@ -9,7 +9,7 @@ import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
 import { addBands, type Json, type UnitsWorld, unitsWorld } from "../scenario/units-world.ts";
 import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
-import { type Post, post, postUntil, startApiProcess } from "./processes.ts";
+import { dieOf, type Post, postUntil } from "./processes.ts";
 
 let system: TestSystem;
 let world: UnitsWorld;
@@ -105,9 +105,7 @@ describe.concurrent("an API killed at a step leaves a key that works, and the ch
   );
   test.each(each)("%s, %s", async (point, name) => {
     const { own, id, what } = await prepared(cases[name]);
-    const doomed = await startApiProcess(system, { BILLING_CRASH_AT: point });
-    const [answer, end] = await Promise.all([post(doomed.baseUrl, what), doomed.exited]);
-    expect([answer, end]).toEqual([null, "SIGKILL"]);
+    await dieOf(system, point, what);
     await expectMadeOnce(own, id, cases[name], await retried(what));
   });
 });
