@@ -104,7 +104,7 @@ describe.concurrent("the billing of an organisation", () => {
     await expectReplayable(runs.client, billingWorkflowId(organisationId), "billing-set-aside", runId);
     expect(details).toBe("28 of about 30 renewed, 2 set aside");
     expect(attributes).toMatchObject({ Outcome: ["set_aside"] });
-    expect(system.worker.output()).toContain("numeric field overflow");
+    await until("it is logged", async () => system.worker.output().includes("numeric field overflow"));
   });
 });
 

@@ -163,7 +163,8 @@ test("an endpoint that refuses is tried for the whole time with growing pauses, 
   // Eleven on a machine that has the time.
   expect(attempts.length).toBeGreaterThanOrEqual(3);
   expect(attempts.length).toBeLessThanOrEqual(11);
-  expect(receiver.received(refused.path)).toHaveLength(attempts.length);
+  // One that was on its way as its time ended may be noted nowhere.
+  expect([attempts.length, attempts.length + 1]).toContain(receiver.received(refused.path).length);
   for (const [index, { at }] of attempts.slice(1).entries()) {
     const pauseMs = at.getTime() - (attempts[index]?.at.getTime() ?? 0);
     expect(pauseMs).toBeGreaterThanOrEqual(pauseAfter(index + 1, firstPauseMs, 1) - 5);
