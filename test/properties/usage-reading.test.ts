@@ -156,7 +156,7 @@ describe("a million of each:", () => {
     const good = compareReadings(texts, read, ownQuantity);
     expect(good).toBeGreaterThan(count / 4);
     expect(good).toBeLessThan((count * 3) / 4);
-  }, 60_000);
+  });
 
   test("timestamps are the instants that they are, to the microsecond, and are written as they are read", () => {
     const below = randomNumbers(7);
@@ -179,5 +179,5 @@ describe("a million of each:", () => {
       if (instant === null || instant < -62_135_596_800_000_000n || instant >= 253_402_300_800_000_000n) continue;
       expect(ownTimestamp(formatInstant(instant))).toBe(instant);
     }
-  }, 60_000);
+  });
 });
