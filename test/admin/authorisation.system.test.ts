@@ -33,9 +33,7 @@ beforeAll(async () => {
     XERO_CLIENT_ID: app.clientId,
     XERO_CLIENT_SECRET: app.clientSecret,
     XERO_URL: system.demoUrl,
-    LOG_LEVEL: "trace",
-    // No answer of the ledger's is given up here.
-    LEDGER_CALL_SECONDS: "20",
+    ...{ LOG_LEVEL: "trace", LEDGER_CALL_SECONDS: "20" },
   });
   owner = askWith(system, await system.operator("owner", "Olga"));
   pools = [1, 2, 3].map(() => new pg.Pool({ connectionString: system.databaseUrl, max: 3 }));

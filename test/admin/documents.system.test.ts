@@ -279,6 +279,7 @@ describe.concurrent("a credit note that the ledger refused", () => {
     const raise = async (): Promise<string> => {
       const { id } = await world.subscribe(made, { ...april, plan_code: "bands" });
       const { change } = await world.changed(made, id, { units: 11, ...whole });
+      await world.settled(made);
       return change.credit_note;
     };
     const first = await raise();
