@@ -22,7 +22,7 @@ export default defineConfig({
           sequence: { groupOrder: 0 },
           // None takes more than seconds alone; a machine that does other work as well is no fault of theirs.
           testTimeout: 120_000,
-          hookTimeout: 30_000,
+          hookTimeout: 120_000,
           expect: { poll: { timeout: pollTimeout } },
         },
       },
