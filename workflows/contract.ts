@@ -61,7 +61,10 @@ export interface EndSubscriptionInput {
 export interface WorkRound {
   /** `settled`: nothing is left to do. `waiting`: to be tried again. */
   readonly state: "settled" | "waiting";
-  /** How it ended, as an operator looks for it (search attribute `Outcome`): `done`, `refused`, … ; null while it waits. */
+  /**
+   * How it ended, as an operator looks for it (search attribute `Outcome`): `done`, `refused`, … ; null while it waits, or `refused` where a part of
+   * it was, which is what the whole then ends as.
+   */
   readonly outcome: string | null;
   /** What an operator reads in the current details: `amending INV-0042, attempt 2: the ledger answered 503`. */
   readonly detail: string;

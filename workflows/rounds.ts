@@ -15,6 +15,7 @@ const wake = defineSignal(wakeSignal);
  */
 export async function workInRounds<Input>(input: Input, work: (input: Input) => Promise<WorkRound>): Promise<void> {
   let isWoken = false;
+  let isRefused = false;
   setHandler(wake, () => {
     isWoken = true;
   });
@@ -23,8 +24,9 @@ export async function workInRounds<Input>(input: Input, work: (input: Input) => 
     isWoken = false;
     const round = await work(input);
     setCurrentDetails(round.detail);
+    isRefused ||= round.outcome === "refused";
     if (!isWoken) {
-      if (round.state === "settled") return endAs(round.outcome);
+      if (round.state === "settled") return endAs(isRefused ? "refused" : round.outcome);
       const waitMs = round.nextInMs ?? 0;
       if (waitMs > longestWaitMs) return endAs("put_off");
       await condition(() => isWoken, Math.max(waitMs, idleRoundMs));

@@ -48,20 +48,19 @@ export function createCreditAllocation(parts: CreditAllocationParts): CreditAllo
 
 async function allocateRound(parts: CreditAllocationParts, input: CreditAllocationInput): Promise<WorkRound> {
   const endMs = performance.now() + roundMs;
-  const outcomes = new Set<string>();
+  let refused: "refused" | null = null;
   let detail = "no credit is left that an invoice could take";
   for (;;) {
     const step = await allocateNext(parts, input);
-    if (step.kind === "waiting")
-      return { state: "waiting", outcome: null, detail: step.detail, nextInMs: step.nextInMs };
-    if (step.kind === "nothing") {
-      return { state: "settled", outcome: outcomes.has("refused") ? "refused" : "done", detail, nextInMs: null };
+    if (step.kind === "waiting") {
+      return { state: "waiting", outcome: refused, detail: step.detail, nextInMs: step.nextInMs };
     }
+    if (step.kind === "nothing") return { state: "settled", outcome: refused ?? "done", detail, nextInMs: null };
     if (step.kind === "over") {
-      outcomes.add(step.outcome);
+      if (step.outcome === "refused") refused = step.outcome;
       detail = step.detail;
     }
-    if (performance.now() >= endMs) return { state: "waiting", outcome: null, detail, nextInMs: 0 };
+    if (performance.now() >= endMs) return { state: "waiting", outcome: refused, detail, nextInMs: 0 };
   }
 }
 

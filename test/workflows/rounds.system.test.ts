@@ -104,6 +104,13 @@ describe.concurrent("work in rounds", () => {
     expect(begun.get(input.subscriptionId)).toHaveLength(1);
   });
 
+  test("ends as refused where a part of it was, whatever came of the rest", async () => {
+    const input = newInput({ ...waiting(0), outcome: "refused" }, waiting(0), settled);
+    await startAllocation(input);
+    const { searchAttributes } = await ended(creditWorkflowId(input.subscriptionId));
+    expect(searchAttributes).toMatchObject({ Outcome: ["refused"] });
+  });
+
   test("waits as long as a round says, and never asks in a busy loop", async () => {
     const input = newInput(waiting(2_000), waiting(0), settled);
     await startAllocation(input);
