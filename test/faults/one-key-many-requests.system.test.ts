@@ -45,13 +45,15 @@ async function trial(
       const [door, what] = [doors[(index >> 1) % 2] ?? "", subscriptionPost(organisation, name, sent)];
       const answer = await post(door, what);
       // For so many at once a connection to the database may not be had in time where the machine is busy: such a one comes again.
-      const isUnheard = answer?.json?.error?.code === "temporarily_unavailable";
-      return { sent, answer: isUnheard ? await postUntilDecided(door, what) : answer };
+      const isUnheard = answer?.status === 500 || answer?.status === 502;
+      return { sent, isUnheard, answer: isUnheard ? await postUntilDecided(door, what) : answer };
     }),
   );
   if (answers.some(({ answer }) => answer === null)) return `${name}: a connection broke`;
   const faults: string[] = [];
   const created = answers.filter(({ answer }) => answer?.status === 201);
+  // Then the key was free once more, and who had it first need not be who has it in the end.
+  const isDisturbed = answers.some(({ isUnheard }) => isUnheard);
   // Where every first answer was "in progress", the retry has it.
   const winner = created[0]?.sent ?? null;
   for (const { sent, answer } of answers) {
@@ -59,6 +61,7 @@ async function trial(
     const code = answer?.status === 409 ? answer.json.error.code : `status ${answer?.status}`;
     if (sent === winner && code === "request_in_progress" && answer?.headers.get("retry-after") === "2") continue;
     if (sent !== winner && code === "idempotency_conflict") continue;
+    if (isDisturbed && (code === "idempotency_conflict" || code === "request_in_progress")) continue;
     faults.push(`${name}: ${sent} units of ${winner}: ${code}`);
   }
   if (winner === null) return `${name}: nobody was answered 201`;
