@@ -173,7 +173,7 @@ const unreachableCodes = new Set([
 
 /** What pg says, without a code, where a connection cannot be had or breaks. */
 const unreachableMessages =
-  /timeout exceeded when trying to connect|Connection terminated|Cannot use a pool after calling end|Query read timeout/;
+  /timeout exceeded when trying to connect|Connection terminated|Cannot use a pool after calling end|Query read timeout|is not queryable/;
 
 /** Whether an error says that the database could not be reached or was lost, as against one that it answered. */
 export function isDatabaseUnreachable(error: unknown): boolean {

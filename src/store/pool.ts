@@ -47,6 +47,9 @@ export function createPool(settings: PoolSettings, onError: (error: Error) => vo
     types,
   });
   pool.on("error", onError);
+  // One that is ended by the server in the moment in which it comes about is told of it before whoever asked for it can listen, and what nobody
+  // hears ends the process. Its first statement fails all the same.
+  pool.on("connect", (client) => client.on("error", () => undefined));
   return pool;
 }
 

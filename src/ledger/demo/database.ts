@@ -13,6 +13,8 @@ export async function openDatabase(databaseUrl: string, onIdleError: (error: Err
   const pool = new pg.Pool({ connectionString: databaseUrl, max: poolSize, application_name: "demo-ledger" });
   // An idle connection that breaks is replaced by the next query; unheard, it would end the process.
   pool.on("error", onIdleError);
+  // So would one that breaks before whoever asked for it can listen.
+  pool.on("connect", (client) => client.on("error", () => undefined));
   await inTransaction(pool, prepareSchema);
   return pool;
 }

@@ -1,0 +1,52 @@
+/** What a pool does when PostgreSQL breaks its connections at the worst moment. */
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { isDatabaseUnreachable } from "../../src/store/access.ts";
+import { createPool, inTransaction } from "../../src/store/pool.ts";
+
+/** A message of PostgreSQL's protocol: its kind, its length with itself, its body. */
+function message(kind: string, body: Buffer): Buffer {
+  const head = Buffer.alloc(5);
+  head.write(kind, "latin1");
+  head.writeUInt32BE(body.length + 4, 1);
+  return Buffer.concat([head, body]);
+}
+
+const authenticated = message("R", Buffer.alloc(4));
+const ready = message("Z", Buffer.from("I"));
+const terminated = message(
+  "E",
+  Buffer.from("SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0"),
+);
+
+/** Takes every connection, and ends it as an administrator does: where the process was busy meanwhile, it reads all of this at once. */
+let server: Server;
+let asked = 0;
+
+beforeAll(async () => {
+  server = createServer((socket: Socket) => {
+    socket.on("error", () => undefined);
+    socket.once("data", () => {
+      asked += 1;
+      socket.end(Buffer.concat([authenticated, ready, terminated]));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+});
+
+afterAll(() => new Promise((resolve) => server.close(resolve)));
+
+test("a connection that is ended in the moment in which it is had fails its transaction, and not the process", async () => {
+  const { port } = server.address() as AddressInfo;
+  const databaseUrl = `postgres://nobody@127.0.0.1:${port}/none?sslmode=disable`;
+  const pool = createPool({ databaseUrl, size: 2, name: "test" }, () => undefined);
+  const attempts = Array.from({ length: 20 }, () =>
+    inTransaction(pool, async () => "done").then(
+      () => "done",
+      (error: unknown) => (isDatabaseUnreachable(error) ? "unreachable" : String(error)),
+    ),
+  );
+  expect(new Set(await Promise.all(attempts))).toEqual(new Set(["unreachable"]));
+  expect(asked).toBeGreaterThan(1);
+  await pool.end();
+});
