@@ -244,6 +244,9 @@ function parse(text: string): unknown {
   }
 }
 
+/** Characters that are shown of what a process wrote that ended by itself. */
+const lastWords = 4_000;
+
 function testProcess(
   script: string,
   base: NodeJS.ProcessEnv,
@@ -253,16 +256,24 @@ function testProcess(
   let child: ChildProcess | null = null;
   let gone: Promise<void> = Promise.resolve();
   let output = "";
+  let isAsked = false;
   const end = async (signal: NodeJS.Signals) => {
+    isAsked = true;
     child?.kill(signal);
     await gone;
   };
   return {
     start: async (env = {}) => {
       output = "";
+      isAsked = false;
       const own = spawn(process.execPath, [path], { env: { ...base, ...env }, stdio: ["ignore", "pipe", "pipe"] });
       child = own;
       for (const stream of [own.stdout, own.stderr]) stream.on("data", (chunk) => (output += String(chunk)));
+      // What then is waited for in vain would not say why.
+      own.once("exit", (code) => {
+        if (code !== null && child === own && !isAsked)
+          console.error(`${script} ended with ${code}: ${output.slice(-lastWords)}`);
+      });
       // Not its exit: what it wrote last may come after that.
       gone = new Promise((resolve) => own.once("close", () => resolve()));
       const isUp = async () => {
