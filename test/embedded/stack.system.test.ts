@@ -9,7 +9,7 @@ import { afterEach, beforeEach, expect, inject, test } from "vitest";
 import { collectParts, type Parts } from "../../src/embedded/parts.ts";
 import { type Stack, startStack } from "../../src/embedded/stack.ts";
 import { freshDatabase } from "../support/database.ts";
-import { freePorts } from "./first-start.ts";
+import { freePorts, portSettings } from "./first-start.ts";
 
 const program = (name: string): string => fileURLToPath(new URL(`./programs/${name}.ts`, import.meta.url));
 const programs = { api: program("api"), worker: program("worker"), demoLedger: program("demo-ledger") };
@@ -62,14 +62,7 @@ test("API and worker are drained before the demo ledger, and that before Tempora
 });
 
 test("every taken port is an error that names its setting, before anything is started", async () => {
-  for (const setting of [
-    "API_PORT",
-    "ADMIN_PORT",
-    "POSTGRES_PORT",
-    "TEMPORAL_PORT",
-    "TEMPORAL_UI_PORT",
-    "DEMO_LEDGER_PORT",
-  ]) {
+  for (const setting of portSettings) {
     const other = createServer();
     await new Promise<void>((done) => other.listen(Number(env[setting]), "127.0.0.1", done));
     await expect(start()).rejects.toThrow(`is taken. Set ${setting} to a free one.`);

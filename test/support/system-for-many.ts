@@ -7,8 +7,8 @@ import { startSystem, type TestProcess, type TestSystem } from "./system.ts";
 let shared: Promise<TestSystem> | null = null;
 
 /**
- * The system, with the settings of `startSystem` without any, but for how long the ledger may take. Faults and a stopped ledger of a file before are gone. It outlives the
- * file: its `stop` does nothing, and its processes can be neither ended nor started.
+ * The system, with the settings of `startSystem` without any, but for how long the ledger may take. Faults and a stopped ledger of a file
+ * before are gone. It outlives the file: its `stop` does nothing, and its processes can be neither ended nor started.
  */
 export async function sharedSystem(): Promise<TestSystem> {
   shared ??= start().catch((error) => {
