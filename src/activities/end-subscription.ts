@@ -68,7 +68,7 @@ async function perform(
       checkpoint("removal_taken");
       return remove(parts, organisationId, scope, task);
     case "drop":
-      return (await scope.drop(task)) || lookLater(scope, task);
+      return (await wakeIfRaised(parts, organisationId, await scope.drop(task))) || lookLater(scope, task);
     case "wait":
       return lookLater(scope, task);
     case "finish": {
@@ -97,7 +97,7 @@ async function remove(
   checkpoint("removal_answered");
   switch (answer.kind) {
     case "removed":
-      await scope.removed(task, answer.removed);
+      await wakeIfRaised(parts, organisationId, await scope.removed(task, answer.removed));
       checkpoint("removal_saved");
       return true;
     case "kept":
@@ -119,6 +119,16 @@ async function remove(
       return false;
     }
   }
+}
+
+/** Whether it was saved; the document that reverses the next period is sent to the ledger. */
+async function wakeIfRaised(
+  { wake }: EndingParts,
+  organisationId: string,
+  saved: { readonly raised: boolean } | null,
+): Promise<boolean> {
+  if (saved?.raised) await wake(organisationId);
+  return saved !== null;
 }
 
 /** decisions §6: paid ones are left alone, and so is what was asked for as never sent and is not so any more. */

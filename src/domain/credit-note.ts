@@ -15,6 +15,8 @@ export interface CreditNoteLineDraft {
   readonly meterId: string | null;
   readonly revenueAccount: string | null;
   readonly taxType: string | null;
+  /** The invoice whose line this one reverses: its credit goes there first. Left out of any other credit. decisions §4. */
+  readonly reversedInvoiceId?: string;
 }
 
 /** A credit note to be raised: everything but ids and number. `reference` may be empty; `subtotal` is the sum of the lines. */

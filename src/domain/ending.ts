@@ -5,9 +5,17 @@
 import { type BillingState, checkNothingRuns, hasMoney, type RaisedInvoice, raisedAhead } from "./billing-state.ts";
 import { type CivilDate, compareDates } from "./civil-date.ts";
 import { deferredInvoice, nextDueDate } from "./due.ts";
-import { beginUsage, billApart, type ClosedUsage, closedUsage, closeLastBill, type DueInvoice } from "./due-usage.ts";
+import {
+  beginUsage,
+  billApart,
+  type ClosedUsage,
+  closedUsage,
+  closeLastBill,
+  type DueInvoice,
+} from "./due-usage.ts";
 import { isUnsent } from "./invoice.ts";
 import { Refusal } from "./refusal.ts";
+import { decideReversal, isReversible, type NextPeriodLines, noNextPeriodLines } from "./reversal.ts";
 import type { Subscription } from "./subscription.ts";
 import { chargeUsage, type UsageCharges } from "./usage-billing.ts";
 
@@ -26,10 +34,14 @@ export interface OpenInvoice extends Omit<RaisedInvoice, "isPlanLineKnown"> {
   readonly sent: boolean;
 }
 
-/** What an end is judged by: beside the state all invoices of the subscription that are not removed, newest first. */
+/**
+ * What an end is judged by: beside the state all invoices of the subscription that are not removed, newest first, and what documents other
+ * than the renewal invoice bill of the next period (left out: nothing).
+ */
 export interface EndFacts {
   readonly state: BillingState;
   readonly invoices: readonly OpenInvoice[];
+  readonly next?: NextPeriodLines;
 }
 
 /**
@@ -40,7 +52,10 @@ export type EndDecision =
   | { readonly kind: "unchanged" }
   | { readonly kind: "ends"; readonly removals: readonly string[]; readonly onlyUnsent: readonly string[] };
 
-/** What is written of a subscription that ends: `invoices` bill what is still owed: deferred amounts and usage. */
+/**
+ * What is written of a subscription that ends. `invoices` bill deferred amounts and usage; one of them or of `creditNotes` reverses what
+ * still stands of the next period.
+ */
 export interface EndedSubscription extends ClosedUsage {
   readonly subscription: Subscription;
   readonly dueDate: CivilDate | null;
@@ -53,13 +68,13 @@ export interface EndedSubscription extends ClosedUsage {
  * more than can be billed. A subscription that is set to end at the end of its period already is left as it is. Spec: End, rules 3, 6
  * and 7; decisions §4.
  */
-export function decideEnd({ state, invoices }: EndFacts, request: EndRequest): EndDecision {
+export function decideEnd({ state, invoices, next = noNextPeriodLines }: EndFacts, request: EndRequest): EndDecision {
   checkOptions(request);
   checkNothingRuns(state);
   checkRuns(state);
   const { subscription } = state;
   const ahead = billedAhead(state, request);
-  checkSetupMode(state, request, ahead);
+  checkSetupMode(state, request, ahead, next);
   if (request.when === "period_end" && subscription.cancelAtPeriodEnd) return { kind: "unchanged" };
   if (ahead !== null && hasMoney(ahead)) {
     const message = `The ${ahead.type} invoice ${ahead.number} has a payment or credit on it: it cannot be removed.`;
@@ -74,12 +89,22 @@ export function decideEnd({ state, invoices }: EndFacts, request: EndRequest): E
 
 /**
  * The subscription once every removal is done. With `now` it is over today (on its renewal date, where the ledger took so long that
- * this has passed), and what was deferred or used is billed; at the end of the period that is due then. Spec: End, rules 1 and 2;
- * decisions §§5 and 6.
+ * this has passed), and what was deferred or used is billed; at the end of the period that is due then. What was not reversed with the
+ * renewal invoice, because that was removed by others or a removal was left undone, is reversed here. Spec: End, rules 1 and 2; decisions
+ * §§4 to 6.
  */
-export function decideEnded(state: BillingState, when: EndWhen): EndedSubscription {
+export function decideEnded(
+  state: BillingState,
+  when: EndWhen,
+  next: NextPeriodLines = noNextPeriodLines,
+): EndedSubscription {
   const { today } = state;
   const { renewalDate } = state.subscription;
+  const reversal = decideReversal(state, next);
+  const reversing = (closed: ClosedUsage): ClosedUsage =>
+    reversal.creditNote === null
+      ? closed
+      : { ...closed, creditNotes: [...closed.creditNotes, { draft: reversal.creditNote, usage: [] }] };
   if (when === "now") {
     const endDate = compareDates(today, renewalDate) < 0 ? today : renewalDate;
     const subscription: Subscription = {
@@ -89,13 +114,14 @@ export function decideEnded(state: BillingState, when: EndWhen): EndedSubscripti
       cancelAtPeriodEnd: false,
     };
     const walk = beginUsage(state);
-    const ownInvoices = [deferredInvoice(state), billApart(state, walk, closeLastBill(state, walk))];
+    const ownInvoices = [deferredInvoice(state), billApart(state, walk, closeLastBill(state, walk)), reversal.invoice];
     const invoices = ownInvoices.filter((invoice) => invoice !== null);
-    return { subscription, dueDate: null, invoices, ...closedUsage(walk) };
+    return { subscription, dueDate: null, invoices, ...reversing(closedUsage(walk)) };
   }
   const subscription: Subscription = { ...state.subscription, cancelAtPeriodEnd: true, endDate: renewalDate };
   const dueDate = nextDueDate({ ...state, subscription });
-  return { subscription, dueDate, invoices: [], ...closedUsage(beginUsage(state)) };
+  const invoices = reversal.invoice === null ? [] : [reversal.invoice];
+  return { subscription, dueDate, invoices, ...reversing(closedUsage(beginUsage(state))) };
 }
 
 function checkOptions({ when, deleteUnsentInvoices, voidApprovedInvoices }: EndRequest): void {
@@ -122,11 +148,17 @@ function billedAhead(state: BillingState, { when }: EndRequest): RaisedInvoice |
 }
 
 /** Nothing can be changed in the ledger. Spec: What the service does, Setup Mode, 4; decisions §4. */
-function checkSetupMode(state: BillingState, request: EndRequest, ahead: RaisedInvoice | null): void {
+function checkSetupMode(
+  state: BillingState,
+  request: EndRequest,
+  ahead: RaisedInvoice | null,
+  next: NextPeriodLines,
+): void {
   if (!state.organisation.setupMode) return;
   const refuse = (why: string) => new Refusal("invalid_state", `The organisation is in Setup Mode: ${why}.`);
   if (request.deleteUnsentInvoices || request.voidApprovedInvoices) throw refuse("no invoice can be removed");
   if (ahead !== null) throw refuse(`the ${ahead.type} invoice ${ahead.number} would have to be removed`);
+  if (isReversible(next)) throw refuse("what was billed of the next period would have to be reversed");
   if (request.when !== "now") return;
   if (state.deferred.length > 0) throw refuse("a deferred amount would have to be invoiced");
   const { isCharged, creditNote } = checkUsage(state);

@@ -3,7 +3,7 @@
  * end removed are raised again. Spec: POST /v1/subscriptions/{id}/restore; decisions §4.
  */
 import { strict as assert } from "node:assert";
-import { type BillingState, checkNothingRuns, type PeriodState } from "./billing-state.ts";
+import { type BillingState, checkNothingRuns, type PeriodState, raisedAhead } from "./billing-state.ts";
 import { type CivilDate, compareDates } from "./civil-date.ts";
 import { decideEndDate } from "./creating-rules.ts";
 import type { CreditNoteDraft } from "./credit-note.ts";
@@ -11,11 +11,11 @@ import type { Customer } from "./customer.ts";
 import { decideDue, nextDueDate } from "./due.ts";
 import type { DueInvoice } from "./due-usage.ts";
 import type { Invoice, InvoiceLineDraft } from "./invoice.ts";
-import { creditLine, draftCreditNote, draftInvoice, planLine, prorationLine } from "./invoice-draft.ts";
+import { draftInvoice, planLine, prorationLine } from "./invoice-draft.ts";
 import { hasUnits } from "./pricing/index.ts";
 import { Refusal } from "./refusal.ts";
+import { decideReversal, type NextPeriodLines, noNextPeriodLines } from "./reversal.ts";
 import type { Subscription } from "./subscription.ts";
-import { type BilledChange, billNext } from "./units-change.ts";
 
 /**
  * An invoice that an end removed, with the lines that it had. `billsDeferred`: deferred charges still count as billed by it; those of
@@ -27,13 +27,15 @@ export interface RemovedInvoice extends Pick<Invoice, "id" | "number" | "type" |
 }
 
 /**
- * What a restoration is judged by. `removed`: the invoices that ends have removed since the subscription was restored last, oldest
- * first; those of periods before the last one may be left out.
+ * What a restoration is judged by. `removed`: the invoices that its end has removed, also `period_end` before `now`, oldest first; those
+ * of periods before the last one may be left out, and so is what an end removed that was then refused. `next`: what documents other than
+ * the renewal invoice bill of the next period (left out: nothing).
  */
 export interface RestorationFacts {
   readonly state: BillingState;
   readonly customerStatus: Customer["status"];
   readonly removed: readonly RemovedInvoice[];
+  readonly next?: NextPeriodLines;
 }
 
 /** An invoice to raise. `replaces`: the removed one that it stands for line by line; null of one whose lines are made anew. */
@@ -55,16 +57,15 @@ export interface Restoration {
 /**
  * The restoration, or `invalid_state`, judged in this order: another operation runs; neither ended nor set to end; the renewal date
  * has come; the customer is not active; the plan is neither active nor legacy; Setup Mode, where a document would have to be raised.
- * There are no add-ons yet that could be neither. Where today lies in the invoice window and the next period's invoice was never
- * raised, it is raised with it. Spec: Restore; decisions §4.
+ * There are no add-ons yet that could be neither. A next period without its renewal invoice gets one, whoever removed it; where today
+ * lies in the invoice window and it was never raised, it is raised with it. Spec: Restore; decisions §4.
  */
 export function decideRestoration(facts: RestorationFacts): Restoration {
-  const { state, removed } = facts;
+  const { state, removed, next } = facts;
   checkRestorable(facts);
   const subscription = asBefore(state);
   const { organisation, period } = state;
-  const ahead = removed.findLast((one) => isAhead(state, one));
-  const renewal = ahead === undefined ? null : raiseRenewal({ ...state, subscription }, ahead);
+  const renewal = lacksRenewal(state) ? raiseRenewal({ ...state, subscription }, next) : null;
   const copies = removed.flatMap((one) => (isAhead(state, one) ? [] : copyOf(state, one)));
   const nextPeriod = renewal?.period ?? state.nextPeriod;
   const due = decideDue({ ...state, subscription, nextPeriod });
@@ -89,6 +90,7 @@ export type RaisedAgain = Pick<Restoration, "periods" | "invoices" | "creditNote
 export function decideGoingOn(
   state: BillingState,
   removed: readonly RemovedInvoice[],
+  next: NextPeriodLines = noNextPeriodLines,
 ): (RaisedAgain & { readonly of: string }) | null {
   if (state.organisation.setupMode) return null;
   const isOfIt = (one: RemovedInvoice) =>
@@ -96,7 +98,7 @@ export function decideGoingOn(
   const one = removed.findLast(isOfIt);
   if (one === undefined) return null;
   if (!isAhead(state, one)) return { of: one.id, periods: [], invoices: copyOf(state, one), creditNote: null };
-  const { period, invoices, creditNote } = raiseRenewal(state, one);
+  const { period, invoices, creditNote } = raiseRenewal(state, next);
   return { of: one.id, periods: [period], invoices, creditNote };
 }
 
@@ -115,9 +117,13 @@ function checkRestorable({ state, customerStatus, removed }: RestorationFacts): 
   if (plan.status !== "active" && plan.status !== "legacy") {
     throw refuse(`The plan is ${plan.status}: it must be active or legacy.`);
   }
+  if (!organisation.setupMode) return;
   const again = removed.find((one) => isAhead(state, one) || linesOf(state, one).length > 0);
-  if (organisation.setupMode && again !== undefined) {
+  if (again !== undefined) {
     throw refuse(`The organisation is in Setup Mode: invoice ${again.number} would have to be raised again.`);
+  }
+  if (lacksRenewal(state)) {
+    throw refuse("The organisation is in Setup Mode: the renewal invoice of the next period would have to be raised.");
   }
 }
 
@@ -132,19 +138,26 @@ function asBefore({ subscription, today }: BillingState): Subscription {
   };
 }
 
+/** Whether the next period was billed ahead, and has no renewal invoice any more. */
+function lacksRenewal(state: BillingState): boolean {
+  return state.nextPeriod !== null && raisedAhead(state) === null;
+}
+
 function isAhead({ period }: BillingState, { type, periodIndex }: RemovedInvoice): boolean {
   return type === "renewal" && periodIndex > period.index;
 }
 
 /**
  * What a removed invoice billed of the current period, whose billed units count it already. Of an invoice of the period before that is
- * what a separate change billed ahead. Of a renewal invoice that was removed while it was ahead, the charges deferred from the period
- * before are not its own any more: they wait, or were billed since.
+ * what a separate change billed ahead; what one billed ahead of the next period is billed by that period's renewal invoice. Of a renewal
+ * invoice that was removed while it was ahead, the charges deferred from the period before are not its own any more: they wait, or were
+ * billed since.
  */
 function linesOf({ period }: BillingState, removed: RemovedInvoice): readonly InvoiceLineDraft[] {
-  const isOfCurrent = ({ period: of }: InvoiceLineDraft) => of !== null && compareDates(period.start, of.start) <= 0;
-  if (removed.periodIndex < period.index) return removed.lines.filter(isOfCurrent);
-  return removed.lines.filter((line) => line.kind !== "proration" || removed.billsDeferred || isOfCurrent(line));
+  const isFromCurrent = ({ period: of }: InvoiceLineDraft) => of !== null && compareDates(period.start, of.start) <= 0;
+  const lines = removed.lines.filter(({ period: of }) => of === null || compareDates(of.start, period.end) < 0);
+  if (removed.periodIndex < period.index) return lines.filter(isFromCurrent);
+  return lines.filter((line) => line.kind !== "proration" || removed.billsDeferred || isFromCurrent(line));
 }
 
 /** Those lines on a new invoice of the current period; none where there are none. */
@@ -156,46 +169,29 @@ function copyOf(state: BillingState, removed: RemovedInvoice): readonly Restored
   return [{ draft, deferredIds: [], usage: [], replaces: removed.id }];
 }
 
-/** The renewal invoice of the next period once more, with everything that is deferred by now. decisions §6 "Renewal invoice". */
+/**
+ * The renewal invoice of the next period once more: the current units, and everything that is deferred by now. It bills the period alone:
+ * what other documents still bill of it is reversed. decisions §4, §6 "Renewal invoice".
+ */
 function raiseRenewal(
   state: BillingState,
-  removed: RemovedInvoice,
+  next: NextPeriodLines = noNextPeriodLines,
 ): Pick<Restoration, "invoices" | "creditNote"> & { readonly period: PeriodState } {
   const { subscription, organisation, plan, nextPeriod, deferred, today } = state;
   assert(nextPeriod !== null, "the period of an invoice is there");
-  const { period, lines, credit } = nextPeriod.billedSeparately
-    ? billFurther(state, nextPeriod, removed)
-    : billAnew(state, nextPeriod);
-  const all = [...lines, ...deferred.map((line) => prorationLine(plan, line, organisation))];
-  const draft = draftInvoice(subscription, organisation, { type: "renewal", period, lines: all, today });
-  const credits = credit === null ? null : [creditLine(plan, credit, organisation)];
+  const reversal = decideReversal(state, next);
+  const billedUnits = hasUnits(plan.type) ? subscription.units : null;
+  const period = { ...nextPeriod, billedUnits, prorationClosed: false, billedSeparately: false };
+  const lines = [
+    planLine(plan, subscription, period, organisation),
+    ...deferred.map((line) => prorationLine(plan, line, organisation)),
+  ];
+  const draft = draftInvoice(subscription, organisation, { type: "renewal", period, lines, today });
+  const renewal: DueInvoice = { draft, deferredIds: deferred.map(({ id }) => id), usage: [] };
+  const invoices = reversal.invoice === null ? [renewal] : [reversal.invoice, renewal];
   return {
     period,
-    invoices: [{ draft, deferredIds: deferred.map(({ id }) => id), usage: [], replaces: null }],
-    creditNote: credits && draftCreditNote(subscription, credits, today),
+    invoices: invoices.map((invoice) => ({ ...invoice, replaces: null })),
+    creditNote: reversal.creditNote,
   };
-}
-
-interface BilledNext {
-  readonly period: PeriodState;
-  readonly lines: readonly InvoiceLineDraft[];
-  readonly credit: BilledChange["credit"];
-}
-
-/** Nothing else bills the period: it is priced at the current units. */
-function billAnew({ plan, subscription, organisation }: BillingState, nextPeriod: PeriodState): BilledNext {
-  const billedUnits = hasUnits(plan.type) ? subscription.units : null;
-  const lines = [planLine(plan, subscription, nextPeriod, organisation)];
-  return { period: { ...nextPeriod, billedUnits, prorationClosed: false }, lines, credit: null };
-}
-
-/**
- * The invoices of changes that were billed separately still bill a part of the period: the rest is what the removed one billed of it,
- * and what the units have risen by above the billed ones. decisions §§5 and 6.
- */
-function billFurther(state: BillingState, nextPeriod: PeriodState, { lines }: RemovedInvoice): BilledNext {
-  const { plan, subscription, organisation } = state;
-  const before = lines.filter(({ period: of }) => of !== null && compareDates(nextPeriod.start, of.start) <= 0);
-  const { state: period, charge, credit } = billNext(state, subscription, nextPeriod);
-  return { period, lines: charge === null ? before : [...before, prorationLine(plan, charge, organisation)], credit };
 }

@@ -103,7 +103,7 @@ export function decideUnitsChange(facts: UnitsChangeFacts, request: UnitsChangeR
 }
 
 /** What a change of units bills of a period, and the period as it is afterwards. */
-export interface BilledChange {
+interface BilledChange {
   readonly state: PeriodState;
   readonly charge: ProratedCharge | null;
   /** Its amount above 0. */
@@ -205,7 +205,7 @@ function billSeparately(facts: UnitsChangeFacts, request: UnitsChangeRequest, cu
  * V(to) − V(billed) of the next period over all its days, where the new total is above what it was billed for and no decrease.
  * decisions §6 "Invoice window".
  */
-export function billNext(
+function billNext(
   facts: UnitsChangeFacts,
   request: Pick<UnitsChangeRequest, "units">,
   nextPeriod: PeriodState,

@@ -31,7 +31,8 @@ const isTakenOff = `(EXISTS (SELECT FROM allocations t
   OR i.total - i.amount_due < (SELECT coalesce(sum(t.amount), 0) FROM allocations t
     WHERE t.organisation_id = $1 AND t.credit_note_id = n.id AND t.invoice_id = i.id AND t.status = 'active'))`;
 
-// The sequence of the numbers is that of invoices and notes together: a greater one is later. An invoice that is being
+// The sequence of the numbers is that of invoices and notes together: a greater one is later. Of the earlier ones those take credit whose
+// lines the note reverses. An invoice that is being
 // amended is left alone, because credit on it would have the ledger refuse that; its settlement plans again.
 const planText = `
 INSERT INTO operations (id, organisation_id, kind, state, subscription_id, credit_note_id, invoice_id, amount)
@@ -39,7 +40,9 @@ SELECT asked.operation_id, $1, 'allocate_credit', 'ready', asked.subscription_id
 FROM unnest($2::uuid[], $3::uuid[]) AS asked(subscription_id, operation_id) CROSS JOIN LATERAL (
   SELECT n.id AS credit_note_id, i.id AS invoice_id, least(n.remaining_credit, i.amount_due) AS amount
   FROM credit_notes n
-    JOIN invoices i ON i.organisation_id = n.organisation_id AND i.subscription_id = n.subscription_id AND i.seq > n.seq
+    JOIN invoices i ON i.organisation_id = n.organisation_id AND i.subscription_id = n.subscription_id AND (i.seq > n.seq
+      OR EXISTS (SELECT 1 FROM credit_note_lines l WHERE l.organisation_id = $1 AND l.credit_note_id = n.id
+        AND l.reversed_invoice_id = i.id))
   WHERE n.organisation_id = $1 AND n.subscription_id = asked.subscription_id AND n.status = 'approved' AND n.remaining_credit > 0
     AND i.status = 'approved' AND i.amount_due > 0
     AND NOT EXISTS (SELECT 1 FROM removals r WHERE r.organisation_id = $1 AND r.invoice_id = i.id AND r.state = 'waiting')
@@ -57,7 +60,7 @@ export interface AskedPair {
 }
 
 /**
- * Plans the next step of each subscription that holds credit which one of its later invoices can take; the result are
+ * Plans the next step of each subscription that holds credit which one of its later invoices, or one that it reverses, can take; the result are
  * those for which one was planned, whose workflows are to be started. Where one is planned already, that one goes on.
  * What a person took off an invoice in the ledger stays off it, unless an operator has `asked` for that very pair.
  * Inside a transaction that has written what may make a step possible: the subscriptions are locked, so that of two

@@ -16,6 +16,7 @@ import type { DocumentStatus, InvoiceType } from "../domain/invoice.ts";
 import { type ChangedSubscription, changeSubscription, updateSubscriptions } from "./billing-changes.ts";
 import type { Client } from "./raise-documents.ts";
 import { leavesDocuments, raiseOwed } from "./raise-owed.ts";
+import { loadNextPeriodLines } from "./reversals.ts";
 
 /**
  * An end to be made. `endingId` is also the id of its operation, made before so that it can be watched; `requestId` is derived from
@@ -54,7 +55,8 @@ export async function makeEnding(
     const earlier = await findRepeated(client, organisationId, asked.requestId);
     const repeated = earlier === null ? null : repeat(earlier, asked);
     if (repeated !== null) return repeated;
-    const facts = { state, invoices: await loadOpenInvoices(client, organisationId, subscriptionId) };
+    const next = await loadNextPeriodLines(client, state);
+    const facts = { state, invoices: await loadOpenInvoices(client, organisationId, subscriptionId), next };
     const decision = decide(facts);
     if (decision.kind === "unchanged") return { kind: "unchanged", hasDocuments: false };
     if (decision.removals.length > 0) {
@@ -62,7 +64,7 @@ export async function makeEnding(
       return { kind: "begun", endingId: asked.endingId, customerId: state.subscription.customerId };
     }
     await insertEnding(client, organisationId, asked, null);
-    const ended = decideEnded(state, asked.when);
+    const ended = decideEnded(state, asked.when, next);
     await writeEnded(client, organisationId, state.period.index, ended, now);
     return { kind: "ended", hasDocuments: leavesDocuments(ended) };
   });
@@ -145,9 +147,12 @@ async function loadOpenInvoices(
 ): Promise<readonly OpenInvoice[]> {
   const { rows } = await client.query<OpenRow>({
     name: "load_open_invoices",
-    // Credit that is on its way to an invoice counts as on it.
+    // Credit that is on its way to an invoice counts as on it, and so does what a credit note has reversed of it: removed, it would be
+    // given back twice.
     text: `SELECT i.id, i.number, i.type, i.period_index, i.status, i.total, i.ledger_invoice_id IS NOT NULL AS in_ledger, i.sent,
-        i.amount_due - (SELECT coalesce(sum(c.amount), 0) FROM operations c WHERE c.organisation_id = $1 AND c.subscription_id = $2
+        i.amount_due - (SELECT coalesce(sum(l.amount), 0) FROM credit_notes n JOIN credit_note_lines l ON l.organisation_id = $1
+            AND l.credit_note_id = n.id WHERE n.organisation_id = $1 AND n.subscription_id = $2 AND n.status NOT IN ('voided', 'deleted')
+            AND l.reversed_invoice_id = i.id) - (SELECT coalesce(sum(c.amount), 0) FROM operations c WHERE c.organisation_id = $1 AND c.subscription_id = $2
           AND c.invoice_id = i.id AND c.kind = 'allocate_credit' AND c.state IN ('ready', 'sending', 'uncertain')) AS amount_due
       FROM invoices i WHERE i.organisation_id = $1 AND i.subscription_id = $2 AND i.status NOT IN ('voided', 'deleted') ORDER BY i.seq DESC`,
     values: [organisationId, subscriptionId],

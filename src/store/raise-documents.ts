@@ -125,17 +125,21 @@ WITH ${takeNumbers}, note AS (
   ORDER BY r.position
 ), line AS (
   INSERT INTO credit_note_lines (id, organisation_id, credit_note_id, position, name, description, amount, effective_date, meter_id,
-    revenue_account, tax_type)
+    revenue_account, tax_type, reversed_invoice_id)
   SELECT r.id, $1, r.credit_note_id, r.position, r.name, r.description, r.amount,
-    r.effective_date::timestamp AT TIME ZONE 'UTC', r.meter_id, r.revenue_account, r.tax_type
+    r.effective_date::timestamp AT TIME ZONE 'UTC', r.meter_id, r.revenue_account, r.tax_type,
+    r.reversed_invoice_id
   FROM jsonb_to_recordset($5) AS r(id uuid, credit_note_id uuid, position int, name text, description text, amount numeric,
-    effective_date date, meter_id uuid, revenue_account text, tax_type text)
+    effective_date date, meter_id uuid, revenue_account text, tax_type text, reversed_invoice_id uuid)
 )
 INSERT INTO operations (id, organisation_id, kind, state, subscription_id, credit_note_id, awaited_until)
 SELECT r.operation_id, $1, 'create_credit_note', 'ready', r.subscription_id, r.id, $7::timestamptz
 FROM jsonb_to_recordset($4) AS r(id uuid, position int, subscription_id uuid, operation_id uuid) ORDER BY r.position`;
 
-/** Raises credit notes. Their credit is held until an invoice that is raised after them takes it. Spec: Change units, rule 5. */
+/**
+ * Raises credit notes. Their credit is held until an invoice that is raised after them takes it; that of a reversal goes to the invoices that
+ * it reverses first. Spec: Change units, rule 5; decisions §4.
+ */
 export async function raiseCreditNotes(
   client: Client,
   organisationId: string,
@@ -165,6 +169,7 @@ export async function raiseCreditNotes(
       meter_id: line.meterId,
       revenue_account: line.revenueAccount,
       tax_type: line.taxType,
+      reversed_invoice_id: line.reversedInvoiceId ?? null,
     })),
   );
   await client.query({

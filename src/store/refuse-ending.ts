@@ -13,6 +13,7 @@ import { outcomesChannel } from "./outcomes.ts";
 import { inTransaction } from "./pool.ts";
 import { loadRemoved, raiseAgain } from "./raise-again.ts";
 import type { Client } from "./raise-documents.ts";
+import { loadNextPeriodLines } from "./reversals.ts";
 import { isUnwritable, plain } from "./settle-operations.ts";
 
 const removedAlready = `coalesce('Removed already, and staying so: ' || (SELECT string_agg(i.number, ', ' ORDER BY r.step)
@@ -128,7 +129,8 @@ async function goOn(
   const [loaded] = await loadStates(client, organisation, { ids: [subscriptionId], now });
   if (loaded === undefined) throw new Error(`subscription ${subscriptionId} is gone`);
   const query = { subscriptionId, currentPeriod: loaded.currentPeriod, endingId };
-  const again = decideGoingOn(loaded.state, await loadRemoved(client, organisationId, query));
+  const removed = await loadRemoved(client, organisationId, query);
+  const again = decideGoingOn(loaded.state, removed, await loadNextPeriodLines(client, loaded.state));
   if (again === null) return false;
   await client.query({
     name: "mark_raised_again",

@@ -10,6 +10,7 @@ import { type ChangedSubscription, changeSubscription, updateSubscriptions } fro
 import { newId } from "./ids.ts";
 import { loadRemoved, raiseAgain } from "./raise-again.ts";
 import type { Client } from "./raise-documents.ts";
+import { loadNextPeriodLines } from "./reversals.ts";
 
 /**
  * A restoration to be made. `requestId` is derived from the idempotency key, null without one. `watch` is told which operations it
@@ -88,7 +89,8 @@ async function loadFacts(client: Client, state: BillingState): Promise<Restorati
     values: [organisation.id, subscription.customerId],
   });
   assert(customers[0], "a subscription has a customer");
-  return { state, customerStatus: customers[0].status, removed };
+  const next = await loadNextPeriodLines(client, state);
+  return { state, customerStatus: customers[0].status, removed, next };
 }
 
 /** The operations that it leaves. */

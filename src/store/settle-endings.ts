@@ -6,7 +6,9 @@ import type pg from "pg";
 import type { BillingState } from "../domain/billing-state.ts";
 import { decideEnded, type EndedSubscription, type EndWhen } from "../domain/ending.ts";
 import type { DocumentStatus } from "../domain/invoice.ts";
+import type { OrganisationSettings } from "../domain/organisation.ts";
 import { Refusal } from "../domain/refusal.ts";
+import type { NextPeriodLines } from "../domain/reversal.ts";
 import { planAllocations } from "./allocations.ts";
 import { holdOrganisation } from "./billing-changes.ts";
 import { loadStates, lockSubscriptions } from "./billing-state.ts";
@@ -25,14 +27,18 @@ import { inTransaction } from "./pool.ts";
 import type { Client } from "./raise-documents.ts";
 import { leavesDocuments } from "./raise-owed.ts";
 import { refuseLast, saveRefused } from "./refuse-ending.ts";
+import { loadNextPeriodLines, reverseNextPeriod } from "./reversals.ts";
 import { isUnwritable } from "./settle-operations.ts";
 
 /** Settling endings of one organisation. What another round holds by now is left to it: then the result is false or null. */
 export interface SettleEnding {
-  /** The invoice is out of the books. */
-  removed(held: HeldRemoval, removed: Removed): Promise<boolean>;
-  /** Gives up an invoice that the ledger does not have; false where somebody has begun to send it. */
-  drop(held: HeldRemoval): Promise<boolean>;
+  /**
+   * The invoice is out of the books. With a renewal invoice, what other documents bill of its period is reversed: `raised` if a document
+   * waits for the ledger because of it.
+   */
+  removed(held: HeldRemoval, removed: Removed): Promise<{ readonly raised: boolean } | null>;
+  /** Gives up an invoice that the ledger does not have, as `removed`; null where somebody has begun to send it. */
+  drop(held: HeldRemoval): Promise<{ readonly raised: boolean } | null>;
   /** An invoice that an option asked to remove is left alone, as `invoice` tells it, and the end goes on. */
   leave(held: HeldRemoval, because: LeftBecause, invoice: InvoiceTold): Promise<boolean>;
   /**
@@ -64,14 +70,15 @@ async function saveRemoved(
   organisationId: string,
   held: HeldRemoval,
   removed: Removed,
-): Promise<boolean> {
+): Promise<{ readonly raised: boolean } | null> {
   const { outcome } = removed;
   const status = removed.invoice?.status ?? "deleted";
   const save = (told: InvoiceTold | null) =>
     inTransaction(pool, async (client) => {
-      if (!(await takeBack(client, organisationId, held))) return false;
-      await mirrorRemoved(client, organisationId, held, { outcome, status, told });
-      return true;
+      const organisation = await holdOrganisation(client, organisationId);
+      await lockSubscriptions(client, organisationId, [held.subscriptionId]);
+      if (!(await takeBack(client, organisationId, held))) return null;
+      return mirrorRemoved(client, organisation, held, { outcome, status, told });
     });
   try {
     return await save(removed.invoice);
@@ -85,7 +92,13 @@ async function saveRemoved(
  * Only an operation that nobody has begun to send is given up: one that is on its way has to be waited for. The invoice is locked after
  * it, as every settlement does: somebody may have one that was refused sent again at this moment.
  */
-async function drop(client: Client, organisationId: string, held: HeldRemoval): Promise<boolean> {
+async function drop(
+  client: Client,
+  organisationId: string,
+  held: HeldRemoval,
+): Promise<{ readonly raised: boolean } | null> {
+  const organisation = await holdOrganisation(client, organisationId);
+  await lockSubscriptions(client, organisationId, [held.subscriptionId]);
   const { rowCount } = await client.query({
     name: "abandon_invoice",
     text: `WITH held AS (
@@ -102,10 +115,9 @@ async function drop(client: Client, organisationId: string, held: HeldRemoval): 
     text: "SELECT status FROM invoices WHERE organisation_id = $1 AND id = $2 FOR NO KEY UPDATE",
     values: [organisationId, held.invoiceId],
   });
-  if (!isGivenUp && rows[0]?.status !== "not_in_external") return false;
-  if (!(await takeBack(client, organisationId, held))) return false;
-  await mirrorRemoved(client, organisationId, held, { outcome: "never_sent", status: "deleted", told: null });
-  return true;
+  if (!isGivenUp && rows[0]?.status !== "not_in_external") return null;
+  if (!(await takeBack(client, organisationId, held))) return null;
+  return mirrorRemoved(client, organisation, held, { outcome: "never_sent", status: "deleted", told: null });
 }
 
 /** The operation is ready for the next step, if this round still holds it. */
@@ -142,12 +154,14 @@ interface MirroredRemoval {
   readonly told: InvoiceTold | null;
 }
 
+/** The renewal invoice is removed at the same stroke as the rest of its period is reversed. decisions §4. */
 async function mirrorRemoved(
   client: Client,
-  organisationId: string,
-  { endingId, step }: HeldRemoval,
+  organisation: OrganisationSettings,
+  { endingId, subscriptionId, step, isAhead }: HeldRemoval,
   { outcome, status, told }: MirroredRemoval,
-): Promise<void> {
+): Promise<{ readonly raised: boolean }> {
+  const { id: organisationId } = organisation;
   await client.query({
     name: "mirror_removed",
     text: removedText,
@@ -163,6 +177,7 @@ async function mirrorRemoved(
       told?.updatedAt ?? null,
     ],
   });
+  return { raised: isAhead && (await reverseNextPeriod(client, organisation, subscriptionId)) };
 }
 
 const leftText = `
@@ -226,7 +241,7 @@ async function finish(
   const { now } = rows[0];
   const [loaded] = await loadStates(client, organisation, { ids: [subscriptionId], now, closing: when === "now" });
   if (loaded === undefined) throw new Error(`subscription ${subscriptionId} is gone`);
-  const ended = endedUnlessRefused(loaded.state, when);
+  const ended = endedUnlessRefused(loaded.state, when, await loadNextPeriodLines(client, loaded.state));
   if (ended instanceof Refusal) return refuseLast(client, organisation, held, ended.message);
   await client.query({
     name: "finish_ending",
@@ -241,9 +256,9 @@ async function finish(
   return { raised: leavesDocuments(ended) };
 }
 
-function endedUnlessRefused(state: BillingState, when: EndWhen): EndedSubscription | Refusal {
+function endedUnlessRefused(state: BillingState, when: EndWhen, next: NextPeriodLines): EndedSubscription | Refusal {
   try {
-    return decideEnded(state, when);
+    return decideEnded(state, when, next);
   } catch (error) {
     if (error instanceof Refusal) return error;
     throw error;

@@ -9,6 +9,7 @@ import { periodAt } from "../../src/domain/period.ts";
 import type { Plan } from "../../src/domain/plan.ts";
 import { hasUnits } from "../../src/domain/pricing/index.ts";
 import { Refusal } from "../../src/domain/refusal.ts";
+import type { NextPeriodLine } from "../../src/domain/reversal.ts";
 import type { Subscription } from "../../src/domain/subscription.ts";
 import {
   decideUnitsChange,
@@ -268,3 +269,22 @@ export function toldCredit({ lines, subtotal }: CreditNoteDraft): string[] {
   );
   return rows.length === 1 ? rows : [...rows, `${formatShort(subtotal)} in all`];
 }
+
+/** A line of the next period: `20` stands on INV-0020, `-8` on the credit note CN-0008. */
+export function nextLine(amount: string, differs: Partial<NextPeriodLine> = {}): NextPeriodLine {
+  const isCredit = amount.startsWith("-");
+  const number = `${isCredit ? "CN" : "INV"}-${amount.replace("-", "").padStart(4, "0")}`;
+  return {
+    invoiceId: isCredit ? null : `id of ${number}`,
+    number,
+    name: "Seats",
+    description: `text of ${number}`,
+    amount: parseDecimal(amount),
+    revenueAccount: "200",
+    taxType: "OUTPUT2",
+    ...differs,
+  };
+}
+
+/** The days of the next period, as a reversal names them. */
+export const reversedDays = "the period from 2026-07-01 to 2026-08-01, which does not begin";

@@ -49,6 +49,9 @@ describe("a refusal", () => {
     const order = { ...ahead, ...setToEnd, ...inSetupMode };
     const message = "The organisation is in Setup Mode: invoice INV-0006 would have to be raised again.";
     expect(refusalOf(factsOf(order, { removed: [removedAhead(order, 10)] }))).toBe(message);
+    expect(refusalOf(factsOf(order))).toBe(
+      "The organisation is in Setup Mode: the renewal invoice of the next period would have to be raised.",
+    );
     const earlier = removed(
       [planLineOf(stateOf(), 10)].map((line) => ({ ...line, period: null })),
       { periodIndex: 4 },

@@ -4,9 +4,9 @@ import { civilDate } from "../../src/domain/civil-date.ts";
 import { parseDecimal } from "../../src/domain/decimal.ts";
 import { chargeLine, prorationLine } from "../../src/domain/invoice-draft.ts";
 import { decideRestoration } from "../../src/domain/restoring.ts";
-import { billNext, decideUnitsChange } from "../../src/domain/units-change.ts";
-import { afterChange, changeTo, type StateOrder, seats, stateOf, volumeSeats } from "./billing-states.ts";
-import { planOf, tiersOf } from "./catalogue.ts";
+import { decideUnitsChange } from "../../src/domain/units-change.ts";
+import { afterChange, changeTo, nextLine, reversedDays, type StateOrder, seats, stateOf } from "./billing-states.ts";
+import { planOf } from "./catalogue.ts";
 import { setupCharge } from "./creation.ts";
 import { ended, factsOf, planLineOf, removed, removedAhead, restored, setToEnd } from "./restorations.ts";
 
@@ -188,85 +188,64 @@ describe("the renewal invoice", () => {
     });
   });
 
-  it("that somebody else removed is not raised again", () => {
-    expect(restored({ ...ahead, ...ended })).toEqual({ ...asItWas, dueDate: "2026-07-01" });
+  it("that a person removed in the ledger is raised again: the next period has none", () => {
+    expect(restored({ ...ahead, ...ended })).toEqual({
+      ...asItWas,
+      dueDate: "2026-07-01",
+      periods: ["6: 10 billed"],
+      invoices: [["renewal of 6", `100.0000 for ${july}: 10 × 10.0000`]],
+    });
+  });
+
+  it("that stands is not raised a second time", () => {
+    expect(restored({ ...ended, today: "2026-06-20", renewalInvoice: {} })).toEqual({
+      ...asItWas,
+      dueDate: "2026-07-01",
+    });
   });
 });
 
 describe("the renewal invoice after a change that was billed separately", () => {
-  const separately = (billedUnits: number, units: number, differs: StateOrder = {}): StateOrder => ({
+  const separately = (units: number, differs: StateOrder = {}): StateOrder => ({
     ...ahead,
     ...setToEnd,
     units,
-    next: { billedUnits, billedSeparately: true },
+    next: { billedUnits: 12, billedSeparately: true },
     ...differs,
   });
 
-  it("bills what the removed one did: the change's own invoice still stands", () => {
-    const order = separately(12, 12);
-    expect(restored(order, { removed: [removedAhead(order, 10)] })).toEqual({
-      is: "active, 12 units, until 2026-07-01, ends null",
+  it.each([
+    12, 15, 5,
+  ])("bills the period alone, at the %i units of the restoration: the end reversed the change", (units) => {
+    expect(restored(separately(units), { removed: [removedAhead(separately(units), 10)] })).toEqual({
+      is: `active, ${units} units, until 2026-07-01, ends null`,
       dueDate: "2026-07-01",
-      periods: ["6: 12 billed, billed separately"],
-      invoices: [["renewal of 6", `100.0000 for ${july}: 10 × 10.0000`]],
+      periods: [`6: ${units} billed`],
+      invoices: [["renewal of 6", `${units}0.0000 for ${july}: ${units} × 10.0000`]],
     });
   });
 
-  it("and units that rose since bills the rise over the whole period as well", () => {
-    const order = separately(12, 15);
-    expect(restored(order, { removed: [removedAhead(order, 10)] })).toMatchObject({
-      periods: ["6: 15 billed, billed separately"],
+  it("can be amended by the next change of units", () => {
+    const order = separately(12);
+    const { periods } = decideRestoration(factsOf(order));
+    const state = stateOf({ ...order, subscription: {}, next: periods[0] ?? {}, renewalInvoice: {} });
+    const { amended } = decideUnitsChange(state, changeTo(13, { document: "amend" }));
+    expect(amended?.planLine?.units).toBe(13);
+  });
+
+  it("comes with a reversal of what other documents bill of its period by then", () => {
+    const next = { lines: [nextLine("20"), nextLine("-8")], renewalUnits: 10 };
+    expect(restored(separately(12), { next })).toMatchObject({
+      invoices: [["renewal of 6", `120.0000 for ${july}: 12 × 10.0000`]],
+      creditNote: [expect.stringMatching(/^12\.0000 from 2026-07-01: Reverses 12\.0000 of INV-0020 for the period/)],
+    });
+    const below = { lines: [nextLine("-8")], renewalUnits: 10 };
+    expect(restored(separately(12), { next: below })).toMatchObject({
       invoices: [
-        [
-          "renewal of 6",
-          `100.0000 for ${july}: 10 × 10.0000`,
-          `30.0000 for ${july}: 12 to 15 seats, 31 of 31 days: (150 − 120) × 31 ÷ 31`,
-        ],
+        ["change of 5", `8.0000 for ${july}: Reverses CN-0008 for ${reversedDays}`],
+        ["renewal of 6", `120.0000 for ${july}: 12 × 10.0000`],
       ],
     });
-  });
-
-  it("bills a rise again that the removed one billed beside its plan line", () => {
-    const order = separately(15, 15);
-    const state = stateOf(order);
-    const { nextPeriod } = state;
-    if (nextPeriod === null) throw new Error("no next period");
-    const { charge } = billNext(state, { units: 15 }, { ...nextPeriod, billedUnits: 12 });
-    if (charge === null) throw new Error("nothing is charged");
-    const lines = [planLineOf(state, 10, "nextPeriod"), prorationLine(seats, charge, state.organisation)];
-    const texts = [
-      `100.0000 for ${july}: 10 × 10.0000`,
-      `30.0000 for ${july}: 12 to 15 seats, 31 of 31 days: (150 − 120) × 31 ÷ 31`,
-    ];
-    expect(restored(order, { removed: [removed(lines, { periodIndex: 6 })] })).toMatchObject({
-      periods: ["6: 15 billed, billed separately"],
-      invoices: [["renewal of 6", ...texts]],
-    });
-  });
-
-  it("and units that fell since bills no less: a decrease raises nothing", () => {
-    const order = separately(12, 5);
-    expect(restored(order, { removed: [removedAhead(order, 10)] })).toMatchObject({
-      periods: ["6: 12 billed, billed separately"],
-      invoices: [["renewal of 6", `100.0000 for ${july}: 10 × 10.0000`]],
-    });
-  });
-
-  it("credits a rise that makes the whole period cheaper, and bills it never twice", () => {
-    const order = separately(10, 11, { plan: volumeSeats });
-    expect(restored(order, { removed: [removedAhead(order, 9)] })).toMatchObject({
-      periods: ["6: 11 billed, billed separately"],
-      invoices: [["renewal of 6", `90.0000 for ${july}: 9 × 10.0000`]],
-      creditNote: ["12.0000 from 2026-07-01: 10 to 11 seats, 31 of 31 days: (100 − 88) × 31 ÷ 31"],
-    });
-  });
-
-  it("leaves the billed units where the rise costs nothing", () => {
-    const steps = planOf("stairstep", { tiers: tiersOf([10, null, "50"], [20, null, "100"]) });
-    const order = separately(12, 15, { plan: steps });
-    const told = restored(order, { removed: [removedAhead(order, 10)] });
-    expect(told).toMatchObject({ periods: ["6: 12 billed, billed separately"] });
-    expect(told).toHaveProperty("invoices.0.length", 2);
   });
 });
 
@@ -334,6 +313,17 @@ describe("the invoices of the current period that the end removed", () => {
     expect(restored(ended, facts)).toMatchObject({ invoices: [["change of 5", ownText]] });
     const [invoice] = decideRestoration(factsOf(ended, facts)).invoices;
     expect(invoice?.draft.period).toEqual({ start: "2026-06-01", end: "2026-07-01" });
+  });
+
+  it("lose what they billed ahead of the next period: its renewal invoice bills that", () => {
+    const separate = removed([own, prorated("2026-07-01", "2026-08-01")], { type: "change" });
+    const order = { ...ahead, ...ended, units: 12 };
+    expect(restored(order, { removed: [separate] })).toMatchObject({
+      invoices: [
+        ["change of 5", ownText],
+        ["renewal of 6", `120.0000 for ${july}: 12 × 10.0000`],
+      ],
+    });
   });
 
   it("bill the units of then, also where there are fewer by now", () => {

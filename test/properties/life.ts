@@ -1,9 +1,9 @@
 /** The whole life of one subscription in memory: decisions of the domain applied one after the other, as the store would write them. */
 import type { BillingState, DeferredLine, PeriodState, RaisedInvoice } from "../../src/domain/billing-state.ts";
-import { addDays, type CivilDate } from "../../src/domain/civil-date.ts";
+import { addDays, type CivilDate, compareDates } from "../../src/domain/civil-date.ts";
 import type { CreationDecision } from "../../src/domain/creating.ts";
 import type { CreditNoteDraft, CreditNoteLineDraft } from "../../src/domain/credit-note.ts";
-import { sum } from "../../src/domain/decimal.ts";
+import { formatDecimal, isZero, negate, sum } from "../../src/domain/decimal.ts";
 import { decideDue } from "../../src/domain/due.ts";
 import type { DueInvoice } from "../../src/domain/due-usage.ts";
 import { decideEnd, decideEnded, type EndRequest } from "../../src/domain/ending.ts";
@@ -13,6 +13,7 @@ import type { OrganisationSettings } from "../../src/domain/organisation.ts";
 import type { Plan } from "../../src/domain/plan.ts";
 import { Refusal } from "../../src/domain/refusal.ts";
 import { decideGoingOn, decideRestoration, type RaisedAgain, type RemovedInvoice } from "../../src/domain/restoring.ts";
+import { decideReversal, type NextPeriodLines, noNextPeriodLines } from "../../src/domain/reversal.ts";
 import type { Subscription } from "../../src/domain/subscription.ts";
 import {
   decideUnitsChange,
@@ -33,7 +34,17 @@ interface Deferred {
   readonly paperId: string | null;
 }
 
-/** Everything that is known of the subscription. `removed`: ids of what ends removed since it was restored last. */
+/** The lines of a period on documents that come to nothing together, by a reversal: of papers by id, of credits by place. */
+interface Reversed {
+  readonly index: number;
+  readonly papers: readonly string[];
+  readonly credits: readonly number[];
+}
+
+/**
+ * Everything that is known of the subscription. `removed`: ids of what its end removed since it was restored last. `lost`: what an end
+ * removed that was then refused, and up to which day its lines were not billed by another.
+ */
 export interface Life {
   readonly organisation: OrganisationSettings;
   readonly plan: Plan;
@@ -45,6 +56,8 @@ export interface Life {
   readonly credits: readonly CreditNoteLineDraft[];
   readonly deferred: readonly Deferred[];
   readonly removed: readonly string[];
+  readonly lost: readonly { readonly id: string; readonly until: CivilDate }[];
+  readonly reversed: readonly Reversed[];
 }
 
 /** The life of what was just created. */
@@ -62,6 +75,8 @@ export function begun(organisation: OrganisationSettings, decision: CreationDeci
     credits: [],
     deferred: [],
     removed: [],
+    lost: [],
+    reversed: [],
   };
   return [invoice, renewalInvoice].reduce(
     (now, draft) => (draft === null ? now : raise(now, { draft, deferredIds: [], usage: [] })),
@@ -89,7 +104,8 @@ export function stateIn(life: Life): BillingState {
   };
 }
 
-function openIn({ papers }: Life): readonly (RaisedInvoice & { readonly sent: boolean })[] {
+/** A paper that a credit reverses counts as credited. */
+function openIn({ papers, credits }: Life): readonly (RaisedInvoice & { readonly sent: boolean })[] {
   const open = papers
     .filter(({ isRemoved }) => !isRemoved)
     .map(({ id, type, periodIndex, lines }) => {
@@ -101,7 +117,10 @@ function openIn({ papers }: Life): readonly (RaisedInvoice & { readonly sent: bo
         periodIndex,
         status: "draft",
         total,
-        amountDue: total,
+        amountDue: sum([
+          total,
+          ...credits.flatMap((one) => (one.reversedInvoiceId === id ? [negate(one.amount)] : [])),
+        ]),
         inLedger: true,
         isPlanLineKnown: true,
         sent: false,
@@ -136,21 +155,77 @@ export function change(life: Life, request: UnitsChangeRequest): { life: Life; d
 
 /** The end, where the ledger refuses the removal after so many; null where the end itself is refused. */
 export function end(life: Life, request: EndRequest, removable: number): Life | null {
-  const decision = unlessRefused(() => decideEnd({ state: stateIn(life), invoices: openIn(life) }, request));
+  const facts = { state: stateIn(life), invoices: openIn(life), next: nextIn(life, []) };
+  const decision = unlessRefused(() => decideEnd(facts, request));
   if (decision === null || decision.kind === "unchanged") return decision && life;
   const { removals } = decision;
   const gone = removals.slice(0, removable);
-  const after = gone.reduce(remove, life);
+  const after = gone.reduce((now, id, index) => {
+    const removed = remove(now, id);
+    return isRenewalAhead(now, id) ? reverse(removed, removals.slice(index + 1)) : removed;
+  }, life);
   if (removable < removals.length) return goOn(after, gone);
-  const { subscription, invoices } = decideEnded(stateIn(after), request.when);
-  return invoices.reduce(raise, { ...after, subscription });
+  const { subscription, invoices, creditNotes } = decideEnded(stateIn(after), request.when, nextIn(after, []));
+  const over = invoices.reduce(raise, { ...after, subscription, removed: [...after.removed, ...gone] });
+  return marked(
+    creditNotes.reduce((now, { draft }) => creditIn(now, draft), over),
+    [],
+  );
+}
+
+/** What other papers than the renewal invoice bill of the next period, but for those that are still to be removed. */
+function nextIn(life: Life, waiting: readonly string[]): NextPeriodLines {
+  const period = life.periods[life.current + 1];
+  if (period === undefined) return noNextPeriodLines;
+  const isOf = (day: CivilDate) => compareDates(period.start, day) <= 0 && compareDates(day, period.end) < 0;
+  const lines = standingBeside(life, waiting).flatMap((paper) =>
+    paper.lines.flatMap((line) =>
+      line.period !== null && isOf(line.period.start) ? [{ ...line, invoiceId: paper.id, number: paper.id }] : [],
+    ),
+  );
+  const credits = life.credits.flatMap((line, index) =>
+    isOf(line.effectiveDate)
+      ? [{ ...line, amount: negate(line.amount), invoiceId: null, number: `credit ${index}` }]
+      : [],
+  );
+  const renewal = life.papers.findLast(({ type, periodIndex }) => type === "renewal" && periodIndex === period.index);
+  const renewalUnits = renewal?.lines.find(({ kind }) => kind === "plan")?.units ?? null;
+  return { lines: [...lines, ...credits], renewalUnits };
+}
+
+function standingBeside({ papers, current }: Life, waiting: readonly string[]): readonly Paper[] {
+  const isRenewal = ({ type, periodIndex }: Paper) => type === "renewal" && periodIndex === current + 1;
+  return papers.filter((paper) => !paper.isRemoved && !isRenewal(paper) && !waiting.includes(paper.id));
+}
+
+/** The next period is reversed; what is `waiting` to be removed is left out. */
+function reverse(life: Life, waiting: readonly string[]): Life {
+  const { invoice, creditNote } = decideReversal(stateIn(life), nextIn(life, waiting));
+  const charged = invoice === null ? life : raise(life, invoice);
+  return marked(creditNote === null ? charged : creditIn(charged, creditNote), waiting);
+}
+
+/** Holds that what stands of the next period beside its renewal invoice comes to nothing. */
+function marked(life: Life, waiting: readonly string[]): Life {
+  const period = life.periods[life.current + 1];
+  if (period === undefined) return life;
+  const left = sum(nextIn(life, waiting).lines.map(({ amount }) => amount));
+  if (!isZero(left)) throw new Error(`${formatDecimal(left)} of the next period is left`);
+  const papers = standingBeside(life, waiting).map(({ id }) => id);
+  const others = life.reversed.filter(({ index }) => index !== period.index);
+  const credits = life.credits.map((_, place) => place);
+  return { ...life, reversed: [...others, { index: period.index, papers, credits }] };
+}
+
+function isRenewalAhead({ papers, current }: Life, id: string): boolean {
+  return papers.some((one) => one.id === id && one.type === "renewal" && one.periodIndex > current);
 }
 
 /** The restoration; null where it is refused. */
 export function restore(life: Life): Life | null {
   const removed = removedIn(life, life.removed);
   const restoration = unlessRefused(() =>
-    decideRestoration({ state: stateIn(life), customerStatus: "active", removed }),
+    decideRestoration({ state: stateIn(life), customerStatus: "active", removed, next: nextIn(life, []) }),
   );
   if (restoration === null) return null;
   return raiseAgain({ ...life, subscription: restoration.subscription, removed: [] }, restoration);
@@ -158,9 +233,13 @@ export function restore(life: Life): Life | null {
 
 /** What was refused after these were removed: what the subscription goes on to is billed again. */
 function goOn(life: Life, gone: readonly string[]): Life {
-  const again = decideGoingOn(stateIn(life), removedIn(life, gone));
-  if (again === null) return life;
-  return raiseAgain({ ...life, removed: life.removed.filter((id) => id !== again.of) }, again);
+  const { subscription } = life;
+  const again = decideGoingOn(stateIn(life), removedIn(life, gone), nextIn(life, []));
+  const lost = gone.filter((id) => id !== again?.of).map((id) => ({ id, until: subscription.renewalDate }));
+  const after = { ...life, lost: [...life.lost, ...lost] };
+  if (again === null) return after;
+  const raised = raiseAgain(after, again);
+  return again.periods.length === 0 ? raised : marked(raised, []);
 }
 
 function removedIn({ current, papers, deferred }: Life, ids: readonly string[]): readonly RemovedInvoice[] {
@@ -243,5 +322,5 @@ function remove(life: Life, id: string): Life {
   const papers = life.papers.map((paper) => (paper.id === id ? { ...paper, isRemoved: true } : paper));
   const isAhead = papers.some((one) => one.id === id && one.type === "renewal" && one.periodIndex > life.current);
   const deferred = life.deferred.map((one) => (isAhead && one.paperId === id ? { ...one, paperId: null } : one));
-  return { ...life, papers, deferred, removed: [...life.removed, id] };
+  return { ...life, papers, deferred };
 }

@@ -72,7 +72,7 @@ async function lifeOf({ organisationId }: MadeOrganisation, id: string): Promise
       const lines = of === undefined ? [] : [planLine(plan, subscription, of, organisation)];
       return [{ id: `paper ${index}`, type, periodIndex, lines, isRemoved: false }];
     });
-    const nothing = { credits: [], deferred: [], removed: [] };
+    const nothing = { credits: [], deferred: [], removed: [], lost: [], reversed: [] };
     return { organisation, plan, subscription, today, current: 0, periods, papers, ...nothing };
   });
 }
@@ -141,7 +141,7 @@ function inMemory({ subscription, periods, papers, credits, deferred }: Life): K
   const { status, units, renewalDate, endDate, cancelAtPeriodEnd } = subscription;
   const invoices = papers.map(({ type, isRemoved, lines }) => {
     const told = lines.map((line) => `${formatDecimal(line.amount)} ${line.description} from ${line.period?.start}`);
-    return `${type}${isRemoved ? ", removed" : ""}: ${told.sort().join("; ")}`;
+    return `${type}${isRemoved ? ", removed" : ""}: ${told.map(unnumbered).sort().join("; ")}`;
   });
   const waiting = deferred.flatMap(({ line, paperId }) =>
     paperId === null ? [`${formatDecimal(line.amount)} ${line.description}`] : [],
@@ -152,19 +152,26 @@ function inMemory({ subscription, periods, papers, credits, deferred }: Life): K
       return { index, start, billed: billedUnits, closed: prorationClosed, separately: billedSeparately };
     }),
     invoices: invoices.sort(),
-    credits: credits.map((one) => `${formatDecimal(one.amount)} ${one.description} from ${one.effectiveDate}`).sort(),
+    credits: credits
+      .map((one) => unnumbered(`${formatDecimal(one.amount)} ${one.description} from ${one.effectiveDate}`))
+      .sort(),
     waiting: waiting.sort(),
   };
+}
+
+/** A document is named by another number in memory. */
+function unnumbered(text: string): string {
+  return text.replaceAll(/paper \d+|credit \d+|INV-\d+|CN-\d+/g, "document");
 }
 
 async function overHttp(own: MadeOrganisation, id: string): Promise<Known> {
   const { status, units, renewal_date, end_date, cancel_at_period_end } = await world.subscription(own, id);
   const invoices = (await world.invoices(own, id)).map(({ type, status: is, lines }: Json) => {
     const told = lines.map(({ amount, description, period }: Json) => `${amount} ${description} from ${period.start}`);
-    return `${type}${is === "deleted" ? ", removed" : ""}: ${told.sort().join("; ")}`;
+    return `${type}${is === "deleted" ? ", removed" : ""}: ${told.map(unnumbered).sort().join("; ")}`;
   });
   const credits = (await world.creditNotes(own, id)).flatMap(({ lines }: Json) =>
-    lines.map((one: Json) => `${one.amount} ${one.description} from ${one.effective_date.slice(0, 10)}`),
+    lines.map((one: Json) => unnumbered(`${one.amount} ${one.description} from ${one.effective_date.slice(0, 10)}`)),
   );
   const periods = await system.pool.query(
     `SELECT index, start_date::text AS start, billed_units AS billed, proration_closed AS closed, billed_separately AS separately

@@ -1,0 +1,98 @@
+/**
+ * Reversals as rows: what documents other than its renewal invoice bill of a subscription's next period, and the document that reverses it
+ * in the transaction that removes the renewal invoice. decisions §4.
+ */
+import type { BillingState } from "../domain/billing-state.ts";
+import { parseDecimal } from "../domain/decimal.ts";
+import type { OrganisationSettings } from "../domain/organisation.ts";
+import { decideReversal, type NextPeriodLine, type NextPeriodLines, noNextPeriodLines } from "../domain/reversal.ts";
+import { loadStates } from "./billing-state.ts";
+import { newId } from "./ids.ts";
+import { type Client, raiseCreditNotes, raiseInvoices } from "./raise-documents.ts";
+
+interface LineRow {
+  invoice_id: string | null;
+  number: string;
+  name: string;
+  description: string;
+  amount: string;
+  revenue_account: string | null;
+  tax_type: string | null;
+}
+
+interface NextPeriodRow {
+  lines: readonly LineRow[] | null;
+  renewal_units: number | null;
+}
+
+// Amounts as text: a number of JSON would become a float. What an end is still to remove is left out: it is reversed with the end if it
+// is left alone. Usage of the period is no charge ahead.
+const nextPeriodText = `
+SELECT (SELECT json_agg(line ORDER BY line.seq, line.position) FROM (
+    SELECT i.seq, l.position, i.id AS invoice_id, i.number, l.name, l.description, l.amount::text, l.revenue_account, l.tax_type
+    FROM invoices i JOIN invoice_lines l ON l.organisation_id = $1 AND l.invoice_id = i.id
+    WHERE i.organisation_id = $1 AND i.subscription_id = $2 AND i.status NOT IN ('voided', 'deleted')
+      AND NOT (i.type = 'renewal' AND i.period_index = $3) AND l.kind <> 'usage' AND l.period_start >= $4::date AND l.period_end <= $5::date
+      AND NOT EXISTS (SELECT 1 FROM removals r WHERE r.organisation_id = $1 AND r.invoice_id = i.id AND r.state = 'waiting')
+    UNION ALL
+    SELECT n.seq, l.position, NULL, n.number, l.name, l.description, (-l.amount)::text, l.revenue_account, l.tax_type
+    FROM credit_notes n JOIN credit_note_lines l ON l.organisation_id = $1 AND l.credit_note_id = n.id
+    WHERE n.organisation_id = $1 AND n.subscription_id = $2 AND n.status NOT IN ('voided', 'deleted') AND l.meter_id IS NULL
+      AND l.effective_date >= $4::date::timestamp AT TIME ZONE 'UTC' AND l.effective_date < $5::date::timestamp AT TIME ZONE 'UTC'
+  ) line) AS lines,
+  (SELECT l.units FROM invoices i JOIN invoice_lines l ON l.organisation_id = $1 AND l.invoice_id = i.id AND l.kind = 'plan'
+    WHERE i.organisation_id = $1 AND i.subscription_id = $2 AND i.type = 'renewal' AND i.period_index = $3
+    ORDER BY i.seq DESC LIMIT 1) AS renewal_units`;
+
+/** What documents other than the renewal invoice bill of the next period. The subscription is locked. */
+export async function loadNextPeriodLines(
+  client: Client,
+  { organisation, subscription, nextPeriod }: BillingState,
+): Promise<NextPeriodLines> {
+  if (nextPeriod === null) return noNextPeriodLines;
+  const { rows } = await client.query<NextPeriodRow>({
+    name: "load_next_period_lines",
+    text: nextPeriodText,
+    values: [organisation.id, subscription.id, nextPeriod.index, nextPeriod.start, nextPeriod.end],
+  });
+  return { lines: (rows[0]?.lines ?? []).map(readLine), renewalUnits: rows[0]?.renewal_units ?? null };
+}
+
+/** Reverses it now that the renewal invoice is removed; true if a document waits for the ledger. The subscription is locked. */
+export async function reverseNextPeriod(
+  client: Client,
+  organisation: OrganisationSettings,
+  subscriptionId: string,
+): Promise<boolean> {
+  const { rows } = await client.query<{ now: Date }>({
+    name: "now_of_organisation",
+    text: "SELECT coalesce(o.test_clock, now()) AS now FROM organisations o WHERE o.id = $1",
+    values: [organisation.id],
+  });
+  const now = rows[0]?.now ?? new Date();
+  const [loaded] = await loadStates(client, organisation, { ids: [subscriptionId], now });
+  if (loaded === undefined) throw new Error(`subscription ${subscriptionId} is gone`);
+  const { invoice, creditNote } = decideReversal(loaded.state, await loadNextPeriodLines(client, loaded.state));
+  const ids = () => ({ id: newId(), operationId: newId(), subscriptionId });
+  const raising = { createdAt: now, awaitedUntil: null };
+  await raiseInvoices(client, organisation.id, invoice === null ? [] : [{ ...ids(), ...invoice }], raising);
+  await raiseCreditNotes(
+    client,
+    organisation.id,
+    creditNote === null ? [] : [{ ...ids(), draft: creditNote }],
+    raising,
+  );
+  return invoice !== null || creditNote !== null;
+}
+
+function readLine(row: LineRow): NextPeriodLine {
+  return {
+    invoiceId: row.invoice_id,
+    number: row.number,
+    name: row.name,
+    description: row.description,
+    amount: parseDecimal(row.amount),
+    revenueAccount: row.revenue_account,
+    taxType: row.tax_type,
+  };
+}

@@ -1,0 +1,343 @@
+/**
+ * Ends after `separate` changes inside the invoice window: what these billed of the period that does not begin is reversed with its renewal
+ * invoice, once and to the cent, and a restoration bills that period by its renewal invoice alone. decisions §4.
+ */
+import { randomUUID } from "node:crypto";
+import { beforeAll, describe, expect, test } from "vitest";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import type { TestSystem } from "../support/system.ts";
+import { sharedSystem } from "../support/system-for-many.ts";
+import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
+import { type LifeWorld, lifeWorld } from "./life-world.ts";
+import { addBands, type Json } from "./units-world.ts";
+
+let system: TestSystem;
+let world: LifeWorld;
+
+beforeAll(async () => {
+  system = await sharedSystem();
+  world = lifeWorld(system, checkedAsk(system));
+});
+
+const now = { when: "now" };
+const periodEnd = { when: "period_end" };
+const half = { prorate: true, effective_date: "2026-04-16" };
+const separate = { ...half, document: "separate" };
+const ten = "100.0000 10 × 10.0000";
+const halfOfApril = "10.0000 10 to 12 seats, 15 of 30 days: (120 − 100) × 15 ÷ 30";
+const allOfMay = "20.0000 10 to 12 seats, 31 of 31 days: (120 − 100) × 31 ÷ 31";
+const may = "the period from 2026-05-01 to 2026-06-01, which does not begin";
+const credited = `20.0000 Reverses INV-0003 for ${may}: ${allOfMay.slice("20.0000 ".length)}`;
+
+interface Subscribed {
+  readonly own: MadeOrganisation;
+  readonly id: string;
+}
+
+/** On 16 April: ten seats at 10.00, the renewal invoice of May there, and everything approved where nothing else is said. */
+async function inWindow(status = "approved", body: object = {}): Promise<Subscribed> {
+  const own = await world.sandbox({ invoice_create_days: 20, first_invoice_status: status });
+  await addBands(system, own);
+  await world.setClock(own, "2026-04-16");
+  const { id } = await world.subscribe(own, { start_date: "2026-04-01", ...body });
+  return { own, id };
+}
+
+/** The same with two seats more, billed separately: 10.00 of April, 20.00 of May. */
+async function withTwoMore(status?: string): Promise<Subscribed> {
+  const made = await inWindow(status);
+  await changed(made, { units: 12, ...separate });
+  return made;
+}
+
+async function changed({ own, id }: Subscribed, body: object): Promise<Json> {
+  const answer = await world.changed(own, id, body);
+  await world.settled(own);
+  return answer.change;
+}
+
+async function ended({ own, id }: Subscribed, body: object): Promise<Json> {
+  const answer = await world.ended(own, id, body);
+  await world.settled(own);
+  return answer;
+}
+
+async function restored({ own, id }: Subscribed): Promise<void> {
+  await world.restored(own, id);
+  await world.settled(own);
+}
+
+/** What stands of its credit notes, oldest first: each line's amount and text. */
+async function credits({ own, id }: Subscribed): Promise<readonly string[][]> {
+  const notes = (await world.creditNotes(own, id)).toReversed();
+  return notes.map(({ lines }) => lines.map((line: Json) => `${line.amount} ${line.description}`));
+}
+
+/** What stands on invoices, less what stands on credit notes, without tax: what the customer pays in the end. */
+async function paid({ own, id }: Subscribed): Promise<number> {
+  const invoices = (await world.invoices(own, id)).filter(({ status }) => status !== "voided" && status !== "deleted");
+  const sumOf = (documents: readonly Json[]) => documents.reduce((sum, { subtotal }) => sum + Number(subtotal), 0);
+  return sumOf(invoices) - sumOf(await world.creditNotes(own, id));
+}
+
+describe.concurrent("an increase that was billed separately", () => {
+  test.each([
+    [periodEnd, "approved"],
+    [periodEnd, "draft"],
+    [now, "approved"],
+    [now, "draft"],
+  ])("is credited for the next period by %o (%s invoices), and what is paid is what was used", async (body, status) => {
+    const made = await withTwoMore(status);
+    const { own, id } = made;
+    expect(await paid(made)).toBe(230);
+    await ended(made, body);
+    expect(await world.standing(own, id)).toEqual([
+      ["INV-0001 first", ten],
+      ["INV-0003 change", halfOfApril, allOfMay],
+    ]);
+    expect(await credits(made)).toEqual([[credited]]);
+    const [note] = await world.creditNotes(own, id);
+    const [change] = await world.invoices(own, id);
+    expect(note.lines).toMatchObject([{ name: change.lines[1].name, effective_date: "2026-05-01T00:00:00.000Z" }]);
+    // It goes to the invoice that billed it, as soon as that is approved.
+    const allocated = note.allocations.map(({ invoice, amount }: Json) => [invoice, amount]);
+    expect([note.status, note.allocation_status, allocated]).toEqual(
+      status === "approved" ? ["paid", "applied", [[change.id, note.total]]] : ["approved", "unapplied", []],
+    );
+    await world.expectEqualBooks(own);
+    await world.setClock(own, "2026-05-02");
+    expect(refusalOf(await world.restore(own, id)).code).toBe("invalid_state");
+    expect(await world.subscription(own, id)).toMatchObject({ status: body === now ? "ended" : "complete" });
+    expect(await paid(made)).toBe(110);
+  });
+
+  test("is reversed once: by period_end, asked for twice, with its key again, and then now", async () => {
+    const made = await withTwoMore();
+    const { own, id } = made;
+    const key = randomUUID();
+    const [first, second] = [await world.end(own, id, periodEnd, key), await world.end(own, id, periodEnd, key)];
+    expect([first.status, second.text]).toEqual([200, first.text]);
+    await ended(made, periodEnd);
+    await ended(made, { ...now, delete_unsent_invoices: true });
+    expect(await credits(made)).toEqual([[credited]]);
+    expect(await paid(made)).toBe(110);
+    await world.expectEqualBooks(own);
+  });
+
+  test("whose invoice is still a draft is left alone by an option once it is credited: not given back twice", async () => {
+    const made = await withTwoMore("draft");
+    await ended(made, periodEnd);
+    await ended(made, { ...now, delete_unsent_invoices: true });
+    expect(await world.standing(made.own, made.id)).toEqual([["INV-0003 change", halfOfApril, allOfMay]]);
+    expect(await paid(made)).toBe(10);
+    await world.expectEqualBooks(made.own);
+  });
+
+  test("whose invoice is paid is held as credit", async () => {
+    const made = await withTwoMore();
+    const { own, id } = made;
+    const [change] = await world.invoices(own, id);
+    await world.pay(own, change, change.total);
+    await ended(made, periodEnd);
+    await world.setClock(own, "2026-05-02");
+    expect(await credits(made)).toEqual([[credited]]);
+    await world.expectEqualBooks(own);
+  });
+
+  test("and a decrease after it: the credit is what was billed", async () => {
+    const made = await withTwoMore();
+    await changed(made, { units: 8, document: "separate" });
+    await ended(made, now);
+    expect(await credits(made)).toEqual([[credited]]);
+    expect(await paid(made)).toBe(110);
+  });
+
+  test("more than once is credited line by line", async () => {
+    const made = await withTwoMore();
+    await changed(made, { units: 13, document: "separate" });
+    await ended(made, periodEnd);
+    const more = `10.0000 Reverses INV-0004 for ${may}: 12 to 13 seats, 31 of 31 days: (130 − 120) × 31 ÷ 31`;
+    expect(await credits(made)).toEqual([[credited, more]]);
+    expect(await paid(made)).toBe(110);
+    const [note] = await world.creditNotes(made.own, made.id);
+    expect(note.allocations).toHaveLength(1);
+    await world.expectEqualBooks(made.own);
+  });
+
+  test("is nothing to reverse where no change was billed separately, or the end is refused before the invoice is removed", async () => {
+    const amended = await inWindow();
+    await changed(amended, { units: 12, ...half, document: "amend" });
+    await ended(amended, now);
+    expect(await credits(amended)).toEqual([]);
+    const kept = await withTwoMore();
+    const [, renewal] = await world.invoices(kept.own, kept.id);
+    await world.pay(kept.own, renewal, "1.00");
+    expect(refusalOf(await world.end(kept.own, kept.id, periodEnd))).toEqual(refused(409, "invalid_state"));
+    await world.settled(kept.own);
+    expect([await credits(kept), await paid(kept)]).toEqual([[], 230]);
+  });
+});
+
+describe.concurrent("with an option that asks for the invoice of the change as well", () => {
+  const voids = { ...now, void_approved_invoices: true };
+
+  test("nothing is reversed: it is removed with all that is on it", async () => {
+    const made = await withTwoMore();
+    await ended(made, voids);
+    expect([await world.standing(made.own, made.id), await credits(made)]).toEqual([[], []]);
+    await restored(made);
+    expect(await world.standing(made.own, made.id)).toEqual([
+      ["INV-0004 first", ten],
+      ["INV-0005 change", halfOfApril],
+      ["INV-0006 renewal", "120.0000 12 × 10.0000"],
+    ]);
+    await world.expectEqualBooks(made.own);
+  });
+
+  test("it is reversed with the end where the ledger has it as paid, of which we had not heard", async () => {
+    const made = await withTwoMore();
+    const [change] = await world.invoices(made.own, made.id);
+    await world.pay(made.own, change, change.total);
+    await ended(made, voids);
+    expect(await world.standing(made.own, made.id)).toEqual([["INV-0003 change", halfOfApril, allOfMay]]);
+    expect(await credits(made)).toEqual([[credited]]);
+    await world.expectEqualBooks(made.own);
+  });
+
+  test("that the ledger refuses to remove: it is reversed, and the renewal invoice bills the period that it goes on to", async () => {
+    const made = await withTwoMore();
+    const { own, id } = made;
+    const [change] = await world.invoices(own, id);
+    const match = `POST /api.xro/2.0/Invoices/${change.ledger.invoice_id}`;
+    await system.fault({ kind: "refuse", match, tenantId: own.tenantId, messages: ["Locked."] });
+    expect(refusalOf(await world.end(own, id, voids))).toEqual(refused(409, "invalid_state"));
+    await world.settled(own);
+    expect(await world.standing(own, id)).toEqual([
+      ["INV-0001 first", ten],
+      ["INV-0003 change", halfOfApril, allOfMay],
+      ["INV-0004 renewal", "120.0000 12 × 10.0000"],
+    ]);
+    expect(await credits(made)).toEqual([[credited]]);
+    // Ten and two from the middle of April on, twelve in May.
+    expect(await paid(made)).toBe(230);
+    await world.expectEqualBooks(own);
+  });
+});
+
+describe.concurrent("a volume credit of the next period", () => {
+  const eleven = "11 seats";
+
+  test.each([periodEnd, now])("is charged back by an invoice of type change with %o", async (body) => {
+    const made = await inWindow("draft", { plan_code: "bands", price: undefined });
+    const { own, id } = made;
+    const { credit_note } = await changed(made, { units: 11, ...separate });
+    expect(credit_note).not.toBeNull();
+    expect(await credits(made)).toEqual([
+      [expect.stringContaining(eleven), expect.stringMatching(/^12\.0000 10 to 11/)],
+    ]);
+    await ended(made, body);
+    const back = `12.0000 Reverses CN-0001 for ${may}`;
+    expect(await world.standing(own, id)).toEqual([
+      ["INV-0001 first", ten],
+      ["INV-0003 change", back],
+    ]);
+    const [invoice] = await world.invoices(own, id);
+    expect(invoice).toMatchObject({
+      period: { start: "2026-04-01", end: "2026-05-01" },
+      lines: [
+        {
+          kind: "proration",
+          period: { start: "2026-05-01", end: "2026-06-01" },
+          proration: { from_units: 11, to_units: 10, days_remaining: 31, days_in_period: 31 },
+        },
+      ],
+    });
+    // Ten of April, of which the second half cost 6.00 less.
+    expect(await paid(made)).toBe(94);
+    await world.expectEqualBooks(own);
+    if (body === now) return;
+    await restored(made);
+    expect((await world.standing(own, id)).at(-1)).toEqual(["INV-0004 renewal", "88.0000 11 × 8.0000"]);
+    await ended(made, now);
+    expect(await paid(made)).toBe(94);
+    expect(await world.standing(own, id)).toHaveLength(2);
+  });
+
+  test("beside a charge: one document reverses the sum", async () => {
+    const made = await inWindow("approved", { plan_code: "bands", price: undefined });
+    await changed(made, { units: 11, ...separate });
+    await changed(made, { units: 13, ...separate });
+    await ended(made, periodEnd);
+    const notes = await credits(made);
+    expect(notes.slice(1)).toEqual([[expect.stringMatching(/^4\.0000 Reverses 4\.0000 of INV-0003 for the period/)]]);
+    // April: ten, less half of what eleven save, and half of what two more cost.
+    expect(await paid(made)).toBe(100 - 6 + 8);
+    await world.expectEqualBooks(made.own);
+  });
+});
+
+describe.concurrent("a restoration", () => {
+  test("leaves the reversal, and its renewal invoice bills the period alone: it can be amended, and so on", async () => {
+    const made = await withTwoMore();
+    const { own, id } = made;
+    await ended(made, periodEnd);
+    await restored(made);
+    const standing = [
+      ["INV-0001 first", ten],
+      ["INV-0003 change", halfOfApril, allOfMay],
+    ];
+    expect(await world.standing(own, id)).toEqual([...standing, ["INV-0004 renewal", "120.0000 12 × 10.0000"]]);
+    expect(await credits(made)).toEqual([[credited]]);
+    expect(await paid(made)).toBe(230);
+    await changed(made, { units: 13, document: "amend" });
+    expect((await world.standing(own, id)).at(-1)).toEqual(["INV-0004 renewal", "130.0000 13 × 10.0000"]);
+    await changed(made, { units: 15, document: "separate" });
+    await ended(made, now);
+    const more = `20.0000 Reverses INV-0005 for ${may}: 13 to 15 seats, 31 of 31 days: (150 − 130) × 31 ÷ 31`;
+    expect(await credits(made)).toEqual([[credited], [more]]);
+    expect(await paid(made)).toBe(110);
+    await restored(made);
+    expect(await paid(made)).toBe(260);
+    await world.setClock(own, "2026-05-03");
+    expect((await world.change(own, id, { units: 15 })).json.error.code).toBe("units_unchanged");
+    const { change } = await world.changed(own, id, { units: 15 + 1, prorate: true, effective_date: "2026-05-01" });
+    expect(change.invoice.lines.at(-1).proration).toMatchObject({ from_units: 15 });
+    await world.expectEqualBooks(own);
+  });
+});
+
+describe.concurrent("a renewal invoice that a person removed", () => {
+  /** The ledger's books and ours have it as voided. */
+  async function voided({ own, id }: Subscribed): Promise<void> {
+    const [, renewal] = await world.invoices(own, id);
+    await system.pool.query("UPDATE invoices SET status = 'voided', amount_due = 0 WHERE id = $1", [renewal.id]);
+    const text = "UPDATE demo_ledger.invoices SET status = 'VOIDED' WHERE tenant_id = $1 AND number = $2";
+    await system.pool.query(text, [own.tenantId, renewal.number]);
+  }
+
+  test("is no reason to keep what others billed: the end reverses it, and a restoration raises a renewal invoice", async () => {
+    const made = await withTwoMore();
+    await voided(made);
+    await ended(made, periodEnd);
+    expect(await credits(made)).toEqual([[credited]]);
+    expect(await paid(made)).toBe(110);
+    await restored(made);
+    expect((await world.standing(made.own, made.id)).at(-1)).toEqual(["INV-0004 renewal", "120.0000 12 × 10.0000"]);
+    expect(await paid(made)).toBe(230);
+  });
+
+  test("in Setup Mode: the end is refused, since a document would have to be raised", async () => {
+    const made = await withTwoMore();
+    const { own, id } = made;
+    await voided(made);
+    await system.pool.query("UPDATE organisations SET setup_mode = true WHERE id = $1", [own.organisationId]);
+    for (const body of [periodEnd, now]) {
+      const answer = await world.end(own, id, body);
+      expect(refusalOf(answer)).toEqual(refused(409, "invalid_state"));
+      expect(answer.json.error.message).toBe(
+        "The organisation is in Setup Mode: what was billed of the next period would have to be reversed.",
+      );
+    }
+    expect(await credits(made)).toEqual([]);
+  });
+});
