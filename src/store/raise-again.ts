@@ -11,9 +11,8 @@ interface RemovedRow extends InvoiceRow {
   bills_deferred: boolean;
 }
 
-// An end that the ledger refused half-way has removed for the one that follows it, and `now` may follow `period_end`: all of them
-// since the last restoration count, but for what was raised again already. Invoices before the last period bill nothing that is given
-// back. `$4` names one end.
+// `now` may follow `period_end`: all ends since the last restoration count, but for what was raised again already. What an end removed that
+// was then refused stays removed. Invoices before the last period bill nothing that is given back. `$4` names one end, refused or not.
 const removedText = `
 SELECT ${invoiceListing.columns}, t.period_index,
   EXISTS (SELECT 1 FROM deferred_lines d WHERE d.organisation_id = $1 AND d.invoice_id = t.id) AS bills_deferred
@@ -22,11 +21,11 @@ WHERE t.organisation_id = $1 AND t.subscription_id = $2 AND t.period_index >= $3
   AND EXISTS (
     SELECT 1 FROM removals r JOIN endings e ON e.organisation_id = $1 AND e.id = r.ending_id
     WHERE r.organisation_id = $1 AND r.invoice_id = t.id AND r.state = 'removed' AND NOT r.raised_again
-      AND ($4::uuid IS NULL OR e.id = $4)
+      AND CASE WHEN $4::uuid IS NULL THEN e.ended ELSE e.id = $4 END
       AND e.seq > (SELECT coalesce(max(m.seq), 0) FROM restorations m WHERE m.organisation_id = $1 AND m.subscription_id = $2))
 ORDER BY t.seq`;
 
-/** Whose removed invoices are loaded: of the current period and the ones beside it; of one end, or of all since the last restoration. */
+/** Whose removed invoices are loaded: of the current period and the ones beside it; of one end, or of all since the last restoration that were done. */
 export interface RemovedQuery {
   readonly subscriptionId: string;
   readonly currentPeriod: number;

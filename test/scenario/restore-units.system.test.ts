@@ -43,6 +43,12 @@ async function restoredWhole(own: MadeOrganisation, id: string): Promise<readonl
   return world.standing(own, id);
 }
 
+/** The lines of its credit notes, oldest first. */
+async function creditAmounts(own: MadeOrganisation, id: string): Promise<readonly (readonly string[])[]> {
+  const notes = (await world.creditNotes(own, id)).toReversed();
+  return notes.map(({ lines }) => lines.map(({ amount }: Json) => amount));
+}
+
 /** Changes units once nothing of an earlier change is on its way. */
 async function changed(own: MadeOrganisation, id: string, body: object): Promise<Json> {
   await world.settled(own);
@@ -108,39 +114,24 @@ describe.concurrent("a renewal invoice that was amended", () => {
 });
 
 describe.concurrent("a change that was billed separately", () => {
-  test("stands, so that the new renewal invoice bills the units of the old one", async () => {
-    const { own, id } = await ahead();
-    await changed(own, id, { units: 12, ...half, document: "separate" });
-    await world.settled(own);
-    await world.ended(own, id, periodEnd);
-    expect(await restoredWhole(own, id)).toEqual([
-      ["INV-0001 first", ten],
-      ["INV-0003 change", halfOfApril, allOfMay],
-      ["INV-0004 renewal", ten],
-    ]);
-    const body = { units: 13, document: "amend" };
-    expect(refusalOf(await world.change(own, id, body)).code).toBe("renewal_invoice_not_amendable");
-  });
-
-  test("and a rise after the end: the new renewal invoice bills that as well, a fall no less", async () => {
+  test("is reversed by the end, so that the new renewal invoice bills the units of then", async () => {
     const { own, id } = await ahead();
     await changed(own, id, { units: 12, ...half, document: "separate" });
     await world.settled(own);
     await world.ended(own, id, periodEnd);
     await changed(own, id, { units: 15 });
-    const rise = "30.0000 12 to 15 seats, 31 of 31 days: (150 − 120) × 31 ÷ 31";
     const standing = [
       ["INV-0001 first", ten],
       ["INV-0003 change", halfOfApril, allOfMay],
     ];
-    expect(await restoredWhole(own, id)).toEqual([...standing, ["INV-0004 renewal", ten, rise]]);
+    expect(await restoredWhole(own, id)).toEqual([...standing, ["INV-0004 renewal", "150.0000 15 × 10.0000"]]);
     await world.ended(own, id, periodEnd);
     await changed(own, id, { units: 5 });
-    // The rise of before was on the removed invoice, which billed 10 units and then 15: it comes back with it.
-    expect(await restoredWhole(own, id)).toEqual([...standing, ["INV-0005 renewal", ten, rise]]);
+    expect(await restoredWhole(own, id)).toEqual([...standing, ["INV-0005 renewal", "50.0000 5 × 10.0000"]]);
+    expect(await creditAmounts(own, id)).toEqual([["20.0000"]]);
   });
 
-  test("on a volume plan credits what the rise makes cheaper, and the books have both", async () => {
+  test("on a volume plan, and a rise between that makes the period cheaper: the new renewal invoice has it", async () => {
     const own = await world.sandbox({ invoice_create_days: 20, first_invoice_status: "approved" });
     await addBands(system, own);
     await world.setClock(own, "2026-04-16");
@@ -153,11 +144,9 @@ describe.concurrent("a change that was billed separately", () => {
     expect(await restoredWhole(own, id)).toEqual([
       ["INV-0001 first", "90.0000 9 × 10.0000"],
       ["INV-0003 change", expect.stringMatching(/^5\.0000 9 to 10/), expect.stringMatching(/^10\.0000 9 to 10/)],
-      ["INV-0004 renewal", "90.0000 9 × 10.0000"],
+      ["INV-0004 renewal", "88.0000 11 × 8.0000"],
     ]);
-    const notes = await world.creditNotes(own, id);
-    expect(notes.map(({ lines }) => lines.map(({ amount }: Json) => amount))).toEqual([["12.0000"], ["6.0000"]]);
-    // Nine of May are 90, the tenth 10, the eleventh takes off 12: what eleven cost.
+    expect(await creditAmounts(own, id)).toEqual([["10.0000"], ["6.0000"]]);
     expect((await world.subscription(own, id)).renewal_value).toBe("88.0000");
   });
 
@@ -183,7 +172,7 @@ describe.concurrent("an end that the ledger refused half-way", () => {
     await system.fault({ kind: "refuse", match, tenantId, messages: ["Locked."] });
   }
 
-  test("and then done: what both removed comes back", async () => {
+  test("and then done: what the second removed comes back, and its renewal invoice", async () => {
     const { own, id } = await ahead();
     const [, first] = await world.invoices(own, id);
     await refuseRemoval(own, first);
@@ -204,6 +193,23 @@ describe.concurrent("an end that the ledger refused half-way", () => {
       ["INV-0004 first", ten],
       ["INV-0005 renewal", ten],
     ]);
+  });
+
+  test("leaves removed what it told to be staying so: the next end and its restoration do not raise that again", async () => {
+    const own = await world.sandbox({ first_invoice_status: "approved" });
+    await world.setClock(own, "2026-04-16");
+    const { id } = await world.subscribe(own, april);
+    await changed(own, id, { units: 12, ...half });
+    await world.settled(own);
+    const [, first] = await world.invoices(own, id);
+    await refuseRemoval(own, first);
+    const answer = await world.end(own, id, { ...now, void_approved_invoices: true });
+    expect(refusalOf(answer)).toEqual(refused(409, "invalid_state"));
+    expect(answer.json.error.message).toContain("Removed already, and staying so: INV-0002.");
+    await world.ended(own, id, periodEnd);
+    expect(await restoredWhole(own, id)).toEqual([["INV-0001 first", ten]]);
+    await world.ended(own, id, { ...now, void_approved_invoices: true });
+    expect(await restoredWhole(own, id)).toEqual([["INV-0003 first", ten]]);
   });
 
   test("bills the period that it goes on to all the same, with what was deferred to it", async () => {
