@@ -72,25 +72,31 @@ export function closePeriodBill(facts: UsageFacts, walk: UsageWalk): UsageCharge
   const { open, billed } = walk.bills;
   const { setupMode } = facts.organisation;
   walk.bills = { open: open + 1, billed: setupMode ? billed : open + 1 };
-  return setupMode ? null : take(facts, walk, open);
+  return setupMode ? null : take(facts, walk, ({ bill }) => bill <= open);
 }
 
-/** Closes every bill of one that is over: no other follows. Null where nothing is reported, and in Setup Mode. */
+/**
+ * Closes every bill of one that is over, up to its last period: no other follows. Null where nothing is reported, and in Setup Mode. What
+ * happened after its end stays unbilled. decisions §4.
+ */
 export function closeLastBill(facts: UsageFacts, walk: UsageWalk): UsageCharges | null {
   assert(walk.usage !== null, "usage is loaded where a bill is closed");
-  if (facts.organisation.setupMode || walk.usage.length === 0) return null;
-  const last = Math.max(walk.bills.open, ...walk.usage.map(({ bill }) => bill));
+  const taken = usageUntil(facts, walk.usage);
+  if (facts.organisation.setupMode || taken.length === 0) return null;
+  const last = Math.max(walk.bills.open, ...taken.map(({ bill }) => bill));
   walk.bills = { open: last + 1, billed: last + 1 };
-  return take(facts, walk, last);
+  return take(facts, walk, (one) => taken.includes(one));
 }
 
-function take(facts: UsageFacts, walk: UsageWalk, upTo: number): UsageCharges {
+/** Usage of the period and of earlier ones. */
+export function usageUntil({ period }: Pick<UsageFacts, "period">, usage: readonly OpenUsage[]): readonly OpenUsage[] {
+  return usage.filter((one) => one.period.index <= period.index);
+}
+
+function take(facts: UsageFacts, walk: UsageWalk, isTaken: (one: OpenUsage) => boolean): UsageCharges {
   assert(walk.usage !== null, "usage is loaded where a bill is closed");
-  const charges = chargeUsage(
-    facts,
-    walk.usage.filter(({ bill }) => bill <= upTo),
-  );
-  walk.usage = walk.usage.filter(({ bill }) => bill > upTo);
+  const charges = chargeUsage(facts, walk.usage.filter(isTaken));
+  walk.usage = walk.usage.filter((one) => !isTaken(one));
   walk.unbilled.push(...charges.unpriced);
   if (charges.creditNote !== null) walk.creditNotes.push({ draft: charges.creditNote, usage: charges.credited });
   return charges;

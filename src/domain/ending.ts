@@ -12,6 +12,7 @@ import {
   closedUsage,
   closeLastBill,
   type DueInvoice,
+  usageUntil,
 } from "./due-usage.ts";
 import { isUnsent } from "./invoice.ts";
 import { Refusal } from "./refusal.ts";
@@ -167,7 +168,7 @@ function checkSetupMode(
 
 /** What is billed with the end: refused now where it cannot be, before anything is removed. */
 function checkUsage(state: BillingState): UsageCharges {
-  return chargeUsage(state, state.usage ?? []);
+  return chargeUsage(state, usageUntil(state, state.usage ?? []));
 }
 
 /**

@@ -35,13 +35,17 @@ export interface UsageEvent extends UsageDetails {
   readonly bill: number;
 }
 
-/** Of a subscription what its usage is judged by. `usageBill` is the bill of `currentPeriod`; `endedAt` is set of an ended one. */
+/**
+ * Of a subscription what its usage is judged by. `usageBill` is the bill of `currentPeriod`; `endedAt` is set of an ended one; `endingOn` is
+ * the renewal date while an end is under way, which is not later than its beginning.
+ */
 export interface ReportableSubscription extends PeriodTerms {
   readonly id: string;
   readonly planId: string;
   readonly status: SubscriptionStatus;
   readonly endDate: CivilDate | null;
   readonly endedAt: Instant | null;
+  readonly endingOn: CivilDate | null;
   readonly currentPeriod: number;
   readonly usageBill: number;
 }
@@ -112,7 +116,7 @@ export function judgeUsage(reported: ReportedUsage, facts: UsageFacts): JudgedUs
     return rejected("before_subscription_start", `The subscription starts on ${startOf(subscription)}.`);
   const end = endOf(subscription);
   if (end !== null && occurredAt >= end)
-    return rejected("after_subscription_end", `The subscription ended at ${formatInstant(end)}.`);
+    return rejected("after_subscription_end", `The subscription ${endWord(subscription)} ${formatInstant(end)}.`);
   const periodIndex = period.index;
   const bill = subscription.usageBill + Math.max(0, periodIndex - subscription.currentPeriod);
   const event = {
@@ -187,9 +191,15 @@ function startOf({ startDate, timezone }: ReportableSubscription): string {
 
 /**
  * The end of one that has one: the instant at which it was ended; else the beginning of its end date, also while that is to come or its
- * completion is still to be performed. decisions §3 "Usage".
+ * completion is still to be performed. One whose end is under way ends when that is done: now or later, and at the latest when its period
+ * does. decisions §3 "Usage", §4.
  */
-function endOf({ status, endedAt, endDate, timezone }: ReportableSubscription): Instant | null {
+function endOf({ status, endedAt, endDate, endingOn, timezone }: ReportableSubscription): Instant | null {
   if (status === "ended") return endedAt;
-  return endDate === null ? null : dayStart(timezone, endDate);
+  const date = endingOn ?? endDate;
+  return date === null ? null : dayStart(timezone, date);
+}
+
+function endWord({ endingOn }: ReportableSubscription): string {
+  return endingOn === null ? "ended at" : "is being ended, at the latest at";
 }

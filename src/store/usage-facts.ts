@@ -29,7 +29,9 @@ export const microseconds = (column: string): string => `(extract(epoch FROM ${c
 // has a space or a comma in it. LIMIT keeps each a look-up by primary key, however full the table was when the statement was planned.
 const subscriptionsText = `SELECT o.catalogue_version, (SELECT string_agg(s.told, ',') FROM unnest($2::uuid[]) AS asked(id) CROSS JOIN LATERAL (
     SELECT concat_ws(' ', s.id, s.plan_id, s.status, s.timezone, s.start_date, s.billing_day, s.interval_unit, s.interval_count,
-      coalesce(s.end_date::text, ''), coalesce(${microseconds("s.ended_at")}::text, ''), s.current_period, s.usage_bill, s.due_at IS NULL) AS told
+      coalesce(s.end_date::text, ''), coalesce(${microseconds("s.ended_at")}::text, ''),
+      coalesce((SELECT s.renewal_date FROM operations o WHERE o.subscription_id = s.id AND o.kind = 'end_subscription'
+        AND o.state IN ('ready', 'sending', 'uncertain'))::text, ''), s.current_period, s.usage_bill, s.due_at IS NULL) AS told
     FROM subscriptions s WHERE s.organisation_id = $1 AND s.id = asked.id LIMIT 1) s) AS told
   FROM organisations o WHERE o.id = $1`;
 
@@ -56,7 +58,7 @@ export async function loadReportable(
 function readSubscription(told: string): LoadedSubscription {
   const [id = "", planId = "", status, timezone = "", startDate = "", billingDay, unit, count, ...changing] =
     told.split(" ");
-  const [endDate = "", endedAt = "", currentPeriod, usageBill, isUndue] = changing;
+  const [endDate = "", endedAt = "", endingOn = "", currentPeriod, usageBill, isUndue] = changing;
   return {
     id,
     planId,
@@ -67,6 +69,7 @@ function readSubscription(told: string): LoadedSubscription {
     interval: { unit: unit as "month", count: Number(count) },
     endDate: endDate === "" ? null : civilDate(endDate),
     endedAt: endedAt === "" ? null : BigInt(endedAt),
+    endingOn: endingOn === "" ? null : civilDate(endingOn),
     currentPeriod: Number(currentPeriod),
     usageBill: Number(usageBill),
     isUndue: isUndue === "t",

@@ -269,16 +269,17 @@ describe("at the end of the last period", () => {
     ["set to end", { cancelAtPeriodEnd: true, endDate: civilDate("2026-07-01") }],
     ["of so many cycles", { endAfterCycles: 6, endDate: civilDate("2026-07-01") }],
   ])("one %s completes with its usage billed, of every bill", (_, subscription) => {
-    const usage = [june, usageOf("2", { index: 6, bill: 1 })];
+    // What a clock that is ahead dates after the end is billed by nobody.
+    const usage = [june, usageOf("2", { bill: 1 }), usageOf("2", { index: 6, bill: 1 })];
     expect(due({ subscription, usage })).toEqual({
       bills: "2 to 2",
       invoices: [
         [
           "usage of 5",
           juneLine,
-          "1.0000 for 2026-07-01 to 2026-08-01: 2 call in the period from 2026-07-01: 2 × 0.5000",
+          "1.0000 for 2026-06-01 to 2026-07-01: 2 call more in the period from 2026-06-01: 6 × 0.5000 for 6, less 4 × 0.5000 for 4",
           "calls of 5 in bill 0",
-          "calls of 6 in bill 1",
+          "calls of 5 in bill 1",
         ],
       ],
     });

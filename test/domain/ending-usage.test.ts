@@ -33,13 +33,13 @@ describe("End", () => {
   };
 
   it("now bills all that was used, on an invoice of the current period, after what was deferred", () => {
-    const usage = [june, usageOf("1", { index: 4, before: "2" }), usageOf("2", { index: 6, bill: 1 })];
+    const usage = [june, usageOf("1", { index: 4, before: "2" })];
     const ended = decideEnded(stateOf({ usage }), "now");
     expect(toldClose(ended)).toMatchObject({
-      bills: "2 to 2",
-      invoices: [["usage of 5", expect.anything(), juneLine, expect.anything(), ...Array(3).fill(expect.anything())]],
+      bills: "1 to 1",
+      invoices: [["usage of 5", expect.anything(), juneLine, ...Array(2).fill(expect.anything())]],
     });
-    expect(ended.invoices[0]?.draft).toMatchObject({ subtotal: d("3.50"), issueDate: "2026-06-10" });
+    expect(ended.invoices[0]?.draft).toMatchObject({ subtotal: d("2.50"), issueDate: "2026-06-10" });
     expect(toldClose(decideEnded(stateOf(), "now"))).toEqual({ bills: "0 to 0" });
     expect(toldClose(decideEnded(stateOf({ usage: [cheaper] }), "now"))).toEqual({
       bills: "1 to 1",
@@ -47,14 +47,26 @@ describe("End", () => {
     });
   });
 
-  it("now that took the ledger past the renewal date bills the days since as well", () => {
+  it("now that took the ledger past the renewal date bills nothing of after that, now or later", () => {
     const since = usageOf("2", { index: 6, bill: 1 });
-    const ended = decideEnded(stateOf({ today: "2026-07-02", usage: [june, since] }), "now");
+    const state = stateOf({ today: "2026-07-02", usage: [june, since] });
+    const ended = decideEnded(state, "now");
     expect(ended.subscription).toMatchObject({ status: "ended", endDate: "2026-07-01" });
     expect(toldClose(ended)).toMatchObject({
-      bills: "2 to 2",
-      invoices: [["usage of 5", juneLine, expect.anything(), "calls of 5 in bill 0", "calls of 6 in bill 1"]],
+      bills: "1 to 1",
+      invoices: [["usage of 5", juneLine, "calls of 5 in bill 0"]],
     });
+    const alone = { ...state, subscription: ended.subscription, usageBills: ended.usageBills, usage: [since] };
+    expect(decideDue(alone)).toBeNull();
+    const late = decideDue({ ...alone, usage: [usageOf("1", { bill: 1, before: "4" }), since] });
+    expect(late && toldClose(late)).toMatchObject({
+      invoices: [["usage of 5", expect.stringMatching(/^0\.5000 .* 1 call more/), "calls of 5 in bill 1"]],
+    });
+  });
+
+  it("now is not refused for the sake of usage of after it", () => {
+    const usage = [usageOf("9999999999", { meter: meterOf({ price: d("999999") }), index: 6, bill: 1 })];
+    expect(refusal(stateOf({ usage }))).toBe("accepted");
   });
 
   it("at period end leaves the usage to the period's end", () => {

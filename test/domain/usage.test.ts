@@ -36,6 +36,7 @@ const subscription: ReportableSubscription = {
   interval: { unit: "month", count: 1 },
   endDate: null,
   endedAt: null,
+  endingOn: null,
   currentPeriod: 2,
   usageBill: 5,
 };
@@ -79,6 +80,7 @@ describe("an event is rejected", () => {
   const inactive = factsWith({}, { status: "inactive" });
   const elsewhere = factsWith({}, { plans: new Set(["another"]) });
   const completed = factsWith({ status: "complete", endDate: civilDate("2026-05-01") });
+  const ending = factsWith({ currentPeriod: 1, endingOn: civilDate("2026-05-01"), endDate: civilDate("2026-08-01") });
   const ended = factsWith({ status: "ended", endDate: civilDate("2026-05-05"), endedAt: at("2026-05-05T10:00:00.5Z") });
 
   test.each<[string, string, Sent, UsageFacts]>([
@@ -100,8 +102,22 @@ describe("an event is rejected", () => {
     ["before_subscription_start", "the day before", { timestamp: "2026-02-28T10:59:59.999999Z" }, factsWith()],
     ["after_subscription_end", "the instant of its end", { timestamp: "2026-05-05T10:00:00.500000Z" }, ended],
     ["after_subscription_end", "the beginning of its renewal date", { timestamp: "2026-04-30T12:00:00Z" }, completed],
+    [
+      "after_subscription_end",
+      "the renewal date while its end is under way",
+      { timestamp: "2026-04-30T12:00:00Z" },
+      ending,
+    ],
   ])("as %s for %s", (code, _, sent, facts) => {
     expect(verdictOf(sent, facts)).toBe(code);
+  });
+
+  test("not before the renewal date while its end is under way, and its message says when that ends at the latest", () => {
+    expect(verdictOf({ timestamp: "2026-04-30T11:59:59.999999Z" }, ending)).toBe("created");
+    const judged = judgeUsage(report({ timestamp: "2026-05-05T00:00:00Z" }), ending);
+    expect(judged.rejection).toMatchObject({
+      message: "The subscription is being ended, at the latest at 2026-04-30T12:00:00.000000Z.",
+    });
   });
 
   test("by the first of its faults in the specification's order", () => {

@@ -1,7 +1,7 @@
 /** Ends as their rounds write them, step by step and without a ledger, where something else comes in between. */
 import { randomBytes } from "node:crypto";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { decideEnd } from "../../src/domain/ending.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { decideEnd, type EndWhen } from "../../src/domain/ending.ts";
 import type { EndingOutcome } from "../../src/store/endings.ts";
 import { newId } from "../../src/store/ids.ts";
 import { createEndings, type EndingTask } from "../../src/store/removals.ts";
@@ -21,21 +21,26 @@ const now = "2026-04-01T12:00:00Z";
 const none = { deleteUnsentInvoices: false, voidApprovedInvoices: false };
 const requestIds = new Map<string, string>();
 
-/** Begins an end `now`, or repeats it. */
-function end(organisation: string, subscriptionId: string, options = none): Promise<EndingOutcome> {
+/** Begins an end, or repeats it. */
+function end(
+  organisation: string,
+  subscriptionId: string,
+  options = none,
+  when: EndWhen = "now",
+): Promise<EndingOutcome> {
   const requestId = requestIds.get(subscriptionId) ?? newId();
   requestIds.set(subscriptionId, requestId);
   const order = {
     endingId: newId(),
     subscriptionId,
-    when: "now" as const,
+    when,
     requestId,
     requestHash: Buffer.alloc(32),
     now: new Date(now),
     onRaised: () => undefined,
     awaitedUntil: new Date(now),
   };
-  const request = { when: "now", ...options } as const;
+  const request = { when, ...options };
   return createStore(world.pool)
     .organisation(organisation)
     .subscriptions.end(order, (facts) => decideEnd(facts, request));
@@ -108,4 +113,77 @@ test.each([
   );
   expect(rows[1]).toEqual({ number: "INV-0002", status: "approved", state: "left", reason: "approved_or_sent" });
   expect(rows[0]).toMatchObject({ number: "INV-0001", status: "deleted", state: "removed" });
+});
+
+describe("usage while a slow end is under way", () => {
+  /** On 1 April, in its window, with an end that has its renewal invoice still to remove. */
+  async function ending(when: EndWhen) {
+    const organisation = await world.sandbox("2026-03-10", { invoice_create_days: 20, timezone: "Europe/Paris" });
+    await world.meter(organisation);
+    const id = await world.subscribe(organisation);
+    await world.setClock(organisation, now);
+    await world.bill(organisation);
+    const begun = await end(organisation, id, none, when);
+    const report = async (...days: readonly string[]) => {
+      const verdicts = await world.report(
+        organisation,
+        id,
+        days.map((day) => ["10", day]),
+      );
+      return verdicts.map((one) => (one.status === "rejected" ? one.code : one.status));
+    };
+    return { organisation, id, report, ...roundsOf(organisation, begun) };
+  }
+
+  test.each([
+    "now",
+    "period_end",
+  ] as const)("is taken until the renewal date and no later, with %s, and no bill has more", async (when) => {
+    const { organisation, id, report, scope, take } = await ending(when);
+    // By a clock that is ahead, in the last minute before the end was asked for.
+    await world.pool.query(
+      "UPDATE operations SET state = 'abandoned' WHERE subscription_id = $1 AND kind = 'end_subscription'",
+      [id],
+    );
+    await world.setClock(organisation, "2026-04-09T21:59:30Z");
+    expect(await report("2026-04-09T22:00:10Z")).toEqual(["created"]);
+    await world.pool.query(
+      "UPDATE operations SET state = 'ready' WHERE subscription_id = $1 AND kind = 'end_subscription'",
+      [id],
+    );
+    await world.setClock(organisation, "2026-04-15");
+    const days = ["2026-04-09T21:59:59.999999Z", "2026-04-09T22:00:00Z", "2026-04-14"];
+    const verdicts = ["created", "after_subscription_end", "after_subscription_end"];
+    expect(await report(...days)).toEqual(verdicts);
+    await scope.drop(await take("drop"));
+    expect(await report(...days)).toEqual(verdicts);
+    await scope.finish(await take("finish"), when);
+    await world.bill(organisation);
+    const status = when === "now" ? "ended" : "complete";
+    expect(await world.row(id)).toMatchObject({ status, end_date: "2026-04-10" });
+    expect(await world.bills(id)).toEqual(["0: 2 of 20.0000 in 0, 10.0000 on INV-0003"]);
+    expect(await report(...days)).toEqual(verdicts);
+    await world.setClock(organisation, "2026-04-17");
+    await world.bill(organisation);
+    expect(await world.bills(id)).toEqual([
+      "0: 2 of 20.0000 in 0, 10.0000 on INV-0003",
+      "1: 1 of 10.0000 in 0, 5.0000 on INV-0004",
+    ]);
+  });
+
+  test("is taken again once that is refused, also what was rejected meanwhile", async () => {
+    const { organisation, id, report, scope, take } = await ending("now");
+    const inLedger = `WITH sent AS (UPDATE operations SET state = 'done', settled_at = now() WHERE organisation_id = $1
+        AND kind = 'create_invoice')
+      UPDATE invoices SET status = 'draft', ledger_invoice_id = gen_random_uuid() WHERE organisation_id = $1`;
+    await world.pool.query(inLedger, [organisation]);
+    await world.setClock(organisation, "2026-04-15");
+    expect(await report("2026-04-14")).toEqual(["after_subscription_end"]);
+    await scope.refuse(await take("remove"), { reason: "period_locked", message: "Locked.", invoice: null });
+    expect(await report("2026-04-14")).toEqual(["created"]);
+    await world.bill(organisation);
+    await world.setClock(organisation, "2026-05-10");
+    await world.bill(organisation);
+    expect(await world.bills(id)).toEqual(["1: 1 of 10.0000 in 1, 5.0000 on INV-0003"]);
+  });
 });
