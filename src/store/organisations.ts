@@ -53,3 +53,13 @@ export async function getOrganisation(pool: pg.Pool, organisationId: string): Pr
   if (rows[0] === undefined) throw new Error(`organisation ${organisationId} is gone`);
   return readOrganisation(rows[0]);
 }
+
+/** The organisation's now: its test clock's in a sandbox, else the database's. */
+export async function organisationNow(client: Pick<pg.PoolClient, "query">, organisationId: string): Promise<Date> {
+  const { rows } = await client.query<{ now: Date }>({
+    name: "now_of_organisation",
+    text: "SELECT coalesce(o.test_clock, now()) AS now FROM organisations o WHERE o.id = $1",
+    values: [organisationId],
+  });
+  return rows[0]?.now ?? new Date();
+}

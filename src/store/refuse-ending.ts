@@ -9,6 +9,7 @@ import { planAllocations } from "./allocations.ts";
 import { holdOrganisation } from "./billing-changes.ts";
 import { loadStates, lockSubscriptions } from "./billing-state.ts";
 import { type HeldEnding, type HeldRemoval, type InvoiceTold, isHeld, type RemovalRefused } from "./held-ending.ts";
+import { organisationNow } from "./organisations.ts";
 import { outcomesChannel } from "./outcomes.ts";
 import { inTransaction } from "./pool.ts";
 import { loadRemoved, raiseAgain } from "./raise-again.ts";
@@ -120,12 +121,7 @@ async function goOn(
   { endingId, subscriptionId }: HeldEnding,
 ): Promise<boolean> {
   const { id: organisationId } = organisation;
-  const { rows } = await client.query<{ now: Date }>({
-    name: "now_of_organisation",
-    text: "SELECT coalesce(o.test_clock, now()) AS now FROM organisations o WHERE o.id = $1",
-    values: [organisationId],
-  });
-  const now = rows[0]?.now ?? new Date();
+  const now = await organisationNow(client, organisationId);
   const [loaded] = await loadStates(client, organisation, { ids: [subscriptionId], now });
   if (loaded === undefined) throw new Error(`subscription ${subscriptionId} is gone`);
   const query = { subscriptionId, currentPeriod: loaded.currentPeriod, endingId };

@@ -8,6 +8,7 @@ import type { OrganisationSettings } from "../domain/organisation.ts";
 import { decideReversal, type NextPeriodLine, type NextPeriodLines, noNextPeriodLines } from "../domain/reversal.ts";
 import { loadStates } from "./billing-state.ts";
 import { newId } from "./ids.ts";
+import { organisationNow } from "./organisations.ts";
 import { type Client, raiseCreditNotes, raiseInvoices } from "./raise-documents.ts";
 
 interface LineRow {
@@ -64,12 +65,7 @@ export async function reverseNextPeriod(
   organisation: OrganisationSettings,
   subscriptionId: string,
 ): Promise<boolean> {
-  const { rows } = await client.query<{ now: Date }>({
-    name: "now_of_organisation",
-    text: "SELECT coalesce(o.test_clock, now()) AS now FROM organisations o WHERE o.id = $1",
-    values: [organisation.id],
-  });
-  const now = rows[0]?.now ?? new Date();
+  const now = await organisationNow(client, organisation.id);
   const [loaded] = await loadStates(client, organisation, { ids: [subscriptionId], now });
   if (loaded === undefined) throw new Error(`subscription ${subscriptionId} is gone`);
   const { invoice, creditNote } = decideReversal(loaded.state, await loadNextPeriodLines(client, loaded.state));

@@ -304,6 +304,18 @@ describe.concurrent("a restoration", () => {
     expect(change.invoice.lines.at(-1).proration).toMatchObject({ from_units: 15 });
     await world.expectEqualBooks(own);
   });
+
+  test("counts nothing that was reversed: an amendment that the ledger does not take gives none of it back again", async () => {
+    const made = await withTwoMore();
+    const { own, id } = made;
+    await ended(made, periodEnd);
+    await restored(made);
+    const [renewal] = await world.invoices(own, id);
+    await world.pay(own, renewal, "1.00");
+    await changed(made, { units: 8, document: "amend" });
+    expect((await world.standing(own, id)).at(-1)).toEqual(["INV-0004 renewal", "120.0000 12 × 10.0000"]);
+    expect([await credits(made), await paid(made)]).toEqual([[[credited]], 230]);
+  });
 });
 
 describe.concurrent("a renewal invoice that a person removed", () => {

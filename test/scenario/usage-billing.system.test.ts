@@ -4,7 +4,7 @@
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
-import { type TestSystem, until } from "../support/system.ts";
+import type { TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 import { expectBilledOnce } from "./billed-once.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
@@ -202,32 +202,6 @@ describe.concurrent("what is reported late", () => {
         description: "1 GB more in the period from 2026-04-01: 11 × 1.0000 for 11, less 10 × 2.0000 for 10",
       },
     ]);
-    await world.expectEqualBooks(own);
-    await expectBilledOnce(system, own);
-  });
-
-  test("after the end is not billed, also where the ledger keeps that past the renewal date", async () => {
-    const [own, id] = await metered({ invoice_create_days: 20, first_invoice_status: "approved" });
-    await to(own, "2026-04-16");
-    const [renewal] = await world.invoices(own, id);
-    const match = `POST /api.xro/2.0/Invoices/${renewal.ledger.invoice_id}`;
-    await system.fault({ kind: "slow_before", delayMs: 3_000, match, tenantId: own.tenantId });
-    const ending = world.ended(own, id, now);
-    await until("the end is under way", async () => {
-      const text = "SELECT 1 FROM operations WHERE subscription_id = $1 AND kind = 'end_subscription'";
-      return (await system.pool.query(text, [id])).rows.length > 0;
-    });
-    await world.setClock(own, "2026-05-03");
-    const after = [usageEvent(id, "2026-05-01T00:00:00+02:00"), usageEvent(id, "2026-05-02T12:00:00Z")];
-    const before = usageEvent(id, "2026-04-30T23:59:59+02:00", { quantity: "100" });
-    expect(await world.verdicts(own, [before, ...after])).toEqual([
-      "created",
-      "after_subscription_end",
-      "after_subscription_end",
-    ]);
-    expect(await ending).toMatchObject({ status: "ended", end_date: "2026-05-01" });
-    await world.settled(own);
-    expect((await told(own, id)).slice(-1)).toEqual([["usage approved", "2.0000 100 call: 100 × 0.0200"]]);
     await world.expectEqualBooks(own);
     await expectBilledOnce(system, own);
   });
