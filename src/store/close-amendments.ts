@@ -142,7 +142,7 @@ interface ChargedRow {
 
 // What is charged of the period above the units that were asked for came later: an invoice that further changes of its
 // period were billed beside is not amended. Each rise is charged once: what waits again, or was raised again, because an
-// end has removed its invoice, stands on that as well.
+// end has removed its invoice, stands on that as well. Documents from before the invoice bill none of its period: they were reversed.
 const closedText = `
 SELECT p.index, p.start_date, p.end_date, p.billed_units, p.setup_mode, p.proration_closed, p.billed_separately,
   coalesce(o.test_clock, now()) AS now, (i.amending_from->>'billed_units')::int AS from_units, plan.units AS to_units,
@@ -151,7 +151,8 @@ SELECT p.index, p.start_date, p.end_date, p.billed_units, p.setup_mode, p.prorat
   (SELECT json_agg(c ORDER BY c.from_units) FROM (
     SELECT l.from_units, l.to_units, l.days_remaining
     FROM invoices b JOIN invoice_lines l ON l.organisation_id = $1 AND l.invoice_id = b.id
-    WHERE b.organisation_id = $1 AND b.subscription_id = i.subscription_id AND l.kind = 'proration' AND l.period_end = p.end_date
+    WHERE b.organisation_id = $1 AND b.subscription_id = i.subscription_id AND b.seq >= i.seq AND l.kind = 'proration'
+      AND l.period_end = p.end_date
     UNION
     SELECT d.from_units, d.to_units, d.days_remaining
     FROM deferred_lines d

@@ -120,5 +120,8 @@ export function usageTenantFaults(a: SeededRows, b: SeededRows): Faults {
     credit_note_lines_organisation_id_meter_id_fkey: [
       change("credit_note_lines", a.creditNoteLine, `meter_id = '${b.meter}'`),
     ],
+    credit_note_lines_organisation_id_reversed_invoice_id_fkey: [
+      change("credit_note_lines", a.creditNoteLine, `reversed_invoice_id = '${b.invoice}'`),
+    ],
   };
 }

@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { decideEnd, type EndWhen } from "../../src/domain/ending.ts";
+import { decideUnitsChange } from "../../src/domain/units-change.ts";
 import type { EndingOutcome } from "../../src/store/endings.ts";
 import { newId } from "../../src/store/ids.ts";
 import { createEndings, type EndingTask } from "../../src/store/removals.ts";
@@ -115,14 +116,51 @@ test.each([
   expect(rows[0]).toMatchObject({ number: "INV-0001", status: "deleted", state: "removed" });
 });
 
+test("a reversal is written once, with the removal of the renewal invoice, also where two rounds tell of that at once", async () => {
+  const organisation = await world.sandbox("2026-03-10", { invoice_create_days: 20 });
+  const id = await world.subscribe(organisation);
+  await world.setClock(organisation, now);
+  await world.bill(organisation);
+  const inLedger = `WITH sent AS (UPDATE operations SET state = 'done', settled_at = now() WHERE organisation_id = $1)
+    UPDATE invoices SET status = 'approved', ledger_invoice_id = gen_random_uuid() WHERE organisation_id = $1 AND ledger_invoice_id IS NULL`;
+  await world.pool.query(inLedger, [organisation]);
+  const change = {
+    subscriptionId: id,
+    requestId: null,
+    requestHash: Buffer.alloc(32),
+    now: new Date(now),
+    onRaised: () => undefined,
+    awaitedUntil: new Date(now),
+    operations: { invoice: newId(), amendment: newId(), creditNote: newId() },
+  };
+  const separate = { units: 14, prorate: false, behaviour: null, effectiveDate: null, document: "separate" } as const;
+  const { subscriptions } = createStore(world.pool).organisation(organisation);
+  await subscriptions.changeUnits(change, (state) => decideUnitsChange(state, separate));
+  await world.pool.query(inLedger, [organisation]);
+  const { scope, take } = roundsOf(organisation, await end(organisation, id, none, "period_end"));
+  const removal = await take("remove");
+  const invoice = { status: "voided", total: "125.00", amountDue: "0", sent: false } as const;
+  const told = await Promise.all([1, 2].map(() => scope.removed(removal, { outcome: "voided", invoice })));
+  expect(told.filter((one) => one !== null)).toEqual([{ raised: true }]);
+  expect(await scope.finish(await take("finish"), "period_end")).toEqual({ raised: false });
+  const { rows } = await world.pool.query(
+    `SELECT n.number, n.subtotal::text, i.number AS reversed FROM credit_notes n JOIN credit_note_lines l ON l.credit_note_id = n.id
+      JOIN invoices i ON i.id = l.reversed_invoice_id WHERE n.subscription_id = $1`,
+    [id],
+  );
+  expect(rows).toEqual([{ number: "CN-0001", subtotal: "50.0000", reversed: "INV-0003" }]);
+});
+
 describe("usage while a slow end is under way", () => {
-  /** On 1 April, in its window, with an end that has its renewal invoice still to remove. */
+  /** Half a minute before the renewal date begins, with an end that has its renewal invoice still to remove. */
   async function ending(when: EndWhen) {
     const organisation = await world.sandbox("2026-03-10", { invoice_create_days: 20, timezone: "Europe/Paris" });
     await world.meter(organisation);
     const id = await world.subscribe(organisation);
-    await world.setClock(organisation, now);
+    await world.setClock(organisation, "2026-04-09T21:59:30Z");
     await world.bill(organisation);
+    // By a clock that is ahead.
+    await world.use(organisation, id, ["10", "2026-04-09T22:00:10Z"]);
     const begun = await end(organisation, id, none, when);
     const report = async (...days: readonly string[]) => {
       const verdicts = await world.report(
@@ -140,17 +178,6 @@ describe("usage while a slow end is under way", () => {
     "period_end",
   ] as const)("is taken until the renewal date and no later, with %s, and no bill has more", async (when) => {
     const { organisation, id, report, scope, take } = await ending(when);
-    // By a clock that is ahead, in the last minute before the end was asked for.
-    await world.pool.query(
-      "UPDATE operations SET state = 'abandoned' WHERE subscription_id = $1 AND kind = 'end_subscription'",
-      [id],
-    );
-    await world.setClock(organisation, "2026-04-09T21:59:30Z");
-    expect(await report("2026-04-09T22:00:10Z")).toEqual(["created"]);
-    await world.pool.query(
-      "UPDATE operations SET state = 'ready' WHERE subscription_id = $1 AND kind = 'end_subscription'",
-      [id],
-    );
     await world.setClock(organisation, "2026-04-15");
     const days = ["2026-04-09T21:59:59.999999Z", "2026-04-09T22:00:00Z", "2026-04-14"];
     const verdicts = ["created", "after_subscription_end", "after_subscription_end"];
@@ -184,6 +211,6 @@ describe("usage while a slow end is under way", () => {
     await world.bill(organisation);
     await world.setClock(organisation, "2026-05-10");
     await world.bill(organisation);
-    expect(await world.bills(id)).toEqual(["1: 1 of 10.0000 in 1, 5.0000 on INV-0003"]);
+    expect(await world.bills(id)).toEqual(["1: 2 of 20.0000 in 1, 10.0000 on INV-0003"]);
   });
 });
