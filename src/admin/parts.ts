@@ -50,6 +50,8 @@ export interface AdminParts {
   readonly startDelivery: (delivery: DueDelivery) => Promise<boolean>;
   /** Has what is due of the organisation's deliveries started, and changes until an instant (ISO 8601) told; false as above. */
   readonly startEvents: (input: { readonly organisationId: string; readonly until: string }) => Promise<boolean>;
+  /** Which addresses ledgers may have. */
+  readonly ledgerAddresses: AddressMode;
   /** Which addresses webhook endpoints may have. */
   readonly webhookAddresses: AddressMode;
 }
