@@ -19,6 +19,7 @@ import { respond } from "./gateway/respond.ts";
 import { exchangeOf } from "./http/exchanges.ts";
 import type { Answer } from "./http/own-paths.ts";
 import { type HttpParts, startHttp } from "./http.ts";
+import { amountPlacesOf } from "./ledger/index.ts";
 import { createLedgerApp } from "./ledger-app.ts";
 import { createCall } from "./rpc/call.ts";
 import type { OperatorCaller } from "./rpc/caller.ts";
@@ -171,7 +172,7 @@ function consentAnswer(parts: AdminParts): Answer {
 
 function settingsOf({ ledger, webhooks }: Config) {
   const { callDeadlineMs, addresses: ledgerAddresses } = ledger;
-  return { callDeadlineMs, ledgerAddresses, webhookAddresses: webhooks.addresses };
+  return { amountPlaces: amountPlacesOf, callDeadlineMs, ledgerAddresses, webhookAddresses: webhooks.addresses };
 }
 
 /** Every path of REST is unknown here, so nothing ever passes. */

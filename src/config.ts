@@ -41,8 +41,8 @@ export interface Config {
     /** LEDGER_CALL_SECONDS, default 10: how long one call to a ledger may take before its answer counts as lost. */
     readonly callDeadlineMs: number;
     /**
-     * LEDGER_ADDRESSES, default `public`: ledgers have https addresses of the public network. `development`: also http,
-     * and this machine itself, for the demo ledger.
+     * LEDGER_ADDRESSES, default `public`: ledgers have https addresses of the public network.
+     * `development`: also http, and this machine itself, for the demo ledger.
      */
     readonly addresses: Addresses;
     /** LEDGER_SWEEP_MINUTES, default 15: how often all changes of an organisation's ledger are read again, webhooks or not. */

@@ -11,6 +11,7 @@ import { urlFault } from "../webhooks/address.ts";
 import { askOptions, tryDescribe } from "./ask-offer.ts";
 import { askConsent, chooseTenant, otherTenant } from "./consent.ts";
 import { authorisationStatuses, mappingKinds } from "./enums.ts";
+import { unfitCurrencies } from "./fitting-currency.ts";
 import { describeFailure, notConnected, readCall, refusalOf } from "./ledger-answers.ts";
 import { type AdminImplementation, type AdminParts, actorOf, requireOrganisation } from "./parts.ts";
 import { present, presentConnection, presentLedger } from "./present.ts";
@@ -23,7 +24,8 @@ const xeroAddresses = {
 
 /**
  * The methods of the service. Refuses `organisation_not_found`, `ledger_not_connected`, `ledger_refused`, `ledger_unavailable`,
- * `invalid_parameter` for an address that is not of the public network, unless the server is started for development,
+ * `invalid_parameter` for an address that is not of the public network, unless the server is
+ * started for development,
  * and `invalid_state` for a connection to another tenant than the customers' contacts belong to.
  */
 export function ledgerConnectionService(parts: AdminParts): AdminImplementation<typeof LedgerConnectionService> {
@@ -49,6 +51,7 @@ export function ledgerConnectionService(parts: AdminParts): AdminImplementation<
       return {
         connection: presentConnection(saved, new Date()),
         ...present("ledger", ledger && presentLedger(ledger)),
+        warnings: [...(await unfitCurrencies(parts, id))],
       };
     },
     beginLedgerAuthorisation: async ({ organisation }, call) => {
@@ -92,6 +95,7 @@ export function ledgerConnectionService(parts: AdminParts): AdminImplementation<
         ok: answer.kind === "ok",
         ...(answer.kind === "ok" ? { ledger: presentLedger(answer.value) } : { problem: describeFailure(answer) }),
         ...present("pausedUntil", pausedUntil ?? null),
+        warnings: [...(await unfitCurrencies(parts, id))],
       };
     },
     listMappingOptions: async ({ organisation, kind }) => {

@@ -54,7 +54,8 @@ export function organisationService({ store, wake }: AdminParts): AdminImplement
       if (setupMode === undefined) throw new Refusal("invalid_parameter", "setup_mode must be given", "setup_mode");
       const actor = actorOf(call);
       const switching = organisations.setSetupMode(actor, id, setupMode).catch(async (error: unknown) => {
-        // A refused switch has performed what was due: its documents are posted at once all the same.
+        // A refused switch has performed what was due: its documents are posted at once all the
+        // same.
         if (error instanceof Refusal) await wake(id);
         throw error;
       });

@@ -2,7 +2,10 @@
 import { type DescEnum, type DescField, getOption } from "@bufbuild/protobuf";
 import { type EnumRules, field as rulesExtension } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 
-/** The words in the order of the proto file; of a list, those of its items. Empty for a field of another type. */
+/**
+ * The words in the order of the proto file; of a list, those of its items. Empty for a field of
+ * another type.
+ */
 export function enumWords(field: DescField): readonly string[] {
   const descriptor = field.enum;
   if (descriptor === undefined) return [];
@@ -20,7 +23,10 @@ function rulesOf(field: DescField): EnumRules | null {
   return own?.case === "enum" ? own.value : null;
 }
 
-/** `DOCUMENT_STATE_FAILED` is `failed`, as in JSON over REST. The zero value stands for unset and has no word. */
+/**
+ * `DOCUMENT_STATE_FAILED` is `failed`, as in JSON over REST. The zero value stands for unset and
+ * has no word.
+ */
 function wordOf({ sharedPrefix }: DescEnum, name: string): string {
   return name.slice(sharedPrefix?.length ?? 0).toLowerCase();
 }

@@ -38,7 +38,10 @@ export function createValidate(schemas: readonly DescMessage[], formats: TextFor
 /** One for all doors of a process: what it has compiled for one serves the others. */
 const validator = createValidator({ failFast: true, regexMatch: cachedMatch() });
 
-/** The library's own words, but where they would show a regular expression or the numbers of an enum. */
+/**
+ * The library's own words, but where they would show a regular expression or the numbers of an
+ * enum.
+ */
 function messageOf(violation: Violation | undefined): string {
   const at = violation?.field.findLast(({ kind }) => kind === "field");
   const isEnum = violation?.ruleId.startsWith("enum.") === true && at?.kind === "field";

@@ -1,26 +1,39 @@
-/** Admissions in batches: while a statement runs, new requests wait, and the next statement takes them together. */
+/**
+ * Admissions in batches: while a statement runs, new requests wait, and the next statement takes
+ * them together.
+ */
 import type pg from "pg";
 
-/** A batch with its statement; `read` is given the row of each request, which has its `ordinal`, or none. */
+/**
+ * A batch with its statement; `read` is given the row of each request, which has its `ordinal`, or
+ * none.
+ */
 export interface Batching<Row extends { readonly ordinal: number }, Admission> {
   /** The statement that admits these hashes; it returns a row for each hash that it knows. */
   readonly statement: (hashes: readonly Buffer[]) => pg.QueryConfig;
   readonly read: (row: Row | undefined) => Admission;
   readonly largestBatch: number;
   readonly statementsInFlight: number;
-  /** One request more is refused as if the server had no connections left: it cannot be answered now. */
+  /**
+   * One request more is refused as if the server had no connections left: it cannot be answered
+   * now.
+   */
   readonly mostWaiting: number;
   /** Called after each statement with the number of its requests. */
   readonly onBatch?: ((size: number) => void) | undefined;
 }
 
 /**
- * How long an admission is waited for. It takes a millisecond; behind a connection that has gone silent all requests of the
- * process would wait, so it is given up long before other statements are.
+ * How long an admission is waited for. It takes a millisecond; behind a connection that has gone
+ * silent all requests of the process would wait, so it is given up long before other statements
+ * are.
  */
 const admissionTimeoutMs = 3_000;
 
-/** Returns what admits a request by the SHA-256 of its credential. It rejects when the database does not answer. */
+/**
+ * Returns what admits a request by the SHA-256 of its credential. It rejects when the database does
+ * not answer.
+ */
 export function batchAdmissions<Row extends { readonly ordinal: number }, Admission>(
   pool: Pick<pg.Pool, "query">,
   batching: Batching<Row, Admission>,

@@ -88,8 +88,8 @@ export interface InvoiceIds {
 }
 
 /**
- * `exists`: another request with the same identity was faster. `changed`: Setup Mode or the catalogue was changed, or
- * the customer made inactive, since the facts were loaded.
+ * `exists`: another request with the same identity was faster. `changed`: Setup Mode or the
+ * catalogue was changed, or the customer made inactive, since the facts were loaded.
  */
 export type CreationSave = "saved" | "exists" | "changed";
 

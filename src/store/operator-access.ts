@@ -1,6 +1,7 @@
 /**
- * Whether an operator may come in: its token looked up, many requests in one round trip. Nothing is cached, so that a
- * revocation, and an operator's being made inactive, hold from their commit on. decisions §8.
+ * Whether an operator may come in: its token looked up, many requests in one round trip. Nothing is
+ * cached, so that a revocation, and an operator's being made inactive, hold from their commit on.
+ * decisions §8.
  */
 import type pg from "pg";
 import { batchAdmissions } from "./admission-batches.ts";
@@ -19,15 +20,18 @@ export interface OperatorAccess {
 }
 
 /**
- * Operators are few: 300 requests with unknown tokens, open at once, are answered in five statements, where each alone
- * stood in the pool before the requests of the API.
+ * Operators are few: 300 requests with unknown tokens, open at once, are answered in five
+ * statements, where each alone stood in the pool before the requests of the API.
  */
 const largestBatch = 64;
 
 /** One connection of the pool at most: the others are for the API, whatever comes to this port. */
 const statementsInFlight = 1;
 
-/** Some hundred batches, a second of the one connection: a request that comes later is asked to come back. */
+/**
+ * Some hundred batches, a second of the one connection: a request that comes later is asked to come
+ * back.
+ */
 const mostWaiting = 5_000;
 
 /** How operators are admitted. */
@@ -44,7 +48,8 @@ interface AdmissionRow {
   operator_role: AdmittedOperator["role"];
 }
 
-// In the order of the hashes, so that two processes that note the last use of the same tokens never deadlock.
+// In the order of the hashes, so that two processes that note the last use of the same tokens never
+// deadlock.
 const admitText = `SELECT h.place::integer AS ordinal, a.*
   FROM (SELECT hash, place FROM unnest($1::bytea[]) WITH ORDINALITY AS h (hash, place) ORDER BY hash) h
     CROSS JOIN LATERAL admit_operator(h.hash) a`;

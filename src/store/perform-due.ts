@@ -5,8 +5,8 @@ import { billChunk, type ChunkOrder } from "./billing-run.ts";
 import { createTestClock } from "./test-clock.ts";
 
 /**
- * Usage gets an invoice of its own instead of joining a draft in the ledger: the amendment would block the switch for
- * which this is performed. decisions §6.
+ * Usage gets an invoice of its own instead of joining a draft in the ledger: the amendment would
+ * block the switch for which this is performed. decisions §6.
  */
 const withoutAmendments: Pick<ChunkOrder, "decide"> = { decide: (facts) => decideDue(facts, { mayJoin: false }) };
 

@@ -1,5 +1,6 @@
 /**
- * Which addresses webhook endpoints, and ledgers, may have: judged by their form when they are registered, and by the address of the network that a
+ * Which addresses webhook endpoints, and ledgers, may have: judged by their form when they are
+ * registered, and by the address of the network that a
  * connection really goes to. Everything that is not plainly of the public network is refused.
  */
 import { BlockList, isIP } from "node:net";
@@ -14,7 +15,8 @@ const webhookExample = "https://hooks.example.com/billing";
 
 /**
  * What is wrong with the address of an endpoint, as words that go on from its name ("must begin with https://"); null where it may be
- * registered. It asks no name server: what a name stands for is judged when a connection is made. The words name `example`.
+ * registered. It asks no name server: what a name stands for is judged when a connection is made.
+ * The words name `example`.
  */
 export function urlFault(url: string, mode: AddressMode, example = webhookExample): string | null {
   if (url.length > urlLength) return `must have ${urlLength} characters at most`;

@@ -95,7 +95,9 @@ test("every word that an option offers is one that the server takes", async () =
   expect(words).toBeGreaterThan(20);
 });
 
-/** What the server says of a request with these members alone; empty where nothing is wrong with it. */
+/**
+ * What the server says of a request with these members alone; empty where nothing is wrong with it.
+ */
 function faultOf(validate: Validate, schema: DescMessage, members: Record<string, unknown>): string {
   try {
     validate(schema, create(schema, members));

@@ -1,4 +1,7 @@
-/** The addresses of a ledger that an owner may give: those of webhooks, unless the server is started for development. */
+/**
+ * The addresses of a ledger that an owner may give: those of webhooks, unless the server is started
+ * for development.
+ */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startSystem, type TestSystem } from "../support/system.ts";
 import { type AdminAsk, askWith, type Tenant } from "./ask.ts";
@@ -69,7 +72,8 @@ test("a public address can be saved, and Xero's own are taken where none is give
 test("a connection saved while other addresses were allowed is not called any more", async () => {
   const made = await system.organisation();
   const own = { organisation: made.organisationId };
+  const before = await system.ledgerCalls(made.tenantId);
   const answer = await admin.done("LedgerConnectionService/CheckLedgerConnection", own);
   expect(answer.problem).toContain("the address of the ledger must begin with https://");
-  expect(await system.ledgerCalls(made.tenantId)).toMatchObject({ taken: 0, turnedAway: 0 });
+  expect(await system.ledgerCalls(made.tenantId)).toEqual(before);
 });

@@ -1,4 +1,7 @@
-/** Creations are saved only while the facts stand by which they were decided. Spec: POST /v1/subscriptions. */
+/**
+ * Creations are saved only while the facts stand by which they were decided. Spec: POST
+ * /v1/subscriptions.
+ */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { decideCreation } from "../../src/domain/creating.ts";

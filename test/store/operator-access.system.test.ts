@@ -1,4 +1,7 @@
-/** Operators' admission on real PostgreSQL: who is known, and that unknown tokens leave the pool to the API. */
+/**
+ * Operators' admission on real PostgreSQL: who is known, and that unknown tokens leave the pool to
+ * the API.
+ */
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -25,7 +28,10 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** The pool, as patient as a slow machine needs; it counts the statements with this name that run at once, and in all. */
+/**
+ * The pool, as patient as a slow machine needs; it counts the statements with this name that run at
+ * once, and in all.
+ */
 function countingPool(name: string) {
   const seen = { running: 0, atOnce: 0, statements: 0 };
   const query = async (statement: pg.QueryConfig) => {

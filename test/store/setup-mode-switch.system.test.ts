@@ -1,4 +1,7 @@
-/** A switch of Setup Mode waits for nothing: what it would cut in two refuses it, and is named. decisions §4. */
+/**
+ * A switch of Setup Mode waits for nothing: what it would cut in two refuses it, and is named.
+ * decisions §4.
+ */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { civilDate } from "../../src/domain/civil-date.ts";

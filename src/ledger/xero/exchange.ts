@@ -29,7 +29,10 @@ export interface HttpRequest {
   readonly body: string | null;
 }
 
-/** The code of an error of `XeroOptions.connect` by which nothing was sent. Its message is ours, and names no secret. */
+/**
+ * The code of an error of `XeroOptions.connect` by which nothing was sent. Its message is ours, and
+ * names no secret.
+ */
 const notSentCode = "ERR_NOT_SENT";
 
 // Failures before a connection stood: the request cannot have been read by anyone.

@@ -58,9 +58,9 @@ export interface OrganisationStore {
   list(page: PageRequest): Promise<Page<AdminOrganisation>>;
   update(actor: Actor, id: string, changes: OrganisationChanges): Promise<AdminOrganisation | null>;
   /**
-   * Performs what is due, then switches. Refuses `invalid_state` while too much is still due, while a due
-   * subscription is parked, and while an end, an amendment or a restoration is under way. What was performed
-   * stays.
+   * Performs what is due, then switches. Refuses `invalid_state` while too much is still due, while
+   * a due subscription is parked, and while an end, an amendment or a restoration is under way.
+   * What was performed stays.
    */
   setSetupMode(actor: Actor, id: string, setupMode: boolean): Promise<SetupModeChange | null>;
 }
@@ -166,9 +166,9 @@ async function update(transaction: Transaction, id: string, changes: Partial<Org
 
 /**
  * Switches where nothing is due: whether a period is ever billed is decided by the mode in which it begins, so that all that fell due
- * before has to be performed first. Work under way was decided in the previous mode, so the switch waits for it too.
- * Both checks run under the organisation's lock: no work can begin between them and the switch. decisions §4
- * "Setup Mode".
+ * before has to be performed first. Work under way was decided in the previous mode, so the switch
+ * waits for it too. Both checks run under the organisation's lock: no work can begin between them
+ * and the switch. decisions §4 "Setup Mode".
  */
 async function switchSetupMode(
   transaction: Transaction,

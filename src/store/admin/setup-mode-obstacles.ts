@@ -1,6 +1,6 @@
 /**
- * The work that blocks a switch of Setup Mode: it was decided in the present mode and is not done yet. decisions §4
- * "Setup Mode".
+ * The work that blocks a switch of Setup Mode: it was decided in the present mode and is not done
+ * yet. decisions §4 "Setup Mode".
  */
 import { Refusal } from "../../domain/refusal.ts";
 import type { Transaction } from "./changes.ts";
@@ -23,8 +23,9 @@ const introductions = {
 } as const;
 
 /**
- * Refuses `invalid_state` and names up to ten subscriptions and invoices while any is in the way. The caller has locked
- * the organisation. Every transaction that begins such work, or parks a subscription, shares that lock and waits.
+ * Refuses `invalid_state` and names up to ten subscriptions and invoices while any is in the way.
+ * The caller has locked the organisation. Every transaction that begins such work, or parks a
+ * subscription, shares that lock and waits.
  */
 export async function requireNothingInTheWay(transaction: Transaction, organisationId: string): Promise<void> {
   const obstacles = await transaction.$queryRaw<Obstacle[]>`
