@@ -54,5 +54,7 @@ export async function requireNothingInTheWay(transaction: Transaction, organisat
   const unnamed = first.total - obstacles.length;
   const rest = unnamed === 0 ? [] : [`${unnamed} more of ${first.total}.`];
   const message = ["Setup Mode cannot be switched before this is done.", ...named, ...rest].join(" ");
-  throw new Refusal("invalid_state", `${message} Retry what is parked, wait for the rest, then try again.`);
+  const isParked = obstacles.some(({ kind }) => kind === "parked");
+  const advice = isParked ? "Retry what is parked, and try again then." : "Try again once it is done.";
+  throw new Refusal("invalid_state", `${message} ${advice}`);
 }
