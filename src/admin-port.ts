@@ -19,6 +19,7 @@ import { respond } from "./gateway/respond.ts";
 import { exchangeOf } from "./http/exchanges.ts";
 import type { Answer } from "./http/own-paths.ts";
 import { type HttpParts, startHttp } from "./http.ts";
+import { amountPlacesOf } from "./ledger/index.ts";
 import { createLedgerApp } from "./ledger-app.ts";
 import { createCall } from "./rpc/call.ts";
 import type { OperatorCaller } from "./rpc/caller.ts";
@@ -82,9 +83,7 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
   const store = createAdminStore({ reading: pool, writing }, sealing);
   const listening = { port: config.admin.port };
   const ledgerApp = createLedgerApp({ ...parts, sealing, redirectPort: () => listening.port });
-  const { ledger, webhooks } = config;
-  const settings = { callDeadlineMs: ledger.callDeadlineMs, webhookAddresses: webhooks.addresses };
-  const adminParts = { ...parts, ...settings, store, ledgerApp };
+  const adminParts = { ...parts, ...settingsOf(config), store, ledgerApp };
   const bindings = adminServices(adminParts);
   const tell = createTell(parts.logFailure);
   const call = createCall<OperatorCaller>({
@@ -169,6 +168,11 @@ function consentAnswer(parts: AdminParts): Answer {
     headers.push("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
     respond(request, response, status, headers, html);
   };
+}
+
+function settingsOf({ ledger, webhooks }: Config) {
+  const { callDeadlineMs, addresses: ledgerAddresses } = ledger;
+  return { amountPlaces: amountPlacesOf, callDeadlineMs, ledgerAddresses, webhookAddresses: webhooks.addresses };
 }
 
 /** Every path of REST is unknown here, so nothing ever passes. */

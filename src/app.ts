@@ -17,6 +17,7 @@ import { type HttpParts, startHttp } from "./http.ts";
 import { connectLedger, disconnectedText, keepAdapters } from "./keep-adapters.ts";
 import { ledgerWebhooks } from "./ledger/index.ts";
 import type { LedgerHint } from "./ledger/port.ts";
+import { createLedgerConnect } from "./ledger-connect.ts";
 import type { Log } from "./log.ts";
 import { createMetrics, type Metrics, watchPool } from "./metrics.ts";
 import { createCall } from "./rpc/call.ts";
@@ -71,8 +72,10 @@ export async function startApi(config: Config, log: Log): Promise<Running> {
     },
   });
   const stopping = new AbortController();
+  const connect = createLedgerConnect(config.ledger.addresses);
   const adapters = keepAdapters(pool, {
     callDeadlineMs: config.ledger.callDeadlineMs,
+    connect,
     sealing: sealingOf(config),
     xeroApp: config.ledger.xeroApp,
     onDisconnected: (organisationId) => log.warn({ organisationId }, disconnectedText),
@@ -99,7 +102,7 @@ export async function startApi(config: Config, log: Log): Promise<Running> {
       starts.startDelivery({ ...delivery, firstPauseMs: config.webhooks.firstPauseMs }, "anew"),
     wake: work.wake,
     openLedger: adapters.open,
-    connect: connectLedger,
+    connect: (connection) => connectLedger(connection, { connect }),
     shutdownSignal: stopping.signal,
   });
   const ended = Promise.withResolvers<void>();

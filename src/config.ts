@@ -40,6 +40,11 @@ export interface Config {
   readonly ledger: {
     /** LEDGER_CALL_SECONDS, default 10: how long one call to a ledger may take before its answer counts as lost. */
     readonly callDeadlineMs: number;
+    /**
+     * LEDGER_ADDRESSES, default `public`: ledgers have https addresses of the public network.
+     * `development`: also http, and this machine itself, for the demo ledger.
+     */
+    readonly addresses: Addresses;
     /** LEDGER_SWEEP_MINUTES, default 15: how often all changes of an organisation's ledger are read again, webhooks or not. */
     readonly sweepMs: number;
     /** XERO_WEBHOOK_KEY, the signing key of our webhook at Xero; null where it is not set, and then no webhook is taken. */
@@ -54,7 +59,7 @@ export interface Config {
      * WEBHOOK_ADDRESSES, default `public`: endpoints have https addresses of the public network. `development`: also http, and this
      * machine itself, for a receiver that is being written.
      */
-    readonly addresses: WebhookAddresses;
+    readonly addresses: Addresses;
     /** WEBHOOK_RETRY_MILLISECONDS, default 30000: the pause after a first attempt, of which all others are multiples. */
     readonly firstPauseMs: number;
   };
@@ -71,10 +76,10 @@ export interface Config {
   readonly logLevel: LogLevel;
 }
 
-const webhookAddresses = ["public", "development"] as const;
+const addresses = ["public", "development"] as const;
 
-/** Which addresses webhook endpoints may have. */
-export type WebhookAddresses = (typeof webhookAddresses)[number];
+/** Which addresses webhook endpoints and ledgers may have. */
+export type Addresses = (typeof addresses)[number];
 
 const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 
@@ -96,13 +101,14 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     database: { url: databaseUrl(env), poolSize: whole(env, "DATABASE_POOL_SIZE", 10, 1, 1_000) },
     ledger: {
       callDeadlineMs: whole(env, "LEDGER_CALL_SECONDS", 10, 1, 20) * 1000,
+      addresses: choice(env, "LEDGER_ADDRESSES", addresses, "public"),
       sweepMs: whole(env, "LEDGER_SWEEP_MINUTES", 15, 1, 1_440) * 60_000,
       xeroWebhookKey: text(env, "XERO_WEBHOOK_KEY", "") || null,
       publicUrl: publicUrl(env),
       xeroApp: xeroAppOf(env),
     },
     webhooks: {
-      addresses: choice(env, "WEBHOOK_ADDRESSES", webhookAddresses, "public"),
+      addresses: choice(env, "WEBHOOK_ADDRESSES", addresses, "public"),
       firstPauseMs: whole(env, "WEBHOOK_RETRY_MILLISECONDS", 30_000, 1, 30_000),
     },
     taskQueue: text(env, "TASK_QUEUE", "billing"),

@@ -1,5 +1,6 @@
 /** The ledger adapters of a process: one for each organisation, so that its tokens and sockets last from call to call. */
 import { createHash } from "node:crypto";
+import type { buildConnector } from "undici";
 import { isLedgerKind, ledgers } from "./ledger/index.ts";
 import type { CallBudget, Ledger } from "./ledger/port.ts";
 import type { SharedAuthorisation } from "./ledger/xero/authorised-tokens.ts";
@@ -20,6 +21,8 @@ export const disconnectedText = "the ledger has ended its authorisation: an owne
 export interface AdapterParts {
   readonly callDeadlineMs: number;
   readonly sealing: Sealing;
+  /** Opens the connections to ledgers. */
+  readonly connect: buildConnector.connector;
   /** Our app at Xero, for connections by authorisation; null where it is not set. */
   readonly xeroApp: IdentityClient | null;
   /** Told when a ledger has ended an authorisation: an owner must act. */
@@ -50,6 +53,7 @@ export function keepAdapters(
       if (known?.print === print && isSameConsent) return known.ledger;
       void known?.ledger.close();
       const ledger = connectLedger(connection, {
+        connect: parts.connect,
         budget: createCallBudget(pool, organisationId, parts.callDeadlineMs + callEndMs),
         ...(connection.grantKind === "custom"
           ? {}
@@ -87,7 +91,11 @@ function authorisationOf(
 /** An adapter over a connection; whoever asks for it closes it. One that is only tried has no budget. */
 export function connectLedger(
   connection: LedgerConnection,
-  options: { readonly budget?: CallBudget; readonly authorisation?: SharedAuthorisation } = {},
+  options: {
+    readonly connect: buildConnector.connector;
+    readonly budget?: CallBudget;
+    readonly authorisation?: SharedAuthorisation;
+  },
 ): Ledger {
   if (!isLedgerKind(connection.kind)) throw new Error(`there is no ledger of kind ${connection.kind}`);
   return ledgers[connection.kind](connection, options);

@@ -17,6 +17,7 @@ import { createTestClockActivities } from "./activities/test-clock.ts";
 import type { Config } from "./config.ts";
 import { writeObject } from "./event-objects.ts";
 import { disconnectedText, keepAdapters } from "./keep-adapters.ts";
+import { createLedgerConnect } from "./ledger-connect.ts";
 import type { Log } from "./log.ts";
 import type { Running } from "./run.ts";
 import { createAllocating } from "./store/allocating.ts";
@@ -59,6 +60,7 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
   const sealing = createSealing(config.secretKey, config.secretKeysBefore);
   const adapters = keepAdapters(pool, {
     callDeadlineMs: config.ledger.callDeadlineMs,
+    connect: createLedgerConnect(config.ledger.addresses),
     sealing,
     xeroApp: config.ledger.xeroApp,
     onDisconnected: (organisationId) => log.warn({ organisationId }, disconnectedText),

@@ -20,7 +20,8 @@ describe("the settings", () => {
       taskQueue: "billing",
       secretKey: null,
       secretKeysBefore: [],
-      ledger: { xeroApp: null },
+      ledger: { xeroApp: null, addresses: "public" },
+      webhooks: { addresses: "public" },
       logLevel: "info",
     });
   });

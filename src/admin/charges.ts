@@ -6,6 +6,7 @@ import type { ChargeService, UpdateChargeRequest } from "../gen/proto/billing/ad
 import { catalogueStatuses, wordOf } from "../services/enums.ts";
 import type { CatalogueRefusal } from "../store/admin/catalogue.ts";
 import type { AdminCharge } from "../store/admin/charges.ts";
+import { refusalOfCurrency } from "./fitting-currency.ts";
 import {
   type AdminImplementation,
   type AdminParts,
@@ -22,7 +23,8 @@ import { requireCurrency } from "./read-values.ts";
 
 /**
  * The methods of the service. Refuses `organisation_not_found`, `charge_not_found`, `charge_code_taken`, `charge_in_use`,
- * `invalid_state` (status), `invalid_parameter`.
+ * `invalid_state` (status), `invalid_parameter`, also for a currency of which the connected ledger
+ * keeps too few places.
  */
 export function chargeService(parts: AdminParts): AdminImplementation<typeof ChargeService> {
   const { charges } = parts.store;
@@ -30,13 +32,16 @@ export function chargeService(parts: AdminParts): AdminImplementation<typeof Cha
     createCharge: async (request, call) => {
       const organisation = await requireOrganisation(parts, request.organisation);
       requireCurrency(request.currency, "currency");
+      const currency = request.currency ?? organisation.defaultCurrency;
+      const unfit = await refusalOfCurrency(parts, organisation.id, currency);
+      if (unfit !== null) throw unfit;
       const made = accepted(
         await charges.create(actorOf(call), organisation.id, {
           id: identityOf(call, "charge"),
           code: request.code,
           name: request.name,
           description: request.description || null,
-          currency: request.currency ?? organisation.defaultCurrency,
+          currency,
           price: parseDecimal(request.price),
           allowsPriceOverride: request.allowsPriceOverride,
           status: "draft",
@@ -61,7 +66,11 @@ export function chargeService(parts: AdminParts): AdminImplementation<typeof Cha
     updateCharge: async (request, call) => {
       const { id } = await requireOrganisation(parts, request.organisation);
       requireCurrency(request.currency, "currency");
-      const decide = (before: Charge) => changedCharge(before, request);
+      const unfit = await refusalOfCurrency(parts, id, request.currency);
+      const decide = (before: Charge) => {
+        if (unfit !== null && request.currency !== before.currency) throw unfit;
+        return changedCharge(before, request);
+      };
       const charge = accepted(await charges.update(actorOf(call), id, request.id, decide));
       return { charge: presentCharge(required(charge, "charge_not_found")) };
     },

@@ -7,9 +7,11 @@ import type {
 import type { LedgerOrganisation } from "../ledger/port.ts";
 import { wordOf } from "../services/enums.ts";
 import type { LedgerConnection } from "../store/ledger-connections.ts";
+import { urlFault } from "../webhooks/address.ts";
 import { askOptions, tryDescribe } from "./ask-offer.ts";
 import { askConsent, chooseTenant, otherTenant } from "./consent.ts";
 import { authorisationStatuses, mappingKinds } from "./enums.ts";
+import { unfitCurrencies } from "./fitting-currency.ts";
 import { describeFailure, notConnected, readCall, refusalOf } from "./ledger-answers.ts";
 import { type AdminImplementation, type AdminParts, actorOf, requireOrganisation } from "./parts.ts";
 import { present, presentConnection, presentLedger } from "./present.ts";
@@ -22,6 +24,8 @@ const xeroAddresses = {
 
 /**
  * The methods of the service. Refuses `organisation_not_found`, `ledger_not_connected`, `ledger_refused`, `ledger_unavailable`,
+ * `invalid_parameter` for an address that is not of the public network, unless the server is
+ * started for development,
  * and `invalid_state` for a connection to another tenant than the customers' contacts belong to.
  */
 export function ledgerConnectionService(parts: AdminParts): AdminImplementation<typeof LedgerConnectionService> {
@@ -34,6 +38,8 @@ export function ledgerConnectionService(parts: AdminParts): AdminImplementation<
   return {
     connectLedger: async (request, call) => {
       const { id } = await requireOrganisation(parts, request.organisation);
+      requireAddress(parts, "base_url", request.baseUrl);
+      requireAddress(parts, "identity_url", request.identityUrl);
       const connection = connectionOf(request);
       const ledger = request.skipCheck ? null : await describe(parts, connection);
       const saved = await connections.save(actorOf(call), id, connection);
@@ -45,6 +51,7 @@ export function ledgerConnectionService(parts: AdminParts): AdminImplementation<
       return {
         connection: presentConnection(saved, new Date()),
         ...present("ledger", ledger && presentLedger(ledger)),
+        warnings: [...(await unfitCurrencies(parts, id))],
       };
     },
     beginLedgerAuthorisation: async ({ organisation }, call) => {
@@ -88,6 +95,7 @@ export function ledgerConnectionService(parts: AdminParts): AdminImplementation<
         ok: answer.kind === "ok",
         ...(answer.kind === "ok" ? { ledger: presentLedger(answer.value) } : { problem: describeFailure(answer) }),
         ...present("pausedUntil", pausedUntil ?? null),
+        warnings: [...(await unfitCurrencies(parts, id))],
       };
     },
     listMappingOptions: async ({ organisation, kind }) => {
@@ -99,6 +107,14 @@ export function ledgerConnectionService(parts: AdminParts): AdminImplementation<
       };
     },
   };
+}
+
+/** A call adds its own path and query to the address. */
+function requireAddress({ ledgerAddresses }: AdminParts, param: string, url: string | undefined): void {
+  if (url === undefined) return;
+  const fault =
+    urlFault(url, ledgerAddresses, xeroAddresses.baseUrl) ?? (url.includes("?") ? "must have no query (?)" : null);
+  if (fault !== null) throw new Refusal("invalid_parameter", `${param} ${fault}`, param);
 }
 
 function connectionOf(request: ConnectLedgerRequest): LedgerConnection {

@@ -17,7 +17,7 @@ import { requireCurrency } from "./read-values.ts";
 
 /**
  * The methods of the service. Refuses `organisation_not_found`, `invalid_parameter` for what is no currency, and `invalid_state` a switch
- * of Setup Mode before which too much is due.
+ * of Setup Mode before which too much is due, or which would cut work in two.
  */
 export function organisationService({ store, wake }: AdminParts): AdminImplementation<typeof OrganisationService> {
   const { organisations } = store;
@@ -52,10 +52,14 @@ export function organisationService({ store, wake }: AdminParts): AdminImplement
     },
     setSetupMode: async ({ id, setupMode }, call) => {
       if (setupMode === undefined) throw new Refusal("invalid_parameter", "setup_mode must be given", "setup_mode");
-      const outcome = required(
-        await organisations.setSetupMode(actorOf(call), id, setupMode),
-        "organisation_not_found",
-      );
+      const actor = actorOf(call);
+      const switching = organisations.setSetupMode(actor, id, setupMode).catch(async (error: unknown) => {
+        // A refused switch has performed what was due: its documents are posted at once all the
+        // same.
+        if (error instanceof Refusal) await wake(id);
+        throw error;
+      });
+      const outcome = required(await switching, "organisation_not_found");
       if (outcome.raised > 0) await wake(id);
       return {
         organisation: presentOrganisation(outcome.organisation),
@@ -94,7 +98,7 @@ const effectsOn = [
   "Ending a subscription with invoice removal is refused; nothing is changed in the ledger.",
   "Periods that begin from now on are never billed, also not after Setup Mode is off.",
   "Amounts that were deferred to a renewal that comes while it is on are kept, and billed once it is off.",
-  "What was raised before still goes to the ledger, amendments and held credit too; what failed is not retried.",
+  "Documents of before still go to the ledger, and held credit too; what failed is not retried.",
 ] as const;
 
 /** What turning it off changes. Spec: Setup Mode; decisions §4. */

@@ -29,6 +29,8 @@ export interface AdminParts {
   readonly connect: (connection: LedgerConnection) => Ledger;
   /** Our app at the ledger, for connections by consent; null where its credentials are not set. */
   readonly ledgerApp: LedgerApp | null;
+  /** How many decimal places a kind of ledger keeps of an amount. */
+  readonly amountPlaces: (ledgerKind: string) => number;
   /** How long one call to a ledger may take. */
   readonly callDeadlineMs: number;
   /** Wakes the organisation's ledger workflow; false where Temporal could not be reached. */
@@ -50,6 +52,8 @@ export interface AdminParts {
   readonly startDelivery: (delivery: DueDelivery) => Promise<boolean>;
   /** Has what is due of the organisation's deliveries started, and changes until an instant (ISO 8601) told; false as above. */
   readonly startEvents: (input: { readonly organisationId: string; readonly until: string }) => Promise<boolean>;
+  /** Which addresses ledgers may have. */
+  readonly ledgerAddresses: AddressMode;
   /** Which addresses webhook endpoints may have. */
   readonly webhookAddresses: AddressMode;
 }

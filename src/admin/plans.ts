@@ -6,6 +6,7 @@ import type { CreatePlanRequest, PlanService, UpdatePlanRequest } from "../gen/p
 import { catalogueStatuses, planTypes, wordOf } from "../services/enums.ts";
 import type { CatalogueRefusal } from "../store/admin/catalogue.ts";
 import type { AdminPlan } from "../store/admin/plans.ts";
+import { refusalOfCurrency } from "./fitting-currency.ts";
 import {
   type AdminImplementation,
   type AdminParts,
@@ -24,7 +25,8 @@ import { requireCurrency } from "./read-values.ts";
 /**
  * The methods of the service. Refuses `organisation_not_found`, `plan_not_found`, `plan_code_taken`, `plan_in_use`,
  * `meter_not_found`, `meter_inactive`, `invalid_state` (status), and `invalid_parameter` for prices that make no sense together
- * (`checkMeteredPlan`).
+ * (`checkMeteredPlan`) and for a currency of which the connected ledger keeps too few decimal
+ * places.
  */
 export function planService(parts: AdminParts): AdminImplementation<typeof PlanService> {
   const { plans } = parts.store;
@@ -33,8 +35,11 @@ export function planService(parts: AdminParts): AdminImplementation<typeof PlanS
       const organisation = await requireOrganisation(parts, request.organisation);
       requireCurrency(request.currency, "currency");
       const meters = await readMeterInputs(parts.store.meters, organisation.id, request.meters);
+      const currency = request.currency ?? organisation.defaultCurrency;
+      const unfit = await refusalOfCurrency(parts, organisation.id, currency);
+      if (unfit !== null) throw unfit;
       const id = identityOf(call, "plan");
-      const plan = newPlan(request, meters, id, organisation.defaultCurrency, nowOf(organisation));
+      const plan = newPlan(request, meters, id, currency, nowOf(organisation));
       const made = accepted(await plans.create(actorOf(call), organisation.id, plan));
       requireSame(made.plan.code === request.code);
       return { plan: presentPlan(made) };
@@ -52,8 +57,12 @@ export function planService(parts: AdminParts): AdminImplementation<typeof PlanS
     updatePlan: async (request, call) => {
       const { id } = await requireOrganisation(parts, request.organisation);
       requireCurrency(request.currency, "currency");
+      const unfit = await refusalOfCurrency(parts, id, request.currency);
       const meters = request.meters && (await readMeterInputs(parts.store.meters, id, request.meters.meters));
-      const decide = (before: MeteredPlan) => changedPlan(before, request, meters ?? before.meters);
+      const decide = (before: MeteredPlan) => {
+        if (unfit !== null && request.currency !== before.currency) throw unfit;
+        return changedPlan(before, request, meters ?? before.meters);
+      };
       const plan = accepted(await plans.update(actorOf(call), id, request.id, decide));
       return { plan: presentPlan(required(plan, "plan_not_found")) };
     },
@@ -87,7 +96,7 @@ function newPlan(
     name: request.name,
     type: wordOf(planTypes, request.type) ?? "flat_fee",
     interval: { unit: "month", count: request.intervalMonths ?? 1 },
-    currency: request.currency ?? currency,
+    currency,
     price: newPrice(request),
     minimumUnits: request.minimumUnits ?? 0,
     freeUnits: request.freeUnits ?? 0,

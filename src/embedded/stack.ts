@@ -101,6 +101,8 @@ export async function startStack({ env, log, parts, programs = repositoryProgram
     ADMIN_PORT: String(plan.adminPort),
     // A receiver that is being written listens on this machine.
     WEBHOOK_ADDRESSES: env.WEBHOOK_ADDRESSES || "development",
+    // So does the demo ledger.
+    LEDGER_ADDRESSES: env.LEDGER_ADDRESSES || "development",
     ...temporal.env,
   };
   const run = childRunner(childEnv, plan, parts, record);

@@ -3,6 +3,7 @@ import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
 import type { Path } from "@bufbuild/protobuf/reflect";
 import { createValidator, type Violation } from "@bufbuild/protovalidate";
 import { Refusal } from "../domain/refusal.ts";
+import { enumWords } from "./enum-words.ts";
 import { compilePlainRules } from "./plain-rules.ts";
 import { sayPattern } from "./say-pattern.ts";
 import { compileTextRules, type TextFormats } from "./text-rules.ts";
@@ -37,9 +38,14 @@ export function createValidate(schemas: readonly DescMessage[], formats: TextFor
 /** One for all doors of a process: what it has compiled for one serves the others. */
 const validator = createValidator({ failFast: true, regexMatch: cachedMatch() });
 
-/** The library's own words, but where they would show a regular expression. */
+/**
+ * The library's own words, but where they would show a regular expression or the numbers of an
+ * enum.
+ */
 function messageOf(violation: Violation | undefined): string {
-  const at = violation?.field.at(-1);
+  const at = violation?.field.findLast(({ kind }) => kind === "field");
+  const isEnum = violation?.ruleId.startsWith("enum.") === true && at?.kind === "field";
+  if (isEnum) return `must be one of ${enumWords(at).join(", ")}`;
   if (violation?.ruleId === "string.pattern" && at?.kind === "field") return sayPattern(at);
   return violation?.message ?? "is invalid";
 }

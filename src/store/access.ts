@@ -3,6 +3,7 @@
  * trip. Nothing is cached, so a revocation holds from its commit on. Spec: Authentication, Limits; decisions §1, steps 2 and 3.
  */
 import type pg from "pg";
+import { batchAdmissions } from "./admission-batches.ts";
 
 /** A valid key with what its organisation allows, at the instant of the admission. */
 export interface AdmittedKey {
@@ -59,12 +60,6 @@ const largestBatch = 64;
 /** One works in PostgreSQL while the other's answer is read here: half as many again as with one; a third only adds waits. */
 const statementsInFlight = 2;
 
-/**
- * How long an admission is waited for. It takes a millisecond; behind a connection that has gone silent all requests of the
- * process would wait, so it is given up long before other statements are.
- */
-const admissionTimeoutMs = 3_000;
-
 /** More requests than can be judged in the time that their clients wait: one more is told that it cannot be answered now. */
 const mostWaiting = 10_000;
 
@@ -82,62 +77,25 @@ interface AdmissionRow {
   reset_seconds: number;
 }
 
-interface Waiting {
-  readonly keyHash: Uint8Array;
-  readonly resolve: (admission: Admission) => void;
-  readonly reject: (error: unknown) => void;
-}
-
 /**
  * Admissions over a pool. While a statement is under way the requests that come gather, and the next statement judges them
  * together: several of one key are counted one after the other, exactly as if each had come alone.
  */
 export function createAccess(pool: Pick<pg.Pool, "query">, settings: AccessSettings = {}): Access {
   const limit = settings.limitPerMinute ?? defaultLimitPerMinute;
-  let waiting: Waiting[] = [];
-  let inFlight = 0;
-
-  const next = (): void => {
-    while (waiting.length > 0 && inFlight < statementsInFlight) {
-      const batch = waiting.slice(0, largestBatch);
-      waiting = waiting.slice(largestBatch);
-      inFlight++;
-      void judge(batch).finally(() => {
-        inFlight--;
-        next();
-      });
-    }
-  };
-
-  const judge = async (batch: readonly Waiting[]): Promise<void> => {
-    try {
-      // pg knows the limit of one query, its types do not.
-      const query: pg.QueryConfig & { readonly query_timeout: number } = {
-        query_timeout: admissionTimeoutMs,
-        name: "admit_api_keys",
-        text: "SELECT * FROM admit_api_keys($1::bytea[], $2::integer)",
-        values: [batch.map(({ keyHash }) => Buffer.from(keyHash)), limit],
-      };
-      const { rows } = await pool.query<AdmissionRow>(query);
-      settings.onBatch?.(batch.length);
-      const byOrdinal = new Map(rows.map((row) => [row.ordinal, row]));
-      for (const [index, { resolve }] of batch.entries()) resolve(readAdmission(byOrdinal.get(index + 1), limit));
-    } catch (error) {
-      for (const { reject } of batch) reject(error);
-    }
-  };
-
-  return {
-    admit: (keyHash) =>
-      new Promise((resolve, reject) => {
-        if (waiting.length >= mostWaiting) {
-          reject(Object.assign(new Error("too many requests wait to be admitted"), { code: "53300" }));
-          return;
-        }
-        waiting.push({ keyHash, resolve, reject });
-        next();
-      }),
-  };
+  const admit = batchAdmissions<AdmissionRow, Admission>(pool, {
+    statement: (hashes) => ({
+      name: "admit_api_keys",
+      text: "SELECT * FROM admit_api_keys($1::bytea[], $2::integer)",
+      values: [hashes, limit],
+    }),
+    read: (row) => readAdmission(row, limit),
+    largestBatch,
+    statementsInFlight,
+    mostWaiting,
+    onBatch: settings.onBatch,
+  });
+  return { admit };
 }
 
 function readAdmission(row: AdmissionRow | undefined, limit: number): Admission {

@@ -87,7 +87,10 @@ export interface InvoiceIds {
   readonly operationId: string;
 }
 
-/** `exists`: another request with the same identity was faster. `changed`: Setup Mode or the catalogue was changed meanwhile. */
+/**
+ * `exists`: another request with the same identity was faster. `changed`: Setup Mode or the
+ * catalogue was changed, or the customer made inactive, since the facts were loaded.
+ */
 export type CreationSave = "saved" | "exists" | "changed";
 
 /** What a creation writes beside its decision. `first` are the ids of the first invoice, made before so that it can be watched. */
@@ -103,7 +106,9 @@ export interface CreationToSave {
 
 const saveText = `
 WITH organisation AS (
-  SELECT id, number_prefix FROM organisations WHERE id = $1 AND setup_mode = $2 AND catalogue_version = $11 FOR SHARE
+  SELECT o.id, o.number_prefix FROM organisations o JOIN customers c ON c.organisation_id = o.id
+  WHERE o.id = $1 AND o.setup_mode = $2 AND o.catalogue_version = $11 AND c.id = $12 AND c.status = 'active'
+  FOR SHARE
 ), counter AS (
   UPDATE document_counters d SET next = d.next + $3 FROM organisation o
   WHERE d.organisation_id = o.id AND d.kind = 'invoice' AND $3 > 0 RETURNING d.next - $3 AS first
@@ -173,6 +178,7 @@ export async function saveCreation(
         ),
         creation.awaitedUntil,
         creation.catalogueVersion,
+        decision.subscription.customerId,
       ],
     });
     return rows[0]?.saved === 1 ? "saved" : "changed";

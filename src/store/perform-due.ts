@@ -1,7 +1,14 @@
 /** Everything that is due for an organisation, performed at once: before a switch after which it would be judged otherwise. */
 import type pg from "pg";
-import { billChunk } from "./billing-run.ts";
+import { decideDue } from "../domain/due.ts";
+import { billChunk, type ChunkOrder } from "./billing-run.ts";
 import { createTestClock } from "./test-clock.ts";
+
+/**
+ * Usage gets an invoice of its own instead of joining a draft in the ledger: the amendment would
+ * block the switch for which this is performed. decisions §6.
+ */
+const withoutAmendments: Pick<ChunkOrder, "decide"> = { decide: (facts) => decideDue(facts, { mayJoin: false }) };
 
 /**
  * Performs chunk by chunk what is due by the organisation's clock, also where that advances, until nothing is left or `endMs` (of
@@ -13,7 +20,8 @@ export async function performDue(pool: pg.Pool, organisationId: string, endMs: n
   let raised = 0;
   for (;;) {
     // One of them takes nothing: as long as the clock advances all is its own.
-    const [chunk, ofClock] = [await billChunk(pool, organisationId), await clock.billChunk(organisationId)];
+    const chunk = await billChunk(pool, organisationId, withoutAmendments);
+    const ofClock = await clock.billChunk(organisationId, withoutAmendments);
     raised += chunk.raised + ofClock.raised;
     if (chunk.taken + ofClock.taken === 0 || performance.now() > endMs) return raised;
   }

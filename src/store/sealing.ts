@@ -17,8 +17,10 @@ export interface Sealing {
 /** A nonce of GCM's own length; random, since far fewer than 2^32 secrets are ever sealed with one key. NIST SP 800-38D. */
 const nonceBytes = 12;
 
-/** The full tag of GCM. */
+/** The full tag of GCM. Node opens shorter ones as well where no length is given. */
 const tagBytes = 16;
+
+const wholeTag = { authTagLength: tagBytes };
 
 /**
  * Sealing with this key; what was sealed with one of `earlier` opens as well. A key's id is the head of its hash: it names the key
@@ -33,7 +35,7 @@ export function createSealing(key: Uint8Array, earlier: readonly Uint8Array[] = 
   return {
     seal: (secret, bound) => {
       const nonce = randomBytes(nonceBytes);
-      const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(Buffer.from(bound));
+      const cipher = createCipheriv("aes-256-gcm", key, nonce, wholeTag).setAAD(Buffer.from(bound));
       const text = Buffer.concat([cipher.update(secret, "utf8"), cipher.final()]);
       return { keyId, bytes: Buffer.concat([nonce, cipher.getAuthTag(), text]) };
     },
@@ -42,7 +44,7 @@ export function createSealing(key: Uint8Array, earlier: readonly Uint8Array[] = 
       if (opening === undefined) {
         throw new Error(`The secret was sealed with key ${sealed.keyId}, SECRET_KEY is ${keyId}.`);
       }
-      const decipher = createDecipheriv("aes-256-gcm", opening, sealed.bytes.subarray(0, nonceBytes))
+      const decipher = createDecipheriv("aes-256-gcm", opening, sealed.bytes.subarray(0, nonceBytes), wholeTag)
         .setAAD(Buffer.from(bound))
         .setAuthTag(sealed.bytes.subarray(nonceBytes, nonceBytes + tagBytes));
       return decipher.update(sealed.bytes.subarray(nonceBytes + tagBytes), undefined, "utf8") + decipher.final("utf8");

@@ -30,7 +30,7 @@ export type ClockMove =
 export interface TestClockStore {
   moveClock(organisationId: string): Promise<ClockMove>;
   /** A chunk of what is due at what the clock shows. */
-  billChunk(organisationId: string, order?: Pick<ChunkOrder, "onLoaded">): Promise<ChunkOutcome>;
+  billChunk(organisationId: string, order?: Pick<ChunkOrder, "onLoaded" | "decide">): Promise<ChunkOutcome>;
 }
 
 /** The store over a pool. */

@@ -1,5 +1,6 @@
 /**
- * Which addresses webhook endpoints may have: judged by their form when they are registered, and by the address of the network that a
+ * Which addresses webhook endpoints, and ledgers, may have: judged by their form when they are
+ * registered, and by the address of the network that a
  * connection really goes to. Everything that is not plainly of the public network is refused.
  */
 import { BlockList, isIP } from "node:net";
@@ -10,11 +11,14 @@ export type AddressMode = "public" | "development";
 /** The most characters of an endpoint's address. */
 export const urlLength = 2048;
 
+const webhookExample = "https://hooks.example.com/billing";
+
 /**
  * What is wrong with the address of an endpoint, as words that go on from its name ("must begin with https://"); null where it may be
  * registered. It asks no name server: what a name stands for is judged when a connection is made.
+ * The words name `example`.
  */
-export function urlFault(url: string, mode: AddressMode): string | null {
+export function urlFault(url: string, mode: AddressMode, example = webhookExample): string | null {
   if (url.length > urlLength) return `must have ${urlLength} characters at most`;
   // Parsers differ over these; ours would leave them out or read them as slashes.
   if (/[\s\p{Cc}\p{Cf}\\]/u.test(url)) return "must have no spaces, backslashes or control characters";
@@ -24,23 +28,25 @@ export function urlFault(url: string, mode: AddressMode): string | null {
   if (written?.[2]?.includes("@")) return "must hold no user name or password";
   if (url.includes("#")) return "must have no fragment (#)";
   // Of slashes too many the parser leaves some out, and takes the path for the host.
-  if (written?.[2] === "" || !URL.canParse(url)) return "must be an address such as https://hooks.example.com/billing";
+  if (written?.[2] === "" || !URL.canParse(url)) return `must be an address such as ${example}`;
   const { hostname, port } = new URL(url);
   if (mode === "public" && !publicPorts.has(port)) return "must have port 443 or 8443";
-  return port === "0" ? "must have a port that can be connected to" : hostFault(hostname, mode);
+  return port === "0"
+    ? "must have a port that can be connected to"
+    : hostFault(hostname, mode, new URL(example).hostname);
 }
 
 /** An empty port is that of the scheme: 443. */
 const publicPorts: ReadonlySet<string> = new Set(["", "8443"]);
 
 /** As the URL parser leaves it: in lower case, international names in their ASCII form, numbers of any form as an address. */
-function hostFault(hostname: string, mode: AddressMode): string | null {
+function hostFault(hostname: string, mode: AddressMode, example: string): string | null {
   const literal = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
   if (isIP(literal) !== 0) return isForbidden(literal, mode) ? "must be of the public network" : null;
   if (mode === "development" && hostname === "localhost") return null;
   const labels = hostname.split(".");
   const isName = hostname.length <= 253 && labels.length > 1 && labels.every((label) => labelForm.test(label));
-  if (!isName) return "must name a host of the public network, such as hooks.example.com";
+  if (!isName) return `must name a host of the public network, such as ${example}`;
   return privateNames.some((name) => `.${hostname}`.endsWith(`.${name}`)) ? "must be of the public network" : null;
 }
 

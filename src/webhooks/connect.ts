@@ -13,7 +13,10 @@ import { type AddressMode, isForbidden } from "./address.ts";
 export type Lookup = (hostname: string) => Promise<readonly string[]>;
 
 /** Why nothing was sent, in words for the endpoint's owner. */
-export class NotSent extends Error {}
+export class NotSent extends Error {
+  /** For callers that tell errors apart by their codes. */
+  readonly code = "ERR_NOT_SENT";
+}
 
 /** What connections are made by. */
 export interface ConnectOptions {

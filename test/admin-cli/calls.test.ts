@@ -222,6 +222,27 @@ describe("the answer", () => {
     expect(out).toContain("Evil\ufffd[2J\ufffd Ltd next");
   });
 
+  test.each([
+    ["a C1 control", "\u009b2J", "\\u009b2J"],
+    ["DEL", "\u007f", "\\u007f"],
+    ["a direction override", "\u202e\u2066", "\\u202e\\u2066"],
+    ["a direction mark", "\u200f\u061c", "\\u200f\\u061c"],
+    ["a line separator", "\u2028\u2029", "\\u2028\\u2029"],
+    ["a tag beyond the first plane", "\u{e0041}", "\\udb40\\udc41"],
+  ])("escapes %s in JSON, which stays the same JSON, and shows none in a table", async (_, raw, escaped) => {
+    const name = `Evil${raw} Ltd, café 東京 😀`;
+    server.answer({ ListCustomers: () => ({ data: [{ name }] }) });
+    const { out } = await run("customers list --json", { env: server.env });
+    expect(out).toContain(`Evil${escaped} Ltd, café 東京 😀`);
+    expect(out).not.toContain(raw);
+    expect(JSON.parse(out).data[0].name).toBe(name);
+    expect((await run("customers list", { env: server.env })).out).not.toContain(raw);
+    server.answer({ ListCustomers: () => refuse("invalid_parameter", name) });
+    const { err } = await run("customers list --json", { env: server.env });
+    expect(err).not.toContain(raw);
+    expect(JSON.parse(err).error.message).toBe(name);
+  });
+
   test("that is shown once stands alone on the standard output", async () => {
     const apiKey = { id, name: "Shop", hint: "sk_live_…abcd" };
     server.answer({ CreateApiKey: () => ({ apiKey, value: "sk_live_value" }) });

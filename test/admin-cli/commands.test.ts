@@ -1,11 +1,14 @@
 /** The commands as a whole: nothing of the contract is missing, and every example can be typed. */
-import { type DescField, getOption } from "@bufbuild/protobuf";
+import { create, type DescEnum, type DescField, type DescMessage, getOption } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Noun, Verb } from "../../src/admin/cli/noun.ts";
 import { nouns } from "../../src/admin/cli/nouns/index.ts";
 import { buildProgram } from "../../src/admin/cli/program.ts";
 import { optionText } from "../../src/admin/cli/request-options.ts";
+import { enumFromJson } from "../../src/gateway/json-shape.ts";
 import { field as fieldExtension } from "../../src/gen/proto/billing/options/v1/options_pb.ts";
+import { createValidate, type Validate } from "../../src/rpc/validate.ts";
+import { textFormats } from "../../src/services/text-formats.ts";
 import { type AdminServer, adminServices, run, startAdminServer } from "./calls-for-test.ts";
 
 const verbs: readonly (readonly [string, Verb])[] = nouns.flatMap((noun: Noun) =>
@@ -67,6 +70,42 @@ describe.each(verbs)("%s", (name, verb) => {
     }
   });
 });
+
+test("every word that an option offers is one that the server takes", async () => {
+  const validate = createValidate(
+    verbs.map(([, { method }]) => method.input),
+    textFormats,
+  );
+  const program = buildProgram({ ...process, env: {} } as never, () => undefined);
+  let words = 0;
+  for (const [name, { method }] of verbs) {
+    const [noun, verb] = name.split(" ");
+    const command = program.commands.find((one) => one.name() === noun)?.commands.find((one) => one.name() === verb);
+    for (const field of method.input.fields.filter((one) => one.fieldKind === "enum")) {
+      const flag = `--${field.name.replaceAll("_", "-")}`;
+      for (const word of command?.options.find(({ long }) => long === flag)?.argChoices ?? []) {
+        words += 1;
+        const number = enumFromJson(field.enum as DescEnum, word);
+        expect(faultOf(validate, method.input, { [field.localName]: number }), `${name} ${flag} ${word}`).not.toMatch(
+          new RegExp(`^${field.name}:`),
+        );
+      }
+    }
+  }
+  expect(words).toBeGreaterThan(20);
+});
+
+/**
+ * What the server says of a request with these members alone; empty where nothing is wrong with it.
+ */
+function faultOf(validate: Validate, schema: DescMessage, members: Record<string, unknown>): string {
+  try {
+    validate(schema, create(schema, members));
+    return "";
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
 
 test("a verb that changes nothing takes no Idempotency-Key, and every verb takes --json", () => {
   const program = buildProgram({ ...process, env: {} } as never, () => undefined);

@@ -28,6 +28,7 @@ describe("the script for bash", () => {
     expect(offered("plans", "create", "--name", "x", "--type", "")).toContain("stairstep");
     expect(offered("plans", "set-status", "team", "")).toEqual(["draft", "active", "inactive", "legacy"]);
     expect(offered("completion", "")).toEqual(["bash", "zsh"]);
+    expect(offered("documents", "list", "--state", "")).toEqual(["failed", "waiting", "drift"]);
   });
 
   test("leaves files to the shell and evaluates nothing of the line", () => {

@@ -62,6 +62,34 @@ describe("an amendment", () => {
   });
 });
 
+describe("a creation", () => {
+  test("for a customer who is made inactive meanwhile is refused", async () => {
+    const own = await world.sandbox({});
+    await world.setClock(own, "2026-04-16");
+    const operator = await system.pool.connect();
+    try {
+      await operator.query("BEGIN");
+      const deactivate = "UPDATE customers SET status = 'inactive' WHERE organisation_id = $1";
+      await operator.query(deactivate, [own.organisationId]);
+      // It is decided while the customer is active, and its write waits for the operator's.
+      const created = checkedAsk(system)("POST", "/v1/subscriptions", {
+        key: own.apiKey,
+        idempotencyKey: "meanwhile",
+        body: { customer_code: "ACME", plan_code: "team", units: 10 },
+      });
+      await until("the write waits for the customer", async () => {
+        const waiting = `SELECT FROM pg_stat_activity
+          WHERE datname = current_database() AND wait_event_type = 'Lock' AND position('FROM organisations o' IN query) > 0`;
+        return (await system.pool.query(waiting)).rowCount === 1;
+      });
+      await operator.query("COMMIT");
+      expect(refusalOf(await created)).toEqual(refused(422, "customer_not_active", "customer_code"));
+    } finally {
+      operator.release(true);
+    }
+  });
+});
+
 describe("a removal", () => {
   test("of an invoice that is paid meanwhile leaves it with what is due of it, and the end goes on", async () => {
     const { own, id, invoices } = await subscribed({ first_invoice_status: "approved" });

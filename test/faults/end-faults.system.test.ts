@@ -73,7 +73,7 @@ test("an end that the ledger is too slow for answers 502, goes on by itself, and
   await system.stopLedger();
   const { answer, tookMs } = await tryEnd(endable);
   expect(refusalOf(answer)).toEqual(unavailable);
-  expect(answer.json.error.message).toMatch(/goes on by itself/);
+  expect(answer.json.error.message).toMatch(/goes on by itself: ask again with the same Idempotency-Key/);
   expect(tookMs).toBeLessThan(lateAnswerMs);
   expect((await ends.world.subscription(own, id)).status).toBe("active");
   // Meanwhile: the same key is told so, and no other operation is let in.
@@ -102,6 +102,17 @@ test("an end that the ledger is too slow for answers 502, goes on by itself, and
   const told = (await tryEnd(endable)).answer;
   expect([told.status, told.json.status]).toEqual([200, "ended"]);
   expect(await ends.removals(endable)).toEqual(threeRemoved);
+});
+
+test("an end without a key is not told to ask again with one, where the ledger is too slow for it", async () => {
+  const endable = await ends.withThree();
+  await system.stopLedger();
+  const answer = await ends.world.end(endable.own, endable.id, { when: "now", delete_unsent_invoices: true }, null);
+  await system.startLedger();
+  expect(refusalOf(answer)).toEqual(unavailable);
+  expect(answer.json.error.message).toMatch(/The end goes on by itself: look the subscription up\.$/);
+  expect(await decided(endable)).toBe("done");
+  await ends.expectEnded(endable);
 });
 
 test("a limit beyond the answer's time is answered at once, and the end is done when it is over", async () => {

@@ -35,6 +35,7 @@ export async function startApiProcess(
       TEMPORAL_ADDRESS: system.temporal.address,
       TEMPORAL_NAMESPACE: system.temporal.namespace,
       RATE_LIMIT_PER_MINUTE: "100000",
+      LEDGER_ADDRESSES: "development",
       ...env,
       // It says which one it got: a port that was free before may be somebody else's by then.
       API_PORT: "0",

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { keepAdapters } from "../../src/keep-adapters.ts";
 import type { SharedTokens, TokenKeeper } from "../../src/ledger/xero/authorised-tokens.ts";
 import { beginCall, createXeroWire } from "../../src/ledger/xero/wire.ts";
+import { createLedgerConnect } from "../../src/ledger-connect.ts";
 import type { LedgerConnection } from "../../src/store/ledger-connections.ts";
 import { createSealing } from "../../src/store/sealing.ts";
 
@@ -73,6 +74,7 @@ test("an adapter is kept while its connection stays the same, and made anew by e
   const pool = new pg.Pool();
   const adapters = keepAdapters(pool, {
     callDeadlineMs: 1_000,
+    connect: createLedgerConnect("development"),
     sealing: createSealing(Buffer.alloc(32)),
     xeroApp: null,
     onDisconnected: () => undefined,

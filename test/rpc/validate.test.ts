@@ -9,11 +9,14 @@ import {
 } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { describe, expect, test } from "vitest";
+import { DocumentState, ListDocumentsRequestSchema } from "../../src/gen/proto/billing/admin/v1/documents_pb.ts";
+import { DocumentStatus } from "../../src/gen/proto/billing/v1/common_pb.ts";
 import { CreateCustomerRequestSchema, CustomerService } from "../../src/gen/proto/billing/v1/customers_pb.ts";
-import { InvoiceService } from "../../src/gen/proto/billing/v1/invoices_pb.ts";
+import { InvoiceService, ListInvoicesRequestSchema } from "../../src/gen/proto/billing/v1/invoices_pb.ts";
 import {
   type CreateSubscriptionRequest,
   CreateSubscriptionRequestSchema,
+  ListSubscriptionsRequestSchema,
   SubscriptionService,
 } from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
 import { UsageEventSchema, UsageService } from "../../src/gen/proto/billing/v1/usage_pb.ts";
@@ -65,7 +68,7 @@ describe("validation", () => {
     );
   });
 
-  test.each<[DescMessage, object, string]>([
+  test.each<[DescMessage, object, unknown]>([
     [
       schema,
       request({ discountPercent: "100.5" }),
@@ -98,7 +101,22 @@ describe("validation", () => {
       create(CreateCustomerRequestSchema, { code: "a", name: "A", email: "nobody" }),
       "email: must have the form of billing@acme.example",
     ],
-  ])("says of a text in %s what is wanted, in words", (message, value, said) => {
+    [
+      ListDocumentsRequestSchema,
+      create(ListDocumentsRequestSchema, { state: DocumentState.SYNCED }),
+      "state: must be one of failed, waiting, drift",
+    ],
+    [
+      ListSubscriptionsRequestSchema,
+      create(ListSubscriptionsRequestSchema, { status: 0 }),
+      "status: must be one of pending, active, complete, ended",
+    ],
+    [
+      ListInvoicesRequestSchema,
+      create(ListInvoicesRequestSchema, { status: [DocumentStatus.PAID, 99 as DocumentStatus] }),
+      expect.stringMatching(/^status\.1: must be one of draft, [a-z_, ]*, not_in_external$/),
+    ],
+  ])("says of a text or word in %s what is wanted, in words", (message, value, said) => {
     const one = createValidate([message], textFormats);
     expect(() => one(message, value as Message)).toThrow(expect.objectContaining({ message: said }));
   });

@@ -271,6 +271,20 @@ describe("a member that is wrong", () => {
   });
 });
 
+test("a creation that the ledger may still carry out names the key to retry with only if one was sent", async () => {
+  // Longer than an answer waits: what was sent is not decided by then.
+  const contacts = "PUT /api.xro/2.0/Contacts";
+  await system.fault({ kind: "slow_before", match: contacts, tenantId: own.tenantId, delayMs: 60_000, times: 2 });
+  const [keyed, keyless] = await Promise.all([
+    create({ name: "Slow Ltd", email: "a@b.example" }, { idempotencyKey: "slow" }),
+    create({ name: "Slower Ltd", email: "a@b.example" }),
+  ]);
+  await system.clearFaults();
+  for (const answer of [keyed, keyless]) expect(refusalOf(answer)).toEqual(refused(502, "ledger_unavailable"));
+  expect(keyed.json.error.message).toContain("may still be made; retry with the same Idempotency-Key");
+  expect(keyless.json.error.message).toContain("may still be made; look it up before you create it again");
+});
+
 test("with the ledger away nothing is made and nothing shown, and a retry with the key works once it is back", async () => {
   const body = { code: "LATER", name: "Later Ltd", email: "a@b.example" };
   await system.stopLedger();

@@ -144,6 +144,7 @@ export async function startSystem(settings: SystemSettings = {}): Promise<TestSy
     ADMIN_PORT: String(adminPort),
     RATE_LIMIT_PER_MINUTE: "100000",
     LEDGER_CALL_SECONDS: "2",
+    LEDGER_ADDRESSES: "development",
     ...settings.env,
   };
   const pool = testPool(database.url, 4);

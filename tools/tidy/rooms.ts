@@ -55,7 +55,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   // Talks to the admin services over the wire and knows their contract alone; it reads and writes messages as the gateway does.
   commandLine: {
     paths: ["src/admin/cli/"],
-    imports: [protos, "src/gateway/", "src/rpc/operation.ts"],
+    imports: [protos, "src/gateway/", "src/rpc/operation.ts", "src/rpc/enum-words.ts"],
     packagesNever: [...database, "@temporalio/"],
   },
   // The services of the application's side.

@@ -4,6 +4,7 @@ import { operationOf } from "../../rpc/operation.ts";
 import { addCompletion } from "./completion/add-completion.ts";
 import { defaultUrl } from "./connection.ts";
 import { type ExitCode, endingOf, exitCodes, RefusedError } from "./failures.ts";
+import { jsonText } from "./json-text.ts";
 import type { Noun, Verb } from "./noun.ts";
 import { nouns } from "./nouns/index.ts";
 import { addRequestOptions } from "./request-options.ts";
@@ -79,7 +80,7 @@ export async function runProgram(terminal: Terminal, words: readonly string[]): 
 
 function errorJson(error: Error, code: string): string {
   const refusal = error instanceof RefusedError ? { param: error.param, request_id: error.requestId } : {};
-  return `${JSON.stringify({ error: { code, message: error.message, ...refusal } }, null, 2)}\n`;
+  return jsonText({ error: { code, message: error.message, ...refusal } });
 }
 
 function errorText(error: Error): string {

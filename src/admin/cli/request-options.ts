@@ -1,8 +1,9 @@
 /** Options and arguments of a command, made from the fields of its request, and their values as a JSON object again. */
 import { type DescField, getOption, ScalarType } from "@bufbuild/protobuf";
 import { Argument, type Command, InvalidArgumentError, Option } from "commander";
-import { enumJsonNames, jsonName } from "../../gateway/json-shape.ts";
+import { jsonName } from "../../gateway/json-shape.ts";
 import { field as fieldExtension } from "../../gen/proto/billing/options/v1/options_pb.ts";
+import { enumWords } from "../../rpc/enum-words.ts";
 import type { Json } from "./message-json.ts";
 import { organisationField, type Verb } from "./noun.ts";
 
@@ -64,14 +65,14 @@ function placeArgument(verb: Verb, field: DescField): Argument {
   const argument = new Argument(`<${flagOf(field)}${orCode}>`);
   // Written as words, `on` reads better behind a noun than `true`.
   if (field.scalar === ScalarType.BOOL) argument.choices(["on", "off"]).argParser(readSwitch);
-  if (field.enum !== undefined) withChoices(argument, enumJsonNames(field.enum));
+  if (field.enum !== undefined) withChoices(argument, enumWords(field));
   return argument;
 }
 
 function fieldOptions(field: DescField, text: string): readonly Option[] {
   const flag = flagOf(field);
   if (field.fieldKind === "list") return [new Option(`--${flag} <list>`, text).argParser(readList)];
-  if (field.enum !== undefined) return [withChoices(new Option(`--${flag} <word>`, text), enumJsonNames(field.enum))];
+  if (field.enum !== undefined) return [withChoices(new Option(`--${flag} <word>`, text), enumWords(field))];
   switch (field.scalar) {
     case ScalarType.BOOL:
       return [new Option(`--${flag}`, text), new Option(`--no-${flag}`, `the opposite of --${flag}`)];

@@ -2,6 +2,7 @@
 import { type DescMessage, getOption } from "@bufbuild/protobuf";
 import { jsonName } from "../../gateway/json-shape.ts";
 import { field as fieldExtension } from "../../gen/proto/billing/options/v1/options_pb.ts";
+import { jsonText } from "./json-text.ts";
 import { isObject, type Json } from "./message-json.ts";
 import type { Column, Verb } from "./noun.ts";
 import { listTable, objectTable } from "./table.ts";
@@ -10,7 +11,7 @@ import type { Terminal } from "./terminal.ts";
 /** Shows the answer of a verb. */
 export function show(terminal: Terminal, verb: Verb, response: Json, asJson: boolean): void {
   const secret = secretMember(verb.method.output);
-  if (asJson) terminal.out(`${JSON.stringify(response, null, 2)}\n`);
+  if (asJson) terminal.out(jsonText(response));
   else if (secret !== null) showOnce(terminal, response, secret);
   else if (verb.columns === undefined) terminal.out(objectTable(response));
   else showList(terminal, response, verb.rows ?? "data", verb.columns);

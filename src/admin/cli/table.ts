@@ -1,6 +1,7 @@
 /** JSON as tables for people: a list as rows, one object as a line for each member. */
 import type { JsonValue } from "@bufbuild/protobuf";
 import Table from "cli-table3";
+import { steering } from "./json-text.ts";
 import { isObject, type Json } from "./message-json.ts";
 import type { Column } from "./noun.ts";
 
@@ -71,7 +72,7 @@ function cell(value: JsonValue | undefined, separator = ", "): string {
 
 /** Names come from ledgers and clients: what would steer the terminal is shown as a replacement character. */
 export function clean(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}]/gu, (character) => (character === "\n" ? " " : "\ufffd"));
+  return text.replace(steering, (character) => (character === "\n" ? " " : "\ufffd"));
 }
 
 function titleOf(path: string): string {

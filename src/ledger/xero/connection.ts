@@ -1,4 +1,5 @@
 /** What the Xero adapter needs to reach one organisation, and the knobs with their reasons. */
+import type { buildConnector } from "undici";
 import type { CallBudget } from "../port.ts";
 import type { SharedAuthorisation } from "./authorised-tokens.ts";
 
@@ -15,6 +16,12 @@ export interface XeroConnection {
   readonly identityUrl: string;
 }
 
+/**
+ * Xero's totals have two decimal places in every currency. Facts: facts-ledger section 1.3 (field
+ * rules).
+ */
+export const xeroAmountPlaces = 2;
+
 /** What is left of Xero's limits after an answer; null where the header is missing. Facts: facts-ledger section 1.7. */
 export interface XeroLimitsLeft {
   readonly minute: number | null;
@@ -25,9 +32,12 @@ export interface XeroLimitsLeft {
 /**
  * Settings of the adapter; the defaults below fit Xero. `observeLimits` hears what every answer says of the limits;
  * `budget` is asked before every call (none: every call is made). `authorisation`: a person consented to our app, and tokens are
- * those that all processes share; the connection's secret is not used then.
+ * those that all processes share; the connection's secret is not used then. `connect` opens every
+ * connection, in place of undici's own; where it sends nothing its error has the code
+ * `ERR_NOT_SENT`.
  */
 export interface XeroOptions {
+  readonly connect?: buildConnector.connector;
   readonly connectTimeoutMs?: number;
   readonly tokenTimeoutMs?: number;
   readonly maxResponseBytes?: number;

@@ -29,6 +29,12 @@ export interface HttpRequest {
   readonly body: string | null;
 }
 
+/**
+ * The code of an error of `XeroOptions.connect` by which nothing was sent. Its message is ours, and
+ * names no secret.
+ */
+const notSentCode = "ERR_NOT_SENT";
+
 // Failures before a connection stood: the request cannot have been read by anyone.
 const unsentCodes = new Set([
   "ECONNREFUSED",
@@ -44,6 +50,7 @@ const unsentCodes = new Set([
   "SELF_SIGNED_CERT_IN_CHAIN",
   "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
   "ERR_TLS_CERT_ALTNAME_INVALID",
+  notSentCode,
 ]);
 
 /** The cause of a silence that was an answer larger than we read: of less there may be one. */
@@ -53,7 +60,7 @@ export const tooLargeCause = "UND_ERR_RES_EXCEEDED_MAX_SIZE";
 export function createAgent(options: XeroOptions): Agent {
   return new Agent({
     connections: options.connections ?? xeroDefaults.connections,
-    connect: { timeout: options.connectTimeoutMs ?? xeroDefaults.connectTimeoutMs },
+    connect: options.connect ?? { timeout: options.connectTimeoutMs ?? xeroDefaults.connectTimeoutMs },
     maxResponseSize: options.maxResponseBytes ?? xeroDefaults.maxResponseBytes,
     allowH2: false,
     // One request a connection at a time: behind a slow one, another would share its fate.
@@ -80,7 +87,8 @@ export async function exchange(
 function silenceOf(error: unknown): HttpSilence {
   const code = codeOf(error);
   if (code === "TimeoutError") return { kind: "silent", sent: true, cause: "no answer before the deadline" };
-  return { kind: "silent", sent: !unsentCodes.has(code), cause: code };
+  const cause = code === notSentCode && error instanceof Error ? error.message : code;
+  return { kind: "silent", sent: !unsentCodes.has(code), cause };
 }
 
 // A host with several addresses fails with one error that holds the others.

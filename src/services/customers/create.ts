@@ -39,7 +39,7 @@ export function createCustomer({ store, settlement }: ServiceParts): Method {
     if (operationId !== null) {
       const watch = settlement.outcomes.watch([operationId]);
       const [outcome] = await awaitSettlement(settlement, scope.organisationId, watch, untilMs);
-      await judge(scope, id, operationId, outcome);
+      await judge(scope, id, operationId, outcome, call.idempotencyKey !== null);
     }
     checkpoint("creation_settled");
     const customer = await scope.customers.get(id);
@@ -89,16 +89,22 @@ async function judge(
   id: string,
   operationId: string,
   outcome: OperationOutcome | undefined,
+  hasKey: boolean,
 ): Promise<void> {
   if (outcome?.state === "done") return;
   if (outcome?.state === "refused") throw refusalOf(outcome);
   // Not decided: given up where nothing was sent. Where something was, it goes on, and a retry with the key finds it.
   const isGivenUp = await scope.customers.abandon(operationId);
   if (!isGivenUp && (await scope.customers.get(id)) !== null) return;
-  const retry = isGivenUp
-    ? "nothing was made; try again."
-    : "the customer may still be made; retry with the same Idempotency-Key, or look it up by its code.";
-  throw new Refusal("ledger_unavailable", `The ledger did not answer in time: ${retry}`);
+  throw new Refusal("ledger_unavailable", `The ledger did not answer in time: ${adviceOf(isGivenUp, hasKey)}`);
+}
+
+/** A request without a key cannot be asked again: it would make another customer. */
+function adviceOf(isGivenUp: boolean, hasKey: boolean): string {
+  if (isGivenUp) return "nothing was made; try again.";
+  return hasKey
+    ? "the customer may still be made; retry with the same Idempotency-Key, or look it up by its code."
+    : "the customer may still be made; look it up before you create it again.";
 }
 
 function refusalOf({ reason, message }: OperationOutcome): Refusal {

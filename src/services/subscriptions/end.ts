@@ -49,7 +49,7 @@ export function endSubscription(parts: ServiceParts): Method {
         const input = { organisationId: scope.organisationId, subscriptionId: request.id, ...made };
         const begin = () => parts.settlement.startEnding(input);
         const [outcome] = await awaitWork(begin, scope.organisationId, watch, untilMs);
-        await judge(scope, endingId, outcome);
+        await judge(scope, endingId, outcome, call.idempotencyKey !== null);
       } else if (made.hasDocuments) await parts.settlement.wake(scope.organisationId);
       checkpoint("end_settled");
       const ended = await scope.subscriptions.get(request.id);
@@ -107,13 +107,20 @@ async function make(
   }
 }
 
-async function judge(scope: Scope, endingId: string, outcome: OperationOutcome | undefined): Promise<void> {
+/** A request without a key cannot be asked again: it would be another end. */
+async function judge(
+  scope: Scope,
+  endingId: string,
+  outcome: OperationOutcome | undefined,
+  hasKey: boolean,
+): Promise<void> {
   if (outcome?.state === "done") return;
   if (outcome?.state === "refused") throw await tell(scope, endingId, outcome.message ?? "");
-  const message =
-    "The ledger has not removed the subscription's invoices in time. The end goes on by itself: ask again with the same " +
-    "Idempotency-Key, or look the subscription up.";
-  throw new Refusal("ledger_unavailable", message);
+  const advice = hasKey
+    ? "ask again with the same Idempotency-Key, or look the subscription up"
+    : "look the subscription up";
+  const message = "The ledger has not removed the subscription's invoices in time.";
+  throw new Refusal("ledger_unavailable", `${message} The end goes on by itself: ${advice}.`);
 }
 
 /** The ledger's no, which is noted as told: a repeat of the request is a new end. */

@@ -7,6 +7,7 @@ import type { Sealing } from "../sealing.ts";
 import { type AuditStore, createAuditStore } from "./audit.ts";
 import { type BillingStore, createBillingStore } from "./billing.ts";
 import type { CatalogueStore } from "./catalogue.ts";
+import { type CatalogueCurrency, findCatalogueCurrencies } from "./catalogue-currencies.ts";
 import { createChanges } from "./changes.ts";
 import { type AdminCharge, createChargeStore } from "./charges.ts";
 import { type ConnectionStore, createConnectionStore } from "./connections.ts";
@@ -34,6 +35,8 @@ export interface AdminStore {
   readonly meters: MeterStore;
   readonly plans: CatalogueStore<MeteredPlan, AdminPlan>;
   readonly charges: CatalogueStore<Charge, AdminCharge>;
+  /** The currencies of an organisation's plans and charges. */
+  readonly currencies: (organisationId: string) => Promise<readonly CatalogueCurrency[]>;
   readonly customers: CustomerStore;
   readonly documents: DocumentStore;
   readonly billing: BillingStore;
@@ -65,6 +68,7 @@ export function createAdminStore({ reading: pool, writing }: AdminPools, sealing
     meters: createMeterStore(pool, changes),
     plans: createPlanStore(pool, changes),
     charges: createChargeStore(pool, changes),
+    currencies: (organisationId) => findCatalogueCurrencies(pool, organisationId),
     customers: createCustomerStore(pool, changes),
     documents: createDocumentStore(pool, changes),
     billing: createBillingStore(pool, changes),

@@ -9,6 +9,7 @@ import type { Page, PageRequest } from "../page.ts";
 import { performDue } from "../perform-due.ts";
 import { type Actor, type Changed, type Changes, isTaken, type Transaction } from "./changes.ts";
 import { pageBySeq } from "./page-by-seq.ts";
+import { requireNothingInTheWay } from "./setup-mode-obstacles.ts";
 
 /** An organisation with what only the application shows of it. */
 export interface AdminOrganisation extends OrganisationSettings {
@@ -56,7 +57,11 @@ export interface OrganisationStore {
   get(id: string): Promise<AdminOrganisation | null>;
   list(page: PageRequest): Promise<Page<AdminOrganisation>>;
   update(actor: Actor, id: string, changes: OrganisationChanges): Promise<AdminOrganisation | null>;
-  /** Refuses `invalid_state` while too much is still due from before. */
+  /**
+   * Performs what is due, then switches. Refuses `invalid_state` while too much is still due, while
+   * a due subscription is parked, and while an end, an amendment or a restoration is under way.
+   * What was performed stays.
+   */
   setSetupMode(actor: Actor, id: string, setupMode: boolean): Promise<SetupModeChange | null>;
 }
 
@@ -161,7 +166,9 @@ async function update(transaction: Transaction, id: string, changes: Partial<Org
 
 /**
  * Switches where nothing is due: whether a period is ever billed is decided by the mode in which it begins, so that all that fell due
- * before has to be performed first. decisions §4 "Setup Mode".
+ * before has to be performed first. Work under way was decided in the previous mode, so the switch
+ * waits for it too. Both checks run under the organisation's lock: no work can begin between them
+ * and the switch. decisions §4 "Setup Mode".
  */
 async function switchSetupMode(
   transaction: Transaction,
@@ -171,6 +178,7 @@ async function switchSetupMode(
   const before = await lock(transaction, id);
   const wasOther = before !== null && before.setupMode !== setupMode;
   if (wasOther && (await isAnyDue(transaction, id))) return { result: "due", changes: [] };
+  if (wasOther) await requireNothingInTheWay(transaction, id);
   const { result, changes } = await update(transaction, id, { setupMode });
   return { result: result && { organisation: result, changed: wasOther }, changes };
 }

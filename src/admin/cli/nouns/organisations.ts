@@ -22,6 +22,12 @@ const settings = {
 const setupModeSentence =
   "Billing periods that begin while Setup Mode is on are never billed, also not after it is off.";
 
+/** Why a switch may be refused. decisions §4 "Setup Mode". */
+const switchSentence = [
+  "A switch performs what is due first. It is refused, and names what is in the way, while a due",
+  "subscription is parked, or an end, an amendment or a restoration is under way.",
+].join(" ");
+
 /** The noun. */
 export const organisations: Noun = {
   name: "organisations",
@@ -75,7 +81,11 @@ export const organisations: Noun = {
       name: "setup-mode",
       method: method.setSetupMode,
       summary: "Turn Setup Mode on or off, and hear what that changes.",
-      details: `While it is on, the organisation mirrors billing that exists elsewhere. ${setupModeSentence}`,
+      details: [
+        "While it is on, the organisation mirrors billing that exists elsewhere.",
+        setupModeSentence,
+        switchSentence,
+      ].join(" "),
       examples: [
         "organisations setup-mode $BILLING_ORGANISATION on --yes",
         "organisations setup-mode $BILLING_ORGANISATION off",

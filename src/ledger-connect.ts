@@ -1,0 +1,23 @@
+/**
+ * How ledgers are connected to: as webhook endpoints are, by addresses of the public network alone.
+ */
+import { isIPv6 } from "node:net";
+import type { buildConnector } from "undici";
+import { xeroDefaults } from "./ledger/xero/connection.ts";
+import { type AddressMode, urlFault } from "./webhooks/address.ts";
+import { createConnect, type Lookup, lookupOf, NotSent } from "./webhooks/connect.ts";
+
+/**
+ * Opens connections to ledgers. The address is checked again with each: a name may stand for
+ * another host by now, and a connection may have been saved while other addresses were allowed.
+ */
+export function createLedgerConnect(mode: AddressMode, lookup: Lookup = lookupOf(mode)): buildConnector.connector {
+  const connect = createConnect({ mode, connectMs: xeroDefaults.connectTimeoutMs, lookup });
+  return (target, callback) => {
+    const { protocol, hostname, port } = target;
+    const host = isIPv6(hostname) ? `[${hostname}]` : hostname;
+    const fault = urlFault(`${protocol}//${host}${port === "" ? "" : `:${port}`}`, mode);
+    if (fault === null) connect(target, callback);
+    else callback(new NotSent(`the address of the ledger ${fault}`), null);
+  };
+}

@@ -1,0 +1,32 @@
+/** The words that a field of an enum may have by its rules, for choices and for messages. */
+import { type DescEnum, type DescField, getOption } from "@bufbuild/protobuf";
+import { type EnumRules, field as rulesExtension } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+
+/**
+ * The words in the order of the proto file; of a list, those of its items. Empty for a field of
+ * another type.
+ */
+export function enumWords(field: DescField): readonly string[] {
+  const descriptor = field.enum;
+  if (descriptor === undefined) return [];
+  const rules = rulesOf(field);
+  const isAllowed = (number: number) =>
+    number !== 0 &&
+    !rules?.notIn.includes(number) &&
+    (rules === null || rules.in.length === 0 || rules.in.includes(number));
+  return descriptor.values.filter(({ number }) => isAllowed(number)).map(({ name }) => wordOf(descriptor, name));
+}
+
+function rulesOf(field: DescField): EnumRules | null {
+  const { type } = getOption(field, rulesExtension);
+  const own = type.case === "repeated" ? type.value.items?.type : type;
+  return own?.case === "enum" ? own.value : null;
+}
+
+/**
+ * `DOCUMENT_STATE_FAILED` is `failed`, as in JSON over REST. The zero value stands for unset and
+ * has no word.
+ */
+function wordOf({ sharedPrefix }: DescEnum, name: string): string {
+  return name.slice(sharedPrefix?.length ?? 0).toLowerCase();
+}

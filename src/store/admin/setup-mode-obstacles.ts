@@ -1,0 +1,60 @@
+/**
+ * The work that blocks a switch of Setup Mode: it was decided in the present mode and is not done
+ * yet. decisions §4 "Setup Mode".
+ */
+import { Refusal } from "../../domain/refusal.ts";
+import type { Transaction } from "./changes.ts";
+
+/** As many as a person can look after at once. decisions §4. */
+const namedAtMost = 10;
+
+interface Obstacle {
+  readonly kind: keyof typeof introductions;
+  readonly name: string;
+  readonly total: number;
+}
+
+/** What stands before the names of each kind, in the order in which the kinds are named. */
+const introductions = {
+  parked: "Due, and parked",
+  ended: "Being ended",
+  amended: "Being amended in the ledger",
+  restored: "Being restored, with documents that the ledger does not have yet",
+} as const;
+
+/**
+ * Refuses `invalid_state` and names up to ten subscriptions and invoices while any is in the way.
+ * The caller has locked the organisation. Every transaction that begins such work, or parks a
+ * subscription, shares that lock and waits.
+ */
+export async function requireNothingInTheWay(transaction: Transaction, organisationId: string): Promise<void> {
+  const obstacles = await transaction.$queryRaw<Obstacle[]>`
+    SELECT kind, name, (count(*) OVER ())::int AS total FROM (
+      SELECT 'parked' AS kind, 'subscription ' || s.id AS name
+      FROM subscriptions s JOIN organisations o ON o.id = s.organisation_id
+      WHERE o.id = ${organisationId}::uuid AND s.due_at <= coalesce(o.test_clock, clock_timestamp())
+        AND s.parked_until > now()
+      UNION
+      SELECT CASE o.kind WHEN 'end_subscription' THEN 'ended' WHEN 'amend_invoice' THEN 'amended' ELSE 'restored' END,
+        CASE o.kind WHEN 'amend_invoice' THEN 'invoice ' || i.number ELSE 'subscription ' || o.subscription_id END
+      FROM operations o
+        LEFT JOIN invoices i ON i.organisation_id = o.organisation_id AND i.id = o.invoice_id
+      WHERE o.organisation_id = ${organisationId}::uuid AND o.state IN ('ready', 'sending', 'uncertain')
+        AND (o.kind IN ('end_subscription', 'amend_invoice') OR EXISTS (
+          SELECT 1 FROM restorations r WHERE r.organisation_id = o.organisation_id
+            AND r.subscription_id = o.subscription_id AND o.id = ANY (r.operation_ids)))
+    ) obstacles ORDER BY kind, name LIMIT ${namedAtMost}`;
+  const [first] = obstacles;
+  if (first === undefined) return;
+  const kinds = Object.keys(introductions) as Obstacle["kind"][];
+  const named = kinds.flatMap((kind) => {
+    const names = obstacles.filter((one) => one.kind === kind).map(({ name }) => name);
+    return names.length === 0 ? [] : [`${introductions[kind]}: ${names.join(", ")}.`];
+  });
+  const unnamed = first.total - obstacles.length;
+  const rest = unnamed === 0 ? [] : [`${unnamed} more of ${first.total}.`];
+  const message = ["Setup Mode cannot be switched before this is done.", ...named, ...rest].join(" ");
+  const isParked = obstacles.some(({ kind }) => kind === "parked");
+  const advice = isParked ? "Retry what is parked, and try again then." : "Try again once it is done.";
+  throw new Refusal("invalid_state", `${message} ${advice}`);
+}

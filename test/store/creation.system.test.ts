@@ -1,0 +1,41 @@
+/**
+ * Creations are saved only while the facts stand by which they were decided. Spec: POST
+ * /v1/subscriptions.
+ */
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { decideCreation } from "../../src/domain/creating.ts";
+import { newId } from "../../src/store/ids.ts";
+import { createStore } from "../../src/store/scope.ts";
+import { requestOf } from "../domain/creation.ts";
+import { type BillingWorld, billingWorld } from "./billing-world.ts";
+
+let world: BillingWorld;
+
+beforeAll(async () => {
+  world = await billingWorld();
+});
+
+afterAll(() => world?.drop());
+
+const setStatus = (organisation: string, status: string) =>
+  world.pool.query("UPDATE customers SET status = $2 WHERE organisation_id = $1", [organisation, status]);
+
+test("a creation is not saved for a customer made inactive after it was loaded, and takes no number", async () => {
+  const organisation = await world.sandbox("2026-03-10");
+  const { subscriptions } = createStore(world.pool).organisation(organisation);
+  const subscriptionId = newId();
+  const codes = { customerCode: "ACME", planCode: "team", chargeCodes: [] };
+  const { facts, catalogueVersion } = await subscriptions.loadCreation({ subscriptionId, ...codes });
+  const now = new Date("2026-03-10T12:00:00Z");
+  const decision = decideCreation({ ...facts, now }, requestOf({ ...codes, units: 10 }));
+  const first = { invoiceId: newId(), operationId: newId() };
+  const creation = { subscriptionId, setupMode: false, catalogueVersion, decision, first, awaitedUntil: now };
+  const save = () => subscriptions.saveCreation({ ...creation, requestHash: randomBytes(32) });
+  await setStatus(organisation, "inactive");
+  expect(await save()).toBe("changed");
+  expect(await world.row(subscriptionId)).toBeUndefined();
+  await setStatus(organisation, "active");
+  expect(await save()).toBe("saved");
+  expect((await world.invoices(subscriptionId)).map(({ number }) => number)).toEqual(["INV-0001"]);
+});

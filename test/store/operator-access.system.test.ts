@@ -1,0 +1,109 @@
+/**
+ * Operators' admission on real PostgreSQL: who is known, and that unknown tokens leave the pool to
+ * the API.
+ */
+import { randomBytes } from "node:crypto";
+import type pg from "pg";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createAccess } from "../../src/store/access.ts";
+import { newId } from "../../src/store/ids.ts";
+import { createOperatorAccess } from "../../src/store/operator-access.ts";
+import { type FreshDatabase, freshDatabase } from "../support/database.ts";
+import { testPool } from "../support/pool.ts";
+import { insertKey } from "./admission-rows.ts";
+
+/** As many connections as the API has by default. */
+const poolSize = 10;
+
+let database: FreshDatabase;
+let pool: pg.Pool;
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  pool = testPool(database.url, poolSize);
+});
+
+afterAll(async () => {
+  await pool?.end();
+  await database?.drop();
+});
+
+/**
+ * The pool, as patient as a slow machine needs; it counts the statements with this name that run at
+ * once, and in all.
+ */
+function countingPool(name: string) {
+  const seen = { running: 0, atOnce: 0, statements: 0 };
+  const query = async (statement: pg.QueryConfig) => {
+    if (statement.name !== name) return pool.query(statement);
+    seen.statements += 1;
+    seen.running += 1;
+    seen.atOnce = Math.max(seen.atOnce, seen.running);
+    try {
+      return await pool.query({ ...statement, query_timeout: 60_000 } as pg.QueryConfig);
+    } finally {
+      seen.running -= 1;
+    }
+  };
+  return { pool: { query } as pg.Pool, seen };
+}
+
+/** The hash of an operator's token, and the ids of both. */
+async function insertOperator(role: string, revoked = false) {
+  const [operatorId, tokenId, hash] = [newId(), newId(), randomBytes(32)];
+  await pool.query("INSERT INTO operators (id, name, role) VALUES ($1, 'Ada', $2)", [operatorId, role]);
+  await pool.query(
+    `INSERT INTO operator_tokens (id, operator_id, name, token_hash, hint, revoked_at)
+      VALUES ($1, $2, 'Test', $3, 'hint', CASE WHEN $4 THEN now() END)`,
+    [tokenId, operatorId, hash, revoked],
+  );
+  return { operatorId, tokenId, hash };
+}
+
+test("operators admitted together each get their own answer, and each token's last use is noted", async () => {
+  const { operatorId, tokenId, hash } = await insertOperator("owner");
+  const [other, revoked] = [await insertOperator("read-only"), await insertOperator("admin", true)];
+  const { pool: counted, seen } = countingPool("admit_operators");
+  const access = createOperatorAccess(counted);
+  const owner = { operatorId, tokenId, name: "Ada", role: "owner" };
+  const hashes = [hash, randomBytes(32), other.hash, revoked.hash, hash];
+  expect(await Promise.all(hashes.map((one) => access.admit(one)))).toEqual([
+    owner,
+    null,
+    { operatorId: other.operatorId, tokenId: other.tokenId, name: "Ada", role: "read-only" },
+    null,
+    owner,
+  ]);
+  expect(seen.statements).toBeLessThan(hashes.length);
+  const used = "SELECT id FROM operator_tokens WHERE last_used_at IS NOT NULL ORDER BY id";
+  const { rows } = await pool.query<{ id: string }>(used);
+  expect(rows.map(({ id }) => id)).toEqual([tokenId, other.tokenId].sort());
+});
+
+test("300 unknown tokens at once share one connection in few statements, and a keyed client keeps its answers", async () => {
+  const key = await insertKey(pool);
+  const { pool: counted, seen } = countingPool("admit_operators");
+  const operators = createOperatorAccess(counted);
+  const keys = createAccess(countingPool("admit_api_keys").pool);
+  const unknown = () => operators.admit(randomBytes(32));
+  let isOver = false;
+  let refusals = 0;
+  const waits: number[] = [];
+  const flood = Array.from({ length: 300 }, async () => {
+    while (!isOver) {
+      expect(await unknown()).toBeNull();
+      refusals += 1;
+    }
+  });
+  for (let asked = 0; asked < 100; asked += 1) {
+    const answer = keys.admit(key.hash);
+    waits.push(pool.waitingCount);
+    expect(await answer).toMatchObject({ kind: "admitted" });
+  }
+  isOver = true;
+  await Promise.all(flood);
+  expect(seen.atOnce).toBe(1);
+  expect(seen.statements).toBeLessThan(refusals / 10);
+  // Those that are handed to an idle connection at this moment are counted too.
+  expect(Math.max(...waits), "statements that wait for a connection").toBeLessThan(poolSize);
+});

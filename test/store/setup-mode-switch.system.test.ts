@@ -1,0 +1,277 @@
+/**
+ * A switch of Setup Mode waits for nothing: what it would cut in two refuses it, and is named.
+ * decisions §4.
+ */
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { civilDate } from "../../src/domain/civil-date.ts";
+import { decideEnd } from "../../src/domain/ending.ts";
+import { decideRestoration } from "../../src/domain/restoring.ts";
+import { decideUnitsChange } from "../../src/domain/units-change.ts";
+import { type Changes, createChanges } from "../../src/store/admin/changes.ts";
+import { createOrganisationStore, type OrganisationStore } from "../../src/store/admin/organisations.ts";
+import { newId } from "../../src/store/ids.ts";
+import { createEndings } from "../../src/store/removals.ts";
+import { createStore } from "../../src/store/scope.ts";
+import { createSealing } from "../../src/store/sealing.ts";
+import { until } from "../support/system.ts";
+import { type UsedWorld, usedWorld } from "./used-world.ts";
+
+let world: UsedWorld;
+let changes: Changes;
+let organisations: OrganisationStore;
+
+beforeAll(async () => {
+  world = await usedWorld();
+  changes = createChanges(world.pool);
+  organisations = createOrganisationStore(changes, world.pool);
+});
+
+afterAll(async () => {
+  await changes?.prisma.$disconnect();
+  await world?.drop();
+});
+
+const actor = { operatorId: null, operatorName: "Test", tokenId: null, operation: "Test", requestId: null };
+
+const switched = (organisation: string, on: boolean) => organisations.setSetupMode(actor, organisation, on);
+
+const isOn = async (organisation: string) => (await organisations.get(organisation))?.setupMode;
+
+/** The message of the refusal; the mode stays as it was. */
+async function refusedSwitch(organisation: string, on: boolean): Promise<string> {
+  const error = await switched(organisation, on).then(
+    () => null,
+    (reason: unknown) => reason as { readonly code: string; readonly message: string },
+  );
+  expect(error).toMatchObject({ code: "invalid_state" });
+  expect(await isOn(organisation)).toBe(!on);
+  return error?.message ?? "";
+}
+
+const subscriptions = (organisation: string) => createStore(world.pool).organisation(organisation).subscriptions;
+
+const endings = (organisation: string) => createEndings(world.pool, createSealing(randomBytes(32)))(organisation);
+
+const order = (subscriptionId: string, now: string) => ({
+  subscriptionId,
+  requestId: newId(),
+  requestHash: Buffer.alloc(32),
+  now: new Date(now),
+  onRaised: () => undefined,
+  awaitedUntil: new Date(now),
+});
+
+const end = (organisation: string, id: string, now: string, isVoiding = false) =>
+  subscriptions(organisation).end({ ...order(id, now), endingId: newId(), when: "now" }, (facts) =>
+    decideEnd(facts, { when: "now", deleteUnsentInvoices: false, voidApprovedInvoices: isVoiding }),
+  );
+
+/** The id of an end that has begun. */
+async function begun(organisation: string, id: string, now: string, isVoiding = false): Promise<string> {
+  const outcome = await end(organisation, id, now, isVoiding);
+  if (outcome.kind !== "begun") throw new Error(`the end is ${outcome.kind}`);
+  return outcome.endingId;
+}
+
+/** An end under way, whose first task is that kind. */
+async function take<K extends "drop" | "remove" | "finish">(organisation: string, endingId: string, kind: K) {
+  const task = await endings(organisation).take(endingId, 60_000);
+  if (task?.kind !== kind) throw new Error(`the task is ${task?.kind}`);
+  return task as Extract<NonNullable<typeof task>, { readonly kind: K }>;
+}
+
+/** Its documents as they are once the ledger has them. */
+async function inLedger(id: string, status: string): Promise<void> {
+  await world.pool.query(
+    "UPDATE operations SET state = 'done', settled_at = now() WHERE state = 'ready' AND subscription_id = $1",
+    [id],
+  );
+  await world.pool.query(
+    "UPDATE invoices SET status = $2, ledger_invoice_id = gen_random_uuid()::text WHERE subscription_id = $1 AND status = 'scheduled'",
+    [id, status],
+  );
+  await world.pool.query(
+    "UPDATE invoice_lines SET ledger_line_id = id::text WHERE invoice_id IN (SELECT id FROM invoices WHERE subscription_id = $1)",
+    [id],
+  );
+}
+
+const park = (id: string) =>
+  world.pool.query(
+    "UPDATE subscriptions SET parked_until = now() + interval '1 hour', parked_reason = 'x', parked_attempts = 1 WHERE id = $1",
+    [id],
+  );
+
+const retry = (id: string) => world.pool.query("UPDATE subscriptions SET parked_until = now() WHERE id = $1", [id]);
+
+const starts = async (id: string) => (await world.invoices(id)).map(({ start }) => start);
+
+test("a parked subscription that is due refuses Setup Mode on, and its period is billed after all", async () => {
+  const organisation = await world.sandbox("2026-03-10");
+  const id = await world.subscribe(organisation);
+  await world.setClock(organisation, "2026-04-11");
+  await park(id);
+  expect(await refusedSwitch(organisation, true)).toContain(id);
+  await retry(id);
+  expect(await switched(organisation, true)).toMatchObject({ changed: true, raised: 1 });
+  expect(await starts(id)).toEqual(["2026-03-10", "2026-04-10"]);
+});
+
+test("a parked subscription that is due refuses Setup Mode off, and its period is never billed", async () => {
+  const organisation = await world.sandbox("2026-03-10", { setup_mode: true });
+  const id = await world.subscribe(organisation);
+  await world.setClock(organisation, "2026-04-11");
+  await park(id);
+  expect(await refusedSwitch(organisation, false)).toContain(id);
+  await retry(id);
+  expect(await switched(organisation, false)).toMatchObject({ changed: true, raised: 0 });
+  await world.setClock(organisation, "2026-05-20");
+  await world.bill(organisation);
+  expect(await starts(id)).toEqual(["2026-05-10"]);
+});
+
+test("a parked subscription that is not due does not refuse a switch", async () => {
+  const organisation = await world.sandbox("2026-03-10");
+  const id = await world.subscribe(organisation);
+  await park(id);
+  expect(await switched(organisation, true)).toMatchObject({ changed: true });
+});
+
+test("the refusal of a switch names ten of those in the way, and says how many there are", async () => {
+  const organisation = await world.sandbox("2026-03-10");
+  const ids: string[] = [];
+  for (let count = 0; count < 12; count += 1) ids.push(await world.subscribe(organisation));
+  await world.setClock(organisation, "2026-04-11");
+  await Promise.all(ids.map(park));
+  const message = await refusedSwitch(organisation, true);
+  expect(ids.filter((id) => message.includes(id))).toHaveLength(10);
+  expect(message).toContain("12");
+});
+
+test("an end under way refuses a switch until it is refused itself, and its renewal invoice is issued again", async () => {
+  const organisation = await world.sandbox("2026-03-10", { invoice_create_days: 20 });
+  const id = await world.subscribe(organisation);
+  await inLedger(id, "approved");
+  await world.setClock(organisation, "2026-04-01");
+  await world.bill(organisation);
+  const endingId = await begun(organisation, id, "2026-04-01T12:00:00Z", true);
+  await endings(organisation).drop(await take(organisation, endingId, "drop"));
+  const message = await refusedSwitch(organisation, true);
+  expect(message).toContain(id);
+  expect(message).toContain("ended");
+  const removal = await take(organisation, endingId, "remove");
+  await endings(organisation).refuse(removal, { reason: "period_locked", message: "locked", invoice: null });
+  expect(await switched(organisation, true)).toMatchObject({ changed: true });
+  expect(await starts(id)).toEqual(["2026-03-10", "2026-04-10", "2026-04-10"]);
+});
+
+test("an end under way is finished outside Setup Mode: the switch comes after its deferred amount is billed", async () => {
+  const organisation = await world.sandbox("2026-03-10", { invoice_create_days: 20 });
+  const id = await world.subscribe(organisation);
+  const deferred = {
+    units: 12,
+    prorate: true,
+    behaviour: "charge_on_renewal",
+    effectiveDate: civilDate("2026-03-20"),
+    document: null,
+  } as const;
+  const operations = { invoice: newId(), amendment: newId(), creditNote: newId() };
+  await subscriptions(organisation).changeUnits({ ...order(id, "2026-03-10T12:00:00Z"), operations }, (state) =>
+    decideUnitsChange(state, deferred),
+  );
+  await world.setClock(organisation, "2026-04-01");
+  await world.bill(organisation);
+  const endingId = await begun(organisation, id, "2026-04-01T12:00:00Z");
+  await endings(organisation).drop(await take(organisation, endingId, "drop"));
+  await refusedSwitch(organisation, true);
+  await endings(organisation).finish(await take(organisation, endingId, "finish"), "now");
+  expect(await switched(organisation, true)).toMatchObject({ changed: true });
+  expect((await world.invoices(id)).map(({ type }) => type)).toContain("change");
+});
+
+test("an amendment under way refuses a switch, by the number of its invoice", async () => {
+  const organisation = await world.sandbox("2026-03-10", { invoice_create_days: 20 });
+  const id = await world.subscribe(organisation);
+  await world.setClock(organisation, "2026-04-01");
+  await world.bill(organisation);
+  await inLedger(id, "draft");
+  const operations = { invoice: newId(), amendment: newId(), creditNote: newId() };
+  const amended = { units: 14, prorate: false, behaviour: null, effectiveDate: null, document: "amend" } as const;
+  await subscriptions(organisation).changeUnits({ ...order(id, "2026-04-01T12:00:00Z"), operations }, (state) =>
+    decideUnitsChange(state, amended),
+  );
+  const message = await refusedSwitch(organisation, true);
+  expect(message).toContain("INV-0002");
+  await inLedger(id, "draft");
+  expect(await switched(organisation, true)).toMatchObject({ changed: true });
+});
+
+test("a restoration whose documents the ledger does not have yet refuses a switch", async () => {
+  const organisation = await world.sandbox("2026-03-10", { invoice_create_days: 20 });
+  const id = await world.subscribe(organisation);
+  await inLedger(id, "approved");
+  await world.setClock(organisation, "2026-04-01");
+  await world.bill(organisation);
+  const endingId = await begun(organisation, id, "2026-04-01T12:00:00Z");
+  await endings(organisation).drop(await take(organisation, endingId, "drop"));
+  await endings(organisation).finish(await take(organisation, endingId, "finish"), "now");
+  const watch = () => undefined;
+  await subscriptions(organisation).restore({ ...order(id, "2026-04-01T12:00:00Z"), watch }, decideRestoration);
+  const message = await refusedSwitch(organisation, true);
+  expect(message).toContain(id);
+  expect(message).toContain("restored");
+  await inLedger(id, "approved");
+  expect(await switched(organisation, true)).toMatchObject({ changed: true });
+});
+
+test("an invoice that is only on its way to the ledger does not refuse a switch", async () => {
+  const organisation = await world.sandbox("2026-03-10");
+  await world.subscribe(organisation);
+  expect(await switched(organisation, true)).toMatchObject({ changed: true });
+});
+
+test("usage that a switch bills amends no invoice: it would be in the way of that switch", async () => {
+  const organisation = await world.sandbox("2026-03-10", { invoice_create_days: 20 });
+  await world.meter(organisation);
+  const id = await world.subscribe(organisation);
+  await world.setClock(organisation, "2026-04-01");
+  await world.bill(organisation);
+  await inLedger(id, "draft");
+  await world.use(organisation, id, ["10", "2026-04-01"]);
+  await world.setClock(organisation, "2026-04-11");
+  expect(await switched(organisation, true)).toMatchObject({ changed: true, raised: 1 });
+  expect((await world.invoices(id)).map(({ type }) => type)).toEqual(["first", "renewal", "usage"]);
+});
+
+test("an end that waits for a switch is judged by it, and none begins between the switch's look and its write", async () => {
+  const organisation = await world.sandbox("2026-03-10", { invoice_create_days: 20 });
+  const id = await world.subscribe(organisation);
+  await world.setClock(organisation, "2026-04-01");
+  await world.bill(organisation);
+  // Another holds the subscription, so that the switch has looked, and cannot write yet.
+  const holder = await world.pool.connect();
+  try {
+    await holder.query("BEGIN");
+    await holder.query("SELECT FROM subscriptions WHERE id = $1 FOR UPDATE", [id]);
+    const { rows } = await holder.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
+    const switching = switched(organisation, true);
+    const [switcher = 0] = await until("the switch waits for the subscription", () => waiting(rows[0]?.pid ?? 0));
+    const ending = end(organisation, id, "2026-04-01T12:00:00Z").catch((error: unknown) => error);
+    await until("the end waits for the switch", () => waiting(switcher));
+    await holder.query("COMMIT");
+    expect(await switching).toMatchObject({ changed: true });
+    expect(await ending).toMatchObject({ code: "invalid_state" });
+  } finally {
+    holder.release();
+  }
+});
+
+/** The sessions that wait for a lock of this one; null while none does. */
+async function waiting(pid: number): Promise<readonly number[] | null> {
+  const { rows } = await world.pool.query<{ pid: number }>(
+    "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND $1 = ANY (pg_blocking_pids(pid))",
+    [pid],
+  );
+  return rows.length === 0 ? null : rows.map((row) => row.pid);
+}
