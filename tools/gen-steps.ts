@@ -27,7 +27,7 @@ export const steps: readonly Step[] = [
       "node_modules/grpc-health-check/package.json",
       "node_modules/@bufbuild/protovalidate/package.json",
     ],
-    outputs: [".proto-deps/buf/validate/validate.proto"],
+    outputs: [".proto-deps/by-npm-run-gen/buf/validate/validate.proto"],
     async run(root) {
       const { layThirdPartyProtos } = await import("./third-party-protos.ts");
       layThirdPartyProtos(root);
