@@ -9,6 +9,7 @@ import { migrate } from "../store/migrate.ts";
 import { searchAttributes } from "../temporal/search-attributes.ts";
 import { adminAddressOf, answersReady, apiAddressOf, apiHostOf } from "./api-address.ts";
 import { type Child, startChild } from "./children.ts";
+import { type Counting, linesInto } from "./counting.ts";
 import { dataFolderOf, postgresFolderOf } from "./database-url.ts";
 import { type DemoApp, demoAppEnv, newDemoApp } from "./demo-app.ts";
 import { type DemoWebhook, newDemoWebhook } from "./demo-webhook.ts";
@@ -31,6 +32,8 @@ export interface Programs {
 export interface StackSettings {
   readonly env: NodeJS.ProcessEnv;
   readonly log: (line: string) => void;
+  /** Shows a long wait; by two lines of the log where it is not given. */
+  readonly lines?: Counting;
   readonly parts: Parts;
   readonly programs?: Programs;
 }
@@ -77,7 +80,8 @@ const repositoryPrograms: Programs = {
  * Starts all parts into `parts` and returns once the API answers /readyz with 200; when it throws, the caller stops `parts`.
  * Throws an Error naming the setting for a taken port, before anything is started, and one with the last words of a part that does not come up.
  */
-export async function startStack({ env, log, parts, programs = repositoryPrograms }: StackSettings): Promise<Stack> {
+export async function startStack(settings: StackSettings): Promise<Stack> {
+  const { env, log, parts, programs = repositoryPrograms, lines = linesInto(log) } = settings;
   const plan = planOf(env);
   const record = await holdStartRecord(plan.dataFolder, log);
   if (plan.postgresPort !== undefined) await stopLeftPostgres(plan.postgresFolder, log);
@@ -86,7 +90,7 @@ export async function startStack({ env, log, parts, programs = repositoryProgram
 
   const [databaseUrl, temporal] = await settleBoth(
     startDatabase(plan, env, log, parts),
-    startTemporalPart(plan, env, log, parts),
+    startTemporalPart(plan, settings, lines),
   );
   const began = performance.now();
   const applied = await migrate(databaseUrl, { log });
@@ -191,14 +195,13 @@ interface TemporalPart {
 
 async function startTemporalPart(
   plan: Plan,
-  env: NodeJS.ProcessEnv,
-  log: (line: string) => void,
-  parts: Parts,
+  { env, log, parts }: StackSettings,
+  lines: Counting,
 ): Promise<TemporalPart> {
   const { temporalPort: port, temporalUiPort: uiPort } = plan;
   if (port === undefined || uiPort === undefined) return { uiUrl: undefined, env: {} };
   // Found first and apart: building it can take minutes, which a stop must not wait for.
-  await findTemporalCli(log, { env });
+  await findTemporalCli(lines, { env });
   // The SDK's own default, so that `temporal workflow list` needs no option.
   const namespace = env.TEMPORAL_NAMESPACE || "default";
   const make = () => startTemporal({ dataFile: plan.temporalFile, port, uiPort, namespace, searchAttributes, log });

@@ -9,6 +9,7 @@ import { dirname, join, resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { Connection } from "@temporalio/client";
 import { ensureSearchAttributes } from "../temporal/search-attributes.ts";
+import { linesInto } from "./counting.ts";
 import { assertPortsFree, isListening, localHost } from "./ports.ts";
 import { commandOf, endProcess, isAlive } from "./process.ts";
 import { findTemporalCli } from "./temporal-cli.ts";
@@ -66,7 +67,7 @@ const tries = 3;
  * Throws an Error naming TEMPORAL_PORT or TEMPORAL_UI_PORT when a port is taken, and one with the server's last words when it does not come up.
  */
 export async function startTemporal(settings: TemporalSettings): Promise<EmbeddedTemporal> {
-  const cli = await findTemporalCli(settings.log);
+  const cli = await findTemporalCli(linesInto(settings.log));
   const dataFile = settings.dataFile === undefined ? undefined : resolve(settings.dataFile);
   if (dataFile !== undefined) {
     await mkdir(dirname(dataFile), { recursive: true });

@@ -1,7 +1,9 @@
 /** Generated code is not committed, so every script that needs it makes it first. */
-import { readFileSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, statSync, utimesSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { expect, test } from "vitest";
+import { steps } from "../../tools/gen-steps.ts";
+import { tryProgram } from "../../tools/run-program.ts";
 
 const root = join(import.meta.dirname, "../..");
 const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
@@ -52,4 +54,24 @@ test("what `npm run verify` calls are scripts, each of which makes its own gener
   const called = [...callsOf(scripts.check), "test:unit"];
   expect(called).toEqual(["types", "lint", "proto:lint", "proto:breaking", "test:unit"]);
   expect(called.filter((name) => scripts[name] === undefined)).toEqual([]);
+});
+
+test("code generation does nothing where no input changed, and installing anew changes none", () => {
+  const stamps = () =>
+    readdirSync(join(root, "src/gen/.stamps")).map((name) => statSync(join(root, "src/gen/.stamps", name)).mtimeMs);
+  const before = stamps();
+  // As an installation leaves it: another file with what it had before.
+  const installed = join(root, "node_modules/prisma/package.json");
+  utimesSync(installed, new Date(), new Date());
+  const { status, stdout, stderr } = tryProgram(root, "node", ["tools/gen.ts"]);
+  expect({ status, stdout: stdout.toString(), stderr }).toEqual({ status: 0, stdout: "", stderr: "" });
+  expect(stamps()).toEqual(before);
+});
+
+test("every file of ours that the OpenAPI document is made by is an input of its step", () => {
+  const { inputs = [] } = steps.find(({ name }) => name === "OpenAPI document") ?? {};
+  const made = [...importsOf("tools/openapi/write.ts")].filter((path) => !path.startsWith("src/gen/"));
+  expect(made).toContain("src/domain/event.ts");
+  const isInput = (path: string) => inputs.some((input) => path === input || path.startsWith(`${input}/`));
+  expect(made.filter((path) => !isInput(path))).toEqual([]);
 });
