@@ -10,6 +10,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { Connection } from "@temporalio/client";
 import { ensureSearchAttributes } from "../temporal/search-attributes.ts";
 import { linesInto } from "./counting.ts";
+import { anyFreePort, guardHosts } from "./own-hosts-only.ts";
 import { assertPortsFree, isListening, localHost } from "./ports.ts";
 import { commandOf, endProcess, isAlive } from "./process.ts";
 import { findTemporalCli } from "./temporal-cli.ts";
@@ -50,6 +51,12 @@ const dynamicConfig = [
   "history.visibilityProcessorMaxPollRPS=200",
 ];
 
+/**
+ * The server's HTTP API, which has no credentials and takes a page's simple requests, cannot be left out. Nothing here uses it, so it
+ * answers only a name that no request can have: not this machine's own either, by which a page of another site asks.
+ */
+const noHost = 'frontend.httpAllowedHosts=["no host at all"]';
+
 /** Without a write-ahead log a file database halves the throughput. */
 const pragmas = ["journal_mode=WAL", "synchronous=NORMAL"];
 
@@ -81,9 +88,10 @@ export async function startTemporal(settings: TemporalSettings): Promise<Embedde
   const logFile =
     dataFile === undefined ? join(tmpdir(), `temporal-${process.pid}-${settings.port}.log`) : `${dataFile}.log`;
   for (let attempt = 1; ; attempt++) {
-    const started = await launch(cli, dataFile, logFile, settings);
+    const inner = { http: await anyFreePort(), ui: await anyFreePort() };
+    const started = await launch(cli, dataFile, logFile, settings, inner);
     const problem = await untilReady(started, settings);
-    if (problem === undefined) return running(started, dataFile, logFile, settings);
+    if (problem === undefined) return running(started, dataFile, logFile, settings, inner);
     const words = await lastWordsOf(logFile);
     if (!words.includes("address already in use") || attempt === tries) {
       throw new Error(`The Temporal dev server did not start (${problem}). Its last words:\n${words}`);
@@ -91,7 +99,13 @@ export async function startTemporal(settings: TemporalSettings): Promise<Embedde
   }
 }
 
-function argumentsOf(dataFile: string | undefined, settings: TemporalSettings): string[] {
+/** Ports that nobody is told. */
+interface InnerPorts {
+  readonly http: number;
+  readonly ui: number;
+}
+
+function argumentsOf(dataFile: string | undefined, settings: TemporalSettings, inner: InnerPorts): string[] {
   const args = [
     "server",
     "start-dev",
@@ -101,13 +115,16 @@ function argumentsOf(dataFile: string | undefined, settings: TemporalSettings): 
     String(settings.port),
     "--namespace",
     settings.namespace,
+    "--http-port",
+    String(inner.http),
   ];
   if (settings.uiPort === undefined) args.push("--headless");
-  else args.push("--ui-port", String(settings.uiPort), "--ui-disable-news-fetch");
+  else args.push("--ui-port", String(inner.ui), "--ui-disable-news-fetch");
   if (dataFile !== undefined) args.push("--db-filename", dataFile);
   // The server takes pragmas for a file only.
   if (dataFile !== undefined) for (const pragma of pragmas) args.push("--sqlite-pragma", pragma);
-  for (const value of [...dynamicConfig, ...(settings.dynamicConfig ?? [])]) args.push("--dynamic-config-value", value);
+  const values = [...dynamicConfig, noHost, ...(settings.dynamicConfig ?? [])];
+  for (const value of values) args.push("--dynamic-config-value", value);
   for (const name of settings.searchAttributes) args.push("--search-attribute", `${name}=Keyword`);
   return [...args, "--log-level", "error"];
 }
@@ -122,10 +139,11 @@ async function launch(
   dataFile: string | undefined,
   logFile: string,
   settings: TemporalSettings,
+  inner: InnerPorts,
 ): Promise<Started> {
   const output = await open(logFile, "w", 0o600);
   // Detached: Ctrl-C reaches the whole foreground group, and the server has to outlive the workers that drain.
-  const child = spawn(cli, argumentsOf(dataFile, settings), {
+  const child = spawn(cli, argumentsOf(dataFile, settings, inner), {
     detached: true,
     stdio: ["ignore", output.fd, output.fd],
   });
@@ -173,14 +191,22 @@ async function prepareNamespace({ port, namespace, searchAttributes }: TemporalS
   }
 }
 
-function running(
+async function running(
   { child, exited }: Started,
   dataFile: string | undefined,
   logFile: string,
   { port, uiPort, namespace }: TemporalSettings,
-): EmbeddedTemporal {
+  inner: InnerPorts,
+): Promise<EmbeddedTemporal> {
   const pid = child.pid;
   if (pid === undefined) throw new Error("the Temporal dev server answers but has no process");
+  const guard =
+    uiPort === undefined
+      ? undefined
+      : await guardHosts(uiPort, inner.ui).catch((error: unknown) => {
+          child.kill("SIGKILL");
+          throw error;
+        });
   return {
     address: `${localHost}:${port}`,
     uiUrl: uiPort === undefined ? undefined : `http://${localHost}:${uiPort}`,
@@ -189,6 +215,7 @@ function running(
     exited,
     lastWords: () => lastWordsOf(logFile),
     async stop() {
+      await guard?.stop();
       if (await isAlive(pid)) await endProcess(pid, endings);
       await exited;
       await rm(dataFile === undefined ? logFile : pidFileOf(dataFile), { force: true });

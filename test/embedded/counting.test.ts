@@ -12,7 +12,10 @@ function shown(written: string): string[] {
 
 function output(isTTY: boolean) {
   let written = "";
-  const stream = { isTTY, write: (text: string) => void (written += text) };
+  const write = (text: string): void => {
+    written += text;
+  };
+  const stream = { isTTY, write };
   return { stream, written: () => written };
 }
 
