@@ -16,6 +16,7 @@ import { type DemoWebhook, newDemoWebhook } from "./demo-webhook.ts";
 import type { Parts } from "./parts.ts";
 import { assertPortsFree, defaultPorts, isListening, localHost, readPort, type WantedPort } from "./ports.ts";
 import { startPostgres, stopLeftPostgres } from "./postgres.ts";
+import { privateFolder } from "./private-folder.ts";
 import { waitUntil } from "./process.ts";
 import { secretKeyOf } from "./secret-key.ts";
 import { type HeldRecord, holdStartRecord } from "./start-record.ts";
@@ -32,7 +33,7 @@ export interface Programs {
 export interface StackSettings {
   readonly env: NodeJS.ProcessEnv;
   readonly log: (line: string) => void;
-  /** Shows a long wait; by two lines of the log where it is not given. */
+  /** Shows a long wait; by default two lines of the log. */
   readonly lines?: Counting;
   readonly parts: Parts;
   readonly programs?: Programs;
@@ -84,6 +85,7 @@ export async function startStack(settings: StackSettings): Promise<Stack> {
   const { env, log, parts, programs = repositoryPrograms, lines = linesInto(log) } = settings;
   const plan = planOf(env);
   const record = await holdStartRecord(plan.dataFolder, log);
+  await privateFolder(plan.logFolder, { whole: true });
   if (plan.postgresPort !== undefined) await stopLeftPostgres(plan.postgresFolder, log);
   if (plan.temporalPort !== undefined) await stopLeftTemporal(plan.temporalFile, log);
   await assertPortsFree(plan.wanted);
@@ -103,6 +105,7 @@ export async function startStack(settings: StackSettings): Promise<Stack> {
     DATABASE_URL: databaseUrl,
     API_PORT: String(plan.apiPort),
     ADMIN_PORT: String(plan.adminPort),
+    WORKER_METRICS_PORT: String(plan.workerMetricsPort),
     // A receiver that is being written listens on this machine.
     WEBHOOK_ADDRESSES: env.WEBHOOK_ADDRESSES || "development",
     ...temporal.env,
@@ -140,6 +143,7 @@ interface Plan {
   readonly logFolder: string;
   readonly apiPort: number;
   readonly adminPort: number;
+  readonly workerMetricsPort: number;
   readonly postgresPort: number | undefined;
   readonly temporalPort: number | undefined;
   readonly temporalUiPort: number | undefined;
@@ -156,6 +160,7 @@ function planOf(env: NodeJS.ProcessEnv): Plan {
   };
   const apiPort = want("the API", "API_PORT", defaultPorts.api, apiHostOf(env));
   const adminPort = want("the application's side", "ADMIN_PORT", defaultPorts.admin, env.ADMIN_HOST || localHost);
+  const workerMetricsPort = want("the worker's metrics", "WORKER_METRICS_PORT", defaultPorts.workerMetrics);
   const ownDatabase = !env.DATABASE_URL;
   const ownTemporal = !env.TEMPORAL_ADDRESS;
   const dataFolder = dataFolderOf(env);
@@ -166,6 +171,7 @@ function planOf(env: NodeJS.ProcessEnv): Plan {
     logFolder: join(dataFolder, "logs"),
     apiPort,
     adminPort,
+    workerMetricsPort,
     postgresPort: ownDatabase ? want("PostgreSQL", "POSTGRES_PORT", defaultPorts.postgres) : undefined,
     temporalPort: ownTemporal ? want("Temporal", "TEMPORAL_PORT", defaultPorts.temporal) : undefined,
     temporalUiPort: ownTemporal ? want("the Temporal Web UI", "TEMPORAL_UI_PORT", defaultPorts.temporalUi) : undefined,

@@ -3,7 +3,7 @@
  * A server that a killed predecessor left running over the same file is stopped first.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdir, open, readFile, rm, writeFile } from "node:fs/promises";
+import { open, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -12,6 +12,7 @@ import { ensureSearchAttributes } from "../temporal/search-attributes.ts";
 import { linesInto } from "./counting.ts";
 import { anyFreePort, guardHosts } from "./own-hosts-only.ts";
 import { assertPortsFree, isListening, localHost } from "./ports.ts";
+import { privateFolder } from "./private-folder.ts";
 import { commandOf, endProcess, isAlive } from "./process.ts";
 import { findTemporalCli } from "./temporal-cli.ts";
 
@@ -52,8 +53,9 @@ const dynamicConfig = [
 ];
 
 /**
- * The server's HTTP API, which has no credentials and takes a page's simple requests, cannot be left out. Nothing here uses it, so it
- * answers only a name that no request can have: not this machine's own either, by which a page of another site asks.
+ * The server's HTTP API has no credentials, takes a web page's simple requests and cannot be turned
+ * off. No part uses it, so the only Host that it accepts is one that no request can carry. This
+ * machine's own names are refused too: a page of another site sends those.
  */
 const noHost = 'frontend.httpAllowedHosts=["no host at all"]';
 
@@ -77,7 +79,7 @@ export async function startTemporal(settings: TemporalSettings): Promise<Embedde
   const cli = await findTemporalCli(linesInto(settings.log));
   const dataFile = settings.dataFile === undefined ? undefined : resolve(settings.dataFile);
   if (dataFile !== undefined) {
-    await mkdir(dirname(dataFile), { recursive: true });
+    await privateFolder(dirname(dataFile), { whole: true });
     await stopLeftTemporal(dataFile, settings.log);
   }
   const wanted = [{ part: "Temporal", port: settings.port, setting: "TEMPORAL_PORT" }];
@@ -99,7 +101,7 @@ export async function startTemporal(settings: TemporalSettings): Promise<Embedde
   }
 }
 
-/** Ports that nobody is told. */
+/** Ports that the server needs and that are not published. */
 interface InnerPorts {
   readonly http: number;
   readonly ui: number;

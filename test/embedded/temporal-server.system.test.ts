@@ -83,7 +83,7 @@ test("the Web UI answers", async () => {
   await expect.poll(async () => (await fetch(ui)).status).toBe(200);
 });
 
-/** What the server at `url` answers where a page of another site asks: by the name that it was opened under, or from its own. */
+/** The status for a request with these headers, among them any Host or Origin. */
 function statusFor(url: string, headers: Record<string, string>, body?: string): Promise<number> {
   return new Promise((done, fail) => {
     const method = body === undefined ? "GET" : "POST";
@@ -95,7 +95,7 @@ function statusFor(url: string, headers: Record<string, string>, body?: string):
   });
 }
 
-test("the Web UI answers this machine's own names alone, whatever page asks", async () => {
+test("the Web UI refuses every Host and Origin but this machine's own", async () => {
   const temporal = await start(searchAttributes);
   const url = new URL("/api/v1/namespaces", temporal.uiUrl).href;
   await expect.poll(async () => statusFor(url, {})).toBe(200);
@@ -112,7 +112,7 @@ test("the Web UI answers this machine's own names alone, whatever page asks", as
   expect(await statusFor(url, { Origin: "null" })).toBe(403);
 });
 
-test("the HTTP API, which nobody uses, pauses no schedule for a page of another site", async () => {
+test("the HTTP API refuses a web page's simple request that pauses a schedule", async () => {
   const temporal = await start(searchAttributes);
   const scheduleId = "billing-run";
   await withClient(temporal, (client) =>
