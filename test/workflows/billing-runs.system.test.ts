@@ -80,7 +80,7 @@ describe("the schedule", () => {
     const failing = { schedule: { create: () => Promise.reject(lacking) } };
     const warnings: string[] = [];
     const log = { info: () => undefined, warn: (_: unknown, line?: string) => void warnings.push(line ?? "") };
-    const scheduling = startScheduling(failing as never, "billing", log);
+    const scheduling = await startScheduling(failing as never, "billing", log);
     await until("it is told", async () => warnings.length > 0);
     expect(warnings).toEqual([expect.stringMatching(/could not be made$/)]);
     scheduling.stop();
