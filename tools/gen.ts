@@ -12,7 +12,7 @@ import { type Step, steps } from "./gen-steps.ts";
 const root = join(import.meta.dirname, "..");
 const stamps = join(root, "src/gen/.stamps");
 
-/** Not on standard output, which is the program's that is run after it. */
+/** Standard output belongs to the program that runs after this one. */
 const lines = countingOn(process.stderr);
 
 if (steps.some(isDue)) await withLock(join(root, "src/gen/.lock"), makeAll);

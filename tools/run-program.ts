@@ -42,7 +42,7 @@ export function runProgram(
   return stdout;
 }
 
-/** The same for one that takes long: what counts the seconds goes on meanwhile. */
+/** Like `runProgram`, for one that takes long: timers of this process go on meanwhile. */
 export async function awaitProgram(
   root: string,
   name: string,

@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { printProto } from "./print-proto.ts";
 
-/** Where the protos of others lie, beside `proto/`, as `buf.yaml` names it: buf shows the path where it is not there. */
+/** The folder of the protos of others, as in `buf.yaml`. buf shows this path if it is missing. */
 export const thirdPartyFolder = ".proto-deps/by-npm-run-gen";
 
 /** Writes the whole folder anew below `root`; returns the paths written, relative to it. */

@@ -1,6 +1,6 @@
 /**
- * What is told of a long wait: on a terminal one line that counts its seconds, elsewhere (a file, CI) a line before and one after it.
- * Code generation uses it too, so that it imports nothing.
+ * Shows a long wait: a terminal gets one line that counts the seconds, any other output (a file, CI)
+ * one line before the wait and one after it. Code generation uses it too, so it imports nothing.
  */
 
 /** Where lines go; `process.stdout` is one. */
@@ -9,27 +9,27 @@ interface Output {
   write(text: string): unknown;
 }
 
-/** A wait that is shown. */
+/** A wait on display. */
 export interface Wait {
   /** Leaves a line with the seconds that it took. */
   end(): void;
-  /** Leaves nothing, for a wait that came to nothing: whoever waited says why. */
+  /** Removes the line of a wait that failed. The caller reports the error. */
   drop(): void;
 }
 
-/** Lines, of which one may count. */
+/** Lines of output, one of which may count. */
 export interface Counting {
   log(line: string): void;
-  /** Shows `what` before it is waited for. One wait at a time. */
+  /** Shows `what` at once. One wait at a time. */
   begin(what: string): Wait;
 }
 
-/** Back to the beginning of the line, and away with what stands there. */
+/** Moves to the start of the line and clears it. */
 const clear = "\r\u001B[K";
 
 const secondMs = 1_000;
 
-/** Lines on `output`, which count where it is a terminal. */
+/** Writes to `output`; the lines count if it is a terminal. */
 export function countingOn(output: Output): Counting {
   let counted = "";
   const show = (line: string): void => {
@@ -45,7 +45,8 @@ export function countingOn(output: Output): Counting {
       const began = performance.now();
       if (output.isTTY !== true) {
         output.write(`${what} …\n`);
-        return { end: () => void output.write(`${tookLine(what, began)}\n`), drop: () => undefined };
+        const end = (): void => void output.write(`${tookLine(what, began)}\n`);
+        return { end, drop: () => undefined };
       }
       show(`${what} …`);
       const timer = setInterval(
@@ -62,7 +63,7 @@ export function countingOn(output: Output): Counting {
   };
 }
 
-/** The same for a log of lines, which nobody watches as it grows. */
+/** Writes to a log of whole lines. */
 export function linesInto(log: (line: string) => void): Counting {
   return countingOn({ write: (text) => log(text.trimEnd()) });
 }

@@ -6,7 +6,10 @@ import type { Counting } from "./counting.ts";
 import { findOnPath } from "./programs.ts";
 import { runQuietly } from "./run-quietly.ts";
 
-/** Makes a program in `folder`, an empty one, and returns its path; `lines` shows the wait. Throws an Error with the reason when it cannot. */
+/**
+ * Makes a program in `folder`, which is empty, and returns its path; `lines` shows the wait.
+ * Throws an Error with the reason if it cannot.
+ */
 export type MakeCli = (folder: string, lines: Counting, env: NodeJS.ProcessEnv) => Promise<string>;
 
 /** The release that is built: Server 1.31.2, UI 2.50.1. */

@@ -1,19 +1,20 @@
 /**
- * Stands before the Temporal Web UI, which answers whatever name it is asked by. A page of another site can give its own name this
- * machine's address (DNS rebinding) and would then read every history and start workflows: by that name it is refused here.
+ * A proxy in front of the Temporal Web UI, which answers any Host. By DNS rebinding a page of another
+ * site reaches this machine under the site's own name; it could read every history and start
+ * workflows. The proxy refuses every name but this machine's own.
  */
 import { createServer, type IncomingHttpHeaders, request, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { localHost } from "./ports.ts";
 
-/** Names of this machine that no other site can have; the port is free, as a tunnel may have another. */
+/** The names that no other site can have. Any port will do, because a tunnel may use another. */
 const ownHost = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?$/i;
 
-/** Listens on `port` and passes on to `target`, a port of this machine, what this machine's own pages ask. */
+/** Listens on `port` and forwards the requests of this machine's own pages to the port `target`. */
 export async function guardHosts(port: number, target: number): Promise<{ stop(): Promise<void> }> {
   const server = createServer((asked, answer) => {
     if (!isOwn(asked.headers)) {
-      answer.writeHead(403, { "Content-Type": "text/plain" }).end("Open this by 127.0.0.1 or localhost.\n");
+      answer.writeHead(403).end("Open this page by 127.0.0.1 or localhost.\n");
       return;
     }
     const { method, url: path, headers } = asked;
@@ -36,12 +37,11 @@ export async function guardHosts(port: number, target: number): Promise<{ stop()
 }
 
 function isOwn({ host = "", origin }: IncomingHttpHeaders): boolean {
-  return (
-    ownHost.test(host) && (origin === undefined || (origin.startsWith("http://") && ownHost.test(origin.slice(7))))
-  );
+  if (!ownHost.test(host)) return false;
+  return origin === undefined || (origin.startsWith("http://") && ownHost.test(origin.slice(7)));
 }
 
-/** A port of this machine that nothing listens on now. */
+/** Returns a port of this machine on which no server listens now. */
 export async function anyFreePort(): Promise<number> {
   const server = createServer();
   await listen(server, 0);

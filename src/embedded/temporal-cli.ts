@@ -19,7 +19,8 @@ export interface CliSearch {
 }
 
 /**
- * The absolute path of a `temporal` program. `lines` shows the wait while one is downloaded or built (up to some minutes, once).
+ * The absolute path of a `temporal` program. `lines` shows the wait while one is downloaded or built
+ * (up to some minutes, once).
  * Throws an Error that says what to do when every way fails.
  */
 export async function findTemporalCli(

@@ -1,4 +1,4 @@
-/** buf reads the contract where `npm run gen` has laid what it imports, and elsewhere names the command that does. */
+/** buf builds the contract after `npm run gen`, and before that its error names the command. */
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,10 +17,10 @@ beforeAll(() => {
 
 afterAll(() => rmSync(clone, { recursive: true, force: true }));
 
-/** By the program of this repository, which a clean clone does not have yet. */
+/** Runs the buf of this repository, which a clean clone does not have yet. */
 const build = () => tryProgram(root, "buf", ["build", clone]);
 
-test("buf build names the command that is missing in a clean clone, and works after it", () => {
+test("buf build fails in a clean clone by the name of the command that it needs, and works after it", () => {
   const before = build();
   expect(before.status).not.toBe(0);
   expect(before.stderr.trim().split("\n")).toEqual([expect.stringContaining("npm-run-gen")]);

@@ -1,4 +1,4 @@
-/** The OpenAPI document is one that client generators turn into code which compiles and reads every answer. */
+/** Client generators turn the OpenAPI document into code that compiles and reads every response. */
 import { expect, test } from "vitest";
 import { at, closed, document, type Json, resolve, schemaFaults } from "./answer-check.ts";
 
@@ -7,16 +7,16 @@ const bodyOf = (path: string, part: string[]): Json =>
   at(document, "paths", path, "post", ...part, "content", "application/json", "schema") ?? {};
 const created = bodyOf("/v1/subscriptions", ["responses", "201"]);
 
-/** Each operation's id, as generators write a type's name: `CreateSubscription`. */
+/** The operation ids as generators write type names: `CreateSubscription`. */
 const operationNames = Object.values(at(document, "paths") ?? {})
   .flatMap((item) => Object.values(item as Json) as Json[])
   .map(({ operationId }) => String(operationId).replace(/^./, (letter) => letter.toUpperCase()));
 
-test("no schema is an allOf, in which openapi-generator loses that a member may be null", () => {
+test("no schema is an allOf, in which openapi-generator loses null", () => {
   expect(JSON.stringify(document)).not.toContain('"allOf"');
 });
 
-test("a created subscription has the subscription's members beside its invoice, null allowed where it was", () => {
+test("CreatedSubscription lists the members of Subscription and invoice, and keeps null", () => {
   const members = Object.keys(at(schemas, "Subscription", "properties") ?? {});
   const own = resolve(String(created.$ref));
   expect(Object.keys(at(own, "properties") ?? {})).toEqual([...members, "invoice"]);
@@ -27,7 +27,7 @@ test("a created subscription has the subscription's members beside its invoice, 
   expect(schemaFaults(closed(created), { ...example, end_date: null, invoice: null })).toEqual([]);
 });
 
-test("no schema has a name that generators make of an operation's id", () => {
+test("no schema has a name that generators derive from an operation id", () => {
   expect(operationNames).toContain("CreateSubscription");
   const suffixes = ["Response", "Params", "JSONBody", "JSONRequestBody", "Data", "Error", "Errors"];
   const made = new Set(operationNames.flatMap((name) => ["", ...suffixes].map((suffix) => `${name}${suffix}`)));
@@ -37,19 +37,19 @@ test("no schema has a name that generators make of an operation's id", () => {
   );
 });
 
-test("no schema has the name of a type that languages have themselves", () => {
+test("no schema has the name of a built-in type of a language", () => {
   for (const name of ["Error", "Object", "String", "Map", "Set", "Date", "Promise"]) {
     expect(Object.keys(schemas)).not.toContain(name);
   }
 });
 
-test("a type is one type, or one type and null: a choice between two is a oneOf", () => {
+test("a type is one type or one type and null; any other choice is a oneOf", () => {
   const lists = [...JSON.stringify(document).matchAll(/"type":\[([^\]]*)\]/g)].map(([, types = ""]) => types);
   expect(lists.length).toBeGreaterThan(0);
   for (const types of lists) expect(types).toMatch(/^"[a-z]+","null"$/);
 });
 
-test("a quantity is a string by its rules or a number, and nothing else", () => {
+test("a quantity is a string by its rules or a number", () => {
   const quantity = at(schemas, "UsageEvent", "properties", "quantity") ?? {};
   expect((quantity.oneOf as Json[]).map(({ type }) => type)).toEqual(["string", "number"]);
   for (const right of ["12.5", 12.5, 3]) expect(schemaFaults(quantity, right)).toEqual([]);
@@ -58,7 +58,7 @@ test("a quantity is a string by its rules or a number, and nothing else", () => 
   }
 });
 
-test("a usage event names its meter by id or by code, never both, and is one type for generators", () => {
+test("a usage event is one type that takes exactly one of meter and meter_code", () => {
   const event = at(schemas, "UsageEvent") ?? {};
   const named = { event_id: "e", subscription: "s", quantity: 1, timestamp: "2026-03-05T10:15:00Z" };
   expect(Object.keys(event)).not.toContain("oneOf");
@@ -69,7 +69,7 @@ test("a usage event names its meter by id or by code, never both, and is one typ
   }
 });
 
-test("a date or an instant has no limits of a text, which generated clients hold against an object", () => {
+test("a date or an instant has no limits of a text, which clients would apply to an object", () => {
   const dates = [...JSON.stringify(document).matchAll(/\{[^{}]*"format":"date(?:-time)?"[^{}]*\}/g)].map(
     ([text]) => text,
   );
@@ -77,7 +77,7 @@ test("a date or an instant has no limits of a text, which generated clients hold
   for (const text of dates) expect(text).not.toMatch(/"(pattern|minLength|maxLength)":/);
 });
 
-test("an object without members of its own says that it takes any", () => {
+test("an object schema lists its properties or says that it takes any", () => {
   for (const object of objectsIn(document)) {
     expect(object.properties ?? object.additionalProperties, JSON.stringify(object)).toBeDefined();
   }

@@ -1,11 +1,11 @@
-/** What is shown of a long wait: one line that counts on a terminal, one before and one after it elsewhere. */
+/** A long wait is one line that counts on a terminal, and two lines on any other output. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { countingOn } from "../../src/embedded/counting.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** What a terminal shows of what was written to it: each line as it is in the end. */
+/** The lines that a terminal shows in the end. */
 function shown(written: string): string[] {
   return written.split("\n").map((line) => line.split("\r\u001B[K").at(-1) ?? "");
 }
@@ -19,7 +19,7 @@ function output(isTTY: boolean) {
   return { stream, written: () => written };
 }
 
-test("a terminal has one line, there before the wait, that counts the seconds and ends with them", async () => {
+test("a terminal shows one line, before the wait, that counts the seconds", async () => {
   const { stream, written } = output(true);
   const lines = countingOn(stream);
   const wait = lines.begin("gen: messages");
@@ -33,7 +33,7 @@ test("a terminal has one line, there before the wait, that counts the seconds an
   expect(shown(written())).toEqual(["gen: messages (18.5 s)", ""]);
 });
 
-test("what else is told meanwhile has its own line, and the counting one goes on below it", async () => {
+test("a log line during the wait gets its own line above the counting one", async () => {
   const { stream, written } = output(true);
   const lines = countingOn(stream);
   const wait = lines.begin("building");
@@ -46,7 +46,7 @@ test("what else is told meanwhile has its own line, and the counting one goes on
   expect(shown(written())).toEqual(["PostgreSQL is up", ""]);
 });
 
-test("where nobody watches there is a line before the wait and one after it, however long it takes", async () => {
+test("any other output gets one line before the wait and one after it, however long it takes", async () => {
   const { stream, written } = output(false);
   const lines = countingOn(stream);
   const wait = lines.begin("building");

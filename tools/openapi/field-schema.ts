@@ -36,7 +36,7 @@ function typeSchema(field: DescField, direction: Direction, refer: Refer): JsonO
     case "enum":
       return refer(field.enum, direction);
     case "message":
-      // An object of any members, said in so many words: without them openapi-generator ends with an error.
+      // `additionalProperties` is the default, but without it openapi-generator ends with an error.
       if (field.message.typeName === "google.protobuf.Struct") return { type: "object", additionalProperties: true };
       return refer(field.message, direction);
     case "list":
@@ -75,7 +75,7 @@ function stringSchema(field: DescField, direction: Direction): JsonObject {
   if (only !== null) return { type: "string", const: only };
   if (isDecimal(field)) {
     if (direction === "response") return { type: "string", pattern: responseDecimalPattern };
-    // Not a list of types, of which generators of typed clients can make nothing.
+    // Not a list of types, which generators of typed clients do not support.
     return allowsNumber(field) ? { oneOf: [{ type: "string" }, { type: "number" }] } : { type: "string" };
   }
   const format = formatOf(field);
@@ -96,8 +96,8 @@ function limits(field: DescField, direction: Direction): JsonObject {
 }
 
 /**
- * Of a string or a number the limits are the string's: nothing else that has them is a choice. A date or an instant has none: its format
- * says as much, and generated clients hold the limits of a text against an object there.
+ * Adds the limits. In a choice of string or number they belong to the string. A date or an instant gets
+ * none: its format says as much, and generated clients would apply limits of a text to a date object.
  */
 function limited(schema: JsonObject, keywords: JsonObject): JsonObject {
   if (schema.format === "date" || schema.format === "date-time") return schema;

@@ -28,7 +28,10 @@ export function requestSchema(message: DescMessage, fields: readonly DescField[]
   };
 }
 
-/** Members of which exactly one is given. No message has two such pairs. Of a `oneOf` generators make two types, each without the rest. */
+/**
+ * Requires exactly one of two members. No message has two such pairs. It is not a `oneOf`, of which
+ * generators make two types without the other members.
+ */
 function alternatives(fields: readonly DescField[]): JsonObject {
   const pairs = fields.map((field) => [insteadOf(field), jsonName(field)]).filter(([other]) => other !== "");
   if (pairs.length > 1) throw new Error("two pairs of alternatives have no form here");
@@ -43,7 +46,7 @@ function alternatives(fields: readonly DescField[]): JsonObject {
 
 /**
  * A response: every member is there, but for those that are left out where unset. It is open, since a later version may
- * add members. An inline field's members stand beside the others, spelt out: generators read `allOf` in ways of their own.
+ * add members. The members of an inline field are listed with the others: generators misread `allOf`.
  */
 export function responseSchema(message: DescMessage, refer: Refer): JsonObject {
   const fields = shownFields(message);

@@ -1,21 +1,22 @@
 /**
- * The names of the document's schemas. Most are the message's own. A generated client makes `CreateSubscriptionResponse`
- * of the operation `createSubscription`, so the answers of operations have other names here; the contract keeps its own.
+ * The names of the document's schemas. Most are those of the messages. Generators name types of their
+ * own `CreateSubscriptionResponse` after the operation `createSubscription`, so the responses of
+ * operations have other names in the document.
  */
 import type { DescEnum, DescMessage } from "@bufbuild/protobuf";
 
-/** The answers of operations that are no list. */
+/** The responses that are not lists. */
 const answers: Readonly<Record<string, string>> = {
   CreateSubscriptionResponse: "CreatedSubscription",
   ChangeUnitsResponse: "UnitsChanged",
   ReportUsageResponse: "UsageReport",
 };
 
-/** The name of the schema of `type`. Throws for the answer of an operation that has no line above and is no list. */
+/** Returns the schema's name. Throws for a response that is not a list and has no line above. */
 export function schemaName(type: DescMessage | DescEnum): string {
   if (!type.name.endsWith("Response")) return type.name;
   const name = answers[type.name] ?? listName(type);
-  if (name === null) throw new Error(`${type.typeName} needs a name for generated clients in schema-names.ts`);
+  if (name === null) throw new Error(`${type.typeName} needs a name in schema-names.ts`);
   return name;
 }
 

@@ -61,7 +61,7 @@ const responses: JsonObject = {
 export function webhooksObject(registry: Registry, refer: Refer): JsonObject {
   const event = messageOf(registry, "billing.v1.Event");
   const data = messageOf(registry, "billing.v1.EventData");
-  // For handlers of all kinds; those of one kind take the schema of its webhook.
+  // A handler of all kinds uses the schema Event, a handler of one kind that of its webhook.
   refer(event, "response");
   const entry = (type: string, words: string, object: JsonObject, example: JsonObject): JsonObject => {
     const schema = withMembers(responseSchema(event, refer), `An \`Event\`. ${words}`, {
@@ -107,8 +107,10 @@ const testObject: JsonObject = {
 
 const testExample = { id: "01a20019-0a62-7a77-a13e-a0d2995a889b", object: "webhook_endpoint" };
 
-/** The schema with its own words and these members in the place of its own, in one: generators misread `allOf`. */
-function withMembers(schema: JsonObject, words: string, members: Readonly<Record<string, JsonObject>>): JsonObject {
+type Members = Readonly<Record<string, JsonObject>>;
+
+/** Replaces the description and these members, without `allOf`, which generators misread. */
+function withMembers(schema: JsonObject, words: string, members: Members): JsonObject {
   const properties = { ...(schema.properties as Record<string, JsonObject>), ...members };
   return { ...schema, description: words, properties };
 }
