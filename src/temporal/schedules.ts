@@ -6,6 +6,7 @@ import {
   type Client,
   isGrpcServiceError,
   ScheduleAlreadyRunning,
+  ScheduleNotFoundError,
   type ScheduleOptions,
   type ScheduleOptionsStartWorkflowAction,
   ScheduleOverlapPolicy,
@@ -88,7 +89,18 @@ export const scheduleIds: readonly string[] = schedules.map(({ id }) => id);
  * Throws OtherQueue, and changes nothing, if they use another task queue.
  */
 export async function ensureSchedules(client: Schedules, taskQueue: string): Promise<void> {
+  for (const { id } of schedules) await refuseOther(client, id, taskQueue);
   for (const one of schedules) await ensureSchedule(client, taskQueue, one, false);
+}
+
+/** Throws OtherQueue for a schedule of another task queue, before a missing one is created too. */
+async function refuseOther({ schedule }: Schedules, id: string, taskQueue: string): Promise<void> {
+  try {
+    const { action } = await schedule.getHandle(id).describe();
+    if (action.taskQueue !== taskQueue) throw new OtherQueue(action.taskQueue, taskQueue);
+  } catch (error) {
+    if (!(error instanceof ScheduleNotFoundError)) throw error;
+  }
 }
 
 /**

@@ -2,10 +2,10 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { Client, Connection } from "@temporalio/client";
+import { Client, Connection, ScheduleNotFoundError } from "@temporalio/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { lookAtSchedules } from "../../src/temporal/schedule-watch.ts";
-import { ensureSchedules, scheduleIds } from "../../src/temporal/schedules.ts";
+import { ensureSchedules, OtherQueue, scheduleIds } from "../../src/temporal/schedules.ts";
 import { billingScheduleId, changeScheduleId, sweepScheduleId } from "../../workflows/contract.ts";
 import { freePort } from "../support/ports.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
@@ -118,6 +118,9 @@ test("lookAtSchedules finds missing, paused, late and foreign schedules and noth
       [changeScheduleId]: "other_queue",
       [sweepScheduleId]: "missing",
     });
+    // One foreign schedule is enough: the missing one is not created on this queue either.
+    await expect(ensureSchedules(own, "mine")).rejects.toThrow(OtherQueue);
+    await expect(own.schedule.getHandle(sweepScheduleId).describe()).rejects.toThrow(ScheduleNotFoundError);
   } finally {
     await connection.close();
   }
