@@ -63,6 +63,11 @@ export interface Config {
     /** WEBHOOK_RETRY_MILLISECONDS, default 30000: the pause after a first attempt, of which all others are multiples. */
     readonly firstPauseMs: number;
   };
+  /**
+   * WORKER_METRICS_PORT (0 takes a free one) and WORKER_METRICS_HOST, default `127.0.0.1`: where a
+   * worker serves `/metrics`. Null, the default: it does not.
+   */
+  readonly workerMetrics: { readonly host: string; readonly port: number } | null;
   /** TASK_QUEUE, default `billing`: the Temporal task queue that the API fills and the worker empties. */
   readonly taskQueue: string;
   /**
@@ -75,6 +80,9 @@ export interface Config {
   /** LOG_LEVEL, default `info`: fatal, error, warn, info, debug, trace or silent. */
   readonly logLevel: LogLevel;
 }
+
+/** A setting with which the process cannot start. Its message names the setting and is all that the operator needs. */
+export class SettingError extends Error {}
 
 const addresses = ["public", "development"] as const;
 
@@ -111,6 +119,12 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       addresses: choice(env, "WEBHOOK_ADDRESSES", addresses, "public"),
       firstPauseMs: whole(env, "WEBHOOK_RETRY_MILLISECONDS", 30_000, 1, 30_000),
     },
+    workerMetrics: env.WORKER_METRICS_PORT
+      ? {
+          host: text(env, "WORKER_METRICS_HOST", "127.0.0.1"),
+          port: whole(env, "WORKER_METRICS_PORT", 0, 0, 65_535),
+        }
+      : null,
     taskQueue: text(env, "TASK_QUEUE", "billing"),
     secretKey: secretKey(env),
     secretKeysBefore: secretKeysBefore(env),

@@ -1,14 +1,16 @@
 /**
  * What `npm start` runs: everything on real parts with no setting at all, until Ctrl-C or SIGTERM, or until a part ends by itself.
- * Settings: API_PORT, ADMIN_PORT, POSTGRES_PORT, TEMPORAL_PORT, TEMPORAL_UI_PORT, DEMO_LEDGER_PORT, DATA_FOLDER; DATABASE_URL and TEMPORAL_ADDRESS replace parts.
+ * Settings: API_PORT, ADMIN_PORT, POSTGRES_PORT, TEMPORAL_PORT, TEMPORAL_UI_PORT, DEMO_LEDGER_PORT, WORKER_METRICS_PORT, DATA_FOLDER; DATABASE_URL and TEMPORAL_ADDRESS replace parts.
  */
+import { countingOn } from "./embedded/counting.ts";
 import { registerDemoApp } from "./embedded/demo-app.ts";
 import { registerDemoWebhook } from "./embedded/demo-webhook.ts";
 import { assertNodeVersion } from "./embedded/node-version.ts";
 import { collectParts } from "./embedded/parts.ts";
 import { type Stack, startStack } from "./embedded/stack.ts";
 
-const log = (line: string): void => console.log(line);
+const lines = countingOn(process.stdout);
+const { log } = lines;
 // The terminal may be gone before everything has stopped.
 process.stdout.on("error", () => undefined);
 
@@ -66,7 +68,7 @@ async function tellWhatThereIs(stack: Stack): Promise<void> {
 
 void parts.broken.then(failAndExit);
 try {
-  const stack = await startStack({ env: process.env, log, parts });
+  const stack = await startStack({ env: process.env, log, lines, parts });
   await tellWhatThereIs(stack);
   log("\nCtrl-C stops everything.");
 } catch (error) {

@@ -14,7 +14,7 @@ import { readDueOffers } from "./activities/read-offers.ts";
 import { createSettlement } from "./activities/settlement.ts";
 import { createTellingActivities } from "./activities/tell-changes.ts";
 import { createTestClockActivities } from "./activities/test-clock.ts";
-import type { Config } from "./config.ts";
+import { type Config, SettingError } from "./config.ts";
 import { writeObject } from "./event-objects.ts";
 import { disconnectedText, keepAdapters } from "./keep-adapters.ts";
 import { createLedgerConnect } from "./ledger-connect.ts";
@@ -43,8 +43,10 @@ import { startDispatcher } from "./temporal/dispatcher.ts";
 import { startHousekeeping } from "./temporal/housekeeping.ts";
 import { createLedgerWork } from "./temporal/ledger-work.ts";
 import { runWorker } from "./temporal/run-worker.ts";
+import { OtherQueue } from "./temporal/schedules.ts";
 import { createStartWork } from "./temporal/start-work.ts";
 import { createPoster } from "./webhooks/post.ts";
+import { serveWorkerMetrics } from "./worker-metrics.ts";
 
 /** Keys change once in years, and with them each worker starts anew. */
 const resealEveryMs = 30 * 60_000;
@@ -53,6 +55,7 @@ const resealEveryMs = 30 * 60_000;
 export async function startWorker(config: Config, log: Log): Promise<Running> {
   if (config.secretKey === null)
     throw new Error("SECRET_KEY is not set: the worker needs it to open ledger credentials.");
+  const metrics = await serveWorkerMetrics(config);
   const pool = createPool({ databaseUrl: config.database.url, size: config.database.poolSize, name: "worker" }, (err) =>
     log.warn({ err }, "a database connection was lost"),
   );
@@ -94,7 +97,8 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
     ...webhooks.activities,
     ...createTestClockActivities({ ...work, onParked, store: createTestClock(pool) }),
   };
-  const worker = await runWorker(temporal, { taskQueue: config.taskQueue, activities, log });
+  const settings = { taskQueue: config.taskQueue, activities, log, onSchedules: metrics.onSchedules };
+  const worker = await runWorker(temporal, settings).catch(asSetting);
   const onUnknown = (kind: string) => log.warn({ kind }, "dispatcher: work of a kind that is not known here was left");
   const dispatcher = startDispatcher(
     async (graceMs) => [
@@ -116,15 +120,20 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
   // Twenty calls at once: the lists of five organisations.
   housekeepings.push(startHousekeeping((atMost) => readDueOffers(offers, atMost), { batch: 20, onError: onTrouble }));
   return {
-    port: null,
+    port: metrics.port,
     done: worker.done,
     stop: async () => {
       await Promise.all([dispatcher, worker, ...housekeepings].map((part) => part.stop()));
-      await Promise.all([adapters.close(), webhooks.close()]);
+      await Promise.all([adapters.close(), webhooks.close(), metrics.stop()]);
       await temporal.connection.close();
       await pool.end();
     },
   };
+}
+
+/** Turns the error of another task queue into one of the setting TASK_QUEUE. */
+function asSetting(error: unknown): never {
+  throw error instanceof OtherQueue ? new SettingError(error.message, { cause: error }) : error;
 }
 
 /** What combines changes into events. */

@@ -1,7 +1,7 @@
 /** What is generated, from what, and into what. Each step is skipped while its inputs are unchanged. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { runProgram } from "./run-program.ts";
+import { awaitProgram } from "./run-program.ts";
 
 /** One thing to generate. Paths are relative to the root of the repository. */
 export interface Step {
@@ -27,7 +27,7 @@ export const steps: readonly Step[] = [
       "node_modules/grpc-health-check/package.json",
       "node_modules/@bufbuild/protovalidate/package.json",
     ],
-    outputs: [".proto-deps/buf/validate/validate.proto"],
+    outputs: [".proto-deps/by-npm-run-gen/buf/validate/validate.proto"],
     async run(root) {
       const { layThirdPartyProtos } = await import("./third-party-protos.ts");
       layThirdPartyProtos(root);
@@ -38,7 +38,7 @@ export const steps: readonly Step[] = [
     inputs: ["proto", ".proto-deps", "buf.yaml", "buf.gen.yaml", "node_modules/@bufbuild/protoc-gen-es/package.json"],
     outputs: ["src/gen/proto/billing/v1/subscriptions_pb.ts"],
     async run(root) {
-      runProgram(root, "buf", ["generate"]);
+      await awaitProgram(root, "buf", ["generate"]);
     },
   },
   {
@@ -48,7 +48,7 @@ export const steps: readonly Step[] = [
     needs: ["prisma/schema.prisma"],
     async run(root) {
       // `generate` never runs the schema engine, but looks for it and would download it: any program satisfies it.
-      runProgram(root, "prisma", ["generate", "--schema", "prisma/schema.prisma"], {
+      await awaitProgram(root, "prisma", ["generate", "--schema", "prisma/schema.prisma"], {
         PRISMA_SCHEMA_ENGINE_BINARY: "/bin/true",
         PRISMA_HIDE_UPDATE_MESSAGE: "1",
         CHECKPOINT_DISABLE: "1",
@@ -64,6 +64,8 @@ export const steps: readonly Step[] = [
       "src/gateway/json-shape.ts",
       "src/rpc/operation.ts",
       "src/domain/refusal.ts",
+      "src/domain/event.ts",
+      "tools/run-program.ts",
     ],
     outputs: ["src/gen/openapi.json"],
     needs: ["tools/openapi/write.ts"],

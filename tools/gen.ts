@@ -5,11 +5,15 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { countingOn } from "../src/embedded/counting.ts";
 import { withLock } from "./gen-lock.ts";
 import { type Step, steps } from "./gen-steps.ts";
 
 const root = join(import.meta.dirname, "..");
 const stamps = join(root, "src/gen/.stamps");
+
+/** Standard output belongs to the program that runs after this one. */
+const lines = countingOn(process.stderr);
 
 if (steps.some(isDue)) await withLock(join(root, "src/gen/.lock"), makeAll);
 
@@ -18,17 +22,22 @@ async function makeAll(): Promise<void> {
   for (const step of steps) {
     const missing = (step.needs ?? []).filter((path) => !existsSync(join(root, path)));
     if (missing.length > 0) {
-      console.log(`gen: ${step.name} left out, there is no ${missing.join(", ")}`);
+      lines.log(`gen: ${step.name} left out, there is no ${missing.join(", ")}`);
       continue;
     }
     // Looked at again under the lock: another run may have made it meanwhile.
     if (!isDue(step)) continue;
-    const started = performance.now();
+    const wait = lines.begin(`gen: ${step.name}`);
     const hash = inputHash(step);
     rmSync(stampPath(step), { force: true });
-    await step.run(root);
+    try {
+      await step.run(root);
+    } catch (error) {
+      wait.drop();
+      throw error;
+    }
     writeFileSync(stampPath(step), hash);
-    console.log(`gen: ${step.name} (${((performance.now() - started) / 1000).toFixed(1)} s)`);
+    wait.end();
   }
 }
 

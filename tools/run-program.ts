@@ -1,5 +1,5 @@
 /** Runs the programs that build steps need, from `node_modules/.bin` and on the pinned Node. */
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { delimiter, join } from "node:path";
 
 /** How a program ended. */
@@ -20,11 +20,9 @@ export function tryProgram(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): ProgramResult {
-  // In front, so that programs that start with `#!/usr/bin/env node` get the pinned Node, not the machine's.
-  const path = `${join(root, "node_modules/.bin")}${delimiter}${process.env.PATH ?? ""}`;
   const result = spawnSync(name, args, {
     cwd: root,
-    env: { ...process.env, ...env, PATH: path },
+    env: environment(root, env),
     stdio: ["ignore", "pipe", "pipe"],
     maxBuffer: maxOutputBytes,
   });
@@ -42,4 +40,24 @@ export function runProgram(
   const { status, stdout, stderr } = tryProgram(root, name, args, env);
   if (status !== 0) throw new Error(`${name} ${args.join(" ")} ended with ${status}:\n${stdout}${stderr}`);
   return stdout;
+}
+
+/** Like `runProgram`, for one that takes long: timers of this process go on meanwhile. */
+export async function awaitProgram(
+  root: string,
+  name: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  const child = spawn(name, args, { cwd: root, env: environment(root, env), stdio: ["ignore", "pipe", "pipe"] });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text) => (output += text));
+  const status = await new Promise((done, fail) => child.once("error", fail).once("close", done));
+  if (status !== 0) throw new Error(`${name} ${args.join(" ")} ended with ${status}:\n${output}`);
+}
+
+function environment(root: string, env: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+  // In front, so that programs that start with `#!/usr/bin/env node` get the pinned Node, not the machine's.
+  const path = `${join(root, "node_modules/.bin")}${delimiter}${process.env.PATH ?? ""}`;
+  return { ...process.env, ...env, PATH: path };
 }

@@ -1,14 +1,14 @@
 /**
- * Lays the protos that ours import, or that the server serves beside ours, into the git-ignored folder `.proto-deps`,
- * from installed npm packages: buf then needs no registry and no network.
+ * Lays the protos that ours import, or that the server serves beside ours, into a git-ignored folder, from
+ * installed npm packages: buf then needs no registry and no network.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { printProto } from "./print-proto.ts";
 
-/** Where the protos of others lie, beside `proto/`, as `buf.yaml` names it. */
-export const thirdPartyFolder = ".proto-deps";
+/** The folder of the protos of others, as in `buf.yaml`. buf shows this path if it is missing. */
+export const thirdPartyFolder = ".proto-deps/by-npm-run-gen";
 
 /** Writes the whole folder anew below `root`; returns the paths written, relative to it. */
 export function layThirdPartyProtos(root: string): string[] {
@@ -25,7 +25,7 @@ export function layThirdPartyProtos(root: string): string[] {
     "buf/validate/validate.proto": printProto(file_buf_validate_validate),
   };
   const folder = join(root, thirdPartyFolder);
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(dirname(folder), { recursive: true, force: true });
   for (const [path, text] of Object.entries(files)) {
     const target = join(folder, path);
     mkdirSync(dirname(target), { recursive: true });

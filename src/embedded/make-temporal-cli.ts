@@ -2,11 +2,15 @@
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { Counting } from "./counting.ts";
 import { findOnPath } from "./programs.ts";
 import { runQuietly } from "./run-quietly.ts";
 
-/** Makes a program in `folder`, an empty one, and returns its path; `progress` gets lines. Throws an Error with the reason when it cannot. */
-export type MakeCli = (folder: string, progress: (line: string) => void, env: NodeJS.ProcessEnv) => Promise<string>;
+/**
+ * Makes a program in `folder`, which is empty, and returns its path; `lines` shows the wait.
+ * Throws an Error with the reason if it cannot.
+ */
+export type MakeCli = (folder: string, lines: Counting, env: NodeJS.ProcessEnv) => Promise<string>;
 
 /** The release that is built: Server 1.31.2, UI 2.50.1. */
 export const builtCliVersion = "1.8.2";
@@ -34,11 +38,11 @@ const downloadLimitMs = 5 * 60_000;
 const buildLimitMs = 30 * 60_000;
 
 /** By the SDK: its address, its version and its check. */
-export const downloadCli: MakeCli = async (folder, progress, env) => {
+export const downloadCli: MakeCli = async (folder, lines, env) => {
   const program = fileURLToPath(new URL("download-temporal-cli.ts", import.meta.url));
   const began = performance.now();
   let reached = false;
-  await runQuietly(process.execPath, [program, folder], {
+  const run = runQuietly(process.execPath, [program, folder], {
     what: "the SDK's download",
     env,
     cwd: folder,
@@ -48,15 +52,15 @@ export const downloadCli: MakeCli = async (folder, progress, env) => {
       reached ||= (await readdir(folder)).length > 0;
       return !reached && performance.now() - began > reachLimitMs ? "its service cannot be reached" : undefined;
     },
-    progress: (seconds) => progress(`downloading the Temporal dev server (${seconds} s)`),
   });
+  await shown(lines, "downloading the Temporal dev server", run);
   const file = (await readdir(folder)).find((name) => !name.endsWith(".downloading"));
   if (file === undefined) throw new Error("the SDK's download left no program");
   return join(folder, file);
 };
 
 /** From the Go module proxy, in a throw-away module. */
-export const buildCli: MakeCli = async (folder, progress, env) => {
+export const buildCli: MakeCli = async (folder, lines, env) => {
   const go = await findOnPath("go", env);
   if (go === undefined) throw new Error("Go is not installed, so it cannot be built");
   const version = await runQuietly(go, ["env", "GOVERSION"], {
@@ -70,16 +74,26 @@ export const buildCli: MakeCli = async (folder, progress, env) => {
     throw new Error(`Go ${major}.${minor} is too old to build it`);
   }
   await writeFile(join(folder, "go.mod"), goMod);
-  progress(`building the Temporal dev server ${builtCliVersion} with Go: once, some minutes`);
   const output = join(folder, "temporal");
   const flags = ["-mod=mod", "-trimpath", "-ldflags", "-s -w", "-o", output];
-  await runQuietly(go, ["build", ...flags, "github.com/temporalio/cli/cmd/temporal"], {
+  const run = runQuietly(go, ["build", ...flags, "github.com/temporalio/cli/cmd/temporal"], {
     what: "the build with Go",
     // A workspace of the caller's must not take part.
     env: { ...env, GOWORK: "off" },
     cwd: folder,
     limitMs: buildLimitMs,
-    progress: (seconds) => progress(`building the Temporal dev server (${seconds} s)`),
   });
+  await shown(lines, `building the Temporal dev server ${builtCliVersion} with Go, once: some minutes`, run);
   return output;
 };
+
+async function shown(lines: Counting, what: string, run: Promise<unknown>): Promise<void> {
+  const wait = lines.begin(what);
+  try {
+    await run;
+    wait.end();
+  } catch (error) {
+    wait.drop();
+    throw error;
+  }
+}

@@ -12,6 +12,7 @@ export const defaultPorts = {
   temporal: 7_239,
   temporalUi: 8_239,
   demoLedger: 8_090,
+  workerMetrics: 8_082,
 } as const;
 
 /** A port that a part wants: `setting` is the environment variable that chooses another. */

@@ -5,12 +5,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { chmod, chown, mkdir, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import { assertPortsFree, localHost } from "./ports.ts";
 import { findPostgresBinaries, type PostgresBinaries } from "./postgres-binaries.ts";
 import { commandAs, findRunAs, type RunAs } from "./postgres-user.ts";
+import { privateFolder } from "./private-folder.ts";
 import { commandOf, endProcess, isAlive } from "./process.ts";
 
 /** What `startPostgres` needs. `dataFolder` is made when missing; `log` gets a line where something unusual happened. */
@@ -103,8 +104,12 @@ function urlOf(password: string, port: number, database: string): string {
 async function initialise(dataFolder: string, binaries: PostgresBinaries, runAs: RunAs | undefined): Promise<string> {
   const passwordFile = join(dataFolder, "password");
   const cluster = join(dataFolder, "cluster");
-  if (await stat(cluster).catch(() => undefined)) return (await readFile(passwordFile, "utf8")).trim();
-  await mkdir(dataFolder, { recursive: true, mode: 0o755 });
+  const isThere = (await stat(cluster).catch(() => undefined)) !== undefined;
+  if (!isThere) await privateFolder(dirname(dataFolder));
+  await mkdir(dataFolder, { recursive: true, mode: 0o700 });
+  // Earlier versions left it open to other users.
+  await chmod(dataFolder, 0o700);
+  if (isThere) return (await readFile(passwordFile, "utf8")).trim();
   const password = randomBytes(24).toString("base64url");
   await writeFile(passwordFile, `${password}\n`, { mode: 0o600 });
   await chmod(passwordFile, 0o600);

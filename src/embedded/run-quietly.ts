@@ -1,21 +1,17 @@
-/** Runs a program that may take minutes or hang: with a limit, a reason to give up, and a sign of life now and then. */
+/** Runs a program that may take minutes or hang: with a limit, and a reason to give up. */
 import { spawn } from "node:child_process";
 
-/** How to run it. `giveUp` is asked twice a second and answers why to give up, `progress` is told the seconds gone every few seconds. */
+/** How to run it. `giveUp` is asked twice a second and answers why to give up. */
 export interface QuietRun {
   readonly what: string;
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
   readonly limitMs: number;
   readonly giveUp?: () => Promise<string | undefined>;
-  readonly progress?: (seconds: number) => void;
 }
 
 /** Short against every limit in use. */
 const lookMs = 500;
-
-/** Often enough to be seen as alive. */
-const progressMs = 5_000;
 
 /** An error that wraps errors repeats itself and names its cause last. */
 const mostOfLine = 160;
@@ -35,15 +31,10 @@ export async function runQuietly(file: string, args: readonly string[], run: Qui
   });
   const began = performance.now();
   let reason: string | undefined;
-  let told = 0;
   const timer = setInterval(async () => {
     const elapsed = performance.now() - began;
     reason ??= elapsed > run.limitMs ? `it took longer than ${run.limitMs / 1000} s` : await run.giveUp?.();
     if (reason !== undefined) endChild();
-    else if (elapsed - told >= progressMs) {
-      told = elapsed;
-      run.progress?.(Math.round(elapsed / 1000));
-    }
   }, lookMs);
   try {
     const code = await new Promise<number | null>((done, fail) => child.once("error", fail).once("close", done));

@@ -9,12 +9,14 @@ import { migrate } from "../store/migrate.ts";
 import { searchAttributes } from "../temporal/search-attributes.ts";
 import { adminAddressOf, answersReady, apiAddressOf, apiHostOf } from "./api-address.ts";
 import { type Child, startChild } from "./children.ts";
+import { type Counting, linesInto } from "./counting.ts";
 import { dataFolderOf, postgresFolderOf } from "./database-url.ts";
 import { type DemoApp, demoAppEnv, newDemoApp } from "./demo-app.ts";
 import { type DemoWebhook, newDemoWebhook } from "./demo-webhook.ts";
 import type { Parts } from "./parts.ts";
 import { assertPortsFree, defaultPorts, isListening, localHost, readPort, type WantedPort } from "./ports.ts";
 import { startPostgres, stopLeftPostgres } from "./postgres.ts";
+import { privateFolder } from "./private-folder.ts";
 import { waitUntil } from "./process.ts";
 import { secretKeyOf } from "./secret-key.ts";
 import { type HeldRecord, holdStartRecord } from "./start-record.ts";
@@ -31,6 +33,8 @@ export interface Programs {
 export interface StackSettings {
   readonly env: NodeJS.ProcessEnv;
   readonly log: (line: string) => void;
+  /** Shows a long wait; by default two lines of the log. */
+  readonly lines?: Counting;
   readonly parts: Parts;
   readonly programs?: Programs;
 }
@@ -77,16 +81,18 @@ const repositoryPrograms: Programs = {
  * Starts all parts into `parts` and returns once the API answers /readyz with 200; when it throws, the caller stops `parts`.
  * Throws an Error naming the setting for a taken port, before anything is started, and one with the last words of a part that does not come up.
  */
-export async function startStack({ env, log, parts, programs = repositoryPrograms }: StackSettings): Promise<Stack> {
+export async function startStack(settings: StackSettings): Promise<Stack> {
+  const { env, log, parts, programs = repositoryPrograms, lines = linesInto(log) } = settings;
   const plan = planOf(env);
   const record = await holdStartRecord(plan.dataFolder, log);
+  await privateFolder(plan.logFolder, { whole: true });
   if (plan.postgresPort !== undefined) await stopLeftPostgres(plan.postgresFolder, log);
   if (plan.temporalPort !== undefined) await stopLeftTemporal(plan.temporalFile, log);
   await assertPortsFree(plan.wanted);
 
   const [databaseUrl, temporal] = await settleBoth(
     startDatabase(plan, env, log, parts),
-    startTemporalPart(plan, env, log, parts),
+    startTemporalPart(plan, settings, lines),
   );
   const began = performance.now();
   const applied = await migrate(databaseUrl, { log });
@@ -99,6 +105,7 @@ export async function startStack({ env, log, parts, programs = repositoryProgram
     DATABASE_URL: databaseUrl,
     API_PORT: String(plan.apiPort),
     ADMIN_PORT: String(plan.adminPort),
+    WORKER_METRICS_PORT: String(plan.workerMetricsPort),
     // A receiver that is being written listens on this machine.
     WEBHOOK_ADDRESSES: env.WEBHOOK_ADDRESSES || "development",
     // So does the demo ledger.
@@ -138,6 +145,7 @@ interface Plan {
   readonly logFolder: string;
   readonly apiPort: number;
   readonly adminPort: number;
+  readonly workerMetricsPort: number;
   readonly postgresPort: number | undefined;
   readonly temporalPort: number | undefined;
   readonly temporalUiPort: number | undefined;
@@ -154,6 +162,7 @@ function planOf(env: NodeJS.ProcessEnv): Plan {
   };
   const apiPort = want("the API", "API_PORT", defaultPorts.api, apiHostOf(env));
   const adminPort = want("the application's side", "ADMIN_PORT", defaultPorts.admin, env.ADMIN_HOST || localHost);
+  const workerMetricsPort = want("the worker's metrics", "WORKER_METRICS_PORT", defaultPorts.workerMetrics);
   const ownDatabase = !env.DATABASE_URL;
   const ownTemporal = !env.TEMPORAL_ADDRESS;
   const dataFolder = dataFolderOf(env);
@@ -164,6 +173,7 @@ function planOf(env: NodeJS.ProcessEnv): Plan {
     logFolder: join(dataFolder, "logs"),
     apiPort,
     adminPort,
+    workerMetricsPort,
     postgresPort: ownDatabase ? want("PostgreSQL", "POSTGRES_PORT", defaultPorts.postgres) : undefined,
     temporalPort: ownTemporal ? want("Temporal", "TEMPORAL_PORT", defaultPorts.temporal) : undefined,
     temporalUiPort: ownTemporal ? want("the Temporal Web UI", "TEMPORAL_UI_PORT", defaultPorts.temporalUi) : undefined,
@@ -193,14 +203,13 @@ interface TemporalPart {
 
 async function startTemporalPart(
   plan: Plan,
-  env: NodeJS.ProcessEnv,
-  log: (line: string) => void,
-  parts: Parts,
+  { env, log, parts }: StackSettings,
+  lines: Counting,
 ): Promise<TemporalPart> {
   const { temporalPort: port, temporalUiPort: uiPort } = plan;
   if (port === undefined || uiPort === undefined) return { uiUrl: undefined, env: {} };
   // Found first and apart: building it can take minutes, which a stop must not wait for.
-  await findTemporalCli(log, { env });
+  await findTemporalCli(lines, { env });
   // The SDK's own default, so that `temporal workflow list` needs no option.
   const namespace = env.TEMPORAL_NAMESPACE || "default";
   const make = () => startTemporal({ dataFile: plan.temporalFile, port, uiPort, namespace, searchAttributes, log });

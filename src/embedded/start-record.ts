@@ -2,8 +2,9 @@
  * The record of who runs over a data folder: one start at a time, and children that a killed one left behind are ended by the next.
  * The databases have pid files of their own; this one is for the programs of this repository.
  */
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { privateFolder } from "./private-folder.ts";
 import { commandOf, endProcess } from "./process.ts";
 
 /** A process with its command line, by which it is told from another that got its number later. */
@@ -31,7 +32,7 @@ const leftLimitMs = 5_000;
  * Throws an Error with the number of the other process when one still runs over the folder.
  */
 export async function holdStartRecord(dataFolder: string, log: (line: string) => void): Promise<HeldRecord> {
-  await mkdir(dataFolder, { recursive: true });
+  await privateFolder(dataFolder);
   const file = join(dataFolder, "start.json");
   const left = await readRecord(file);
   if (left !== undefined && left.owner.pid !== process.pid && (await isStill(left.owner))) {
@@ -47,8 +48,10 @@ export async function holdStartRecord(dataFolder: string, log: (line: string) =>
   const owner = { name: "start", pid: process.pid, command: await commandOf(process.pid) };
   const children: RecordedProcess[] = [];
   const write = (): Promise<void> =>
-    writeFile(file, `${JSON.stringify({ owner, children } satisfies StartRecord, null, 2)}\n`);
+    writeFile(file, `${JSON.stringify({ owner, children } satisfies StartRecord, null, 2)}\n`, { mode: 0o600 });
   await write();
+  // An existing file keeps its mode when it is written.
+  await chmod(file, 0o600);
   return {
     async add(name, pid) {
       children.push({ name, pid, command: await commandOf(pid) });

@@ -7,6 +7,7 @@ import { mkdir, mkdtemp, rename } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
+import type { Counting } from "./counting.ts";
 import { buildCli, builtCliVersion, downloadCli, type MakeCli, oldestGo } from "./make-temporal-cli.ts";
 import { findOnPath, isProgram } from "./programs.ts";
 
@@ -18,11 +19,12 @@ export interface CliSearch {
 }
 
 /**
- * The absolute path of a `temporal` program. `progress` gets a line now and then while one is downloaded or built (up to some minutes, once).
+ * The absolute path of a `temporal` program. `lines` shows the wait while one is downloaded or built
+ * (up to some minutes, once).
  * Throws an Error that says what to do when every way fails.
  */
 export async function findTemporalCli(
-  progress: (line: string) => void,
+  lines: Counting,
   { env = process.env, download = downloadCli, build = buildCli }: CliSearch = {},
 ): Promise<string> {
   const onPath = await findOnPath("temporal", env);
@@ -34,7 +36,7 @@ export async function findTemporalCli(
   const problems: string[] = [];
   for (const [make, place] of [[download, downloaded] as const, [build, built] as const]) {
     try {
-      await makeInto(place, make, progress, env);
+      await makeInto(place, make, lines, env);
       return place;
     } catch (error) {
       problems.push(error instanceof Error ? error.message : String(error));
@@ -51,19 +53,14 @@ function sdkVersion(): string {
   return (require("@temporalio/worker/package.json") as { version: string }).version;
 }
 
-async function makeInto(
-  place: string,
-  make: MakeCli,
-  progress: (line: string) => void,
-  env: NodeJS.ProcessEnv,
-): Promise<void> {
+async function makeInto(place: string, make: MakeCli, lines: Counting, env: NodeJS.ProcessEnv): Promise<void> {
   await mkdir(dirname(place), { recursive: true });
   // Beside its place, so that the rename stays within one file system.
   const folder = await mkdtemp(join(dirname(place), "making-"));
   const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
   process.once("exit", removeFolder);
   try {
-    await rename(await make(folder, progress, env), place);
+    await rename(await make(folder, lines, env), place);
   } finally {
     process.off("exit", removeFolder);
     removeFolder();

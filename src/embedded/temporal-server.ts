@@ -3,13 +3,16 @@
  * A server that a killed predecessor left running over the same file is stopped first.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdir, open, readFile, rm, writeFile } from "node:fs/promises";
+import { open, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { Connection } from "@temporalio/client";
 import { ensureSearchAttributes } from "../temporal/search-attributes.ts";
+import { linesInto } from "./counting.ts";
+import { anyFreePort, guardHosts } from "./own-hosts-only.ts";
 import { assertPortsFree, isListening, localHost } from "./ports.ts";
+import { privateFolder } from "./private-folder.ts";
 import { commandOf, endProcess, isAlive } from "./process.ts";
 import { findTemporalCli } from "./temporal-cli.ts";
 
@@ -49,6 +52,13 @@ const dynamicConfig = [
   "history.visibilityProcessorMaxPollRPS=200",
 ];
 
+/**
+ * The server's HTTP API has no credentials, takes a web page's simple requests and cannot be turned
+ * off. No part uses it, so the only Host that it accepts is one that no request can carry. This
+ * machine's own names are refused too: a page of another site sends those.
+ */
+const noHost = 'frontend.httpAllowedHosts=["no host at all"]';
+
 /** Without a write-ahead log a file database halves the throughput. */
 const pragmas = ["journal_mode=WAL", "synchronous=NORMAL"];
 
@@ -66,10 +76,10 @@ const tries = 3;
  * Throws an Error naming TEMPORAL_PORT or TEMPORAL_UI_PORT when a port is taken, and one with the server's last words when it does not come up.
  */
 export async function startTemporal(settings: TemporalSettings): Promise<EmbeddedTemporal> {
-  const cli = await findTemporalCli(settings.log);
+  const cli = await findTemporalCli(linesInto(settings.log));
   const dataFile = settings.dataFile === undefined ? undefined : resolve(settings.dataFile);
   if (dataFile !== undefined) {
-    await mkdir(dirname(dataFile), { recursive: true });
+    await privateFolder(dirname(dataFile), { whole: true });
     await stopLeftTemporal(dataFile, settings.log);
   }
   const wanted = [{ part: "Temporal", port: settings.port, setting: "TEMPORAL_PORT" }];
@@ -80,9 +90,10 @@ export async function startTemporal(settings: TemporalSettings): Promise<Embedde
   const logFile =
     dataFile === undefined ? join(tmpdir(), `temporal-${process.pid}-${settings.port}.log`) : `${dataFile}.log`;
   for (let attempt = 1; ; attempt++) {
-    const started = await launch(cli, dataFile, logFile, settings);
+    const inner = { http: await anyFreePort(), ui: await anyFreePort() };
+    const started = await launch(cli, dataFile, logFile, settings, inner);
     const problem = await untilReady(started, settings);
-    if (problem === undefined) return running(started, dataFile, logFile, settings);
+    if (problem === undefined) return running(started, dataFile, logFile, settings, inner);
     const words = await lastWordsOf(logFile);
     if (!words.includes("address already in use") || attempt === tries) {
       throw new Error(`The Temporal dev server did not start (${problem}). Its last words:\n${words}`);
@@ -90,7 +101,13 @@ export async function startTemporal(settings: TemporalSettings): Promise<Embedde
   }
 }
 
-function argumentsOf(dataFile: string | undefined, settings: TemporalSettings): string[] {
+/** Ports that the server needs and that are not published. */
+interface InnerPorts {
+  readonly http: number;
+  readonly ui: number;
+}
+
+function argumentsOf(dataFile: string | undefined, settings: TemporalSettings, inner: InnerPorts): string[] {
   const args = [
     "server",
     "start-dev",
@@ -100,13 +117,16 @@ function argumentsOf(dataFile: string | undefined, settings: TemporalSettings): 
     String(settings.port),
     "--namespace",
     settings.namespace,
+    "--http-port",
+    String(inner.http),
   ];
   if (settings.uiPort === undefined) args.push("--headless");
-  else args.push("--ui-port", String(settings.uiPort), "--ui-disable-news-fetch");
+  else args.push("--ui-port", String(inner.ui), "--ui-disable-news-fetch");
   if (dataFile !== undefined) args.push("--db-filename", dataFile);
   // The server takes pragmas for a file only.
   if (dataFile !== undefined) for (const pragma of pragmas) args.push("--sqlite-pragma", pragma);
-  for (const value of [...dynamicConfig, ...(settings.dynamicConfig ?? [])]) args.push("--dynamic-config-value", value);
+  const values = [...dynamicConfig, noHost, ...(settings.dynamicConfig ?? [])];
+  for (const value of values) args.push("--dynamic-config-value", value);
   for (const name of settings.searchAttributes) args.push("--search-attribute", `${name}=Keyword`);
   return [...args, "--log-level", "error"];
 }
@@ -121,10 +141,11 @@ async function launch(
   dataFile: string | undefined,
   logFile: string,
   settings: TemporalSettings,
+  inner: InnerPorts,
 ): Promise<Started> {
   const output = await open(logFile, "w", 0o600);
   // Detached: Ctrl-C reaches the whole foreground group, and the server has to outlive the workers that drain.
-  const child = spawn(cli, argumentsOf(dataFile, settings), {
+  const child = spawn(cli, argumentsOf(dataFile, settings, inner), {
     detached: true,
     stdio: ["ignore", output.fd, output.fd],
   });
@@ -172,14 +193,22 @@ async function prepareNamespace({ port, namespace, searchAttributes }: TemporalS
   }
 }
 
-function running(
+async function running(
   { child, exited }: Started,
   dataFile: string | undefined,
   logFile: string,
   { port, uiPort, namespace }: TemporalSettings,
-): EmbeddedTemporal {
+  inner: InnerPorts,
+): Promise<EmbeddedTemporal> {
   const pid = child.pid;
   if (pid === undefined) throw new Error("the Temporal dev server answers but has no process");
+  const guard =
+    uiPort === undefined
+      ? undefined
+      : await guardHosts(uiPort, inner.ui).catch((error: unknown) => {
+          child.kill("SIGKILL");
+          throw error;
+        });
   return {
     address: `${localHost}:${port}`,
     uiUrl: uiPort === undefined ? undefined : `http://${localHost}:${uiPort}`,
@@ -188,6 +217,7 @@ function running(
     exited,
     lastWords: () => lastWordsOf(logFile),
     async stop() {
+      await guard?.stop();
       if (await isAlive(pid)) await endProcess(pid, endings);
       await exited;
       await rm(dataFile === undefined ? logFile : pidFileOf(dataFile), { force: true });

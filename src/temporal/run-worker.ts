@@ -1,10 +1,11 @@
 /** The Temporal worker of one process: the pre-built workflow bundle, the activities, and a clean drain. */
 import { fileURLToPath } from "node:url";
 import { loadClientConnectConfig } from "@temporalio/envconfig";
-import { DefaultLogger, NativeConnection, Runtime, Worker } from "@temporalio/worker";
+import { DefaultLogger, NativeConnection, Runtime, Worker, type WorkerOptions } from "@temporalio/worker";
 import { billingQueue, webhookQueue } from "../../workflows/contract.ts";
 import type { TemporalClient } from "./connect.ts";
 import { beating } from "./heartbeats.ts";
+import { type ScheduleTrouble, watchSchedules } from "./schedule-watch.ts";
 import { startScheduling } from "./schedules.ts";
 import { ensureSearchAttributes } from "./search-attributes.ts";
 
@@ -20,6 +21,8 @@ export interface WorkerSettings {
   readonly taskQueue: string;
   readonly activities: object;
   readonly log: WorkerLog;
+  /** Gets the faults of the schedules each minute. */
+  readonly onSchedules: (troubles: readonly ScheduleTrouble[]) => void;
 }
 
 /** A worker at work. `done` rejects where it fails beyond repair; `stop` lets running activities finish. */
@@ -49,16 +52,34 @@ const connectRetryMs = 1_000;
 /** Built by `npm run gen`; bundling at start would cost two seconds each time. */
 const bundle = fileURLToPath(new URL("../gen/workflow-bundle.js", import.meta.url));
 
-/** Connects, as often as it takes, registers the search attributes, and polls until stopped. */
+/** The SDK's warning for a worker without workflows. It is dropped for workers of activities only. */
+const noWorkflows = "No workflows registered, not polling for workflow tasks";
+
+/**
+ * Connects, as often as it takes, registers the search attributes, and polls until stopped.
+ * Rejects with OtherQueue if the schedules use another task queue.
+ */
 export async function runWorker(temporal: TemporalClient, settings: WorkerSettings): Promise<RunningWorker> {
+  const forActivities = new Set<string>();
+  const createWorker = (options: WorkerOptions): Promise<Worker> => {
+    if (options.workflowBundle === undefined) forActivities.add(options.taskQueue);
+    return Worker.create(options);
+  };
   Runtime.install({
     shutdownSignals: [],
-    logger: new DefaultLogger("WARN", ({ message, meta }) =>
-      settings.log.warn({ err: meta?.error, workflowId: meta?.workflowId }, message),
-    ),
+    logger: new DefaultLogger("WARN", ({ message, meta }) => {
+      if (message === noWorkflows && forActivities.has(meta?.taskQueue)) return;
+      settings.log.warn({ err: meta?.error, workflowId: meta?.workflowId }, message);
+    }),
   });
   const connection = await connect(settings);
   await registerAttributes(temporal, settings);
+  const scheduling = await startScheduling(temporal.client, settings.taskQueue, settings.log).catch(
+    async (error: unknown) => {
+      await connection.close();
+      throw error;
+    },
+  );
   const shared = {
     connection,
     namespace: temporal.namespace,
@@ -67,14 +88,14 @@ export async function runWorker(temporal: TemporalClient, settings: WorkerSettin
     shutdownGraceTime: graceMs,
   };
   const workers = await Promise.all([
-    Worker.create({ ...shared, taskQueue: settings.taskQueue, workflowBundle: { codePath: bundle } }),
-    Worker.create({
+    createWorker({ ...shared, taskQueue: settings.taskQueue, workflowBundle: { codePath: bundle } }),
+    createWorker({
       ...shared,
       taskQueue: billingQueue(settings.taskQueue),
       maxConcurrentActivityTaskExecutions: billingAtOnce,
       maxConcurrentActivityTaskPolls: billingPolls,
     }),
-    Worker.create({
+    createWorker({
       ...shared,
       taskQueue: webhookQueue(settings.taskQueue),
       maxConcurrentActivityTaskExecutions: webhooksAtOnce,
@@ -85,17 +106,21 @@ export async function runWorker(temporal: TemporalClient, settings: WorkerSettin
     for (const worker of workers) if (worker.getState() === "RUNNING") worker.shutdown();
   };
   // Where one of them fails, the process is of no use without it.
-  const done = Promise.all(runs)
+  const done = Promise.race([Promise.all(runs), scheduling.refused])
     .finally(async () => {
       shutDown();
       await Promise.allSettled(runs);
       await connection.close();
     })
     .then(() => undefined);
-  const scheduling = startScheduling(temporal.client, settings.taskQueue, settings.log);
+  const watch = watchSchedules(temporal.client, settings.taskQueue, {
+    log: settings.log,
+    onLook: settings.onSchedules,
+  });
   return {
     done,
     stop: async () => {
+      watch.stop();
       scheduling.stop();
       shutDown();
       await done;

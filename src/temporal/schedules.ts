@@ -6,9 +6,11 @@ import {
   type Client,
   isGrpcServiceError,
   ScheduleAlreadyRunning,
+  ScheduleNotFoundError,
   type ScheduleOptions,
   type ScheduleOptionsStartWorkflowAction,
   ScheduleOverlapPolicy,
+  WorkflowNotFoundError,
 } from "@temporalio/client";
 import type { Workflow } from "@temporalio/common";
 import {
@@ -37,6 +39,21 @@ const againMs = 10_000;
 /** gRPC's code of a method that the server does not have. */
 const unimplemented = 12;
 
+/**
+ * The schedules use another task queue. If this worker took them over, the workers of that queue would
+ * get no more runs, and billing would stop once this worker is gone.
+ */
+export class OtherQueue extends Error {
+  constructor(theirs: string, ours: string) {
+    super(
+      `The schedules of this Temporal namespace use the task queue ${theirs}, this worker ${ours}. ` +
+        `Set TASK_QUEUE=${theirs}, or give this installation its own TEMPORAL_NAMESPACE. ` +
+        `To move the schedules for good, stop the workers of ${theirs} and run ` +
+        `TASK_QUEUE=${ours} npm run schedules:move.`,
+    );
+  }
+}
+
 /** A schedule: its id is that of its runs. `offset`: when in the minute, so that they do not begin at once. */
 const schedules = [
   {
@@ -62,15 +79,60 @@ const schedules = [
   },
 ] as const;
 
-/** Makes or updates the schedules; an operator's pause of one stays. */
-export async function ensureSchedules(client: Pick<Client, "schedule">, taskQueue: string): Promise<void> {
-  for (const one of schedules) await ensureSchedule(client, taskQueue, one);
+type Schedules = Pick<Client, "schedule">;
+
+/** The ids of the schedules. */
+export const scheduleIds: readonly string[] = schedules.map(({ id }) => id);
+
+/**
+ * Creates or updates the schedules; an operator's pause stays.
+ * Throws OtherQueue, and changes nothing, if they use another task queue.
+ */
+export async function ensureSchedules(client: Schedules, taskQueue: string): Promise<void> {
+  for (const { id } of schedules) await refuseOther(client, id, taskQueue);
+  for (const one of schedules) await ensureSchedule(client, taskQueue, one, false);
+}
+
+/** Throws OtherQueue for a schedule of another task queue, before a missing one is created too. */
+async function refuseOther({ schedule }: Schedules, id: string, taskQueue: string): Promise<void> {
+  try {
+    const { action } = await schedule.getHandle(id).describe();
+    if (action.taskQueue !== taskQueue) throw new OtherQueue(action.taskQueue, taskQueue);
+  } catch (error) {
+    if (!(error instanceof ScheduleNotFoundError)) throw error;
+  }
+}
+
+/**
+ * Creates or updates the schedules whatever task queue they use, and terminates their open runs on
+ * another queue: an open run keeps the next one from starting, which would find the same work.
+ */
+export async function moveSchedules(client: Pick<Client, "schedule" | "workflow">, taskQueue: string): Promise<void> {
+  for (const one of schedules) {
+    await ensureSchedule(client, taskQueue, one, true);
+    const { info } = await client.schedule.getHandle(one.id).describe();
+    for (const { workflow } of info.runningActions) {
+      await endRun(client, workflow.workflowId, taskQueue);
+    }
+  }
+}
+
+/** Terminates an open run on another queue. */
+async function endRun(client: Pick<Client, "workflow">, workflowId: string, taskQueue: string): Promise<void> {
+  const run = client.workflow.getHandle(workflowId);
+  try {
+    const { taskQueue: itsQueue } = await run.describe();
+    if (itsQueue !== taskQueue) await run.terminate(`the schedules were moved to the task queue ${taskQueue}`);
+  } catch (error) {
+    if (!(error instanceof WorkflowNotFoundError)) throw error;
+  }
 }
 
 async function ensureSchedule(
   { schedule }: Pick<Client, "schedule">,
   taskQueue: string,
   { id, type, offset, summary, kind }: (typeof schedules)[number],
+  mayMove: boolean,
 ): Promise<void> {
   const wanted: Omit<ScheduleOptions<ScheduleOptionsStartWorkflowAction<Workflow>>, "scheduleId" | "state"> = {
     spec: { intervals: [{ every: everyMinute, offset }] },
@@ -90,33 +152,44 @@ async function ensureSchedule(
     await schedule.create({ scheduleId: id, ...wanted });
   } catch (error) {
     if (!(error instanceof ScheduleAlreadyRunning)) throw error;
-    await schedule.getHandle(id).update(({ state }) => ({ ...wanted, state }));
+    await schedule.getHandle(id).update(({ state, action }) => {
+      if (!mayMove && action.taskQueue !== taskQueue) throw new OtherQueue(action.taskQueue, taskQueue);
+      return { ...wanted, state };
+    });
   }
 }
 
-/** The making of schedules, which may take several tries. */
+/** The creation of the schedules, with retries. `refused` rejects if a retry throws OtherQueue. */
 export interface Scheduling {
+  readonly refused: Promise<never>;
   stop(): void;
 }
 
 /**
- * Ensures the schedules, again and again until it has worked. A server that knows no schedules is told of once: somebody else has to
- * start the runs there.
+ * Ensures the schedules and retries until it succeeds. Resolves after the first try; rejects with
+ * OtherQueue. A server without schedules is logged once.
  */
-export function startScheduling(client: Pick<Client, "schedule">, taskQueue: string, log: WorkerLog): Scheduling {
+export async function startScheduling(
+  client: Pick<Client, "schedule">,
+  taskQueue: string,
+  log: WorkerLog,
+): Promise<Scheduling> {
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
+  const refused = Promise.withResolvers<never>();
   const ensure = async (): Promise<void> => {
     try {
       await ensureSchedules(client, taskQueue);
     } catch (err) {
+      if (err instanceof OtherQueue) throw err;
       const isLacking = isUnimplemented(err);
       log.warn({ err }, `a schedule could not be made${isLacking ? "" : "; trying again"}`);
-      if (!isLacking && !stopped) timer = setTimeout(ensure, againMs);
+      if (!isLacking && !stopped) timer = setTimeout(() => ensure().catch(refused.reject), againMs);
     }
   };
-  void ensure();
+  await ensure();
   return {
+    refused: refused.promise,
     stop: () => {
       stopped = true;
       clearTimeout(timer);
@@ -124,8 +197,8 @@ export function startScheduling(client: Pick<Client, "schedule">, taskQueue: str
   };
 }
 
-/** The server's answer may be wrapped by the library. */
-function isUnimplemented(error: unknown): boolean {
+/** Whether the server has no schedules at all. The library may wrap its error. */
+export function isUnimplemented(error: unknown): boolean {
   if (isGrpcServiceError(error)) return error.code === unimplemented;
   return error instanceof Error && error.cause !== undefined && isUnimplemented(error.cause);
 }

@@ -107,21 +107,11 @@ function compile(schema: Json): ValidateFunction {
 /** The schema with every reference resolved and every object closed. No message of the contract holds itself. */
 export function closed(schema: Json): Json {
   if (typeof schema.$ref === "string") return closed(resolve(schema.$ref));
-  if (Array.isArray(schema.allOf)) return merged(schema.allOf.map((part) => closed(part as Json)));
   if (Array.isArray(schema.anyOf)) return { anyOf: schema.anyOf.map((part) => closed(part as Json)) };
   if (schema.items !== undefined) return { ...schema, items: closed(schema.items as Json) };
   if (schema.properties === undefined) return schema;
   const properties = Object.entries(schema.properties as Json).map(([name, member]) => [name, closed(member as Json)]);
   return { ...schema, properties: Object.fromEntries(properties), additionalProperties: false };
-}
-
-function merged(parts: readonly Json[]): Json {
-  return {
-    type: "object",
-    properties: Object.assign({}, ...parts.map(({ properties }) => properties)),
-    required: parts.flatMap(({ required }) => (required ?? []) as string[]),
-    additionalProperties: false,
-  };
 }
 
 /** The object that a reference into the document (`#/components/schemas/Plan`) names. Throws where there is none. */

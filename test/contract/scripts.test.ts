@@ -1,7 +1,9 @@
 /** Generated code is not committed, so every script that needs it makes it first. */
-import { readFileSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, statSync, utimesSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { expect, test } from "vitest";
+import { steps } from "../../tools/gen-steps.ts";
+import { tryProgram } from "../../tools/run-program.ts";
 
 const root = join(import.meta.dirname, "../..");
 const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
@@ -52,4 +54,31 @@ test("what `npm run verify` calls are scripts, each of which makes its own gener
   const called = [...callsOf(scripts.check), "test:unit"];
   expect(called).toEqual(["types", "lint", "proto:lint", "proto:breaking", "test:unit"]);
   expect(called.filter((name) => scripts[name] === undefined)).toEqual([]);
+});
+
+test("code generation does nothing if no input changed, also after a new installation", () => {
+  const stamps = () =>
+    readdirSync(join(root, "src/gen/.stamps")).map((name) => statSync(join(root, "src/gen/.stamps", name)).mtimeMs);
+  const generate = () => tryProgram(root, "node", ["tools/gen.ts"]);
+  // Does nothing either after `npm run gen`, which every script of the tests runs first.
+  generate();
+  const before = stamps();
+  // An installation writes the same content again.
+  const installed = join(root, "node_modules/prisma/package.json");
+  utimesSync(installed, new Date(), new Date());
+  const { status, stdout, stderr } = generate();
+  expect({ status, stdout: stdout.toString(), stderr }).toEqual({ status: 0, stdout: "", stderr: "" });
+  expect(stamps()).toEqual(before);
+});
+
+test("every source file behind the OpenAPI document is an input of its step", () => {
+  const { inputs = [] } = steps.find(({ name }) => name === "OpenAPI document") ?? {};
+  const made = [...importsOf("tools/openapi/write.ts")].filter((path) => !path.startsWith("src/gen/"));
+  expect(made).toContain("src/domain/event.ts");
+  const isInput = (path: string) => inputs.some((input) => path === input || path.startsWith(`${input}/`));
+  expect(made.filter((path) => !isInput(path))).toEqual([]);
+});
+
+test("npm on Node 20 prints no EBADENGINE warnings", () => {
+  expect(readFileSync(join(root, ".npmrc"), "utf8")).toMatch(/^loglevel=error$/m);
 });

@@ -1,6 +1,6 @@
 /** One command's worth of parts, with stand-ins for the programs of this repository: order of start and end, and every way to fail. */
 import { spawn } from "node:child_process";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -59,6 +59,26 @@ test("API and worker are drained before the demo ledger, and that before Tempora
   expect((await story()).slice(3)).toEqual(["api drained", "worker drained", "demo-ledger drained"]);
   const stopped = lines.filter((line) => line.endsWith(" stopped")).slice(0, 3);
   expect(stopped).toEqual(["API stopped", "Worker stopped", "Demo ledger stopped"]);
+});
+
+test("the data folder is closed to other users, also one of an earlier start", async () => {
+  const data = join(folder, "data");
+  for (const left of ["temporal", "logs"]) await mkdir(join(data, left), { recursive: true, mode: 0o755 });
+  await writeFile(join(data, "start.json"), '{"owner":{"name":"start","pid":0,"command":""},"children":[]}', {
+    mode: 0o644,
+  });
+  await start();
+  const modeOf = async (path: string) => ((await stat(join(data, path))).mode & 0o777).toString(8);
+  // Root runs PostgreSQL as another user, who has to pass through.
+  expect(await modeOf("")).toBe(process.getuid?.() === 0 ? "711" : "700");
+  for (const inner of ["temporal", "logs", "postgres"]) expect([inner, await modeOf(inner)]).toEqual([inner, "700"]);
+  for (const file of ["start.json", "secret-key", "postgres/password"]) {
+    expect([file, await modeOf(file)]).toEqual([file, "600"]);
+  }
+  const others = (await readdir(data)).filter(
+    (name) => !/^(temporal|logs|postgres|start\.json|secret-key)$/.test(name),
+  );
+  expect(others).toEqual([]);
 });
 
 test("every taken port is an error that names its setting, before anything is started", async () => {

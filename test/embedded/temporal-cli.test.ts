@@ -3,6 +3,7 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { linesInto } from "../../src/embedded/counting.ts";
 import { buildCli, type MakeCli } from "../../src/embedded/make-temporal-cli.ts";
 import { findTemporalCli } from "../../src/embedded/temporal-cli.ts";
 
@@ -36,7 +37,10 @@ const makes =
     writeProgram(join(into, "made"), text);
 
 const find = (download: MakeCli, build: MakeCli): Promise<string> =>
-  findTemporalCli((line) => lines.push(line), { env, download, build });
+  findTemporalCli(
+    linesInto((line) => lines.push(line)),
+    { env, download, build },
+  );
 
 test("one on PATH is taken before one in the cache, and that before any is made", async () => {
   const never = fails("not to be asked");
@@ -75,5 +79,6 @@ test("a Go that is too old is said to be so, and a new one builds the pinned ver
   await writeProgram(join(folder, "bin/go"), script);
   const built = await find(fails("closed"), buildCli);
   expect(await readFile(built, "utf8")).toContain("require github.com/temporalio/cli v1.8.2");
-  expect(lines).toEqual(["building the Temporal dev server 1.8.2 with Go: once, some minutes"]);
+  const what = "building the Temporal dev server 1.8.2 with Go, once: some minutes";
+  expect(lines).toEqual([`${what} …`, expect.stringMatching(`^${what} \\([\\d.]+ s\\)$`)]);
 });

@@ -1,10 +1,12 @@
 /** The embedded Temporal dev server keeps its file, knows the search attributes, and follows a killed start. */
 import { mkdtemp, rm } from "node:fs/promises";
+import { request } from "node:http";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client, Connection } from "@temporalio/client";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { commandOf } from "../../src/embedded/process.ts";
 import { type EmbeddedTemporal, startTemporal } from "../../src/embedded/temporal-server.ts";
 import { searchAttributes } from "../../src/temporal/search-attributes.ts";
 import { freePort } from "../support/ports.ts";
@@ -79,6 +81,57 @@ test("the Web UI answers", async () => {
   const temporal = await start(searchAttributes);
   const ui = temporal.uiUrl ?? "";
   await expect.poll(async () => (await fetch(ui)).status).toBe(200);
+});
+
+/** The status for a request with these headers, among them any Host or Origin. */
+function statusFor(url: string, headers: Record<string, string>, body?: string): Promise<number> {
+  return new Promise((done, fail) => {
+    const method = body === undefined ? "GET" : "POST";
+    const asked = request(url, { method, headers: { "Content-Type": "text/plain", ...headers } }, (answer) => {
+      answer.resume();
+      done(answer.statusCode ?? 0);
+    });
+    asked.once("error", fail).end(body);
+  });
+}
+
+test("the Web UI refuses every Host and Origin but this machine's own", async () => {
+  const temporal = await start(searchAttributes);
+  const url = new URL("/api/v1/namespaces", temporal.uiUrl).href;
+  await expect.poll(async () => statusFor(url, {})).toBe(200);
+  for (const host of ["localhost", "127.0.0.1:1", "[::1]:8239"]) expect(await statusFor(url, { Host: host })).toBe(200);
+  for (const host of [
+    "evil.example",
+    "127.0.0.1.evil.example",
+    "localhost.evil.example:8239",
+    "evil.example@localhost",
+  ]) {
+    expect(await statusFor(url, { Host: host })).toBe(403);
+  }
+  expect(await statusFor(url, { Origin: "http://evil.example" })).toBe(403);
+  expect(await statusFor(url, { Origin: "null" })).toBe(403);
+});
+
+test("the HTTP API refuses a web page's simple request that pauses a schedule", async () => {
+  const temporal = await start(searchAttributes);
+  const scheduleId = "billing-run";
+  await withClient(temporal, (client) =>
+    client.schedule.create({
+      scheduleId,
+      spec: { intervals: [{ every: "1 hour" }] },
+      action: { type: "startWorkflow", workflowType: "any", taskQueue: "none" },
+    }),
+  );
+  const port = / --http-port (\d+) /.exec(await commandOf(temporal.pid))?.[1] ?? "";
+  const patch = `http://127.0.0.1:${port}/api/v1/namespaces/billing/schedules/${scheduleId}/patch`;
+  const hosts = ["evil.example", `127.0.0.1:${port}`, "localhost"];
+  for (const host of hosts) {
+    const headers = { Host: host, Origin: "http://evil.example" };
+    expect(await statusFor(patch, headers, '{"patch":{"pause":"evil was here"}}')).toBe(403);
+  }
+  await withClient(temporal, async ({ schedule }) => {
+    expect((await schedule.getHandle(scheduleId).describe()).state.paused).toBe(false);
+  });
 });
 
 test("a taken port is an error that names the setting", async () => {

@@ -77,10 +77,11 @@ describe("the schedule", () => {
   test("where the server knows none, only a warning is told", async () => {
     const { startScheduling } = await import("../../src/temporal/schedules.ts");
     const lacking = Object.assign(new Error("unknown method"), { code: 12, details: "", metadata: {} });
-    const failing = { schedule: { create: () => Promise.reject(lacking) } };
+    const none = () => Promise.reject(lacking);
+    const failing = { schedule: { create: none, getHandle: () => ({ describe: none }) } };
     const warnings: string[] = [];
     const log = { info: () => undefined, warn: (_: unknown, line?: string) => void warnings.push(line ?? "") };
-    const scheduling = startScheduling(failing as never, "billing", log);
+    const scheduling = await startScheduling(failing as never, "billing", log);
     await until("it is told", async () => warnings.length > 0);
     expect(warnings).toEqual([expect.stringMatching(/could not be made$/)]);
     scheduling.stop();

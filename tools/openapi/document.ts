@@ -9,6 +9,7 @@ import { headerComponents } from "./headers.ts";
 import { introduction, securityDescription } from "./manual.ts";
 import { requestSchema, responseSchema } from "./message-schema.ts";
 import { operationObject, securitySchemeName, tagName } from "./operation.ts";
+import { schemaName } from "./schema-names.ts";
 import { webhooksObject, webhookTag } from "./webhooks.ts";
 
 /** The version of the interface. Spec: Versioning. */
@@ -85,16 +86,17 @@ function schemaCollection(operations: readonly BuiltOperation[]): { refer: Refer
   );
   const refer: Refer = (type, direction) => {
     const used = type.kind === "enum" ? ("both" as const) : direction;
-    const known = found.get(type.name);
+    const name = schemaName(type);
+    const known = found.get(name);
     if (known === undefined) {
       const entry: SchemaEntry = { typeName: type.typeName, direction: used, schema: {} };
       // Entered before it is filled, so that a message may hold itself.
-      found.set(type.name, entry);
+      found.set(name, entry);
       entry.schema = schemaOf(type, direction);
     } else if (known.direction !== used || known.typeName !== type.typeName) {
-      throw new Error(`${type.typeName} and ${known.typeName} would both be the schema ${type.name}`);
+      throw new Error(`${type.typeName} and ${known.typeName} would both be the schema ${name}`);
     }
-    return { $ref: `#/components/schemas/${type.name}` };
+    return { $ref: `#/components/schemas/${name}` };
   };
   const schemaOf = (type: DescMessage | DescEnum, direction: Direction): JsonObject => {
     if (type.kind === "enum") return enumSchema(type);

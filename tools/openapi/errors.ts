@@ -7,8 +7,8 @@ import { type HeaderName, headerRefs } from "./headers.ts";
 import { responseExample, responseSchema } from "./message-schema.ts";
 import { refusalTexts } from "./refusal-texts.ts";
 
-/** The name of the envelope's schema. */
-export const errorSchemaName = "Error";
+/** The name of the envelope's schema: `Error` is a type of JavaScript and Java itself. */
+export const errorSchemaName = "ErrorEnvelope";
 
 /** The envelope `{error: {...}}`; its member is the contract's ErrorDetail, with the words of `type` spelt out. */
 export function errorSchema(detail: DescMessage, refer: Refer): JsonObject {

@@ -1,5 +1,5 @@
 /** The JSON Schema of one field, in a request or in a response. */
-import type { DescEnum, DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { DescEnum, DescField, DescMessage, JsonObject } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
 import {
   allowsNumber,
@@ -23,7 +23,7 @@ export type Refer = (type: DescMessage | DescEnum, direction: Direction) => Json
 export function fieldSchema(field: DescField, direction: Direction, refer: Refer): JsonObject {
   const shown = example(field);
   return {
-    ...nullable(field, { ...typeSchema(field, direction, refer), ...limits(field, direction) }),
+    ...nullable(field, limited(typeSchema(field, direction, refer), limits(field, direction))),
     description: description(field),
     ...(shown === undefined ? {} : { examples: [shown] }),
   };
@@ -36,8 +36,8 @@ function typeSchema(field: DescField, direction: Direction, refer: Refer): JsonO
     case "enum":
       return refer(field.enum, direction);
     case "message":
-      // An object of any members.
-      if (field.message.typeName === "google.protobuf.Struct") return { type: "object" };
+      // `additionalProperties` is the default, but without it openapi-generator ends with an error.
+      if (field.message.typeName === "google.protobuf.Struct") return { type: "object", additionalProperties: true };
       return refer(field.message, direction);
     case "list":
       return { type: "array", items: { ...itemSchema(field, direction, refer), ...itemLimits(field, direction) } };
@@ -75,7 +75,8 @@ function stringSchema(field: DescField, direction: Direction): JsonObject {
   if (only !== null) return { type: "string", const: only };
   if (isDecimal(field)) {
     if (direction === "response") return { type: "string", pattern: responseDecimalPattern };
-    return { type: allowsNumber(field) ? ["string", "number"] : "string" };
+    // Not a list of types, which generators of typed clients do not support.
+    return allowsNumber(field) ? { oneOf: [{ type: "string" }, { type: "number" }] } : { type: "string" };
   }
   const format = formatOf(field);
   return { type: "string", ...(format === null ? {} : { format }) };
@@ -94,6 +95,17 @@ function limits(field: DescField, direction: Direction): JsonObject {
   return direction === "request" ? ruleKeywords(field) : {};
 }
 
+/**
+ * Adds the limits. In a choice of string or number they belong to the string. A date or an instant gets
+ * none: its format says as much, and generated clients would apply limits of a text to a date object.
+ */
+function limited(schema: JsonObject, keywords: JsonObject): JsonObject {
+  if (schema.format === "date" || schema.format === "date-time") return schema;
+  if (!Array.isArray(schema.oneOf)) return { ...schema, ...keywords };
+  const [text, ...others] = schema.oneOf as JsonObject[];
+  return { oneOf: [{ ...text, ...keywords }, ...others] };
+}
+
 function itemLimits(field: DescField, direction: Direction): JsonObject {
   return direction === "request" ? itemKeywords(field) : {};
 }
@@ -101,8 +113,8 @@ function itemLimits(field: DescField, direction: Direction): JsonObject {
 function nullable(field: DescField, schema: JsonObject): JsonObject {
   if (!isNullable(field)) return schema;
   if ("$ref" in schema) return { anyOf: [schema, { type: "null" }] };
-  const types: JsonValue[] = Array.isArray(schema.type) ? schema.type : [schema.type ?? "string"];
-  return { ...schema, type: [...types, "null"] };
+  if (Array.isArray(schema.oneOf)) return { oneOf: [...schema.oneOf, { type: "null" }] };
+  return { ...schema, type: [schema.type ?? "string", "null"] };
 }
 
 /** The schema of an enum: its words, each with what its comment says. */

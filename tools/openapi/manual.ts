@@ -13,7 +13,7 @@ export const introduction = `Subscription billing over an accounting ledger: cre
 
 **Events.** Endpoints that were registered in the application are sent what changed, about once a minute: see \`webhooks\` and the schema \`Event\`. Check the signature, de-duplicate on \`id\`, and answer within 15 seconds.
 
-**Errors** have the form of the schema \`Error\`. Branch on \`code\`, never on \`message\`.
+**Errors** have the form of the schema \`ErrorEnvelope\`. Branch on \`code\`, never on \`message\`.
 
 **Limits.** 120 requests a minute for each key; a request body has at most 1 MiB.
 

@@ -28,30 +28,40 @@ export function requestSchema(message: DescMessage, fields: readonly DescField[]
   };
 }
 
-/** Members of which exactly one is given. No message has two such pairs. */
+/**
+ * Requires exactly one of two members. No message has two such pairs. It is not a `oneOf`, of which
+ * generators make two types without the other members.
+ */
 function alternatives(fields: readonly DescField[]): JsonObject {
   const pairs = fields.map((field) => [insteadOf(field), jsonName(field)]).filter(([other]) => other !== "");
   if (pairs.length > 1) throw new Error("two pairs of alternatives have no form here");
-  const only = (name = ""): JsonObject => ({ properties: { [name]: {} }, required: [name] });
-  return pairs[0] === undefined ? {} : { oneOf: pairs[0].map(only) };
+  const [one = "", other = ""] = pairs[0] ?? [];
+  if (one === "") return {};
+  const has = (...names: string[]): JsonObject => ({
+    properties: Object.fromEntries(names.map((name) => [name, {}])),
+    required: names,
+  });
+  return { not: has(one, other), if: has(one), else: has(other) };
 }
 
 /**
  * A response: every member is there, but for those that are left out where unset. It is open, since a later version may
- * add members. An inline field's members stand beside the others.
+ * add members. The members of an inline field are listed with the others: generators misread `allOf`.
  */
 export function responseSchema(message: DescMessage, refer: Refer): JsonObject {
-  const inline = message.fields.filter(isInline);
-  const own = message.fields.filter((field) => !isInline(field));
-  const schema: JsonObject = {
+  const fields = shownFields(message);
+  return {
     type: "object",
     description: description(message),
-    properties: properties(own, (field) => fieldSchema(field, "response", refer)),
-    required: own.filter((field) => !isOmitEmpty(field)).map(jsonName),
+    properties: properties(fields, (field) => fieldSchema(field, "response", refer)),
+    required: fields.filter((field) => !isOmitEmpty(field)).map(jsonName),
   };
-  if (inline.length === 0) return schema;
-  const { description: words, ...rest } = schema;
-  return { description: words ?? "", allOf: [...inline.map((field) => refer(messageOf(field), "response")), rest] };
+}
+
+/** The fields that a response has as members, inline ones replaced by those of their message. */
+function shownFields(message: DescMessage): DescField[] {
+  const inline = message.fields.filter(isInline).flatMap((field) => shownFields(messageOf(field)));
+  return [...inline, ...message.fields.filter((field) => !isInline(field))];
 }
 
 /** The message whose JSON a response is: the inline one where that is all there is. */

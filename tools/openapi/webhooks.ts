@@ -2,7 +2,7 @@
 import type { DescMessage, JsonObject, Registry } from "@bufbuild/protobuf";
 import { type EventType, eventTypes, type ObjectKind, testEventType } from "../../src/domain/event.ts";
 import type { Refer } from "./field-schema.ts";
-import { responseExample } from "./message-schema.ts";
+import { responseExample, responseSchema } from "./message-schema.ts";
 
 /** The tag of the webhooks, and what it says. */
 export const webhookTag = {
@@ -61,17 +61,13 @@ const responses: JsonObject = {
 export function webhooksObject(registry: Registry, refer: Refer): JsonObject {
   const event = messageOf(registry, "billing.v1.Event");
   const data = messageOf(registry, "billing.v1.EventData");
+  // A handler of all kinds uses the schema Event, a handler of one kind that of its webhook.
+  refer(event, "response");
   const entry = (type: string, words: string, object: JsonObject, example: JsonObject): JsonObject => {
-    const told = { type: "object", properties: { object } };
-    const schema = {
-      allOf: [
-        refer(event, "response"),
-        {
-          type: "object",
-          properties: { type: { type: "string", const: type }, data: { allOf: [refer(data, "response"), told] } },
-        },
-      ],
-    };
+    const schema = withMembers(responseSchema(event, refer), `An \`Event\`. ${words}`, {
+      type: { type: "string", const: type },
+      data: withMembers(responseSchema(data, refer), "What it happened to.", { object }),
+    });
     const isNew = type.endsWith(".created") || type === testEventType;
     const shown = {
       ...responseExample(event),
@@ -110,6 +106,14 @@ const testObject: JsonObject = {
 };
 
 const testExample = { id: "01a20019-0a62-7a77-a13e-a0d2995a889b", object: "webhook_endpoint" };
+
+type Members = Readonly<Record<string, JsonObject>>;
+
+/** Replaces the description and these members, without `allOf`, which generators misread. */
+function withMembers(schema: JsonObject, words: string, members: Members): JsonObject {
+  const properties = { ...(schema.properties as Record<string, JsonObject>), ...members };
+  return { ...schema, description: words, properties };
+}
 
 function messageOf(registry: Registry, name: string): DescMessage {
   const message = registry.getMessage(name);

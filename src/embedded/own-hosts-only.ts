@@ -1,0 +1,60 @@
+/**
+ * A proxy in front of the Temporal Web UI, which answers any Host. By DNS rebinding a page of another
+ * site reaches this machine under the site's own name; it could read every history and start
+ * workflows. The proxy refuses every name but this machine's own.
+ */
+import { createServer, type IncomingHttpHeaders, request, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { localHost } from "./ports.ts";
+
+/** The names that no other site can have. Any port will do, because a tunnel may use another. */
+const ownHost = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?$/i;
+
+/** Listens on `port` and forwards the requests of this machine's own pages to the port `target`. */
+export async function guardHosts(port: number, target: number): Promise<{ stop(): Promise<void> }> {
+  const server = createServer((asked, answer) => {
+    if (!isOwn(asked.headers)) {
+      answer.writeHead(403).end("Open this page by 127.0.0.1 or localhost.\n");
+      return;
+    }
+    const { method, url: path, headers } = asked;
+    const passed = request({ host: localHost, port: target, method, path, headers }, (got) => {
+      answer.writeHead(got.statusCode ?? 502, got.headers);
+      got.on("error", () => answer.destroy()).pipe(answer);
+    });
+    passed.on("error", () => (answer.headersSent ? answer.destroy() : answer.writeHead(502).end()));
+    answer.on("close", () => passed.destroy());
+    asked.pipe(passed);
+  });
+  await listen(server, port);
+  return {
+    stop: () =>
+      new Promise((done) => {
+        server.close(() => done());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function isOwn({ host = "", origin }: IncomingHttpHeaders): boolean {
+  if (!ownHost.test(host)) return false;
+  return origin === undefined || (origin.startsWith("http://") && ownHost.test(origin.slice(7)));
+}
+
+/** Returns a port of this machine on which no server listens now. */
+export async function anyFreePort(): Promise<number> {
+  const server = createServer();
+  await listen(server, 0);
+  const { port } = server.address() as AddressInfo;
+  await new Promise((done) => server.close(done));
+  return port;
+}
+
+function listen(server: Server, port: number): Promise<void> {
+  return new Promise((done, fail) => {
+    server.once("error", fail).listen(port, localHost, () => {
+      server.off("error", fail);
+      done();
+    });
+  });
+}

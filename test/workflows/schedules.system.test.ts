@@ -1,0 +1,127 @@
+/** No worker of another task queue takes the schedules over, and their faults are logged and counted. */
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { Client, Connection, ScheduleNotFoundError } from "@temporalio/client";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { lookAtSchedules } from "../../src/temporal/schedule-watch.ts";
+import { ensureSchedules, OtherQueue, scheduleIds } from "../../src/temporal/schedules.ts";
+import { billingScheduleId, changeScheduleId, sweepScheduleId } from "../../workflows/contract.ts";
+import { freePort } from "../support/ports.ts";
+import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { temporalForTest } from "../support/temporal.ts";
+
+const root = join(import.meta.dirname, "../..");
+let system: TestSystem;
+let client: Client;
+let metricsPort = 0;
+
+beforeAll(async () => {
+  metricsPort = await freePort();
+  system = await startSystem({ without: ["api"], env: { WORKER_METRICS_PORT: String(metricsPort) } });
+  const connection = await Connection.connect({ address: system.temporal.address });
+  client = new Client({ connection, namespace: system.temporal.namespace });
+});
+
+afterAll(async () => {
+  await client.connection.close();
+  await system.stop();
+});
+
+const queues = (): Promise<string[]> =>
+  Promise.all(scheduleIds.map(async (id) => (await client.schedule.getHandle(id).describe()).action.taskQueue));
+
+const metrics = async (): Promise<string> => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+
+test("a worker of healthy schedules starts without a warning", async () => {
+  await until("its first look is done", async () => (await metrics()).includes("billing_schedule_trouble{"));
+  const levels = system.worker
+    .output()
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line).level);
+  expect(
+    levels.filter((level) => level !== "info" && level !== 30),
+    system.worker.output(),
+  ).toEqual([]);
+});
+
+test("a worker of another task queue refuses to start and leaves the schedules unchanged", async () => {
+  await system.worker.stop();
+  const started = system.worker.start({ TASK_QUEUE: "eco2" });
+  await expect(started).rejects.toThrow("use the task queue billing, this worker eco2");
+  expect(system.worker.output()).toContain("TASK_QUEUE=eco2 npm run schedules:move");
+  expect(system.worker.output()).not.toMatch(/^\s+at /m);
+  expect(await queues()).toEqual(["billing", "billing", "billing"]);
+});
+
+test("schedules:move moves the schedules and terminates open runs of the former queue", async () => {
+  const schedule = client.schedule.getHandle(billingScheduleId);
+  // No worker is running, so this run would block the next ones for ten minutes.
+  await schedule.trigger();
+  const left = await until("a run is left", async () => (await schedule.describe()).info.runningActions[0]);
+  const env = {
+    ...process.env,
+    TEMPORAL_ADDRESS: system.temporal.address,
+    TEMPORAL_NAMESPACE: system.temporal.namespace,
+  };
+  const { stdout } = await promisify(execFile)(process.execPath, ["tools/move-schedules.ts"], {
+    cwd: root,
+    env: { ...env, TASK_QUEUE: "eco2" },
+  });
+  expect(stdout).toContain("start their runs on the task queue eco2 now");
+  expect(await queues()).toEqual(["eco2", "eco2", "eco2"]);
+  expect((await client.workflow.getHandle(left.workflow.workflowId).describe()).status.name).toBe("TERMINATED");
+  await system.worker.start({ TASK_QUEUE: "eco2" });
+  await schedule.trigger();
+  await until("a run of the new queue is done", async () => {
+    const [last] = (await schedule.describe()).info.recentActions.slice(-1);
+    if (last === undefined || last.action.workflow.workflowId === left.workflow.workflowId) return false;
+    return (await client.workflow.getHandle(last.action.workflow.workflowId).describe()).status.name === "COMPLETED";
+  });
+});
+
+test("a paused schedule is logged, counted and stays paused", async () => {
+  await system.worker.stop();
+  await client.schedule.getHandle(sweepScheduleId).pause("while we look");
+  await system.worker.start({ TASK_QUEUE: "eco2" });
+  const sample = (reason: string, value: number) =>
+    `billing_schedule_trouble{schedule="${sweepScheduleId}",reason="${reason}"} ${value}`;
+  await until("it is shown", async () => (await metrics()).includes(sample("paused", 1)));
+  expect(await metrics()).toContain(sample("missing", 0));
+  expect(system.worker.output()).toContain("the schedule ledger-sweep is paused (while we look)");
+  expect((await client.schedule.getHandle(sweepScheduleId).describe()).state.paused).toBe(true);
+  expect((await fetch(`http://127.0.0.1:${metricsPort}/other`)).status).toBe(404);
+});
+
+test("lookAtSchedules finds missing, paused, late and foreign schedules and nothing else", async () => {
+  const { address, namespace } = await temporalForTest();
+  const connection = await Connection.connect({ address });
+  const own = new Client({ connection, namespace });
+  try {
+    await ensureSchedules(own, "mine");
+    expect(await lookAtSchedules(own, "mine")).toEqual([]);
+    const inFiveMinutes = new Date(Date.now() + 5 * 60_000);
+    const late = await lookAtSchedules(own, "mine", inFiveMinutes);
+    expect(late.map(({ schedule, reason }) => [schedule, reason])).toEqual(scheduleIds.map((id) => [id, "late"]));
+    await own.schedule.getHandle(billingScheduleId).pause();
+    await own.schedule.getHandle(sweepScheduleId).delete();
+    const changes = own.schedule.getHandle(changeScheduleId);
+    await changes.update((before) => ({ ...before, action: { ...before.action, taskQueue: "theirs" } }) as never);
+    const found = await until("the deletion is seen", async () => {
+      const look = await lookAtSchedules(own, "mine");
+      return look.length === 3 && look;
+    });
+    const reasons = Object.fromEntries(found.map(({ schedule, reason }) => [schedule, reason]));
+    expect(reasons).toEqual({
+      [billingScheduleId]: "paused",
+      [changeScheduleId]: "other_queue",
+      [sweepScheduleId]: "missing",
+    });
+    // One foreign schedule is enough: the missing one is not created on this queue either.
+    await expect(ensureSchedules(own, "mine")).rejects.toThrow(OtherQueue);
+    await expect(own.schedule.getHandle(sweepScheduleId).describe()).rejects.toThrow(ScheduleNotFoundError);
+  } finally {
+    await connection.close();
+  }
+});
