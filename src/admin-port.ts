@@ -46,8 +46,7 @@ export interface AdminPortParts
       | "startBilling"
       | "startClock"
       | "startMirror"
-      | "startDelivery"
-      | "startEvents"
+      | "startDeliveries"
       | "openLedger"
       | "connect"
     >,

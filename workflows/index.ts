@@ -3,8 +3,9 @@ export { billingRun, organisationBilling } from "./billing-run.ts";
 export { changeScan, organisationEvents } from "./change-scan.ts";
 export { creditAllocation } from "./credit-allocation.ts";
 export { endSubscription } from "./end-subscription.ts";
+export { endpointDeliveries } from "./endpoint-deliveries.ts";
 export { invoiceAmendment } from "./invoice-amendment.ts";
 export { ledgerMirror, ledgerSweep } from "./ledger-mirror.ts";
 export { ledgerSettlement } from "./ledger-settlement.ts";
 export { testClock } from "./test-clock.ts";
-export { webhookDelivery } from "./webhook-delivery.ts";
+
