@@ -49,7 +49,10 @@ import { createPoster } from "./webhooks/post.ts";
 /** Keys change once in years, and with them each worker starts anew. */
 const resealEveryMs = 30 * 60_000;
 
-/** Connections that deliveries of webhooks have at once: whatever is to be sent, most of the process's are left to those for whom somebody waits. */
+/**
+ * Connections that deliveries of webhooks have at once: whatever is to be sent, most of the
+ * process's are left to those for whom somebody waits.
+ */
 const webhookQueries = 3;
 
 /** Starts a worker: the workflows, their activities, the dispatcher and the housekeeping. */

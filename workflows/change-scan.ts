@@ -1,7 +1,8 @@
 /**
- * Telling platforms what changed: each minute a run asks which organisations have changes that were marked, and starts the telling of each, and
- * which endpoints have deliveries due, and starts those. What is to be told is found in the database, so that a second run, a restart or a repetition
- * changes nothing.
+ * Telling platforms what changed: each minute a run asks which organisations have changes that were
+ * marked, and starts the telling of each, and which endpoints have deliveries due, and starts
+ * those. What is to be told is found in the database, so that a second run, a restart or a
+ * repetition changes nothing.
  */
 import { continueAsNew, proxyActivities, setCurrentDetails, workflowInfo } from "@temporalio/workflow";
 import type { TellingActivities } from "../src/activities/tell-changes.ts";
@@ -42,7 +43,10 @@ export async function changeScan(): Promise<void> {
   endAs("done");
 }
 
-/** One organisation, until all that changed by then is told, and the deliveries to each endpoint are started. */
+/**
+ * One organisation, until all that changed by then is told, and the deliveries to each endpoint are
+ * started.
+ */
 export async function organisationEvents(input: OrganisationEventsInput): Promise<void> {
   // On the queue of billing: what bills many organisations at once has many of them to be told, and neither may take all connections.
   const { tellRound } = proxyActivities<TellingActivities>({

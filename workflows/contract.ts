@@ -239,7 +239,10 @@ export function eventsWorkflowId(organisationId: string): string {
   return `events/${organisationId}`;
 }
 
-/** What deliveries to an endpoint came to: the search attribute and the details of its workflow come from it. */
+/**
+ * What deliveries to an endpoint came to: the search attribute and the details of its workflow come
+ * from it.
+ */
 export interface DeliveryCounts {
   readonly delivered: number;
   /** Attempts that failed: what they were for is pending still. */
@@ -257,7 +260,9 @@ export interface EndpointDeliveriesInput {
 
 /** What one activity delivered. */
 export interface DeliveryBatches extends DeliveryCounts {
-  /** In how many milliseconds something is due; 0: more is due already; null: nothing is pending. */
+  /**
+   * In how many milliseconds something is due; 0: more is due already; null: nothing is pending.
+   */
   readonly nextInMs: number | null;
 }
 
@@ -269,7 +274,10 @@ export function deliveriesWorkflowId(endpointId: string): string {
   return `webhooks/${endpointId}`;
 }
 
-/** The queue of all that delivers webhooks, workflow tasks too: none of their tasks stands before a task of the others. */
+/**
+ * The queue of all that delivers webhooks, workflow tasks too: none of their tasks stands before a
+ * task of the others.
+ */
 export function webhookQueue(taskQueue: string): string {
   return `${taskQueue}-webhooks`;
 }

@@ -1,9 +1,17 @@
 /**
- * The deliveries to one webhook endpoint: sends what is due until nothing is. Which deliveries there are, when each is due and what became of it
- * is in the database, so that a second run, a restart or a repetition changes nothing but that a receiver may be sent an event twice. All of it runs
- * on a task queue that has no other work.
+ * The deliveries to one webhook endpoint: sends what is due until nothing is. Which deliveries
+ * there are, when each is due and what became of it is in the database, so that a second run, a
+ * restart or a repetition changes nothing but that a receiver may be sent an event twice. All of it
+ * runs on a task queue that has no other work.
  */
-import { condition, continueAsNew, defineSignal, proxyActivities, setCurrentDetails, setHandler } from "@temporalio/workflow";
+import {
+  condition,
+  continueAsNew,
+  defineSignal,
+  proxyActivities,
+  setCurrentDetails,
+  setHandler,
+} from "@temporalio/workflow";
 import type { DeliveryActivities } from "../src/activities/deliver-due.ts";
 import { type DeliveryCounts, type EndpointDeliveriesInput, wakeSignal } from "./contract.ts";
 import { deliveryBatches, idleRoundMs, longestDeliveryWaitMs } from "./policies.ts";
@@ -18,7 +26,10 @@ const wake = defineSignal(wakeSignal);
 
 const none: DeliveryCounts = { delivered: 0, failed: 0, exhausted: 0, cancelled: 0 };
 
-/** Ends when nothing is pending, or when the next attempt is further off than `longestDeliveryWaitMs`. */
+/**
+ * Ends when nothing is pending, or when the next attempt is further off than
+ * `longestDeliveryWaitMs`.
+ */
 export async function endpointDeliveries({ counts = none, ...endpoint }: EndpointDeliveriesInput): Promise<void> {
   let all = counts;
   let isWoken = false;
@@ -32,7 +43,7 @@ export async function endpointDeliveries({ counts = none, ...endpoint }: Endpoin
     setCurrentDetails(describe(all));
     if (!isWoken && batches.nextInMs !== 0) {
       if (batches.nextInMs === null) return endAs("done");
-      if (batches.nextInMs > longestDeliveryWaitMs) return endAs("put_off");
+      if (batches.nextInMs > longestDeliveryWaitMs) return endAs("rescheduled");
       await condition(() => isWoken, Math.max(batches.nextInMs, idleRoundMs));
     }
     if (isLongRun()) await continueAsNew<typeof endpointDeliveries>({ ...endpoint, counts: all });

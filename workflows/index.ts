@@ -8,4 +8,3 @@ export { invoiceAmendment } from "./invoice-amendment.ts";
 export { ledgerMirror, ledgerSweep } from "./ledger-mirror.ts";
 export { ledgerSettlement } from "./ledger-settlement.ts";
 export { testClock } from "./test-clock.ts";
-

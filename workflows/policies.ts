@@ -45,8 +45,9 @@ export const crowd = 100;
 export const idleRoundMs = 250;
 
 /**
- * Deliveries to one endpoint: five seconds of them, twenty where an answer is long in coming, and the 16 seconds of a request. Failures are the
- * database's (an endpoint's are outcomes). After a killed worker it is repeated; what that one had claimed is left until its lease is over.
+ * Deliveries to one endpoint: five seconds of them, twenty where an answer is long in coming, and
+ * the 16 seconds of a request. Failures are the database's (an endpoint's are outcomes). After a
+ * killed worker it is repeated; what that one had claimed is left until its lease is over.
  */
 export const deliveryBatches: ActivityOptions = {
   startToCloseTimeout: "2 minutes",
@@ -55,7 +56,8 @@ export const deliveryBatches: ActivityOptions = {
 };
 
 /**
- * The longest that an endpoint's workflow waits for the next attempt: the pauses after the first three, and the first three openings of a breaker.
- * Past it the scan of the minute in which it is due starts it again, at most a minute late.
+ * The longest that an endpoint's workflow waits for the next attempt: the pauses after the first
+ * three, and the first three openings of a breaker. Past it the scan of the minute in which it is
+ * due starts it again, at most a minute late.
  */
 export const longestDeliveryWaitMs = 5 * 60_000;

@@ -1,11 +1,15 @@
 /**
- * Permits for requests to webhook endpoints: so many at once for all endpoints of one organisation in this process, so that those of one that has many
- * slow ones leave connections to the others. The first request of an endpoint needs none, lest it waits for others that are slow.
+ * Permits for requests to webhook endpoints: so many at once for all endpoints of one organisation
+ * in this process, so that those of one that has many slow ones leave connections to the others.
+ * The first request of an endpoint needs none, lest it waits for others that are slow.
  */
 
 /** The permits of all organisations. */
 export interface RequestPermits {
-  /** Takes one, and answers what gives it back; null where all are taken. `isFirst`: there is one in any case. */
+  /**
+   * Takes one, and answers what gives it back; null where all are taken. `isFirst`: there is one in
+   * any case.
+   */
   take(organisationId: string, isFirst: boolean): (() => void) | null;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Sends what is due to an endpoint that may be sent to: a few requests at once, each followed by the next delivery at once, claimed and recorded many in a
- * statement. It ends where the endpoint's failures open its breaker, where its state has changed, or where its time is over.
+ * Sends what is due to an endpoint that may be sent to: a few requests at once, each followed by
+ * the next delivery at once, claimed and recorded many in a statement. It ends where the endpoint's
+ * failures open its breaker, where its state has changed, or where its time is over.
  */
 import { setTimeout as wait } from "node:timers/promises";
 import { checkpoint } from "../checkpoint.ts";
@@ -19,16 +20,24 @@ import type { ClaimedDelivery } from "../store/delivery-claims.ts";
 import type { EndpointKey } from "../store/due-endpoints.ts";
 import type { PostOutcome } from "../webhooks/post.ts";
 import { signatureHeader, signatureHeaderName } from "../webhooks/sign.ts";
-import { type DeliverParts, exhaust, type Progress } from "./deliver-due.ts";
+import { type DeliverParts, exhaust, type Progress } from "./delivery-parts.ts";
 import { requestsAtOnce } from "./request-permits.ts";
 
-/** Deliveries of a claim: at most so many bodies are in memory for an endpoint, and so many sent again after a killed process. */
+/**
+ * Deliveries of a claim: at most so many bodies are in memory for an endpoint, and so many sent
+ * again after a killed process.
+ */
 const claimAtMost = 50;
 
-/** A claim that is sent sooner is followed by one of twice its size, one that takes longer than the second by half of it. */
+/**
+ * A claim that is sent sooner is followed by one of twice its size, one that takes longer than the
+ * second by half of it.
+ */
 const [quickMs, slowMs] = [500, 2_000];
 
-/** Pauses after a record that failed: with the answers lost, everything in it would be sent again. */
+/**
+ * Pauses after a record that failed: with the answers lost, everything in it would be sent again.
+ */
 const recordPausesMs = [200, 1_000];
 
 /** What one endpoint is being sent. */
@@ -150,7 +159,10 @@ async function claimMore(sending: Sending): Promise<void> {
 
 const isDue = ({ dueMs }: EndpointState) => dueMs !== null && dueMs <= 0;
 
-/** Claims what is sent next. What cannot be signed is deferred, and what is too old ended: it goes on until something can be sent. */
+/**
+ * Claims what is sent next. What cannot be signed is deferred, and what is too old ended: it goes
+ * on until something can be sent.
+ */
 async function claim(sending: Sending, endpoint: EndpointState): Promise<void> {
   const { parts, key, progress } = sending;
   sending.claimedAtMs = performance.now();
@@ -159,7 +171,12 @@ async function claim(sending: Sending, endpoint: EndpointState): Promise<void> {
   sending.claimed += claimed.length;
   sending.isOver ||= claimed.length === 0;
   const overdue = claimed.filter(({ ageMs }) => ageMs >= wholeTimeMs(parts.firstPauseMs));
-  await exhaust(parts, key, overdue.map(({ id }) => id), progress);
+  await exhaust(
+    parts,
+    key,
+    overdue.map(({ id }) => id),
+    progress,
+  );
   // Those that began anew are claimed once more, as they are then.
   if (overdue.length > 0) await parts.store.giveBack(key, overdue);
   const current = claimed.filter((one) => !overdue.includes(one));
@@ -171,7 +188,10 @@ async function claim(sending: Sending, endpoint: EndpointState): Promise<void> {
   sending.waiting.push(...current);
 }
 
-/** Null where they cannot be opened: somebody must give the worker the key that they were sealed with. */
+/**
+ * Null where they cannot be opened: somebody must give the worker the key that they were sealed
+ * with.
+ */
 async function openSecrets(
   { parts, key }: Sending,
   endpoint: EndpointState,
@@ -240,11 +260,7 @@ async function record(sending: Sending): Promise<void> {
   for (const [url, sent] of Map.groupBy(done, (one) => one.url)) await recordOf(sending, url, sent);
 }
 
-async function recordOf(
-  { parts, key, progress, isTrial }: Sending,
-  url: string,
-  sent: readonly Done[],
-): Promise<void> {
+async function recordOf({ parts, key, progress, isTrial }: Sending, url: string, sent: readonly Done[]): Promise<void> {
   const { store, firstPauseMs, onDisabled } = parts;
   const recorded = await repeated(() =>
     store.record(key, {

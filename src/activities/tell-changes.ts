@@ -1,13 +1,9 @@
 /**
- * What telling does: starts the telling of organisations that have changes, combines these into events chunk by chunk, and starts the deliveries
- * to endpoints that have some due. architecture §5.
+ * What telling does: starts the telling of organisations that have changes, combines these into
+ * events chunk by chunk, and starts the deliveries to endpoints that have some due. architecture
+ * §5.
  */
-import type {
-  DuePage,
-  DuePageInput,
-  OrganisationEventsInput,
-  TellingRound,
-} from "../../workflows/contract.ts";
+import type { DuePage, DuePageInput, OrganisationEventsInput, TellingRound } from "../../workflows/contract.ts";
 import { checkpoint } from "../checkpoint.ts";
 import type { EndpointKey } from "../store/due-endpoints.ts";
 import type { Untold } from "../store/telling-apart.ts";
@@ -20,7 +16,10 @@ export interface TellingParts {
   readonly onUntold: (organisationId: string, untold: Untold) => void;
   /** Starts the workflow that tells an organisation's changes, or leaves the one that runs to itself; false where Temporal was not reached. */
   readonly startEvents: (input: OrganisationEventsInput) => Promise<boolean>;
-  /** Starts the workflow of an endpoint's deliveries, or wakes the one that runs; false where Temporal was not reached. */
+  /**
+   * Starts the workflow of an endpoint's deliveries, or wakes the one that runs; false where
+   * Temporal was not reached.
+   */
   readonly startDeliveries: (endpoint: EndpointKey) => Promise<boolean>;
 }
 
@@ -31,7 +30,9 @@ export interface TellingActivities {
   tellRound(input: OrganisationEventsInput): Promise<TellingRound>;
 }
 
-/** Organisations or endpoints on a page: started within seconds, so that the activity stays short. */
+/**
+ * Organisations or endpoints on a page: started within seconds, so that the activity stays short.
+ */
 const pageSize = 500;
 
 /** Starts under way at once: the engine answers several in the time that one takes. */
@@ -64,8 +65,9 @@ async function startChanged({ store, startEvents }: TellingParts, after: string 
 }
 
 /**
- * What changed, for a while, and then the start of what is to be delivered. Nothing of it is lost or doubled where it breaks off: a chunk is one
- * transaction, and what is due and not started is found by the next minute's scan.
+ * What changed, for a while, and then the start of what is to be delivered. Nothing of it is lost
+ * or doubled where it breaks off: a chunk is one transaction, and what is due and not started is
+ * found by the next minute's scan.
  */
 async function tellRound(
   parts: TellingParts,
@@ -100,7 +102,10 @@ async function startDeliveriesDue({ store, startDeliveries }: TellingParts, afte
   return { found: endpoints.length, started, next };
 }
 
-/** What was told goes out at once. Where the engine does not take a start the next minute's scan makes it. */
+/**
+ * What was told goes out at once. Where the engine does not take a start the next minute's scan
+ * makes it.
+ */
 async function startOwnDeliveries({ store, startDeliveries }: TellingParts, organisationId: string): Promise<number> {
   return startEach(await store.findDueEndpoints(organisationId), async (endpoint) => {
     const isStarted = await startDeliveries(endpoint);

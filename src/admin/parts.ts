@@ -43,7 +43,10 @@ export interface AdminParts {
   readonly startAmendment: Start<"amendment">;
   /** Starts the workflow that puts a subscription's credit on its invoices. */
   readonly startAllocation: Start<"allocation">;
-  /** Has what is due to a webhook endpoint delivered now; false where Temporal could not be reached, and the next scan of changes will. */
+  /**
+   * Has what is due to a webhook endpoint delivered now; false where Temporal could not be reached,
+   * and the next scan of changes will.
+   */
   readonly startDeliveries: (endpoint: EndpointKey) => Promise<boolean>;
   /** Which addresses webhook endpoints may have. */
   readonly webhookAddresses: AddressMode;

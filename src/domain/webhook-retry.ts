@@ -15,7 +15,10 @@ const longest = 480;
 /** The time in which attempts are made, in first pauses: 20 hours. */
 const whole = 2_400;
 
-/** The share by which a pause may be shorter, so that what failed together does not come again together. */
+/**
+ * The share by which a pause may be shorter, so that what failed together does not come again
+ * together.
+ */
 const jitter = 0.1;
 
 /** Failures in a row that open an endpoint's breaker. */
@@ -49,8 +52,9 @@ export function pauseAfter(
 }
 
 /**
- * The pause in milliseconds of a delivery that began so long ago and cannot be signed: as far as its next attempt would be if all before had been
- * made, so that what waits for a worker's key is claimed ever more rarely.
+ * The pause in milliseconds of a delivery that began so long ago and cannot be signed: as far as
+ * its next attempt would be if all before had been made, so that what waits for a worker's key is
+ * claimed ever more rarely.
  */
 export function putOffAfter(ageMs: number, firstPauseMs: number, random: number): number {
   return shorten(firstPauseMs + (growth - 1) * Math.max(ageMs, 0), firstPauseMs, random);

@@ -1,7 +1,13 @@
-/** A pool of which so many connections at most are used at once: work for which nobody waits leaves the others to work for which somebody does. */
+/**
+ * A pool of which so many connections at most are used at once: work for which nobody waits leaves
+ * the others to work for which somebody does.
+ */
 import type pg from "pg";
 
-/** Only what one statement needs. What comes beside so many waits here, and not for a connection, whose time is limited. */
+/**
+ * Only what one statement needs. What comes beside so many waits here, and not for a connection,
+ * whose time is limited.
+ */
 export function boundQueries(pool: Pick<pg.Pool, "query">, atOnce: number): Pick<pg.Pool, "query"> {
   let running = 0;
   const waiting: (() => void)[] = [];

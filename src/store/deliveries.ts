@@ -1,6 +1,7 @@
 /**
- * The endpoint of deliveries as they find it: whether anything may be sent there, and what is due; and the end of those whose time is over. A
- * statement that holds an endpoint and deliveries takes the endpoint first, and deliveries by rising id.
+ * The endpoint of deliveries as they find it: whether anything may be sent there, and what is due;
+ * and the end of those whose time is over. A statement that holds an endpoint and deliveries takes
+ * the endpoint first, and deliveries by rising id.
  */
 import type pg from "pg";
 import { type AttemptRecord, type RecordedAttempts, recordAttempts } from "./delivery-attempts.ts";
@@ -18,7 +19,10 @@ export interface EndpointState {
   readonly failures: number;
   /** How long its breaker stays open, 0 where one attempt may go first; null where it is closed. */
   readonly openMs: number | null;
-  /** In how many milliseconds its next delivery is due, at most 0 where one is; null where none is pending. */
+  /**
+   * In how many milliseconds its next delivery is due, at most 0 where one is; null where none is
+   * pending.
+   */
   readonly dueMs: number | null;
   /** The secrets that sign, the newest first. Throws where one was sealed with a key that is not known here. */
   secrets(): readonly string[];
@@ -29,8 +33,8 @@ export interface EndTimes {
   /** How long after they began. */
   readonly wholeMs: number;
   /**
-   * For so long nobody was there: a delivery was not sent, and neither its endpoint's breaker nor an attempt at it said why. Then its time begins
-   * anew, unless it is older than 30 days.
+   * For so long nobody was there: a delivery was not sent, and neither its endpoint's breaker nor
+   * an attempt at it said why. Then its time begins anew, unless it is older than 30 days.
    */
   readonly awayMs: number;
 }
@@ -55,14 +59,22 @@ export interface DeliveryStore {
     claimed: readonly (ClaimedDelivery & { readonly pauseMs: number })[],
     reason: string,
   ): Promise<void>;
-  /** Takes the one attempt that goes first when the endpoint's breaker has been open; false where another has taken it. */
+  /**
+   * Takes the one attempt that goes first when the endpoint's breaker has been open; false where
+   * another has taken it.
+   */
   takeTrial(key: EndpointKey): Promise<boolean>;
   record(key: EndpointKey, attempts: AttemptRecord): Promise<RecordedAttempts>;
-  /** Ends up to `limit` deliveries that are due to an endpoint that is disabled; answers how many. */
+  /**
+   * Ends up to `limit` deliveries that are due to an endpoint that is disabled; answers how many.
+   */
   cancelDue(key: EndpointKey, limit: number): Promise<number>;
   /** Those that are due and whose time is over, up to `limit`. */
   findOverdue(key: EndpointKey, wholeMs: number, limit: number): Promise<readonly string[]>;
-  /** Ends those of them whose time is over, and disables an endpoint that has not taken anything for five days. */
+  /**
+   * Ends those of them whose time is over, and disables an endpoint that has not taken anything for
+   * five days.
+   */
   exhaust(key: EndpointKey, deliveryIds: readonly string[], times: EndTimes): Promise<EndOfTrying>;
 }
 
@@ -140,10 +152,7 @@ async function load(
   };
 }
 
-async function takeTrial(
-  pool: Pick<pg.Pool, "query">,
-  { organisationId, endpointId }: EndpointKey,
-): Promise<boolean> {
+async function takeTrial(pool: Pick<pg.Pool, "query">, { organisationId, endpointId }: EndpointKey): Promise<boolean> {
   const { rowCount } = await pool.query({
     name: "take_endpoint_trial",
     text: `UPDATE webhook_endpoints SET open_until = clock_timestamp() + ${trialTime}
@@ -189,7 +198,8 @@ async function findOverdue(
   return rows.map(({ id }) => id);
 }
 
-// An open breaker's time is as old as the last attempt at the endpoint, whatever was sent. The endpoint is taken first, as everywhere.
+// An open breaker's time is as old as the last attempt at the endpoint, whatever was sent. The
+// endpoint is taken first, as everywhere.
 const exhaustText = `WITH endpoint AS MATERIALIZED (
     SELECT w.id, coalesce(w.open_until > now() - $5 * interval '1 millisecond', false) AS is_held,
       w.status = 'enabled' AND w.failing_since <= now() - ${deadAfter} AS is_dead

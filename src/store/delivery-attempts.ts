@@ -1,4 +1,7 @@
-/** What came of attempts to deliver events to one endpoint, written in one statement: the attempts, their deliveries, and the endpoint's health. */
+/**
+ * What came of attempts to deliver events to one endpoint, written in one statement: the attempts,
+ * their deliveries, and the endpoint's health.
+ */
 import type pg from "pg";
 import type { EndpointKey } from "./due-endpoints.ts";
 
@@ -27,7 +30,10 @@ export interface Attempt {
 /** Attempts at one endpoint in the order in which they ended, each of another delivery. */
 export interface AttemptRecord {
   readonly attempts: readonly Attempt[];
-  /** Where they were sent. An endpoint that has moved meanwhile is none the better or worse for them. */
+  /**
+   * Where they were sent. An endpoint that has moved meanwhile is none the better or worse for
+   * them.
+   */
   readonly url: string;
   /** It is the one attempt that went first while the endpoint's breaker had been open. */
   readonly isTrial: boolean;
@@ -45,13 +51,15 @@ export interface RecordedAttempts {
 }
 
 /**
- * How long an endpoint that takes everything is not written to: its health is as it was, and all who look at it would wait for each other.
+ * How long an endpoint that takes everything is not written to: its health is as it was, and all
+ * who look at it would wait for each other.
  */
 const healthyTime = "interval '10 seconds'";
 
-// Attempts that were under way as the breaker opened say nothing new: of those that failed beside each other only the first ones count. The endpoint is
-// taken before the deliveries, as everywhere, and these by rising id; a delivery of which two attempts were under way at once counts both, and shows the
-// one that was taken. One that was resent meanwhile stays due at once.
+// Attempts that were under way as the breaker opened say nothing new: of those that failed beside
+// each other only the first ones count. The endpoint is taken before the deliveries, as everywhere,
+// and these by rising id; a delivery of which two attempts were under way at once counts both, and
+// shows the one that was taken. One that was resent meanwhile stays due at once.
 const recordText = `
 WITH results AS MATERIALIZED (
   SELECT *, clock_timestamp() - ago_ms * interval '1 millisecond' AS at

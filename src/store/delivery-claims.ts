@@ -1,6 +1,6 @@
 /**
- * Deliveries of one endpoint that are due, as they are claimed for a time and given back. Whoever claimed one and died leaves it: when the claim
- * is over it is due as before.
+ * Deliveries of one endpoint that are due, as they are claimed for a time and given back. Whoever
+ * claimed one and died leaves it: when the claim is over it is due as before.
  */
 import type pg from "pg";
 import type { EndpointKey } from "./due-endpoints.ts";
@@ -10,7 +10,10 @@ export interface ClaimedDelivery {
   readonly id: string;
   /** The event's, the same bytes for each attempt. */
   readonly body: string;
-  /** Since when attempts were due, as text that keeps its microseconds: another one when it is recorded says that it was resent meanwhile. */
+  /**
+   * Since when attempts were due, as text that keeps its microseconds: another one when it is
+   * recorded says that it was resent meanwhile.
+   */
   readonly beganAt: string;
   readonly ageMs: number;
   /** Attempts since then. */
@@ -21,8 +24,8 @@ export interface ClaimedDelivery {
 }
 
 /**
- * How long a claim lasts: what is claimed is sent within twenty seconds, takes sixteen at most, and is recorded within ten, also where that takes
- * several tries.
+ * How long a claim lasts: what is claimed is sent within twenty seconds, takes sixteen at most, and
+ * is recorded within ten, also where that takes several tries.
  */
 const claimTime = "interval '60 seconds'";
 
@@ -36,7 +39,10 @@ interface ClaimedRow {
   was_due_at: string;
 }
 
-/** Claims up to `limit` of those that are due, the longest due first. What another process is at is left to it. */
+/**
+ * Claims up to `limit` of those that are due, the longest due first. What another process is at is
+ * left to it.
+ */
 export async function claimDeliveries(
   pool: Pick<pg.Pool, "query">,
   { organisationId, endpointId }: EndpointKey,
@@ -69,7 +75,9 @@ export async function claimDeliveries(
   }));
 }
 
-/** Has claimed ones that were not sent due as before, unless somebody else has been at them since. */
+/**
+ * Has claimed ones that were not sent due as before, unless somebody else has been at them since.
+ */
 export async function giveBackDeliveries(
   pool: Pick<pg.Pool, "query">,
   { organisationId }: EndpointKey,

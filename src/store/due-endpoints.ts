@@ -12,8 +12,9 @@ interface EndpointRow {
   organisation_id: string;
 }
 
-// One that is left alone after failures has nothing due until its breaker's time is over. The earliest of each is asked for in the order of the index:
-// whoever has a hundred thousand waiting is found as fast as the others.
+// One that is left alone after failures has nothing due until its breaker's time is over. The
+// earliest of each is asked for in the order of the index: whoever has a hundred thousand waiting
+// is found as fast as the others.
 const isDue = `(w.open_until IS NULL OR w.open_until <= now() OR w.status = 'disabled')
   AND (SELECT d.due_at FROM webhook_deliveries d WHERE d.organisation_id = w.organisation_id AND d.endpoint_id = w.id AND d.state = 'pending'
     ORDER BY d.endpoint_id, d.due_at LIMIT 1) <= now()`;

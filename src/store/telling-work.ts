@@ -1,4 +1,7 @@
-/** What there is to tell: which organisations have changes that nobody was told of, and of which objects; and which endpoints have deliveries due. */
+/**
+ * What there is to tell: which organisations have changes that nobody was told of, and of which
+ * objects; and which endpoints have deliveries due.
+ */
 import type pg from "pg";
 import { type EndpointKey, findAllDueEndpoints, findDueEndpoints } from "./due-endpoints.ts";
 import type { ObjectName, WriteObject } from "./telling.ts";
@@ -31,9 +34,10 @@ export function createTelling(pool: pg.Pool, write: WriteObject): TellingStore {
 }
 
 /**
- * Up to `limit` organisations that have marks, from the one after `after` on. Looks over all organisations: it
- * carries ids only. Asked in the order of an index, so that where nearly everything is one organisation's the others are not looked for row
- * by row; and planned each time, by what the tables hold then.
+ * Up to `limit` organisations that have marks, from the one after `after` on. Looks over all
+ * organisations: it carries ids only. Asked in the order of an index, so that where nearly
+ * everything is one organisation's the others are not looked for row by row; and planned each time,
+ * by what the tables hold then.
  */
 export async function findNews(pool: Pick<pg.Pool, "query">, after: string | null, limit: number): Promise<NewsPage> {
   const { rows } = await pool.query<{ id: string | null; now: Date }>({

@@ -41,12 +41,15 @@ const billingAtOnce = 4;
 const billingPolls = 2;
 
 /**
- * Endpoints at once in a process, each with five requests and fifty bodies at most: most of their time is waiting, and each gives its place back
- * within seconds.
+ * Endpoints at once in a process, each with five requests and fifty bodies at most: most of their
+ * time is waiting, and each gives its place back within seconds.
  */
 const endpointsAtOnce = 100;
 
-/** Deliveries last seconds: their tasks are not asked for often. Two is the least that a worker of workflows may have. */
+/**
+ * Deliveries last seconds: their tasks are not asked for often. Two is the least that a worker of
+ * workflows may have.
+ */
 const webhookPolls = 2;
 
 /** How long the server is waited for at a time; a worker that starts before it tries again. */

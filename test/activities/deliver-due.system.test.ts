@@ -1,6 +1,7 @@
 /**
- * Deliveries to an endpoint, on a real database and with a real receiver: what is sent, what is written of it, and when the next attempt is due. The
- * workflow that has them made is in `test/workflows/webhook-runs.system.test.ts`.
+ * Deliveries to an endpoint, on a real database and with a real receiver: what is sent, what is
+ * written of it, and when the next attempt is due. The workflow that has them made is in
+ * `test/workflows/webhook-runs.system.test.ts`.
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -192,7 +193,8 @@ describe("an endpoint's breaker", () => {
   test("counts no attempt that was under way as it opened, and is closed by one that was taken", async () => {
     const { receiver, deliver, endpointRow, attemptsOf, waiting, parts, record } = world;
     const { path, endpoint, key, deliveries } = await waiting(10);
-    // Two processes, five attempts each at once: ten failures are on their way before the first is written.
+    // Two processes, five attempts each at once: ten failures are on their way before the first is
+    // written.
     receiver.answer(path, { status: 500, onceCame: 10 });
     await Promise.all([deliver.deliverDue(key), createDelivery(parts()).deliverDue(key)]);
     expect(receiver.received(path)).toHaveLength(10);
@@ -237,7 +239,9 @@ test("a process that is to end sends nothing further, and leaves what it claimed
   stopping.abort();
   receiver.release(path);
   expect(await done).toMatchObject({ delivered: 34, nextInMs: 0 });
-  const rest = (await Promise.all(deliveries.map((each) => deliveryRow(each)))).filter((row) => row.state === "pending");
+  const rest = (await Promise.all(deliveries.map((each) => deliveryRow(each)))).filter(
+    (row) => row.state === "pending",
+  );
   expect(rest).toHaveLength(6);
   expect(rest.every(({ in_ms: ms, attempts }) => Number(ms) <= 0 && attempts === 0)).toBe(true);
 });

@@ -1,7 +1,8 @@
 /** Deliveries of events without an engine: a database, a receiver, and attempts whose pauses chance takes nothing off. */
 import { randomBytes, randomUUID } from "node:crypto";
 import type pg from "pg";
-import { createDelivery, type DeliverParts, type DeliveryActivities } from "../../src/activities/deliver-due.ts";
+import { createDelivery, type DeliveryActivities } from "../../src/activities/deliver-due.ts";
+import type { DeliverParts } from "../../src/activities/delivery-parts.ts";
 import { createRequestPermits } from "../../src/activities/request-permits.ts";
 import { defaultFirstPauseMs, wholeTimeMs } from "../../src/domain/webhook-retry.ts";
 import { createDeliveryStore } from "../../src/store/deliveries.ts";

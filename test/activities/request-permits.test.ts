@@ -1,4 +1,7 @@
-/** Permits of requests to endpoints: twenty in an organisation, and one for each endpoint in any case. */
+/**
+ * Permits of requests to endpoints: twenty in an organisation, and one for each endpoint in any
+ * case.
+ */
 import { expect, test } from "vitest";
 import { createRequestPermits, organisationRequestsAtOnce } from "../../src/activities/request-permits.ts";
 

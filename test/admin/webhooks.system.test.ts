@@ -246,7 +246,11 @@ describe("a test event", () => {
       sequence: expect.any(Number),
       data: { object: { ...object, status: "enabled", created: made.created }, previous_attributes: null },
     });
-    expect(await workflow(first)).toMatchObject({ status: { name: "RUNNING" }, type: "endpointDeliveries", taskQueue: webhookQueue(defaultTaskQueue) });
+    expect(await workflow(first)).toMatchObject({
+      status: { name: "RUNNING" },
+      type: "endpointDeliveries",
+      taskQueue: webhookQueue(defaultTaskQueue),
+    });
 
     await system.pool.query("DELETE FROM idempotency_keys");
     expect((await send({ idempotencyKey: "test-1" })).id).toBe(first.id);
@@ -273,7 +277,10 @@ describe("a test event", () => {
   });
 });
 
-/** The workflow of a delivery's endpoint as the engine has it, once it was woken so often; a slow one takes a start when nobody waits for it any more. */
+/**
+ * The workflow of a delivery's endpoint as the engine has it, once it was woken so often; a slow
+ * one takes a start when nobody waits for it any more.
+ */
 async function workflow({ endpoint }: { readonly endpoint: string }, wakes = 1) {
   const handle = client.workflow.getHandle(deliveriesWorkflowId(endpoint));
   return until("the engine has it", async () => {

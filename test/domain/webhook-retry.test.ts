@@ -13,7 +13,10 @@ import {
 const minuteMs = 60_000;
 const first = defaultFirstPauseMs;
 
-/** When the attempts of a delivery are made, in milliseconds after the first: none after the whole time. */
+/**
+ * When the attempts of a delivery are made, in milliseconds after the first: none after the whole
+ * time.
+ */
 function schedule(random: () => number, tookMs = 0): number[] {
   const made: number[] = [];
   for (let at = 0; at < wholeTimeMs(first); at += tookMs + pauseAfter(made.length, first, random())) made.push(at);

@@ -1,4 +1,7 @@
-/** Platforms never wait behind webhooks: with hundreds of deliveries waiting, and all places of those who send them taken, everything else goes on. */
+/**
+ * Platforms never wait behind webhooks: with hundreds of deliveries waiting, and all places of
+ * those who send them taken, everything else goes on.
+ */
 import { randomBytes } from "node:crypto";
 import { Client, Connection } from "@temporalio/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -25,7 +28,11 @@ let endpoints: readonly MadeEndpoint[];
 
 beforeAll(async () => {
   const key = randomBytes(32);
-  const env = { WEBHOOK_ADDRESSES: "development", SECRET_KEY: key.toString("base64") };
+  // The endpoints' secrets are sealed with a key of this test's: the worker's own seals credentials.
+  const env = {
+    WEBHOOK_ADDRESSES: "development",
+    SECRET_KEYS_BEFORE: key.toString("base64"),
+  };
   system = await startSystem({ without: ["worker"], env });
   ends = endsForTest(system);
   connection = await Connection.connect({ address: system.temporal.address });

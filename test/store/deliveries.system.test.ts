@@ -1,5 +1,6 @@
 /**
- * Deliveries in the database: which are due and claimed, when trying ends, and attempts that are written while others write.
+ * Deliveries in the database: which are due and claimed, when trying ends, and attempts that are
+ * written while others write.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createDelivery } from "../../src/activities/deliver-due.ts";
@@ -93,7 +94,10 @@ describe("after 20 hours", () => {
     expect(await deliveryRow(delivery)).toMatchObject({ state: "pending", began_at: justNow, in_ms: about(30_000) });
     // A breaker at which nobody was either is no reason, one that was tried meanwhile is.
     const openedBefore = (hours: number) =>
-      changeEndpoint(endpoint, `failures = 9, failing_since = now(), open_until = now() - ${hours} * interval '1 hour'`);
+      changeEndpoint(
+        endpoint,
+        `failures = 9, failing_since = now(), open_until = now() - ${hours} * interval '1 hour'`,
+      );
     await away();
     await openedBefore(9);
     expect(await exhaust(delivery)).toMatchObject({ exhausted: 0, begun: [delivery.deliveryId] });
@@ -173,7 +177,10 @@ test("endpoints with something due are found, but for those whose breaker is ope
   }
   const failing = "failures = 5, failing_since = now(), open_until = now()";
   await changeEndpoint(held, `${failing} + interval '1 minute'`);
-  await changeEndpoint(off, `${failing} + interval '1 minute', status = 'disabled', disabled_at = now(), disabled_reason = 'No'`);
+  await changeEndpoint(
+    off,
+    `${failing} + interval '1 minute', status = 'disabled', disabled_at = now(), disabled_reason = 'No'`,
+  );
   const found = async () => (await findDueEndpoints(pool, own)).map(({ endpointId }) => endpointId);
   const sorted = (...endpoints: MadeEndpoint[]) => endpoints.map(({ id }) => id).sort();
   expect(await found()).toEqual(sorted(due, off));

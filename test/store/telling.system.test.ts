@@ -258,9 +258,10 @@ describe("a round of telling", () => {
     const text = "SELECT DISTINCT endpoint_id AS id FROM webhook_deliveries WHERE organisation_id = $1";
     const { rows } = await world.pool.query<{ id: string }>(text, [own]);
     expect(started).toEqual(rows.map(({ id }) => `${own} ${id}`));
-    await world.pool.query("UPDATE webhook_deliveries SET due_at = now() + interval '1 hour' WHERE organisation_id = $1", [
-      own,
-    ]);
+    await world.pool.query(
+      "UPDATE webhook_deliveries SET due_at = now() + interval '1 hour' WHERE organisation_id = $1",
+      [own],
+    );
     expect(await tellRound(input)).toEqual({ told: 0, started: 0, isMore: false });
   });
 

@@ -1,6 +1,7 @@
 /**
- * Deliveries in the real service: attempts over the 20 hours, which are shortened, workers killed at each step, endpoints of which some are dead, and
- * what an operator sees of the runs, whose histories must replay. With RECORD_HISTORIES set they are kept.
+ * Deliveries in the real service: attempts over the 20 hours, which are shortened, workers killed
+ * at each step, endpoints of which some are dead, and what an operator sees of the runs, whose
+ * histories must replay. With RECORD_HISTORIES set they are kept.
  */
 import { randomBytes } from "node:crypto";
 import { Client, Connection } from "@temporalio/client";

@@ -1,6 +1,7 @@
 /**
- * Sending events by hand: a test event, one delivery again, and all that an endpoint has missed. Each is written with its entry in the log
- * in one transaction. What is written is due at once: whoever writes it wakes the endpoint's workflow, and where that fails the scan of changes does.
+ * Sending events by hand: a test event, one delivery again, and all that an endpoint has missed.
+ * Each is written with its entry in the log in one transaction. What is written is due at once:
+ * whoever writes it wakes the endpoint's workflow, and where that fails the scan of changes does.
  */
 import { eventBody, testEventType } from "../../domain/event.ts";
 import { Refusal } from "../../domain/refusal.ts";
@@ -21,7 +22,10 @@ export interface DueDelivery extends EndpointKey {
   readonly eventId: string;
 }
 
-/** `due`: its endpoint's workflow is to be woken. `disabled`: the endpoint is. `other`: the test event of that id went to another endpoint. */
+/**
+ * `due`: its endpoint's workflow is to be woken. `disabled`: the endpoint is. `other`: the test
+ * event of that id went to another endpoint.
+ */
 export type ResendOutcome =
   | { readonly kind: "due"; readonly delivery: DueDelivery }
   | { readonly kind: "disabled" }
@@ -35,7 +39,10 @@ export interface EventsToResend {
   readonly afterEvent: string | null;
 }
 
-/** Deliveries that are pending again, and those that were added. `lastEvent`: events after it are left; null where none are. */
+/**
+ * Deliveries that are pending again, and those that were added. `lastEvent`: events after it are
+ * left; null where none are.
+ */
 export interface ResentCounts {
   readonly resent: number;
   readonly added: number;

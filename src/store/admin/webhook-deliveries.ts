@@ -88,7 +88,8 @@ const isHeld = "t.state = 'pending' AND t.due_at <= now() AND w.status = 'enable
 
 const listing: Listing<DeliveryRow, DeliveryView> = {
   table: "webhook_deliveries",
-  // What is due and not sent because the endpoint's breaker is open says so: nothing of the kind is written to it.
+  // What is due and not sent because the endpoint's breaker is open says so: nothing of the kind is
+  // written to it.
   columns: `t.id, t.endpoint_id, t.event_id, e.type AS event_type, e.object_id, t.state, t.attempts,
     CASE WHEN ${isHeld} THEN NULL ELSE t.last_status END AS last_status,
     CASE WHEN ${isHeld} THEN 'not sent: the endpoint failed ' || w.failures || ' times in a row' ELSE t.last_error END AS last_error,
