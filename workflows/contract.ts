@@ -248,7 +248,7 @@ export interface DeliveryCounts {
   /** Attempts that failed: what they were for is pending still. */
   readonly failed: number;
   readonly exhausted: number;
-  readonly cancelled: number;
+  readonly dropped: number;
 }
 
 /** The input of `endpointDeliveries`; `counts` are those of the runs that this one continues. */

@@ -24,7 +24,7 @@ const { deliverDue } = proxyActivities<DeliveryActivities>({
 
 const wake = defineSignal(wakeSignal);
 
-const none: DeliveryCounts = { delivered: 0, failed: 0, exhausted: 0, cancelled: 0 };
+const none: DeliveryCounts = { delivered: 0, failed: 0, exhausted: 0, dropped: 0 };
 
 /**
  * Ends when nothing is pending, or when the next attempt is further off than
@@ -55,12 +55,12 @@ function add(one: DeliveryCounts, other: DeliveryCounts): DeliveryCounts {
     delivered: one.delivered + other.delivered,
     failed: one.failed + other.failed,
     exhausted: one.exhausted + other.exhausted,
-    cancelled: one.cancelled + other.cancelled,
+    dropped: one.dropped + other.dropped,
   };
 }
 
 /** `1,204 delivered, 3 attempts failed, 0 exhausted, 0 cancelled`. */
-function describe({ delivered, failed, exhausted, cancelled }: DeliveryCounts): string {
-  const [d, f, e, c] = [delivered, failed, exhausted, cancelled].map((count) => count.toLocaleString("en"));
+function describe({ delivered, failed, exhausted, dropped }: DeliveryCounts): string {
+  const [d, f, e, c] = [delivered, failed, exhausted, dropped].map((count) => count.toLocaleString("en"));
   return `${d} delivered, ${f} attempts failed, ${e} exhausted, ${c} cancelled`;
 }

@@ -1,4 +1,7 @@
-/** What platforms wait for: creations, amendments and ends over REST, each answered once the ledger has taken it, by a few callers at a steady pace. */
+/**
+ * What platforms wait for: creations, amendments and ends over REST, each answered once the ledger
+ * has taken it, by a few callers at a steady pace.
+ */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
@@ -16,7 +19,10 @@ export interface CallTimes {
 /** Callers beside each other. */
 const callers = 2;
 
-/** A call of each caller comes so often, where the one before is answered: what a machine of two cores has room for. */
+/**
+ * A call of each caller comes so often, where the one before is answered: what a machine of two
+ * cores has room for.
+ */
 const everyMs = 250;
 
 /** Calls until `isOver` says so, after a whole turn of each; rejects where one is not done. */

@@ -36,10 +36,10 @@ export function createDelivery(parts: DeliverParts): DeliveryActivities {
     deliverDue: async ({ organisationId, endpointId }) => {
       const nowMs = performance.now();
       const ends = { softEndMs: nowMs + softMs, hardEndMs: nowMs + hardMs };
-      const progress: Progress = { delivered: 0, failed: 0, exhausted: 0, cancelled: 0, ...ends };
+      const progress: Progress = { delivered: 0, failed: 0, exhausted: 0, dropped: 0, ...ends };
       const nextInMs = await deliver(parts, { organisationId, endpointId }, progress);
-      const { delivered, failed, exhausted, cancelled } = progress;
-      return { delivered, failed, exhausted, cancelled, nextInMs };
+      const { delivered, failed, exhausted, dropped } = progress;
+      return { delivered, failed, exhausted, dropped, nextInMs };
     },
   };
 }
@@ -53,9 +53,9 @@ async function deliver(parts: DeliverParts, key: EndpointKey, progress: Progress
     if (endpoint.dueMs > 0) return Math.ceil(Math.max(endpoint.dueMs, endpoint.openMs ?? 0));
     if (performance.now() >= progress.softEndMs || stopping?.aborted) return 0;
     if (endpoint.isDisabled) {
-      const cancelled = await store.cancelDue(key, endedAtOnce);
-      progress.cancelled += cancelled;
-      if (cancelled === 0) return heldMs;
+      const dropped = await store.endDue(key, endedAtOnce);
+      progress.dropped += dropped;
+      if (dropped === 0) return heldMs;
     } else if (isHeld(endpoint)) {
       if ((await exhaustHeld(parts, key, progress)) < endedAtOnce) return Math.ceil(endpoint.openMs);
     } else if ((await sendDue(parts, key, endpoint, progress)) === 0) {

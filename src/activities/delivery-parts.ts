@@ -1,4 +1,7 @@
-/** What the delivery to an endpoint is made of, how far it is, and the end of what it can send no more. */
+/**
+ * What the delivery to an endpoint is made of, how far it is, and the end of what it can send no
+ * more.
+ */
 import { longestPauseMs, wholeTimeMs } from "../domain/webhook-retry.ts";
 import type { DeliveryStore } from "../store/deliveries.ts";
 import type { EndpointKey } from "../store/due-endpoints.ts";
@@ -27,8 +30,11 @@ export interface Progress {
   delivered: number;
   failed: number;
   exhausted: number;
-  cancelled: number;
-  /** From when on nothing is claimed unless a request is under way, and from when on nothing is (`performance.now()`). */
+  dropped: number;
+  /**
+   * From when on nothing is claimed unless a request is under way, and from when on nothing is
+   * (`performance.now()`).
+   */
   readonly softEndMs: number;
   readonly hardEndMs: number;
 }

@@ -273,7 +273,7 @@ async function recordOf({ parts, key, progress, isTrial }: Sending, url: string,
   );
   checkpoint("delivery_saved");
   progress.delivered += recorded.delivered;
-  progress.cancelled += recorded.cancelled;
+  progress.dropped += recorded.dropped;
   if (recorded.hasDisabled) {
     const gone = sent.find(({ attempt }) => attempt.verdict === "gone");
     onDisabled(key, gone?.attempt.error ?? "");

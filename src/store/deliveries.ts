@@ -68,7 +68,7 @@ export interface DeliveryStore {
   /**
    * Ends up to `limit` deliveries that are due to an endpoint that is disabled; answers how many.
    */
-  cancelDue(key: EndpointKey, limit: number): Promise<number>;
+  endDue(key: EndpointKey, limit: number): Promise<number>;
   /** Those that are due and whose time is over, up to `limit`. */
   findOverdue(key: EndpointKey, wholeMs: number, limit: number): Promise<readonly string[]>;
   /**
@@ -119,7 +119,7 @@ export function createDeliveryStore(pool: Pick<pg.Pool, "query">, sealing: Seali
     defer: (key, claimed, reason) => deferDeliveries(pool, key, claimed, reason),
     takeTrial: (key) => takeTrial(pool, key),
     record: (key, attempts) => recordAttempts(pool, key, attempts),
-    cancelDue: (key, limit) => cancelDue(pool, key, limit),
+    endDue: (key, limit) => endDue(pool, key, limit),
     findOverdue: (key, wholeMs, limit) => findOverdue(pool, key, wholeMs, limit),
     exhaust: (key, ids, times) => exhaust(pool, key, ids, times),
   };
@@ -162,13 +162,13 @@ async function takeTrial(pool: Pick<pg.Pool, "query">, { organisationId, endpoin
   return rowCount === 1;
 }
 
-async function cancelDue(
+async function endDue(
   pool: Pick<pg.Pool, "query">,
   { organisationId, endpointId }: EndpointKey,
   limit: number,
 ): Promise<number> {
   const { rowCount } = await pool.query({
-    name: "cancel_due_deliveries",
+    name: "end_due_deliveries",
     text: `WITH endpoint AS (
         SELECT id FROM webhook_endpoints WHERE organisation_id = $1 AND id = $2 AND status = 'disabled' FOR NO KEY UPDATE
       ), due AS (

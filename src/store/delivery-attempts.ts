@@ -46,7 +46,7 @@ export interface AttemptRecord {
 /** How the deliveries stand now, and whether it was these attempts that disabled the endpoint. */
 export interface RecordedAttempts {
   readonly delivered: number;
-  readonly cancelled: number;
+  readonly dropped: number;
   readonly hasDisabled: boolean;
 }
 
@@ -107,7 +107,7 @@ WITH results AS MATERIALIZED (
   INSERT INTO webhook_attempts (organisation_id, delivery_id, number, at, latency_ms, status, error, answer)
   SELECT $1, id, attempts, at, latency_ms, status, error, answer FROM delivery
 )
-SELECT count(*) FILTER (WHERE state = 'delivered')::int AS delivered, count(*) FILTER (WHERE state = 'cancelled')::int AS cancelled,
+SELECT count(*) FILTER (WHERE state = 'delivered')::int AS delivered, count(*) FILTER (WHERE state = 'cancelled')::int AS dropped,
   coalesce((SELECT has_disabled FROM health), false) AS has_disabled FROM delivery`;
 
 /** Writes them. Deliveries that are no longer there are passed over. */
@@ -118,7 +118,7 @@ export async function recordAttempts(
 ): Promise<RecordedAttempts> {
   const hasDelivered = attempts.some(({ verdict }) => verdict === "delivered");
   const lastDelivered = attempts.findLastIndex(({ verdict }) => verdict === "delivered");
-  const { rows } = await pool.query<{ delivered: number; cancelled: number; has_disabled: boolean }>({
+  const { rows } = await pool.query<{ delivered: number; dropped: number; has_disabled: boolean }>({
     name: "record_attempts",
     text: recordText,
     values: [
@@ -149,7 +149,7 @@ export async function recordAttempts(
   const [row] = rows;
   return {
     delivered: row?.delivered ?? 0,
-    cancelled: row?.cancelled ?? 0,
+    dropped: row?.dropped ?? 0,
     hasDisabled: row?.has_disabled ?? false,
   };
 }

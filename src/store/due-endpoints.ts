@@ -7,6 +7,12 @@ export interface EndpointKey {
   readonly endpointId: string;
 }
 
+/** A delivery that is due, with its endpoint. */
+export interface DueDelivery extends EndpointKey {
+  readonly deliveryId: string;
+  readonly eventId: string;
+}
+
 interface EndpointRow {
   id: string;
   organisation_id: string;

@@ -22,7 +22,7 @@ beforeAll(async () => {
 
 afterAll(() => world?.stop());
 
-const nothing = { delivered: 0, failed: 0, exhausted: 0, cancelled: 0, nextInMs: null };
+const nothing = { delivered: 0, failed: 0, exhausted: 0, dropped: 0, nextInMs: null };
 
 test("an event is sent as the very bytes that were stored, signed now, and the delivery and its attempt say how it went", async () => {
   const { receiver, deliver, deliveryRow, endpointRow, attemptsOf, waiting } = world;
@@ -117,7 +117,7 @@ test("410 Gone disables the endpoint, and ends this delivery and what waits for 
   const { path, endpoint, key, deliveries } = await waiting(20);
   const [, other] = deliveries as [MadeDelivery, MadeDelivery];
   receiver.answer(path, { status: 410 });
-  expect(await deliver.deliverDue(key)).toEqual({ ...nothing, cancelled: 20 });
+  expect(await deliver.deliverDue(key)).toEqual({ ...nothing, dropped: 20 });
   expect(await endpointRow(endpoint)).toMatchObject({ status: "disabled", disabled_reason: "410 Gone" });
   expect(told).toContain(`${endpoint.id} is disabled: 410 Gone`);
   // What was under way at once, and nothing after it.
@@ -130,7 +130,7 @@ test("410 Gone disables the endpoint, and ends this delivery and what waits for 
   const before = await endpointRow(endpoint);
   await changeEndpoint(endpoint, "disabled_reason = 'By hand'");
   const saved = await record(other, { status: 410, error: "410 Gone", verdict: "gone" });
-  expect(saved).toEqual({ delivered: 0, cancelled: 1, hasDisabled: false });
+  expect(saved).toEqual({ delivered: 0, dropped: 1, hasDisabled: false });
   const { disabled_at: disabledAt, disabled_reason: reason } = await endpointRow(endpoint);
   expect([disabledAt, reason]).toEqual([before.disabled_at, "By hand"]);
 });

@@ -4,11 +4,11 @@ import { Client, Connection } from "@temporalio/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventTypes } from "../../src/domain/event.ts";
 import { createSealing } from "../../src/store/sealing.ts";
-import { defaultTaskQueue, deliveriesWorkflowId, webhookQueue } from "../../workflows/contract.ts";
+import { defaultTaskQueue, webhookQueue } from "../../workflows/contract.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { type AdminAsk, askWith, codeOf } from "./ask.ts";
 import { type ResendWorld, resendsInCalls, resendsWhatWasMissed } from "./resend-cases.ts";
-import { addDelivery, addEvent, failing, openSecrets } from "./webhook-rows.ts";
+import { addDelivery, addEvent, failing, openSecrets, wokenDeliveries } from "./webhook-rows.ts";
 
 const key = randomBytes(32);
 const url = "https://hooks.example.com/billing";
@@ -246,7 +246,7 @@ describe("a test event", () => {
       sequence: expect.any(Number),
       data: { object: { ...object, status: "enabled", created: made.created }, previous_attributes: null },
     });
-    expect(await workflow(first)).toMatchObject({
+    expect(await wokenDeliveries(client, first.endpoint)).toMatchObject({
       status: { name: "RUNNING" },
       type: "endpointDeliveries",
       taskQueue: webhookQueue(defaultTaskQueue),
@@ -276,20 +276,6 @@ describe("a test event", () => {
     expect(await admin.refused(call("SendTestEvent"), at)).toBe("invalid_state");
   });
 });
-
-/**
- * The workflow of a delivery's endpoint as the engine has it, once it was woken so often; a slow
- * one takes a start when nobody waits for it any more.
- */
-async function workflow({ endpoint }: { readonly endpoint: string }, wakes = 1) {
-  const handle = client.workflow.getHandle(deliveriesWorkflowId(endpoint));
-  return until("the engine has it", async () => {
-    const found = await handle.describe().catch(() => null);
-    if (found === null) return null;
-    const { events } = await handle.fetchHistory();
-    return (events ?? []).filter((one) => one.workflowExecutionSignaledEventAttributes).length >= wakes && found;
-  });
-}
 
 describe("deliveries", () => {
   const event = (type: string, daysAgo: number, of = own) => addEvent(system.pool, of.organisation, type, daysAgo);
@@ -362,13 +348,13 @@ describe("deliveries", () => {
       });
     }
     const sent = (await admin.done(call("GetWebhookDelivery"), { ...own, id: ids[0] })).delivery;
-    await workflow(sent, 4);
+    await wokenDeliveries(client, sent.endpoint, 4);
     await failing(system.pool, made.id);
     await resend(ids[0]);
     expect(await rows("SELECT open_until FROM webhook_endpoints WHERE id = $1", [made.id])).toEqual([
       { open_until: null },
     ]);
-    expect((await workflow(sent, 5)).status.name).toBe("RUNNING");
+    expect((await wokenDeliveries(client, sent.endpoint, 5)).status.name).toBe("RUNNING");
     expect(await rows("SELECT due_at <= now() AS due FROM webhook_deliveries WHERE id = $1", [ids[0]])).toEqual([
       { due: true },
     ]);

@@ -28,7 +28,8 @@ let endpoints: readonly MadeEndpoint[];
 
 beforeAll(async () => {
   const key = randomBytes(32);
-  // The endpoints' secrets are sealed with a key of this test's: the worker's own seals credentials.
+  // The endpoints' secrets are sealed with a key of this test's: the worker's own seals
+  // credentials.
   const env = {
     WEBHOOK_ADDRESSES: "development",
     SECRET_KEYS_BEFORE: key.toString("base64"),
@@ -92,7 +93,7 @@ test("a creation, an amendment and an end are answered while all places of deliv
   await until("all places are taken", async () => receiver.received("/silent").length >= 100);
   const endable = await ends.withThree();
   const { own, id } = endable;
-  const half = { prorate: true, effective_date: "2026-04-16" };
+  const half = { prorate: true, effective_date: "2026-04-16", document: "amend" };
   const { change } = await ends.world.changed(own, id, { units: 14, ...half });
   expect(change.invoice.ledger.sync_status).toBe("synced");
   const { path, body } = endPost(endable, "beside");

@@ -5,6 +5,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createDelivery } from "../../src/activities/deliver-due.ts";
 import { longestPauseMs, wholeTimeMs } from "../../src/domain/webhook-retry.ts";
+import { createChanges } from "../../src/store/admin/changes.ts";
+import { createDeliveryStore } from "../../src/store/admin/webhook-deliveries.ts";
 import { claimDeliveries, giveBackDeliveries } from "../../src/store/delivery-claims.ts";
 import { findAllDueEndpoints, findDueEndpoints } from "../../src/store/due-endpoints.ts";
 import { about, type DeliveryWorld, deliveryWorld, justNow } from "../activities/delivery-world.ts";
@@ -135,7 +137,7 @@ describe("after 20 hours", () => {
     const row = await endpointRow(endpoint);
     expect(row).toMatchObject({ status: "disabled", disabled_reason: "It took nothing for five days" });
     expect(told).toContain(`${endpoint.id} is disabled: It took nothing for five days`);
-    expect(await deliver.deliverDue(key)).toMatchObject({ cancelled: 1, nextInMs: null });
+    expect(await deliver.deliverDue(key)).toMatchObject({ dropped: 1, nextInMs: null });
     expect((await deliveryRow(next)).state).toBe("cancelled");
   });
 });
@@ -190,6 +192,31 @@ test("endpoints with something due are found, but for those whose breaker is ope
   const all = [first, ...(await findAllDueEndpoints(pool, first?.endpointId ?? null, 500))];
   const ofOwn = all.filter((one) => one?.organisationId === own).map((one) => one?.endpointId);
   expect(ofOwn).toEqual(sorted(due, held, off));
+});
+
+test("what waits because its endpoint's breaker is open is shown so to operators, and nothing else is", async () => {
+  const { pool, waiting, changeDelivery, changeEndpoint, organisationId } = world;
+  const { endpoint, deliveries } = await waiting(3);
+  const [due, later, over] = deliveries as [MadeDelivery, MadeDelivery, MadeDelivery];
+  await changeDelivery(later, "due_at = now() + interval '1 minute', last_error = 'own'");
+  await changeDelivery(over, "state = 'exhausted', due_at = NULL, settled_at = now(), last_error = 'own'");
+  await changeDelivery(due, "last_status = 500, last_error = 'own'");
+  const operators = createDeliveryStore(pool, createChanges(pool));
+  const shown = async () => {
+    const all = await Promise.all([due, later, over].map(({ deliveryId: id }) => operators.get(organisationId, id)));
+    return all.map((one) => [one?.lastStatus, one?.lastError]);
+  };
+  expect(await shown()).toEqual([
+    [500, "own"],
+    [null, "own"],
+    [null, "own"],
+  ]);
+  await changeEndpoint(endpoint, "failures = 6, failing_since = now(), open_until = now() + interval '1 minute'");
+  expect(await shown()).toEqual([
+    [null, "not sent: the endpoint failed 6 times in a row"],
+    [null, "own"],
+    [null, "own"],
+  ]);
 });
 
 test("attempts are written whatever else is written to their endpoint and deliveries at that moment", async () => {

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { eventBody } from "../../src/domain/event.ts";
-import type { DueDelivery } from "../../src/store/admin/resend-events.ts";
+import type { DueDelivery } from "../../src/store/due-endpoints.ts";
 import { endpointSecretBound } from "../../src/store/endpoint-secrets.ts";
 import type { Sealing } from "../../src/store/sealing.ts";
 import { newSecret } from "../../src/webhooks/sign.ts";

@@ -5,7 +5,7 @@
  */
 import { eventBody, testEventType } from "../../domain/event.ts";
 import { Refusal } from "../../domain/refusal.ts";
-import type { EndpointKey } from "../due-endpoints.ts";
+import type { DueDelivery } from "../due-endpoints.ts";
 import { newId } from "../ids.ts";
 import type { Client } from "../raise-documents.ts";
 import type { Changed } from "./changes.ts";
@@ -13,12 +13,6 @@ import type { Changed } from "./changes.ts";
 /** A test event for an endpoint; `eventId` is new, or that of an earlier try of the same call. */
 export interface TestToSend {
   readonly endpointId: string;
-  readonly eventId: string;
-}
-
-/** A delivery that is due, with its endpoint. */
-export interface DueDelivery extends EndpointKey {
-  readonly deliveryId: string;
   readonly eventId: string;
 }
 
