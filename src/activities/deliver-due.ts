@@ -1,7 +1,7 @@
 /**
- * Delivers what is due to one webhook endpoint, a few seconds at a time: what its state allows, and
- * the end of what cannot be sent. What the endpoint answered is in the database alone, since
- * histories are read by operators. decisions §3 "Webhook endpoint".
+ * Delivers what is due to one webhook endpoint, a few seconds at a time. The endpoint's state
+ * decides whether deliveries are sent, wait or end. Its answers are in the database alone, because
+ * operators read histories. decisions §3 "Webhook endpoint".
  */
 import type { DeliveryBatches } from "../../workflows/contract.ts";
 import { wholeTimeMs } from "../domain/webhook-retry.ts";
@@ -17,17 +17,17 @@ export interface DeliveryActivities {
 }
 
 /**
- * For how long it sends: other endpoints wait for its place, and a worker that ends waits for it.
+ * How long one activity sends: other endpoints wait for its place, and so does a worker that ends.
  */
 const softMs = 5_000;
 
-/** The same while an answer is long in coming: the other requests go on meanwhile. */
+/** The same while an answer is missing: the endpoint's other requests go on meanwhile. */
 const hardMs = 20_000;
 
 /** Rows of a statement that ends deliveries: some tens of milliseconds. */
 const endedAtOnce = 1_000;
 
-/** What is due and held by another process is asked for again after so long. */
+/** Pause if another process holds all that is due. */
 const heldMs = 1_000;
 
 /** The activity over these parts. */
@@ -44,7 +44,7 @@ export function createDelivery(parts: DeliverParts): DeliveryActivities {
   };
 }
 
-/** Answers in how many milliseconds something is due. */
+/** Returns in how many milliseconds something is due. */
 async function deliver(parts: DeliverParts, key: EndpointKey, progress: Progress): Promise<number | null> {
   const { store, stopping } = parts;
   for (;;) {
@@ -69,8 +69,8 @@ function isHeld(endpoint: EndpointState): endpoint is EndpointState & { readonly
 }
 
 /**
- * Nothing is sent to an endpoint whose breaker is open, and the time of what waits for it goes on.
- * Answers how many were looked at.
+ * An open breaker stops the requests, not the 20 hours: deliveries that wait for it are exhausted.
+ * Returns how many were due to end.
  */
 async function exhaustHeld(parts: DeliverParts, key: EndpointKey, progress: Progress): Promise<number> {
   const overdue = await parts.store.findOverdue(key, wholeTimeMs(parts.firstPauseMs), endedAtOnce);

@@ -1,6 +1,5 @@
 /**
- * What the delivery to an endpoint is made of, how far it is, and the end of what it can send no
- * more.
+ * The dependencies and the progress of deliveries to an endpoint, and the end of exhausted ones.
  */
 import { longestPauseMs, wholeTimeMs } from "../domain/webhook-retry.ts";
 import type { DeliveryStore } from "../store/deliveries.ts";
@@ -15,13 +14,13 @@ export interface DeliverParts {
   readonly permits: RequestPermits;
   /** The pause after a delivery's first attempt, of which all others are multiples. */
   readonly firstPauseMs: number;
-  /** Told of each endpoint that is disabled because of what it answered, or did not. */
+  /** Called for each endpoint that is disabled because of its answers, or the lack of them. */
   readonly onDisabled: (endpoint: EndpointKey, reason: string) => void;
-  /** Told where an endpoint's secrets cannot be opened. */
+  /** Called if an endpoint's secrets cannot be opened. */
   readonly onSealed: (endpoint: EndpointKey, error: unknown) => void;
   /** The process is to end: nothing further is sent. */
   readonly stopping?: AbortSignal;
-  /** From 0 up to 1; by chance where it is left out. */
+  /** From 0 up to 1; `Math.random` by default. */
   readonly random?: () => number;
 }
 
@@ -39,10 +38,10 @@ export interface Progress {
   readonly hardEndMs: number;
 }
 
-/** How much later than planned an attempt may come without a sign that nobody was there. */
+/** How late an attempt may come and still show that a worker was there. */
 const lateMs = 10 * 60_000;
 
-/** Ends those whose time is over. Others of them begin anew, or were resent meanwhile. */
+/** Ends the deliveries whose 20 hours are over. Some may begin again, or were resent meanwhile. */
 export async function exhaust(
   { store, firstPauseMs, onDisabled }: DeliverParts,
   key: EndpointKey,

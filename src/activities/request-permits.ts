@@ -1,22 +1,21 @@
 /**
- * Permits for requests to webhook endpoints: so many at once for all endpoints of one organisation
- * in this process, so that those of one that has many slow ones leave connections to the others.
- * The first request of an endpoint needs none, lest it waits for others that are slow.
+ * Permits for requests to webhook endpoints. They limit the requests of one organisation in this
+ * process: many slow endpoints of one organisation leave connections to the others. The first
+ * request of an endpoint always gets a permit, so that no endpoint waits for slow ones.
  */
 
 /** The permits of all organisations. */
 export interface RequestPermits {
   /**
-   * Takes one, and answers what gives it back; null where all are taken. `isFirst`: there is one in
-   * any case.
+   * Takes a permit, and returns what releases it; null if all are taken and it is not the first.
    */
   take(organisationId: string, isFirst: boolean): (() => void) | null;
 }
 
-/** Requests at once to each endpoint: what many servers take from one sender without queueing. */
+/** Requests at once to each endpoint: small servers take as many from one sender. */
 export const requestsAtOnce = 5;
 
-/** Requests at once for each organisation: those of four endpoints that take all they may. */
+/** Requests at once for each organisation: four endpoints with five requests each. */
 export const organisationRequestsAtOnce = 20;
 
 /** Permits of one process. */

@@ -1,7 +1,7 @@
 /**
- * Sends what is due to an endpoint that may be sent to: a few requests at once, each followed by
- * the next delivery at once, claimed and recorded many in a statement. It ends where the endpoint's
- * failures open its breaker, where its state has changed, or where its time is over.
+ * Sends what is due to an endpoint whose breaker is closed, or one probe. A few requests run at
+ * once, and each is followed by the next delivery. One statement claims or records many deliveries.
+ * The sending ends if failures open the breaker, the endpoint's state changes, or its time is over.
  */
 import { setTimeout as wait } from "node:timers/promises";
 import { checkpoint } from "../checkpoint.ts";
@@ -45,7 +45,7 @@ interface Sending {
   readonly parts: DeliverParts;
   readonly key: EndpointKey;
   readonly progress: Progress;
-  readonly isTrial: boolean;
+  readonly isProbe: boolean;
   readonly waiting: ClaimedDelivery[];
   /** Sent, and not recorded yet. */
   done: Done[];
@@ -73,26 +73,26 @@ interface Target {
   readonly secrets: readonly string[];
 }
 
-/** Answers how many it claimed. */
+/** Returns how many it claimed. */
 export async function sendDue(
   parts: DeliverParts,
   key: EndpointKey,
   endpoint: EndpointState,
   progress: Progress,
 ): Promise<number> {
-  const isTrial = endpoint.openMs !== null;
-  // Where another has taken it the breaker is open again.
-  if (isTrial && !(await parts.store.takeTrial(key))) return 1;
+  const isProbe = endpoint.openMs !== null;
+  // If another process took the probe, the breaker is open again.
+  if (isProbe && !(await parts.store.takeProbe(key))) return 1;
   const sending: Sending = {
     parts,
     key,
     progress,
-    isTrial,
+    isProbe,
     waiting: [],
     done: [],
     target: { url: endpoint.url, secrets: [] },
     failures: endpoint.failures,
-    claimSize: isTrial ? 1 : requestsAtOnce,
+    claimSize: isProbe ? 1 : requestsAtOnce,
     claimedAtMs: performance.now(),
     claimed: 0,
     underWay: 0,
@@ -101,34 +101,34 @@ export async function sendDue(
   };
   await claim(sending, endpoint);
   const ends = await Promise.allSettled(
-    Array.from({ length: isTrial ? 1 : requestsAtOnce }, (_, index) => sendWithPermit(sending, index === 0)),
+    Array.from({ length: isProbe ? 1 : requestsAtOnce }, (_, index) => sendWithPermit(sending, index === 0)),
   );
   await record(sending);
-  if (sending.waiting.length > 0) await parts.store.giveBack(key, sending.waiting);
+  if (sending.waiting.length > 0) await parts.store.release(key, sending.waiting);
   for (const end of ends) if (end.status === "rejected") throw end.reason;
   return sending.claimed;
 }
 
 async function sendWithPermit(sending: Sending, isFirst: boolean): Promise<void> {
-  const giveBack = sending.parts.permits.take(sending.key.organisationId, isFirst);
-  if (giveBack === null) return;
+  const release = sending.parts.permits.take(sending.key.organisationId, isFirst);
+  if (release === null) return;
   try {
     for (let one = await next(sending); one !== null; one = await next(sending)) await send(sending, one);
-    // Nobody records it for this one: the others may wait for answers for long.
+    // The other requests may wait for their answers for long.
     await record(sending);
   } finally {
-    giveBack();
+    release();
   }
 }
 
-/** The next delivery to send, claimed with others where none is waiting; null where it is over. */
+/** The next delivery to send; claims more if none is waiting. Null if the sending is over. */
 async function next(sending: Sending): Promise<ClaimedDelivery | null> {
   const { parts, progress } = sending;
-  // What waits longer is given back, before its claim is over.
+  // What still waits after the hard end is released before its claim is over.
   while (!sending.isOver && !parts.stopping?.aborted && performance.now() < progress.hardEndMs) {
     const one = sending.waiting.shift();
     if (one !== undefined) return one;
-    if (sending.isTrial) break;
+    if (sending.isProbe) break;
     sending.claiming ??= claimMore(sending).finally(() => {
       sending.claiming = null;
     });
@@ -177,8 +177,8 @@ async function claim(sending: Sending, endpoint: EndpointState): Promise<void> {
     overdue.map(({ id }) => id),
     progress,
   );
-  // Those that began anew are claimed once more, as they are then.
-  if (overdue.length > 0) await parts.store.giveBack(key, overdue);
+  // Deliveries whose time began again are claimed once more.
+  if (overdue.length > 0) await parts.store.release(key, overdue);
   const current = claimed.filter((one) => !overdue.includes(one));
   const secrets = await openSecrets(sending, endpoint, current);
   if (secrets === null) return;
@@ -188,10 +188,7 @@ async function claim(sending: Sending, endpoint: EndpointState): Promise<void> {
   sending.waiting.push(...current);
 }
 
-/**
- * Null where they cannot be opened: somebody must give the worker the key that they were sealed
- * with.
- */
+/** Null if they cannot be opened: the worker lacks the key that encrypted them. */
 async function openSecrets(
   { parts, key }: Sending,
   endpoint: EndpointState,
@@ -218,17 +215,17 @@ async function send(sending: Sending, delivery: ClaimedDelivery): Promise<void> 
   const posted = await parts.poster.post({ url, body, headers });
   sending.underWay -= 1;
   checkpoint("delivery_answered");
-  const verdict = judge(posted);
+  const verdict = evaluate(posted);
   if (verdict.kind === "delivered") sending.failures = 0;
   else sending.failures += 1;
   if (verdict.kind === "failed") progress.failed += 1;
-  // The breaker opens by it once it is recorded, or the endpoint is disabled.
+  // Its record opens the breaker, or disables the endpoint.
   if (verdict.kind === "gone" || sending.failures >= failuresToOpen) sending.isOver = true;
   sending.done.push({ url, sentAtMs, attempt: attemptOf(sending, delivery, posted, verdict) });
 }
 
 function attemptOf(
-  { parts, isTrial }: Sending,
+  { parts, isProbe }: Sending,
   { id, beganAt, tries, ageMs }: ClaimedDelivery,
   posted: PostOutcome,
   verdict: AttemptVerdict,
@@ -244,29 +241,29 @@ function attemptOf(
     answer: posted.kind === "answered" ? posted.answer : null,
     verdict: verdict.kind,
     pauseMs: pauseAfter(tries + 1, firstPauseMs, random(), askedMs),
-    beginsAnew: tries === 0 && !isTrial && ageMs > wholeTimeMs(firstPauseMs) / 2,
+    restarts: tries === 0 && !isProbe && ageMs > wholeTimeMs(firstPauseMs) / 2,
   };
 }
 
-function judge(posted: PostOutcome): AttemptVerdict {
+function evaluate(posted: PostOutcome): AttemptVerdict {
   if (posted.kind === "failed") return { kind: "failed", error: posted.error, askedMs: null };
   return judgeAnswer(posted.status, posted.retryAfterMs);
 }
 
-/** Records what was sent since it was last done; what came from an address of before for itself. */
+/** Records the attempts since the last record, each address in a statement. */
 async function record(sending: Sending): Promise<void> {
   const done = sending.done;
   sending.done = [];
   for (const [url, sent] of Map.groupBy(done, (one) => one.url)) await recordOf(sending, url, sent);
 }
 
-async function recordOf({ parts, key, progress, isTrial }: Sending, url: string, sent: readonly Done[]): Promise<void> {
+async function recordOf({ parts, key, progress, isProbe }: Sending, url: string, sent: readonly Done[]): Promise<void> {
   const { store, firstPauseMs, onDisabled } = parts;
   const recorded = await repeated(() =>
     store.record(key, {
       attempts: sent.map(({ attempt, sentAtMs }) => ({ ...attempt, agoMs: performance.now() - sentAtMs })),
       url,
-      isTrial,
+      isProbe,
       breakerSteps: breakerSteps(firstPauseMs),
       wholeMs: wholeTimeMs(firstPauseMs),
     }),

@@ -1,12 +1,11 @@
 /**
- * A pool of which so many connections at most are used at once: work for which nobody waits leaves
- * the others to work for which somebody does.
+ * Limits the connections of a pool that background work uses: requests of callers have the rest.
  */
 import type pg from "pg";
 
 /**
- * Only what one statement needs. What comes beside so many waits here, and not for a connection,
- * whose time is limited.
+ * A view of the pool for single statements. Statements above the limit wait here without a time
+ * limit; waiting for a connection has one.
  */
 export function boundQueries(pool: Pick<pg.Pool, "query">, atOnce: number): Pick<pg.Pool, "query"> {
   let running = 0;
@@ -17,7 +16,7 @@ export function boundQueries(pool: Pick<pg.Pool, "query">, atOnce: number): Pick
     try {
       return await pool.query(statement);
     } finally {
-      // Who waits takes the place over.
+      // The next statement takes this one's place.
       const nextOne = waiting.shift();
       if (nextOne === undefined) running -= 1;
       else nextOne();

@@ -5,7 +5,7 @@
  */
 import type pg from "pg";
 import { type AttemptRecord, type RecordedAttempts, recordAttempts } from "./delivery-attempts.ts";
-import { type ClaimedDelivery, claimDeliveries, deferDeliveries, giveBackDeliveries } from "./delivery-claims.ts";
+import { type ClaimedDelivery, claimDeliveries, deferDeliveries, releaseDeliveries } from "./delivery-claims.ts";
 import type { EndpointKey } from "./due-endpoints.ts";
 import { endpointSecretBound } from "./endpoint-secrets.ts";
 import type { Sealing } from "./sealing.ts";
@@ -53,7 +53,7 @@ export interface DeliveryStore {
   /** Null where there is no such endpoint. */
   load(key: EndpointKey): Promise<EndpointState | null>;
   claim(key: EndpointKey, limit: number): Promise<readonly ClaimedDelivery[]>;
-  giveBack(key: EndpointKey, claimed: readonly ClaimedDelivery[]): Promise<void>;
+  release(key: EndpointKey, claimed: readonly ClaimedDelivery[]): Promise<void>;
   defer(
     key: EndpointKey,
     claimed: readonly (ClaimedDelivery & { readonly pauseMs: number })[],
@@ -63,7 +63,7 @@ export interface DeliveryStore {
    * Takes the one attempt that goes first when the endpoint's breaker has been open; false where
    * another has taken it.
    */
-  takeTrial(key: EndpointKey): Promise<boolean>;
+  takeProbe(key: EndpointKey): Promise<boolean>;
   record(key: EndpointKey, attempts: AttemptRecord): Promise<RecordedAttempts>;
   /**
    * Ends up to `limit` deliveries that are due to an endpoint that is disabled; answers how many.
@@ -79,7 +79,7 @@ export interface DeliveryStore {
 }
 
 /** For how long the attempt that goes first has the endpoint to itself: longer than an attempt takes. */
-const trialTime = "interval '25 seconds'";
+const probeTime = "interval '25 seconds'";
 
 /** After so long without anything but failures an endpoint is disabled. */
 const deadAfter = "interval '5 days'";
@@ -88,7 +88,7 @@ const deadAfter = "interval '5 days'";
 const deadReason = "It took nothing for five days";
 
 /** What is older does not begin anew, so that it comes to an end also where it can never be sent. */
-const anewWithin = "interval '30 days'";
+const restartWithin = "interval '30 days'";
 
 const loadText = `SELECT w.url, w.status, w.failures, w.sealed_secret, w.sealing_key_id, w.previous_key_id,
     CASE WHEN w.previous_until > now() THEN w.sealed_previous END AS sealed_previous,
@@ -115,9 +115,9 @@ export function createDeliveryStore(pool: Pick<pg.Pool, "query">, sealing: Seali
   return {
     load: (key) => load(pool, sealing, key),
     claim: (key, limit) => claimDeliveries(pool, key, limit),
-    giveBack: (key, claimed) => giveBackDeliveries(pool, key, claimed),
+    release: (key, claimed) => releaseDeliveries(pool, key, claimed),
     defer: (key, claimed, reason) => deferDeliveries(pool, key, claimed, reason),
-    takeTrial: (key) => takeTrial(pool, key),
+    takeProbe: (key) => takeProbe(pool, key),
     record: (key, attempts) => recordAttempts(pool, key, attempts),
     endDue: (key, limit) => endDue(pool, key, limit),
     findOverdue: (key, wholeMs, limit) => findOverdue(pool, key, wholeMs, limit),
@@ -152,10 +152,10 @@ async function load(
   };
 }
 
-async function takeTrial(pool: Pick<pg.Pool, "query">, { organisationId, endpointId }: EndpointKey): Promise<boolean> {
+async function takeProbe(pool: Pick<pg.Pool, "query">, { organisationId, endpointId }: EndpointKey): Promise<boolean> {
   const { rowCount } = await pool.query({
-    name: "take_endpoint_trial",
-    text: `UPDATE webhook_endpoints SET open_until = clock_timestamp() + ${trialTime}
+    name: "take_endpoint_probe",
+    text: `UPDATE webhook_endpoints SET open_until = clock_timestamp() + ${probeTime}
       WHERE organisation_id = $1 AND id = $2 AND open_until <= clock_timestamp()`,
     values: [organisationId, endpointId],
   });
@@ -205,16 +205,16 @@ const exhaustText = `WITH endpoint AS MATERIALIZED (
       w.status = 'enabled' AND w.failing_since <= now() - ${deadAfter} AS is_dead
     FROM webhook_endpoints w WHERE w.organisation_id = $1 AND w.id = $2 FOR NO KEY UPDATE
   ), over AS MATERIALIZED (
-    SELECT d.id, NOT w.is_held AND d.created_at > now() - ${anewWithin} AND NOT EXISTS (SELECT FROM webhook_attempts t
-        WHERE t.organisation_id = $1 AND t.delivery_id = d.id AND t.at >= greatest(d.began_at, now() - $5 * interval '1 millisecond')) AS is_anew
+    SELECT d.id, NOT w.is_held AND d.created_at > now() - ${restartWithin} AND NOT EXISTS (SELECT FROM webhook_attempts t
+        WHERE t.organisation_id = $1 AND t.delivery_id = d.id AND t.at >= greatest(d.began_at, now() - $5 * interval '1 millisecond')) AS begins_again
     FROM webhook_deliveries d JOIN endpoint w ON w.id = d.endpoint_id
     WHERE d.organisation_id = $1 AND d.id = ANY ($3) AND d.state = 'pending' AND d.began_at <= now() - $4 * interval '1 millisecond'
     ORDER BY d.id FOR NO KEY UPDATE OF d
   ), exhausted AS (
     UPDATE webhook_deliveries d SET state = 'exhausted', due_at = NULL, settled_at = now() FROM over o
-    WHERE d.organisation_id = $1 AND d.id = o.id AND NOT o.is_anew RETURNING d.id
+    WHERE d.organisation_id = $1 AND d.id = o.id AND NOT o.begins_again RETURNING d.id
   ), begun AS (
-    UPDATE webhook_deliveries d SET began_at = now() FROM over o WHERE d.organisation_id = $1 AND d.id = o.id AND o.is_anew RETURNING d.id
+    UPDATE webhook_deliveries d SET began_at = now() FROM over o WHERE d.organisation_id = $1 AND d.id = o.id AND o.begins_again RETURNING d.id
   ), disabled AS (
     UPDATE webhook_endpoints w SET status = 'disabled', disabled_at = now(), disabled_reason = $6 FROM endpoint e
     WHERE w.organisation_id = $1 AND w.id = e.id AND e.is_dead AND EXISTS (SELECT FROM exhausted) RETURNING w.disabled_reason

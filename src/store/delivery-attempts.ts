@@ -23,20 +23,17 @@ export interface Attempt {
   readonly verdict: "delivered" | "gone" | "failed";
   /** In how many milliseconds the next one is due, where it was not delivered. */
   readonly pauseMs: number;
-  /** Nobody was there to try for long: the time for attempts begins with this one. */
-  readonly beginsAnew: boolean;
+  /** No worker was there to try for long: the time for attempts begins with this one. */
+  readonly restarts: boolean;
 }
 
 /** Attempts at one endpoint in the order in which they ended, each of another delivery. */
 export interface AttemptRecord {
   readonly attempts: readonly Attempt[];
-  /**
-   * Where they were sent. An endpoint that has moved meanwhile is none the better or worse for
-   * them.
-   */
+  /** Where they were sent. They do not count for the health of an endpoint that has moved since. */
   readonly url: string;
-  /** It is the one attempt that went first while the endpoint's breaker had been open. */
-  readonly isTrial: boolean;
+  /** It is the probe of an open breaker. */
+  readonly isProbe: boolean;
   /** For how many milliseconds each further failure in a row opens the breaker; the last counts for all after it. */
   readonly breakerSteps: readonly number[];
   /** After so many milliseconds the time for attempts is over: none is due later than that. */
@@ -51,8 +48,8 @@ export interface RecordedAttempts {
 }
 
 /**
- * How long an endpoint that takes everything is not written to: its health is as it was, and all
- * who look at it would wait for each other.
+ * How long the row of an endpoint that takes everything is not written: its health has not changed,
+ * and concurrent records would wait for each other.
  */
 const healthyTime = "interval '10 seconds'";
 
@@ -64,7 +61,7 @@ const recordText = `
 WITH results AS MATERIALIZED (
   SELECT *, clock_timestamp() - ago_ms * interval '1 millisecond' AS at
   FROM unnest($3::uuid[], $4::timestamptz[], $5::float8[], $6::int[], $7::int[], $8::text[], $9::text[], $10::text[], $11::float8[], $12::boolean[])
-    AS r (id, began_at, ago_ms, latency_ms, status, error, answer, verdict, pause_ms, begins_anew)
+    AS r (id, began_at, ago_ms, latency_ms, status, error, answer, verdict, pause_ms, restarts)
 ), counted AS (
   SELECT w.id, CASE WHEN $14 THEN least($15::int, $18::int) WHEN w.open_until > clock_timestamp() AND NOT $16 THEN w.failures
       ELSE least(w.failures + $15::int, greatest(w.failures + 1, $18::int)) END AS failures,
@@ -87,7 +84,7 @@ WITH results AS MATERIALIZED (
   SELECT count(*) = 0 AS has_moved FROM health
 ), held AS MATERIALIZED (
   SELECT d.id, CASE WHEN v.has_moved AND r.verdict = 'gone' THEN 'failed' ELSE r.verdict END AS verdict,
-    r.began_at, r.at, r.latency_ms, r.status, r.error, r.answer, r.pause_ms, r.begins_anew
+    r.began_at, r.at, r.latency_ms, r.status, r.error, r.answer, r.pause_ms, r.restarts
   FROM webhook_deliveries d JOIN results r ON r.id = d.id CROSS JOIN verdicts v
   WHERE d.organisation_id = $1 AND d.id = ANY ($3) ORDER BY d.id FOR NO KEY UPDATE OF d
 ), delivery AS (
@@ -99,8 +96,8 @@ WITH results AS MATERIALIZED (
     settled_at = CASE WHEN r.verdict = 'failed' OR d.state = 'delivered' THEN d.settled_at ELSE coalesce(d.settled_at, now()) END,
     due_at = CASE WHEN d.state <> 'pending' OR r.verdict <> 'failed' THEN NULL WHEN d.began_at <> r.began_at THEN d.due_at
       ELSE least(now() + r.pause_ms * interval '1 millisecond',
-        CASE WHEN r.begins_anew THEN r.at ELSE d.began_at END + $20 * interval '1 millisecond') END,
-    began_at = CASE WHEN r.begins_anew AND d.began_at = r.began_at THEN r.at ELSE d.began_at END
+        CASE WHEN r.restarts THEN r.at ELSE d.began_at END + $20 * interval '1 millisecond') END,
+    began_at = CASE WHEN r.restarts AND d.began_at = r.began_at THEN r.at ELSE d.began_at END
   FROM held r WHERE d.organisation_id = $1 AND d.id = r.id
   RETURNING d.id, d.attempts, d.state, r.at, r.latency_ms, r.status, r.error, r.answer
 ), attempt AS (
@@ -114,7 +111,7 @@ SELECT count(*) FILTER (WHERE state = 'delivered')::int AS delivered, count(*) F
 export async function recordAttempts(
   pool: Pick<pg.Pool, "query">,
   { organisationId, endpointId }: EndpointKey,
-  { attempts, url, isTrial, breakerSteps, wholeMs }: AttemptRecord,
+  { attempts, url, isProbe, breakerSteps, wholeMs }: AttemptRecord,
 ): Promise<RecordedAttempts> {
   const hasDelivered = attempts.some(({ verdict }) => verdict === "delivered");
   const lastDelivered = attempts.findLastIndex(({ verdict }) => verdict === "delivered");
@@ -133,12 +130,12 @@ export async function recordAttempts(
       attempts.map(({ answer }) => answer),
       attempts.map(({ verdict }) => verdict),
       attempts.map(({ pauseMs }) => pauseMs),
-      attempts.map(({ beginsAnew }) => beginsAnew),
+      attempts.map(({ restarts }) => restarts),
       url,
       hasDelivered,
       // Failures since the last one that was taken.
       attempts.length - 1 - lastDelivered,
-      isTrial,
+      isProbe,
       breakerSteps,
       // The failure that opens the breaker.
       breakerSteps.findIndex((ms) => ms > 0) + 1,

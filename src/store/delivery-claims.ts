@@ -1,6 +1,6 @@
 /**
- * Deliveries of one endpoint that are due, as they are claimed for a time and given back. Whoever
- * claimed one and died leaves it: when the claim is over it is due as before.
+ * Claims on due deliveries of one endpoint. A claim is a lease: it moves the due time of its rows.
+ * If the process dies, the deliveries are due again when the lease is over.
  */
 import type pg from "pg";
 import type { EndpointKey } from "./due-endpoints.ts";
@@ -11,21 +11,21 @@ export interface ClaimedDelivery {
   /** The event's, the same bytes for each attempt. */
   readonly body: string;
   /**
-   * Since when attempts were due, as text that keeps its microseconds: another one when it is
-   * recorded says that it was resent meanwhile.
+   * Since when attempts were due, as text that keeps its microseconds. It has changed when the
+   * attempt is recorded if the delivery was resent meanwhile.
    */
   readonly beganAt: string;
   readonly ageMs: number;
   /** Attempts since then. */
   readonly tries: number;
-  /** Until when it is claimed, and when it was due before: by these it is given back. */
+  /** The end of the lease, and the previous due time: a release needs both. */
   readonly claimedUntil: string;
   readonly wasDueAt: string;
 }
 
 /**
- * How long a claim lasts: what is claimed is sent within twenty seconds, takes sixteen at most, and
- * is recorded within ten, also where that takes several tries.
+ * The lease. A claimed delivery is sent within 20 seconds, its request takes 16 at most, and its
+ * record ten with all repetitions.
  */
 const claimTime = "interval '60 seconds'";
 
@@ -78,13 +78,13 @@ export async function claimDeliveries(
 /**
  * Has claimed ones that were not sent due as before, unless somebody else has been at them since.
  */
-export async function giveBackDeliveries(
+export async function releaseDeliveries(
   pool: Pick<pg.Pool, "query">,
   { organisationId }: EndpointKey,
   claimed: readonly ClaimedDelivery[],
 ): Promise<void> {
   await pool.query({
-    name: "give_back_deliveries",
+    name: "release_deliveries",
     text: `UPDATE webhook_deliveries d SET due_at = c.was_due_at
       FROM unnest($2::uuid[], $3::timestamptz[], $4::timestamptz[]) AS c (id, claimed_until, was_due_at)
       WHERE d.organisation_id = $1 AND d.id = c.id AND d.state = 'pending' AND d.due_at = c.claimed_until`,

@@ -116,12 +116,12 @@ export async function deliveryWorld(): Promise<DeliveryWorld> {
         answer: "",
         verdict: "delivered" as const,
         pauseMs: 1,
-        beginsAnew: false,
+        restarts: false,
       };
       return createDeliveryStore(pool, ownSealing).record(delivery, {
         attempts: [{ ...own, ...attempt }],
         url: url ?? String(endpoint.url),
-        isTrial: false,
+        isProbe: false,
         breakerSteps: [0, 0, 0, 0, 60_000],
         wholeMs: wholeTimeMs(defaultFirstPauseMs),
       });

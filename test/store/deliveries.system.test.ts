@@ -7,7 +7,7 @@ import { createDelivery } from "../../src/activities/deliver-due.ts";
 import { longestPauseMs, wholeTimeMs } from "../../src/domain/webhook-retry.ts";
 import { createChanges } from "../../src/store/admin/changes.ts";
 import { createDeliveryStore } from "../../src/store/admin/webhook-deliveries.ts";
-import { claimDeliveries, giveBackDeliveries } from "../../src/store/delivery-claims.ts";
+import { claimDeliveries, releaseDeliveries } from "../../src/store/delivery-claims.ts";
 import { findAllDueEndpoints, findDueEndpoints } from "../../src/store/due-endpoints.ts";
 import { about, type DeliveryWorld, deliveryWorld, justNow } from "../activities/delivery-world.ts";
 import { until } from "../support/system.ts";
@@ -158,11 +158,11 @@ test("what is due is claimed once, the longest due first, given back as it was, 
   expect(both.flat().map(({ id }) => id)).toEqual([first.deliveryId]);
   expect(await claim(10)).toEqual([]);
   expect(await deliveryRow(first)).toMatchObject({ state: "pending", in_ms: about(60_000) });
-  await giveBackDeliveries(pool, first, claimed === undefined ? [] : [claimed]);
+  await releaseDeliveries(pool, first, claimed === undefined ? [] : [claimed]);
   expect(Number((await deliveryRow(second)).in_ms)).toBeLessThan(-60_000);
   // Somebody else is at it since: it is left to them.
   await claim(1);
-  await giveBackDeliveries(pool, first, claimed === undefined ? [] : [claimed]);
+  await releaseDeliveries(pool, first, claimed === undefined ? [] : [claimed]);
   expect(await claim(10)).toEqual([]);
   await changeDelivery(second, "due_at = now()");
   expect((await claim(10)).map(({ id }) => id)).toEqual([second.deliveryId]);
@@ -292,10 +292,10 @@ test("records of the same deliveries in any order never wait for each other in a
         answer: "",
         verdict: "delivered",
         pauseMs: 1,
-        beginsAnew: false,
+        restarts: false,
       })),
       url: String(url),
-      isTrial: false,
+      isProbe: false,
       breakerSteps: [0, 0, 0, 0, 1],
       wholeMs: 1,
     });
