@@ -1,7 +1,10 @@
 /**
- * Webhooks from due to taken: events to ten endpoints in this process, started by the scan, one workflow each, signed, sent and written down.
- * Once with all endpoints alive, and once with two of ten dead: how fast the others get theirs. The floor is the same bodies over bare HTTP. Aim:
- * 50 a second, which is what the embedded engine does, and no less beside dead endpoints.
+ * Webhooks from due to taken: events to endpoints in this process, started by the scan, signed,
+ * sent and written down. Once to ten endpoints that are alive, and once with two of ten dead: how
+ * fast the others get theirs. The floor is the same bodies over bare HTTP. Then what platforms wait
+ * for, alone and beside 5,000 events for two endpoints. Aim: 1,000 deliveries a second on the
+ * embedded engine, no less beside dead endpoints; creations, amendments and ends that take at the
+ * middle twice as long as without webhooks at most, and none over three seconds.
  */
 import assert from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
@@ -9,7 +12,8 @@ import { Agent, request } from "undici";
 import { startReceiver, type WebhookReceiver } from "../test/support/webhook-receiver.ts";
 import { type MadeDelivery, type MadeEndpoint, webhookRows } from "../test/support/webhook-rows.ts";
 import { cpuSecondsUsed } from "./support/cpu.ts";
-import { printFigure } from "./support/figure.ts";
+import { median, printFigure } from "./support/figure.ts";
+import { type CallTimes, callUntil } from "./support/platform-calls.ts";
 import { type MeasuredSystem, startMeasuredSystem } from "./support/system.ts";
 
 /** `npm run bench -- webhooks 100` takes a tenth. */
@@ -17,10 +21,19 @@ const allEvents = 1_000;
 
 const endpointCount = 10;
 
+/** What waits beside the calls of platforms, and for how many endpoints. */
+const [waitingEvents, waitingEndpoints] = [5_000, 2];
+
+/** For how long calls are measured alone. */
+const aloneMs = 20_000;
+
 /** The scan comes each minute. */
 const scanMs = 90_000;
 
-/** How long nothing may come before what is missing counts as lost: a delivery that was taken and not started comes again after two minutes. */
+/**
+ * How long nothing may come before what is missing counts as lost: a delivery that was claimed and
+ * not sent comes again within two minutes.
+ */
 const silenceMs = 240_000;
 
 /** Requests at once of the floor: what the worker's limits at ten endpoints allow. */
@@ -93,26 +106,34 @@ async function requireEachOnce(
   }
 }
 
+/** Endpoints of a new organisation, each at a path of its own. */
+async function makeEndpoints({ pool, sealing }: MeasuredSystem, receiver: WebhookReceiver, count: number) {
+  const rows = webhookRows(pool, sealing);
+  const organisationId = await rows.organisation();
+  const endpoints = await Promise.all(
+    Array.from({ length: count }, async (_, index) => {
+      const path = `/${index}`;
+      return { path, endpoint: await rows.endpoint(organisationId, receiver.url(path)) };
+    }),
+  );
+  const addEvents = (events: number) =>
+    rows.events(
+      endpoints.map(({ endpoint }) => endpoint),
+      events,
+    );
+  return { organisationId, endpoints, addEvents };
+}
+
 async function measure(system: MeasuredSystem, events: number, deadCount: number): Promise<Round> {
   const receiver = await startReceiver();
   try {
-    const rows = webhookRows(system.pool, system.sealing);
-    const organisationId = await rows.organisation();
-    const endpoints = await Promise.all(
-      Array.from({ length: endpointCount }, async (_, index) => {
-        const path = `/${index}`;
-        return { path, endpoint: await rows.endpoint(organisationId, receiver.url(path)) };
-      }),
-    );
+    const { organisationId, endpoints, addEvents } = await makeEndpoints(system, receiver, endpointCount);
     const [dead, living] = [endpoints.slice(0, deadCount), endpoints.slice(deadCount)];
     // One is silent until the sender's own deadline, the others refuse.
     for (const [index, { path }] of dead.entries()) {
       receiver.answer(path, index === 0 ? { onceCame: Number.MAX_SAFE_INTEGER } : { status: 500 });
     }
-    const deliveries = await rows.events(
-      endpoints.map(({ endpoint }) => endpoint),
-      events,
-    );
+    const deliveries = await addEvents(events);
     const paths = living.map(({ path }) => path);
     const count = events * living.length;
     const { seconds, cpuSeconds } = await watch(receiver, paths, count);
@@ -130,7 +151,40 @@ async function measure(system: MeasuredSystem, events: number, deadCount: number
   }
 }
 
-/** Measures both, and prints the figures. */
+/** Calls of platforms, alone and then for as long as deliveries wait. */
+async function measureBeside(system: MeasuredSystem, events: number) {
+  const receiver = await startReceiver();
+  try {
+    const made = await system.organisation("Beside");
+    const keys = await system.addKeys(made.organisationId, 50);
+    const warmMs = performance.now() + 3_000;
+    await callUntil(system, made, keys, () => performance.now() > warmMs);
+    await system.pool.query("VACUUM ANALYZE");
+    const aloneEndMs = performance.now() + aloneMs;
+    const alone = await callUntil(system, made, keys, () => performance.now() > aloneEndMs);
+    const { endpoints, addEvents } = await makeEndpoints(system, receiver, waitingEndpoints);
+    const deliveries = await addEvents(events);
+    const paths = endpoints.map(({ path }) => path);
+    const count = events * endpoints.length;
+    const watched = watch(receiver, paths, count);
+    while (countOf(receiver, paths) === 0) await Promise.race([wait(5), watched]);
+    const beside = await callUntil(system, made, keys, () => countOf(receiver, paths) >= count);
+    const { seconds } = await watched;
+    await requireEachOnce(system, receiver, endpoints, deliveries);
+    return { alone, beside, deliveriesPerSecond: count / seconds };
+  } finally {
+    await receiver.stop();
+  }
+}
+
+function printBeside(alone: CallTimes, beside: CallTimes): void {
+  for (const kind of ["creations", "amendments", "ends"] as const) {
+    printFigure(`webhooks_beside_${kind}_p50`, median(beside[kind]), "ms", median(alone[kind]));
+    printFigure(`webhooks_beside_${kind}_worst`, Math.max(...beside[kind]), "ms", Math.max(...alone[kind]));
+  }
+}
+
+/** Measures all of it, and prints the figures. */
 export async function run(): Promise<void> {
   const events = Number(process.argv[3] ?? allEvents);
   const system = await startMeasuredSystem();
@@ -145,6 +199,9 @@ export async function run(): Promise<void> {
       printFigure(name, deliveriesPerSecond, "deliveries/s", floorPerSecond);
       printFigure(`${name}_cpu`, cpuMsOfEach, "ms");
     }
+    const { alone, beside, deliveriesPerSecond } = await measureBeside(system, (waitingEvents * events) / allEvents);
+    printBeside(alone, beside);
+    printFigure("webhooks_beside_calls", deliveriesPerSecond, "deliveries/s");
   } finally {
     await system.stop();
   }

@@ -47,8 +47,7 @@ export interface AdminPortParts
       | "startBilling"
       | "startClock"
       | "startMirror"
-      | "startDelivery"
-      | "startEvents"
+      | "startDeliveries"
       | "openLedger"
       | "connect"
     >,

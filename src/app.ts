@@ -98,8 +98,6 @@ export async function startApi(config: Config, log: Log): Promise<Running> {
   });
   const admin = await startAdmin(config, log, metrics, pool, keys, {
     ...starts,
-    startDelivery: (delivery) =>
-      starts.startDelivery({ ...delivery, firstPauseMs: config.webhooks.firstPauseMs }, "anew"),
     wake: work.wake,
     openLedger: adapters.open,
     connect: (connection) => connectLedger(connection, { connect }),

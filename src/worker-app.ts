@@ -6,11 +6,11 @@ import type pg from "pg";
 import { createCreditAllocation } from "./activities/allocate-credit.ts";
 import { createAmendment } from "./activities/amend-invoice.ts";
 import { createBilling } from "./activities/billing-run.ts";
-import { createDelivery } from "./activities/deliver.ts";
+import { createDelivery } from "./activities/deliver-due.ts";
 import { createEnding } from "./activities/end-subscription.ts";
-import { createEndpointTurns } from "./activities/endpoint-turns.ts";
 import { createMirror } from "./activities/mirror.ts";
 import { readDueOffers } from "./activities/read-offers.ts";
+import { createRequestPermits } from "./activities/request-permits.ts";
 import { createSettlement } from "./activities/settlement.ts";
 import { createTellingActivities } from "./activities/tell-changes.ts";
 import { createTestClockActivities } from "./activities/test-clock.ts";
@@ -23,6 +23,7 @@ import type { Running } from "./run.ts";
 import { createAllocating } from "./store/allocating.ts";
 import { createAmendments } from "./store/amendments.ts";
 import { createBillingRun, type Parked } from "./store/billing-run.ts";
+import { boundQueries } from "./store/bound-queries.ts";
 import { createDeliveryStore } from "./store/deliveries.ts";
 import { forgetUnchosen } from "./store/forget-consents.ts";
 import { forgetEvents } from "./store/forget-events.ts";
@@ -50,6 +51,12 @@ import { serveWorkerMetrics } from "./worker-metrics.ts";
 
 /** Keys change once in years, and with them each worker starts anew. */
 const resealEveryMs = 30 * 60_000;
+
+/**
+ * Connections that deliveries of webhooks have at once: whatever is to be sent, most of the
+ * process's are left to those for whom somebody waits.
+ */
+const webhookQueries = 3;
 
 /** Starts a worker: the workflows, their activities, the dispatcher and the housekeeping. */
 export async function startWorker(config: Config, log: Log): Promise<Running> {
@@ -93,7 +100,7 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
       onUnfollowed: (organisationId, what) =>
         log.warn({ organisationId, ...what }, "something of the ledger cannot be followed"),
     }),
-    ...createTellingActivities({ ...work, ...tellingParts(config, pool, log) }),
+    ...createTellingActivities({ ...work, ...tellingParts(pool, log) }),
     ...webhooks.activities,
     ...createTestClockActivities({ ...work, onParked, store: createTestClock(pool) }),
   };
@@ -123,6 +130,7 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
     port: metrics.port,
     done: worker.done,
     stop: async () => {
+      webhooks.stopSending();
       await Promise.all([dispatcher, worker, ...housekeepings].map((part) => part.stop()));
       await Promise.all([adapters.close(), webhooks.close(), metrics.stop()]);
       await temporal.connection.close();
@@ -137,30 +145,36 @@ function asSetting(error: unknown): never {
 }
 
 /** What combines changes into events. */
-function tellingParts(config: Config, pool: pg.Pool, log: Log) {
+function tellingParts(pool: pg.Pool, log: Log) {
   const onUntold = (organisationId: string, { kind, id, error: err }: Untold) =>
     log.error(
       { organisationId, kind, id, err },
       "an object cannot be told to webhook endpoints; trying again in an hour",
     );
-  return { store: createTelling(pool, writeObject), firstPauseMs: config.webhooks.firstPauseMs, onUntold };
+  return { store: createTelling(pool, writeObject), onUntold };
 }
 
 /** What sends events to endpoints, and has their secrets sealed with the newest key. */
 function openWebhooks(config: Config, pool: pg.Pool, sealing: Sealing, log: Log) {
   const poster = createPoster({ mode: config.webhooks.addresses });
+  const stopping = new AbortController();
   const activities = createDelivery({
-    store: createDeliveryStore(pool, sealing),
+    store: createDeliveryStore(boundQueries(pool, webhookQueries), sealing),
     poster,
-    turns: createEndpointTurns(),
-    onDisabled: (organisationId, endpointId, reason) =>
-      log.warn({ organisationId, endpointId, reason }, "a webhook endpoint is disabled by what came of its deliveries"),
-    onSealed: (organisationId, endpointId, err) =>
-      log.warn({ organisationId, endpointId, err }, "a webhook endpoint's secret cannot be opened"),
+    permits: createRequestPermits(),
+    firstPauseMs: config.webhooks.firstPauseMs,
+    stopping: stopping.signal,
+    onDisabled: (endpoint, reason) =>
+      log.warn({ ...endpoint, reason }, "a webhook endpoint is disabled by what came of its deliveries"),
+    onSealed: (endpoint, err) => log.warn({ ...endpoint, err }, "a webhook endpoint's secret cannot be opened"),
   });
   const resealing = startHousekeeping((atMost) => resealEndpoints(pool, sealing, atMost), {
     everyMs: resealEveryMs,
     onError: (err) => log.warn({ err }, "the secrets of a webhook endpoint could not be sealed anew"),
   });
-  return { activities, close: () => Promise.all([resealing.stop(), poster.close()]) };
+  return {
+    activities,
+    stopSending: () => stopping.abort(),
+    close: () => Promise.all([resealing.stop(), poster.close()]),
+  };
 }

@@ -1,12 +1,19 @@
 /**
- * Telling platforms what changed: each minute a run asks which organisations have changes that were marked, or deliveries that nobody is at,
- * and starts the telling of each. What is to be told is found in the database, so that a second run, a restart or a repetition changes nothing.
+ * Telling platforms what changed: each minute a run asks which organisations have changes that were
+ * marked, and starts the telling of each, and which endpoints have deliveries due, and starts
+ * those. What is to be told is found in the database, so that a second run, a restart or a
+ * repetition changes nothing.
  */
 import { continueAsNew, proxyActivities, setCurrentDetails, workflowInfo } from "@temporalio/workflow";
 import type { TellingActivities } from "../src/activities/tell-changes.ts";
-import { billingQueue, type DuePageInput, type OrganisationEventsInput } from "./contract.ts";
+import { billingQueue, type DuePage, type DuePageInput, type OrganisationEventsInput } from "./contract.ts";
 import { databaseRound } from "./policies.ts";
 import { endAs, isLongRun } from "./run-end.ts";
+
+const { startDeliveriesDue } = proxyActivities<TellingActivities>({
+  ...databaseRound,
+  summary: "start the deliveries to endpoints that have some due",
+});
 
 const { startChanged } = proxyActivities<TellingActivities>({
   ...databaseRound,
@@ -25,12 +32,21 @@ export async function changeScan(): Promise<void> {
     setCurrentDetails(
       `${counted(found)} organisations have something to be told, telling of ${counted(started)} is started`,
     );
-    if (round.next === null) return endAs("done");
+    if (round.next === null) break;
     input = { after: round.next };
   }
+  // Attempts whose pause is over, and starts that were missed: what is told starts its own.
+  for (let page: DuePageInput | null = { after: null }; page !== null; ) {
+    const { next }: DuePage = await startDeliveriesDue(page);
+    page = next === null ? null : { after: next };
+  }
+  endAs("done");
 }
 
-/** One organisation, until all that changed by then is told, and the workflow of each delivery is started. */
+/**
+ * One organisation, until all that changed by then is told, and the deliveries to each endpoint are
+ * started.
+ */
 export async function organisationEvents(input: OrganisationEventsInput): Promise<void> {
   // On the queue of billing: what bills many organisations at once has many of them to be told, and neither may take all connections.
   const { tellRound } = proxyActivities<TellingActivities>({
@@ -42,8 +58,8 @@ export async function organisationEvents(input: OrganisationEventsInput): Promis
   for (;;) {
     const round = await tellRound(input);
     told += round.told;
-    started += round.started;
-    setCurrentDetails(`told ${counted(told)} events, started ${counted(started)} deliveries`);
+    started = Math.max(started, round.started);
+    setCurrentDetails(`told ${counted(told)} events, started deliveries to ${counted(started)} endpoints`);
     if (!round.isMore) return endAs("done");
     if (isLongRun()) await continueAsNew<typeof organisationEvents>({ ...input, told, started });
   }

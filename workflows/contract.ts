@@ -210,7 +210,7 @@ export const sweepScheduleId = "ledger-sweep";
 export interface OrganisationEventsInput {
   readonly organisationId: string;
   readonly until: string;
-  /** What a run that is continued as new takes over: events told, deliveries started. */
+  /** What a run that is continued as new takes over: events told, endpoints started. */
   readonly told?: number;
   readonly started?: number;
 }
@@ -219,7 +219,7 @@ export interface OrganisationEventsInput {
 export interface TellingRound {
   /** Events that were written. */
   readonly told: number;
-  /** Deliveries whose workflows were started. */
+  /** Endpoints whose deliveries were started. */
   readonly started: number;
   /** Whether more may be left. */
   readonly isMore: boolean;
@@ -239,28 +239,45 @@ export function eventsWorkflowId(organisationId: string): string {
   return `events/${organisationId}`;
 }
 
-/** The input of `webhookDelivery`: one event for one endpoint. */
-export interface WebhookDeliveryInput {
+/**
+ * What deliveries to an endpoint came to: the search attribute and the details of its workflow come
+ * from it.
+ */
+export interface DeliveryCounts {
+  readonly delivered: number;
+  /** Attempts that failed: what they were for is pending still. */
+  readonly failed: number;
+  readonly exhausted: number;
+  readonly dropped: number;
+}
+
+/** The input of `endpointDeliveries`; `counts` are those of the runs that this one continues. */
+export interface EndpointDeliveriesInput {
   readonly organisationId: string;
-  readonly deliveryId: string;
-  readonly eventId: string;
   readonly endpointId: string;
-  /** The pause after the first attempt, of which all others are multiples; absent: 30 seconds. */
-  readonly firstPauseMs?: number;
+  readonly counts?: DeliveryCounts;
 }
 
-/** What became of a delivery, as an operator looks for it (search attribute `Outcome`). */
-export type DeliveryOutcome = "delivered" | "exhausted" | "cancelled";
-
-/** The type of the workflow that delivers one event to one endpoint. */
-export const webhookDeliveryType = "webhookDelivery";
-
-/** The id of a delivery's workflow. */
-export function deliveryWorkflowId(eventId: string, endpointId: string): string {
-  return `webhook/${eventId}/${endpointId}`;
+/** What one activity delivered. */
+export interface DeliveryBatches extends DeliveryCounts {
+  /**
+   * In how many milliseconds something is due; 0: more is due already; null: nothing is pending.
+   */
+  readonly nextInMs: number | null;
 }
 
-/** The queue of what is sent to endpoints, beside the one of everything else: a dead endpoint's attempts take no place from it. */
+/** The type of the workflow that delivers what is due to one webhook endpoint. */
+export const endpointDeliveriesType = "endpointDeliveries";
+
+/** The id of an endpoint's deliveries: there is one run, or none while nothing is due. */
+export function deliveriesWorkflowId(endpointId: string): string {
+  return `webhooks/${endpointId}`;
+}
+
+/**
+ * The queue of all that delivers webhooks, workflow tasks too: none of their tasks stands before a
+ * task of the others.
+ */
 export function webhookQueue(taskQueue: string): string {
   return `${taskQueue}-webhooks`;
 }

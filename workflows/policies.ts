@@ -44,20 +44,20 @@ export const crowd = 100;
  */
 export const idleRoundMs = 250;
 
-/** The pause after a delivery's first attempt, unless it is started with another one. */
-const firstPauseMs = 30_000;
+/**
+ * Deliveries to one endpoint: five seconds of them, twenty where an answer is long in coming, and
+ * the 16 seconds of a request. Failures are the database's (an endpoint's are outcomes). After a
+ * killed worker it is repeated; what that one had claimed is left until its lease is over.
+ */
+export const deliveryBatches: ActivityOptions = {
+  startToCloseTimeout: "2 minutes",
+  heartbeatTimeout: "10 seconds",
+  retry: { initialInterval: "200 milliseconds", backoffCoefficient: 2, maximumInterval: "10 seconds" },
+};
 
 /**
- * Attempts to deliver an event: the engine repeats them for 20 hours without a trace in the history. Each that fails says its own pause
- * (src/domain/webhook-retry.ts), four hours at most. Where a worker was killed or lost its connection none is said, and the first pause follows
- * always: by the engine's count, which holds every wait for a turn or a breaker too, it would be hours. An attempt is a request of 15 seconds
- * at most; that of a killed worker is noticed after ten. All times are multiples of the first pause.
+ * The longest that an endpoint's workflow waits for the next attempt: the pauses after the first
+ * three, and the first three openings of a breaker. Past it the scan of the minute in which it is
+ * due starts it again, at most a minute late.
  */
-export function webhookAttempts(first: number = firstPauseMs): ActivityOptions {
-  return {
-    startToCloseTimeout: "20 seconds",
-    heartbeatTimeout: "10 seconds",
-    scheduleToCloseTimeout: 2_400 * first,
-    retry: { initialInterval: first, backoffCoefficient: 1, maximumInterval: 480 * first },
-  };
-}
+export const longestDeliveryWaitMs = 5 * 60_000;

@@ -9,7 +9,8 @@ const longRunMs = 30 * 60_000;
 /**
  * Has the search attribute `Outcome` say how the run ended; nothing comes after it. Beside what rounds of work say of theirs: `done`;
  * `refused`, where the ledger said no to a document; `set_aside`, where a subscription could not be billed; `put_off`, where a new run is
- * started for what is left, in more than a minute.
+ * started for what is left, in more than a minute; `rescheduled`, where an endpoint's next attempt
+ * is more than five minutes away.
  */
 export function endAs(outcome: string | null): void {
   upsertSearchAttributes([{ key: outcomeKey, value: outcome }]);

@@ -7,7 +7,7 @@ import type { Implementation } from "../rpc/implementation.ts";
 import type { AdminStore } from "../store/admin/admin-store.ts";
 import type { Actor } from "../store/admin/changes.ts";
 import type { AdminOrganisation } from "../store/admin/organisations.ts";
-import type { DueDelivery } from "../store/deliveries-due.ts";
+import type { EndpointKey } from "../store/due-endpoints.ts";
 import { type DerivedKind, derivedId, newId } from "../store/ids.ts";
 import type { LedgerConnection } from "../store/ledger-connections.ts";
 import type { NeglectedWork } from "../store/neglected-work.ts";
@@ -46,12 +46,10 @@ export interface AdminParts {
   /** Starts the workflow that puts a subscription's credit on its invoices. */
   readonly startAllocation: Start<"allocation">;
   /**
-   * Starts the workflow of a webhook's delivery, in the place of one that is at it: an attempt is made at once. False where Temporal could
-   * not be reached, and the next scan of changes will.
+   * Has what is due to a webhook endpoint delivered now; false where Temporal could not be reached,
+   * and the next scan of changes will.
    */
-  readonly startDelivery: (delivery: DueDelivery) => Promise<boolean>;
-  /** Has what is due of the organisation's deliveries started, and changes until an instant (ISO 8601) told; false as above. */
-  readonly startEvents: (input: { readonly organisationId: string; readonly until: string }) => Promise<boolean>;
+  readonly startDeliveries: (endpoint: EndpointKey) => Promise<boolean>;
   /** Which addresses ledgers may have. */
   readonly ledgerAddresses: AddressMode;
   /** Which addresses webhook endpoints may have. */

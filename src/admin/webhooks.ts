@@ -75,8 +75,10 @@ function endpointMethods(
       const { url, description } = request;
       if (url !== undefined) requireUrl(parts, url);
       const changes = { url, description, kinds: changedKinds(request) };
-      const endpoint = await endpoints.update(actorOf(call), id, request.id, changes);
-      return { endpoint: presentEndpoint(requireEndpoint(endpoint), new Date()) };
+      const endpoint = requireEndpoint(await endpoints.update(actorOf(call), id, request.id, changes));
+      // What waited because of the address of before goes to the new one at once.
+      if (url !== undefined) await parts.startDeliveries({ organisationId: id, endpointId: endpoint.id });
+      return { endpoint: presentEndpoint(endpoint, new Date()) };
     },
   };
 }
@@ -97,6 +99,7 @@ function switches(
       const owner = await requireOrganisation(parts, organisation);
       const endpoint = requireEndpoint(await endpoints.enable(actorOf(call), owner.id, id));
       if (endpoint === "too_many") throw tooMany();
+      await parts.startDeliveries({ organisationId: owner.id, endpointId: endpoint.id });
       return { endpoint: presentEndpoint(endpoint, new Date()) };
     },
     disableWebhookEndpoint: async ({ organisation, id, reason }, call) => {
@@ -155,8 +158,9 @@ function resends(
       const events = { endpointId, since, includeDelivered, afterEvent };
       const counts = requireEndpoint(await deliveries.resendSince(actorOf(call), organisationId, events));
       if (counts === "disabled") throw disabled();
-      const { resent, added, lastEvent, at } = counts;
-      if (resent + added > 0) await parts.startEvents({ organisationId, until: at.toISOString() });
+      const { resent, added, lastEvent } = counts;
+      const endpoint = { organisationId, endpointId: endpointId.toLowerCase() };
+      if (resent + added > 0) await parts.startDeliveries(endpoint);
       return lastEvent === null ? { resent, added } : { resent, added, lastEvent };
     },
   };
@@ -178,9 +182,9 @@ async function begin(parts: AdminParts, outcome: ResendOutcome): Promise<Deliver
       throw new Refusal("idempotency_conflict", message, "Idempotency-Key");
     }
     case "due": {
-      const { organisationId, deliveryId } = outcome.delivery;
+      const { organisationId, deliveryId, endpointId } = outcome.delivery;
       const delivery = requireDelivery(await parts.store.deliveries.get(organisationId, deliveryId));
-      if (delivery.state === "pending") await parts.startDelivery(outcome.delivery);
+      if (delivery.state === "pending") await parts.startDeliveries({ organisationId, endpointId });
       return delivery;
     }
   }

@@ -16,13 +16,13 @@ const longest = 480;
 const whole = 2_400;
 
 /**
- * The share by which a pause may be shorter, so that what failed together does not come again together. Never longer: the engine allows no
- * pause above the longest one.
+ * The share by which a pause may be shorter, so that what failed together does not come again
+ * together.
  */
 const jitter = 0.1;
 
 /** Failures in a row that open an endpoint's breaker. */
-const failuresToOpen = 5;
+export const failuresToOpen = 5;
 
 /** For how long it opens at first and at most, in first pauses: a minute, a quarter of an hour. */
 const [firstOpening, longestOpening] = [2, 30];
@@ -52,8 +52,9 @@ export function pauseAfter(
 }
 
 /**
- * The pause in milliseconds of a delivery that began so long ago and is put off without being sent: as far as its next attempt would be if all
- * before had been made, so that a crowd that waits for a dead endpoint asks ever more rarely.
+ * The pause in milliseconds of a delivery that began so long ago and cannot be signed: as far as
+ * its next attempt would be if all before had been made, so that what waits for a worker's key is
+ * claimed ever more rarely.
  */
 export function putOffAfter(ageMs: number, firstPauseMs: number, random: number): number {
   return shorten(firstPauseMs + (growth - 1) * Math.max(ageMs, 0), firstPauseMs, random);

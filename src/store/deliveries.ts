@@ -1,90 +1,85 @@
 /**
- * Deliveries of events to webhook endpoints, as an attempt reads and writes them: what is to be sent and whether it may be, what came of it,
- * and the health of the endpoint by which others are held back. Where a statement holds both, it takes the endpoint first.
+ * The endpoint of deliveries as they find it: whether anything may be sent there, and what is due;
+ * and the end of those whose time is over. A statement that holds an endpoint and deliveries takes
+ * the endpoint first, and deliveries by rising id.
  */
 import type pg from "pg";
-import { type AttemptRecord, recordAttempt, type SavedAttempt } from "./delivery-attempts.ts";
+import { type AttemptRecord, type RecordedAttempts, recordAttempts } from "./delivery-attempts.ts";
+import { type ClaimedDelivery, claimDeliveries, deferDeliveries, releaseDeliveries } from "./delivery-claims.ts";
+import type { EndpointKey } from "./due-endpoints.ts";
 import { endpointSecretBound } from "./endpoint-secrets.ts";
-import { inTransaction } from "./pool.ts";
 import type { Sealing } from "./sealing.ts";
 
-/** Which delivery. */
-export interface DeliveryKey {
-  readonly organisationId: string;
-  readonly deliveryId: string;
-}
-
-/** How a delivery stands once nothing is done for it any more. */
-export type SettledDelivery = "delivered" | "exhausted" | "cancelled";
-
-/** A delivery that an attempt may be made for. */
-export interface PendingDelivery {
-  readonly kind: "pending";
-  readonly endpointId: string;
+/** An endpoint, as something is to be sent to it. */
+export interface EndpointState {
   readonly url: string;
-  /** The endpoint takes nothing. */
+  /** It takes nothing. */
   readonly isDisabled: boolean;
-  /** The event's, the same bytes for each attempt. */
-  readonly body: string;
-  /** Since when attempts were due. */
-  readonly ageMs: number;
-  /** Attempts since then. */
-  readonly tries: number;
-  /** Failures of the endpoint in a row, whatever was sent. */
+  /** Failures in a row, whatever was sent. */
   readonly failures: number;
-  /** How long the endpoint's breaker stays open, 0 where one attempt may go first; null where it is closed. */
+  /** How long its breaker stays open, 0 where one attempt may go first; null where it is closed. */
   readonly openMs: number | null;
-  /** The database's clock, as text that keeps its microseconds. */
-  readonly loadedAt: string;
+  /**
+   * In how many milliseconds its next delivery is due, at most 0 where one is; null where none is
+   * pending.
+   */
+  readonly dueMs: number | null;
   /** The secrets that sign, the newest first. Throws where one was sealed with a key that is not known here. */
   secrets(): readonly string[];
 }
 
-/** What is there for an id: something of the past, too, may be asked for. */
-export type LoadedDelivery = PendingDelivery | { readonly kind: "settled"; readonly outcome: SettledDelivery };
-
-/** What attempts ask of the database. */
-export interface DeliveryStore {
-  /** A delivery that is no longer there, like its event, counts as one that is given up. */
-  load(key: DeliveryKey): Promise<LoadedDelivery>;
-  /** Takes the one attempt that goes first when an endpoint's breaker has been open; false where another has taken it. */
-  takeTrial(organisationId: string, endpointId: string): Promise<boolean>;
-  record(key: DeliveryKey, attempt: AttemptRecord): Promise<SavedAttempt>;
-  /** Notes when it is tried next, and, where `reason` is given, why nothing is sent before. */
-  putOff(key: DeliveryKey, inMs: number, reason: string | null): Promise<void>;
-  /** Ends a delivery to an endpoint that is disabled; what it had become meanwhile where it was no longer pending. */
-  giveUp(key: DeliveryKey): Promise<SettledDelivery>;
-  /** Ends a delivery whose time is over, and disables an endpoint that has not taken anything for five days. */
-  exhaust(key: DeliveryKey, times: EndTimes): Promise<EndOfTrying>;
-}
-
-/** When a delivery whose time is over goes on nevertheless, in milliseconds. */
+/** When the time for attempts is over, in milliseconds. */
 export interface EndTimes {
-  /** It was asked for again within these. */
-  readonly recentMs: number;
+  /** How long after they began. */
+  readonly wholeMs: number;
   /**
-   * For so long nobody was there: it was not sent, and neither its endpoint's breaker nor an attempt at it said why. Then its time begins
-   * anew, unless it is older than 30 days.
+   * For so long nobody was there: a delivery was not sent, and neither its endpoint's breaker nor
+   * an attempt at it said why. Then its time begins anew, unless it is older than 30 days.
    */
   readonly awayMs: number;
 }
 
-/** The end of trying. */
+/** What became of deliveries whose time was over. */
 export interface EndOfTrying {
-  /** Null where it goes on. */
-  readonly outcome: SettledDelivery | null;
-  /** The endpoint that was disabled with it. */
-  readonly disabled: { readonly endpointId: string; readonly reason: string } | null;
+  readonly exhausted: number;
+  /** Those whose time began anew. */
+  readonly begun: readonly string[];
+  /** Why their endpoint was disabled with them; null where it was not. */
+  readonly disabledReason: string | null;
 }
 
-/**
- * How much later than planned an attempt may come before the delivery's workflow counts as lost and is started anew. An attempt takes 20
- * seconds at most, and what waits for its turn says so again each minute.
- */
-export const lateMs = 10 * 60_000;
+/** What deliveries to an endpoint ask of the database. */
+export interface DeliveryStore {
+  /** Null where there is no such endpoint. */
+  load(key: EndpointKey): Promise<EndpointState | null>;
+  claim(key: EndpointKey, limit: number): Promise<readonly ClaimedDelivery[]>;
+  release(key: EndpointKey, claimed: readonly ClaimedDelivery[]): Promise<void>;
+  defer(
+    key: EndpointKey,
+    claimed: readonly (ClaimedDelivery & { readonly pauseMs: number })[],
+    reason: string,
+  ): Promise<void>;
+  /**
+   * Takes the one attempt that goes first when the endpoint's breaker has been open; false where
+   * another has taken it.
+   */
+  takeProbe(key: EndpointKey): Promise<boolean>;
+  record(key: EndpointKey, attempts: AttemptRecord): Promise<RecordedAttempts>;
+  /**
+   * Ends up to `limit` deliveries that are due to an endpoint that is disabled; answers how many.
+   */
+  endDue(key: EndpointKey, limit: number): Promise<number>;
+  /** Those that are due and whose time is over, up to `limit`. */
+  findOverdue(key: EndpointKey, wholeMs: number, limit: number): Promise<readonly string[]>;
+  /**
+   * Ends those of them whose time is over, and disables an endpoint that has not taken anything for
+   * five days.
+   */
+  exhaust(key: EndpointKey, deliveryIds: readonly string[], times: EndTimes): Promise<EndOfTrying>;
+}
 
 /** For how long the attempt that goes first has the endpoint to itself: longer than an attempt takes. */
-const trialTime = "interval '25 seconds'";
+const probeTime = "interval '25 seconds'";
 
 /** After so long without anything but failures an endpoint is disabled. */
 const deadAfter = "interval '5 days'";
@@ -93,20 +88,16 @@ const deadAfter = "interval '5 days'";
 const deadReason = "It took nothing for five days";
 
 /** What is older does not begin anew, so that it comes to an end also where it can never be sent. */
-const anewWithin = "interval '30 days'";
+const restartWithin = "interval '30 days'";
 
-const loadText = `SELECT d.state, d.endpoint_id, w.url, w.status, w.failures, w.sealed_secret, w.sealing_key_id, w.previous_key_id, e.body,
-    CASE WHEN w.previous_until > now() THEN w.sealed_previous END AS sealed_previous, clock_timestamp()::text AS loaded_at,
-    (1000 * extract(epoch FROM clock_timestamp() - d.began_at))::float8 AS age_ms,
-    (SELECT count(*) FROM webhook_attempts t WHERE t.organisation_id = $1 AND t.delivery_id = $2 AND t.at >= d.began_at)::int AS tries,
-    greatest(0, 1000 * extract(epoch FROM w.open_until - clock_timestamp()))::float8 AS open_ms, w.open_until IS NOT NULL AS is_open
-  FROM webhook_deliveries d JOIN webhook_endpoints w ON w.organisation_id = $1 AND w.id = d.endpoint_id
-    JOIN events e ON e.organisation_id = $1 AND e.id = d.event_id
-  WHERE d.organisation_id = $1 AND d.id = $2`;
+const loadText = `SELECT w.url, w.status, w.failures, w.sealed_secret, w.sealing_key_id, w.previous_key_id,
+    CASE WHEN w.previous_until > now() THEN w.sealed_previous END AS sealed_previous,
+    greatest(0, 1000 * extract(epoch FROM w.open_until - clock_timestamp()))::float8 AS open_ms, w.open_until IS NOT NULL AS is_open,
+    (SELECT 1000 * extract(epoch FROM d.due_at - now()) FROM webhook_deliveries d
+      WHERE d.organisation_id = $1 AND d.endpoint_id = $2 AND d.state = 'pending' ORDER BY d.endpoint_id, d.due_at LIMIT 1)::float8 AS due_ms
+  FROM webhook_endpoints w WHERE w.organisation_id = $1 AND w.id = $2`;
 
 interface LoadedRow {
-  state: SettledDelivery | "pending";
-  endpoint_id: string;
   url: string;
   status: string;
   failures: number;
@@ -114,48 +105,46 @@ interface LoadedRow {
   sealing_key_id: string;
   sealed_previous: Buffer | null;
   previous_key_id: string;
-  body: string;
-  loaded_at: string;
-  age_ms: number;
-  tries: number;
   open_ms: number;
   is_open: boolean;
+  due_ms: number | null;
 }
 
 /** The store over a pool; `sealing` opens the endpoints' secrets. */
-export function createDeliveryStore(pool: pg.Pool, sealing: Sealing): DeliveryStore {
+export function createDeliveryStore(pool: Pick<pg.Pool, "query">, sealing: Sealing): DeliveryStore {
   return {
     load: (key) => load(pool, sealing, key),
-    takeTrial: (organisationId, endpointId) => takeTrial(pool, organisationId, endpointId),
-    record: ({ organisationId, deliveryId }, attempt) => recordAttempt(pool, organisationId, deliveryId, attempt),
-    putOff: (key, inMs, reason) => putOff(pool, key, inMs, reason),
-    giveUp: (key) => giveUp(pool, key),
-    exhaust: (key, times) => exhaust(pool, key, times),
+    claim: (key, limit) => claimDeliveries(pool, key, limit),
+    release: (key, claimed) => releaseDeliveries(pool, key, claimed),
+    defer: (key, claimed, reason) => deferDeliveries(pool, key, claimed, reason),
+    takeProbe: (key) => takeProbe(pool, key),
+    record: (key, attempts) => recordAttempts(pool, key, attempts),
+    endDue: (key, limit) => endDue(pool, key, limit),
+    findOverdue: (key, wholeMs, limit) => findOverdue(pool, key, wholeMs, limit),
+    exhaust: (key, ids, times) => exhaust(pool, key, ids, times),
   };
 }
 
-async function load(pool: pg.Pool, sealing: Sealing, key: DeliveryKey): Promise<LoadedDelivery> {
+async function load(
+  pool: Pick<pg.Pool, "query">,
+  sealing: Sealing,
+  { organisationId, endpointId }: EndpointKey,
+): Promise<EndpointState | null> {
   const { rows } = await pool.query<LoadedRow>({
-    name: "load_delivery",
+    name: "load_endpoint_of_deliveries",
     text: loadText,
-    values: [key.organisationId, key.deliveryId],
+    values: [organisationId, endpointId],
   });
   const [row] = rows;
-  if (row === undefined) return { kind: "settled", outcome: "cancelled" };
-  if (row.state !== "pending") return { kind: "settled", outcome: row.state };
-  const { endpoint_id: endpointId, sealed_previous: previous } = row;
+  if (row === undefined) return null;
+  const { sealed_previous: previous } = row;
   const open = (bytes: Buffer, keyId: string) => sealing.open({ bytes, keyId }, endpointSecretBound(endpointId));
   return {
-    kind: "pending",
-    endpointId,
     url: row.url,
     isDisabled: row.status === "disabled",
-    body: row.body,
-    ageMs: row.age_ms,
-    tries: row.tries,
     failures: row.failures,
     openMs: row.is_open ? row.open_ms : null,
-    loadedAt: row.loaded_at,
+    dueMs: row.due_ms,
     secrets: () => [
       open(row.sealed_secret, row.sealing_key_id),
       ...(previous === null ? [] : [open(previous, row.previous_key_id)]),
@@ -163,94 +152,91 @@ async function load(pool: pg.Pool, sealing: Sealing, key: DeliveryKey): Promise<
   };
 }
 
-async function takeTrial(pool: pg.Pool, organisationId: string, endpointId: string): Promise<boolean> {
+async function takeProbe(pool: Pick<pg.Pool, "query">, { organisationId, endpointId }: EndpointKey): Promise<boolean> {
   const { rowCount } = await pool.query({
-    name: "take_endpoint_trial",
-    text: `UPDATE webhook_endpoints SET open_until = clock_timestamp() + ${trialTime}
+    name: "take_endpoint_probe",
+    text: `UPDATE webhook_endpoints SET open_until = clock_timestamp() + ${probeTime}
       WHERE organisation_id = $1 AND id = $2 AND open_until <= clock_timestamp()`,
     values: [organisationId, endpointId],
   });
   return rowCount === 1;
 }
 
-async function putOff(pool: pg.Pool, key: DeliveryKey, inMs: number, reason: string | null): Promise<void> {
-  await pool.query({
-    name: "put_off_delivery",
-    text: `UPDATE webhook_deliveries SET due_at = now() + $3 * interval '1 millisecond', last_error = coalesce($4, last_error),
-        last_status = CASE WHEN $4::text IS NULL THEN last_status END
-      WHERE organisation_id = $1 AND id = $2 AND state = 'pending'`,
-    values: [key.organisationId, key.deliveryId, inMs + lateMs, reason],
+async function endDue(
+  pool: Pick<pg.Pool, "query">,
+  { organisationId, endpointId }: EndpointKey,
+  limit: number,
+): Promise<number> {
+  const { rowCount } = await pool.query({
+    name: "end_due_deliveries",
+    text: `WITH endpoint AS (
+        SELECT id FROM webhook_endpoints WHERE organisation_id = $1 AND id = $2 AND status = 'disabled' FOR NO KEY UPDATE
+      ), due AS (
+        SELECT d.id FROM webhook_deliveries d JOIN endpoint w ON w.id = d.endpoint_id
+        WHERE d.organisation_id = $1 AND d.endpoint_id = $2 AND d.state = 'pending' AND d.due_at <= now()
+        ORDER BY d.endpoint_id, d.due_at LIMIT $3 FOR NO KEY UPDATE OF d SKIP LOCKED
+      )
+      UPDATE webhook_deliveries d SET state = 'cancelled', due_at = NULL, settled_at = now() FROM due
+      WHERE d.organisation_id = $1 AND d.id = due.id`,
+    values: [organisationId, endpointId, limit],
   });
+  return rowCount ?? 0;
 }
 
-async function giveUp(pool: pg.Pool, { organisationId, deliveryId }: DeliveryKey): Promise<SettledDelivery> {
-  const { rows } = await pool.query<{ state: SettledDelivery }>({
-    name: "give_up_delivery",
-    text: `WITH given_up AS (
-        UPDATE webhook_deliveries SET state = 'cancelled', due_at = NULL, settled_at = now()
-        WHERE organisation_id = $1 AND id = $2 AND state = 'pending' RETURNING state)
-      SELECT state FROM given_up
-      UNION ALL SELECT state FROM webhook_deliveries
-        WHERE organisation_id = $1 AND id = $2 AND state <> 'pending' AND NOT EXISTS (SELECT FROM given_up)`,
-    values: [organisationId, deliveryId],
+async function findOverdue(
+  pool: Pick<pg.Pool, "query">,
+  { organisationId, endpointId }: EndpointKey,
+  wholeMs: number,
+  limit: number,
+): Promise<readonly string[]> {
+  const { rows } = await pool.query<{ id: string }>({
+    name: "find_overdue_deliveries",
+    text: `SELECT id FROM webhook_deliveries WHERE organisation_id = $1 AND endpoint_id = $2 AND state = 'pending' AND due_at <= now()
+        AND began_at <= now() - $3 * interval '1 millisecond' LIMIT $4`,
+    values: [organisationId, endpointId, wholeMs, limit],
   });
-  return rows[0]?.state ?? "cancelled";
+  return rows.map(({ id }) => id);
 }
 
-interface ExhaustedRow {
-  state: SettledDelivery | "pending";
-  is_recent: boolean;
-  begins_anew: boolean;
-}
+// An open breaker's time is as old as the last attempt at the endpoint, whatever was sent. The
+// endpoint is taken first, as everywhere.
+const exhaustText = `WITH endpoint AS MATERIALIZED (
+    SELECT w.id, coalesce(w.open_until > now() - $5 * interval '1 millisecond', false) AS is_held,
+      w.status = 'enabled' AND w.failing_since <= now() - ${deadAfter} AS is_dead
+    FROM webhook_endpoints w WHERE w.organisation_id = $1 AND w.id = $2 FOR NO KEY UPDATE
+  ), over AS MATERIALIZED (
+    SELECT d.id, NOT w.is_held AND d.created_at > now() - ${restartWithin} AND NOT EXISTS (SELECT FROM webhook_attempts t
+        WHERE t.organisation_id = $1 AND t.delivery_id = d.id AND t.at >= greatest(d.began_at, now() - $5 * interval '1 millisecond')) AS begins_again
+    FROM webhook_deliveries d JOIN endpoint w ON w.id = d.endpoint_id
+    WHERE d.organisation_id = $1 AND d.id = ANY ($3) AND d.state = 'pending' AND d.began_at <= now() - $4 * interval '1 millisecond'
+    ORDER BY d.id FOR NO KEY UPDATE OF d
+  ), exhausted AS (
+    UPDATE webhook_deliveries d SET state = 'exhausted', due_at = NULL, settled_at = now() FROM over o
+    WHERE d.organisation_id = $1 AND d.id = o.id AND NOT o.begins_again RETURNING d.id
+  ), begun AS (
+    UPDATE webhook_deliveries d SET began_at = now() FROM over o WHERE d.organisation_id = $1 AND d.id = o.id AND o.begins_again RETURNING d.id
+  ), disabled AS (
+    UPDATE webhook_endpoints w SET status = 'disabled', disabled_at = now(), disabled_reason = $6 FROM endpoint e
+    WHERE w.organisation_id = $1 AND w.id = e.id AND e.is_dead AND EXISTS (SELECT FROM exhausted) RETURNING w.disabled_reason
+  )
+  SELECT (SELECT count(*)::int FROM exhausted) AS exhausted, ARRAY (SELECT id::text FROM begun) AS begun,
+    (SELECT disabled_reason FROM disabled) AS disabled_reason`;
 
-function exhaust(pool: pg.Pool, key: DeliveryKey, times: EndTimes): Promise<EndOfTrying> {
-  const { organisationId, deliveryId } = key;
-  const ends = (outcome: SettledDelivery | null): EndOfTrying => ({ outcome, disabled: null });
-  return inTransaction(pool, async (client) => {
-    // The endpoint first, as everywhere. An open breaker's time is as old as the last attempt at the endpoint, whatever was sent.
-    const { rows: endpoints } = await client.query<{ id: string; is_held: boolean; is_dead: boolean }>({
-      name: "hold_endpoint_of_delivery",
-      text: `SELECT w.id, coalesce(w.open_until > now() - $3 * interval '1 millisecond', false) AS is_held,
-          w.status = 'enabled' AND w.failing_since <= now() - ${deadAfter} AS is_dead
-        FROM webhook_endpoints w JOIN webhook_deliveries d ON d.organisation_id = $1 AND d.id = $2 AND d.endpoint_id = w.id
-        WHERE w.organisation_id = $1 FOR NO KEY UPDATE OF w`,
-      values: [organisationId, deliveryId, times.awayMs],
-    });
-    const [endpoint] = endpoints;
-    if (endpoint === undefined) return ends("cancelled");
-    const { rows } = await client.query<ExhaustedRow>({
-      name: "hold_delivery",
-      text: `SELECT d.state, d.began_at > now() - $3 * interval '1 millisecond' AS is_recent,
-          d.created_at > now() - ${anewWithin} AND NOT EXISTS (SELECT FROM webhook_attempts t WHERE t.organisation_id = $1 AND t.delivery_id = $2
-            AND t.at >= greatest(d.began_at, now() - $4 * interval '1 millisecond')) AS begins_anew
-        FROM webhook_deliveries d WHERE d.organisation_id = $1 AND d.id = $2 FOR NO KEY UPDATE`,
-      values: [organisationId, deliveryId, times.recentMs, times.awayMs],
-    });
-    const [row] = rows;
-    if (row === undefined) return ends("cancelled");
-    if (row.state !== "pending") return ends(row.state);
-    if (row.is_recent) return ends(null);
-    if (row.begins_anew && !endpoint.is_held) {
-      await client.query({
-        name: "begin_delivery_anew",
-        text: "UPDATE webhook_deliveries SET began_at = now() WHERE organisation_id = $1 AND id = $2",
-        values: [organisationId, deliveryId],
-      });
-      return ends(null);
-    }
-    await client.query({
-      name: "exhaust_delivery",
-      text: `UPDATE webhook_deliveries SET state = 'exhausted', due_at = NULL, settled_at = now()
-        WHERE organisation_id = $1 AND id = $2`,
-      values: [organisationId, deliveryId],
-    });
-    if (!endpoint.is_dead) return ends("exhausted");
-    await client.query({
-      name: "disable_dead_endpoint",
-      text: `UPDATE webhook_endpoints SET status = 'disabled', disabled_at = now(), disabled_reason = $3
-        WHERE organisation_id = $1 AND id = $2`,
-      values: [organisationId, endpoint.id, deadReason],
-    });
-    return { outcome: "exhausted", disabled: { endpointId: endpoint.id, reason: deadReason } };
+async function exhaust(
+  pool: Pick<pg.Pool, "query">,
+  { organisationId, endpointId }: EndpointKey,
+  deliveryIds: readonly string[],
+  { wholeMs, awayMs }: EndTimes,
+): Promise<EndOfTrying> {
+  const { rows } = await pool.query<{ exhausted: number; begun: string[]; disabled_reason: string | null }>({
+    name: "exhaust_deliveries",
+    text: exhaustText,
+    values: [organisationId, endpointId, deliveryIds, wholeMs, awayMs, deadReason],
   });
+  const [row] = rows;
+  return {
+    exhausted: row?.exhausted ?? 0,
+    begun: row?.begun ?? [],
+    disabledReason: row?.disabled_reason ?? null,
+  };
 }

@@ -1,13 +1,17 @@
-/** What came of an attempt to deliver an event, written in one statement: the attempt, its delivery, and the endpoint's health. */
+/**
+ * What came of attempts to deliver events to one endpoint, written in one statement: the attempts,
+ * their deliveries, and the endpoint's health.
+ */
 import type pg from "pg";
+import type { EndpointKey } from "./due-endpoints.ts";
 
 /** An attempt that was made. */
-export interface AttemptRecord {
-  readonly endpointId: string;
-  /** Where it was sent. An endpoint that has moved meanwhile is none the better or worse for it. */
-  readonly url: string;
-  /** When it was sent: `loadedAt` of its delivery. */
-  readonly at: string;
+export interface Attempt {
+  readonly deliveryId: string;
+  /** Its delivery's, as it was claimed. */
+  readonly beganAt: string;
+  /** So many milliseconds ago it was sent. */
+  readonly agoMs: number;
   readonly latencyMs: number;
   /** Null where no answer came. */
   readonly status: number | null;
@@ -17,90 +21,132 @@ export interface AttemptRecord {
   readonly answer: string | null;
   /** `gone`: nothing is to be sent there ever again; where the endpoint has moved it is a failure like others. */
   readonly verdict: "delivered" | "gone" | "failed";
-  /** In how many milliseconds somebody must be at it again, where it was not delivered. */
-  readonly dueInMs: number;
-  /** It was the one attempt that went first while the endpoint's breaker had been open. */
-  readonly isTrial: boolean;
-  /** For how many milliseconds each further failure in a row opens the breaker; the last counts for all after it. */
-  readonly breakerSteps: readonly number[];
-  /** Nobody was there to try for long: the time for attempts begins with this one. */
-  readonly beginsAnew: boolean;
+  /** In how many milliseconds the next one is due, where it was not delivered. */
+  readonly pauseMs: number;
+  /** No worker was there to try for long: the time for attempts begins with this one. */
+  readonly restarts: boolean;
 }
 
-/** How the delivery stands now. */
-export interface SavedAttempt {
-  readonly state: "pending" | "delivered" | "exhausted" | "cancelled";
-  /** Whether it was this attempt that disabled the endpoint. */
+/** Attempts at one endpoint in the order in which they ended, each of another delivery. */
+export interface AttemptRecord {
+  readonly attempts: readonly Attempt[];
+  /** Where they were sent. They do not count for the health of an endpoint that has moved since. */
+  readonly url: string;
+  /** It is the probe of an open breaker. */
+  readonly isProbe: boolean;
+  /** For how many milliseconds each further failure in a row opens the breaker; the last counts for all after it. */
+  readonly breakerSteps: readonly number[];
+  /** After so many milliseconds the time for attempts is over: none is due later than that. */
+  readonly wholeMs: number;
+}
+
+/** How the deliveries stand now, and whether it was these attempts that disabled the endpoint. */
+export interface RecordedAttempts {
+  readonly delivered: number;
+  readonly dropped: number;
   readonly hasDisabled: boolean;
 }
 
 /**
- * How long an endpoint that takes everything is not written to: its health is as it was, and all of its deliveries would wait for each other.
+ * How long the row of an endpoint that takes everything is not written: its health has not changed,
+ * and concurrent records would wait for each other.
  */
 const healthyTime = "interval '10 seconds'";
 
-// An attempt that was under way as the breaker opened says nothing new: of those beside each other only the first ones count. The endpoint is
-// taken before the delivery, as everywhere; a delivery of which two attempts were under way at once counts both, and shows the one that was taken.
+// Attempts that were under way as the breaker opened say nothing new: of those that failed beside
+// each other only the first ones count. The endpoint is taken before the deliveries, as everywhere,
+// and these by rising id; a delivery of which two attempts were under way at once counts both, and
+// shows the one that was taken. One that was resent meanwhile stays due at once.
 const recordText = `
-WITH health AS (
-  UPDATE webhook_endpoints w SET
-    failures = CASE WHEN $9 = 'delivered' THEN 0 WHEN w.open_until > clock_timestamp() AND NOT $11 THEN w.failures ELSE w.failures + 1 END,
-    failing_since = CASE WHEN $9 <> 'delivered' THEN coalesce(w.failing_since, now()) END,
-    open_until = CASE WHEN $9 = 'delivered' THEN NULL WHEN w.open_until > clock_timestamp() AND NOT $11 THEN w.open_until
-      ELSE clock_timestamp() + nullif(($12::float8[])[least(w.failures + 1, cardinality($12::float8[]))], 0) * interval '1 millisecond' END,
-    succeeded_at = CASE WHEN $9 = 'delivered' THEN now() ELSE w.succeeded_at END,
-    status = CASE WHEN $9 = 'gone' THEN 'disabled' ELSE w.status END,
-    disabled_at = CASE WHEN $9 = 'gone' THEN coalesce(w.disabled_at, now()) ELSE w.disabled_at END,
-    disabled_reason = CASE WHEN $9 = 'gone' THEN coalesce(w.disabled_reason, $7) ELSE w.disabled_reason END
-  WHERE w.organisation_id = $1 AND w.id = $3 AND w.url = $14
-    AND NOT ($9 = 'delivered' AND w.failures = 0 AND coalesce(w.succeeded_at > now() - ${healthyTime}, false))
+WITH results AS MATERIALIZED (
+  SELECT *, clock_timestamp() - ago_ms * interval '1 millisecond' AS at
+  FROM unnest($3::uuid[], $4::timestamptz[], $5::float8[], $6::int[], $7::int[], $8::text[], $9::text[], $10::text[], $11::float8[], $12::boolean[])
+    AS r (id, began_at, ago_ms, latency_ms, status, error, answer, verdict, pause_ms, restarts)
+), counted AS (
+  SELECT w.id, CASE WHEN $14 THEN least($15::int, $18::int) WHEN w.open_until > clock_timestamp() AND NOT $16 THEN w.failures
+      ELSE least(w.failures + $15::int, greatest(w.failures + 1, $18::int)) END AS failures,
+    NOT $14 AND w.open_until > clock_timestamp() AND NOT $16 AS is_late
+  FROM webhook_endpoints w WHERE w.organisation_id = $1 AND w.id = $2 AND w.url = $13
+    AND NOT ($14 AND $15::int = 0 AND $19::text IS NULL AND w.failures = 0 AND coalesce(w.succeeded_at > now() - ${healthyTime}, false))
+  FOR NO KEY UPDATE
+), health AS (
+  UPDATE webhook_endpoints w SET failures = c.failures,
+    failing_since = CASE WHEN c.failures = 0 THEN NULL WHEN $14 THEN now() ELSE coalesce(w.failing_since, now()) END,
+    open_until = CASE WHEN c.is_late THEN w.open_until WHEN c.failures = 0 THEN NULL
+      ELSE clock_timestamp() + nullif(($17::float8[])[least(c.failures, cardinality($17::float8[]))], 0) * interval '1 millisecond' END,
+    succeeded_at = CASE WHEN $14 THEN now() ELSE w.succeeded_at END,
+    status = CASE WHEN $19::text IS NULL THEN w.status ELSE 'disabled' END,
+    disabled_at = CASE WHEN $19::text IS NULL THEN w.disabled_at ELSE coalesce(w.disabled_at, now()) END,
+    disabled_reason = CASE WHEN $19::text IS NULL THEN w.disabled_reason ELSE coalesce(w.disabled_reason, $19) END
+  FROM counted c WHERE w.organisation_id = $1 AND w.id = c.id
   RETURNING w.disabled_at = now() AS has_disabled
-), verdict AS (
-  SELECT CASE WHEN $9 = 'gone' AND count(*) = 0 THEN 'failed' ELSE $9 END AS kind FROM health
+), verdicts AS (
+  SELECT count(*) = 0 AS has_moved FROM health
+), held AS MATERIALIZED (
+  SELECT d.id, CASE WHEN v.has_moved AND r.verdict = 'gone' THEN 'failed' ELSE r.verdict END AS verdict,
+    r.began_at, r.at, r.latency_ms, r.status, r.error, r.answer, r.pause_ms, r.restarts
+  FROM webhook_deliveries d JOIN results r ON r.id = d.id CROSS JOIN verdicts v
+  WHERE d.organisation_id = $1 AND d.id = ANY ($3) ORDER BY d.id FOR NO KEY UPDATE OF d
 ), delivery AS (
   UPDATE webhook_deliveries d SET attempts = d.attempts + 1,
-    last_status = CASE WHEN d.state = 'delivered' AND v.kind <> 'delivered' THEN d.last_status ELSE $6 END,
-    last_error = CASE WHEN d.state = 'delivered' AND v.kind <> 'delivered' THEN d.last_error ELSE $7 END,
-    state = CASE WHEN v.kind = 'delivered' THEN 'delivered' WHEN d.state <> 'pending' THEN d.state WHEN v.kind = 'gone' THEN 'cancelled'
+    last_status = CASE WHEN d.state = 'delivered' AND r.verdict <> 'delivered' THEN d.last_status ELSE r.status END,
+    last_error = CASE WHEN d.state = 'delivered' AND r.verdict <> 'delivered' THEN d.last_error ELSE r.error END,
+    state = CASE WHEN r.verdict = 'delivered' THEN 'delivered' WHEN d.state <> 'pending' THEN d.state WHEN r.verdict = 'gone' THEN 'cancelled'
       ELSE d.state END,
-    settled_at = CASE WHEN v.kind = 'failed' OR d.state = 'delivered' THEN d.settled_at ELSE coalesce(d.settled_at, now()) END,
-    due_at = CASE WHEN d.state = 'pending' AND v.kind = 'failed' THEN now() + $10 * interval '1 millisecond' END,
-    began_at = CASE WHEN $13 THEN $4 ELSE d.began_at END
-  FROM verdict v WHERE d.organisation_id = $1 AND d.id = $2
-  RETURNING d.attempts, d.state
+    settled_at = CASE WHEN r.verdict = 'failed' OR d.state = 'delivered' THEN d.settled_at ELSE coalesce(d.settled_at, now()) END,
+    due_at = CASE WHEN d.state <> 'pending' OR r.verdict <> 'failed' THEN NULL WHEN d.began_at <> r.began_at THEN d.due_at
+      ELSE least(now() + r.pause_ms * interval '1 millisecond',
+        CASE WHEN r.restarts THEN r.at ELSE d.began_at END + $20 * interval '1 millisecond') END,
+    began_at = CASE WHEN r.restarts AND d.began_at = r.began_at THEN r.at ELSE d.began_at END
+  FROM held r WHERE d.organisation_id = $1 AND d.id = r.id
+  RETURNING d.id, d.attempts, d.state, r.at, r.latency_ms, r.status, r.error, r.answer
 ), attempt AS (
   INSERT INTO webhook_attempts (organisation_id, delivery_id, number, at, latency_ms, status, error, answer)
-  SELECT $1, $2, attempts, $4, $5, $6, $7, $8 FROM delivery
+  SELECT $1, id, attempts, at, latency_ms, status, error, answer FROM delivery
 )
-SELECT state, coalesce((SELECT has_disabled FROM health), false) AS has_disabled FROM delivery`;
+SELECT count(*) FILTER (WHERE state = 'delivered')::int AS delivered, count(*) FILTER (WHERE state = 'cancelled')::int AS dropped,
+  coalesce((SELECT has_disabled FROM health), false) AS has_disabled FROM delivery`;
 
-/** Writes it. A delivery that is no longer there counts as one that was given up. */
-export async function recordAttempt(
+/** Writes them. Deliveries that are no longer there are passed over. */
+export async function recordAttempts(
   pool: Pick<pg.Pool, "query">,
-  organisationId: string,
-  deliveryId: string,
-  attempt: AttemptRecord,
-): Promise<SavedAttempt> {
-  const { rows } = await pool.query<{ state: SavedAttempt["state"]; has_disabled: boolean }>({
-    name: "record_attempt",
+  { organisationId, endpointId }: EndpointKey,
+  { attempts, url, isProbe, breakerSteps, wholeMs }: AttemptRecord,
+): Promise<RecordedAttempts> {
+  const hasDelivered = attempts.some(({ verdict }) => verdict === "delivered");
+  const lastDelivered = attempts.findLastIndex(({ verdict }) => verdict === "delivered");
+  const { rows } = await pool.query<{ delivered: number; dropped: number; has_disabled: boolean }>({
+    name: "record_attempts",
     text: recordText,
     values: [
       organisationId,
-      deliveryId,
-      attempt.endpointId,
-      attempt.at,
-      Math.round(attempt.latencyMs),
-      attempt.status,
-      attempt.error,
-      attempt.answer,
-      attempt.verdict,
-      attempt.dueInMs,
-      attempt.isTrial,
-      attempt.breakerSteps,
-      attempt.beginsAnew,
-      attempt.url,
+      endpointId,
+      attempts.map(({ deliveryId }) => deliveryId),
+      attempts.map(({ beganAt }) => beganAt),
+      attempts.map(({ agoMs }) => agoMs),
+      attempts.map(({ latencyMs }) => Math.round(latencyMs)),
+      attempts.map(({ status }) => status),
+      attempts.map(({ error }) => error),
+      attempts.map(({ answer }) => answer),
+      attempts.map(({ verdict }) => verdict),
+      attempts.map(({ pauseMs }) => pauseMs),
+      attempts.map(({ restarts }) => restarts),
+      url,
+      hasDelivered,
+      // Failures since the last one that was taken.
+      attempts.length - 1 - lastDelivered,
+      isProbe,
+      breakerSteps,
+      // The failure that opens the breaker.
+      breakerSteps.findIndex((ms) => ms > 0) + 1,
+      attempts.find(({ verdict }) => verdict === "gone")?.error ?? null,
+      wholeMs,
     ],
   });
   const [row] = rows;
-  return { state: row?.state ?? "cancelled", hasDisabled: row?.has_disabled ?? false };
+  return {
+    delivered: row?.delivered ?? 0,
+    dropped: row?.dropped ?? 0,
+    hasDisabled: row?.has_disabled ?? false,
+  };
 }

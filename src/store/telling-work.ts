@@ -1,6 +1,9 @@
-/** What there is to tell: which organisations have changes that nobody was told of, or deliveries that nobody is at, and of which objects. */
+/**
+ * What there is to tell: which organisations have changes that nobody was told of, and of which
+ * objects; and which endpoints have deliveries due.
+ */
 import type pg from "pg";
-import { type DueDelivery, takeDueDeliveries } from "./deliveries-due.ts";
+import { type EndpointKey, findAllDueEndpoints, findDueEndpoints } from "./due-endpoints.ts";
 import type { ObjectName, WriteObject } from "./telling.ts";
 import { type ToldApart, tellOrPutOff } from "./telling-apart.ts";
 
@@ -15,8 +18,8 @@ export interface TellingStore {
   findNews(after: string | null, limit: number): Promise<NewsPage>;
   findChanged(organisationId: string, until: Date, limit: number): Promise<readonly ObjectName[]>;
   tell(organisationId: string, objects: readonly ObjectName[], onLoaded: () => void): Promise<ToldApart>;
-  takeDue(organisationId: string, limit: number): Promise<readonly DueDelivery[]>;
-  giveBack(organisationId: string, deliveryIds: readonly string[]): Promise<void>;
+  findDueEndpoints(organisationId: string): Promise<readonly EndpointKey[]>;
+  findAllDueEndpoints(after: string | null, limit: number): Promise<readonly EndpointKey[]>;
 }
 
 /** The store over a pool; `write` makes the text of objects. */
@@ -25,22 +28,21 @@ export function createTelling(pool: pg.Pool, write: WriteObject): TellingStore {
     findNews: (after, limit) => findNews(pool, after, limit),
     findChanged: (organisationId, until, limit) => findChanged(pool, organisationId, until, limit),
     tell: (organisationId, objects, onLoaded) => tellOrPutOff(pool, organisationId, objects, { write, onLoaded }),
-    takeDue: (organisationId, limit) => takeDueDeliveries(pool, organisationId, limit),
-    giveBack: (organisationId, deliveryIds) => giveBack(pool, organisationId, deliveryIds),
+    findDueEndpoints: (organisationId) => findDueEndpoints(pool, organisationId),
+    findAllDueEndpoints: (after, limit) => findAllDueEndpoints(pool, after, limit),
   };
 }
 
 /**
- * Up to `limit` organisations that have marks, or deliveries that are due, from the one after `after` on. Looks over all organisations: it
- * carries ids only. Asked in the order of an index, so that where nearly everything is one organisation's the others are not looked for row
- * by row; and planned each time, by what the tables hold then.
+ * Up to `limit` organisations that have marks, from the one after `after` on. Looks over all
+ * organisations: it carries ids only. Asked in the order of an index, so that where nearly
+ * everything is one organisation's the others are not looked for row by row; and planned each time,
+ * by what the tables hold then.
  */
 export async function findNews(pool: Pick<pg.Pool, "query">, after: string | null, limit: number): Promise<NewsPage> {
   const { rows } = await pool.query<{ id: string | null; now: Date }>({
-    text: `SELECT o.id, n.now FROM (SELECT now()) n LEFT JOIN organisations o ON ($1::uuid IS NULL OR o.id > $1) AND (
-        (SELECT c.seq FROM object_changes c WHERE c.organisation_id = o.id ORDER BY c.organisation_id, c.seq LIMIT 1) IS NOT NULL
-        OR (SELECT d.due_at FROM webhook_deliveries d WHERE d.organisation_id = o.id AND d.state = 'pending'
-          ORDER BY d.organisation_id, d.due_at LIMIT 1) <= now())
+    text: `SELECT o.id, n.now FROM (SELECT now()) n LEFT JOIN organisations o ON ($1::uuid IS NULL OR o.id > $1)
+        AND (SELECT c.seq FROM object_changes c WHERE c.organisation_id = o.id ORDER BY c.organisation_id, c.seq LIMIT 1) IS NOT NULL
       ORDER BY o.id LIMIT $2`,
     values: [after, limit],
   });
@@ -72,14 +74,4 @@ export async function findChanged(
     values: [organisationId, until, limit],
   });
   return rows;
-}
-
-/** Has deliveries that were taken, and whose workflows could not be started, due again at once. */
-async function giveBack(pool: pg.Pool, organisationId: string, deliveryIds: readonly string[]): Promise<void> {
-  await pool.query({
-    name: "give_back_deliveries",
-    text: `UPDATE webhook_deliveries SET due_at = now()
-      WHERE organisation_id = $1 AND id = ANY ($2) AND state = 'pending' AND due_at > now()`,
-    values: [organisationId, deliveryIds],
-  });
 }

@@ -43,8 +43,23 @@ const billingAtOnce = 4;
 /** Rounds last two seconds: they are not asked for often. */
 const billingPolls = 2;
 
-/** Requests to webhook endpoints at once in a process: most of their time is waiting. */
-const webhooksAtOnce = 100;
+/**
+ * Endpoints at once in a process, each with five requests and fifty bodies at most: most of their
+ * time is waiting, and each gives its place back within seconds.
+ */
+const endpointsAtOnce = 100;
+
+/**
+ * Deliveries last seconds: their tasks are not asked for often. Two is the least that a worker of
+ * workflows may have.
+ */
+const webhookPolls = 2;
+
+/**
+ * Runs of endpoints that are kept in memory: their histories are short, and reading one again costs
+ * less than the memory of another thousand, which is the default.
+ */
+const cachedEndpoints = 200;
 
 /** How long the server is waited for at a time; a worker that starts before it tries again. */
 const connectRetryMs = 1_000;
@@ -98,7 +113,11 @@ export async function runWorker(temporal: TemporalClient, settings: WorkerSettin
     createWorker({
       ...shared,
       taskQueue: webhookQueue(settings.taskQueue),
-      maxConcurrentActivityTaskExecutions: webhooksAtOnce,
+      workflowBundle: { codePath: bundle },
+      maxConcurrentActivityTaskExecutions: endpointsAtOnce,
+      maxConcurrentActivityTaskPolls: webhookPolls,
+      maxConcurrentWorkflowTaskPolls: webhookPolls,
+      maxCachedWorkflows: cachedEndpoints,
     }),
   ]);
   const runs = workers.map((worker) => worker.run());

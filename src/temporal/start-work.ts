@@ -13,9 +13,11 @@ import {
   clockWorkflowId,
   creditAllocationType,
   creditWorkflowId,
-  deliveryWorkflowId,
+  deliveriesWorkflowId,
+  type EndpointDeliveriesInput,
   type EndSubscriptionInput,
   endingWorkflowId,
+  endpointDeliveriesType,
   endSubscriptionType,
   eventsWorkflowId,
   type InvoiceAmendmentInput,
@@ -29,9 +31,8 @@ import {
   organisationEventsType,
   type TestClockInput,
   testClockType,
-  type WebhookDeliveryInput,
   wakeSignal,
-  webhookDeliveryType,
+  webhookQueue,
 } from "../../workflows/contract.ts";
 import { engineDeadlineMs, longestRun } from "./ledger-work.ts";
 import { type SearchAttributeName, typedAttributes } from "./search-attributes.ts";
@@ -45,8 +46,8 @@ export interface StartWork {
   startClock(organisationId: string): Promise<boolean>;
   startMirror(organisationId: string): Promise<boolean>;
   startEvents(input: OrganisationEventsInput): Promise<boolean>;
-  /** `anew`: in the place of a run that is at it, which may wait for hours until its next attempt. */
-  startDelivery(input: WebhookDeliveryInput, anew?: "anew"): Promise<boolean>;
+  /** What is due to the endpoint; also what has just become so. */
+  startDeliveries(endpoint: EndpointDeliveriesInput): Promise<boolean>;
 }
 
 interface Start {
@@ -55,10 +56,8 @@ interface Start {
   readonly input: object;
   /** Sent with the start: one that runs and is about to end goes on for it. */
   readonly signal?: string;
-  /** How long a run may take; `longestRun` if left out. */
-  readonly runTimeout?: string;
-  /** Whether a run that is at it is ended for this one, instead of going on alone. */
-  readonly isAnew?: boolean;
+  /** The task queue of its own, where it is not the one of everything else. */
+  readonly ownQueue?: string;
   /** What the Temporal UI shows of it: plain words, nothing personal. */
   readonly summary: string;
   readonly attributes: Partial<Record<SearchAttributeName, string>>;
@@ -70,16 +69,14 @@ export function createStartWork(
   taskQueue: string,
   onError: (workflowId: string, error: unknown) => void,
 ): StartWork {
-  const start: StartOne = async ({ type, workflowId, input, signal, runTimeout, isAnew, summary, attributes }) => {
+  const start: StartOne = async ({ type, workflowId, input, signal, ownQueue, summary, attributes }) => {
     const options = {
-      taskQueue,
+      taskQueue: ownQueue ?? taskQueue,
       workflowId,
       workflowIdReusePolicy: WorkflowIdReusePolicy.ALLOW_DUPLICATE,
-      workflowIdConflictPolicy: isAnew
-        ? WorkflowIdConflictPolicy.TERMINATE_EXISTING
-        : WorkflowIdConflictPolicy.USE_EXISTING,
+      workflowIdConflictPolicy: WorkflowIdConflictPolicy.USE_EXISTING,
       args: [input],
-      workflowRunTimeout: runTimeout ?? longestRun,
+      workflowRunTimeout: longestRun,
       staticSummary: summary,
       typedSearchAttributes: typedAttributes(attributes),
     };
@@ -94,7 +91,7 @@ export function createStartWork(
       return false;
     }
   };
-  return { ...documentStarts(start), ...organisationStarts(start), ...webhookStarts(start) };
+  return { ...documentStarts(start), ...organisationStarts(start), ...webhookStarts(start, webhookQueue(taskQueue)) };
 }
 
 type StartOne = (start: Start) => Promise<boolean>;
@@ -148,11 +145,8 @@ function documentStarts(start: StartOne): Pick<StartWork, "startAmendment" | "st
   };
 }
 
-/** A delivery's attempts go on for 20 hours, and the engine may be away for a while. */
-const deliveryRun = "21 hours";
-
-/** What platforms are told. One that runs is at it already: neither is signalled. */
-function webhookStarts(start: StartOne): Pick<StartWork, "startEvents" | "startDelivery"> {
+/** What platforms are told. The telling that runs is at it already, and is not signalled. */
+function webhookStarts(start: StartOne, ownQueue: string): Pick<StartWork, "startEvents" | "startDeliveries"> {
   return {
     startEvents: (input) =>
       start({
@@ -162,19 +156,15 @@ function webhookStarts(start: StartOne): Pick<StartWork, "startEvents" | "startD
         summary: "tells what changed for the organisation",
         attributes: { OrganisationId: input.organisationId, OperationKind: "tell_changes" },
       }),
-    startDelivery: (input, anew) =>
+    startDeliveries: ({ organisationId, endpointId }) =>
       start({
-        isAnew: anew === "anew",
-        type: webhookDeliveryType,
-        workflowId: deliveryWorkflowId(input.eventId, input.endpointId),
-        input,
-        runTimeout: deliveryRun,
-        summary: "delivers an event to a webhook endpoint",
-        attributes: {
-          OrganisationId: input.organisationId,
-          EndpointId: input.endpointId,
-          OperationKind: "deliver_event",
-        },
+        type: endpointDeliveriesType,
+        workflowId: deliveriesWorkflowId(endpointId),
+        input: { organisationId, endpointId } satisfies EndpointDeliveriesInput,
+        signal: wakeSignal,
+        ownQueue,
+        summary: "delivers what is due to a webhook endpoint",
+        attributes: { OrganisationId: organisationId, EndpointId: endpointId, OperationKind: "deliver_events" },
       }),
   };
 }

@@ -1,14 +1,16 @@
 /** Deliveries of events without an engine: a database, a receiver, and attempts whose pauses chance takes nothing off. */
 import { randomBytes, randomUUID } from "node:crypto";
-import { ApplicationFailure } from "@temporalio/common";
 import type pg from "pg";
-import { expect } from "vitest";
-import { createDelivery, type DeliverParts, type DeliveryActivities } from "../../src/activities/deliver.ts";
-import { createEndpointTurns } from "../../src/activities/endpoint-turns.ts";
+import { createDelivery, type DeliveryActivities } from "../../src/activities/deliver-due.ts";
+import type { DeliverParts } from "../../src/activities/delivery-parts.ts";
+import { createRequestPermits } from "../../src/activities/request-permits.ts";
+import { defaultFirstPauseMs, wholeTimeMs } from "../../src/domain/webhook-retry.ts";
 import { createDeliveryStore } from "../../src/store/deliveries.ts";
-import type { AttemptRecord } from "../../src/store/delivery-attempts.ts";
+import type { Attempt, RecordedAttempts } from "../../src/store/delivery-attempts.ts";
+import type { EndpointKey } from "../../src/store/due-endpoints.ts";
 import { createSealing, type Sealing } from "../../src/store/sealing.ts";
 import { createPoster } from "../../src/webhooks/post.ts";
+import type { DeliveryBatches } from "../../workflows/contract.ts";
 import { freshDatabase } from "../support/database.ts";
 import { testPool } from "../support/pool.ts";
 import { startReceiver, type WebhookReceiver } from "../support/webhook-receiver.ts";
@@ -18,15 +20,9 @@ import { type MadeDelivery, type MadeEndpoint, type WebhookRows, webhookRows } f
 export interface Waiting {
   readonly path: string;
   readonly endpoint: MadeEndpoint;
+  readonly key: EndpointKey;
   readonly deliveries: readonly MadeDelivery[];
   readonly delivery: MadeDelivery;
-}
-
-/** What an attempt threw: the next one is to come in `nextMs`. */
-export interface Thrown {
-  readonly type: string | null | undefined;
-  readonly message: string;
-  readonly nextMs: number;
 }
 
 /** A row of `webhook_deliveries` or `webhook_endpoints`; `in_ms` is how far off its `due_at` or `open_until` is. */
@@ -41,12 +37,13 @@ export interface DeliveryWorld {
   readonly deliver: DeliveryActivities;
   /** What was told of endpoints: `ID is disabled: REASON`, `ID is sealed`. */
   readonly told: readonly string[];
-  /** A process of its own, with turns of its own. */
+  /** A process of its own, with permits of its own. */
   parts(sealing?: Sealing): DeliverParts;
   waiting(count?: number): Promise<Waiting>;
-  failed(delivery: MadeDelivery, by?: DeliveryActivities): Promise<Thrown>;
-  /** An attempt that was under way and is written now; it was sent to where the endpoint is. */
-  record(delivery: MadeDelivery, attempt: Partial<AttemptRecord>): ReturnType<DeliverParts["store"]["record"]>;
+  /** Has a delivery due now, and delivers what is due to its endpoint. */
+  attempt(delivery: MadeDelivery, by?: DeliveryActivities): Promise<DeliveryBatches>;
+  /** An attempt that was under way and is recorded now; it was sent to where the endpoint is. */
+  record(delivery: MadeDelivery, attempt: Partial<Attempt & { readonly url: string }>): Promise<RecordedAttempts>;
   deliveryRow(delivery: MadeDelivery): Promise<WebhookRow>;
   endpointRow(endpoint: MadeEndpoint): Promise<WebhookRow>;
   attemptsOf(delivery: MadeDelivery): Promise<readonly WebhookRow[]>;
@@ -77,12 +74,15 @@ export async function deliveryWorld(): Promise<DeliveryWorld> {
   const parts = (sealing = ownSealing): DeliverParts => ({
     store: createDeliveryStore(pool, sealing),
     poster,
-    turns: createEndpointTurns(),
-    onDisabled: (_, endpointId, reason) => told.push(`${endpointId} is disabled: ${reason}`),
-    onSealed: (_, endpointId) => told.push(`${endpointId} is sealed`),
+    permits: createRequestPermits(),
+    firstPauseMs: defaultFirstPauseMs,
+    onDisabled: ({ endpointId }, reason) => told.push(`${endpointId} is disabled: ${reason}`),
+    onSealed: ({ endpointId }) => told.push(`${endpointId} is sealed`),
     random: () => 0,
   });
   const deliver = createDelivery(parts());
+  const changeDelivery = ({ deliveryId }: MadeDelivery, assignments: string) =>
+    pool.query(`UPDATE webhook_deliveries SET ${assignments} WHERE id = $1`, [deliveryId]);
   return {
     pool,
     rows,
@@ -97,30 +97,35 @@ export async function deliveryWorld(): Promise<DeliveryWorld> {
       const deliveries = await rows.events([endpoint], count);
       const [delivery] = deliveries;
       if (delivery === undefined) throw new Error("there is no delivery");
-      return { path, endpoint, deliveries, delivery };
+      return { path, endpoint, key: { organisationId, endpointId: endpoint.id }, deliveries, delivery };
     },
-    failed: async (delivery, by = deliver) => {
-      const thrown = await by.attemptDelivery(delivery).catch((error: unknown) => error);
-      if (!(thrown instanceof ApplicationFailure)) throw new Error(`it did not fail: ${String(thrown)}`);
-      expect(thrown.nonRetryable).toBe(false);
-      return { type: thrown.type, message: thrown.message, nextMs: Number(thrown.nextRetryDelay) };
+    attempt: async (delivery, by = deliver) => {
+      await changeDelivery(delivery, "due_at = now()");
+      return by.deliverDue(delivery);
     },
-    record: async (delivery, attempt) =>
-      createDeliveryStore(pool, ownSealing).record(delivery, {
-        endpointId: delivery.endpointId,
-        url: String((await rowOf(pool, "webhook_endpoints", "open_until", delivery.endpointId)).url),
-        at: new Date().toISOString(),
+    record: async (delivery, { url, ...attempt }) => {
+      const row = await rowOf(pool, "webhook_deliveries", "due_at", delivery.deliveryId);
+      const endpoint = await rowOf(pool, "webhook_endpoints", "open_until", delivery.endpointId);
+      const own = {
+        deliveryId: delivery.deliveryId,
+        beganAt: String(row.began_text),
+        agoMs: 0,
         latencyMs: 1.4,
         status: 200,
         error: null,
         answer: "",
-        verdict: "delivered",
-        dueInMs: 1,
-        isTrial: false,
-        breakerSteps: [0],
-        beginsAnew: false,
-        ...attempt,
-      }),
+        verdict: "delivered" as const,
+        pauseMs: 1,
+        restarts: false,
+      };
+      return createDeliveryStore(pool, ownSealing).record(delivery, {
+        attempts: [{ ...own, ...attempt }],
+        url: url ?? String(endpoint.url),
+        isProbe: false,
+        breakerSteps: [0, 0, 0, 0, 60_000],
+        wholeMs: wholeTimeMs(defaultFirstPauseMs),
+      });
+    },
     deliveryRow: ({ deliveryId }) => rowOf(pool, "webhook_deliveries", "due_at", deliveryId),
     endpointRow: ({ id }) => rowOf(pool, "webhook_endpoints", "open_until", id),
     attemptsOf: async ({ deliveryId }) => {
@@ -128,8 +133,7 @@ export async function deliveryWorld(): Promise<DeliveryWorld> {
         "SELECT number, status, error, answer, latency_ms, at FROM webhook_attempts WHERE delivery_id = $1 ORDER BY number";
       return (await pool.query(text, [deliveryId])).rows;
     },
-    changeDelivery: ({ deliveryId }, assignments) =>
-      pool.query(`UPDATE webhook_deliveries SET ${assignments} WHERE id = $1`, [deliveryId]),
+    changeDelivery,
     changeEndpoint: ({ id }, assignments) =>
       pool.query(`UPDATE webhook_endpoints SET ${assignments} WHERE id = $1`, [id]),
     stop: async () => {
@@ -142,6 +146,7 @@ export async function deliveryWorld(): Promise<DeliveryWorld> {
 }
 
 async function rowOf(pool: pg.Pool, table: string, column: string, id: string): Promise<WebhookRow> {
-  const text = `SELECT *, (1000 * extract(epoch FROM ${column} - now()))::int AS in_ms FROM ${table} WHERE id = $1`;
+  const began = table === "webhook_deliveries" ? ", began_at::text AS began_text" : "";
+  const text = `SELECT *, (1000 * extract(epoch FROM ${column} - now()))::int AS in_ms${began} FROM ${table} WHERE id = $1`;
   return (await pool.query(text, [id])).rows[0];
 }

@@ -14,16 +14,15 @@ function activities(store: Partial<TellingStore>, parts: Partial<TellingParts> =
     findNews: async () => ({ organisationIds: [], now }),
     findChanged: async () => [],
     tell: async () => ({ events: 0, deliveries: 0, untold: [] }),
-    takeDue: async () => [],
-    giveBack: async () => undefined,
+    findDueEndpoints: async () => [],
+    findAllDueEndpoints: async () => [],
   };
   const startEvents = async () => true;
-  const startDelivery = async () => true;
+  const startDeliveries = async () => true;
   return createTellingActivities({
     store: { ...quiet, ...store },
-    firstPauseMs: 30,
     startEvents,
-    startDelivery,
+    startDeliveries,
     onUntold: () => expect.unreachable("all can be told"),
     ...parts,
   });
@@ -31,8 +30,8 @@ function activities(store: Partial<TellingStore>, parts: Partial<TellingParts> =
 
 const ids = (count: number, of = "o") => Array.from({ length: count }, (_, number) => `${of}${number}`);
 const objects = (count: number) => ids(count).map((id) => ({ kind: "customer" as const, id }));
-const deliveries = (count: number) =>
-  ids(count, "d").map((deliveryId) => ({ organisationId: "o", deliveryId, eventId: "e", endpointId: "p" }));
+const endpoints = (count: number, of = "p") =>
+  ids(count, of).map((endpointId) => ({ organisationId: "o", endpointId }));
 
 test("organisations are started in pages, up to the database's instant, those that Temporal does not take not counted", async () => {
   const started: unknown[] = [];
@@ -58,9 +57,8 @@ test("organisations are started in pages, up to the database's instant, those th
   expect(await startChanged({ after: "o499" })).toEqual({ found: 3, started: 2, next: null });
 });
 
-test("a round tells in chunks of 200, and breaks off after two seconds with the rest left to the next one; deliveries do not wait for that", async () => {
+test("a round tells in chunks of 200, and breaks off after two seconds with the rest left to the next one; what is told goes out meanwhile", async () => {
   const chunks: number[] = [];
-  let left = 3;
   const store: Partial<TellingStore> = {
     findChanged: async (organisationId, upTo, limit) => {
       expect([organisationId, upTo, limit]).toEqual(["o", now, 5_000]);
@@ -71,7 +69,7 @@ test("a round tells in chunks of 200, and breaks off after two seconds with the 
       chunks.push(chunk.length);
       return { events: chunk.length + 1, deliveries: 0, untold: [] };
     },
-    takeDue: async () => deliveries(left--),
+    findDueEndpoints: async () => endpoints(3),
   };
   const { tellRound } = activities(store);
   expect(await tellRound({ organisationId: "o", until })).toEqual({ told: 402, started: 3, isMore: true });
@@ -103,28 +101,31 @@ test("what cannot be told is told of, and the rest is told", async () => {
   expect(untold).toEqual(["o", one]);
 });
 
-test("deliveries are started until none is left, or two seconds are over", async () => {
-  let left = 1_000;
-  const takeDue: TellingStore["takeDue"] = async (_, limit) => {
-    const taken = Math.min(limit, left);
-    left -= taken;
-    return deliveries(taken);
-  };
-  const slow = activities({ takeDue }, { startDelivery: async () => vi.advanceTimersByTime(5) !== undefined });
-  expect(await slow.tellRound({ organisationId: "o", until })).toEqual({ told: 0, started: 500, isMore: true });
-  const quick = activities({ takeDue });
-  expect(await quick.tellRound({ organisationId: "o", until })).toEqual({ told: 0, started: 500, isMore: false });
+test("endpoints with something due are started in pages, several at once, those that Temporal does not take not counted", async () => {
+  const started: string[] = [];
+  let [atOnce, most] = [0, 0];
+  const { startDeliveriesDue } = activities(
+    { findAllDueEndpoints: async (after, limit) => endpoints(after === null ? limit : 3) },
+    {
+      startDeliveries: async ({ endpointId }) => {
+        most = Math.max(most, ++atOnce);
+        await Promise.resolve();
+        atOnce -= 1;
+        started.push(endpointId);
+        return endpointId !== "p1";
+      },
+    },
+  );
+  expect(await startDeliveriesDue({ after: null })).toEqual({ found: 500, started: 499, next: "p499" });
+  expect(new Set(started).size).toBe(500);
+  expect(most).toBe(16);
+  expect(await startDeliveriesDue({ after: "p499" })).toEqual({ found: 3, started: 2, next: null });
 });
 
-test("a delivery that the engine does not take is given back, and the round ends: the next minute's tries again", async () => {
-  const given: unknown[] = [];
+test("a round starts the deliveries to each endpoint of its organisation that has some due, once", async () => {
   const { tellRound } = activities(
-    {
-      takeDue: async () => deliveries(100),
-      giveBack: async (organisationId, deliveryIds) => void given.push(organisationId, deliveryIds),
-    },
-    { startDelivery: async ({ deliveryId, firstPauseMs }) => firstPauseMs === 30 && deliveryId !== "d7" },
+    { findDueEndpoints: async (organisationId) => (organisationId === "o" ? endpoints(20) : []) },
+    { startDeliveries: async ({ endpointId }) => endpointId !== "p7" },
   );
-  expect(await tellRound({ organisationId: "o", until })).toEqual({ told: 0, started: 99, isMore: false });
-  expect(given).toEqual(["o", ["d7"]]);
+  expect(await tellRound({ organisationId: "o", until })).toEqual({ told: 0, started: 19, isMore: false });
 });

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { Client } from "@temporalio/client";
 import { expect } from "vitest";
-import { eventsWorkflowId } from "../../workflows/contract.ts";
+import { deliveriesWorkflowId } from "../../workflows/contract.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import type { AdminAsk } from "./ask.ts";
 import { addDelivery, addEvent } from "./webhook-rows.ts";
@@ -71,8 +71,8 @@ export async function resendsWhatWasMissed(world: ResendWorld): Promise<void> {
     target: made.id,
     after: { include_delivered: false, resent: 2, added: 1 },
   });
-  const telling = client.workflow.getHandle(eventsWorkflowId(other.organisation));
-  const { status } = await until("the engine has it", () => telling.describe().catch(() => null));
+  const deliveries = client.workflow.getHandle(deliveriesWorkflowId(made.id));
+  const { status } = await until("the engine has it", () => deliveries.describe().catch(() => null));
   expect(status.name).toBe("RUNNING");
   expect(await resend(5, { includeDelivered: true })).toEqual({ resent: 1 });
   expect(await resend(7)).toEqual({ added: 1 });

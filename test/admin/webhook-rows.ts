@@ -1,8 +1,12 @@
 /** Events, deliveries, failures and sealed secrets as rows, for tests of the application's side in which nobody tells or delivers anything. */
+
 import { randomUUID } from "node:crypto";
+import type { Client } from "@temporalio/client";
 import type pg from "pg";
 import { endpointSecretBound } from "../../src/store/endpoint-secrets.ts";
 import type { Sealing } from "../../src/store/sealing.ts";
+import { deliveriesWorkflowId } from "../../workflows/contract.ts";
+import { until } from "../support/system.ts";
 
 /** An event, as if it had been told so many days ago; its id. Events are told in the order of their numbers: the oldest first. */
 export async function addEvent(pool: pg.Pool, organisationId: string, type: string, daysAgo: number): Promise<string> {
@@ -50,4 +54,19 @@ export async function openSecrets(pool: pg.Pool, sealing: Sealing, endpointId: s
   const open = (bytes: Buffer, keyId: string) => sealing.open({ bytes, keyId }, endpointSecretBound(endpointId));
   const previous = row.sealed_previous === null ? [] : [open(row.sealed_previous, row.previous_key_id)];
   return [open(row.sealed_secret, row.sealing_key_id), ...previous];
+}
+
+/**
+ * The workflow of an endpoint's deliveries as the engine has it, once it was woken so often; a slow
+ * one takes a start when nobody waits for it any more.
+ */
+export async function wokenDeliveries(client: Client, endpointId: string, wakes = 1) {
+  const handle = client.workflow.getHandle(deliveriesWorkflowId(endpointId));
+  return until("the engine has it", async () => {
+    const found = await handle.describe().catch(() => null);
+    if (found === null) return null;
+    const { events } = await handle.fetchHistory();
+    const woken = (events ?? []).filter((one) => one.workflowExecutionSignaledEventAttributes);
+    return woken.length >= wakes && found;
+  });
 }

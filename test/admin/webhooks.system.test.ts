@@ -4,11 +4,11 @@ import { Client, Connection } from "@temporalio/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventTypes } from "../../src/domain/event.ts";
 import { createSealing } from "../../src/store/sealing.ts";
-import { deliveryWorkflowId } from "../../workflows/contract.ts";
-import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { defaultTaskQueue, webhookQueue } from "../../workflows/contract.ts";
+import { startSystem, type TestSystem } from "../support/system.ts";
 import { type AdminAsk, askWith, codeOf } from "./ask.ts";
 import { type ResendWorld, resendsInCalls, resendsWhatWasMissed } from "./resend-cases.ts";
-import { addDelivery, addEvent, failing, openSecrets } from "./webhook-rows.ts";
+import { addDelivery, addEvent, failing, openSecrets, wokenDeliveries } from "./webhook-rows.ts";
 
 const key = randomBytes(32);
 const url = "https://hooks.example.com/billing";
@@ -246,7 +246,11 @@ describe("a test event", () => {
       sequence: expect.any(Number),
       data: { object: { ...object, status: "enabled", created: made.created }, previous_attributes: null },
     });
-    expect(await workflow(first)).toMatchObject({ status: { name: "RUNNING" }, type: "webhookDelivery" });
+    expect(await wokenDeliveries(client, first.endpoint)).toMatchObject({
+      status: { name: "RUNNING" },
+      type: "endpointDeliveries",
+      taskQueue: webhookQueue(defaultTaskQueue),
+    });
 
     await system.pool.query("DELETE FROM idempotency_keys");
     expect((await send({ idempotencyKey: "test-1" })).id).toBe(first.id);
@@ -272,15 +276,6 @@ describe("a test event", () => {
     expect(await admin.refused(call("SendTestEvent"), at)).toBe("invalid_state");
   });
 });
-
-/** The workflow of a delivery as the engine has it, in another run than this; a slow one takes a start when nobody waits for it any more. */
-async function workflow(one: { readonly event: string; readonly endpoint: string }, before?: string) {
-  const handle = client.workflow.getHandle(deliveryWorkflowId(one.event, one.endpoint));
-  return until("the engine has it", async () => {
-    const found = await handle.describe().catch(() => null);
-    return found !== null && found.runId !== before && found;
-  });
-}
 
 describe("deliveries", () => {
   const event = (type: string, daysAgo: number, of = own) => addEvent(system.pool, of.organisation, type, daysAgo);
@@ -332,7 +327,7 @@ describe("deliveries", () => {
     }
   });
 
-  test("are sent again in every state, in the place of a run that waits for its next attempt", async () => {
+  test("are sent again in every state, and the run that may wait for the next attempt is woken", async () => {
     const { endpoint: made } = await endpoint();
     const states = ["pending", "delivered", "exhausted", "cancelled"];
     const ids = await Promise.all(
@@ -353,13 +348,16 @@ describe("deliveries", () => {
       });
     }
     const sent = (await admin.done(call("GetWebhookDelivery"), { ...own, id: ids[0] })).delivery;
-    const { runId } = await workflow(sent);
+    await wokenDeliveries(client, sent.endpoint, 4);
     await failing(system.pool, made.id);
     await resend(ids[0]);
     expect(await rows("SELECT open_until FROM webhook_endpoints WHERE id = $1", [made.id])).toEqual([
       { open_until: null },
     ]);
-    expect((await workflow(sent, runId)).status.name).toBe("RUNNING");
+    expect((await wokenDeliveries(client, sent.endpoint, 5)).status.name).toBe("RUNNING");
+    expect(await rows("SELECT due_at <= now() AS due FROM webhook_deliveries WHERE id = $1", [ids[0]])).toEqual([
+      { due: true },
+    ]);
     await admin.done(call("DisableWebhookEndpoint"), { ...own, id: made.id, reason: "No" });
     expect(await admin.refused(call("ResendWebhookDelivery"), { ...own, id: ids[1] })).toBe("invalid_state");
   });

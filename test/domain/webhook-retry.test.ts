@@ -5,17 +5,18 @@ import {
   breakerSteps,
   defaultFirstPauseMs,
   judgeAnswer,
-  longestPauseMs,
   pauseAfter,
   putOffAfter,
   wholeTimeMs,
 } from "../../src/domain/webhook-retry.ts";
-import { webhookAttempts } from "../../workflows/policies.ts";
 
 const minuteMs = 60_000;
 const first = defaultFirstPauseMs;
 
-/** When the attempts of a delivery are made, in milliseconds after the first: as the engine does, none after the whole time. */
+/**
+ * When the attempts of a delivery are made, in milliseconds after the first: none after the whole
+ * time.
+ */
 function schedule(random: () => number, tookMs = 0): number[] {
   const made: number[] = [];
   for (let at = 0; at < wholeTimeMs(first); at += tookMs + pauseAfter(made.length, first, random())) made.push(at);
@@ -50,28 +51,10 @@ describe("attempts", () => {
     expect(pauseAfter(2, first, 0, null)).toBe(90_000);
   });
 
-  test("that are put off come as far apart as those that are made, by the age of the delivery", () => {
+  test("that cannot be signed come as far apart as those that are made, by the age of the delivery", () => {
     for (const made of schedule(() => 0)) expect(putOffAfter(made, first, 0)).toBe(nextAfter(made));
     expect(putOffAfter(-5, first, 0)).toBe(first);
     expect(putOffAfter(0, first, 1)).toBe(27_000);
-  });
-
-  test("never wait for longer than the engine lets them, which has those that say nothing made again after the first pause", () => {
-    for (const firstPauseMs of [first, 5, 1]) {
-      const { retry, scheduleToCloseTimeout } = webhookAttempts(firstPauseMs);
-      expect(scheduleToCloseTimeout).toBe(wholeTimeMs(firstPauseMs));
-      // Not growing: its own count holds each wait for a turn or a breaker too, and after a killed worker a pause by it would be hours.
-      expect(retry).toEqual({
-        initialInterval: pauseAfter(1, firstPauseMs, 0),
-        backoffCoefficient: 1,
-        maximumInterval: longestPauseMs(firstPauseMs),
-      });
-      for (let attempt = 1; attempt < 20; attempt += 1) {
-        const planned = Math.min(firstPauseMs * 3 ** (attempt - 1), longestPauseMs(firstPauseMs));
-        expect(pauseAfter(attempt, firstPauseMs, 0)).toBe(planned);
-      }
-    }
-    expect(webhookAttempts()).toEqual(webhookAttempts(first));
   });
 });
 

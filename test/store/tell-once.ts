@@ -8,12 +8,11 @@ const [databaseUrl = "", organisationId = ""] = process.argv.slice(2);
 const pool = testPool(databaseUrl, 1, "tell-once");
 const { tellRound } = createTellingActivities({
   store: createTelling(pool, writeObject),
-  firstPauseMs: 1,
   onUntold: (_, { error }) => {
     throw error;
   },
   startEvents: async () => true,
-  startDelivery: async () => true,
+  startDeliveries: async () => true,
 });
 await tellRound({ organisationId, until: new Date(Date.now() + 60_000).toISOString() });
 await pool.end();

@@ -238,27 +238,30 @@ describe("a round of telling", () => {
     const started: string[] = [];
     const activities = createTellingActivities({
       store: createTelling(world.pool, writeObject),
-      firstPauseMs: 7,
       onUntold: (_, { error }) => {
         throw error;
       },
       startEvents: async ({ organisationId, until }) => answer && started.push(`${organisationId} ${until}`) > 0,
-      startDelivery: async ({ organisationId, deliveryId, firstPauseMs }) =>
-        answer && started.push(`${organisationId} ${deliveryId} ${firstPauseMs}`) > 0,
+      startDeliveries: async ({ organisationId, endpointId }) =>
+        answer && started.push(`${organisationId} ${endpointId}`) > 0,
     });
     return { started, ...activities };
   };
 
-  test("tells all that changed, and starts each delivery once", async () => {
+  test("tells all that changed, and starts the deliveries to its endpoint", async () => {
     const own = await world.listening();
     for (let count = 0; count < 3; count++) await world.subscribe(own);
     const { tellRound, started } = startsOf();
     const input = { organisationId: own, until: later().toISOString() };
     // With the customer of before.
-    expect(await tellRound(input)).toEqual({ told: 6, started: 7, isMore: false });
-    const text = "SELECT id FROM webhook_deliveries WHERE organisation_id = $1";
+    expect(await tellRound(input)).toEqual({ told: 6, started: 1, isMore: false });
+    const text = "SELECT DISTINCT endpoint_id AS id FROM webhook_deliveries WHERE organisation_id = $1";
     const { rows } = await world.pool.query<{ id: string }>(text, [own]);
-    expect(started.sort()).toEqual(rows.map(({ id }) => `${own} ${id} 7`).sort());
+    expect(started).toEqual(rows.map(({ id }) => `${own} ${id}`));
+    await world.pool.query(
+      "UPDATE webhook_deliveries SET due_at = now() + interval '1 hour' WHERE organisation_id = $1",
+      [own],
+    );
     expect(await tellRound(input)).toEqual({ told: 0, started: 0, isMore: false });
   });
 
@@ -316,22 +319,18 @@ describe("a round of telling", () => {
   });
 });
 
-test("a quiet minute is one statement, and who has marks or deliveries due is found by it", async () => {
-  const [marked, due, quiet] = [await world.listening(), await world.listening(), await world.listening()];
+test("a quiet minute is one statement for changes and one for deliveries, and who has marks is found by the first", async () => {
+  const [marked, other, quiet] = [await world.listening(), await world.listening(), await world.listening()];
   await expectAllTold(world.pool);
-  await world.pool.query(
-    "UPDATE webhook_deliveries SET due_at = now() + interval '1 hour' WHERE organisation_id <> $1",
-    [due],
-  );
-  await world.set("subscriptions", await world.subscribe(marked), "label = 'a'");
+  for (const own of [marked, other]) await world.set("subscriptions", await world.subscribe(own), "label = 'a'");
   const { organisationIds, now } = await findNews(world.pool, null, 500);
-  expect(organisationIds).toEqual([marked, due].sort());
+  expect(organisationIds).toEqual([marked, other].sort());
   expect(Math.abs(now.getTime() - Date.now())).toBeLessThan(60_000);
   expect((await findNews(world.pool, organisationIds[0] ?? "", 500)).organisationIds).toEqual(organisationIds.slice(1));
   expect((await findNews(world.pool, null, 1)).organisationIds).toEqual(organisationIds.slice(0, 1));
   expect(organisationIds).not.toContain(quiet);
 
-  await tellAll(world.pool, marked);
+  for (const own of [marked, other]) await tellAll(world.pool, own);
   await world.pool.query("UPDATE webhook_deliveries SET due_at = now() + interval '1 hour'");
   const statements: unknown[] = [];
   const pool = {
@@ -340,17 +339,18 @@ test("a quiet minute is one statement, and who has marks or deliveries due is fo
       return world.pool.query(statement);
     },
   };
-  const { startChanged } = createTellingActivities({
+  const { startChanged, startDeliveriesDue } = createTellingActivities({
     store: createTelling(pool as never, writeObject),
-    firstPauseMs: 1,
     onUntold: (_, { error }) => {
       throw error;
     },
     startEvents: async () => true,
-    startDelivery: async () => true,
+    startDeliveries: async () => true,
   });
   expect(await startChanged({ after: null })).toEqual({ found: 0, started: 0, next: null });
   expect(statements).toHaveLength(1);
+  expect(await startDeliveriesDue({ after: null })).toEqual({ found: 0, started: 0, next: null });
+  expect(statements).toHaveLength(2);
 });
 
 test("events are kept for 30 days, longer where one is still being delivered, and go with deliveries and attempts", async () => {

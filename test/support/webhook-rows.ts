@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { eventBody } from "../../src/domain/event.ts";
-import type { DueDelivery } from "../../src/store/deliveries-due.ts";
+import type { DueDelivery } from "../../src/store/due-endpoints.ts";
 import { endpointSecretBound } from "../../src/store/endpoint-secrets.ts";
 import type { Sealing } from "../../src/store/sealing.ts";
 import { newSecret } from "../../src/webhooks/sign.ts";
@@ -25,10 +25,8 @@ export interface WebhookRows {
   endpoint(organisationId: string, url: string): Promise<MadeEndpoint>;
   /** Gives the endpoint another secret; the one before signs as well for so many seconds. */
   rotate(endpoint: MadeEndpoint, forSeconds: number): Promise<string>;
-  /**
-   * As many events, each to be delivered to each of the endpoints: due now, or in two minutes, as what was taken to be started just now.
-   */
-  events(endpoints: readonly MadeEndpoint[], count: number, due?: "now" | "taken"): Promise<readonly MadeDelivery[]>;
+  /** As many events, each to be delivered to each of the endpoints: due now, or in two minutes. */
+  events(endpoints: readonly MadeEndpoint[], count: number, due?: "now" | "later"): Promise<readonly MadeDelivery[]>;
 }
 
 /** The rows over a pool; `sealing` is the workers'. */
@@ -70,7 +68,7 @@ async function addEvents(
   pool: pg.Pool,
   endpoints: readonly MadeEndpoint[],
   count: number,
-  due: "now" | "taken",
+  due: "now" | "later",
 ): Promise<readonly MadeDelivery[]> {
   const organisationId = endpoints[0]?.organisationId ?? "";
   const objectId = randomUUID();
@@ -96,7 +94,7 @@ async function addEvents(
       deliveries.map(({ deliveryId }) => deliveryId),
       deliveries.map(({ eventId }) => eventId),
       deliveries.map(({ endpointId }) => endpointId),
-      due === "taken" ? 1 : 0,
+      due === "later" ? 1 : 0,
     ],
   );
   return deliveries;

@@ -15,6 +15,7 @@ import {
   changeScheduleId,
   clockWorkflowId,
   creditWorkflowId,
+  deliveriesWorkflowId,
   endingWorkflowId,
   eventsWorkflowId,
   ledgerWorkflowId,
@@ -181,14 +182,14 @@ async function tellChanges(): Promise<void> {
   found['OrganisationId = "…" AND OperationKind = "tell_changes"'] = {
     id: organisationId,
     workflowId: eventsWorkflowId(organisationId),
-    details: /^told 3 events, started \d deliveries$/,
+    details: /^told 3 events, started deliveries to \d endpoints$/,
     outcome: "done",
   };
   found['EndpointId = "…"'] = {
     id: made.json.endpoint.id,
-    workflowId: "webhook/",
-    details: /^the endpoint took it$/,
-    outcome: "delivered",
+    workflowId: deliveriesWorkflowId(made.json.endpoint.id),
+    details: /^3 delivered, 0 attempts failed, 0 exhausted, 0 cancelled$/,
+    outcome: "done",
   };
 }
 

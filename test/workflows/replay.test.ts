@@ -27,7 +27,7 @@ const firstRounds: Readonly<Record<string, string>> = {
   testClock: "const round = await advanceRound(order);",
   changeScan: "const round = await startChanged(input);",
   organisationEvents: "const round = await tellRound(input);",
-  webhookDelivery: "outcome = await attemptDelivery(input);",
+  endpointDeliveries: "const batches = await deliverDue(endpoint);",
 };
 
 function typeOf(name: string): string {
@@ -65,8 +65,8 @@ test("of each workflow a plain run is kept, of those that ask for documents also
     "mirror-waits.json",
     "change-scan.json",
     "telling.json",
-    "delivery.json",
-    "delivery-exhausted.json",
+    "deliveries.json",
+    "deliveries-exhausted.json",
   ];
   expect(names).toEqual(expect.arrayContaining(kept));
 });

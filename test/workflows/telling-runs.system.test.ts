@@ -260,7 +260,7 @@ test("a change is brought to its endpoint; the runs say how far they are, are fo
 
   const told = await run(
     `WorkflowId = '${eventsWorkflowId(organisationId)}'`,
-    /^told 2 events, started \d deliveries$/,
+    /^told 2 events, started deliveries to \d endpoints$/,
   );
   expect(told.attributes).toMatchObject({
     OrganisationId: [organisationId],

@@ -1,11 +1,11 @@
 /**
- * Sending events by hand: a test event, one delivery again, and all that an endpoint has missed. Each is written with its entry in the log
- * in one transaction. Whoever writes one delivery starts its workflow; where that fails it is due two minutes later, and many are due at once:
- * the scan of changes starts what is due.
+ * Sending events by hand: a test event, one delivery again, and all that an endpoint has missed.
+ * Each is written with its entry in the log in one transaction. What is written is due at once:
+ * whoever writes it wakes the endpoint's workflow, and where that fails the scan of changes does.
  */
 import { eventBody, testEventType } from "../../domain/event.ts";
 import { Refusal } from "../../domain/refusal.ts";
-import type { DueDelivery } from "../deliveries-due.ts";
+import type { DueDelivery } from "../due-endpoints.ts";
 import { newId } from "../ids.ts";
 import type { Client } from "../raise-documents.ts";
 import type { Changed } from "./changes.ts";
@@ -16,7 +16,10 @@ export interface TestToSend {
   readonly eventId: string;
 }
 
-/** `due`: its workflow is to be started. `disabled`: the endpoint is. `other`: the test event of that id went to another endpoint. */
+/**
+ * `due`: its endpoint's workflow is to be woken. `disabled`: the endpoint is. `other`: the test
+ * event of that id went to another endpoint.
+ */
 export type ResendOutcome =
   | { readonly kind: "due"; readonly delivery: DueDelivery }
   | { readonly kind: "disabled" }
@@ -31,18 +34,14 @@ export interface EventsToResend {
 }
 
 /**
- * Deliveries that are pending again, those that were added, and when: nothing of it is due before. `lastEvent`: events after it are left;
- * null where none are.
+ * Deliveries that are pending again, and those that were added. `lastEvent`: events after it are
+ * left; null where none are.
  */
 export interface ResentCounts {
   readonly resent: number;
   readonly added: number;
   readonly lastEvent: string | null;
-  readonly at: Date;
 }
-
-/** Within which the workflow of a delivery is started here: nobody else does meanwhile, and it would be sent twice. */
-const startedWithin = "interval '2 minutes'";
 
 interface EndpointRow {
   url: string;
@@ -70,8 +69,8 @@ const testText = `WITH event AS (
     INSERT INTO events (id, organisation_id, type, object_kind, object_id, sequence, body, created_at)
     VALUES ($3, $1, $5, 'webhook_endpoint', $2, $6, $7, $8) RETURNING id
   )
-  INSERT INTO webhook_deliveries (id, organisation_id, event_id, endpoint_id, due_at)
-  SELECT $4, $1, id, $2, now() + ${startedWithin} FROM event`;
+  INSERT INTO webhook_deliveries (id, organisation_id, event_id, endpoint_id)
+  SELECT $4, $1, id, $2 FROM event`;
 
 /** Writes the event and its delivery; null where the organisation has no such endpoint. */
 export async function sendTest(
@@ -127,7 +126,7 @@ function due(organisationId: string, row: DeliveryRow): ResendOutcome {
 }
 
 const resendText = `UPDATE webhook_deliveries
-  SET state = 'pending', began_at = now(), due_at = now() + ${startedWithin}, settled_at = NULL
+  SET state = 'pending', began_at = now(), due_at = now(), settled_at = NULL
   WHERE organisation_id = $1 AND id = $2`;
 
 const standingText = `SELECT d.endpoint_id, w.status FROM webhook_deliveries d
@@ -237,17 +236,16 @@ export async function resendSince(
   // One after the other: two would each wait for what the other holds.
   await client.query(readByIndex);
   await client.query({ text: lockText, values: [lockClass, endpointId.toLowerCase()] });
-  const endpoint = await first<{ status: string; now: Date }>(
+  const endpoint = await first<{ status: string }>(
     client,
-    "SELECT status, now() AS now FROM webhook_endpoints WHERE organisation_id = $1 AND id = $2",
+    "SELECT status FROM webhook_endpoints WHERE organisation_id = $1 AND id = $2",
     [organisationId, endpointId],
   );
   if (endpoint === null) return { result: null, changes: [] };
   if (endpoint.status !== "enabled") return { result: "disabled", changes: [] };
   const states = ["exhausted", "cancelled", ...(events.includeDelivered ? ["delivered"] : [])];
-  const counts = await resendPages(client, organisationId, events, states);
-  const { resent, added } = counts;
-  const result = { ...counts, at: endpoint.now };
+  const result = await resendPages(client, organisationId, events, states);
+  const { resent, added } = result;
   if (resent + added === 0) return { result, changes: [] };
   const target = { targetKind: "webhook_endpoint", targetId: endpointId.toLowerCase(), organisationId } as const;
   const { since: resentSince, includeDelivered } = events;
@@ -259,7 +257,7 @@ async function resendPages(
   organisationId: string,
   events: EventsToResend,
   states: readonly string[],
-): Promise<Omit<ResentCounts, "at">> {
+): Promise<ResentCounts> {
   let [resent, added] = [0, 0];
   let from = await seqBefore(client, organisationId, events);
   for (let pages = 1; ; pages += 1) {

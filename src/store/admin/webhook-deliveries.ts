@@ -84,11 +84,18 @@ interface DeliveryRow {
   created_at: Date;
 }
 
+const isHeld = "t.state = 'pending' AND t.due_at <= now() AND w.status = 'enabled' AND w.open_until IS NOT NULL";
+
 const listing: Listing<DeliveryRow, DeliveryView> = {
   table: "webhook_deliveries",
-  columns: `t.id, t.endpoint_id, t.event_id, e.type AS event_type, e.object_id, t.state, t.attempts, t.last_status, t.last_error, t.began_at,
-    t.settled_at, t.created_at`,
-  from: "webhook_deliveries t JOIN events e ON e.organisation_id = t.organisation_id AND e.id = t.event_id",
+  // What is due and not sent because the endpoint's breaker is open says so: nothing of the kind is
+  // written to it.
+  columns: `t.id, t.endpoint_id, t.event_id, e.type AS event_type, e.object_id, t.state, t.attempts,
+    CASE WHEN ${isHeld} THEN NULL ELSE t.last_status END AS last_status,
+    CASE WHEN ${isHeld} THEN 'not sent: the endpoint failed ' || w.failures || ' times in a row' ELSE t.last_error END AS last_error,
+    t.began_at, t.settled_at, t.created_at`,
+  from: `webhook_deliveries t JOIN events e ON e.organisation_id = t.organisation_id AND e.id = t.event_id
+    JOIN webhook_endpoints w ON w.organisation_id = t.organisation_id AND w.id = t.endpoint_id`,
   read: (row) => ({
     id: row.id,
     endpointId: row.endpoint_id,

@@ -1,0 +1,36 @@
+/**
+ * Permits for requests to webhook endpoints. They limit the requests of one organisation in this
+ * process: many slow endpoints of one organisation leave connections to the others. The first
+ * request of an endpoint always gets a permit, so that no endpoint waits for slow ones.
+ */
+
+/** The permits of all organisations. */
+export interface RequestPermits {
+  /**
+   * Takes a permit, and returns what releases it; null if all are taken and it is not the first.
+   */
+  take(organisationId: string, isFirst: boolean): (() => void) | null;
+}
+
+/** Requests at once to each endpoint: small servers take as many from one sender. */
+export const requestsAtOnce = 5;
+
+/** Requests at once for each organisation: four endpoints with five requests each. */
+export const organisationRequestsAtOnce = 20;
+
+/** Permits of one process. */
+export function createRequestPermits(): RequestPermits {
+  const taken = new Map<string, number>();
+  return {
+    take: (organisationId, isFirst) => {
+      const count = taken.get(organisationId) ?? 0;
+      if (!isFirst && count >= organisationRequestsAtOnce) return null;
+      taken.set(organisationId, count + 1);
+      return () => {
+        const left = (taken.get(organisationId) ?? 1) - 1;
+        if (left > 0) taken.set(organisationId, left);
+        else taken.delete(organisationId);
+      };
+    },
+  };
+}

@@ -1,0 +1,289 @@
+/**
+ * Sends what is due to an endpoint whose breaker is closed, or one probe. A few requests run at
+ * once, and each is followed by the next delivery. One statement claims or records many deliveries.
+ * The sending ends if failures open the breaker, the endpoint's state changes, or its time is over.
+ */
+import { setTimeout as wait } from "node:timers/promises";
+import { checkpoint } from "../checkpoint.ts";
+import {
+  type AttemptVerdict,
+  breakerSteps,
+  failuresToOpen,
+  judgeAnswer,
+  pauseAfter,
+  putOffAfter,
+  wholeTimeMs,
+} from "../domain/webhook-retry.ts";
+import type { EndpointState } from "../store/deliveries.ts";
+import type { Attempt } from "../store/delivery-attempts.ts";
+import type { ClaimedDelivery } from "../store/delivery-claims.ts";
+import type { EndpointKey } from "../store/due-endpoints.ts";
+import type { PostOutcome } from "../webhooks/post.ts";
+import { signatureHeader, signatureHeaderName } from "../webhooks/sign.ts";
+import { type DeliverParts, exhaust, type Progress } from "./delivery-parts.ts";
+import { requestsAtOnce } from "./request-permits.ts";
+
+/**
+ * Deliveries of a claim: at most so many bodies are in memory for an endpoint, and so many sent
+ * again after a killed process.
+ */
+const claimAtMost = 50;
+
+/**
+ * A claim that is sent sooner is followed by one of twice its size, one that takes longer than the
+ * second by half of it.
+ */
+const [quickMs, slowMs] = [500, 2_000];
+
+/**
+ * Pauses after a record that failed: with the answers lost, everything in it would be sent again.
+ */
+const recordPausesMs = [200, 1_000];
+
+/** What one endpoint is being sent. */
+interface Sending {
+  readonly parts: DeliverParts;
+  readonly key: EndpointKey;
+  readonly progress: Progress;
+  readonly isProbe: boolean;
+  readonly waiting: ClaimedDelivery[];
+  /** Sent, and not recorded yet. */
+  done: Done[];
+  target: Target;
+  /** Failures in a row, those not recorded among them. */
+  failures: number;
+  claimSize: number;
+  claimedAtMs: number;
+  claimed: number;
+  underWay: number;
+  isOver: boolean;
+  claiming: Promise<void> | null;
+}
+
+/** An attempt that was made: where, and when (`performance.now()`). */
+interface Done {
+  readonly url: string;
+  readonly sentAtMs: number;
+  readonly attempt: Omit<Attempt, "agoMs">;
+}
+
+/** Where it is sent, and what signs it. */
+interface Target {
+  readonly url: string;
+  readonly secrets: readonly string[];
+}
+
+/** Returns how many it claimed. */
+export async function sendDue(
+  parts: DeliverParts,
+  key: EndpointKey,
+  endpoint: EndpointState,
+  progress: Progress,
+): Promise<number> {
+  const isProbe = endpoint.openMs !== null;
+  // If another process took the probe, the breaker is open again.
+  if (isProbe && !(await parts.store.takeProbe(key))) return 1;
+  const sending: Sending = {
+    parts,
+    key,
+    progress,
+    isProbe,
+    waiting: [],
+    done: [],
+    target: { url: endpoint.url, secrets: [] },
+    failures: endpoint.failures,
+    claimSize: isProbe ? 1 : requestsAtOnce,
+    claimedAtMs: performance.now(),
+    claimed: 0,
+    underWay: 0,
+    isOver: false,
+    claiming: null,
+  };
+  await claim(sending, endpoint);
+  const ends = await Promise.allSettled(
+    Array.from({ length: isProbe ? 1 : requestsAtOnce }, (_, index) => sendWithPermit(sending, index === 0)),
+  );
+  await record(sending);
+  if (sending.waiting.length > 0) await parts.store.release(key, sending.waiting);
+  for (const end of ends) if (end.status === "rejected") throw end.reason;
+  return sending.claimed;
+}
+
+async function sendWithPermit(sending: Sending, isFirst: boolean): Promise<void> {
+  const release = sending.parts.permits.take(sending.key.organisationId, isFirst);
+  if (release === null) return;
+  try {
+    for (let one = await next(sending); one !== null; one = await next(sending)) await send(sending, one);
+    // The other requests may wait for their answers for long.
+    await record(sending);
+  } finally {
+    release();
+  }
+}
+
+/** The next delivery to send; claims more if none is waiting. Null if the sending is over. */
+async function next(sending: Sending): Promise<ClaimedDelivery | null> {
+  const { parts, progress } = sending;
+  // What still waits after the hard end is released before its claim is over.
+  while (!sending.isOver && !parts.stopping?.aborted && performance.now() < progress.hardEndMs) {
+    const one = sending.waiting.shift();
+    if (one !== undefined) return one;
+    if (sending.isProbe) break;
+    sending.claiming ??= claimMore(sending).finally(() => {
+      sending.claiming = null;
+    });
+    await sending.claiming;
+  }
+  return null;
+}
+
+/** Records what was sent, and claims more unless it is over. */
+async function claimMore(sending: Sending): Promise<void> {
+  const { parts, key, progress } = sending;
+  try {
+    await record(sending);
+    const nowMs = performance.now();
+    const isTime = nowMs < (sending.underWay > 0 ? progress.hardEndMs : progress.softEndMs);
+    const endpoint = isTime ? await parts.store.load(key) : null;
+    sending.isOver ||= endpoint === null || endpoint.isDisabled || endpoint.openMs !== null || !isDue(endpoint);
+    if (sending.isOver || endpoint === null) return;
+    const tookMs = nowMs - sending.claimedAtMs;
+    if (tookMs < quickMs) sending.claimSize = Math.min(2 * sending.claimSize, claimAtMost);
+    if (tookMs > slowMs) sending.claimSize = Math.max(Math.ceil(sending.claimSize / 2), requestsAtOnce);
+    await claim(sending, endpoint);
+  } catch (error) {
+    sending.isOver = true;
+    throw error;
+  }
+}
+
+const isDue = ({ dueMs }: EndpointState) => dueMs !== null && dueMs <= 0;
+
+/**
+ * Claims what is sent next. What cannot be signed is deferred, and what is too old ended: it goes
+ * on until something can be sent.
+ */
+async function claim(sending: Sending, endpoint: EndpointState): Promise<void> {
+  const { parts, key, progress } = sending;
+  sending.claimedAtMs = performance.now();
+  const claimed = await parts.store.claim(key, sending.claimSize);
+  checkpoint("delivery_loaded");
+  sending.claimed += claimed.length;
+  sending.isOver ||= claimed.length === 0;
+  const overdue = claimed.filter(({ ageMs }) => ageMs >= wholeTimeMs(parts.firstPauseMs));
+  await exhaust(
+    parts,
+    key,
+    overdue.map(({ id }) => id),
+    progress,
+  );
+  // Deliveries whose time began again are claimed once more.
+  if (overdue.length > 0) await parts.store.release(key, overdue);
+  const current = claimed.filter((one) => !overdue.includes(one));
+  const secrets = await openSecrets(sending, endpoint, current);
+  if (secrets === null) return;
+  sending.target = { url: endpoint.url, secrets };
+  // What is under way is not recorded: of failures the larger count is the later one.
+  sending.failures = sending.underWay > 0 ? Math.max(sending.failures, endpoint.failures) : endpoint.failures;
+  sending.waiting.push(...current);
+}
+
+/** Null if they cannot be opened: the worker lacks the key that encrypted them. */
+async function openSecrets(
+  { parts, key }: Sending,
+  endpoint: EndpointState,
+  claimed: readonly ClaimedDelivery[],
+): Promise<readonly string[] | null> {
+  try {
+    return endpoint.secrets();
+  } catch (error) {
+    parts.onSealed(key, error);
+    const random = parts.random ?? Math.random;
+    const deferred = claimed.map((one) => ({ ...one, pauseMs: putOffAfter(one.ageMs, parts.firstPauseMs, random()) }));
+    await parts.store.defer(key, deferred, "the endpoint's signing secret cannot be opened");
+    return null;
+  }
+}
+
+async function send(sending: Sending, delivery: ClaimedDelivery): Promise<void> {
+  const { parts, target, progress } = sending;
+  const { url, secrets } = target;
+  const { body } = delivery;
+  const headers = { [signatureHeaderName]: signatureHeader(secrets, body, Math.floor(Date.now() / 1000)) };
+  const sentAtMs = performance.now();
+  sending.underWay += 1;
+  const posted = await parts.poster.post({ url, body, headers });
+  sending.underWay -= 1;
+  checkpoint("delivery_answered");
+  const verdict = evaluate(posted);
+  if (verdict.kind === "delivered") sending.failures = 0;
+  else sending.failures += 1;
+  if (verdict.kind === "failed") progress.failed += 1;
+  // Its record opens the breaker, or disables the endpoint.
+  if (verdict.kind === "gone" || sending.failures >= failuresToOpen) sending.isOver = true;
+  sending.done.push({ url, sentAtMs, attempt: attemptOf(sending, delivery, posted, verdict) });
+}
+
+function attemptOf(
+  { parts, isProbe }: Sending,
+  { id, beganAt, tries, ageMs }: ClaimedDelivery,
+  posted: PostOutcome,
+  verdict: AttemptVerdict,
+): Omit<Attempt, "agoMs"> {
+  const { firstPauseMs, random = Math.random } = parts;
+  const askedMs = verdict.kind === "failed" ? verdict.askedMs : null;
+  return {
+    deliveryId: id,
+    beganAt,
+    latencyMs: posted.latencyMs,
+    status: posted.kind === "answered" ? posted.status : null,
+    error: verdict.kind === "delivered" ? null : verdict.error,
+    answer: posted.kind === "answered" ? posted.answer : null,
+    verdict: verdict.kind,
+    pauseMs: pauseAfter(tries + 1, firstPauseMs, random(), askedMs),
+    restarts: tries === 0 && !isProbe && ageMs > wholeTimeMs(firstPauseMs) / 2,
+  };
+}
+
+function evaluate(posted: PostOutcome): AttemptVerdict {
+  if (posted.kind === "failed") return { kind: "failed", error: posted.error, askedMs: null };
+  return judgeAnswer(posted.status, posted.retryAfterMs);
+}
+
+/** Records the attempts since the last record, each address in a statement. */
+async function record(sending: Sending): Promise<void> {
+  const done = sending.done;
+  sending.done = [];
+  for (const [url, sent] of Map.groupBy(done, (one) => one.url)) await recordOf(sending, url, sent);
+}
+
+async function recordOf({ parts, key, progress, isProbe }: Sending, url: string, sent: readonly Done[]): Promise<void> {
+  const { store, firstPauseMs, onDisabled } = parts;
+  const recorded = await repeated(() =>
+    store.record(key, {
+      attempts: sent.map(({ attempt, sentAtMs }) => ({ ...attempt, agoMs: performance.now() - sentAtMs })),
+      url,
+      isProbe,
+      breakerSteps: breakerSteps(firstPauseMs),
+      wholeMs: wholeTimeMs(firstPauseMs),
+    }),
+  );
+  checkpoint("delivery_saved");
+  progress.delivered += recorded.delivered;
+  progress.dropped += recorded.dropped;
+  if (recorded.hasDisabled) {
+    const gone = sent.find(({ attempt }) => attempt.verdict === "gone");
+    onDisabled(key, gone?.attempt.error ?? "");
+  }
+}
+
+async function repeated<T>(work: () => Promise<T>): Promise<T> {
+  for (const pauseMs of recordPausesMs) {
+    try {
+      return await work();
+    } catch {
+      await wait(pauseMs);
+    }
+  }
+  return work();
+}

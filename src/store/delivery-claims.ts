@@ -1,0 +1,120 @@
+/**
+ * Claims on due deliveries of one endpoint. A claim is a lease: it moves the due time of its rows.
+ * If the process dies, the deliveries are due again when the lease is over.
+ */
+import type pg from "pg";
+import type { EndpointKey } from "./due-endpoints.ts";
+
+/** A delivery that is claimed, with what is sent. */
+export interface ClaimedDelivery {
+  readonly id: string;
+  /** The event's, the same bytes for each attempt. */
+  readonly body: string;
+  /**
+   * Since when attempts were due, as text that keeps its microseconds. It has changed when the
+   * attempt is recorded if the delivery was resent meanwhile.
+   */
+  readonly beganAt: string;
+  readonly ageMs: number;
+  /** Attempts since then. */
+  readonly tries: number;
+  /** The end of the lease, and the previous due time: a release needs both. */
+  readonly claimedUntil: string;
+  readonly wasDueAt: string;
+}
+
+/**
+ * The lease. A claimed delivery is sent within 20 seconds, its request takes 16 at most, and its
+ * record ten with all repetitions.
+ */
+const claimTime = "interval '60 seconds'";
+
+interface ClaimedRow {
+  id: string;
+  body: string;
+  began_at: string;
+  age_ms: number;
+  tries: number;
+  claimed_until: string;
+  was_due_at: string;
+}
+
+/**
+ * Claims up to `limit` of those that are due, the longest due first. What another process is at is
+ * left to it.
+ */
+export async function claimDeliveries(
+  pool: Pick<pg.Pool, "query">,
+  { organisationId, endpointId }: EndpointKey,
+  limit: number,
+): Promise<readonly ClaimedDelivery[]> {
+  const { rows } = await pool.query<ClaimedRow>({
+    name: "claim_deliveries",
+    text: `WITH due AS (
+        SELECT id, due_at FROM webhook_deliveries
+        WHERE organisation_id = $1 AND endpoint_id = $2 AND state = 'pending' AND due_at <= now()
+        ORDER BY endpoint_id, due_at LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED
+      ), claimed AS (
+        UPDATE webhook_deliveries d SET due_at = now() + ${claimTime} FROM due WHERE d.organisation_id = $1 AND d.id = due.id
+        RETURNING d.id, d.event_id, d.began_at, d.due_at AS claimed_until, due.due_at AS was_due_at
+      )
+      SELECT c.id, e.body, c.began_at::text, c.claimed_until::text, c.was_due_at::text,
+        (1000 * extract(epoch FROM now() - c.began_at))::float8 AS age_ms,
+        (SELECT count(*) FROM webhook_attempts t WHERE t.organisation_id = $1 AND t.delivery_id = c.id AND t.at >= c.began_at)::int AS tries
+      FROM claimed c JOIN events e ON e.organisation_id = $1 AND e.id = c.event_id ORDER BY was_due_at, c.id`,
+    values: [organisationId, endpointId, limit],
+  });
+  return rows.map((row) => ({
+    id: row.id,
+    body: row.body,
+    beganAt: row.began_at,
+    ageMs: row.age_ms,
+    tries: row.tries,
+    claimedUntil: row.claimed_until,
+    wasDueAt: row.was_due_at,
+  }));
+}
+
+/**
+ * Has claimed ones that were not sent due as before, unless somebody else has been at them since.
+ */
+export async function releaseDeliveries(
+  pool: Pick<pg.Pool, "query">,
+  { organisationId }: EndpointKey,
+  claimed: readonly ClaimedDelivery[],
+): Promise<void> {
+  await pool.query({
+    name: "release_deliveries",
+    text: `UPDATE webhook_deliveries d SET due_at = c.was_due_at
+      FROM unnest($2::uuid[], $3::timestamptz[], $4::timestamptz[]) AS c (id, claimed_until, was_due_at)
+      WHERE d.organisation_id = $1 AND d.id = c.id AND d.state = 'pending' AND d.due_at = c.claimed_until`,
+    values: [
+      organisationId,
+      claimed.map(({ id }) => id),
+      claimed.map(({ claimedUntil }) => claimedUntil),
+      claimed.map(({ wasDueAt }) => wasDueAt),
+    ],
+  });
+}
+
+/** Has claimed ones, which cannot be sent, wait for so many milliseconds each, and says why. */
+export async function deferDeliveries(
+  pool: Pick<pg.Pool, "query">,
+  { organisationId }: EndpointKey,
+  claimed: readonly (ClaimedDelivery & { readonly pauseMs: number })[],
+  reason: string,
+): Promise<void> {
+  await pool.query({
+    name: "defer_deliveries",
+    text: `UPDATE webhook_deliveries d SET due_at = now() + c.pause_ms * interval '1 millisecond', last_error = $5, last_status = NULL
+      FROM unnest($2::uuid[], $3::timestamptz[], $4::float8[]) AS c (id, claimed_until, pause_ms)
+      WHERE d.organisation_id = $1 AND d.id = c.id AND d.state = 'pending' AND d.due_at = c.claimed_until`,
+    values: [
+      organisationId,
+      claimed.map(({ id }) => id),
+      claimed.map(({ claimedUntil }) => claimedUntil),
+      claimed.map(({ pauseMs }) => pauseMs),
+      reason,
+    ],
+  });
+}

@@ -1,0 +1,106 @@
+/**
+ * Platforms never wait behind webhooks: with hundreds of deliveries waiting, and all places of
+ * those who send them taken, everything else goes on.
+ */
+import { randomBytes } from "node:crypto";
+import { Client, Connection } from "@temporalio/client";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createSealing } from "../../src/store/sealing.ts";
+import { createStartWork } from "../../src/temporal/start-work.ts";
+import { defaultTaskQueue, webhookQueue } from "../../workflows/contract.ts";
+import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { startReceiver, type WebhookReceiver } from "../support/webhook-receiver.ts";
+import { type MadeEndpoint, webhookRows } from "../support/webhook-rows.ts";
+import { type EndsForTest, endPost, endsForTest } from "./ends.ts";
+
+/** `TaskQueueType` of Temporal's API. */
+const [workflowTasks, activityTasks] = [1, 2];
+
+/** More than the places for endpoints that a worker has. */
+const endpointCount = 250;
+
+let system: TestSystem;
+let ends: EndsForTest;
+let connection: Connection;
+let client: Client;
+let receiver: WebhookReceiver;
+let endpoints: readonly MadeEndpoint[];
+
+beforeAll(async () => {
+  const key = randomBytes(32);
+  // The endpoints' secrets are sealed with a key of this test's: the worker's own seals
+  // credentials.
+  const env = {
+    WEBHOOK_ADDRESSES: "development",
+    SECRET_KEYS_BEFORE: key.toString("base64"),
+  };
+  system = await startSystem({ without: ["worker"], env });
+  ends = endsForTest(system);
+  connection = await Connection.connect({ address: system.temporal.address });
+  client = new Client({ connection, namespace: system.temporal.namespace });
+  receiver = await startReceiver();
+  // Nothing that is sent is answered.
+  receiver.answer("/silent", { onceCame: Number.MAX_SAFE_INTEGER });
+  const rows = webhookRows(system.pool, createSealing(key));
+  const organisations = await Promise.all(Array.from({ length: 25 }, () => rows.organisation()));
+  endpoints = (
+    await Promise.all(
+      organisations.map(async (own) => {
+        const made = Array.from({ length: endpointCount / 25 }, () => rows.endpoint(own, receiver.url("/silent")));
+        const all = await Promise.all(made);
+        await rows.events(all, 4);
+        return all;
+      }),
+    )
+  ).flat();
+});
+
+afterAll(async () => {
+  receiver?.release("/silent");
+  await receiver?.stop();
+  await connection?.close();
+  await system?.stop();
+});
+
+/** Tasks that wait in a queue. */
+async function backlog(name: string, taskQueueType: number): Promise<number> {
+  const { stats } = await client.workflowService.describeTaskQueue({
+    namespace: system.temporal.namespace,
+    taskQueue: { name },
+    taskQueueType,
+    reportStats: true,
+  });
+  return Number(stats?.approximateBacklogCount ?? 0);
+}
+
+test("no task of a delivery stands in the queue of the others", async () => {
+  const work = createStartWork(client, defaultTaskQueue, () => undefined);
+  const waiting = endpoints.values();
+  const starter = async () => {
+    for (const { organisationId, id } of waiting) {
+      await until("it is started", () => work.startDeliveries({ organisationId, endpointId: id }));
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, starter));
+  await until("they wait for a worker", async () => {
+    return (await backlog(webhookQueue(defaultTaskQueue), workflowTasks)) === endpointCount;
+  });
+  for (const kind of [workflowTasks, activityTasks]) expect(await backlog(defaultTaskQueue, kind)).toBe(0);
+});
+
+test("a creation, an amendment and an end are answered while all places of deliveries are taken and hundreds wait", async () => {
+  await system.worker.start();
+  await until("all places are taken", async () => receiver.received("/silent").length >= 100);
+  const endable = await ends.withThree();
+  const { own, id } = endable;
+  const half = { prorate: true, effective_date: "2026-04-16", document: "amend" };
+  const { change } = await ends.world.changed(own, id, { units: 14, ...half });
+  expect(change.invoice.ledger.sync_status).toBe("synced");
+  const { path, body } = endPost(endable, "beside");
+  const ended = await system.ask("POST", path, { key: own.apiKey, idempotencyKey: "beside", body });
+  expect(ended.status, ended.text).toBe(200);
+  const text = "SELECT count(*)::int AS waiting FROM webhook_deliveries WHERE state = 'pending' AND attempts = 0";
+  const { rows: counts } = await system.pool.query<{ waiting: number }>(text);
+  expect(counts[0]?.waiting).toBeGreaterThan(200);
+  await ends.expectEnded(endable);
+});

@@ -1,0 +1,66 @@
+/**
+ * The deliveries to one webhook endpoint: sends what is due until nothing is. Which deliveries
+ * there are, when each is due and what became of it is in the database, so that a second run, a
+ * restart or a repetition changes nothing but that a receiver may be sent an event twice. All of it
+ * runs on a task queue that has no other work.
+ */
+import {
+  condition,
+  continueAsNew,
+  defineSignal,
+  proxyActivities,
+  setCurrentDetails,
+  setHandler,
+} from "@temporalio/workflow";
+import type { DeliveryActivities } from "../src/activities/deliver-due.ts";
+import { type DeliveryCounts, type EndpointDeliveriesInput, wakeSignal } from "./contract.ts";
+import { deliveryBatches, idleRoundMs, longestDeliveryWaitMs } from "./policies.ts";
+import { endAs, isLongRun } from "./run-end.ts";
+
+const { deliverDue } = proxyActivities<DeliveryActivities>({
+  ...deliveryBatches,
+  summary: "send the endpoint what is due",
+});
+
+const wake = defineSignal(wakeSignal);
+
+const none: DeliveryCounts = { delivered: 0, failed: 0, exhausted: 0, dropped: 0 };
+
+/**
+ * Ends when nothing is pending, or when the next attempt is further off than
+ * `longestDeliveryWaitMs`.
+ */
+export async function endpointDeliveries({ counts = none, ...endpoint }: EndpointDeliveriesInput): Promise<void> {
+  let all = counts;
+  let isWoken = false;
+  setHandler(wake, () => {
+    isWoken = true;
+  });
+  for (;;) {
+    isWoken = false;
+    const batches = await deliverDue(endpoint);
+    all = add(all, batches);
+    setCurrentDetails(describe(all));
+    if (!isWoken && batches.nextInMs !== 0) {
+      if (batches.nextInMs === null) return endAs("done");
+      if (batches.nextInMs > longestDeliveryWaitMs) return endAs("rescheduled");
+      await condition(() => isWoken, Math.max(batches.nextInMs, idleRoundMs));
+    }
+    if (isLongRun()) await continueAsNew<typeof endpointDeliveries>({ ...endpoint, counts: all });
+  }
+}
+
+function add(one: DeliveryCounts, other: DeliveryCounts): DeliveryCounts {
+  return {
+    delivered: one.delivered + other.delivered,
+    failed: one.failed + other.failed,
+    exhausted: one.exhausted + other.exhausted,
+    dropped: one.dropped + other.dropped,
+  };
+}
+
+/** `1,204 delivered, 3 attempts failed, 0 exhausted, 0 cancelled`. */
+function describe({ delivered, failed, exhausted, dropped }: DeliveryCounts): string {
+  const [d, f, e, c] = [delivered, failed, exhausted, dropped].map((count) => count.toLocaleString("en"));
+  return `${d} delivered, ${f} attempts failed, ${e} exhausted, ${c} cancelled`;
+}
