@@ -1,0 +1,18 @@
+/** How long texts are for a ledger, and how they are shortened without breaking a character. */
+
+/** The length in code points: an emoji counts once. The contract of the API counts the same way. */
+export function lengthOf(text: string): number {
+  let length = 0;
+  for (const _ of text) length += 1;
+  return length;
+}
+
+/**
+ * The text, shortened to at most `most` UTF-16 units, which is the strictest way to count. The cut never divides a
+ * surrogate pair: half of one is no text, and a ledger refuses the whole request for it.
+ */
+export function cutText(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const isDivided = /[\uD800-\uDBFF]/.test(text.charAt(most - 1)) && /[\uDC00-\uDFFF]/.test(text.charAt(most));
+  return text.slice(0, isDivided ? most - 1 : most);
+}
