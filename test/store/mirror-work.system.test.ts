@@ -224,7 +224,7 @@ describe.concurrent("a hint", () => {
 });
 
 describe.concurrent("a sweep", () => {
-  test("reads kind after kind and page after page from the newest change seen, and then waits for its time", async () => {
+  test("reads kind after kind and page after page from its mark, and then waits for its time", async () => {
     const party = await addConnectedParty(pool);
     const scope = open(party);
     expect(await isFound(party)).toBe(true);
@@ -237,18 +237,10 @@ describe.concurrent("a sweep", () => {
     await scope.endPage(contacts, { cursor: "2", highWater: ledgerTime(100), changed: 2 });
     // Another round that had the same page moves nothing.
     await scope.endPage(contacts, { cursor: "7", highWater: ledgerTime(50), changed: 2 });
-    const more = await scope.takeSweep();
-    expect(more).toMatchObject({ kind: "contacts", cursor: "2", since: ledgerTime(100 - 300_000) });
-    if (more === null) throw new Error("it goes on");
-    await scope.endPage(more, { cursor: "3", highWater: null, changed: 0 });
-    // What is of a time to come keeps nothing from being read that is changed until then.
-    const late = await scope.takeSweep();
-    expect(late).toMatchObject({ cursor: "3", since: ledgerTime(100 - 300_000) });
-    if (late === null) throw new Error("it goes on");
-    await scope.endPage(late, { cursor: "4", highWater: "9999-12-31T23:59:59.000Z", changed: 0 });
     const last = await scope.takeSweep();
+    // The newest come first: the mark stays until all pages are read.
+    expect(last).toMatchObject({ kind: "contacts", cursor: "2", since: contacts.since });
     if (last === null) throw new Error("it goes on");
-    expect(Math.abs(Date.parse(last.since) + 300_000 - Date.now())).toBeLessThan(60_000);
     await scope.endPage(last, { cursor: null, highWater: null, changed: 1 });
     for (const kind of ["credit_notes", "invoices"]) {
       const page = await scope.takeSweep();
@@ -264,6 +256,62 @@ describe.concurrent("a sweep", () => {
       [party.organisationId, sweepMs],
     );
     expect(rows).toEqual([{ contacts_changed: 3, invoices_changed: 0, next: 1 }]);
+  });
+
+  /** Reads every page of the sweep that is due, with these changes on it; the instants that the kinds were read from. */
+  async function sweptSince(party: Party, highWater: string | null): Promise<Record<string, number>> {
+    await pool.query("UPDATE ledger_sweeps SET next_sweep_at = now() WHERE organisation_id = $1", [
+      party.organisationId,
+    ]);
+    const since: Record<string, number> = {};
+    for (;;) {
+      const page = await open(party).takeSweep();
+      if (page === null) return since;
+      since[page.kind] = Date.parse(page.since);
+      await open(party).endPage(page, { cursor: null, highWater, changed: 0 });
+    }
+  }
+
+  test("moves its marks with time, also where nothing was changed, and never beyond its own begin", async () => {
+    const party = await addConnectedParty(pool);
+    const began = Date.now();
+    await sweptSince(party, null);
+    // Five minutes before the sweep is the mark, and five minutes before that the next one begins.
+    const idle = await sweptSince(party, null);
+    for (const kind of ["contacts", "credit_notes", "invoices"]) {
+      expect(Math.abs((idle[kind] ?? 0) + 600_000 - began)).toBeLessThan(60_000);
+    }
+    // A change that is newer than that moves it on, and one of a time to come keeps nothing from being read.
+    const newest = new Date(began - 60_000).toISOString();
+    await sweptSince(party, newest);
+    expect((await sweptSince(party, "9999-12-31T23:59:59.000Z")).invoices).toBe(Date.parse(newest) - 300_000);
+    const late = await sweptSince(party, null);
+    expect(Math.abs((late.invoices ?? 0) + 300_000 - Date.now())).toBeLessThan(60_000);
+  });
+
+  test("has invoices that are partly paid and not sent looked at once a day", async () => {
+    const party = await addConnectedParty(pool);
+    for (const amount of ["100", "100", "100", "100"]) await addInvoice(party, amount);
+    const text = "UPDATE invoices SET amount_due = $3, sent = $4 WHERE organisation_id = $1 AND number = $2";
+    for (const [number, due, sent] of [
+      ["INV-0001", "40", false],
+      ["INV-0002", "40", true],
+      ["INV-0003", "100", false],
+      ["INV-0004", "99", false],
+    ]) {
+      await pool.query(text, [party.organisationId, number, due, sent]);
+    }
+    await sweptSince(party, null);
+    const expected = [await ledgerIdOf(party, "INV-0001"), await ledgerIdOf(party, "INV-0004")];
+    expect(await hintsOf(party)).toEqual(expected.map((id) => `invoices ${id}`).sort());
+    const forget = () => pool.query("DELETE FROM ledger_hints WHERE organisation_id = $1", [party.organisationId]);
+    await forget();
+    await sweptSince(party, null);
+    expect(await hintsOf(party)).toEqual([]);
+    const day = "UPDATE ledger_sweeps SET part_paid_looked_at = now() - interval '25 hours' WHERE organisation_id = $1";
+    await pool.query(day, [party.organisationId]);
+    await sweptSince(party, null);
+    expect(await hintsOf(party)).toHaveLength(2);
   });
 
   /** Ends the sweep that is due; in how many times of the setting the next one is. */

@@ -3,7 +3,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { type ExactObject, filledTextOf, textOf } from "../exact-json.ts";
-import { lengthOf } from "../text-lengths.ts";
+import { lengthOf } from "../texts.ts";
 import {
   badRequestAnswer,
   type DemoAnswer,

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { decimalTextOf, isDecimalText, scaledOf } from "../decimal-text.ts";
 import { type ExactJson, type ExactObject, filledTextOf, objectsOf, textOf } from "../exact-json.ts";
-import { lengthOf } from "../text-lengths.ts";
+import { lengthOf } from "../texts.ts";
 import { accountOf, taxRateOf } from "./chart.ts";
 import { type LineAmountTypes, lineAmountsOf } from "./document-amounts.ts";
 import type { LineRow } from "./document-rows.ts";

@@ -4,7 +4,7 @@
  */
 import { scaledOf } from "../decimal-text.ts";
 import { type ExactJson, type ExactObject, filledTextOf, objectOf, textOf } from "../exact-json.ts";
-import { lengthOf } from "../text-lengths.ts";
+import { lengthOf } from "../texts.ts";
 import { demoCurrencies } from "./chart.ts";
 import { documentAmountsOf, type LineAmountTypes } from "./document-amounts.ts";
 import { dateOf, issueDateFaults, todayIn } from "./document-dates.ts";
