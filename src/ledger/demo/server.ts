@@ -5,6 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
+import { gzipSync } from "node:zlib";
 import { type DemoAnswer, jsonAnswer } from "./answers.ts";
 import { createAppBook } from "./apps.ts";
 import { openDatabase } from "./database.ts";
@@ -46,6 +47,9 @@ const maxBodyBytes = 3_500_000;
 
 // More documents or contacts than Xero reads for a filter that it has not optimised. Facts: facts-ledger section 1.3.
 const xeroHighVolume = 100_000;
+
+// Shorter answers gain nothing by being packed.
+const packedFrom = 1_024;
 
 // Clients keep their connections over pauses between calls; Node's 5 s would cut them in the middle of a send.
 const keepAliveMs = 65_000;
@@ -124,23 +128,26 @@ async function serve(
   try {
     const text = await readBody(incoming);
     if (text === null) return tell(response, jsonAnswer(413, { Title: "Request Entity Too Large", Status: 413 }));
-    settle(response, await handle(parts, requestOf(incoming, text)));
+    const isPacked = /\bgzip\b/.test(String(incoming.headers["accept-encoding"] ?? ""));
+    settle(response, await handle(parts, requestOf(incoming, text)), isPacked);
   } catch (error) {
     log({ event: "request_failed", cause: error instanceof Error ? (error.stack ?? error.message) : String(error) });
     tell(response, failedAnswer());
   }
 }
 
-function settle(response: ServerResponse, outcome: DemoOutcome): void {
-  if (outcome.kind === "answer") tell(response, outcome.answer);
+function settle(response: ServerResponse, outcome: DemoOutcome, isPacked: boolean): void {
+  if (outcome.kind === "answer") tell(response, outcome.answer, isPacked);
   if (outcome.kind === "cut") response.destroy();
 }
 
-function tell(response: ServerResponse, answer: DemoAnswer): void {
+function tell(response: ServerResponse, answer: DemoAnswer, isPacked = false): void {
   if (response.destroyed || response.headersSent) return;
-  const length = Buffer.byteLength(answer.body);
-  const headers = { ...answer.headers, "content-length": String(length), "xero-correlation-id": randomUUID() };
-  response.writeHead(answer.status, headers).end(answer.body);
+  const packed = isPacked && answer.body.length > packedFrom;
+  const body = packed ? gzipSync(answer.body) : Buffer.from(answer.body);
+  const encoding = packed ? { "content-encoding": "gzip" } : {};
+  const own = { "content-length": String(body.length), "xero-correlation-id": randomUUID() };
+  response.writeHead(answer.status, { ...answer.headers, ...encoding, ...own }).end(body);
 }
 
 function requestOf(incoming: IncomingMessage, text: string): DemoRequest {
