@@ -249,7 +249,7 @@ export interface Ledger {
   /**
    * The sales invoices that carry these numbers, removed ones too; numbers without one are left out. Numbers that differ
    * only by case or by blanks at the ends are the same. `areTaken`: the ledger refused these numbers, so each is also
-   * looked for in any other way that there is.
+   * looked for in any other way that there is, and what comes of it may have another number.
    */
   findInvoices(
     call: LedgerCall,

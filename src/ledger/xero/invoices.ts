@@ -59,7 +59,8 @@ export async function findInvoices(
   if (!areTaken) return { kind: "ok", value: found };
   const known = new Set(found.map(({ number }) => foldText(number)));
   for (const number of numbers.filter((one) => !known.has(foldText(one)))) {
-    const answer = await askInvoices(wire, call, [number], { searchTerm: number.trim() });
+    // Also those with another number by now: only their address says whose they are.
+    const answer = await askInvoices(wire, call, [number], { searchTerm: number.trim() }, false);
     if (answer.kind !== "ok") return answer;
     found.push(...answer.value);
   }
@@ -72,6 +73,7 @@ async function askInvoices(
   call: XeroCall,
   numbers: readonly string[],
   filter: Readonly<Record<string, string>>,
+  isByNumber = true,
 ): Promise<LedgerAnswer<readonly LedgerInvoice[]>> {
   // Only a paged list has lines.
   const query = { ...filter, ...unitPlaces, page: "1", pageSize: "1000" };
@@ -81,7 +83,8 @@ async function askInvoices(
     const half = Math.ceil(numbers.length / 2);
     // One alone is told without its lines.
     if (half === numbers.length) {
-      return "summaryOnly" in filter ? answer : askInvoices(wire, call, numbers, { ...filter, summaryOnly: "true" });
+      if ("summaryOnly" in filter) return answer;
+      return askInvoices(wire, call, numbers, { ...filter, summaryOnly: "true" }, isByNumber);
     }
     const halves = [numbers.slice(0, half), numbers.slice(half)];
     const found: LedgerInvoice[] = [];
@@ -92,7 +95,7 @@ async function askInvoices(
     }
     return { kind: "ok", value: found };
   }
-  const wanted = new Set(numbers.map(foldText));
+  const wanted = isByNumber ? new Set(numbers.map(foldText)) : null;
   // A supplier's bill may carry the same number as one of our invoices.
   const elements = objectsOf(answer.value.Invoices).filter((element) => isWanted(element, wanted));
   const invoices = elements.map(readInvoice).filter((invoice) => invoice !== undefined);
@@ -159,8 +162,9 @@ export function refusedMoney(invoice: LedgerInvoice): LedgerFailure | null {
   return { kind: "refused", reason: "has_payment_or_credit", messages: [message] };
 }
 
-function isWanted(element: ExactObject, wanted: ReadonlySet<string>): boolean {
-  return element.Type === "ACCREC" && wanted.has(foldText(filledTextOf(element.InvoiceNumber) ?? ""));
+function isWanted(element: ExactObject, wanted: ReadonlySet<string> | null): boolean {
+  const number = foldText(filledTextOf(element.InvoiceNumber) ?? "");
+  return element.Type === "ACCREC" && (wanted === null || wanted.has(number));
 }
 
 function writeInvoice(draft: LedgerInvoiceDraft): object {
