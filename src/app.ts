@@ -14,7 +14,7 @@ import { exchangeOf } from "./http/exchanges.ts";
 import { ledgerWebhookAnswer, xeroWebhookPath } from "./http/ledger-webhooks.ts";
 import type { Answer } from "./http/own-paths.ts";
 import { type HttpParts, startHttp } from "./http.ts";
-import { connectLedger, disconnectedText, keepAdapters } from "./keep-adapters.ts";
+import { connectLedger, disconnectedText, keepAdapters, logAnswer } from "./keep-adapters.ts";
 import { ledgerWebhooks } from "./ledger/index.ts";
 import type { LedgerHint } from "./ledger/port.ts";
 import { createLedgerConnect } from "./ledger-connect.ts";
@@ -79,6 +79,7 @@ export async function startApi(config: Config, log: Log): Promise<Running> {
     sealing: sealingOf(config),
     xeroApp: config.ledger.xeroApp,
     onDisconnected: (organisationId) => log.warn({ organisationId }, disconnectedText),
+    onAnswered: logAnswer(log),
   });
   const checkDatabase = () => pool.query("SELECT 1");
   const port = await startHttp({

@@ -2,9 +2,11 @@
 import { createHash } from "node:crypto";
 import type { buildConnector } from "undici";
 import { isLedgerKind, ledgers } from "./ledger/index.ts";
-import type { CallBudget, Ledger } from "./ledger/port.ts";
+import type { Ledger } from "./ledger/port.ts";
 import type { SharedAuthorisation } from "./ledger/xero/authorised-tokens.ts";
+import type { XeroOptions, XeroTold } from "./ledger/xero/connection.ts";
 import type { IdentityClient } from "./ledger/xero/identity.ts";
+import type { Log } from "./log.ts";
 import { createCallBudget } from "./store/ledger-budget.ts";
 import type { LedgerConnection } from "./store/ledger-connections.ts";
 import { createLedgerTokens } from "./store/ledger-tokens.ts";
@@ -27,6 +29,16 @@ export interface AdapterParts {
   readonly xeroApp: IdentityClient | null;
   /** Told when a ledger has ended an authorisation: an owner must act. */
   readonly onDisconnected: (organisationId: string) => void;
+  /** Told of a ledger's answer that is bad or warns of something. */
+  readonly onAnswered?: (organisationId: string, told: XeroTold) => void;
+}
+
+/** Writes a ledger's answer into the log: warnings are for an operator, bad answers for whoever looks for a cause. */
+export function logAnswer(log: Pick<Log, "warn" | "info">): NonNullable<AdapterParts["onAnswered"]> {
+  return (organisationId, told) => {
+    if (told.warnings.length > 0) log.warn({ organisationId, ...told }, "the ledger warned of something that it took");
+    else log.info({ organisationId, ...told }, "the ledger answered with an error");
+  };
 }
 
 /**
@@ -54,6 +66,7 @@ export function keepAdapters(
       void known?.ledger.close();
       const ledger = connectLedger(connection, {
         connect: parts.connect,
+        observeAnswer: (told) => parts.onAnswered?.(organisationId, told),
         budget: createCallBudget(pool, organisationId, parts.callDeadlineMs + callEndMs),
         ...(connection.grantKind === "custom"
           ? {}
@@ -91,11 +104,8 @@ function authorisationOf(
 /** An adapter over a connection; whoever asks for it closes it. One that is only tried has no budget. */
 export function connectLedger(
   connection: LedgerConnection,
-  options: {
-    readonly connect: buildConnector.connector;
-    readonly budget?: CallBudget;
-    readonly authorisation?: SharedAuthorisation;
-  },
+  options: Required<Pick<XeroOptions, "connect">> &
+    Pick<XeroOptions, "budget" | "authorisation" | "observeAnswer">,
 ): Ledger {
   if (!isLedgerKind(connection.kind)) throw new Error(`there is no ledger of kind ${connection.kind}`);
   return ledgers[connection.kind](connection, options);

@@ -16,8 +16,8 @@ import { createTellingActivities } from "./activities/tell-changes.ts";
 import { createTestClockActivities } from "./activities/test-clock.ts";
 import { type Config, SettingError } from "./config.ts";
 import { writeObject } from "./event-objects.ts";
-import { disconnectedText, keepAdapters } from "./keep-adapters.ts";
 import { createLedgerConnect } from "./ledger-connect.ts";
+import { disconnectedText, keepAdapters, logAnswer } from "./keep-adapters.ts";
 import type { Log } from "./log.ts";
 import type { Running } from "./run.ts";
 import { createAllocating } from "./store/allocating.ts";
@@ -74,6 +74,7 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
     sealing,
     xeroApp: config.ledger.xeroApp,
     onDisconnected: (organisationId) => log.warn({ organisationId }, disconnectedText),
+    onAnswered: logAnswer(log),
   });
   const work = {
     ...createLedgerWork(temporal.client, config.taskQueue, (organisationId, err) =>

@@ -137,7 +137,7 @@ async function attempt(ledger: Ledger, operation: AllocationToSend, deadlineMs: 
     if (decided !== null) return { settled: decided, failure: null };
   }
   const answer = await ledger.allocateCredit(
-    { deadlineMs, operationKeys: [operation.id], variant: String(operation.attempts), isBackground: true },
+    { deadlineMs, operationKeys: [operation.id], variant: String(operation.keyVariant), isBackground: true },
     {
       creditNoteId: operation.noteLedgerId,
       invoiceId: operation.invoiceLedgerId,
@@ -153,7 +153,8 @@ async function attempt(ledger: Ledger, operation: AllocationToSend, deadlineMs: 
   if (looked.kind !== "ok") {
     const delayMs = retryDelayMs(operation.attempts);
     const reason = `refused, and not looked at since: ${answer.reason}`;
-    return undone({ ...held(operation), kind: "again", delayMs, countsAsAttempt: true, reason }, looked);
+    const again = { ...held(operation), kind: "again", delayMs, countsAsAttempt: true, reason } as const;
+    return undone({ ...again, isRemembered: true }, looked);
   }
   const { note, invoice } = looked;
   const refused = { settlement: settleRefusal(operation, answer), amount: null, seen: { note, invoice } };

@@ -88,6 +88,8 @@ function again(failure: LedgerFailure): RemovalAnswer {
       return { kind: "again", reason: `rate limit of the ledger: ${failure.scope}`, failure };
     case "unauthorised":
       return { kind: "again", reason: `the ledger does not let us in: ${failure.why}`, failure };
+    case "high_volume":
+      return { kind: "again", reason: failure.message, failure };
     case "unavailable":
       return { kind: "again", reason: failure.cause, failure };
   }

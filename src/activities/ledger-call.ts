@@ -36,6 +36,12 @@ const togetherAttempts = 2;
 /** How many operations of a round are sent alone at most: each is a call of the ledger's budget. */
 const mostAlone = 5;
 
+/** Look-ups of a round beside each other: the ledger takes five calls at once, and others go on meanwhile. */
+const mostLookUps = 2;
+
+/** How many are looked up in one call where each is an address of its own: they have its deadline together. */
+export const addressesAtOnce = 5;
+
 /** The calls of a round: most operations together in one, troubled ones each alone; `later` did not fit. */
 export function groupCalls<T extends Carried>(
   operations: readonly T[],
@@ -70,16 +76,21 @@ export function settleFailure(
     case "refused": {
       const message = failure.messages.join(" ") || "Refused";
       if (isAlone && failure.reason !== "not_found") return settleRefusal(operation, failure);
-      return again(retryDelayMs(operation.attempts), true, `the whole call was refused: ${message}`);
+      const reason = `the whole call was refused: ${message}`;
+      return { ...again(retryDelayMs(operation.attempts), true, reason), isRemembered: true };
     }
     case "rate_limited":
       return again(failure.retryAfterMs, false, limitReason(failure));
     case "unauthorised":
       return again(unauthorisedPauseMs, false, `the ledger does not let us in: ${failure.why}`);
-    case "unavailable":
+    case "high_volume":
+      return again(retryDelayMs(operation.attempts), true, failure.message);
+    case "unavailable": {
+      const remembered = failure.isRemembered === true ? ({ isRemembered: true } as const) : {};
       return failure.outcome === "unknown"
-        ? { ...own, kind: "uncertain", delayMs: lookUpAfterMs, reason: failure.cause }
-        : again(retryDelayMs(operation.attempts), true, failure.cause);
+        ? { ...own, ...remembered, kind: "uncertain", delayMs: lookUpAfterMs, reason: failure.cause }
+        : { ...again(retryDelayMs(operation.attempts), true, failure.cause), ...remembered };
+    }
   }
 }
 
@@ -109,6 +120,49 @@ export function settleMissing(operation: Carried): UndoneSettlement {
   };
 }
 
+/**
+ * How often a number may be refused as taken and then not be found: once a list may lag behind, twice no look-up will
+ * find it.
+ */
+const mostTaken = 2;
+
+/** How long a list may lag behind: a number that is taken and not found is looked up again after this. */
+const lagMs = 60_000;
+
+/**
+ * The number is taken, and no document that has it is found: looked up once more when no list lags behind any longer, and
+ * refused in the ledger's words when that comes to the same.
+ */
+export function settleTaken(
+  operation: Carried & { readonly number: string; readonly number_taken: number },
+  messages: readonly string[],
+): UndoneSettlement {
+  const words = messages.join(" ");
+  const answered = { ...held(operation), isNumberTaken: true, isRemembered: true } as const;
+  const reason = `taken and not found: ${words}`;
+  if (operation.number_taken + 1 < mostTaken) return { ...answered, kind: "uncertain", delayMs: lagMs, reason };
+  const message =
+    `The ledger says: ${words} It shows no document with the number ${operation.number}: ` +
+    "look for it there before this is tried again under another number.";
+  return { ...answered, kind: "refused", reason: "duplicate_number", message };
+}
+
+/** Those that a round looks up, in calls of `atOnce`; `later` did not fit. */
+export function groupLookUps<T>(
+  operations: readonly T[],
+  atOnce: number,
+): { readonly calls: readonly (readonly T[])[]; readonly later: readonly T[] } {
+  const starts = Array.from({ length: mostLookUps }, (_, index) => index * atOnce);
+  const calls = starts.map((start) => operations.slice(start, start + atOnce)).filter(({ length }) => length > 0);
+  return { calls, later: operations.slice(mostLookUps * atOnce) };
+}
+
+/** Still uncertain: this round has no room for its look-up. */
+export function lookUpLater(operation: Carried): UndoneSettlement {
+  const reason = "looked up in the next round";
+  return { ...held(operation), kind: "uncertain", delayMs: 0, countsAsAttempt: false, reason };
+}
+
 /** The pause that failures put on the whole connection: the longest, or null. */
 export function connectionPause(
   failures: readonly LedgerFailure[],
@@ -134,16 +188,28 @@ export function spentBudgetMs(failures: readonly LedgerFailure[]): number {
   return Math.max(0, ...waits);
 }
 
-/** The settlement of an operation whose look-up failed: it stays uncertain, and nothing is sent before a look-up succeeds. */
+/**
+ * The settlement of an operation whose look-up failed: it stays uncertain, and nothing is sent before a look-up succeeds.
+ * The ledger's own words stay with it.
+ */
 export function settleFailedLookup(operation: Carried, failure: LedgerFailure): UndoneSettlement {
-  const cause =
-    failure.kind === "unavailable"
-      ? failure.cause
-      : failure.kind === "rate_limited"
-        ? limitReason(failure)
-        : failure.kind;
   const delayMs = failure.kind === "rate_limited" ? failure.retryAfterMs : retryDelayMs(operation.attempts);
-  return { ...held(operation), kind: "uncertain", delayMs, reason: `look-up failed: ${cause}` };
+  return { ...held(operation), kind: "uncertain", delayMs, reason: `look-up failed: ${causeOf(failure)}` };
+}
+
+function causeOf(failure: LedgerFailure): string {
+  switch (failure.kind) {
+    case "refused":
+      return `${failure.reason}: ${failure.messages.join(" ")}`;
+    case "rate_limited":
+      return limitReason(failure);
+    case "unauthorised":
+      return `${failure.why}: ${failure.message}`;
+    case "high_volume":
+      return failure.message;
+    case "unavailable":
+      return failure.cause;
+  }
 }
 
 /** What calls came to: a settlement for each operation, and the failures of whole calls, which may pause the connection. */

@@ -49,6 +49,7 @@ export function isForAll(failure: LedgerFailure): boolean {
 /** Reasons only: messages may name somebody. */
 export function reasonOf(failure: LedgerFailure): string {
   if (failure.kind === "unavailable") return failure.cause;
+  if (failure.kind === "high_volume") return "the ledger has too many records to answer";
   return failure.kind === "refused" ? `looking was refused: ${failure.reason}` : failure.kind;
 }
 

@@ -64,7 +64,7 @@ async function readOffers(
       });
       const isForbidden = answer.kind === "refused" || answer.kind === "unauthorised";
       const pauseMs = isForbidden ? forbiddenPauseMs : failedPauseMs;
-      if (isForbidden || answer.kind === "unavailable") {
+      if (isForbidden || answer.kind === "unavailable" || answer.kind === "high_volume") {
         await store.putOff(organisationId, [kind], { pauseMs, ageMs: ageMs(), isForbidden });
       }
       return answer;

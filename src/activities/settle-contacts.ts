@@ -4,10 +4,13 @@ import type { Ledger, LedgerCall, LedgerContact } from "../ledger/port.ts";
 import type { ContactToSend, Taken } from "../store/operations.ts";
 import type { Settlement } from "../store/settle-operations.ts";
 import {
+  addressesAtOnce,
   type GroupOutcome,
   groupCalls,
+  groupLookUps,
   held,
   joinOutcomes,
+  lookUpLater,
   settleFailedLookup,
   settleFailure,
   settleLater,
@@ -50,7 +53,7 @@ export async function settleContacts(
   const claimed = claims(findImported);
   const outcomes = await Promise.all([
     ...calls.map((call) => createContacts(ledger, call, settings, claimed)),
-    ...(uncertain.length === 0 ? [] : [lookUpContacts(ledger, uncertain, settings, claimed, settleMissing)]),
+    lookUpAll(ledger, uncertain, settings, claimed, settleMissing),
     ...imports.slice(0, mostImports).map((contact) => importContact(ledger, contact, settings, claimed)),
   ]);
   return joinOutcomes([{ settlements: postponed, failures: [] }, ...outcomes]);
@@ -83,7 +86,7 @@ async function createContacts(
   const call: LedgerCall = {
     ...callOf(settings),
     operationKeys: contacts.map(({ id }) => id),
-    variant: String(Math.max(...contacts.map(({ attempts }) => attempts))),
+    variant: contacts.map((contact) => contact.key_variant).join(),
   };
   const drafts = contacts.map(({ code, name, first_name, last_name, email }) => ({
     code: contactNumber(code),
@@ -108,11 +111,20 @@ async function createContacts(
     else if (element.kind === "refused") settlements.push(settleRefusal(contact, element));
     else settlements.push(settleFailure(contact, element, settings.deadlineMs, true));
   }
-  const looked =
-    takenNames.length === 0
-      ? []
-      : [await lookUpContacts(ledger, takenNames, settings, claim, (contact) => refuse(contact, nameTaken))];
-  return joinOutcomes([{ settlements, failures: [] }, ...looked]);
+  const looked = await lookUpAll(ledger, takenNames, settings, claim, (contact) => refuse(contact, nameTaken));
+  return joinOutcomes([{ settlements, failures: [] }, looked]);
+}
+
+async function lookUpAll(
+  ledger: Ledger,
+  contacts: readonly ContactToSend[],
+  settings: CallSettings,
+  claim: Claim,
+  missing: (contact: ContactToSend) => Settlement,
+): Promise<GroupOutcome> {
+  const { calls, later } = groupLookUps(contacts, addressesAtOnce);
+  const looked = await Promise.all(calls.map((call) => lookUpContacts(ledger, call, settings, claim, missing)));
+  return joinOutcomes([{ settlements: later.map(lookUpLater), failures: [] }, ...looked]);
 }
 
 /**

@@ -4,7 +4,7 @@
 import type { Ledger, LedgerCreditNote, LedgerCreditNoteDraft } from "../ledger/port.ts";
 import type { CreditNoteToSend, Taken } from "../store/operations.ts";
 import type { Settlement } from "../store/settle-operations.ts";
-import { type GroupOutcome, held } from "./ledger-call.ts";
+import { addressesAtOnce, type GroupOutcome, held } from "./ledger-call.ts";
 import { type CallSettings, lineOf, sameAmounts, settleDocuments } from "./settle-documents.ts";
 
 /** Sends what is ready and looks up what is uncertain. */
@@ -16,7 +16,10 @@ export async function settleCreditNotes(
   const kind = {
     name: "credit note",
     create: ledger.createCreditNotes,
+    lookUpAtOnce: addressesAtOnce,
     find: (call, numbers) => ledger.findCreditNotes(call, { numbers }),
+    // Xero keeps no address of ours with a credit note.
+    leadsBack: () => false,
     draftOf,
     isOurs,
     done,

@@ -5,19 +5,23 @@
 import { decimalOf, equals, multiply, parseDecimal } from "../domain/decimal.ts";
 import { type DocumentToJudge, judgeDocument, type LedgerOffer } from "../domain/preflight.ts";
 import type { LedgerAnswer, LedgerCall, LedgerLineDraft } from "../ledger/port.ts";
+import { foldText } from "../ledger/texts.ts";
 import type { LineToSend, Taken } from "../store/operations.ts";
 import type { Settlement } from "../store/settle-operations.ts";
 import {
   type Carried,
   type GroupOutcome,
   groupCalls,
+  groupLookUps,
   held,
   joinOutcomes,
+  lookUpLater,
   settleFailedLookup,
   settleFailure,
   settleLater,
   settleMissing,
   settleRefusal,
+  settleTaken,
 } from "./ledger-call.ts";
 
 /**
@@ -33,6 +37,8 @@ export interface CallSettings extends Pick<LedgerCall, "onTurn"> {
 export interface DocumentToSend extends Carried, DocumentToJudge {
   readonly is_awaited: boolean;
   readonly number: string;
+  readonly key_variant: number;
+  readonly number_taken: number;
   readonly lines: readonly LineToSend[];
 }
 
@@ -40,7 +46,11 @@ export interface DocumentToSend extends Carried, DocumentToJudge {
 export interface DocumentKind<Document extends DocumentToSend, Draft, Found extends { readonly number: string }> {
   readonly name: "invoice" | "credit note";
   create(call: LedgerCall, drafts: readonly Draft[]): Promise<LedgerAnswer<readonly LedgerAnswer<Found>[]>>;
-  find(call: LedgerCall, numbers: readonly string[]): Promise<LedgerAnswer<readonly Found[]>>;
+  /** How many one call looks up. */
+  readonly lookUpAtOnce: number;
+  find(call: LedgerCall, numbers: readonly string[], areTaken: boolean): Promise<LedgerAnswer<readonly Found[]>>;
+  /** Whether the ledger's document leads back to ours, whatever its number is by now. */
+  leadsBack(document: Document, found: Found): boolean;
   draftOf(document: Document): Draft;
   isOurs(document: Document, found: Found): boolean;
   done(document: Document, found: Found): Settlement;
@@ -65,8 +75,10 @@ export async function settleDocuments<
     return [{ ...held(document), kind: "refused", reason, message, judgedBy: by }];
   });
   const { calls, later } = groupCalls(judged.filter(({ fault }) => fault === null).map(({ document }) => document));
-  const uncertain = taken.uncertain.length === 0 ? [] : [lookUp(kind, taken.uncertain, settings)];
-  const outcomes = await Promise.all([...calls.map((call) => send(kind, call, settings)), ...uncertain]);
+  const outcomes = await Promise.all([
+    ...calls.map((call) => send(kind, call, settings)),
+    lookUpAll(kind, taken.uncertain, settings, null),
+  ]);
   return joinOutcomes([{ settlements: [...refusals, ...later.map(settleLater)], failures: [] }, ...outcomes]);
 }
 
@@ -112,8 +124,8 @@ async function send<Document extends DocumentToSend, Draft, Found extends { read
   const call: LedgerCall = {
     ...callOf(documents, settings),
     operationKeys: documents.map(({ id }) => id),
-    // Whatever is sent a second time has been looked up before: a remembered internal error must not answer again.
-    variant: String(Math.max(...documents.map(({ attempts }) => attempts))),
+    // After a lost answer the same key: what is still on its way is not done twice. After a bad one another.
+    variant: documents.map((document) => document.key_variant).join(),
   };
   const answer = await kind.create(call, documents.map(kind.draftOf));
   if (answer.kind !== "ok") {
@@ -122,41 +134,61 @@ async function send<Document extends DocumentToSend, Draft, Found extends { read
     return { settlements, failures: [answer] };
   }
   const settlements: Settlement[] = [];
-  const numberTaken: Document[] = [];
+  const numberTaken = new Map<Document, readonly string[]>();
   for (const [index, document] of documents.entries()) {
     const element = answer.value[index];
     if (element === undefined) throw new Error("the ledger's adapter left out an element");
     if (element.kind === "ok") settlements.push(kind.done(document, element.value));
     // By our own earlier request whose answer was lost, or by somebody else.
-    else if (element.kind === "refused" && element.reason === "duplicate_number") numberTaken.push(document);
+    else if (element.kind === "refused" && element.reason === "duplicate_number")
+      numberTaken.set(document, element.messages);
     else if (element.kind === "refused") settlements.push(settleRefusal(document, element));
     else settlements.push(settleFailure(document, element, settings.deadlineMs, true));
   }
-  const looked = numberTaken.length === 0 ? [] : [await lookUp(kind, numberTaken, settings)];
-  return joinOutcomes([{ settlements, failures: [] }, ...looked]);
+  const looked = await lookUpAll(kind, [...numberTaken.keys()], settings, numberTaken);
+  return joinOutcomes([{ settlements, failures: [] }, looked]);
+}
+
+async function lookUpAll<Document extends DocumentToSend, Draft, Found extends { readonly number: string }>(
+  kind: DocumentKind<Document, Draft, Found>,
+  documents: readonly Document[],
+  settings: CallSettings,
+  taken: ReadonlyMap<Document, readonly string[]> | null,
+): Promise<GroupOutcome> {
+  const { calls, later } = groupLookUps(documents, kind.lookUpAtOnce);
+  const looked = await Promise.all(calls.map((call) => lookUp(kind, call, settings, taken)));
+  return joinOutcomes([{ settlements: later.map(lookUpLater), failures: [] }, ...looked]);
 }
 
 /**
- * Looks documents up by the numbers that we reserved: ours is adopted, somebody else's is a refusal, none is sent
- * again.
+ * Looks documents up by the numbers that we reserved: one that leads back to ours is adopted, whatever its number looks
+ * like, and ours by number; somebody else's is a refusal, none is sent again. `taken` are the ledger's words for those
+ * whose numbers it refused.
  */
 async function lookUp<Document extends DocumentToSend, Draft, Found extends { readonly number: string }>(
   kind: DocumentKind<Document, Draft, Found>,
   documents: readonly Document[],
   settings: CallSettings,
+  taken: ReadonlyMap<Document, readonly string[]> | null,
 ): Promise<GroupOutcome> {
   const answer = await kind.find(
     callOf(documents, settings),
     documents.map(({ number }) => number),
+    taken !== null,
   );
   if (answer.kind !== "ok") {
     return { settlements: documents.map((document) => settleFailedLookup(document, answer)), failures: [answer] };
   }
-  const byNumber = new Map(answer.value.map((found) => [found.number, found]));
+  const byNumber = Map.groupBy(answer.value, (found) => foldText(found.number));
   const settlements = documents.map((document): Settlement => {
-    const found = byNumber.get(document.number);
-    if (found === undefined) return settleMissing(document);
-    if (kind.isOurs(document, found)) return kind.done(document, found);
+    const named = byNumber.get(foldText(document.number)) ?? [];
+    const ours =
+      answer.value.find((found) => kind.leadsBack(document, found)) ??
+      named.find((found) => kind.isOurs(document, found));
+    if (ours !== undefined) return kind.done(document, ours);
+    if (named.length === 0) {
+      return taken === null ? settleMissing(document) : settleTaken(document, taken.get(document) ?? []);
+    }
     const message = `The number ${document.number} is taken by another ${kind.name} in the ledger.`;
     return { ...held(document), kind: "refused", reason: "duplicate_number", message };
   });

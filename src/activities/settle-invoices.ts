@@ -1,6 +1,6 @@
 /** Waiting invoices to the ledger, as it takes them, and which of those that it has are ours. */
 import type { Ledger, LedgerInvoice, LedgerInvoiceDraft } from "../ledger/port.ts";
-import type { InvoiceToSend, Taken } from "../store/operations.ts";
+import { groupSize, type InvoiceToSend, type Taken } from "../store/operations.ts";
 import type { NamedLine, Settlement } from "../store/settle-operations.ts";
 import { type GroupOutcome, held } from "./ledger-call.ts";
 import { type CallSettings, lineOf, sameAmounts, settleDocuments } from "./settle-documents.ts";
@@ -14,7 +14,9 @@ export async function settleInvoices(
   const kind = {
     name: "invoice",
     create: ledger.createInvoices,
-    find: (call, numbers) => ledger.findInvoices(call, { numbers }),
+    lookUpAtOnce: groupSize,
+    find: (call, numbers, areTaken) => ledger.findInvoices(call, { numbers, areTaken }),
+    leadsBack: (invoice, found) => found.sourceUrl?.endsWith(sourcePath(invoice)) ?? false,
     draftOf: (invoice) => draftOf(invoice, settings.publicUrl),
     isOurs,
     done,

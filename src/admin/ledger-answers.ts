@@ -47,6 +47,8 @@ export function describeFailure(failure: LedgerFailure): string {
       return failure.isOurs
         ? `All calls to the ledger are used up that its limits leave us for now (${failure.scope}).`
         : `The ledger's limit of calls is reached (${failure.scope}).`;
+    case "high_volume":
+      return `The ledger has too many records to answer this: ${failure.message}`;
     case "unavailable":
       return `The ledger could not be reached: ${failure.cause}`;
   }
@@ -55,7 +57,8 @@ export function describeFailure(failure: LedgerFailure): string {
 /** `ledger_refused` where the ledger decided, `ledger_unavailable` where it could not be asked. */
 export function refusalOf(failure: LedgerFailure): Refusal {
   const message = describeFailure(failure);
-  if (failure.kind === "refused" || failure.kind === "unauthorised") return new Refusal("ledger_refused", message);
+  const isDecided = failure.kind === "refused" || failure.kind === "unauthorised" || failure.kind === "high_volume";
+  if (isDecided) return new Refusal("ledger_refused", message);
   const seconds = failure.kind === "rate_limited" ? Math.ceil(failure.retryAfterMs / 1000) : null;
   return new Refusal("ledger_unavailable", message, null, seconds);
 }

@@ -26,9 +26,11 @@ export interface LedgerChangeQuery<Kind extends LedgerChangeKind = LedgerChangeK
 }
 
 /**
- * A page of what was changed, oldest change first. `cursor` null is the end: only then an empty page says that there is no more.
- * `highWater` is the newest change on the page (ISO 8601), null where none tells its time. One thing may come on two pages. `unread` are
- * those on it that make no sense to us, whosever they are, by their ids; null stands for one whose id is not told either.
+ * A page of what was changed, newest change first: what changes between two pages moves the rest on to later pages, so
+ * that nothing is passed over. `cursor` null is the end: only then an empty page says that there is no more. `highWater` is
+ * the newest change on the page (ISO 8601), null where none tells its time. One thing may come on two pages. Invoices
+ * come without their lines. `unread` are those on the page that make no sense to us, whosever they are, by their ids;
+ * null stands for one whose id is not told either.
  */
 export interface LedgerChangePage<Changed> {
   readonly changes: readonly Changed[];

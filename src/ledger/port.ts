@@ -29,7 +29,8 @@ export type * from "./port-documents.ts";
 
 /**
  * Why a ledger said no, for rules that depend on it; the ledger's own words are beside it.
- * `validation` is the rest. Facts: facts-ledger section 5.2.
+ * `not_permitted`: the person who connected the ledger lacks a right there. `validation` is the rest. Facts:
+ * facts-ledger section 5.2.
  */
 export type LedgerRefusalReason =
   | "has_payment_or_credit"
@@ -44,6 +45,7 @@ export type LedgerRefusalReason =
   | "currency_not_enabled"
   | "period_locked"
   | "approval_limit"
+  | "not_permitted"
   | "amount_exceeds"
   | "not_found"
   | "stale"
@@ -57,7 +59,10 @@ export type LedgerRefusalReason =
  * - `rate_limited`: nothing happened, and no attempt is used up. The whole connection pauses, unless it was our own
  *   budget that allowed no call (`isOurs`): then this work alone waits, and what somebody waits for may go on.
  * - `unavailable`: `not_sent` may be repeated freely; `unknown` may have taken effect, so look up by the reserved
- *   number first. `cause` is a short text for the log, without secrets.
+ *   number first. `cause` is a short text for the log, without secrets. `isRemembered`: the ledger answered badly, and
+ *   gives the same answer again to the same key for a while.
+ * - `high_volume`: the ledger has too many records to answer this query at all. Nothing happened, and it says nothing of
+ *   the things that were asked for.
  */
 export type LedgerFailure =
   | { readonly kind: "refused"; readonly reason: LedgerRefusalReason; readonly messages: readonly string[] }
@@ -72,7 +77,13 @@ export type LedgerFailure =
       readonly retryAfterMs: number;
       readonly isOurs?: boolean;
     }
-  | { readonly kind: "unavailable"; readonly outcome: "not_sent" | "unknown"; readonly cause: string };
+  | {
+      readonly kind: "unavailable";
+      readonly outcome: "not_sent" | "unknown";
+      readonly cause: string;
+      readonly isRemembered?: true;
+    }
+  | { readonly kind: "high_volume"; readonly message: string };
 
 /** A ledger's answer: what was asked for, or why not. */
 export type LedgerAnswer<T> = { readonly kind: "ok"; readonly value: T } | LedgerFailure;
@@ -80,8 +91,8 @@ export type LedgerAnswer<T> = { readonly kind: "ok"; readonly value: T } | Ledge
 /**
  * What every call carries. `deadlineMs` is how long it may take from now, tokens and replays included. `operationKeys`
  * are the stable ids of the operation rows that it settles (empty for reads): the same rows and the same documents give
- * the same idempotency header, so a fast resend is not done twice by the ledger. A caller that knows by a look-up that
- * nothing was made gives another `variant`, so that a remembered internal error is not answered again.
+ * the same idempotency header, so a fast resend is not done twice by the ledger. A caller gives another `variant` after
+ * a bad answer, which the ledger would remember and give again; never after a lost one.
  */
 export interface LedgerCall {
   readonly deadlineMs: number;
@@ -200,24 +211,25 @@ export interface Ledger {
   describe(call: LedgerCall): Promise<LedgerAnswer<LedgerOrganisation>>;
   /** All choices of one mapping list, inactive ones too. */
   listMappingOptions(call: LedgerCall, kind: LedgerMappingKind): Promise<LedgerAnswer<readonly LedgerMappingOption[]>>;
-  /** A page of what was changed, oldest change first; archived contacts, removed documents and others' too. */
+  /** A page of what was changed, newest change first; archived contacts, removed documents and others' too. */
   listChanges<Kind extends LedgerChangeKind>(
     call: LedgerCall,
     query: LedgerChangeQuery<Kind>,
   ): Promise<LedgerAnswer<LedgerChangePage<LedgerChanged[Kind]>>>;
   /**
    * These contacts, credit notes or invoices as they are now, removed and archived ones too, in as few calls as it takes
-   * (one for up to 40 contacts or invoices); those that the ledger does not have are neither found nor unread.
+   * (one for up to 40 contacts or invoices, one for each credit note); those that the ledger does not have are neither
+   * found nor unread. Invoices come without their lines.
    */
   getMany<Kind extends LedgerChangeKind>(
     call: LedgerCall,
     query: { readonly kind: Kind; readonly ids: readonly string[] },
   ): Promise<LedgerAnswer<LedgerFound<LedgerChanged[Kind]>>>;
-  /** A page of contacts, archived ones too, oldest change first. */
+  /** A page of contacts, archived ones too, newest change first. */
   listContacts(call: LedgerCall, query: LedgerContactQuery): Promise<LedgerAnswer<LedgerContactPage>>;
   /** One contact; `refused`, `not_found` where the ledger has none. */
   getContact(call: LedgerCall, id: string): Promise<LedgerAnswer<LedgerContact>>;
-  /** The contacts that carry these codes, archived ones too; codes without one are left out. */
+  /** The contacts that carry these codes, archived ones too, each a call of its own; codes without one are left out. */
   findContacts(
     call: LedgerCall,
     query: { readonly codes: readonly string[] },
@@ -234,10 +246,14 @@ export interface Ledger {
   ): Promise<LedgerAnswer<readonly LedgerAnswer<LedgerInvoice>[]>>;
   /** One invoice; `refused`, `not_found` where the ledger has none. */
   getInvoice(call: LedgerCall, id: string): Promise<LedgerAnswer<LedgerInvoice>>;
-  /** The sales invoices that carry these numbers, removed ones too; numbers without one are left out. */
+  /**
+   * The sales invoices that carry these numbers, removed ones too; numbers without one are left out. Numbers that differ
+   * only by case or by blanks at the ends are the same. `areTaken`: the ledger refused these numbers, so each is also
+   * looked for in any other way that there is, and what comes of it may have another number.
+   */
   findInvoices(
     call: LedgerCall,
-    query: { readonly numbers: readonly string[] },
+    query: { readonly numbers: readonly string[]; readonly areTaken?: boolean },
   ): Promise<LedgerAnswer<readonly LedgerInvoice[]>>;
   /**
    * Reads an invoice and changes its lines, in this order of refusals: `not_found`; `wrong_status` where its status is
@@ -252,7 +268,7 @@ export interface Ledger {
   ): Promise<LedgerAnswer<readonly LedgerAnswer<LedgerCreditNote>[]>>;
   /** One credit note with its allocations; `refused`, `not_found` where the ledger has none. */
   getCreditNote(call: LedgerCall, id: string): Promise<LedgerAnswer<LedgerCreditNote>>;
-  /** The sales credit notes that carry these numbers, removed ones too; numbers without one are left out. */
+  /** The same of sales credit notes, each a call of its own. */
   findCreditNotes(
     call: LedgerCall,
     query: { readonly numbers: readonly string[] },

@@ -90,6 +90,8 @@ export async function planAllocations(
 export interface AllocationToSend {
   readonly id: string;
   readonly attempts: number;
+  /** How often the ledger has answered it badly: each time the next call has another idempotency key. */
+  readonly keyVariant: number;
   /** The answer of an earlier attempt was lost. */
   readonly isUncertain: boolean;
   readonly amount: string;
@@ -106,6 +108,7 @@ export interface AllocationToSend {
 interface TakenRow {
   id: string;
   attempts: number;
+  key_variant: number;
   state: string;
   amount: string;
   applied: string;
@@ -123,9 +126,9 @@ WITH taken AS (
     first_sent_at = coalesce(o.first_sent_at, now()), lease_until = now() + $3 * interval '1 millisecond', attempts = o.attempts + 1
   WHERE o.organisation_id = $1 AND o.subscription_id = $2 AND o.kind = 'allocate_credit' AND o.state IN ('ready', 'sending', 'uncertain')
     AND CASE WHEN o.state = 'ready' THEN o.not_before <= now() ELSE o.lease_until < now() END
-  RETURNING o.id, o.attempts, o.state, o.amount, o.credit_note_id, o.invoice_id, o.subscription_id
+  RETURNING o.id, o.attempts, o.key_variant, o.state, o.amount, o.credit_note_id, o.invoice_id, o.subscription_id
 )
-SELECT taken.id, taken.attempts, taken.state, taken.amount, n.number AS note_number, n.ledger_credit_note_id AS note_ledger_id,
+SELECT taken.id, taken.attempts, taken.key_variant, taken.state, taken.amount, n.number AS note_number, n.ledger_credit_note_id AS note_ledger_id,
   i.number AS invoice_number, i.ledger_invoice_id AS invoice_ledger_id, s.timezone, coalesce(g.test_clock, now()) AS organisation_now,
   (SELECT coalesce(sum(a.amount), 0) FROM allocations a
     WHERE a.organisation_id = $1 AND a.credit_note_id = n.id AND a.invoice_id = i.id AND a.status = 'active') AS applied
@@ -155,6 +158,7 @@ export async function takeAllocation(
   return {
     id: row.id,
     attempts: row.attempts,
+    keyVariant: row.key_variant,
     isUncertain: row.state === "uncertain",
     amount: row.amount,
     applied: row.applied,

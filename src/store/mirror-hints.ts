@@ -10,8 +10,8 @@ export const mirrorKinds = ["contacts", "credit_notes", "invoices"] as const;
 /** One of them. */
 export type MirrorKind = (typeof mirrorKinds)[number];
 
-/** How many hints are taken at once: as many as one call looks up. */
-const hintsAtOnce = 40;
+/** How many hints are taken at once: as many as one call looks up, and few where each has an address of its own. */
+const hintsAtOnce = "CASE WHEN $2 = 'credit_notes' THEN 8 ELSE 40 END";
 
 /** After so many calls that failed a thing is asked for alone: one that the ledger always fails on must not keep others in its call. */
 const togetherFailures = 2;

@@ -1,11 +1,14 @@
 /**
- * The sweep over an organisation's ledger: from time to time all changes are read again, kind after kind, from the newest one that was
- * seen, so that a webhook that never came loses nothing; and until when the ledger is not asked. Facts: facts-ledger section 1.9.
+ * The sweep over an organisation's ledger: from time to time all changes are read again, kind after kind, from the last sweep
+ * on, so that a webhook that never came loses nothing; and until when the ledger is not asked. Facts: facts-ledger section 1.9.
  */
 import type pg from "pg";
 import { type MirrorKind, mirrorKinds, takenAt } from "./mirror-hints.ts";
 
-/** How far back each sweep begins before the newest change seen: what was still being written there then is read now. */
+/**
+ * How far back each sweep begins before its mark: what was still being written there then is read now. The mark itself
+ * is as far before the sweep that set it, so that the ledger's clock may be behind ours.
+ */
 const overlapMs = 5 * 60_000;
 
 /** While less than a fifth of the ledger's day is left, sweeps are so much rarer. */
@@ -13,6 +16,12 @@ const scarceFactor = 4;
 
 /** The fewest calls of a day that a ledger allows. Facts: facts-ledger section 1.7. */
 const leastDay = 1_000;
+
+/** How often invoices that are partly paid are looked at: the ledger tells of no e-mail of theirs. */
+const partPaidEvery = "interval '1 day'";
+
+/** How many of them at most, which takes five calls; more than that take turns by chance. */
+const mostPartPaid = 200;
 
 /** The next page of the sweep under way: changes of `kind` since then (ISO 8601), from `cursor` of the page before. */
 export interface SweepPage {
@@ -87,13 +96,14 @@ interface SweepRow {
 
 /** The next page of the sweep under way, or of the one that is due, which begins with it; null where neither is, or it has just failed. */
 export async function takeSweep(pool: pg.Pool, organisationId: string): Promise<SweepPage | null> {
-  await pool.query({
+  const begun = await pool.query({
     name: "begin_sweep",
     text: `UPDATE ledger_sweeps SET sweep_kind = '${mirrorKinds[0]}', sweep_cursor = NULL, began_at = clock_timestamp(),
         contacts_changed = 0, credit_notes_changed = 0, invoices_changed = 0
       WHERE organisation_id = $1 AND sweep_kind IS NULL AND next_sweep_at <= now()`,
     values: [organisationId],
   });
+  if (begun.rowCount === 1) await hintPartPaid(pool, organisationId);
   const { rows } = await pool.query<SweepRow>({
     name: "take_sweep",
     text: `SELECT s.sweep_kind, s.sweep_cursor, ${takenAt} AS taken_at,
@@ -109,13 +119,35 @@ export async function takeSweep(pool: pg.Pool, organisationId: string): Promise<
   return { kind, cursor, since: since.toISOString(), takenAt: takenAtText };
 }
 
+// In Xero the time of a change does not move when an invoice with money on it is sent: lists and webhooks say nothing of it.
+async function hintPartPaid(pool: pg.Pool, organisationId: string): Promise<void> {
+  await pool.query({
+    name: "hint_part_paid",
+    text: `WITH due AS (
+        UPDATE ledger_sweeps SET part_paid_looked_at = now() WHERE organisation_id = $1
+          AND (part_paid_looked_at IS NULL OR part_paid_looked_at < now() - ${partPaidEvery}) RETURNING organisation_id
+      ), picked AS (
+        SELECT i.ledger_invoice_id AS ledger_id FROM invoices i JOIN due ON due.organisation_id = i.organisation_id
+        WHERE i.organisation_id = $1 AND i.status = 'approved' AND NOT i.sent AND i.amount_due > 0 AND i.amount_due < i.total
+          AND i.ledger_invoice_id IS NOT NULL ORDER BY random() LIMIT ${mostPartPaid}
+      )
+      INSERT INTO ledger_hints (organisation_id, kind, ledger_id) SELECT $1, 'invoices', ledger_id FROM picked ORDER BY ledger_id
+      ON CONFLICT DO NOTHING`,
+    values: [organisationId],
+  });
+}
+
 // Another round may have been faster: then nothing is moved. An operator who asked while it was under way gets one more. No change is of
-// a time that is to come, as what cannot be read may say: nothing that is changed until then would be read.
+// a time that is to come, as what cannot be read may say: nothing that is changed until then would be read. A kind's mark
+// moves once all its pages are read, because the newest come first; and it moves with time, also where nothing was changed.
 const endPageText = `
 UPDATE ledger_sweeps s SET
-  contacts_since = CASE WHEN $2 = 'contacts' THEN greatest(s.contacts_since, seen.high_water) ELSE s.contacts_since END,
-  credit_notes_since = CASE WHEN $2 = 'credit_notes' THEN greatest(s.credit_notes_since, seen.high_water) ELSE s.credit_notes_since END,
-  invoices_since = CASE WHEN $2 = 'invoices' THEN greatest(s.invoices_since, seen.high_water) ELSE s.invoices_since END,
+  contacts_since = CASE WHEN $2 = 'contacts' AND $4::text IS NULL
+    THEN greatest(s.contacts_since, seen.high_water, s.began_at - seen.overlap) ELSE s.contacts_since END,
+  credit_notes_since = CASE WHEN $2 = 'credit_notes' AND $4::text IS NULL
+    THEN greatest(s.credit_notes_since, seen.high_water, s.began_at - seen.overlap) ELSE s.credit_notes_since END,
+  invoices_since = CASE WHEN $2 = 'invoices' AND $4::text IS NULL
+    THEN greatest(s.invoices_since, seen.high_water, s.began_at - seen.overlap) ELSE s.invoices_since END,
   contacts_changed = s.contacts_changed + CASE WHEN $2 = 'contacts' THEN $6::int ELSE 0 END,
   credit_notes_changed = s.credit_notes_changed + CASE WHEN $2 = 'credit_notes' THEN $6::int ELSE 0 END,
   invoices_changed = s.invoices_changed + CASE WHEN $2 = 'invoices' THEN $6::int ELSE 0 END,
@@ -125,7 +157,8 @@ UPDATE ledger_sweeps s SET
   next_sweep_at = CASE WHEN NOT over.is_over THEN s.next_sweep_at WHEN s.asked_at > s.began_at THEN now()
     ELSE now() + $8 * CASE WHEN over.day_remaining < greatest(s.day_most, ${leastDay}) / 5 THEN ${scarceFactor} ELSE 1 END
       * interval '1 millisecond' END
-FROM (SELECT CASE WHEN $5::timestamptz IS NOT NULL THEN least($5::timestamptz, now()) END AS high_water) AS seen,
+FROM (SELECT CASE WHEN $5::timestamptz IS NOT NULL THEN least($5::timestamptz, now()) END AS high_water,
+    ${overlapMs} * interval '1 millisecond' AS overlap) AS seen,
   (SELECT $4::text IS NULL AND $7::text IS NULL AS is_over,
     (SELECT day_remaining FROM ledger_budgets WHERE organisation_id = $1) AS day_remaining) AS over
 WHERE s.organisation_id = $1 AND s.sweep_kind = $2 AND s.sweep_cursor IS NOT DISTINCT FROM $3`;

@@ -20,6 +20,10 @@ interface TakenRow {
   kind: OperationKind;
   attempts: number;
   first_sent_at: Date;
+  /** How often the ledger has answered it badly: each time the next call has another idempotency key. */
+  key_variant: number;
+  /** How often its number was refused as taken and not found. */
+  number_taken: number;
   /** Somebody waits for it. */
   is_awaited: boolean;
 }
@@ -169,6 +173,7 @@ async function take<T extends TakenRow>(
       FROM picked WHERE t.organisation_id = $1 AND t.id = picked.id RETURNING t.*
     )
     SELECT taken.id, taken.kind, taken.state, taken.seq, taken.attempts, taken.first_sent_at,
+      taken.key_variant, taken.number_taken,
       coalesce(taken.awaited_until > now(), false) AS is_awaited, ${columns}
     FROM taken ${joins} ORDER BY taken.seq`;
   const { rows } = await pool.query<T & { state: string }>({

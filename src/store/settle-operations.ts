@@ -14,9 +14,11 @@ export interface Held {
   readonly attempt: number;
 }
 
-/** What becomes of a taken operation for which the ledger has nothing to show. Times are from now. */
-export type UndoneSettlement = Held &
-  (
+/**
+ * What becomes of a taken operation for which the ledger has nothing to show. Times are from now. `isRemembered`: the ledger
+ * would answer the same idempotency key badly again. `isNumberTaken`: it refused the number and showed no document with it.
+ */
+export type UndoneSettlement = Held & { readonly isRemembered?: true; readonly isNumberTaken?: true } & (
     | {
         readonly kind: "refused";
         readonly reason: string;
@@ -32,7 +34,12 @@ export type UndoneSettlement = Held &
         readonly reason: string;
       }
     /** The answer was lost: to be looked up after `delayMs`, when the first request can no longer take effect. */
-    | { readonly kind: "uncertain"; readonly delayMs: number; readonly reason: string }
+    | {
+        readonly kind: "uncertain";
+        readonly delayMs: number;
+        readonly countsAsAttempt?: false;
+        readonly reason: string;
+      }
   );
 
 /** The ledger's id of one of our lines. */
@@ -73,11 +80,13 @@ export type Settlement =
   | (Held & { readonly kind: "contact_done"; readonly ledgerId: string });
 
 /** The members of `doneRecord` and `undoneRecord`, as the columns of a record `r`. */
-export const operationRecordType = `operation_id uuid, attempt int, state text, reason text, message text, delay_ms bigint, uncount int`;
+export const operationRecordType = `operation_id uuid, attempt int, state text, reason text, message text, delay_ms bigint, uncount int,
+    rekey int, number_taken int`;
 
 /** What a record `r` makes of its operation `o`. */
 export const settledOperation = `state = r.state, reason = r.reason, message = coalesce(r.message, o.message),
-    attempts = o.attempts - r.uncount,
+    attempts = o.attempts - r.uncount, key_variant = o.key_variant + coalesce(r.rekey, 0),
+    number_taken = o.number_taken + coalesce(r.number_taken, 0),
     not_before = CASE WHEN r.state = 'ready' THEN now() + r.delay_ms * interval '1 millisecond' ELSE o.not_before END,
     lease_until = CASE WHEN r.state = 'uncertain' THEN now() + r.delay_ms * interval '1 millisecond' END,
     settled_at = CASE WHEN r.state IN ('done', 'refused') THEN now() END`;
@@ -264,20 +273,24 @@ export function doneRecord({ operationId, attempt }: Held): object {
 /** The record of one for which the ledger has nothing to show. */
 export function undoneRecord(settlement: UndoneSettlement): object {
   const { operationId, attempt } = settlement;
-  const record = { operation_id: operationId, attempt, reason: plain(settlement.reason), delay_ms: 0, uncount: 0 };
+  const answered = {
+    rekey: Number(settlement.isRemembered ?? false),
+    number_taken: Number(settlement.isNumberTaken ?? false),
+  };
+  const own = { operation_id: operationId, attempt, reason: plain(settlement.reason), ...answered };
+  const record = { ...own, delay_ms: 0, uncount: 0 };
   switch (settlement.kind) {
     case "refused":
       return { ...record, state: "refused", message: plain(settlement.message) };
     case "again":
-      return {
-        ...record,
-        state: "ready",
-        delay_ms: settlement.delayMs,
-        uncount: settlement.countsAsAttempt ? 0 : 1,
-      };
+      return { ...record, state: "ready", delay_ms: settlement.delayMs, uncount: uncounted(settlement) };
     case "uncertain":
-      return { ...record, state: "uncertain", delay_ms: settlement.delayMs };
+      return { ...record, state: "uncertain", delay_ms: settlement.delayMs, uncount: uncounted(settlement) };
   }
+}
+
+function uncounted({ countsAsAttempt }: { readonly countsAsAttempt?: boolean }): number {
+  return countsAsAttempt === false ? 1 : 0;
 }
 
 /** Another system's words, without what PostgreSQL cannot store. */

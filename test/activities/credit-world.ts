@@ -10,7 +10,7 @@ import { type OfferParts, readDueOffers } from "../../src/activities/read-offers
 import { createSettlement } from "../../src/activities/settlement.ts";
 import { makeDemoOrganisation } from "../../src/embedded/first-data.ts";
 import type { CallCounts } from "../../src/ledger/demo/limits.ts";
-import { startDemoLedger } from "../../src/ledger/demo/server.ts";
+import { type DemoLedgerOptions, startDemoLedger } from "../../src/ledger/demo/server.ts";
 import type { Ledger } from "../../src/ledger/port.ts";
 import { createXeroLedger } from "../../src/ledger/xero/create-xero-ledger.ts";
 import { createAllocating } from "../../src/store/allocating.ts";
@@ -71,10 +71,13 @@ const callDeadlineMs = 1_500;
 /** How long a list may take: none is lost, and one that came too late would not be asked for again within the test. */
 const listDeadlineMs = 20_000;
 
-/** Starts it. */
-export async function startCreditWorld(): Promise<CreditWorld> {
+/** Starts it. `demoOptions` go to the demo ledger; documents lead back to `publicUrl`. */
+export async function startCreditWorld(
+  demoOptions: Partial<DemoLedgerOptions> = {},
+  publicUrl: string | null = null,
+): Promise<CreditWorld> {
   const database = await freshDatabase();
-  const demo = await startDemoLedger({ databaseUrl: database.url, port: 0, faults: true });
+  const demo = await startDemoLedger({ databaseUrl: database.url, port: 0, faults: true, ...demoOptions });
   const pool = testPool(database.url, 8);
   const sealing = createSealing(randomBytes(32));
   const settingUp = createSettingUp(pool, sealing);
@@ -87,7 +90,7 @@ export async function startCreditWorld(): Promise<CreditWorld> {
       return ledger;
     },
     callDeadlineMs,
-    publicUrl: null,
+    publicUrl,
     startAllocation: async (input) => started.push(input),
   };
   const unreadable: string[] = [];

@@ -170,7 +170,8 @@ test("a list that cannot be read is left alone for an hour, one that may not be 
   const due = "UPDATE ledger_offers SET next_read_at = now() WHERE organisation_id = $1";
   await world.pool.query(due, [party.organisationId]);
   await world.fault(party, { match: "GET /api.xro/2.0/Accounts", kind: "status", status: 500, times: 9 });
-  await world.fault(party, { match: "GET /api.xro/2.0/TaxRates", kind: "status", status: 403, times: 9 });
+  const body = JSON.stringify({ Detail: "User does not have permission to access this resource" });
+  await world.fault(party, { match: "GET /api.xro/2.0/TaxRates", kind: "status", status: 403, body, times: 9 });
   expect(await world.readOffers()).toBe(4);
   expect(await world.readOffers()).toBe(0);
   const told = ["currencies told 6", "organisation told 6"];

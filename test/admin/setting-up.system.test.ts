@@ -61,6 +61,16 @@ describe("organisations", () => {
       "invalid_parameter default_currency",
     );
     expect(await admin.refused(create, { ...settings, dueDays: 366 })).toBe("invalid_parameter due_days");
+    // A ledger that folds or trims numbers would take them for others.
+    for (const numberPrefix of ["inv-", "INV ", " ", "A,B", "É-", "A".repeat(21), "A\n"]) {
+      const refusal = "invalid_parameter number_prefix";
+      expect(await admin.refused(create, { ...settings, numberPrefix })).toBe(refusal);
+      const change = { id: made.organisationId, numberPrefix };
+      expect(await admin.refused("OrganisationService/UpdateOrganisation", change)).toBe(refusal);
+    }
+    const allowed = { id: made.organisationId, numberPrefix: "NW/2026_A.B-INV-0123" };
+    const { organisation: changed } = await admin.done("OrganisationService/UpdateOrganisation", allowed);
+    expect(changed.numberPrefix).toBe(allowed.numberPrefix);
     expect(await admin.refused("OrganisationService/GetOrganisation", { id: "x" })).toBe("organisation_not_found");
     expect(await admin.refused("OrganisationService/UpdateOrganisation", { id: randomUUID() })).toBe(
       "organisation_not_found",

@@ -342,8 +342,11 @@ describe.each(conformancePlaces())("$name", ({ open }) => {
     ] as const) {
       const { changes, highWater } = okOf(await ledger.listChanges(aCall(), { kind, since: one.updatedAt }));
       expect(changes.map(({ id }) => id)).toContain(one.id);
-      expect(highWater).toBe(changes.at(-1)?.updatedAt);
-      expect(okOf(await ledger.getMany(aCall(), { kind, ids: [one.id, crypto.randomUUID()] })).found).toEqual([one]);
+      expect(highWater).toBe(changes[0]?.updatedAt);
+      // Invoices come without their lines.
+      const expected = kind === "invoices" ? { ...one, lines: [] } : one;
+      const ids = [one.id, crypto.randomUUID()];
+      expect(okOf(await ledger.getMany(aCall(), { kind, ids })).found).toEqual([expected]);
     }
   });
 

@@ -137,12 +137,19 @@ describe("a credit note", () => {
   });
 
   test.each([
-    ["of a supplier under the same number", () => ({ Type: "ACCPAYCREDIT" })],
-    ["whose number the ledger takes for the same", (number: string) => ({ CreditNoteNumber: number.toLowerCase() })],
-  ])("%s is not ours", async (_what, faultOf) => {
+    ["of a supplier under the same number", { Type: "ACCPAYCREDIT" }],
+    ["under another number", { CreditNoteNumber: "CN-OTHER" }],
+  ])("%s is not found", async (_what, fault) => {
     const note = await makeNote();
-    await sayOf(note, faultOf(note.number));
+    await sayOf(note, fault);
     expect(okOf(await ledger.findCreditNotes(aCall(), { numbers: [note.number] }))).toEqual([]);
+  });
+
+  test("whose number the ledger keeps trimmed or in another case is found", async () => {
+    const note = await makeNote();
+    const number = ` ${note.number.toLowerCase()}`;
+    await sayOf(note, { CreditNoteNumber: number });
+    expect(okOf(await ledger.findCreditNotes(aCall(), { numbers: [note.number] }))).toMatchObject([{ number }]);
   });
 
   test.each([

@@ -20,7 +20,8 @@ beforeAll(async () => {
   server = createServer((request, response) => {
     const token = (request.headers.authorization ?? "").slice("Bearer ".length);
     shown.push(token);
-    response.writeHead(statuses[token] ?? 200, { "content-type": "application/json" }).end("{}");
+    response.writeHead(statuses[token] ?? 200, { "content-type": "application/json" });
+    response.end(JSON.stringify({ Detail: "AuthenticationUnsuccessful" }));
   });
   const { promise, resolve } = Promise.withResolvers<void>();
   server.listen(0, "127.0.0.1", resolve);

@@ -40,7 +40,55 @@ async function pagesOf(wire: XeroWire, kind: LedgerChangeKind, since: string) {
 
 const start = Date.parse("2026-04-11T10:00:00.000Z");
 
+/** A ledger that lists these, newest first, `step` after each answer; `calls` counts them. */
+function listing(rows: { id: number; at: number }[], step: (page: number) => void) {
+  const asked: string[] = [];
+  const wire = wireOf(({ query, headers }) => {
+    const since = Date.parse(`${headers?.["if-modified-since"]}Z`);
+    const [page, size] = [Number(query?.page), Number(query?.pageSize)];
+    const isAscending = query?.order === "UpdatedDateUTC ASC";
+    const sorted = rows.filter(({ at }) => at > since).toSorted((a, b) => (isAscending ? a.at - b.at : b.at - a.at));
+    const listed = sorted.slice((page - 1) * size, page * size).map(({ id, at }) => contact(id, at));
+    asked.push(`${page}`);
+    step(page);
+    return ok({ Contacts: listed });
+  });
+  return { wire, asked };
+}
+
 describe("a page of changes", () => {
+  test("overlaps the next one by nothing, also where all of them were changed in one second", async () => {
+    const rows = Array.from({ length: 3_500 }, (_, id) => ({ id, at: start + (id % 500) }));
+    const { wire, asked } = listing(rows, () => undefined);
+    const pages = await pagesOf(wire, "contacts", new Date(start).toISOString());
+    expect(pages.map(({ changes }) => changes.length)).toEqual([1_000, 1_000, 1_000, 500]);
+    expect(asked).toEqual(["1", "2", "3", "4"]);
+  });
+
+  test("passes over nothing that stays as it is while others are changed or made", async () => {
+    const change = fc.record({ page: fc.integer({ min: 1, max: 4 }), id: fc.nat(3_999), isNew: fc.boolean() });
+    await fc.assert(
+      fc.asyncProperty(fc.array(change, { maxLength: 40 }), async (changes) => {
+        const rows = Array.from({ length: 3_500 }, (_, id) => ({ id, at: start + id }));
+        let now = start + 10_000_000;
+        const { wire } = listing(rows, (page) => {
+          for (const { id, isNew } of changes.filter((one) => one.page === page)) {
+            now += 1;
+            const row = rows[id];
+            if (isNew || row === undefined) rows.push({ id: 10_000 + rows.length, at: now });
+            else row.at = now;
+          }
+        });
+        const pages = await pagesOf(wire, "contacts", new Date(start).toISOString());
+        const seen = new Set(pages.flatMap((page) => page.changes.map(({ id }) => id)));
+        // What is changed meanwhile is newer than the reading, and is what the next one begins with.
+        const missed = rows.filter(({ id, at }) => at < start + 10_000_000 && !seen.has(idOf(id)));
+        expect(missed).toEqual([]);
+      }),
+      { numRuns: 20 },
+    );
+  });
+
   test("tells what can be read beside what cannot, by its id where it has one, and goes on behind all of it", async () => {
     const listed: readonly ExactJson[] = [
       contact(1, start),
@@ -91,7 +139,9 @@ describe("a page of changes", () => {
           calls += 1;
           const since = Date.parse(`${headers?.["if-modified-since"]}Z`);
           const [page, size] = [Number(query?.page), Number(query?.pageSize)];
-          const listed = all.filter((one) => one.at > since).slice((page - 1) * size, page * size);
+          expect(query?.order).toBe("UpdatedDateUTC DESC");
+          const newest = all.filter((one) => one.at > since).reverse();
+          const listed = newest.slice((page - 1) * size, page * size);
           if (listed.reduce((sum, one) => sum + one.size, 0) > most) {
             return { kind: "unavailable", outcome: "not_sent", cause: tooLargeCause };
           }

@@ -57,6 +57,7 @@ describe("reasons", () => {
     ["not_found", "An existing Credit Note with the specified CreditNoteID could not be found"],
     ["account_invalid", "Account code '205' has been archived or has been deleted."],
     ["validation", "Credit Note cannot be allocated to an incorrect invoice type"],
+    ["not_permitted", "User does not have permission to approve invoices"],
     ["validation", "Something that nobody has seen before"],
   ] as const)("%s: %s", (reason, message) => {
     expect(refusalReasonOf([message])).toBe(reason);
@@ -88,11 +89,39 @@ describe("statuses", () => {
     expect(failureOfReply(reply(status, body), false)).toMatchObject(expected);
   });
 
-  test.each([302, 408, 500, 502, 503, 504])("%i leaves a write unknown and a read free to repeat", (status) => {
+  test.each([302, 408, 502, 503, 504])("%i leaves a write unknown and a read free to repeat", (status) => {
     const html = "<html><body>Sorry</body></html>";
     const unavailable = { kind: "unavailable", cause: `the ledger answered ${status}` };
     expect(failureOfReply(reply(status, html), true)).toEqual({ ...unavailable, outcome: "unknown" });
     expect(failureOfReply(reply(status, html), false)).toEqual({ ...unavailable, outcome: "not_sent" });
+  });
+
+  test.each([500, 501])("%i is what the ledger answers again to the same key", (status) => {
+    const unavailable = { kind: "unavailable", cause: `the ledger answered ${status}`, isRemembered: true };
+    expect(failureOfReply(reply(status, "<html>"), true)).toEqual({ ...unavailable, outcome: "unknown" });
+  });
+
+  test("ErrorNumber 51 is a query that the ledger cannot answer, never a refusal", () => {
+    const body = { ErrorNumber: 51, Type: "HighVolumeException", Message: "Due to the high number of contacts" };
+    const expected = { kind: "high_volume", message: "Due to the high number of contacts" };
+    expect(failureOfReply(reply(400, body), false)).toEqual(expected);
+  });
+
+  test.each([
+    "Forbidden",
+    "User does not have permission to access this resource",
+    "Not permitted",
+  ])("403 with %j is a right that a person lacks, and the connection stands", (Detail) => {
+    const failure = failureOfReply(reply(403, { Title: "Forbidden", Status: 403, Detail }), true);
+    expect(failure).toMatchObject({
+      kind: "refused",
+      reason: "not_permitted",
+      messages: [expect.stringContaining(Detail)],
+    });
+  });
+
+  test.each(["", "<html>Access denied</html>", "{}"])("403 with %j in its body was let through by nobody", (body) => {
+    expect(failureOfReply(reply(403, body), true)).toMatchObject({ kind: "unavailable", outcome: "not_sent" });
   });
 
   test.each(["insufficient_scope", 'Bearer error="insufficent_scope"'])("401 with %s is a missing scope", (header) => {

@@ -5,7 +5,7 @@ import { decimalTextOf, scaledOf } from "../../src/ledger/decimal-text.ts";
 import { readExactJson, writeExactJson } from "../../src/ledger/exact-json.ts";
 import { idempotencyKeyOf, type KeyedWrite } from "../../src/ledger/xero/idempotency-key.ts";
 import { dateOf, instantOf, readContact, readCreditNote, readInvoice } from "../../src/ledger/xero/read-shapes.ts";
-import { shortGroups, whereAny } from "../../src/ledger/xero/where.ts";
+import { fitsPath, shortGroups, whereIs } from "../../src/ledger/xero/where.ts";
 import { writeAmount, writeLine } from "../../src/ledger/xero/write-line.ts";
 
 const line = { description: "Seats", accountCode: "200", taxType: null };
@@ -216,17 +216,38 @@ describe("credit notes", () => {
 
 describe("filters", () => {
   test("quotes and backslashes cannot leave their text", () => {
-    expect(whereAny("ContactNumber", ['a" OR Name=="b', "c\\"])).toBe(
-      String.raw`ContactNumber=="a\" OR Name==\"b" OR ContactNumber=="c\\"`,
-    );
+    expect(whereIs("CreditNoteNumber", 'a" OR Name=="b\\')).toBe(String.raw`CreditNoteNumber=="a\" OR Name==\"b\\"`);
   });
 
   test("long lists are split, complete, without repeats and short enough for an address", () => {
     const values = Array.from({ length: 300 }, (_, index) => `SB-2026-${index}`);
-    const groups = shortGroups("InvoiceNumber", [...values, ...values]);
+    const groups = shortGroups([...values, ...values]);
     expect(groups.flat()).toEqual(values);
-    for (const group of groups) expect(encodeURIComponent(whereAny("InvoiceNumber", group)).length).toBeLessThan(1_300);
-    expect(shortGroups("InvoiceNumber", [])).toEqual([]);
+    for (const group of groups) expect(encodeURIComponent(group.join()).length).toBeLessThan(1_300);
+    expect(shortGroups([])).toEqual([]);
+  });
+
+  test.each([
+    "a/b",
+    "a\\b",
+    "a%2Fb",
+    "..",
+    "a..b",
+    ".a",
+    "a.",
+    " a",
+    "a ",
+    "a?b",
+    "a#b",
+    "a+b",
+    "é",
+    "",
+  ])("%j does not go into a path", (value) => {
+    expect(fitsPath(value)).toBe(false);
+  });
+
+  test.each(["INV-0001", "CN_1.2", "ACME ~ 7", "a"])("%j goes into a path", (value) => {
+    expect(fitsPath(value)).toBe(true);
   });
 });
 

@@ -11,6 +11,8 @@ export interface Bookkeeper {
   setStatus(number: string, status: string): Promise<void>;
   /** Pays an invoice; all that is due where no amount is said. */
   pay(number: string, amount?: string): Promise<void>;
+  /** E-mails an invoice to its contact. */
+  send(number: string): Promise<void>;
   /** Deletes all payments of an invoice. */
   unpay(number: string): Promise<void>;
   /** Puts credit of a note on an invoice. */
@@ -63,6 +65,9 @@ export function bookkeeper(pool: pg.Pool, demoUrl: string, tenantId: string): Bo
       const path = `/demo/tenants/${tenantId}/invoices/${await idOf("invoices", number)}/payments`;
       await send("POST", path, amount === undefined ? {} : { amount });
     },
+    send: async (number) => {
+      await send("POST", `/demo/tenants/${tenantId}/invoices/${await idOf("invoices", number)}/send`, {});
+    },
     unpay: async (number) => {
       const text = "SELECT payment_id FROM demo_ledger.payments WHERE invoice_id = $1 AND status = 'AUTHORISED'";
       const { rows } = await pool.query<{ payment_id: string }>(text, [await idOf("invoices", number)]);
@@ -101,7 +106,8 @@ export function bookkeeper(pool: pg.Pool, demoUrl: string, tenantId: string): Bo
 }
 
 /** The demo ledger's tokens are signed, not stored: one for the tenant's own connection. */
-async function bearerOf(pool: pg.Pool, tenantId: string): Promise<string> {
+/** What lets a client in at an organisation of the demo ledger for a minute. */
+export async function bearerOf(pool: pg.Pool, tenantId: string): Promise<string> {
   const text = "SELECT secret_hash FROM demo_ledger.tenants WHERE tenant_id = $1";
   const { rows } = await pool.query<{ secret_hash: string }>(text, [tenantId]);
   const content = `${tenantId}.${Date.now() + 60_000}`;

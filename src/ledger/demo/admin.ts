@@ -130,7 +130,9 @@ async function putTenant(tenants: TenantBook, body: ExactObject): Promise<DemoAn
   if (periodLockDate !== null && !/^\d{4}-\d{2}-\d{2}$/.test(periodLockDate)) {
     return refusal(400, "periodLockDate is not a date.");
   }
-  const tenant = await tenants.put({ tenantId, name, currency, timezone, clientId, clientSecret, periodLockDate });
+  const foldsNumbers = body.foldsNumbers === true;
+  const draft = { tenantId, name, currency, timezone, clientId, clientSecret, periodLockDate, foldsNumbers };
+  const tenant = await tenants.put(draft);
   return tenant ? jsonAnswer(200, presentTenant(tenant)) : refusal(409, "Another organisation has this clientId.");
 }
 
@@ -212,8 +214,8 @@ function numberOf(value: ExactObject[string], otherwise: number): number {
 }
 
 function presentTenant(tenant: Tenant): object {
-  const { tenantId, name, currency, timezone, clientId, periodLockDate } = tenant;
-  return { tenantId, name, currency, timezone, clientId, periodLockDate };
+  const { tenantId, name, currency, timezone, clientId, periodLockDate, foldsNumbers } = tenant;
+  return { tenantId, name, currency, timezone, clientId, periodLockDate, foldsNumbers };
 }
 
 function isTimezone(name: string): boolean {

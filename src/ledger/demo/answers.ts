@@ -46,6 +46,12 @@ export function badRequestAnswer(errorNumber: number, type: string, message: str
   return jsonAnswer(400, { ErrorNumber: errorNumber, Type: type, Message: message });
 }
 
+/** 400 for a list that Xero does not read in an organisation with so many records. Facts: facts-ledger section 1.3. */
+export function highVolumeAnswer(member: string): DemoAnswer {
+  const message = `Due to the high number of ${member} this query cannot be answered: use an optimised filter.`;
+  return badRequestAnswer(51, "HighVolumeException", message);
+}
+
 /** 401 as Xero's gateway gives it. `scope` tells a missing scope from a dead token. */
 export function unauthorisedAnswer(detail: string): DemoAnswer {
   return problemAnswer(401, "Unauthorized", detail);

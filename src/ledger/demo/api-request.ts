@@ -31,6 +31,8 @@ export interface ApiRequest {
   readonly query: URLSearchParams;
   readonly modifiedSince: string;
   readonly text: string;
+  /** With more records of a kind than this, lists of it take only filters that Xero has optimised. */
+  readonly highVolume: number;
   readonly refusalOf: (...names: readonly string[]) => readonly string[];
 }
 

@@ -3,24 +3,19 @@
  */
 import { randomUUID } from "node:crypto";
 import { type ExactObject, filledTextOf, textOf } from "../exact-json.ts";
+import { lengthOf } from "../texts.ts";
 import {
   badRequestAnswer,
   type DemoAnswer,
+  highVolumeAnswer,
   listAnswer,
   notFoundAnswer,
   validationAnswer,
   xeroInstant,
 } from "./answers.ts";
-import {
-  type ApiRequest,
-  isSummarised,
-  readElements,
-  refusedElement,
-  type Settled,
-  settledAnswer,
-} from "./api-request.ts";
+import { type ApiRequest, readElements, refusedElement, type Settled, settledAnswer } from "./api-request.ts";
 import { inSavepoint, type Queryable, violatedIndex } from "./database.ts";
-import { clausesOf, paginationOf, readListQuery } from "./list-query.ts";
+import { clausesOf, isSummary, isTooMuch, paginationOf, readListQuery } from "./list-query.ts";
 
 /** A contact as it is stored. */
 export interface ContactRow {
@@ -53,7 +48,14 @@ const columns = {
     ContactStatus: "status",
     UpdatedDateUTC: "updated_at",
   },
+  cheap: {
+    where: ["ContactID", "ContactStatus", "Name", "EmailAddress", "AccountNumber"],
+    order: ["ContactID", "UpdatedDateUTC", "Name"],
+    or: null,
+  },
 } as const;
+
+const searched = ["name", "first_name", "last_name", "contact_number", "email"];
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -89,24 +91,31 @@ export function presentContact(row: ContactRow): object {
 
 /** `GET /Contacts`. Archived ones only with `includeArchived` or by id. */
 export async function listContacts(request: ApiRequest): Promise<DemoAnswer> {
-  const { tenant, query, modifiedSince, pool } = request;
-  const read = readListQuery(tenant.tenantId, query, modifiedSince, columns, { IDs: "contact_id" });
+  const { tenant, query, modifiedSince, pool, highVolume } = request;
+  const read = readListQuery(tenant.tenantId, query, modifiedSince, columns, { IDs: "contact_id" }, searched);
   if ("kind" in read) return badRequestAnswer(16, "QueryParseException", read.message);
+  if (await isTooMuch(read, highVolume, () => countOf(pool, tenant.tenantId))) return highVolumeAnswer("Contacts");
   const conditions = [...read.conditions];
   const values = [...read.values];
   if (query.get("includeArchived") !== "true" && !query.has("IDs")) conditions.push("status = 'ACTIVE'");
-  const term = query.get("searchTerm");
-  if (term) {
-    const place = `$${values.push(term.toLowerCase())}`;
-    const searched = ["name", "first_name", "last_name", "contact_number", "email"];
-    conditions.push(`(${searched.map((column) => `position(${place} in lower(${column})) > 0`).join(" or ")})`);
-  }
   const full = { ...read, conditions };
   const { rows } = await pool.query<ContactRow & { found: string }>(
     `select ${rowColumns}, count(*) over () as found from demo_ledger.contacts ${clausesOf(full)}`,
     values,
   );
-  return listAnswer("Contacts", rows.map(presentContact), paginationOf(full, Number(rows[0]?.found ?? 0)));
+  const shown = rows.map(isSummary(query) ? presentSummary : presentContact);
+  return listAnswer("Contacts", shown, paginationOf(full, Number(rows[0]?.found ?? 0)));
+}
+
+function presentSummary(row: ContactRow): object {
+  const { Addresses, Phones, ...summary } = presentContact(row) as { Addresses: unknown; Phones: unknown };
+  return summary;
+}
+
+async function countOf(client: Queryable, tenantId: string): Promise<number> {
+  const text = "select count(*) as count from demo_ledger.contacts where tenant_id = $1";
+  const { rows } = await client.query<{ count: string }>(text, [tenantId]);
+  return Number(rows[0]?.count ?? 0);
 }
 
 /** `GET /Contacts/{id or number}`. */
@@ -124,23 +133,21 @@ export async function createContacts(request: ApiRequest, client: Queryable): Pr
   const read = readElements(request, "Contacts");
   if (!("kind" in read)) return read;
   const drafts = read.elements.map((sent) => ({ sent, id: randomUUID(), messages: faultsOf(request, sent) }));
-  return inSavepoint(client, async () => {
-    const made = await insertContacts(
-      client,
-      request.tenant.tenantId,
-      drafts.filter(({ messages }) => messages.length === 0),
-    );
-    const taken = drafts.filter(({ id, messages }) => messages.length === 0 && !made.has(id));
-    const numbers = await takenNumbers(client, request.tenant.tenantId, taken);
-    const settled = drafts.map(({ sent, id, messages }): Settled => {
-      const row = made.get(id);
-      if (row) return { kind: "made", element: presentContact(row) };
-      const reasons = messages.length > 0 ? messages : [conflictOf(sent, numbers)];
-      return { kind: "refused", element: refusedElement("ContactID", "HasValidationErrors", sent, reasons) };
-    });
-    const keep = made.size === drafts.length || !isSummarised(request);
-    return { keep, value: settledAnswer(request, "Contacts", settled) };
+  const made = await insertContacts(
+    client,
+    request.tenant.tenantId,
+    drafts.filter(({ messages }) => messages.length === 0),
+  );
+  const taken = drafts.filter(({ id, messages }) => messages.length === 0 && !made.has(id));
+  const numbers = await takenNumbers(client, request.tenant.tenantId, taken);
+  // As in Xero, the good ones stay made also where the answer is a 400 that names the others.
+  const settled = drafts.map(({ sent, id, messages }): Settled => {
+    const row = made.get(id);
+    if (row) return { kind: "made", element: presentContact(row) };
+    const reasons = messages.length > 0 ? messages : [conflictOf(sent, numbers)];
+    return { kind: "refused", element: refusedElement("ContactID", "HasValidationErrors", sent, reasons) };
   });
+  return settledAnswer(request, "Contacts", settled);
 }
 
 /** `POST /Contacts/{id}`: changes the members that are sent; `ContactStatus` archives and restores. */
@@ -191,9 +198,9 @@ function faultsOf(request: ApiRequest, sent: ExactObject): readonly string[] {
   const status = textOf(sent.ContactStatus) ?? "ACTIVE";
   const faults = [
     [name === "", "The Contact Name must be specified."],
-    [name.length > 255, "The Contact Name must be at most 255 characters."],
+    [lengthOf(name) > 255, "The Contact Name must be at most 255 characters."],
     [/[<>]/.test(name), "The contact name cannot contain angle brackets."],
-    [(textOf(sent.ContactNumber) ?? "").length > 50, "The ContactNumber field exceeds the maximum length of 50."],
+    [lengthOf(textOf(sent.ContactNumber) ?? "") > 50, "The ContactNumber field exceeds the maximum length of 50."],
     [!isEmail(textOf(sent.EmailAddress) ?? ""), "Email address must be valid."],
     [status !== "ACTIVE" && status !== "ARCHIVED", `The contact status ${status} is not valid.`],
   ] as const;
@@ -202,7 +209,7 @@ function faultsOf(request: ApiRequest, sent: ExactObject): readonly string[] {
 }
 
 function isEmail(text: string): boolean {
-  return text === "" || (text.length <= 255 && /^[^@\s]+@[^@\s]+$/.test(text));
+  return text === "" || (lengthOf(text) <= 255 && /^[^@\s]+@[^@\s]+$/.test(text));
 }
 
 function changedValues(sent: ExactObject, current: ContactRow): readonly (string | null)[] {

@@ -30,7 +30,14 @@ export const creditNotes: DocumentResource<CreditNoteRow, DocumentValues> = {
     Date: "issue_date",
     UpdatedDateUTC: "updated_at",
   },
+  cheap: {
+    where: ["Status", "Date", "Reference", "Contact.ContactID", "Type"],
+    order: ["CreditNoteID", "UpdatedDateUTC", "Date"],
+    or: null,
+  },
   filters: {},
+  searched: [],
+  heavy: null,
   judgeNew: judgeNewCreditNote,
   judgeChange: judgeCreditNoteChange,
   async present(client, rows, contacts, withLines) {

@@ -23,7 +23,11 @@ export function todayIn(timezone: string): string {
 
 /** What is wrong with a date of issue: none at all, or one in a closed period. */
 export function issueDateFaults(tenant: Tenant, issueDate: string | null | undefined): readonly string[] {
-  if (!issueDate) return ["The Date is not a valid date."];
+  return issueDate ? lockFaults(tenant, issueDate) : ["The Date is not a valid date."];
+}
+
+/** What keeps a document of that day from being made, changed, voided or deleted: a closed period. */
+export function lockFaults(tenant: Tenant, issueDate: string): readonly string[] {
   if (tenant.periodLockDate === null || issueDate > tenant.periodLockDate) return [];
   return [`The document date cannot be before the period lock date, currently set at ${tenant.periodLockDate}`];
 }

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { decimalTextOf, isDecimalText, scaledOf } from "../decimal-text.ts";
 import { type ExactJson, type ExactObject, filledTextOf, objectsOf, textOf } from "../exact-json.ts";
+import { lengthOf } from "../texts.ts";
 import { accountOf, taxRateOf } from "./chart.ts";
 import { type LineAmountTypes, lineAmountsOf } from "./document-amounts.ts";
 import type { LineRow } from "./document-rows.ts";
@@ -110,7 +111,7 @@ function amountsOf(
 function faultsOf(line: LineRow, rules: LineRules): readonly string[] {
   const messages: string[] = [];
   if (line.description === "") messages.push("Description must be specified.");
-  if (line.description.length > maxDescription) messages.push("Description is longer than 4000 characters.");
+  if (lengthOf(line.description) > maxDescription) messages.push("Description is longer than 4000 characters.");
   if (line.accountCode === null) {
     if (rules.isApproval) messages.push("Account must be valid.");
     return messages;

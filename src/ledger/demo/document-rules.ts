@@ -4,6 +4,7 @@
  */
 import { scaledOf } from "../decimal-text.ts";
 import { type ExactJson, type ExactObject, filledTextOf, objectOf, textOf } from "../exact-json.ts";
+import { lengthOf } from "../texts.ts";
 import { demoCurrencies } from "./chart.ts";
 import { documentAmountsOf, type LineAmountTypes } from "./document-amounts.ts";
 import { dateOf, issueDateFaults, todayIn } from "./document-dates.ts";
@@ -119,7 +120,7 @@ export function judgeDocument(
   const issueDate = dateOf(sent.Date, current?.issue_date ?? todayIn(tenant.timezone));
   messages.push(...issueDateFaults(tenant, issueDate));
   const number = filledTextOf(sent[names.numberName]) ?? current?.number ?? null;
-  if ((number ?? "").length > maxNumberLength) {
+  if (lengthOf(number ?? "") > maxNumberLength) {
     messages.push(`${names.title} Number exceeds maximum length of 255 characters.`);
   }
   const amounts = documentAmountsOf(read.lines, rules.types);

@@ -7,6 +7,7 @@ import { isUuid } from "./contacts.ts";
 import type { Queryable } from "./database.ts";
 import type { DocumentRow } from "./document-rows.ts";
 import type { DocumentValues } from "./document-rules.ts";
+import type { Tenant } from "./tenants.ts";
 
 /**
  * Where documents of a kind are. `columns` are those that a request writes, with their types; `counter` is the column
@@ -60,26 +61,33 @@ export async function loadDocument<Row extends DocumentRow>(
 export async function insertDocuments<Row extends DocumentRow>(
   client: Queryable,
   table: DocumentTable,
-  tenantId: string,
+  { tenantId, foldsNumbers }: Tenant,
   drafts: readonly { readonly id: string; readonly values: DocumentValues }[],
 ): Promise<ReadonlyMap<string, Row>> {
   if (drafts.length === 0) return new Map();
-  const given = drafts.map(({ values }) => values.number).filter((number) => number !== null);
+  const numberOf = (number: string | null) => (foldsNumbers ? (number?.trim() ?? null) : number);
+  const given = drafts.map(({ values }) => numberOf(values.number)).filter((number) => number !== null);
   const made = await makeNumbers(client, table, tenantId, drafts.length - given.length, given);
-  const numbered = drafts.map(({ id, values }) => ({ ...values, id, number: values.number ?? made.shift() }));
+  const numbered = drafts.map(({ id, values }) => ({ ...values, id, number: numberOf(values.number) ?? made.shift() }));
   const names = Object.keys(table.columns).join(", ");
   const types = Object.entries(table.columns).map(([name, type]) => `${name} ${type}`);
   const { rows } = await client.query<Row>({
-    name: `demo-insert-${table.name}`,
+    name: `demo-insert-${table.name}${foldsNumbers ? "-folded" : ""}`,
     // Ordered by number, so that two requests with the same numbers wait for each other instead of deadlocking.
     text: `insert into demo_ledger.${table.name} (${table.idColumn}, tenant_id, ${names})
       select id, $1, ${names} from jsonb_to_recordset($2::jsonb) as draft (id uuid, ${types.join(", ")})
+      ${foldsNumbers ? `where not exists (${sameFolded(table)})` : ""}
       order by number
       on conflict (tenant_id, number) do nothing
       returning ${selectedOf(table)}`,
     values: [tenantId, JSON.stringify(numbered)],
   });
   return new Map(rows.map((row) => [row.id, row]));
+}
+
+// Of the numbers in one request none differs from another only by case or blanks: it is compared with what is there.
+function sameFolded({ name }: DocumentTable): string {
+  return `select 1 from demo_ledger.${name} d where d.tenant_id = $1 and lower(btrim(d.number)) = lower(draft.number)`;
 }
 
 /** Gives a locked document these values. Fails with a violated index where its new number is another's. */

@@ -4,26 +4,28 @@
  */
 import { randomUUID } from "node:crypto";
 import type { ExactObject } from "../exact-json.ts";
-import { badRequestAnswer, type DemoAnswer, listAnswer, notFoundAnswer, validationAnswer } from "./answers.ts";
 import {
-  type ApiRequest,
-  isSummarised,
-  readElements,
-  refusedElement,
-  type Settled,
-  settledAnswer,
-} from "./api-request.ts";
+  badRequestAnswer,
+  type DemoAnswer,
+  highVolumeAnswer,
+  listAnswer,
+  notFoundAnswer,
+  validationAnswer,
+} from "./answers.ts";
+import { type ApiRequest, readElements, refusedElement, type Settled, settledAnswer } from "./api-request.ts";
 import type { ContactRow } from "./contacts.ts";
 import { inSavepoint, inSnapshot, type Queryable, violatedIndex } from "./database.ts";
 import { contactFaults, loadContacts } from "./document-contacts.ts";
+import { lockFaults } from "./document-dates.ts";
 import type { DocumentRow } from "./document-rows.ts";
 import type { DocumentValues, Judged, SentDocument } from "./document-rules.ts";
 import { changeDocument, type DocumentTable, insertDocuments, loadDocument, selectedOf } from "./document-store.ts";
-import { clausesOf, paginationOf, readListQuery } from "./list-query.ts";
+import { clausesOf, isSummary, isTooMuch, type ListColumns, paginationOf, readListQuery } from "./list-query.ts";
 
 /**
  * A kind of document. `member` is its list in Xero's JSON, `fields` what it can be filtered and ordered by, `filters`
- * the comma lists of its query. `present` gives the rows in their order, with what is on them, in few statements.
+ * the comma lists of its query, `searched` the columns of its `searchTerm`, `heavy` the members that `summaryOnly` leaves
+ * out (null: Xero has it not). `present` gives the rows in their order, with what is on them, in few statements.
  */
 export interface DocumentResource<Row extends DocumentRow, Values extends DocumentValues> {
   readonly member: "Invoices" | "CreditNotes";
@@ -32,7 +34,10 @@ export interface DocumentResource<Row extends DocumentRow, Values extends Docume
   readonly numberTaken: string;
   readonly table: DocumentTable;
   readonly fields: Readonly<Record<string, string>>;
+  readonly cheap: ListColumns["cheap"];
   readonly filters: Readonly<Record<string, string>>;
+  readonly searched: readonly string[];
+  readonly heavy: readonly string[] | null;
   readonly judgeNew: (document: SentDocument) => Judged<Values>;
   readonly judgeChange: (document: SentDocument, current: Row) => Judged<Values>;
   readonly present: (
@@ -48,18 +53,44 @@ export async function listDocuments<Row extends DocumentRow, Values extends Docu
   resource: DocumentResource<Row, Values>,
   request: ApiRequest,
 ): Promise<DemoAnswer> {
-  const { table, fields, filters, member } = resource;
-  const { tenant, query, modifiedSince, pool } = request;
-  const read = readListQuery(tenant.tenantId, query, modifiedSince, { id: table.idColumn, fields }, filters);
+  const { table, fields, filters, member, cheap, searched } = resource;
+  const { tenant, query, modifiedSince, pool, highVolume } = request;
+  const heavy = isSummary(query) ? resource.heavy : null;
+  const read = readListQuery(
+    tenant.tenantId,
+    query,
+    modifiedSince,
+    { id: table.idColumn, fields, cheap },
+    filters,
+    searched,
+  );
   if ("kind" in read) return badRequestAnswer(16, "QueryParseException", read.message);
   return inSnapshot(pool, async (client) => {
+    if (await isTooMuch(read, highVolume, () => countOf(client, table.name, tenant.tenantId))) {
+      return highVolumeAnswer(member);
+    }
     const { rows } = await client.query<Row & { found: string }>(
       `select ${selectedOf(table)}, count(*) over () as found from demo_ledger.${table.name} ${clausesOf(read)}`,
       [...read.values],
     );
-    const elements = await presentAll(resource, client, tenant.tenantId, rows, read.page !== null);
-    return listAnswer(member, elements, paginationOf(read, Number(rows[0]?.found ?? 0)));
+    const elements = await presentAll(resource, client, tenant.tenantId, rows, read.page !== null && heavy === null);
+    return listAnswer(member, without(elements, heavy ?? []), paginationOf(read, Number(rows[0]?.found ?? 0)));
   });
+}
+
+/** How many records of the organisation a table has. */
+export async function countOf(client: Queryable, table: string, tenantId: string): Promise<number> {
+  const text = `select count(*) as count from demo_ledger.${table} where tenant_id = $1`;
+  const { rows } = await client.query<{ count: string }>(text, [tenantId]);
+  return Number(rows[0]?.count ?? 0);
+}
+
+/** The elements without these members. */
+export function without(elements: readonly object[], members: readonly string[]): readonly object[] {
+  if (members.length === 0) return elements;
+  return elements.map((element) =>
+    Object.fromEntries(Object.entries(element).filter(([name]) => !members.includes(name))),
+  );
 }
 
 /** One document by its id or number, with its lines. */
@@ -102,15 +133,12 @@ export async function createDocuments<Row extends DocumentRow, Values extends Do
       messages: [...messages, ...faults, ...request.refusalOf(values.number ?? "")],
     };
   });
-  const store = async () => {
-    const good = drafts.filter(({ messages }) => messages.length === 0);
-    const stored = await insertDocuments<Row>(client, resource.table, tenantId, good);
-    const elements = await presentEach(resource, client, [...stored.values()], contacts);
-    const settled = drafts.map((draft) => settle(resource, draft, elements.get(draft.id)));
-    const keep = stored.size === drafts.length || !isSummarised(request);
-    return { keep, value: settledAnswer(request, resource.member, settled) };
-  };
-  return isSummarised(request) ? inSavepoint(client, store) : (await store()).value;
+  const good = drafts.filter(({ messages }) => messages.length === 0);
+  const stored = await insertDocuments<Row>(client, resource.table, request.tenant, good);
+  const elements = await presentEach(resource, client, [...stored.values()], contacts);
+  // As in Xero, the good ones stay made also where the answer is a 400 that names the others.
+  const settled = drafts.map((draft) => settle(resource, draft, elements.get(draft.id)));
+  return settledAnswer(request, resource.member, settled);
 }
 
 /** A change of one document: its status, and edits where the status allows them. */
@@ -130,7 +158,7 @@ export async function updateDocument<Row extends DocumentRow, Values extends Doc
   const isMoved = values.contact_id.toLowerCase() !== current.contact_id;
   const contacts = isMoved ? await loadContacts(client, tenantId, [values.contact_id]) : new Map<string, ContactRow>();
   const faults = [
-    ...messages,
+    ...(messages.length > 0 ? messages : lockFaults(request.tenant, current.issue_date)),
     ...(isMoved ? contactFaults(contacts, values.contact_id) : []),
     ...request.refusalOf(current.number, current.id),
   ];

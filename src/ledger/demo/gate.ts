@@ -23,6 +23,7 @@ export interface DemoParts {
   readonly apps: AppBook;
   readonly limits: LimitBook;
   readonly faults: FaultBook | null;
+  readonly highVolume: number;
   readonly wait: (delayMs: number) => Promise<void>;
 }
 
@@ -124,6 +125,7 @@ function doApi(parts: DemoParts, request: DemoRequest, tenant: Tenant, fault: Fa
     query: url.searchParams,
     modifiedSince: request.headers["if-modified-since"] ?? "",
     text,
+    highVolume: parts.highVolume,
     refusalOf: (...names) => refusalOf(fault, names),
   };
   return answerApi(apiRequest, writeKey);

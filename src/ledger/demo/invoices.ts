@@ -32,6 +32,13 @@ export const invoices: DocumentResource<InvoiceRow, InvoiceValues> = {
     DueDate: "due_date",
     UpdatedDateUTC: "updated_at",
   },
+  cheap: {
+    where: ["InvoiceID", "InvoiceNumber", "Reference", "Type", "Status", "Contact.ContactID", "Date", "DueDate"],
+    order: ["InvoiceID", "UpdatedDateUTC", "Date"],
+    or: "InvoiceID",
+  },
+  searched: ["number", "reference"],
+  heavy: ["Payments", "HasAttachments", "LineItems"],
   filters: { IDs: "invoice_id", InvoiceNumbers: "number", ContactIDs: "contact_id", Statuses: "status" },
   judgeNew: judgeNewInvoice,
   judgeChange: judgeInvoiceChange,

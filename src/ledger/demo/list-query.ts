@@ -2,10 +2,14 @@
  * Reads the query of a list (where, order, page, If-Modified-Since, comma lists) into SQL conditions with parameters.
  */
 
-/** How Xero's names of a resource map onto columns; only these can be filtered and ordered by. */
+/**
+ * How Xero's names of a resource map onto columns; only these can be filtered and ordered by. `cheap` are the names that
+ * Xero filters and orders by at any volume; `OR` is one of them only over `cheapOr`.
+ */
 export interface ListColumns {
   readonly fields: Readonly<Record<string, string>>;
   readonly id: string;
+  readonly cheap: { readonly where: readonly string[]; readonly order: readonly string[]; readonly or: string | null };
 }
 
 /** Conditions with their parameters; `$1` is the tenant. */
@@ -15,6 +19,8 @@ export interface ListQuery {
   readonly order: string;
   readonly page: number | null;
   readonly pageSize: number;
+  /** Xero refuses the query in an organisation with many records of the kind. */
+  readonly isHeavy: boolean;
 }
 
 /** A query that cannot be read; the text goes into a 400. */
@@ -33,7 +39,7 @@ const joinPattern = /^(AND|OR|&&|\|\|)\s*/i;
 
 /**
  * Reads `where`, `order`, `page`, `pageSize` and If-Modified-Since. `lists` maps query names of comma lists onto
- * columns.
+ * columns; `searched` are the columns that `searchTerm` is looked for in, in any case.
  */
 export function readListQuery(
   tenantId: string,
@@ -41,6 +47,7 @@ export function readListQuery(
   modifiedSince: string,
   columns: ListColumns,
   lists: Readonly<Record<string, string>>,
+  searched: readonly string[],
 ): ListQuery | UnreadableQuery {
   const conditions = ["tenant_id = $1"];
   const values: unknown[] = [tenantId];
@@ -55,23 +62,48 @@ export function readListQuery(
     if (since === null) return unreadable("If-Modified-Since is not a date");
     conditions.push(`updated_at > ${bind(since)}`);
   }
-  const where = query.get("where");
-  if (where) {
-    const condition = readWhere(where, columns, bind);
-    if (condition === null) return unreadable(`The where clause cannot be read: ${where}`);
-    conditions.push(`(${condition})`);
+  const term = query.get("searchTerm");
+  if (term && searched.length > 0) {
+    const place = bind(term.toLowerCase());
+    conditions.push(`(${searched.map((column) => `position(${place} in lower(${column})) > 0`).join(" or ")})`);
   }
+  const clause = query.get("where");
+  const where = clause ? readWhere(clause, columns, bind) : null;
+  if (clause && where === null) return unreadable(`The where clause cannot be read: ${clause}`);
+  if (where) conditions.push(`(${where.condition})`);
   const order = readOrder(query.get("order"), columns);
   if (order === null) return unreadable("The order clause cannot be read");
-  const page = query.get("page");
+  // Only a paged list has summaries.
+  const page = query.get("page") ?? (isSummary(query) ? "1" : null);
   const pageSize = Number(query.get("pageSize") ?? defaultPageSize);
   return {
     conditions,
     values,
     order,
     page: page === null ? null : Math.max(1, Number(page) || 1),
-    pageSize: pageSize >= 1 && pageSize <= maxPageSize ? Math.floor(pageSize) : defaultPageSize,
+    pageSize: Number.isNaN(pageSize) ? defaultPageSize : Math.min(maxPageSize, Math.max(1, Math.floor(pageSize))),
+    isHeavy: isHeavy(where, (query.get("order") ?? "").trim().split(/\s+/)[0] ?? "", columns),
   };
+}
+
+/** Whether the query asks for `summaryOnly`. */
+export function isSummary(query: URLSearchParams): boolean {
+  return (query.get("summaryOnly") ?? "").toLowerCase() === "true";
+}
+
+/**
+ * True where Xero refuses the query because `count` records are more than it reads for it: `OR`, `!=` and names without
+ * an index are refused, whatever the query would find.
+ */
+export async function isTooMuch(query: ListQuery, most: number, count: () => Promise<number>): Promise<boolean> {
+  return query.isHeavy && (await count()) > most;
+}
+
+function isHeavy(where: ReadWhere | null, ordered: string, { cheap }: ListColumns): boolean {
+  const names = where?.names ?? [];
+  const isOr = where?.isOr === true && names.some((name) => name !== cheap.or);
+  const isOrdered = ordered === "" || cheap.order.includes(ordered);
+  return isOr || where?.isUnequal === true || names.some((name) => !cheap.where.includes(name)) || !isOrdered;
 }
 
 /** The clauses after FROM, with the page's limit where there is one. */
@@ -94,9 +126,20 @@ function instantOfHeader(text: string): Date | null {
   return Number.isNaN(at.getTime()) ? null : at;
 }
 
-function readWhere(text: string, columns: ListColumns, bind: (value: unknown) => string): string | null {
+/** A clause read: its condition, and what decides whether Xero answers it at any volume. */
+interface ReadWhere {
+  readonly condition: string;
+  readonly names: readonly string[];
+  readonly isOr: boolean;
+  readonly isUnequal: boolean;
+}
+
+function readWhere(text: string, columns: ListColumns, bind: (value: unknown) => string): ReadWhere | null {
   let rest = text.trim();
   let condition = "";
+  let isOr = false;
+  let isUnequal = false;
+  const names: string[] = [];
   for (;;) {
     const match = comparisonPattern.exec(rest);
     if (!match) return null;
@@ -105,11 +148,15 @@ function readWhere(text: string, columns: ListColumns, bind: (value: unknown) =>
     if (column === undefined) return null;
     const value = guid ?? (quoted ?? "").replace(/\\(.)/g, "$1");
     condition += `${column}::text ${operator === "==" ? "=" : "is distinct from"} ${bind(value)}`;
+    names.push(field);
+    isUnequal ||= operator === "!=";
     rest = rest.slice(whole.length);
-    if (rest === "") return condition;
+    if (rest === "") return { condition, names, isOr, isUnequal };
     const join = joinPattern.exec(rest);
     if (!join) return null;
-    condition += join[1] === "&&" || join[1]?.toUpperCase() === "AND" ? " and " : " or ";
+    const isAnd = join[1] === "&&" || join[1]?.toUpperCase() === "AND";
+    isOr ||= !isAnd;
+    condition += isAnd ? " and " : " or ";
     rest = rest.slice(join[0].length);
   }
 }

@@ -44,11 +44,16 @@ const columns = {
     "Invoice.InvoiceID": "invoice_id",
     UpdatedDateUTC: "updated_at",
   },
+  cheap: {
+    where: ["PaymentID", "PaymentType", "Status", "Date", "Invoice.InvoiceID"],
+    order: ["PaymentID", "Date", "UpdatedDateUTC"],
+    or: null,
+  },
 } as const;
 
 /** `GET /Payments`. A deleted one is listed too, with the time of its deletion. */
 export function listPayments({ tenant, query, modifiedSince, pool }: ApiRequest): Promise<DemoAnswer> {
-  const read = readListQuery(tenant.tenantId, query, modifiedSince, columns, {});
+  const read = readListQuery(tenant.tenantId, query, modifiedSince, columns, {}, []);
   if ("kind" in read) return Promise.resolve(badRequestAnswer(16, "QueryParseException", read.message));
   return inSnapshot(pool, async (client) => {
     const { rows } = await client.query<StoredPayment & { found: string }>(

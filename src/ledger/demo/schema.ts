@@ -26,7 +26,8 @@ create table if not exists demo_ledger.tenants (
 alter table demo_ledger.tenants
   add column if not exists next_credit_note_number bigint not null default 1,
   add column if not exists webhook_url text,
-  add column if not exists webhook_key text;
+  add column if not exists webhook_key text,
+  add column if not exists folds_numbers boolean not null default false;
 create table if not exists demo_ledger.contacts (
   contact_id uuid primary key,
   tenant_id uuid not null references demo_ledger.tenants,
@@ -185,6 +186,10 @@ create table if not exists demo_ledger.webhook_events (
 );
 create or replace function demo_ledger.tell_change() returns trigger language plpgsql as $tell$
 begin
+  if tg_op = 'UPDATE' and new.updated_at = old.updated_at
+    and to_jsonb(new) ->> 'sent' is distinct from to_jsonb(old) ->> 'sent' then
+    return null;
+  end if;
   insert into demo_ledger.webhook_events (tenant_id, category, type, resource_id, happened_at)
     select t.tenant_id, tg_argv[0], case tg_op when 'INSERT' then 'CREATE' else 'UPDATE' end,
       (to_jsonb(new) ->> tg_argv[1])::uuid, new.updated_at

@@ -13,6 +13,8 @@ export interface Tenant {
   readonly clientId: string;
   readonly secretHash: string;
   readonly periodLockDate: string | null;
+  /** Numbers of documents are kept without blanks at their ends, and are taken also where only their case differs. */
+  readonly foldsNumbers: boolean;
   readonly createdAt: Date;
 }
 
@@ -25,6 +27,7 @@ export interface TenantDraft {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly periodLockDate: string | null;
+  readonly foldsNumbers: boolean;
 }
 
 /** Finds and makes organisations. */
@@ -41,14 +44,16 @@ export interface TenantBook {
 const rememberedMs = 1_000;
 
 const columns = `tenant_id as "tenantId", name, currency, timezone, client_id as "clientId", secret_hash as "secretHash",
-  period_lock_date::text as "periodLockDate", created_at as "createdAt"`;
+  period_lock_date::text as "periodLockDate", folds_numbers as "foldsNumbers", created_at as "createdAt"`;
 
 const putStatement = `
-insert into demo_ledger.tenants (tenant_id, name, currency, timezone, client_id, secret_hash, period_lock_date)
+insert into demo_ledger.tenants
+  (tenant_id, name, currency, timezone, client_id, secret_hash, period_lock_date, folds_numbers)
 values (coalesce($1::uuid, (select tenant_id from demo_ledger.tenants where client_id = $5), $8::uuid),
-        $2, $3, $4, $5, $6, $7::date)
+        $2, $3, $4, $5, $6, $7::date, $9)
 on conflict (tenant_id) do update set name = excluded.name, currency = excluded.currency, timezone = excluded.timezone,
-  client_id = excluded.client_id, secret_hash = excluded.secret_hash, period_lock_date = excluded.period_lock_date
+  client_id = excluded.client_id, secret_hash = excluded.secret_hash, period_lock_date = excluded.period_lock_date,
+  folds_numbers = excluded.folds_numbers
 returning ${columns}`;
 
 /** The organisations in this database. */
@@ -93,9 +98,9 @@ export function createTenantBook(pool: pg.Pool): TenantBook {
 
 // Null where the client id belongs to another organisation.
 async function putOnce(pool: pg.Pool, draft: TenantDraft): Promise<Tenant | null> {
-  const { tenantId, name, currency, timezone, clientId, clientSecret, periodLockDate } = draft;
+  const { tenantId, name, currency, timezone, clientId, clientSecret, periodLockDate, foldsNumbers } = draft;
   const secretHash = hashOfSecret(clientSecret);
-  const values = [tenantId, name, currency, timezone, clientId, secretHash, periodLockDate, randomUUID()];
+  const values = [tenantId, name, currency, timezone, clientId, secretHash, periodLockDate, randomUUID(), foldsNumbers];
   try {
     const { rows } = await pool.query<Tenant>(putStatement, values);
     return rows[0] ?? null;

@@ -1,5 +1,5 @@
 /**
- * What was changed in Xero: lists by If-Modified-Since, read by moving the time on, and things looked up by their ids. One element that
+ * What was changed in Xero: lists by If-Modified-Since, newest first, and things looked up by their ids. One element that
  * cannot be read keeps none of the others back. Facts: facts-ledger section 1.9.
  */
 import { type ExactObject, filledTextOf, objectOf } from "../exact-json.ts";
@@ -9,11 +9,9 @@ import type {
   LedgerChangeKind,
   LedgerChangePage,
   LedgerChangeQuery,
-  LedgerFailure,
   LedgerFound,
 } from "../port.ts";
-import { tooLargeCause } from "./exchange.ts";
-import { refusedId, unreadable } from "./failure.ts";
+import { isTooLarge, refusedId, unreadable } from "./failure.ts";
 import { instantOf, readContact, readCreditNote, readInvoice } from "./read-shapes.ts";
 import type { XeroCall, XeroWire } from "./wire.ts";
 import { unitPlaces } from "./write-document.ts";
@@ -21,24 +19,29 @@ import { unitPlaces } from "./write-document.ts";
 interface Resource<Changed> {
   readonly member: "Contacts" | "CreditNotes" | "Invoices";
   readonly idMember: "ContactID" | "CreditNoteID" | "InvoiceID";
-  /** The largest page that is read: a whole one stays far below what an answer may have, also with its lines. */
+  /** The largest page that is read: a whole one stays far below what an answer may have. */
   readonly pageSize: number;
   /** The query of a list of changes. */
   readonly listed: Readonly<Record<string, string>>;
-  /** The query that names ids; `atOnce` of them leave the address below 2,000 characters. */
-  readonly named: (ids: readonly string[]) => Readonly<Record<string, string>>;
-  readonly atOnce: number;
+  /** The query that goes with a list of ids; null where Xero takes no list of ids, only one in the path. */
+  readonly named: Readonly<Record<string, string>> | null;
   readonly read: (element: ExactObject) => Changed | undefined;
 }
+
+// As many ids leave the address below 2,000 characters.
+const idsAtOnce = 40;
+
+// Following needs statuses and amounts, which a summary has: without lines and payments it is half as large.
+const summary = { summaryOnly: "true", ...unitPlaces };
 
 const resources: { readonly [Kind in LedgerChangeKind]: Resource<LedgerChanged[Kind]> } = {
   contacts: {
     member: "Contacts",
     idMember: "ContactID",
     pageSize: 1_000,
+    // No summary: whether it tells of merges is not documented.
     listed: { includeArchived: "true" },
-    named: (ids) => ({ IDs: ids.join(","), includeArchived: "true" }),
-    atOnce: 40,
+    named: { includeArchived: "true" },
     read: readContact,
   },
   credit_notes: {
@@ -46,26 +49,23 @@ const resources: { readonly [Kind in LedgerChangeKind]: Resource<LedgerChanged[K
     idMember: "CreditNoteID",
     pageSize: 200,
     listed: { where: 'Type=="ACCRECCREDIT"', ...unitPlaces },
-    // Xero takes no list of ids here.
-    named: (ids) => ({ where: ids.map((id) => `CreditNoteID==Guid("${id}")`).join(" OR "), ...unitPlaces }),
-    atOnce: 20,
+    named: null,
     read: readCreditNote,
   },
   invoices: {
     member: "Invoices",
     idMember: "InvoiceID",
-    pageSize: 200,
-    listed: { where: 'Type=="ACCREC"', ...unitPlaces },
-    named: (ids) => ({ IDs: ids.join(","), ...unitPlaces }),
-    atOnce: 40,
+    pageSize: 1_000,
+    listed: { where: 'Type=="ACCREC"', ...summary },
+    named: summary,
     read: readInvoice,
   },
 };
 
-// If-Modified-Since counts in seconds: going back one makes sure that no change within the same second is passed over.
+// If-Modified-Since counts in seconds, and lists what is later: going back one lists all of the second itself.
 const overlapMs = 1_000;
 
-/** Where a listing stands: the instant that pages start from, how large they are, and the page within that. */
+/** Where a listing stands: the instant that all its pages begin after, how large they are, and the page within that. */
 interface Position {
   readonly since: string | null;
   readonly page: number;
@@ -77,13 +77,14 @@ interface Listed<Changed> {
   readonly changes: readonly Changed[];
   readonly unread: readonly (string | null)[];
   readonly count: number;
-  /** The time of the last one that tells it. */
+  /** The newest time of those that tell it. */
   readonly highWater: string | null;
 }
 
 /**
- * A page of changes, oldest first. The next page starts from the newest change seen, not from a page number, because
- * what is changed while we read moves to the end. A page that is more than we read is asked for in halves, one a call.
+ * A page of changes, newest first, by its number. What is changed while we read comes to the front and moves the others on
+ * to later pages: one may come twice, and none is passed over. In the other order the next page would miss one for each
+ * that was moved to the end. A page that is more than we read is asked for in halves, one a call.
  */
 export async function listChanges<Kind extends LedgerChangeKind>(
   wire: XeroWire,
@@ -93,8 +94,9 @@ export async function listChanges<Kind extends LedgerChangeKind>(
   const resource = resources[kind];
   const { pageSize } = resource;
   const position = cursor === undefined ? firstPosition(since, pageSize) : positionOf(cursor, pageSize);
-  const paged = { order: "UpdatedDateUTC ASC", page: String(position.page), pageSize: String(position.size) };
-  const answer = await askList(wire, call, resource, { ...resource.listed, ...paged }, position.since);
+  const paged = { order: "UpdatedDateUTC DESC", page: String(position.page), pageSize: String(position.size) };
+  const request = { path: `/${resource.member}`, query: { ...resource.listed, ...paged } };
+  const answer = await askList(wire, call, resource, request, position.since);
   if (answer.kind !== "ok") {
     if (!isTooLarge(answer)) return answer;
     const unread = position.size === 1 ? [null] : [];
@@ -102,7 +104,7 @@ export async function listChanges<Kind extends LedgerChangeKind>(
     return { kind: "ok", value: { changes: [], unread, highWater: null, cursor: smaller } };
   }
   const { changes, unread, count, highWater } = answer.value;
-  const next = count < position.size ? null : cursorOf(positionAfter(position, highWater, pageSize));
+  const next = count < position.size ? null : cursorOf(positionAfter(position, pageSize));
   return { kind: "ok", value: { changes, unread, highWater, cursor: next } };
 }
 
@@ -117,31 +119,59 @@ export async function getMany<Kind extends LedgerChangeKind>(
   const wanted = [...new Set(ids.filter((id) => refusedId(id) === null))];
   const found: LedgerChanged[Kind][] = [];
   const unread: string[] = [];
-  for (let first = 0; first < wanted.length; first += resource.atOnce) {
-    const asked = wanted.slice(first, first + resource.atOnce);
-    // Only a paged list has lines.
-    const query = { ...resource.named(asked), page: "1", pageSize: String(resource.pageSize) };
-    const answer = await askList(wire, call, resource, query, null);
+  const atOnce = resource.named === null ? 1 : idsAtOnce;
+  for (let first = 0; first < wanted.length; first += atOnce) {
+    const answer = await askNamed(wire, call, resource, wanted.slice(first, first + atOnce));
     if (answer.kind !== "ok") return answer;
-    const { changes } = answer.value;
-    found.push(...changes);
-    const read = new Set(changes.map(({ id }) => id));
-    // One without an id may be any of those that were asked for.
-    const untold = answer.value.unread.includes(null) ? asked : asked.filter((id) => answer.value.unread.includes(id));
-    unread.push(...untold.filter((id) => !read.has(id)));
+    found.push(...answer.value.found);
+    unread.push(...answer.value.unread);
   }
   return { kind: "ok", value: { found, unread } };
+}
+
+/** Those of one address; where their answer is more than we read, each half of them has an address of its own. */
+async function askNamed<Changed extends { readonly id: string }>(
+  wire: XeroWire,
+  call: XeroCall,
+  resource: Resource<Changed>,
+  asked: readonly string[],
+): Promise<LedgerAnswer<LedgerFound<Changed>>> {
+  // Only a paged list has lines.
+  const paged = { IDs: asked.join(","), page: "1", pageSize: String(resource.pageSize) };
+  const request =
+    resource.named === null
+      ? { path: `/${resource.member}/${asked[0]}`, query: unitPlaces }
+      : { path: `/${resource.member}`, query: { ...paged, ...resource.named } };
+  const answer = await askList(wire, call, resource, request, null);
+  if (answer.kind === "refused" && answer.reason === "not_found" && resource.named === null) {
+    return { kind: "ok", value: { found: [], unread: [] } };
+  }
+  if (answer.kind !== "ok") {
+    if (!isTooLarge(answer) || asked.length === 1) return answer;
+    const half = Math.ceil(asked.length / 2);
+    const first = await askNamed(wire, call, resource, asked.slice(0, half));
+    if (first.kind !== "ok") return first;
+    const second = await askNamed(wire, call, resource, asked.slice(half));
+    if (second.kind !== "ok") return second;
+    const found = [...first.value.found, ...second.value.found];
+    return { kind: "ok", value: { found, unread: [...first.value.unread, ...second.value.unread] } };
+  }
+  const { changes, unread } = answer.value;
+  const read = new Set(changes.map(({ id }) => id));
+  // One without an id may be any of those that were asked for.
+  const untold = unread.includes(null) ? asked : asked.filter((id) => unread.includes(id));
+  return { kind: "ok", value: { found: changes, unread: untold.filter((id) => !read.has(id)) } };
 }
 
 async function askList<Changed>(
   wire: XeroWire,
   call: XeroCall,
   { member, idMember, read }: Resource<Changed>,
-  query: Readonly<Record<string, string>>,
+  request: { readonly path: string; readonly query: Readonly<Record<string, string>> },
   since: string | null,
 ): Promise<LedgerAnswer<Listed<Changed>>> {
   const headers = since === null ? {} : { "if-modified-since": since };
-  const answer = await wire.ask(call, { method: "GET", path: `/${member}`, query, headers });
+  const answer = await wire.ask(call, { method: "GET", ...request, headers });
   if (answer.kind !== "ok") return answer;
   const list = answer.value[member];
   // Without its list an answer does not say that there is nothing.
@@ -154,21 +184,17 @@ async function askList<Changed>(
     changes: seen.filter((one) => one !== undefined),
     unread: unread.map((element) => filledTextOf(element?.[idMember]) ?? null),
     count: elements.length,
-    highWater: instants.at(-1) ?? null,
+    highWater: instants.toSorted().at(-1) ?? null,
   };
   return { kind: "ok", value };
 }
 
-function isTooLarge(failure: LedgerFailure): boolean {
-  return failure.kind === "unavailable" && failure.cause === tooLargeCause;
-}
-
-function positionAfter(position: Position, highWater: string | null, pageSize: number): Position {
-  // A whole page within one second: only then is the page number what leads on.
-  const since = highWater === null ? null : headerTimeOf(highWater);
-  if (since === null || (position.since !== null && since <= position.since)) return pageAfter(position);
-  // What was too large is behind us; while pages are counted they stay as they are, or one would be counted twice.
-  return { since, page: 1, size: Math.min(pageSize, position.size * 2) };
+function positionAfter(position: Position, pageSize: number): Position {
+  const { since, page, size } = position;
+  const larger = size * 2;
+  // What was too large is behind us: larger again where a page of twice the size begins right here.
+  if (larger > pageSize || page % 2 === 1) return pageAfter(position);
+  return { since, page: page / 2 + 1, size: larger };
 }
 
 function pageAfter(position: Position): Position {

@@ -30,7 +30,20 @@ export interface XeroLimitsLeft {
 }
 
 /**
+ * What is worth a line in the log of an answer: its correlation id, by which Xero's support finds the call, and Xero's
+ * warnings. `path` names nothing but the resource; no secret and nothing of a person stands in any of it.
+ */
+export interface XeroTold {
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  readonly correlationId: string | null;
+  readonly warnings: readonly string[];
+}
+
+/**
  * Settings of the adapter; the defaults below fit Xero. `observeLimits` hears what every answer says of the limits;
+ * `observeAnswer` hears of answers that are bad or have warnings;
  * `budget` is asked before every call (none: every call is made). `authorisation`: a person consented to our app, and tokens are
  * those that all processes share; the connection's secret is not used then. `connect` opens every
  * connection, in place of undici's own; where it sends nothing its error has the code
@@ -44,6 +57,7 @@ export interface XeroOptions {
   readonly connections?: number;
   readonly scopes?: string;
   readonly observeLimits?: (left: XeroLimitsLeft) => void;
+  readonly observeAnswer?: (told: XeroTold) => void;
   readonly budget?: CallBudget;
   readonly authorisation?: SharedAuthorisation;
 }

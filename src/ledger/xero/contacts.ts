@@ -11,13 +11,13 @@ import { listChanges } from "./changes.ts";
 import { createEach } from "./create-each.ts";
 import { refusedId, unreadable } from "./failure.ts";
 import { readContact } from "./read-shapes.ts";
-import { shortGroups, whereAny } from "./where.ts";
+import { fitsPath } from "./where.ts";
 import type { XeroCall, XeroWire } from "./wire.ts";
 
 // Xero's largest page.
 const pageSize = 1_000;
 
-/** A page of contacts, archived ones too, oldest change first. */
+/** A page of contacts, archived ones too, newest change first. */
 export async function listContacts(
   wire: XeroWire,
   call: XeroCall,
@@ -40,23 +40,47 @@ export async function getContact(wire: XeroWire, call: XeroCall, id: string): Pr
   return contact ? { kind: "ok", value: contact } : unreadable("the contact cannot be read", false);
 }
 
-/** The contacts with these codes, archived ones too. */
+/** The contacts with these codes, archived ones too, one code after the other. */
 export async function findContacts(
   wire: XeroWire,
   call: XeroCall,
   codes: readonly string[],
 ): Promise<LedgerAnswer<readonly LedgerContact[]>> {
   const found: LedgerContact[] = [];
-  const wanted = new Set(codes);
-  for (const group of shortGroups("ContactNumber", codes)) {
-    const where = whereAny("ContactNumber", group);
-    const query = { includeArchived: "true", where, page: "1", pageSize: String(pageSize) };
-    const answer = await askContacts(wire, call, query);
+  for (const code of new Set(codes)) {
+    // By filter Xero finds numbers only in small organisations. What looks like an id would be read as one.
+    const isAddress = fitsPath(code) && refusedId(code) !== null;
+    const answer = isAddress ? await askByNumber(wire, call, code) : await searchNumber(wire, call, code);
     if (answer.kind !== "ok") return answer;
-    // A filter may compare more loosely than we do.
-    found.push(...answer.value.filter((contact) => contact.code !== null && wanted.has(contact.code)));
+    // A ledger may compare more loosely than we do.
+    found.push(...answer.value.filter((contact) => contact.code === code));
   }
   return { kind: "ok", value: found };
+}
+
+async function askByNumber(
+  wire: XeroWire,
+  call: XeroCall,
+  code: string,
+): Promise<LedgerAnswer<readonly LedgerContact[]>> {
+  const answer = await askContacts(wire, call, `/Contacts/${encodeURIComponent(code)}`, {});
+  const isMissing = answer.kind === "refused" && answer.reason === "not_found";
+  return isMissing ? { kind: "ok", value: [] } : answer;
+}
+
+// Names and e-mail addresses are searched as well: page by page, until the code is there or there is no more.
+async function searchNumber(
+  wire: XeroWire,
+  call: XeroCall,
+  code: string,
+): Promise<LedgerAnswer<readonly LedgerContact[]>> {
+  for (let page = 1; ; page += 1) {
+    const query = { searchTerm: code, includeArchived: "true", page: String(page), pageSize: String(pageSize) };
+    const answer = await askContacts(wire, call, "/Contacts", query);
+    if (answer.kind !== "ok") return answer;
+    const isOver = answer.value.length < pageSize;
+    if (isOver || answer.value.some((contact) => contact.code === code)) return answer;
+  }
 }
 
 /** Makes contacts, each under our code as its ContactNumber. */
@@ -88,9 +112,10 @@ function writeContact(draft: LedgerContactDraft): object {
 async function askContacts(
   wire: XeroWire,
   call: XeroCall,
+  path: string,
   query: Readonly<Record<string, string>>,
 ): Promise<LedgerAnswer<readonly LedgerContact[]>> {
-  const answer = await wire.ask(call, { method: "GET", path: "/Contacts", query });
+  const answer = await wire.ask(call, { method: "GET", path, query });
   if (answer.kind !== "ok") return answer;
   const elements: readonly ExactObject[] = objectsOf(answer.value.Contacts);
   const contacts = elements.map(readContact).filter((contact) => contact !== undefined);

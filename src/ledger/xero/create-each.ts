@@ -6,6 +6,7 @@
 import { strict as assert } from "node:assert";
 import { type ExactObject, objectsOf, writeExactJson } from "../exact-json.ts";
 import type { LedgerAnswer } from "../port.ts";
+import { foldText } from "../texts.ts";
 import {
   failureOfReply,
   isElementRefused,
@@ -64,9 +65,13 @@ function matchEach<Draft, Made>(
   elements: readonly ExactObject[],
 ): readonly LedgerAnswer<Made>[] {
   const byKey = new Map(elements.map((element) => [create.elementKeyOf(element), element]));
+  const keys = new Set(create.drafts.map(create.keyOf));
+  // Xero may keep a key trimmed or in another case: whose is not one of the others is known by that.
+  const others = elements.filter((element) => !keys.has(create.elementKeyOf(element) ?? ""));
+  const byFolded = new Map(others.map((element) => [foldText(create.elementKeyOf(element) ?? ""), element]));
   const [only] = elements;
   return create.drafts.map((draft) => {
-    const element = byKey.get(create.keyOf(draft));
+    const element = byKey.get(create.keyOf(draft)) ?? byFolded.get(foldText(create.keyOf(draft)));
     if (element) return readElement(create, element);
     // A refusal may come without its number; of one draft and one element there is no doubt whose it is.
     const isAlone = create.drafts.length === 1 && elements.length === 1;

@@ -26,7 +26,7 @@ export function createXeroLedger(connection: XeroConnection, options: XeroOption
     createContacts: (call, drafts) => createContacts(wire, beginCall(call), drafts),
     createInvoices: (call, drafts) => createInvoices(wire, beginCall(call), drafts),
     getInvoice: (call, id) => getInvoice(wire, beginCall(call), id),
-    findInvoices: (call, query) => findInvoices(wire, beginCall(call), query.numbers),
+    findInvoices: (call, query) => findInvoices(wire, beginCall(call), query.numbers, query.areTaken),
     amendInvoice: (call, amendment) => amendInvoice(wire, beginCall(call), amendment),
     createCreditNotes: (call, drafts) => createCreditNotes(wire, beginCall(call), drafts),
     getCreditNote: (call, id) => getCreditNote(wire, beginCall(call), id),

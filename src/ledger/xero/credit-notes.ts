@@ -11,10 +11,11 @@ import type {
   LedgerCreditNoteDraft,
   LedgerFailure,
 } from "../port.ts";
+import { foldText } from "../texts.ts";
 import { createEach } from "./create-each.ts";
 import { isElementRefused, messagesOf, refusedBecause, refusedId, unreadable } from "./failure.ts";
 import { readCreditNote } from "./read-shapes.ts";
-import { shortGroups, whereAny } from "./where.ts";
+import { fitsPath, whereIs } from "./where.ts";
 import type { XeroCall, XeroWire } from "./wire.ts";
 import { unitPlaces, writeDocument } from "./write-document.ts";
 import { writeAmount } from "./write-line.ts";
@@ -51,25 +52,34 @@ export async function getCreditNote(
   return note ? { kind: "ok", value: note } : unreadable("the credit note cannot be read", false);
 }
 
-/** The sales credit notes with these numbers. */
+/** The sales credit notes with these numbers, one number after the other: Xero has no list of them. */
 export async function findCreditNotes(
   wire: XeroWire,
   call: XeroCall,
   numbers: readonly string[],
 ): Promise<LedgerAnswer<readonly LedgerCreditNote[]>> {
   const found: LedgerCreditNote[] = [];
-  const wanted = new Set(numbers);
-  for (const group of shortGroups("CreditNoteNumber", numbers)) {
-    // Xero has no filter by a list of these numbers. Only a paged list has lines.
-    const query = { where: whereAny("CreditNoteNumber", group), ...unitPlaces, page: "1", pageSize: "1000" };
-    const answer = await wire.ask(call, { method: "GET", path: "/CreditNotes", query });
+  for (const number of new Set(numbers)) {
+    const answer = await askByNumber(wire, call, number);
+    if (answer.kind === "refused" && answer.reason === "not_found") continue;
     if (answer.kind !== "ok") return answer;
-    const elements = objectsOf(answer.value.CreditNotes).filter((element) => isWanted(element, wanted));
+    const elements = objectsOf(answer.value.CreditNotes).filter((element) => isWanted(element, foldText(number)));
     const notes = elements.map(readCreditNote).filter((note) => note !== undefined);
     if (notes.length < elements.length) return unreadable("a credit note of the list cannot be read", false);
     found.push(...notes);
   }
   return { kind: "ok", value: found };
+}
+
+// A number with a slash cannot be an address; a filter by number is answered in all but large organisations.
+function askByNumber(wire: XeroWire, call: XeroCall, number: string): Promise<LedgerAnswer<ExactObject>> {
+  if (fitsPath(number) && refusedId(number) !== null) {
+    const path = `/CreditNotes/${encodeURIComponent(number)}`;
+    return wire.ask(call, { method: "GET", path, query: unitPlaces });
+  }
+  // Only a paged list has lines.
+  const query = { where: whereIs("CreditNoteNumber", number), ...unitPlaces, page: "1", pageSize: "100" };
+  return wire.ask(call, { method: "GET", path: "/CreditNotes", query });
 }
 
 /**
@@ -112,7 +122,7 @@ function hasAllocation(note: LedgerCreditNote, { invoiceId, amount }: LedgerCred
   return own.reduce((sum, one) => sum + scaledOf(one.amount, 4), 0n) >= scaledOf(amount, 4);
 }
 
-// A supplier's credit note may carry the same number as one of ours, and a filter may compare more loosely than we do.
-function isWanted(element: ExactObject, wanted: ReadonlySet<string>): boolean {
-  return element.Type === "ACCRECCREDIT" && wanted.has(filledTextOf(element.CreditNoteNumber) ?? "");
+// A supplier's credit note may carry the same number as one of ours.
+function isWanted(element: ExactObject, number: string): boolean {
+  return element.Type === "ACCRECCREDIT" && foldText(filledTextOf(element.CreditNoteNumber) ?? "") === number;
 }

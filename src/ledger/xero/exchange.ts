@@ -2,6 +2,8 @@
  * One HTTP exchange with keep-alive, a deadline, a cap on the answer and no redirects.
  * Says whether silence came before anything was sent, and never lets a header or body into a cause.
  */
+import { promisify } from "node:util";
+import { gunzip } from "node:zlib";
 import { Agent, type Dispatcher, request } from "undici";
 import type { XeroOptions } from "./connection.ts";
 import { xeroDefaults } from "./connection.ts";
@@ -21,12 +23,13 @@ export interface HttpSilence {
   readonly cause: string;
 }
 
-/** A request in full. */
+/** A request in full. An answer of more than `maxBytes`, counted when it is unpacked, is too large. */
 export interface HttpRequest {
   readonly method: "GET" | "PUT" | "POST" | "DELETE";
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
+  readonly maxBytes?: number;
 }
 
 /**
@@ -34,6 +37,8 @@ export interface HttpRequest {
  * names no secret.
  */
 const notSentCode = "ERR_NOT_SENT";
+
+const unpack = promisify(gunzip);
 
 // Failures before a connection stood: the request cannot have been read by anyone.
 const unsentCodes = new Set([
@@ -53,6 +58,9 @@ const unsentCodes = new Set([
   notSentCode,
 ]);
 
+// Of a packed answer that is more than we read when it is unpacked.
+const tooLongCode = "ERR_BUFFER_TOO_LARGE";
+
 /** The cause of a silence that was an answer larger than we read: of less there may be one. */
 export const tooLargeCause = "UND_ERR_RES_EXCEEDED_MAX_SIZE";
 
@@ -71,13 +79,16 @@ export function createAgent(options: XeroOptions): Agent {
 /** Sends a request and reads the whole answer before the signal fires. Any status is a reply, redirects too. */
 export async function exchange(
   agent: Dispatcher,
-  { method, url, headers, body }: HttpRequest,
+  { method, url, headers, body, maxBytes = xeroDefaults.maxResponseBytes }: HttpRequest,
   signal: AbortSignal,
 ): Promise<HttpReply | HttpSilence> {
   if (signal.aborted) return { kind: "silent", sent: false, cause: "the deadline had passed" };
   try {
     const answer = await request(url, { dispatcher: agent, method, headers, body, signal });
-    const text = await answer.body.text();
+    const isPacked = answer.headers["content-encoding"] === "gzip";
+    const text = isPacked
+      ? (await unpack(await answer.body.arrayBuffer(), { maxOutputLength: maxBytes })).toString("utf8")
+      : await answer.body.text();
     return { kind: "replied", status: answer.statusCode, headers: firstValues(answer.headers), text };
   } catch (error) {
     return silenceOf(error);
@@ -86,6 +97,7 @@ export async function exchange(
 
 function silenceOf(error: unknown): HttpSilence {
   const code = codeOf(error);
+  if (code === tooLongCode) return { kind: "silent", sent: true, cause: tooLargeCause };
   if (code === "TimeoutError") return { kind: "silent", sent: true, cause: "no answer before the deadline" };
   const cause = code === notSentCode && error instanceof Error ? error.message : code;
   return { kind: "silent", sent: !unsentCodes.has(code), cause };

@@ -4,7 +4,7 @@
  */
 import { type ExactJson, type ExactObject, filledTextOf, objectOf, objectsOf, readExactJson } from "../exact-json.ts";
 import type { LedgerAnswer, LedgerFailure, LedgerRefusalReason } from "../port.ts";
-import type { HttpReply, HttpSilence } from "./exchange.ts";
+import { type HttpReply, type HttpSilence, tooLargeCause } from "./exchange.ts";
 
 // Only a text tells the reasons apart, and texts change: the first pattern that fits any message wins, else it is
 // `validation`.
@@ -18,6 +18,7 @@ const reasonPatterns: readonly (readonly [RegExp, LedgerRefusalReason])[] = [
   [/contact .*(archived|GDPR|deleted|cannot be used)/i, "contact_inactive"],
   [/lock date/i, "period_locked"],
   [/reached the limit of invoices/i, "approval_limit"],
+  [/\b(user|you) (does|do) not have (the )?(permission|access|rights?)|not permitted to/i, "not_permitted"],
   [/not subscribed to currency|currency .* (not enabled|is not valid)/i, "currency_not_enabled"],
   // Before the amounts: a document that is gone or removed has nothing due, and both are told.
   [/(invoice|credit note)\b.* could not be found/i, "not_found"],
@@ -31,6 +32,13 @@ const reasonPatterns: readonly (readonly [RegExp, LedgerRefusalReason])[] = [
   [/status \w+ cannot be applied|(must be|is not|only) (authorised|approved)/i, "wrong_status"],
   [/(invoice|credit note|document) (is|has been) (already )?(paid|voided|deleted)/i, "wrong_status"],
 ];
+
+// Words of a 403 that say that the connection itself is gone. Any other 403 is about one right of one person.
+const goneConnectionPattern =
+  /authentication ?unsuccessful|authorization ?unsuccessful|tenant .*not (found|connected)/i;
+
+// The number of a refusal for which Xero has too many records.
+const highVolumeNumber = "51";
 
 // A key that was used for other content says nothing of whether that content was taken.
 const keyMismatchPattern = /used with a different request/i;
@@ -91,6 +99,16 @@ export function readReply(reply: HttpReply, isWrite: boolean): LedgerAnswer<Exac
   return value === undefined ? unreadable("the answer is not a JSON object", isWrite) : { kind: "ok", value };
 }
 
+/** True where the answer was larger than we read: of less there may be one. */
+export function isTooLarge(failure: LedgerFailure): boolean {
+  return failure.kind === "unavailable" && failure.cause === tooLargeCause;
+}
+
+/** A bad answer that the ledger gives again to the same idempotency key. Facts: facts-ledger section 1.8. */
+function remembered(cause: string, isWrite: boolean): LedgerFailure {
+  return { kind: "unavailable", outcome: isWrite ? "unknown" : "not_sent", cause, isRemembered: true };
+}
+
 /** An answer that came but cannot be understood: a write may have taken effect. */
 export function unreadable(cause: string, isWrite: boolean): LedgerFailure {
   return { kind: "unavailable", outcome: isWrite ? "unknown" : "not_sent", cause };
@@ -102,15 +120,18 @@ export function failureOfReply(reply: HttpReply, isWrite: boolean): LedgerFailur
   switch (reply.status) {
     case 400: {
       const messages = refusalMessages(body);
+      if (filledTextOf(body?.ErrorNumber) === highVolumeNumber) {
+        return { kind: "high_volume", message: messages.join(" ") || "Too many records for this query." };
+      }
       if (messages.some((message) => keyMismatchPattern.test(message))) {
-        return unreadable("the idempotency key was used for another request", isWrite);
+        return remembered("the idempotency key was used for another request", isWrite);
       }
       return refusedBecause(messages);
     }
     case 401:
       return unauthorised(reply, body);
     case 403:
-      return { kind: "unauthorised", why: "disconnected", message: detailOf(body) ?? "Forbidden" };
+      return forbidden(body);
     case 404:
       return { kind: "refused", reason: "not_found", messages: [detailOf(body) ?? "Not found in the ledger."] };
     case 409:
@@ -121,7 +142,13 @@ export function failureOfReply(reply: HttpReply, isWrite: boolean): LedgerFailur
   }
   const isClientFault = reply.status > 400 && reply.status < 500 && reply.status !== 408;
   if (isClientFault) return refusedBecause([`The ledger answered ${reply.status}.`, ...refusalMessages(body)]);
-  return unreadable(`the ledger answered ${reply.status}`, isWrite);
+  const cause = `the ledger answered ${reply.status}`;
+  return isOnTheWay(reply.status) ? unreadable(cause, isWrite) : remembered(cause, isWrite);
+}
+
+// What stands before the ledger answers these: the request may still be under way behind it, under its key.
+function isOnTheWay(status: number): boolean {
+  return status < 500 || (status >= 502 && status <= 504);
 }
 
 /**
@@ -151,6 +178,15 @@ function unauthorised(reply: HttpReply, body: ExactObject | undefined): LedgerFa
     why: isScope ? "insufficient_scope" : "expired",
     message: detailOf(body) ?? "Unauthorized",
   };
+}
+
+// A 403 without Xero's own words comes from something on the way that let nothing through, and says nothing of rights.
+function forbidden(body: ExactObject | undefined): LedgerFailure {
+  const detail = detailOf(body);
+  if (detail === undefined) return unreadable("the ledger answered 403", false);
+  if (goneConnectionPattern.test(detail)) return { kind: "unauthorised", why: "disconnected", message: detail };
+  const message = `The person who connected the ledger lacks a right there. The ledger says: ${detail}`;
+  return { kind: "refused", reason: "not_permitted", messages: [message] };
 }
 
 function rateLimited(reply: HttpReply): LedgerFailure {

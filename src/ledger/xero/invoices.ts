@@ -2,10 +2,11 @@
 import { isUnsent } from "../../domain/invoice.ts";
 import { type ExactObject, filledTextOf, objectsOf, writeExactJson } from "../exact-json.ts";
 import type { LedgerAnswer, LedgerFailure, LedgerInvoice, LedgerInvoiceDraft, LedgerRemoval } from "../port.ts";
+import { foldText } from "../texts.ts";
 import { createEach } from "./create-each.ts";
-import { isElementRefused, messagesOf, refusedBecause, unreadable } from "./failure.ts";
+import { isElementRefused, isTooLarge, messagesOf, refusedBecause, unreadable } from "./failure.ts";
 import { readInvoice } from "./read-shapes.ts";
-import { shortGroups, whereAny } from "./where.ts";
+import { shortGroups, whereIs } from "./where.ts";
 import type { XeroCall, XeroWire } from "./wire.ts";
 import { unitPlaces, writeDocument } from "./write-document.ts";
 
@@ -32,30 +33,74 @@ export async function getInvoice(wire: XeroWire, call: XeroCall, id: string): Pr
   return readOne(await wire.ask(call, { method: "GET", path, query: unitPlaces }), false);
 }
 
-/** The sales invoices with these numbers. */
+/**
+ * The sales invoices with these numbers. Those that `areTaken` and that the list does not name are searched for one by one:
+ * Xero's rule of unique numbers may be looser than its list.
+ */
 export async function findInvoices(
   wire: XeroWire,
   call: XeroCall,
   numbers: readonly string[],
+  areTaken = false,
 ): Promise<LedgerAnswer<readonly LedgerInvoice[]>> {
   const found: LedgerInvoice[] = [];
-  const wanted = new Set(numbers);
-  for (const group of shortGroups("InvoiceNumber", numbers)) {
-    // The filter by list cannot name a number that has a comma.
-    const filter = group.some((number) => number.includes(","))
-      ? { where: whereAny("InvoiceNumber", group) }
+  // The list cannot name a number that has a comma.
+  const [alone = [], together = []] = [true, false].map((has) => numbers.filter((one) => one.includes(",") === has));
+  const groups = [...shortGroups(together), ...new Set(alone).values().map((number) => [number])];
+  for (const group of groups) {
+    const [first = ""] = group;
+    const filter = alone.includes(first)
+      ? { where: whereIs("InvoiceNumber", first) }
       : { InvoiceNumbers: group.join(",") };
-    // Only a paged list has lines.
-    const query = { ...filter, ...unitPlaces, page: "1", pageSize: "1000" };
-    const answer = await wire.ask(call, { method: "GET", path: "/Invoices", query });
+    const answer = await askInvoices(wire, call, group, filter);
     if (answer.kind !== "ok") return answer;
-    // A supplier's bill may carry the same number as one of our invoices.
-    const elements = objectsOf(answer.value.Invoices).filter((element) => isWanted(element, wanted));
-    const invoices = elements.map(readInvoice).filter((invoice) => invoice !== undefined);
-    if (invoices.length < elements.length) return unreadable("an invoice of the list cannot be read", false);
-    found.push(...invoices);
+    found.push(...answer.value);
+  }
+  if (!areTaken) return { kind: "ok", value: found };
+  const known = new Set(found.map(({ number }) => foldText(number)));
+  for (const number of numbers.filter((one) => !known.has(foldText(one)))) {
+    // Also those with another number by now: only their address says whose they are.
+    const answer = await askInvoices(wire, call, [number], { searchTerm: number.trim() }, false);
+    if (answer.kind !== "ok") return answer;
+    found.push(...answer.value);
   }
   return { kind: "ok", value: found };
+}
+
+/** The invoices of one address. Where they are more than we read, each half of the numbers has an address of its own. */
+async function askInvoices(
+  wire: XeroWire,
+  call: XeroCall,
+  numbers: readonly string[],
+  filter: Readonly<Record<string, string>>,
+  isByNumber = true,
+): Promise<LedgerAnswer<readonly LedgerInvoice[]>> {
+  // Only a paged list has lines.
+  const query = { ...filter, ...unitPlaces, page: "1", pageSize: "1000" };
+  const answer = await wire.ask(call, { method: "GET", path: "/Invoices", query });
+  if (answer.kind !== "ok") {
+    if (!isTooLarge(answer)) return answer;
+    const half = Math.ceil(numbers.length / 2);
+    // One alone is told without its lines.
+    if (half === numbers.length) {
+      if ("summaryOnly" in filter) return answer;
+      return askInvoices(wire, call, numbers, { ...filter, summaryOnly: "true" }, isByNumber);
+    }
+    const halves = [numbers.slice(0, half), numbers.slice(half)];
+    const found: LedgerInvoice[] = [];
+    for (const part of halves) {
+      const invoices = await askInvoices(wire, call, part, { InvoiceNumbers: part.join(",") });
+      if (invoices.kind !== "ok") return invoices;
+      found.push(...invoices.value);
+    }
+    return { kind: "ok", value: found };
+  }
+  const wanted = isByNumber ? new Set(numbers.map(foldText)) : null;
+  // A supplier's bill may carry the same number as one of our invoices.
+  const elements = objectsOf(answer.value.Invoices).filter((element) => isWanted(element, wanted));
+  const invoices = elements.map(readInvoice).filter((invoice) => invoice !== undefined);
+  if (invoices.length < elements.length) return unreadable("an invoice of the list cannot be read", false);
+  return { kind: "ok", value: invoices };
 }
 
 /**
@@ -117,8 +162,9 @@ export function refusedMoney(invoice: LedgerInvoice): LedgerFailure | null {
   return { kind: "refused", reason: "has_payment_or_credit", messages: [message] };
 }
 
-function isWanted(element: ExactObject, wanted: ReadonlySet<string>): boolean {
-  return element.Type === "ACCREC" && wanted.has(filledTextOf(element.InvoiceNumber) ?? "");
+function isWanted(element: ExactObject, wanted: ReadonlySet<string> | null): boolean {
+  const number = foldText(filledTextOf(element.InvoiceNumber) ?? "");
+  return element.Type === "ACCREC" && (wanted === null || wanted.has(number));
 }
 
 function writeInvoice(draft: LedgerInvoiceDraft): object {

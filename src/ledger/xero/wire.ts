@@ -8,6 +8,7 @@ import { createAgent, exchange, type HttpReply, tooLargeCause } from "./exchange
 import { failureOfSilence, readReply } from "./failure.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { createTokenSource, type TokenSource } from "./tokens.ts";
+import { toldOf, userAgent } from "./told-answers.ts";
 import { createTurns, type Turns } from "./turn.ts";
 
 /**
@@ -119,6 +120,7 @@ async function attempt(
       url: urlOf(parts.connection, request),
       headers: headersOf(parts.connection, call, request, token.value),
       body: request.body ?? null,
+      ...(parts.options.maxResponseBytes === undefined ? {} : { maxBytes: parts.options.maxResponseBytes }),
     },
     call.signal,
   );
@@ -127,6 +129,8 @@ async function attempt(
     if (!reply.sent || reply.cause === tooLargeCause) await turn.end(null);
     return { answer: failureOfSilence(reply, request.method !== "GET"), token: token.value };
   }
+  const told = parts.options.observeAnswer === undefined ? null : toldOf(request.method, request.path, reply);
+  if (told !== null) parts.options.observeAnswer?.(told);
   const left = limitsOf(reply);
   await turn.end(left);
   if (left !== null) parts.options.observeLimits?.(left);
@@ -160,6 +164,8 @@ function headersOf(
     "xero-tenant-id": connection.tenantId,
     // Without it Xero answers in XML.
     accept: "application/json",
+    "accept-encoding": "gzip",
+    "user-agent": userAgent,
   };
   if (request.body !== undefined) headers["content-type"] = "application/json";
   if (request.method === "PUT" && call.operationKeys.length > 0) {

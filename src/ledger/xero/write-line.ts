@@ -5,6 +5,7 @@
 import { decimalTextOf, scaledOf, shortDecimalText } from "../decimal-text.ts";
 import { type NumberToken, numberToken } from "../exact-json.ts";
 import type { LedgerLineDraft } from "../port.ts";
+import { cutText } from "../texts.ts";
 
 /** A line in Xero's names. LineAmount is never among them: Xero multiplies itself. */
 export interface XeroLine {
@@ -30,7 +31,7 @@ export function writeLine(line: LedgerLineDraft): XeroLine {
     scaledOf(line.quantity, places) * scaledOf(line.unitAmount, places) === scaledOf(line.amount, 2 * places);
   const sum = `${short(line.quantity)} × ${short(line.unitAmount)} = ${short(line.amount)}`;
   return {
-    Description: isExact ? line.description.slice(0, maxDescription) : describe(line.description, sum),
+    Description: isExact ? cutText(line.description, maxDescription) : describe(line.description, sum),
     Quantity: writeAmount(isExact ? line.quantity : "1"),
     UnitAmount: writeAmount(isExact ? line.unitAmount : line.amount),
     AccountCode: line.accountCode,
@@ -40,7 +41,7 @@ export function writeLine(line: LedgerLineDraft): XeroLine {
 
 function describe(description: string, sum: string): string {
   const tail = ` (${sum})`;
-  return description.slice(0, maxDescription - tail.length) + tail;
+  return cutText(description, maxDescription - tail.length) + tail;
 }
 
 function short(text: string): string {

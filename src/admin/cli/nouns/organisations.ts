@@ -15,7 +15,8 @@ const settings = {
   first_invoice_status:
     "the status that new invoices get in the ledger; prorated charges join drafts, held credit goes on approved ones",
   due_days: "days from an invoice's issue to when it is due",
-  number_prefix: "what invoice numbers begin with; those of credit notes begin with CN- in the place of INV-",
+  number_prefix:
+    "what invoice numbers begin with, of A-Z, 0-9 and /_.-; those of credit notes begin with CN- in the place of INV-",
 };
 
 /** What an operator reads before it turns Setup Mode on. Spec: Setup Mode. */

@@ -1,0 +1,221 @@
+/**
+ * Documents whose answer was lost or whose number is taken, in a ledger that is as strict as Xero in a large organisation:
+ * each is found, adopted or refused in the end, and nothing is done twice. Facts: facts-ledger section 5.4.
+ */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { bearerOf } from "../support/bookkeeper.ts";
+import { until } from "../support/system.ts";
+import { type CreditParty, type CreditWorld, startCreditWorld } from "./credit-world.ts";
+import { bookedCredit, plannedCredit, raiseCredit, raiseInvoice } from "./raise-credit.ts";
+
+let world: CreditWorld;
+
+beforeAll(async () => {
+  world = await startCreditWorld({ highVolume: 0 }, "https://billing.example.com");
+});
+afterAll(() => world?.stop());
+
+const putInvoices = "PUT /api.xro/2.0/Invoices";
+
+interface OperationRow {
+  readonly state: string;
+  readonly reason: string | null;
+  readonly number_taken: number;
+  readonly key_variant: number;
+}
+
+async function operations({ organisationId }: CreditParty): Promise<readonly OperationRow[]> {
+  const { rows } = await world.pool.query<OperationRow>(
+    "SELECT state, reason, number_taken, key_variant FROM operations WHERE organisation_id = $1 AND kind <> 'allocate_credit' ORDER BY seq",
+    [organisationId],
+  );
+  return rows;
+}
+
+/** What waits is to be tried now: leases and pauses are over. */
+async function bringForward({ organisationId }: CreditParty): Promise<void> {
+  await world.pool.query(
+    `UPDATE operations SET not_before = now(), lease_until = CASE WHEN state = 'uncertain' THEN now() END
+      WHERE organisation_id = $1 AND state IN ('ready', 'uncertain')`,
+    [organisationId],
+  );
+}
+
+/** Rounds until no document of the party waits; how many that took. */
+async function roundsOf(party: CreditParty, most: number): Promise<number> {
+  for (let round = 1; round <= most; round += 1) {
+    await world.settleRound(party);
+    const rows = await operations(party);
+    if (rows.every(({ state }) => state === "done" || state === "refused")) return round;
+    await bringForward(party);
+  }
+  throw new Error(`not settled in ${most} rounds: ${JSON.stringify(await operations(party))}`);
+}
+
+/** From now on the ledger keeps numbers trimmed and takes none twice in another case. */
+async function foldNumbers({ organisationId, tenantId }: CreditParty, prefix: string): Promise<void> {
+  await world.pool.query("UPDATE demo_ledger.tenants SET folds_numbers = true WHERE tenant_id = $1", [tenantId]);
+  const text = "UPDATE organisations SET number_prefix = $2 WHERE id = $1";
+  await world.pool.query(text, [organisationId, prefix]);
+  // The ledger remembers its organisations until another one is made.
+  await world.party();
+}
+
+async function ledgerNumbers({ tenantId }: CreditParty): Promise<readonly string[]> {
+  const text = "SELECT number FROM demo_ledger.invoices WHERE tenant_id = $1 ORDER BY number";
+  return (await world.pool.query<{ number: string }>(text, [tenantId])).rows.map(({ number }) => number);
+}
+
+describe("an invoice whose number the ledger keeps in another form", () => {
+  test("is ours by the answer to its creation", async () => {
+    const party = await world.party();
+    await foldNumbers(party, " INV-");
+    await raiseInvoice(world.pool, party.organisationId, party.subscriptionId, "10");
+    await roundsOf(party, 1);
+    expect(await ledgerNumbers(party)).toEqual(["INV-0001"]);
+    expect((await operations(party)).map(({ state }) => state)).toEqual(["done"]);
+  });
+
+  test("is adopted by its address where its answer was lost and its number is taken", async () => {
+    const party = await world.party();
+    await foldNumbers(party, " INV-");
+    await raiseInvoice(world.pool, party.organisationId, party.subscriptionId, "10");
+    await world.fault(party, { match: putInvoices, kind: "drop_after" });
+    await world.settleRound(party);
+    // The ledger has forgotten the key of the first request.
+    await world.pool.query("DELETE FROM demo_ledger.idempotency");
+    await bringForward(party);
+    await roundsOf(party, 4);
+    expect(await ledgerNumbers(party)).toEqual(["INV-0001"]);
+    expect((await operations(party)).map(({ state }) => state)).toEqual(["done"]);
+  });
+
+  test("is adopted by its address also where a person has given it another number", async () => {
+    const party = await world.party();
+    await raiseInvoice(world.pool, party.organisationId, party.subscriptionId, "10");
+    await world.fault(party, { match: putInvoices, kind: "drop_after" });
+    await world.settleRound(party);
+    const renamed = "UPDATE demo_ledger.invoices SET number = number || '-B' WHERE tenant_id = $1";
+    await world.pool.query(renamed, [party.tenantId]);
+    await world.pool.query("DELETE FROM demo_ledger.idempotency");
+    const messages = ["Invoice # must be unique."];
+    await world.fault(party, { match: putInvoices, kind: "refuse", messages });
+    await bringForward(party);
+    await roundsOf(party, 4);
+    expect(await ledgerNumbers(party)).toEqual(["INV-0001-B"]);
+    expect((await operations(party)).map(({ state }) => state)).toEqual(["done"]);
+  });
+});
+
+test.each([
+  ["invoice", putInvoices, "Invoice # must be unique.", raiseInvoice],
+  ["credit note", "PUT /api.xro/2.0/CreditNotes", "Credit Note # must be unique.", raiseCredit],
+] as const)("an %s whose number is taken and never found is refused after two rounds", async (_kind, match, words, raise) => {
+  const party = await world.party();
+  await raise(world.pool, party.organisationId, party.subscriptionId, "10");
+  await world.fault(party, { match, kind: "refuse", messages: [words], times: 99 });
+  const before = await world.faultsLeft();
+  await world.settleRound(party);
+  expect(await operations(party)).toMatchObject([{ state: "uncertain", number_taken: 1 }]);
+  await bringForward(party);
+  await roundsOf(party, 4);
+  expect(await operations(party)).toMatchObject([{ state: "refused", reason: "duplicate_number", number_taken: 2 }]);
+  expect(before - (await world.faultsLeft())).toBe(2);
+  const { rows } = await world.pool.query<{ sync_error: string }>(
+    `SELECT sync_error FROM invoices WHERE organisation_id = $1
+      UNION ALL SELECT sync_error FROM credit_notes WHERE organisation_id = $1`,
+    [party.organisationId],
+  );
+  expect(rows[0]?.sync_error).toContain(words);
+});
+
+describe("in a large organisation", () => {
+  test("lost answers of more documents than one call looks up are all settled", async () => {
+    const party = await world.party();
+    for (let note = 0; note < 12; note += 1) {
+      await raiseCredit(world.pool, party.organisationId, party.subscriptionId, "10");
+      await raiseInvoice(world.pool, party.organisationId, party.subscriptionId, "10");
+    }
+    await world.fault(party, { match: "PUT /api.xro/2.0/", kind: "drop_after", times: 2 });
+    await world.settleRound(party);
+    await bringForward(party);
+    await roundsOf(party, 6);
+    const states = (await operations(party)).map(({ state }) => state);
+    expect(states.filter((state) => state === "done")).toHaveLength(24);
+    expect(await ledgerNumbers(party)).toHaveLength(12);
+  });
+
+  test("a query that the ledger cannot answer leaves a document uncertain, in the ledger's words", async () => {
+    const party = await world.party();
+    await raiseInvoice(world.pool, party.organisationId, party.subscriptionId, "10");
+    await world.fault(party, { match: putInvoices, kind: "drop_after" });
+    await world.settleRound(party);
+    await bringForward(party);
+    const body = JSON.stringify({ ErrorNumber: 51, Type: "HighVolumeException", Message: "A high number of invoices" });
+    await world.fault(party, { match: "GET /api.xro/2.0/Invoices", kind: "status", status: 400, body });
+    await world.settleRound(party);
+    const reason = "look-up failed: A high number of invoices";
+    expect(await operations(party)).toMatchObject([{ state: "uncertain", reason }]);
+    await bringForward(party);
+    await roundsOf(party, 2);
+  });
+});
+
+describe("the idempotency key of a call", () => {
+  test("stays the same after a lost answer: credit that a look-up does not show yet is put nowhere twice", async () => {
+    const party = await world.party();
+    const before = await world.faultsLeft();
+    await world.raise(party, "-40", "40");
+    // Less than could be put there, so that twice as much could be as well.
+    const text = "UPDATE operations SET amount = 10 WHERE organisation_id = $1 AND kind = 'allocate_credit'";
+    await world.pool.query(text, [party.organisationId]);
+    const [{ note, invoice } = { note: "", invoice: "" }] = (
+      await world.pool.query<{ note: string; invoice: string }>(
+        `SELECT n.ledger_credit_note_id AS note, i.ledger_invoice_id AS invoice FROM credit_notes n
+          JOIN invoices i ON i.organisation_id = n.organisation_id WHERE n.organisation_id = $1`,
+        [party.organisationId],
+      )
+    ).rows;
+    const stale = await Promise.all([
+      readElement(party, `CreditNotes/${note}`),
+      readElement(party, `Invoices/${invoice}`),
+    ]);
+    await world.fault(party, { match: `CreditNotes/${note}/Allocations`, kind: "drop_after" });
+    expect(await world.round(party)).toMatchObject({ state: "waiting" });
+    for (const [path, body] of [
+      [`GET /api.xro/2.0/CreditNotes/${note}`, stale[0]],
+      [`GET /api.xro/2.0/Invoices/${invoice}`, stale[1]],
+    ]) {
+      await world.fault(party, { match: path, kind: "status", status: 200, body });
+    }
+    await until("the credit was looked for and sent again", async () => {
+      await bringForward(party);
+      await world.round(party);
+      return (await world.faultsLeft()) === before;
+    });
+    await world.allocate(party);
+    const planned = await plannedCredit(world.pool, party);
+    expect(planned.map(({ state, amount }) => `${state} ${amount}`)).toEqual(["done 10.00", "done 38.00"]);
+    const [booked] = await bookedCredit(world.pool, party);
+    expect(booked?.allocations.map(({ amount }) => amount).sort()).toEqual(["10.00", "38.00"]);
+  });
+
+  test("is another one after an internal error, which the ledger would give again", async () => {
+    const party = await world.party();
+    await raiseInvoice(world.pool, party.organisationId, party.subscriptionId, "10");
+    await world.fault(party, { match: putInvoices, kind: "status", status: 500 });
+    await world.settleRound(party);
+    expect(await operations(party)).toMatchObject([{ state: "uncertain", key_variant: 1 }]);
+    await bringForward(party);
+    await roundsOf(party, 3);
+    expect((await operations(party)).map(({ state }) => state)).toEqual(["done"]);
+  });
+});
+
+/** An element of the ledger as it answers it now. */
+async function readElement({ tenantId }: CreditParty, path: string): Promise<string> {
+  const answer = await fetch(`${world.demoUrl}/api.xro/2.0/${path}`, {
+    headers: { authorization: await bearerOf(world.pool, tenantId), "xero-tenant-id": tenantId },
+  });
+  return answer.text();
+}

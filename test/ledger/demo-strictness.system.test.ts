@@ -1,0 +1,128 @@
+/** The demo ledger refuses and clamps where Xero does: large organisations, locked periods, summaries, number rules. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type DemoHttp, messagesOf, openDemoHttp } from "./demo-http.ts";
+import { connectOrganisation, type DemoWorld, startDemoWorld } from "./demo-world.ts";
+
+let world: DemoWorld;
+let http: DemoHttp;
+
+beforeAll(async () => {
+  // One record is a high volume here.
+  world = await startDemoWorld({ highVolume: 0 });
+  http = await openDemoHttp(await world.connect());
+  await http.invoice();
+  await http.creditNote();
+});
+afterAll(() => world.stop());
+
+describe("a list of a large organisation", () => {
+  const list = (resource: string, query: Record<string, string>) =>
+    http.send("GET", `${resource}?${new URLSearchParams({ page: "1", ...query })}`);
+
+  test.each([
+    ["Contacts", { where: 'ContactNumber=="A"' }],
+    ["Contacts", { where: 'Name=="A" OR Name=="B"' }],
+    ["Contacts", { where: 'Name!="A"' }],
+    ["Contacts", { order: "ContactNumber" }],
+    ["CreditNotes", { where: 'CreditNoteNumber=="A"' }],
+    ["CreditNotes", { where: `CreditNoteID==Guid("${crypto.randomUUID()}")` }],
+    ["Invoices", { where: 'InvoiceNumber=="A" || InvoiceNumber=="B"' }],
+    ["Invoices", { where: 'Url=="https://billing.example.com"' }],
+  ])("of %s is refused with ErrorNumber 51 by %o", async (resource, query) => {
+    const { status, body } = await list(resource, query);
+    expect([status, body]).toMatchObject([400, { ErrorNumber: 51, Type: "HighVolumeException" }]);
+  });
+
+  test.each([
+    ["Contacts", { where: 'Name=="A OR B"' }],
+    ["Contacts", { searchTerm: "A" }],
+    ["CreditNotes", { where: 'Type=="ACCRECCREDIT"', order: "UpdatedDateUTC DESC" }],
+    ["Invoices", { where: 'Type=="ACCREC" AND InvoiceNumber=="A"', order: "UpdatedDateUTC ASC" }],
+    ["Invoices", { InvoiceNumbers: "A,B" }],
+  ])("of %s is answered by %o", async (resource, query) => {
+    expect((await list(resource, query)).status).toBe(200);
+  });
+});
+
+test("a summary of invoices is a page without lines and payments, with all amounts", async () => {
+  const { InvoiceNumber } = await http.invoice({ Status: "AUTHORISED" });
+  const query = new URLSearchParams({ summaryOnly: "true", InvoiceNumbers: InvoiceNumber ?? "" });
+  const { body } = await http.send("GET", `Invoices?${query}`);
+  expect(body.pagination).toMatchObject({ page: 1, itemCount: 1 });
+  expect(body.Invoices).toMatchObject([{ Total: 100, AmountDue: 100, Status: "AUTHORISED", SentToContact: false }]);
+  expect(Object.keys(body.Invoices?.[0] ?? {})).not.toEqual(
+    expect.arrayContaining([expect.stringMatching(/^(LineItems|Payments|HasAttachments)$/)]),
+  );
+});
+
+test.each([
+  ["5000", 1_000],
+  ["0", 1],
+  ["-3", 1],
+  ["many", 100],
+])("a page size of %s is read as %i", async (pageSize, expected) => {
+  const { body } = await http.send("GET", `Invoices?page=1&pageSize=${pageSize}`);
+  expect(body.pagination).toMatchObject({ pageSize: expected });
+});
+
+test("nothing in a locked period is voided or deleted, and a credit note neither", async () => {
+  const { clientId, clientSecret, tenantId } = http.connection;
+  const lock = (periodLockDate: string | null) =>
+    world.admin("tenants", { tenantId, name: "Locked", clientId, clientSecret, periodLockDate });
+  const [draft, approved] = [await http.invoice(), await http.invoice({ Status: "AUTHORISED" })];
+  const note = await http.creditNote({ Status: "AUTHORISED" });
+  await lock("2026-12-31");
+  for (const [path, Status] of [
+    [`Invoices/${draft.InvoiceID}`, "DELETED"],
+    [`Invoices/${approved.InvoiceID}`, "VOIDED"],
+    [`CreditNotes/${note.CreditNoteID}`, "VOIDED"],
+  ]) {
+    const sent = await http.send("POST", path ?? "", { Status });
+    expect([sent.status, messagesOf(sent).join()]).toEqual([400, expect.stringMatching(/lock date/)]);
+  }
+  await lock(null);
+  expect((await http.send("POST", `Invoices/${approved.InvoiceID}`, { Status: "VOIDED" })).status).toBe(200);
+});
+
+test("without summarizeErrors a list with one refusal is a 400 that leaves the others made", async () => {
+  const numbers = [crypto.randomUUID(), crypto.randomUUID()];
+  const line = { Description: "Work", AccountCode: "200", TaxType: "NONE", Quantity: 1, UnitAmount: 1 };
+  const drafts = numbers.map((InvoiceNumber, index) => ({
+    ...{ Type: "ACCREC", InvoiceNumber, Contact: { ContactID: http.contactId }, LineItems: [line] },
+    ...(index === 0 ? {} : { CurrencyCode: "ZMW" }),
+  }));
+  expect((await http.send("PUT", "Invoices", { Invoices: drafts })).status).toBe(400);
+  const { body } = await http.send("GET", `Invoices?page=1&InvoiceNumbers=${numbers.join()}`);
+  expect(body.Invoices?.map(({ InvoiceNumber }) => InvoiceNumber)).toEqual(numbers.slice(0, 1));
+});
+
+test("lengths are counted in code points", async () => {
+  const name = (length: number) => `${crypto.randomUUID()}${"😀".repeat(length - 36)}`;
+  const put = (Name: string) => http.send("PUT", "Contacts", { Contacts: [{ Name }] });
+  expect((await put(name(255))).status).toBe(200);
+  expect((await put(name(256))).status).toBe(400);
+  const line = { AccountCode: "200", TaxType: "NONE", Quantity: 1, UnitAmount: 1 };
+  const describe = (length: number) => http.invoice({ LineItems: [{ ...line, Description: "😀".repeat(length) }] });
+  expect((await describe(4_000)).InvoiceID).toBeDefined();
+  expect((await describe(4_001)).InvoiceID).toBeUndefined();
+});
+
+test("an organisation that folds numbers keeps them trimmed and takes none twice in another case", async () => {
+  const own = await openDemoHttp(await connectOrganisation(world.demo.url, { foldsNumbers: true }));
+  const InvoiceNumber = `inv ${crypto.randomUUID()}`;
+  expect(await own.invoice({ InvoiceNumber: `${InvoiceNumber} ` })).toMatchObject({ InvoiceNumber });
+  expect(await own.invoice({ InvoiceNumber: InvoiceNumber.toUpperCase() })).toMatchObject({ ErrorNumber: 10 });
+  expect(await http.invoice({ InvoiceNumber })).toMatchObject({ InvoiceNumber });
+  expect(await http.invoice({ InvoiceNumber: InvoiceNumber.toUpperCase() })).toMatchObject({
+    InvoiceNumber: InvoiceNumber.toUpperCase(),
+  });
+});
+
+test("an invoice with money on it is sent without a new time of change", async () => {
+  const { tenantId } = http.connection;
+  const one = await http.invoice({ Status: "AUTHORISED" });
+  await world.admin(`tenants/${tenantId}/invoices/${one.InvoiceID}/payments`, { amount: 10 });
+  const before = (await http.readInvoice(one.InvoiceID)) as object;
+  expect((await world.admin(`tenants/${tenantId}/invoices/${one.InvoiceID}/send`, {})).status).toBe(200);
+  expect(await http.readInvoice(one.InvoiceID)).toEqual({ ...before, SentToContact: true });
+});

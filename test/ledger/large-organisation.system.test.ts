@@ -1,0 +1,107 @@
+/** The adapter in an organisation with more records than Xero reads for a filter, and with answers larger than we read. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Ledger } from "../../src/ledger/port.ts";
+import type { XeroConnection } from "../../src/ledger/xero/connection.ts";
+import { createXeroLedger } from "../../src/ledger/xero/create-xero-ledger.ts";
+import { creditNoteDraft } from "./credit-drafts.ts";
+import { aCall, aLine, contactDraft, type DemoWorld, invoiceDraft, okOf, startDemoWorld } from "./demo-world.ts";
+
+let world: DemoWorld;
+let connection: XeroConnection;
+let ledger: Ledger;
+let contactId: string;
+const codes = ["ACME-1", "A/B", 'A "quoted" \\ one', "100%", "..", "searched for", crypto.randomUUID()];
+
+beforeAll(async () => {
+  // One record is too many here.
+  world = await startDemoWorld({ highVolume: 0 });
+  connection = await world.connect();
+  ledger = createXeroLedger(connection);
+  const made = okOf(
+    await ledger.createContacts(
+      aCall(),
+      codes.map((code) => contactDraft({ code })),
+    ),
+  );
+  contactId = okOf(made[0]).id;
+});
+afterAll(async () => {
+  await ledger.close();
+  await world.stop();
+});
+
+describe("in a large organisation", () => {
+  test.each(codes)("a contact is found by the code %j", async (code) => {
+    const found = okOf(await ledger.findContacts(aCall(), { codes: [code, "nobody's"] }));
+    expect(found.map((contact) => contact.code)).toEqual([code]);
+  });
+
+  test("invoices and credit notes are found by their numbers and ids, and listed by their changes", async () => {
+    const invoices = okOf(
+      await ledger.createInvoices(aCall(), [invoiceDraft(contactId), invoiceDraft(contactId, { number: "A,B" })]),
+    ).map(okOf);
+    const notes = okOf(await ledger.createCreditNotes(aCall(), [creditNoteDraft(contactId)])).map(okOf);
+    const numbersOf = (documents: readonly { readonly number: string }[]) => documents.map(({ number }) => number);
+    const idsOf = (documents: readonly { readonly id: string }[]) => documents.map(({ id }) => id);
+    const found = okOf(await ledger.findInvoices(aCall(), { numbers: [...numbersOf(invoices), "none"] }));
+    expect(numbersOf(found).sort()).toEqual(numbersOf(invoices).sort());
+    expect(okOf(await ledger.findCreditNotes(aCall(), { numbers: [...numbersOf(notes), "none"] }))).toEqual(notes);
+    for (const [kind, documents] of [
+      ["invoices", invoices],
+      ["credit_notes", notes],
+      ["contacts", [{ id: contactId }]],
+    ] as const) {
+      const ids = [...idsOf(documents), crypto.randomUUID()];
+      expect(okOf(await ledger.getMany(aCall(), { kind, ids })).found).toHaveLength(documents.length);
+      const { changes } = okOf(await ledger.listChanges(aCall(), { kind }));
+      expect(idsOf(changes)).toEqual(expect.arrayContaining(idsOf(documents)));
+    }
+  });
+
+  test("a number with a slash is asked for by a filter, whose refusal says nothing of the credit note", async () => {
+    const answer = await ledger.findCreditNotes(aCall(), { numbers: ["CN-NW/0001"] });
+    expect(answer).toMatchObject({ kind: "high_volume", message: expect.stringContaining("high number") });
+  });
+});
+
+describe("a look-up whose answer is larger than we read", () => {
+  const text = "x".repeat(4_000);
+  const lines = [{ ...aLine("1", "1.0000", "1.0000"), description: text }];
+
+  test("is halved until it fits", async () => {
+    const small = createXeroLedger(connection, { maxResponseBytes: 20_000 });
+    try {
+      const drafts = Array.from({ length: 9 }, () => invoiceDraft(contactId, { lines }));
+      const made = okOf(await ledger.createInvoices(aCall(), drafts)).map(okOf);
+      const found = okOf(await small.findInvoices(aCall(), { numbers: made.map(({ number }) => number) }));
+      const byNumber = (one: { readonly number: string }, other: { readonly number: string }) =>
+        one.number.localeCompare(other.number);
+      expect(found.toSorted(byNumber)).toEqual(made.toSorted(byNumber));
+    } finally {
+      await small.close();
+    }
+  });
+
+  test("is told without its lines where one alone does not fit", async () => {
+    const small = createXeroLedger(connection, { maxResponseBytes: 3_000 });
+    try {
+      const [made] = okOf(await ledger.createInvoices(aCall(), [invoiceDraft(contactId, { lines })])).map(okOf);
+      const found = okOf(await small.findInvoices(aCall(), { numbers: [made?.number ?? ""] }));
+      expect(found).toEqual([{ ...made, lines: [] }]);
+    } finally {
+      await small.close();
+    }
+  });
+});
+
+test("a description is cut between two characters, and the whole call is read", async () => {
+  const description = `${"x".repeat(3_999)}😀😀`;
+  const lines = [
+    { ...aLine("1", "1.0000", "1.0000"), description },
+    { ...aLine("3", "0.3333", "1.0000"), description },
+  ];
+  const [made] = okOf(await ledger.createInvoices(aCall(), [invoiceDraft(contactId, { lines })])).map(okOf);
+  const told = made?.lines.map((line) => line.description) ?? [];
+  expect(told[0]).toBe("x".repeat(3_999));
+  expect(told.every((one) => one.isWellFormed() && one.length <= 4_000)).toBe(true);
+});
