@@ -3,7 +3,9 @@
  * a wrong value stops the start with an error that names it. Temporal's own (`TEMPORAL_*`) are read by its library, and those
  * of embedded parts where they are started. BILLING_CRASH_AT is for fault tests alone: see `checkpoint.ts`.
  */
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { createSecureContext } from "node:tls";
 import { type XeroAppConfig, xeroAppOf } from "./xero-app-settings.ts";
 
 /** All settings. */
@@ -70,6 +72,9 @@ export interface Config {
   /** LOG_LEVEL, default `info`: fatal, error, warn, info, debug, trace or silent. */
   readonly logLevel: LogLevel;
 }
+
+/** A setting with which the process cannot start. Its message names it and says what to do. */
+export class SettingError extends Error {}
 
 const webhookAddresses = ["public", "development"] as const;
 
@@ -178,13 +183,34 @@ function tlsFiles(env: NodeJS.ProcessEnv): Config["api"]["tls"] {
   if (!certFile && !keyFile) return null;
   if (!certFile) throw new Error("TLS_KEY_FILE is set without TLS_CERT_FILE.");
   if (!keyFile) throw new Error("TLS_CERT_FILE is set without TLS_KEY_FILE.");
-  return { cert: readSetting("TLS_CERT_FILE", certFile), key: readSetting("TLS_KEY_FILE", keyFile) };
+  const tls = { cert: readSetting("TLS_CERT_FILE", certFile), key: readSetting("TLS_KEY_FILE", keyFile) };
+  assertPair(tls.cert, tls.key, certFile, keyFile);
+  return tls;
+}
+
+/**
+ * What TLS would refuse later with an error that names no setting. The key itself is never shown.
+ */
+function assertPair(cert: string, key: string, certFile: string, keyFile: string): void {
+  const chain = orThrow(`TLS_CERT_FILE=${certFile} is no certificate in PEM.`, () => new X509Certificate(cert));
+  const message = `TLS_KEY_FILE=${keyFile} is no private key in PEM without a passphrase.`;
+  const privateKey = orThrow(message, () => createPrivateKey(key));
+  if (!chain.checkPrivateKey(privateKey)) {
+    throw new Error(`TLS_KEY_FILE=${keyFile} is not the key of the first certificate in TLS_CERT_FILE=${certFile}.`);
+  }
+  orThrow(`TLS_CERT_FILE=${certFile} and TLS_KEY_FILE=${keyFile} cannot be used for TLS.`, () =>
+    createSecureContext({ cert, key }),
+  );
+}
+
+function orThrow<T>(message: string, work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    throw new Error(message, { cause });
+  }
 }
 
 function readSetting(name: string, path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    throw new Error(`${name}=${path} cannot be read.`, { cause: error });
-  }
+  return orThrow(`${name}=${path} cannot be read.`, () => readFileSync(path, "utf8"));
 }

@@ -1,6 +1,6 @@
 /** A process from its start to its end: settings, log, signals, and an exit code that says how it went. */
 import { flushCompileCache } from "node:module";
-import { type Config, readConfig } from "./config.ts";
+import { type Config, readConfig, SettingError } from "./config.ts";
 import { assertNodeVersion } from "./embedded/node-version.ts";
 import { createLog, type Log } from "./log.ts";
 import { startTracing } from "./tracing.ts";
@@ -18,7 +18,12 @@ export async function run(part: string, start: (config: Config, log: Log) => Pro
   const config = settings();
   const log = createLog(part, config.logLevel);
   const stopTracing = await startTracing(process.env, `billing-${part}`);
-  const running = await start(config, log);
+  const running = await start(config, log).catch((error: unknown) => {
+    // A port that is taken is the operator's to mend, as a wrong setting is; anything else has its
+    // stack.
+    console.error(error instanceof SettingError ? error.message : error);
+    process.exit(1);
+  });
   log.info({ port: running.port }, "started");
   // Where NODE_COMPILE_CACHE names a place, the next start is faster, also after a process that was killed.
   flushCompileCache();
