@@ -26,6 +26,12 @@ export interface Config {
     readonly rateLimitPerMinute: number;
     /** SHUTDOWN_SECONDS, default 20: how long open requests may take to finish; one that waits for the ledger takes 15. */
     readonly shutdownMs: number;
+    /**
+     * DRAIN_SECONDS, default 0: how long the port stays open after SIGTERM while readiness says
+     * `stopping`. A balancer needs its interval of probes times the failures that it waits for; 300
+     * is the longest.
+     */
+    readonly drainMs: number;
   };
   readonly admin: {
     /** ADMIN_HOST, default `127.0.0.1`: the application's side is for operators, not for the network. */
@@ -96,6 +102,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       grpcReflection: choice(env, "GRPC_REFLECTION", ["on", "off"], "on") === "on",
       rateLimitPerMinute: whole(env, "RATE_LIMIT_PER_MINUTE", 120, 1, 1_000_000),
       shutdownMs: whole(env, "SHUTDOWN_SECONDS", 20, 0, 3_600) * 1000,
+      drainMs: whole(env, "DRAIN_SECONDS", 0, 0, 300) * 1000,
     },
     admin: { host: text(env, "ADMIN_HOST", "127.0.0.1"), port: whole(env, "ADMIN_PORT", 8081, 0, 65_535) },
     database: { url: databaseUrl(env), poolSize: whole(env, "DATABASE_POOL_SIZE", 10, 1, 1_000) },

@@ -60,7 +60,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
 
   const slowBodies = watchSlowBodies(limits, (socket) => refuseSocket(socket, 408));
   const unreadAnswers = watchUnreadAnswers(limits);
-  const own = ownPaths(parts, () => draining);
+  const own = ownPaths(parts);
   const onRequest = exchanges({ ...parts, own, slowBodies, unreadAnswers, isDraining: () => draining });
   const server =
     parts.tls === null

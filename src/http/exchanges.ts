@@ -52,7 +52,13 @@ export interface ExchangeParts {
 /** `/billing.v1.SubscriptionService/CreateSubscription`: a service always has a package, so a dot. */
 const procedurePath = /^\/[A-Za-z_]\w*(?:\.\w+)+\/\w+$/;
 /** Probes ask every few seconds: their lines would bury the others. */
-const unlogged = new Set(["/healthz", "/readyz", "/metrics"]);
+const unlogged = new Set([
+  "/healthz",
+  "/readyz",
+  "/metrics",
+  "/grpc.health.v1.Health/Check",
+  "/grpc.health.v1.Health/Watch",
+]);
 
 /** A path of ours has 60 characters; more of a stranger's is of no use to a reader. */
 const longestLoggedPath = 200;
