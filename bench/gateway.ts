@@ -122,8 +122,8 @@ function startGateway() {
     rest,
     connect: () => assert.fail("no Connect request is sent"),
     openapi: { text: "{}", etag: `""` },
-    checks: {},
-    metrics: async () => ({ contentType: "text/plain", text: "" }),
+    readiness: { report: async () => ({ status: "ready", checks: {} }) },
+    metrics: null,
     log: () => {},
     logFailure: (error) => assert.fail(error as Error),
   });

@@ -21,6 +21,7 @@ import type { Answer } from "./http/own-paths.ts";
 import { type HttpParts, startHttp } from "./http.ts";
 import { amountPlacesOf } from "./ledger/index.ts";
 import { createLedgerApp } from "./ledger-app.ts";
+import type { Readiness } from "./readiness.ts";
 import { createCall } from "./rpc/call.ts";
 import type { OperatorCaller } from "./rpc/caller.ts";
 import { healthRoutes } from "./rpc/health.ts";
@@ -53,6 +54,7 @@ export interface AdminPortParts
     >,
     Pick<HttpParts, "log" | "logFailure" | "metrics"> {
   readonly config: Config;
+  readonly readiness: Readiness;
   /** The process's own pool: admissions and lists. Writes have a pool of their own. */
   readonly pool: pg.Pool;
   readonly keys: IdempotencyStore;
@@ -93,15 +95,7 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
   });
   const gate = createOperatorGate(createOperatorAccess(pool));
   const services = bindings.map(({ service }) => service);
-  const checkDatabase = () => pool.query("SELECT 1");
-  const health = healthRoutes({
-    services: services.map(({ typeName }) => typeName),
-    isServing: () =>
-      checkDatabase().then(
-        () => !shutdownSignal.aborted,
-        () => false,
-      ),
-  });
+  const health = healthRoutes({ ...parts.readiness, services: services.map(({ typeName }) => typeName) });
   const open = config.api.grpcReflection ? [health, reflectionRoutes(services)] : [health];
   const refusalOf = ({ code, message, param }: RequestFault) => new Refusal(code, message, param);
   const rest = restHandler({
@@ -133,7 +127,7 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
     }),
     openapi: null,
     pages: new Map(ledgerApp === null ? [] : [[callbackPath, consentAnswer(adminParts)]]),
-    checks: { database: { required: true, check: checkDatabase } },
+    readiness: parts.readiness,
     metrics: parts.metrics,
     log: parts.log,
     logFailure: parts.logFailure,

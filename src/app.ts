@@ -1,6 +1,7 @@
 /** The composition root of the API process: the only file that builds its parts and connects them. The worker's is `worker-app.ts`. */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { setTimeout as wait } from "node:timers/promises";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { type AdminPort, sealingOf, startAdminPort } from "./admin-port.ts";
 import type { Config } from "./config.ts";
@@ -20,6 +21,7 @@ import type { LedgerHint } from "./ledger/port.ts";
 import { createLedgerConnect } from "./ledger-connect.ts";
 import type { Log } from "./log.ts";
 import { createMetrics, type Metrics, watchPool } from "./metrics.ts";
+import { createReadiness, type Readiness } from "./readiness.ts";
 import { createCall } from "./rpc/call.ts";
 import { createGate } from "./rpc/gate.ts";
 import { healthRoutes } from "./rpc/health.ts";
@@ -39,8 +41,9 @@ import { createIdempotencyStore, type IdempotencyStore } from "./store/idempoten
 import { noteHints } from "./store/note-hints.ts";
 import { createOutcomes } from "./store/outcomes.ts";
 import { createPool } from "./store/pool.ts";
+import { createSchemaCheck } from "./store/schema-state.ts";
 import { createStore } from "./store/scope.ts";
-import { checkTemporal, connectTemporal } from "./temporal/connect.ts";
+import { checkTemporal, connectTemporal, type TemporalClient } from "./temporal/connect.ts";
 import { createLedgerWork } from "./temporal/ledger-work.ts";
 import { createStartWork } from "./temporal/start-work.ts";
 
@@ -81,24 +84,23 @@ export async function startApi(config: Config, log: Log): Promise<Running> {
     onDisconnected: (organisationId) => log.warn({ organisationId }, disconnectedText),
     onAnswered: logAnswer(log),
   });
-  const checkDatabase = () => pool.query("SELECT 1");
+  const readiness = openReadiness(config, log, temporal);
   const port = await startHttp({
     host: config.api.host,
     port: config.api.port,
     tls: config.api.tls,
-    ...doors(config, log, metrics, pool, keys, bindings, stopping.signal),
+    ...doors(config, log, metrics, pool, keys, bindings, readiness, stopping.signal),
     openapi: readOpenapi(),
     doors: webhookDoors(config, pool, starts.startMirror),
-    checks: {
-      database: { required: true, check: checkDatabase },
-      temporal: { required: false, check: () => checkTemporal(temporal, checkMs) },
-    },
-    metrics: metrics.text,
+    readiness,
+    // Anyone may ask this port.
+    metrics: null,
     log: createRequestObserver({ log, requests: metrics.requests }),
     logFailure: (err, requestId) => log.error({ requestId, err }, "failure"),
   });
   const admin = await startAdmin(config, log, metrics, pool, keys, {
     ...starts,
+    readiness,
     wake: work.wake,
     openLedger: adapters.open,
     connect: (connection) => connectLedger(connection, { connect }),
@@ -109,17 +111,35 @@ export async function startApi(config: Config, log: Log): Promise<Running> {
     port: port.port,
     done: ended.promise,
     stop: async () => {
+      readiness.drain();
+      await wait(config.api.drainMs);
       stopping.abort();
       const graceMs = config.api.shutdownMs;
       await Promise.all([port.stop({ graceMs }), admin.stop({ graceMs })]);
       await adapters.close();
       await keys.stop();
       await outcomes.close();
+      await readiness.close();
       await temporal.connection.close();
       await pool.end();
       ended.resolve();
     },
   };
+}
+
+/** One check of database and Temporal for both ports; the log has each change of its result. */
+function openReadiness(config: Config, log: Log, temporal: TemporalClient): Readiness {
+  const onError = (err: Error) => log.warn({ err }, "readiness: connection lost");
+  const schema = createSchemaCheck({ databaseUrl: config.database.url, onError });
+  const readiness = createReadiness({
+    checks: {
+      database: { required: true, check: schema.check },
+      // Without it accepted work waits, and reads are answered.
+      temporal: { required: false, check: () => checkTemporal(temporal, checkMs).then(() => null) },
+    },
+    onChange: (report) => log[report.status === "not_ready" ? "warn" : "info"](report, "readiness"),
+  });
+  return { ...readiness, close: () => readiness.close().then(schema.close) };
 }
 
 /** The door for the ledger's webhooks, where their signing key is set. */
@@ -168,6 +188,7 @@ function doors(
   pool: ReturnType<typeof createPool>,
   keys: IdempotencyStore,
   bindings: readonly ServiceBinding[],
+  readiness: Readiness,
   shutdownSignal: AbortSignal,
 ): Pick<HttpParts, "rest" | "connect"> {
   const access = createAccess(pool, {
@@ -183,14 +204,7 @@ function doors(
     formats: textFormats,
   });
   const publicServices = bindings.map(({ service }) => service);
-  const health = healthRoutes({
-    services: publicServices.map(({ typeName }) => typeName),
-    isServing: () =>
-      pool.query("SELECT 1").then(
-        () => !shutdownSignal.aborted,
-        () => false,
-      ),
-  });
+  const health = healthRoutes({ ...readiness, services: publicServices.map(({ typeName }) => typeName) });
   const open = config.api.grpcReflection ? [health, reflectionRoutes(publicServices)] : [health];
   const refusalOf = ({ code, message, param }: RequestFault) => new Refusal(code, message, param);
   const findRoute = compileRoutes(operationsOf(publicServices));

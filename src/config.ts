@@ -3,7 +3,9 @@
  * a wrong value stops the start with an error that names it. Temporal's own (`TEMPORAL_*`) are read by its library, and those
  * of embedded parts where they are started. BILLING_CRASH_AT is for fault tests alone: see `checkpoint.ts`.
  */
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { createSecureContext } from "node:tls";
 import { type XeroAppConfig, xeroAppOf } from "./xero-app-settings.ts";
 
 /** All settings. */
@@ -24,6 +26,12 @@ export interface Config {
     readonly rateLimitPerMinute: number;
     /** SHUTDOWN_SECONDS, default 20: how long open requests may take to finish; one that waits for the ledger takes 15. */
     readonly shutdownMs: number;
+    /**
+     * DRAIN_SECONDS, default 0: how long the port stays open after SIGTERM while readiness says
+     * `stopping`. A balancer needs its interval of probes times the failures that it waits for; 300
+     * is the longest.
+     */
+    readonly drainMs: number;
   };
   readonly admin: {
     /** ADMIN_HOST, default `127.0.0.1`: the application's side is for operators, not for the network. */
@@ -81,7 +89,7 @@ export interface Config {
   readonly logLevel: LogLevel;
 }
 
-/** A setting with which the process cannot start. Its message names the setting and is all that the operator needs. */
+/** A setting with which the process cannot start. Its message names it and says what to do. */
 export class SettingError extends Error {}
 
 const addresses = ["public", "development"] as const;
@@ -104,6 +112,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       grpcReflection: choice(env, "GRPC_REFLECTION", ["on", "off"], "on") === "on",
       rateLimitPerMinute: whole(env, "RATE_LIMIT_PER_MINUTE", 120, 1, 1_000_000),
       shutdownMs: whole(env, "SHUTDOWN_SECONDS", 20, 0, 3_600) * 1000,
+      drainMs: whole(env, "DRAIN_SECONDS", 0, 0, 300) * 1000,
     },
     admin: { host: text(env, "ADMIN_HOST", "127.0.0.1"), port: whole(env, "ADMIN_PORT", 8081, 0, 65_535) },
     database: { url: databaseUrl(env), poolSize: whole(env, "DATABASE_POOL_SIZE", 10, 1, 1_000) },
@@ -198,13 +207,34 @@ function tlsFiles(env: NodeJS.ProcessEnv): Config["api"]["tls"] {
   if (!certFile && !keyFile) return null;
   if (!certFile) throw new Error("TLS_KEY_FILE is set without TLS_CERT_FILE.");
   if (!keyFile) throw new Error("TLS_CERT_FILE is set without TLS_KEY_FILE.");
-  return { cert: readSetting("TLS_CERT_FILE", certFile), key: readSetting("TLS_KEY_FILE", keyFile) };
+  const tls = { cert: readSetting("TLS_CERT_FILE", certFile), key: readSetting("TLS_KEY_FILE", keyFile) };
+  assertPair(tls.cert, tls.key, certFile, keyFile);
+  return tls;
+}
+
+/**
+ * What TLS would refuse later with an error that names no setting. The key itself is never shown.
+ */
+function assertPair(cert: string, key: string, certFile: string, keyFile: string): void {
+  const chain = orThrow(`TLS_CERT_FILE=${certFile} is no certificate in PEM.`, () => new X509Certificate(cert));
+  const message = `TLS_KEY_FILE=${keyFile} is no private key in PEM without a passphrase.`;
+  const privateKey = orThrow(message, () => createPrivateKey(key));
+  if (!chain.checkPrivateKey(privateKey)) {
+    throw new Error(`TLS_KEY_FILE=${keyFile} is not the key of the first certificate in TLS_CERT_FILE=${certFile}.`);
+  }
+  orThrow(`TLS_CERT_FILE=${certFile} and TLS_KEY_FILE=${keyFile} cannot be used for TLS.`, () =>
+    createSecureContext({ cert, key }),
+  );
+}
+
+function orThrow<T>(message: string, work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    throw new Error(message, { cause });
+  }
 }
 
 function readSetting(name: string, path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    throw new Error(`${name}=${path} cannot be read.`, { cause: error });
-  }
+  return orThrow(`${name}=${path} cannot be read.`, () => readFileSync(path, "utf8"));
 }

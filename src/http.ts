@@ -11,6 +11,7 @@ import {
   type ServerHttp2Session,
 } from "node:http2";
 import type { AddressInfo, Server, Socket } from "node:net";
+import { SettingError } from "./config.ts";
 import type { HttpRequest, HttpResponse } from "./gateway/exchange.ts";
 import { exchanges, type RequestLine } from "./http/exchanges.ts";
 import { defaultLimits, type HttpLimits } from "./http/limits.ts";
@@ -59,7 +60,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
 
   const slowBodies = watchSlowBodies(limits, (socket) => refuseSocket(socket, 408));
   const unreadAnswers = watchUnreadAnswers(limits);
-  const own = ownPaths(parts, () => draining);
+  const own = ownPaths(parts);
   const onRequest = exchanges({ ...parts, own, slowBodies, unreadAnswers, isDraining: () => draining });
   const server =
     parts.tls === null
@@ -174,12 +175,27 @@ async function listen(server: Server, host: string, port: number, setting: strin
   try {
     await promise;
   } catch (error) {
-    if ((error as { code?: string }).code !== "EADDRINUSE") throw error;
-    throw new Error(`Port ${port} on ${host} is taken by another process: set ${setting} to a free one`, {
-      cause: error,
-    });
+    throw listenFault(error, host, port, setting);
   } finally {
     server.off("error", reject);
+  }
+}
+
+/** Names the setting at fault if there is one: that of the port, or that of its host. */
+function listenFault(cause: unknown, host: string, port: number, setting: string): unknown {
+  const hostSetting = setting.replace(/PORT$/, "HOST");
+  switch ((cause as { code?: string }).code) {
+    case "EADDRINUSE":
+      return new SettingError(`Port ${port} on ${host} is taken by another process: set ${setting} to a free one`, {
+        cause,
+      });
+    case "EACCES":
+      return new SettingError(`Port ${port} may not be opened by this user: set ${setting} to another`, { cause });
+    case "EADDRNOTAVAIL":
+    case "ENOTFOUND":
+      return new SettingError(`${hostSetting}=${host} is no address of this machine`, { cause });
+    default:
+      return cause;
   }
 }
 

@@ -19,7 +19,8 @@ export async function run(part: string, start: (config: Config, log: Log) => Pro
   const log = createLog(part, config.logLevel);
   const stopTracing = await startTracing(process.env, `billing-${part}`);
   const running = await start(config, log).catch((error: unknown) => {
-    // A port that is taken is the operator's to mend, as a wrong setting is; anything else has its stack.
+    // A port that is taken is the operator's to mend, as a wrong setting is; anything else has its
+    // stack.
     if (error instanceof SettingError) console.error(error.message);
     else log.fatal({ err: error }, "could not start");
     process.exit(1);

@@ -129,7 +129,8 @@ export async function startStack(settings: StackSettings): Promise<Stack> {
   if (demoWebhook !== undefined) childEnv.XERO_WEBHOOK_KEY = demoWebhook.key;
   // The worker first, so that it is the last of the two to end.
   await run("Worker", programs.worker, workerDrainMs, undefined, "");
-  const apiDrainMs = Number(env.SHUTDOWN_SECONDS || shutdownSeconds) * 1000 + drainGraceMs;
+  const apiSeconds = Number(env.DRAIN_SECONDS || 0) + Number(env.SHUTDOWN_SECONDS || shutdownSeconds);
+  const apiDrainMs = apiSeconds * 1000 + drainGraceMs;
   await run("API", programs.api, apiDrainMs, () => answersReady(baseUrl), baseUrl);
   const adminUrl = adminAddressOf(env, plan.adminPort);
   const { logFolder } = plan;

@@ -8,6 +8,7 @@ import { responseHeaders } from "../gateway/handler.ts";
 import { hasBody } from "../gateway/read-body.ts";
 import { closeAfterAnswer, lingerAfterAnswer, respond } from "../gateway/respond.ts";
 import { credentialsOf } from "./credentials.ts";
+import { createKeylessTurns } from "./keyless-turns.ts";
 import type { Answer } from "./own-paths.ts";
 import { refuseSocket } from "./refuse-socket.ts";
 import { newRequestId } from "./request-id.ts";
@@ -52,7 +53,13 @@ export interface ExchangeParts {
 /** `/billing.v1.SubscriptionService/CreateSubscription`: a service always has a package, so a dot. */
 const procedurePath = /^\/[A-Za-z_]\w*(?:\.\w+)+\/\w+$/;
 /** Probes ask every few seconds: their lines would bury the others. */
-const unlogged = new Set(["/healthz", "/readyz", "/metrics"]);
+const unlogged = new Set([
+  "/healthz",
+  "/readyz",
+  "/metrics",
+  "/grpc.health.v1.Health/Check",
+  "/grpc.health.v1.Health/Watch",
+]);
 
 /** A path of ours has 60 characters; more of a stranger's is of no use to a reader. */
 const longestLoggedPath = 200;
@@ -71,6 +78,7 @@ export function exchangeOf(request: object): Exchange | undefined {
 export function exchanges(
   parts: ExchangeParts,
 ): (request: HttpRequest, response: HttpResponse, awaitsContinue: boolean) => void {
+  const keyless = createKeylessTurns();
   return (request, response, awaitsContinue) => {
     if (isWithoutHost(request)) {
       refuseSocket(request.socket, 400);
@@ -79,13 +87,18 @@ export function exchanges(
     takeOriginForm(request);
     const exchange = begin(request, awaitsContinue);
     if (parts.isDraining() && response.stream === undefined) response.shouldKeepAlive = false;
-    if (hasBody(request)) parts.slowBodies.watch(request, exchange.startedMs, isStream(exchange));
+    if (hasBody(request)) parts.slowBodies.watch(request, exchange.startedMs, isOpenService(exchange));
     parts.unreadAnswers.watch(response);
     response.once("close", () => end(parts, request, response, exchange));
     // A fault of the connection is told by `close`; without a listener it would end the process.
     request.on("error", ignore);
     response.on("error", ignore);
-    dispatch(parts, request, response, exchange);
+    if (!isOpenService(exchange)) dispatch(parts, request, response, exchange);
+    else {
+      keyless.enter(request.stream?.session ?? request.socket, () => {
+        if (!(request.stream ?? response).destroyed) dispatch(parts, request, response, exchange);
+      });
+    }
   };
 }
 
@@ -106,8 +119,11 @@ function takeOriginForm(request: HttpRequest): void {
   request.url = rest === "" || rest.startsWith("?") ? `/${rest}` : rest;
 }
 
-/** gRPC's own services (reflection) are the only ones to which a client sends more than one message. */
-function isStream(exchange: Exchange): boolean {
+/**
+ * gRPC's own services (health, reflection) need no key, and reflection is the only one to which a
+ * client sends more than one message.
+ */
+function isOpenService(exchange: Exchange): boolean {
   return exchange.path.startsWith("/grpc.");
 }
 

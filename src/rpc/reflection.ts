@@ -2,13 +2,29 @@
  * gRPC's server reflection, versions 1 and 1alpha (the older one is what most clients still ask first): which services there
  * are and their proto files, without a key. It shows what the public OpenAPI document shows; a setting turns it off.
  */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { type DescFile, type DescService, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
-import { Code } from "@connectrpc/connect";
+import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import { Health } from "../gen/proto/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../gen/proto/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionAlpha } from "../gen/proto/grpc/reflection/v1alpha/reflection_pb.ts";
-import type { OpenRoutes } from "./routes.ts";
+import { createPlaces } from "./places.ts";
+import { connectionOf, type OpenRoutes } from "./routes.ts";
+
+/** What strangers may take of the process by reflection. */
+export interface ReflectionLimits {
+  readonly inAll: number;
+  readonly perConnection: number;
+  /** Questions of one stream. */
+  readonly questions: number;
+}
+
+/**
+ * A tool opens a stream or two and asks for each service, then for files by name: some dozens of
+ * questions. A stream ends with its body, which the port takes for 30 s at most.
+ */
+const defaultLimits: ReflectionLimits = { inAll: 32, perConnection: 4, questions: 256 };
 
 /** A question and its answer, as both versions have them: their messages are alike but for the package. */
 interface Question {
@@ -32,26 +48,34 @@ type MessageResponse =
   | { case: "errorResponse"; value: { errorCode: number; errorMessage: string } };
 
 /** Registers reflection over these services, the files that they need included, and over health and itself. */
-export function reflectionRoutes(services: readonly DescService[]): OpenRoutes {
-  const all = [...services, Health, ServerReflection, ServerReflectionAlpha];
-  const answer = createAnswerer(all);
-  const reply = <Q extends Question>(question: Q) => ({
-    validHost: question.host,
-    originalRequest: question,
-    messageResponse: answer(question),
-  });
-  return (router) => {
-    router.service(ServerReflection, {
-      serverReflectionInfo: async function* (questions) {
-        for await (const question of questions) yield reply(question);
-      },
-    });
-    router.service(ServerReflectionAlpha, {
-      serverReflectionInfo: async function* (questions) {
-        for await (const question of questions) yield reply(question);
-      },
-    });
+export function reflectionRoutes(services: readonly DescService[], limits = defaultLimits): OpenRoutes {
+  const answer = createAnswerer([...services, Health, ServerReflection, ServerReflectionAlpha]);
+  const places = createPlaces(limits);
+  const replies = async function* <Q extends Question>(questions: AsyncIterable<Q>, { values }: HandlerContext) {
+    const leave = places.enter(connectionOf(values));
+    if (leave === null) throw tooMany("streams of reflection are open; try again later");
+    try {
+      let asked = 0;
+      for await (const question of questions) {
+        asked += 1;
+        if (asked > limits.questions) throw tooMany("questions in one stream of reflection; open another");
+        yield { validHost: question.host, originalRequest: question, messageResponse: answer(question) };
+        // Questions that came together are not answered together: other requests have their turn
+        // between.
+        await nextTurn();
+      }
+    } finally {
+      leave();
+    }
   };
+  return (router) => {
+    router.service(ServerReflection, { serverReflectionInfo: replies });
+    router.service(ServerReflectionAlpha, { serverReflectionInfo: replies });
+  };
+}
+
+function tooMany(what: string): ConnectError {
+  return new ConnectError(`too many ${what}`, Code.ResourceExhausted);
 }
 
 function createAnswerer(services: readonly DescService[]): (question: Question) => MessageResponse {
@@ -60,6 +84,7 @@ function createAnswerer(services: readonly DescService[]): (question: Question) 
   const symbols = new Map<string, DescFile>();
   for (const file of files.values()) for (const name of symbolsOf(file)) symbols.set(name, file);
   const extensions = [...files.values()].flatMap((file) => file.extensions.map((extension) => ({ file, extension })));
+  const fileAnswer = createFileAnswer();
 
   return ({ messageRequest: asked }) => {
     switch (asked.case) {
@@ -115,15 +140,30 @@ function* symbolsOf(file: DescFile): Iterable<string> {
   for (const one of file.extensions) yield one.typeName;
 }
 
-/** The file first, then all that it imports, each before its own imports: a client needs one question for a service. */
-function fileAnswer(file: DescFile | undefined, name: string): MessageResponse {
-  if (file === undefined) return notFound(name);
-  const needed = new Map<string, DescFile>();
-  collect(file, needed);
-  const fileDescriptorProto = [...needed.values()]
-    .reverse()
-    .map(({ proto }) => toBinary(FileDescriptorProtoSchema, proto));
-  return { case: "fileDescriptorResponse", value: { fileDescriptorProto } };
+/**
+ * The file first, then all that it imports, each before its own imports: a client needs one
+ * question for a service. Each file is encoded once in the life of the process, and each answer put
+ * together once.
+ */
+function createFileAnswer(): (file: DescFile | undefined, name: string) => MessageResponse {
+  const encoded = new Map<DescFile, Uint8Array>();
+  const encode = (file: DescFile): Uint8Array => {
+    const bytes = encoded.get(file) ?? toBinary(FileDescriptorProtoSchema, file.proto);
+    encoded.set(file, bytes);
+    return bytes;
+  };
+  const answers = new Map<DescFile, MessageResponse>();
+  return (file, name) => {
+    if (file === undefined) return notFound(name);
+    const known = answers.get(file);
+    if (known !== undefined) return known;
+    const needed = new Map<string, DescFile>();
+    collect(file, needed);
+    const fileDescriptorProto = [...needed.values()].reverse().map(encode);
+    const made: MessageResponse = { case: "fileDescriptorResponse", value: { fileDescriptorProto } };
+    answers.set(file, made);
+    return made;
+  };
 }
 
 function notFound(name: string): MessageResponse {

@@ -70,6 +70,8 @@ interface CallState {
   read: boolean;
   /** HTTP/1: what is left of a body that was refused midway stands in the way of the connection's next request. */
   readonly oneRequestAtATime: boolean;
+  /** The TCP connection or HTTP/2 session, the same object for each of its requests. */
+  readonly connection: object;
 }
 
 /** The adapter's options for these services. Unknown members of Connect's JSON are refused, as over REST. */
@@ -136,7 +138,9 @@ export function connectRoutes<C extends Principal = Caller>(
   };
 }
 
-function newState(parts: Pick<ConnectParts, "recordOf">, request: { readonly httpVersion: string }): ContextValues {
+type NodeRequest = Parameters<NonNullable<ConnectNodeAdapterOptions["contextValues"]>>[0];
+
+function newState(parts: Pick<ConnectParts, "recordOf">, request: NodeRequest): ContextValues {
   const record = parts.recordOf(request);
   assert(record !== undefined, "a request came without the record of its port");
   return createContextValues().set(stateKey, {
@@ -144,7 +148,13 @@ function newState(parts: Pick<ConnectParts, "recordOf">, request: { readonly htt
     pass: null,
     read: false,
     oneRequestAtATime: request.httpVersion.startsWith("1."),
+    connection: ("stream" in request ? request.stream.session : request.socket) ?? request,
   });
+}
+
+/** The connection that a call came by: what calls without a key may take is bounded for each. */
+export function connectionOf(values: ContextValues): object {
+  return stateOf(values).connection;
 }
 
 function stateOf(values: ContextValues | undefined): CallState {

@@ -1,12 +1,17 @@
 /**
- * Holds the bodies of Connect's JSON to a check of our own before the library reads them: it would take `"10"` for a number,
- * `null` for anything, and name a fault by its last member alone. decisions §1, step 6.
+ * Holds JSON requests of every protocol (Connect, gRPC, gRPC-Web; body or query) to a check of our
+ * own before the library reads them: it would take `"10"` for a number, `null` for anything, and
+ * name a fault by its last member alone. decisions §1, step 6.
  */
 import type { DescMethod } from "@bufbuild/protobuf";
-import type { ContextValues } from "@connectrpc/connect";
+import { base64Decode } from "@bufbuild/protobuf/wire";
+import { Code, ConnectError, type ContextValues } from "@connectrpc/connect";
 import {
   type Compression,
+  encodeEnvelope,
+  envelopeDecompress,
   readAllBytes,
+  transformSplitEnvelope,
   type UniversalHandler,
   type UniversalServerRequest,
 } from "@connectrpc/connect/protocol";
@@ -24,25 +29,74 @@ export interface StrictJsonParts {
 }
 
 /**
- * Replaces the first `count` handlers of a router by ones that check JSON bodies. The body is read when the library asks for
- * it, so after the gate.
+ * Replaces the first `count` handlers of a router by ones that check JSON requests. The body is
+ * read when the library asks for it, so after the gate.
  */
 export function checkJsonBodies(handlers: UniversalHandler[], count: number, parts: StrictJsonParts): void {
   for (const [index, handler] of handlers.slice(0, count).entries()) {
     const check = parts.check(handler.method);
-    const checking = (request: UniversalServerRequest) =>
-      handler(isJson(request) ? { ...request, body: checkedBody(request, check, parts) } : request);
+    const checking = (request: UniversalServerRequest) => handler(checked(handler, request, check, parts));
     handlers[index] = Object.assign(checking, handler);
   }
 }
 
-function isJson({ method, header }: UniversalServerRequest): boolean {
-  return method === "POST" && /^application\/json\b/i.test(header.get("Content-Type") ?? "");
+type Check = (body: Uint8Array) => void;
+
+function checked(
+  handler: UniversalHandler,
+  request: UniversalServerRequest,
+  check: Check,
+  parts: StrictJsonParts,
+): UniversalServerRequest {
+  if (request.method === "GET" && handler.allowedMethods.includes("GET")) {
+    const posted = postedQuery(request);
+    return posted === null ? request : { ...posted, body: checkedBody(posted, check, parts) };
+  }
+  if (request.method !== "POST") return request;
+  const type = request.header.get("Content-Type") ?? "";
+  if (/^application\/json\b/i.test(type)) return { ...request, body: checkedBody(request, check, parts) };
+  const enveloped = /^application\/grpc(-web)?\+json\b/i.exec(type);
+  if (enveloped === null) return request;
+  const endFlag = enveloped[1] === undefined ? null : webTrailerFlag;
+  return { ...request, body: checkedMessages(request, check, parts, endFlag) };
+}
+
+/** The library skips what a gRPC-Web client sends with this flag. */
+const webTrailerFlag = 0x80;
+
+/**
+ * Connect's GET has its message in the query, where nothing could look at it after the gate: it
+ * becomes the body of a POST, which the library reads alike. Null if it is no JSON.
+ */
+function postedQuery(request: UniversalServerRequest): UniversalServerRequest | null {
+  const query = new URL(request.url).searchParams;
+  if (query.get("encoding") !== "json") return null;
+  const header = new Headers(request.header);
+  header.set("Content-Type", "application/json");
+  header.delete("Content-Length");
+  const packing = query.get("compression");
+  if (packing === null) header.delete("Content-Encoding");
+  // What could not stand in a header is as unknown as any other.
+  else header.set("Content-Encoding", /^[\w-]+$/.test(packing) ? packing : "unknown");
+  return { ...request, method: "POST", header, body: queryMessage(query) };
+}
+
+async function* queryMessage(query: URLSearchParams): AsyncIterable<Uint8Array> {
+  const message = query.get("message") ?? "";
+  if (query.get("base64") !== "1") {
+    yield new TextEncoder().encode(message);
+    return;
+  }
+  try {
+    yield base64Decode(message);
+  } catch (cause) {
+    throw new ConnectError("the message is not base64", Code.InvalidArgument, undefined, undefined, cause);
+  }
 }
 
 async function* checkedBody(
   { body, header, contextValues }: UniversalServerRequest,
-  check: (body: Uint8Array) => void,
+  check: Check,
   { tell, compressions, readMaxBytes }: StrictJsonParts,
 ): AsyncIterable<Uint8Array> {
   const bytes = await readAllBytes(body as AsyncIterable<Uint8Array>, readMaxBytes, header.get("Content-Length"));
@@ -55,4 +109,28 @@ async function* checkedBody(
     throw tell(contextValues, error);
   }
   yield bytes;
+}
+
+/**
+ * gRPC has each message in an envelope, packed or not; what the library would refuse by itself it
+ * still refuses.
+ */
+async function* checkedMessages(
+  { body, header, contextValues }: UniversalServerRequest,
+  check: Check,
+  { tell, compressions, readMaxBytes }: StrictJsonParts,
+  endFlag: number | null,
+): AsyncIterable<Uint8Array> {
+  const compression = compressions.find(({ name }) => name === header.get("Grpc-Encoding")) ?? null;
+  for await (const { flags, data } of transformSplitEnvelope(readMaxBytes)(body as AsyncIterable<Uint8Array>)) {
+    if (endFlag === null || (flags & endFlag) === 0) {
+      const plain = await envelopeDecompress({ flags, data }, compression, readMaxBytes);
+      try {
+        check(plain.data);
+      } catch (error) {
+        throw tell(contextValues, error);
+      }
+    }
+    yield encodeEnvelope(flags, data);
+  }
 }

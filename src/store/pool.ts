@@ -9,6 +9,8 @@ export interface PoolSettings {
   readonly name: string;
   /** How long a free connection or a new one is waited for, in milliseconds, where that is not what requests wait. */
   readonly connectTimeoutMs?: number;
+  /** After which a statement is broken off, in milliseconds, if it is not one of a request. */
+  readonly statementTimeoutMs?: number;
 }
 
 /** A statement that runs longer than this is broken off: every one of ours takes milliseconds. */
@@ -18,7 +20,7 @@ const statementTimeoutMs = 10_000;
  * How long an answer is waited for: a connection may stay open and silent (a partition, a failover), and the server's own
  * time limit never reaches us then. A little longer than that one, so that its clear error comes first.
  */
-const queryTimeoutMs = 12_000;
+const patience = 1.2;
 
 /** How long a request waits for a free connection or a new one before it is told that the database cannot be reached. */
 const connectTimeoutMs = 3_000;
@@ -34,13 +36,14 @@ const types: pg.CustomTypesConfig = {
 
 /** A pool; errors of idle connections are told to `onError` and the connection replaced. */
 export function createPool(settings: PoolSettings, onError: (error: Error) => void): pg.Pool {
+  const statementMs = settings.statementTimeoutMs ?? statementTimeoutMs;
   const pool = new pg.Pool({
     connectionString: settings.databaseUrl,
     max: settings.size,
     application_name: settings.name,
     connectionTimeoutMillis: settings.connectTimeoutMs ?? connectTimeoutMs,
-    statement_timeout: statementTimeoutMs,
-    query_timeout: queryTimeoutMs,
+    statement_timeout: statementMs,
+    query_timeout: statementMs * patience,
     keepAlive: true,
     // A transaction left open by a lost client would hold its row locks for ever.
     idle_in_transaction_session_timeout: statementTimeoutMs,

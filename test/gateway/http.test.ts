@@ -188,31 +188,25 @@ describe("the port's own paths", () => {
     expect((await fetch(`${base}/v1/openapi.json`, { method: "POST" })).status).toBe(404);
   });
 
-  test("readiness tells each part, and only a required one makes it negative", async () => {
-    const failing = () => Promise.reject(new Error("password in here"));
-    const fine = async () => {};
-    const waiting = await open({
-      checks: { database: { required: true, check: fine }, temporal: { required: false, check: failing } },
-    });
-    const ready = await fetch(`${waiting.base}/readyz`);
-    expect([ready.status, await ready.json()]).toEqual([
-      200,
-      { status: "ready", checks: { database: "ok", temporal: "failed" } },
-    ]);
-    const broken = await open({ checks: { database: { required: true, check: failing } } });
+  test("readiness is 503 where it is not ready, with the report as it is, and liveness is not touched", async () => {
+    const told = { status: "not_ready", checks: { database: "failed" }, reasons: { database: "it is old" } } as const;
+    const broken = await open({ readiness: { report: async () => told } });
     const notReady = await fetch(`${broken.base}/readyz`);
-    expect([notReady.status, await notReady.json()]).toEqual([
-      503,
-      { status: "not_ready", checks: { database: "failed" } },
-    ]);
+    expect([notReady.status, await notReady.json()]).toEqual([503, told]);
     expect((await fetch(`${broken.base}/healthz`)).status).toBe(200);
     expect(broken.lines).toEqual([]);
   });
 
-  test("metrics are served in their own type", async () => {
+  test("metrics are served in their own type, and are an unknown path on a port that has none", async () => {
     const { base } = await open();
     const response = await fetch(`${base}/metrics`);
     expect([response.headers.get("content-type"), await response.text()]).toEqual(["text/plain", "up 1\n"]);
+    const without = await open({ metrics: null });
+    const unknown = await fetch(`${without.base}/metrics`);
+    expect([unknown.status, ((await unknown.json()) as { error: { code: string } }).error.code]).toEqual([
+      404,
+      "unknown_endpoint",
+    ]);
   });
 });
 

@@ -102,7 +102,7 @@ export async function startPort(answer: Answer, overrides: Partial<HttpParts> = 
     rest: restHandler(gateway),
     connect: (_request, response) => response.writeHead(200, { "content-type": "application/proto" }).end(),
     openapi: { text: `{"openapi":"3.1.0"}`, etag: `"abc"` },
-    checks: { database: { required: true, check: async () => {} } },
+    readiness: { report: async () => ({ status: "ready", checks: { database: "ok" } }) },
     metrics: async () => ({ contentType: "text/plain", text: "up 1\n" }),
     log: (line) => lines.push(line),
     logFailure: () => {},

@@ -12,14 +12,15 @@ import { closeAfterAnswer, lingerAfterAnswer } from "../../src/gateway/respond.t
 import { InvoiceService } from "../../src/gen/proto/billing/v1/invoices_pb.ts";
 import { SubscriptionService } from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
 import { credentialsOf } from "../../src/http/credentials.ts";
+import type { Readiness } from "../../src/readiness.ts";
 import { createCall } from "../../src/rpc/call.ts";
 import { createGate } from "../../src/rpc/gate.ts";
-import { healthRoutes } from "../../src/rpc/health.ts";
+import { healthRoutes, type WatchLimits } from "../../src/rpc/health.ts";
 import type { Idempotency } from "../../src/rpc/idempotency.ts";
 import { bind, type Implementation, planned } from "../../src/rpc/implementation.ts";
 import { observeCall } from "../../src/rpc/observe.ts";
 import { operationOf } from "../../src/rpc/operation.ts";
-import { reflectionRoutes } from "../../src/rpc/reflection.ts";
+import { type ReflectionLimits, reflectionRoutes } from "../../src/rpc/reflection.ts";
 import { createTell } from "../../src/rpc/refusals.ts";
 import { connectRoutes, type RequestRecord } from "../../src/rpc/routes.ts";
 import { textFormats } from "../../src/services/text-formats.ts";
@@ -35,7 +36,10 @@ export interface ServerSettings {
   readonly idempotency?: Idempotency;
   readonly create?: SubscriptionMethods["createSubscription"];
   readonly list?: SubscriptionMethods["listSubscriptions"];
-  readonly isServing?: () => boolean;
+  /** What health is told by; a process that always serves if left out. */
+  readonly readiness?: Pick<Readiness, "isServing" | "subscribe">;
+  readonly watches?: WatchLimits;
+  readonly reflection?: ReflectionLimits;
 }
 
 /** A server and what it noted of its requests. */
@@ -51,6 +55,8 @@ export interface TestServer {
 const withoutKeys: Idempotency = {
   run: async (_, execute) => ({ message: await execute(), replayed: false }),
 };
+
+const alwaysReady = { isServing: async () => true, subscribe: () => () => undefined };
 
 /** Starts it with health and reflection beside. */
 export async function startServer(settings: ServerSettings): Promise<TestServer> {
@@ -72,7 +78,6 @@ export async function startServer(settings: ServerSettings): Promise<TestServer>
     bind(plannedUsageService, usage as Implementation<DescService>),
   ];
   const services = bindings.map(({ service }) => service);
-  const watchEveryMs = 20;
   const stopping = new AbortController();
   const adapter = connectNodeAdapter(
     connectRoutes(bindings, {
@@ -91,11 +96,11 @@ export async function startServer(settings: ServerSettings): Promise<TestServer>
       recordOf: (request) => recordByRequest.get(request),
       open: [
         healthRoutes({
-          isServing: async () => settings.isServing?.() ?? true,
+          ...(settings.readiness ?? alwaysReady),
           services: services.map(({ typeName }) => typeName),
-          watchEveryMs,
+          ...(settings.watches === undefined ? {} : { limits: settings.watches }),
         }),
-        reflectionRoutes(services),
+        reflectionRoutes(services, settings.reflection),
       ],
       shutdownSignal: stopping.signal,
     }),

@@ -40,9 +40,18 @@ if (!databaseUrl) {
 }
 
 function reasonOf(error: unknown): string {
-  const isTaken = error instanceof Error && "code" in error && error.code === "EADDRINUSE";
-  if (isTaken) return `Port ${port} is taken: set DEMO_LEDGER_PORT to another one.`;
-  return error instanceof Error ? error.message : String(error);
+  if (!(error instanceof Error)) return String(error);
+  switch ("code" in error && error.code) {
+    case "EADDRINUSE":
+      return `Port ${port} is taken: set DEMO_LEDGER_PORT to another one.`;
+    case "EACCES":
+      return `Port ${port} may not be opened by this user: set DEMO_LEDGER_PORT to another one.`;
+    case "EADDRNOTAVAIL":
+    case "ENOTFOUND":
+      return `DEMO_LEDGER_HOST=${process.env.DEMO_LEDGER_HOST} is no address of this machine.`;
+    default:
+      return error.message;
+  }
 }
 
 function end(message: string): void {

@@ -1,0 +1,84 @@
+/**
+ * Whether the database can be reached and has the schema that this code needs. The question has a
+ * connection of its own: requests that wait for the pool hold no check up, and no check takes a
+ * connection from them.
+ */
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { createPool, isDatabaseError } from "./pool.ts";
+import { projectMigrations } from "./schema-engine.ts";
+
+/** The check and its connection. */
+export interface SchemaCheck {
+  /**
+   * Null if the schema is there, else a sentence that names the migration found and the one needed.
+   * Rejects if the database cannot be asked.
+   */
+  readonly check: () => Promise<string | null>;
+  readonly close: () => Promise<void>;
+}
+
+/** What the check needs; `migrationsFolder` is this project's unless a test brings another. */
+export interface SchemaCheckSettings {
+  readonly databaseUrl: string;
+  readonly onError: (error: Error) => void;
+  readonly migrationsFolder?: string;
+}
+
+/**
+ * Below the two seconds after which a check counts as failed: by then a connection that hangs has
+ * been given up, and the next check begins with a new one.
+ */
+const [connectTimeoutMs, statementTimeoutMs] = [1_500, 1_500];
+
+/** SQLSTATE of a table that is not there, and of one that the role may not read. */
+const [undefinedTable, insufficientPrivilege] = ["42P01", "42501"];
+
+/**
+ * A failed migration has no `finished_at`, one that was resolved as rolled back has
+ * `rolled_back_at`.
+ */
+const appliedText = `
+  SELECT migration_name AS name FROM _prisma_migrations
+  WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL ORDER BY migration_name`;
+
+/** Opens the check. The migrations that the code needs are read once, here. */
+export function createSchemaCheck(settings: SchemaCheckSettings): SchemaCheck {
+  const { databaseUrl, onError, migrationsFolder = projectMigrations } = settings;
+  const needed = migrationsOf(migrationsFolder);
+  const pool = createPool({ databaseUrl, size: 1, name: "readiness", connectTimeoutMs, statementTimeoutMs }, onError);
+  const check = async (): Promise<string | null> => {
+    try {
+      const { rows } = await pool.query<{ name: string }>(appliedText);
+      return faultOf(
+        needed,
+        rows.map(({ name }) => name),
+      );
+    } catch (error) {
+      if (isDatabaseError(error, undefinedTable)) return faultOf(needed, []);
+      if (isDatabaseError(error, insufficientPrivilege))
+        return "The role of DATABASE_URL may not read _prisma_migrations";
+      throw error;
+    }
+  };
+  return { check, close: () => pool.end() };
+}
+
+/**
+ * Migrations that this code does not know are no fault: in a rolling upgrade the database is
+ * migrated first, and processes of the previous version serve until each is replaced.
+ */
+function faultOf(needed: readonly string[], applied: readonly string[]): string | null {
+  const there = new Set(applied);
+  const missing = needed.findLast((name) => !there.has(name));
+  if (missing === undefined) return null;
+  return `This process needs migration ${missing}; the newest one found in the database is ${applied.at(-1) ?? "none"}`;
+}
+
+function migrationsOf(folder: string): readonly string[] {
+  const names = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  return names
+    .map(({ name }) => name)
+    .filter((name) => existsSync(join(folder, name, "migration.sql")))
+    .sort();
+}

@@ -1,0 +1,193 @@
+/**
+ * Readiness is true: of the database's schema, of Temporal, and of a process that was told to end.
+ */
+import { cp, mkdtemp, readdir, rm } from "node:fs/promises";
+import { get } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Health, HealthCheckResponse_ServingStatus as Status } from "../../src/gen/proto/grpc/health/v1/health_pb.ts";
+import { migrate } from "../../src/store/migrate.ts";
+import { projectMigrations } from "../../src/store/schema-engine.ts";
+import { createSchemaCheck } from "../../src/store/schema-state.ts";
+import { freshDatabase } from "../support/database.ts";
+import { freePort } from "../support/ports.ts";
+import { startSystem, type TestSystem, until } from "../support/system.ts";
+
+let system: TestSystem;
+beforeAll(async () => {
+  system = await startSystem({ without: ["worker"] });
+});
+afterAll(() => system?.stop());
+
+const urls = () => [system.baseUrl, system.adminUrl];
+
+/** Over a connection of its own, as a balancer may ask: the status, and the report. */
+function readyz(baseUrl: string): Promise<[number | undefined, unknown]> {
+  return new Promise((resolve, reject) => {
+    get(`${baseUrl}/readyz`, { agent: false }, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (chunk: string) => {
+        text += chunk;
+      });
+      response.once("end", () => resolve([response.statusCode, JSON.parse(text)]));
+    }).once("error", reject);
+  });
+}
+
+const health = (baseUrl: string) => createClient(Health, createGrpcTransport({ baseUrl }));
+
+async function rows(databaseUrl: string, text: string): Promise<readonly Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    return (await client.query(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** A database without a schema, whose name nothing else uses. */
+async function emptyDatabase() {
+  const database = await freshDatabase();
+  await rows(database.url, "DROP SCHEMA public CASCADE");
+  await rows(database.url, "CREATE SCHEMA public");
+  return database;
+}
+
+describe("the check of the schema", () => {
+  const needed = async () => (await readdir(projectMigrations)).filter((name) => /^\d/.test(name)).sort();
+
+  async function stateOf(databaseUrl: string) {
+    const { check, close } = createSchemaCheck({ databaseUrl, onError: () => undefined });
+    return check().finally(close);
+  }
+
+  test("names what it found and what it needs, and lets newer migrations be", async () => {
+    const names = await needed();
+    const [newest, before] = [names.at(-1), names.at(-2)];
+    const database = await emptyDatabase();
+    const needs = `This process needs migration ${newest}; the newest one found in the database is`;
+    expect(await stateOf(database.url)).toBe(`${needs} none`);
+
+    const older = await mkdtemp(join(tmpdir(), "billing-migrations-"));
+    await cp(projectMigrations, older, { recursive: true });
+    await rm(join(older, String(newest)), { recursive: true });
+    await migrate(database.url, { migrationsFolder: older });
+    await rm(older, { recursive: true });
+    expect(await stateOf(database.url)).toBe(`${needs} ${before}`);
+
+    await migrate(database.url);
+    expect(await stateOf(database.url)).toBeNull();
+    await rows(
+      database.url,
+      `INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at, applied_steps_count)
+       VALUES ('1', '', '29990101000000_newer', now(), 1)`,
+    );
+    expect(await stateOf(database.url)).toBeNull();
+
+    // A migration that failed, or was taken back, is not there.
+    for (const change of ["finished_at = NULL", "finished_at = now(), rolled_back_at = now()"]) {
+      await rows(database.url, `UPDATE _prisma_migrations SET ${change} WHERE migration_name = '${newest}'`);
+      expect(await stateOf(database.url)).toBe(`${needs} 29990101000000_newer`);
+    }
+    await database.drop();
+  });
+
+  test("says where its role may not look, and rejects without a database", async () => {
+    const database = await freshDatabase();
+    const role = `reader_${Date.now()}`;
+    await rows(database.url, `CREATE ROLE ${role} LOGIN PASSWORD 'reader'`);
+    const url = new URL(database.url);
+    [url.username, url.password] = [role, "reader"];
+    expect(await stateOf(url.href)).toBe("The role of DATABASE_URL may not read _prisma_migrations");
+    await database.drop();
+    await rows(system.databaseUrl, `DROP ROLE ${role}`);
+    await expect(stateOf(database.url)).rejects.toThrow("does not exist");
+  });
+});
+
+test("a process on a database without the schema is not ready on either port until it is migrated", async () => {
+  const database = await emptyDatabase();
+  await system.api.stop();
+  const started = system.api.start({ DATABASE_URL: database.url });
+  // Where a step below fails, that is told, and not that it did not start.
+  started.catch(() => undefined);
+  const both = () => Promise.all(urls().map((url) => readyz(url).catch(() => [null, null])));
+  // The first look of a process that is still loading may be too late for an answer.
+  const notReady = await until("both ports have looked", async () => {
+    const answers = await both();
+    return answers.every(([, report]) => /"temporal":"ok".*"reasons"/.test(JSON.stringify(report))) && answers;
+  });
+  const reason = expect.stringMatching(/^This process needs migration \d+_\w+; the newest .* is none$/);
+  const told = { status: "not_ready", checks: { database: "failed", temporal: "ok" }, reasons: { database: reason } };
+  expect(notReady).toEqual([
+    [503, told],
+    [503, told],
+  ]);
+  for (const url of urls()) expect((await health(url).check({})).status).toBe(Status.NOT_SERVING);
+  await migrate(database.url);
+  await started;
+  await until("both ports are ready", async () => (await both()).every(([status]) => status === 200));
+  for (const url of urls()) expect((await health(url).check({})).status).toBe(Status.SERVING);
+  await system.api.stop();
+  await database.drop();
+  await system.api.start();
+});
+
+test("Temporal is told apart, and its absence leaves a process ready", async () => {
+  await system.api.stop();
+  await system.api.start({ TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}` });
+  for (const url of urls()) {
+    await expect
+      .poll(() => readyz(url))
+      .toEqual([200, { status: "ready", checks: { database: "ok", temporal: "failed" } }]);
+  }
+  await system.api.stop();
+  await system.api.start();
+});
+
+test("the check has one connection of its own, whoever asks", async () => {
+  await Promise.all(Array.from({ length: 50 }, (_, index) => readyz(urls()[index % 2] ?? "")));
+  const text =
+    "SELECT count(*)::int FROM pg_stat_activity WHERE application_name = 'readiness' AND datname = current_database()";
+  expect(await rows(system.databaseUrl, text)).toEqual([{ count: 1 }]);
+});
+
+describe("a process that was told to end", () => {
+  test("says so at once, and answers until DRAIN_SECONDS are over", async () => {
+    await system.api.stop();
+    await system.api.start({ DRAIN_SECONDS: "300" });
+    const { apiKey: key } = await system.organisation();
+    const heard: number[] = [];
+    const watches = urls().map(async (url) => {
+      // They end with the process.
+      const watching = async () => {
+        for await (const { status } of health(url).watch({})) heard.push(status);
+      };
+      await watching().catch(() => undefined);
+    });
+    await until("both watches have begun", async () => heard.length === 2);
+    const gone = system.api.stop();
+    await until("both watches have heard", async () => heard.length === 4);
+    expect(heard.slice(2)).toEqual([Status.NOT_SERVING, Status.NOT_SERVING]);
+    for (const url of urls()) {
+      expect(await readyz(url)).toMatchObject([503, { status: "stopping" }]);
+      expect((await health(url).check({})).status).toBe(Status.NOT_SERVING);
+    }
+    expect((await system.ask("GET", "/v1/organisation", { key })).status).toBe(200);
+    await system.api.kill();
+    await gone;
+    await Promise.all(watches);
+  });
+
+  test("closes its ports when they are over", async () => {
+    await system.api.start({ DRAIN_SECONDS: "1" });
+    await system.api.stop();
+    for (const url of urls()) await expect(readyz(url)).rejects.toThrow("ECONNREFUSED");
+    await system.api.start();
+  });
+});

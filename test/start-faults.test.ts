@@ -1,0 +1,110 @@
+/**
+ * A setting with which a process cannot start stops it with one line that names the setting, and no
+ * stack.
+ */
+import { spawn } from "node:child_process";
+import { generateKeyPairSync } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer, type Server } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { readConfig } from "../src/config.ts";
+import { certificate } from "./gateway/tls-for-test.ts";
+
+/** Nothing listens on port 1: the ports are opened all the same. */
+const nowhere = "postgresql://nobody@127.0.0.1:1/nothing";
+
+let folder: string;
+let taken: Server;
+let takenPort: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "billing-pem-"));
+  taken = createServer();
+  await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
+  takenPort = String((taken.address() as AddressInfo).port);
+});
+afterAll(async () => {
+  await new Promise((resolve) => taken.close(resolve));
+  await rm(folder, { recursive: true });
+});
+
+async function file(name: string, text: string): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, text);
+  return path;
+}
+
+/** Runs a program until it ends by itself: its exit code, and what it wrote to standard error. */
+async function run(script: string, env: Record<string, string>): Promise<{ code: number | null; told: string }> {
+  const path = fileURLToPath(new URL(`../src/${script}`, import.meta.url));
+  const child = spawn(process.execPath, [path], {
+    env: { ...process.env, DATABASE_URL: nowhere, API_PORT: "0", ADMIN_PORT: "0", ...env },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  let told = "";
+  child.stderr.on("data", (chunk) => {
+    told += String(chunk);
+  });
+  const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
+  return { code, told };
+}
+
+describe("a port that is taken names its setting", () => {
+  test.each([
+    ["the API", "server.ts", "API_PORT"],
+    ["the admin port", "server.ts", "ADMIN_PORT"],
+  ])("of %s", async (_, script, setting) => {
+    const { code, told } = await run(script, { [setting]: takenPort });
+    expect(told).toBe(`Port ${takenPort} on 127.0.0.1 is taken by another process: set ${setting} to a free one\n`);
+    expect(code).toBe(1);
+  });
+});
+
+test("a host that is none of this machine's names its setting", async () => {
+  for (const setting of ["API_HOST", "ADMIN_HOST"]) {
+    const { code, told } = await run("server.ts", { [setting]: "192.0.2.1" });
+    expect([code, told]).toEqual([1, `${setting}=192.0.2.1 is no address of this machine\n`]);
+  }
+});
+
+describe("a pair of PEM files names the one at fault and shows no key", () => {
+  const pairs = async () => {
+    const other = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey;
+    const locked = { type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase: "hunter2" } as const;
+    return {
+      cert: await file("cert.pem", certificate.cert),
+      key: await file("key.pem", certificate.key),
+      text: await file("text.pem", "no PEM at all\n"),
+      other: await file("other.pem", other.export({ type: "pkcs8", format: "pem" }).toString()),
+      locked: await file("locked.pem", other.export(locked).toString()),
+    };
+  };
+  const read = (cert: string, key: string) => () =>
+    readConfig({ DATABASE_URL: nowhere, TLS_CERT_FILE: cert, TLS_KEY_FILE: key });
+
+  test("as it is read", async () => {
+    const { cert, key, text, other, locked } = await pairs();
+    expect(read(cert, key)().api.tls).toEqual(certificate);
+    expect(read(text, key)).toThrow(`TLS_CERT_FILE=${text} is no certificate in PEM.`);
+    expect(read(key, key)).toThrow(`TLS_CERT_FILE=${key} is no certificate in PEM.`);
+    for (const wrong of [text, cert, locked]) {
+      expect(read(cert, wrong)).toThrow(`TLS_KEY_FILE=${wrong} is no private key in PEM without a passphrase.`);
+    }
+    const unequal = `TLS_KEY_FILE=${other} is not the key of the first certificate in TLS_CERT_FILE=${cert}.`;
+    expect(read(cert, other)).toThrow(unequal);
+  });
+
+  test("and stops the process with that line alone", async () => {
+    const { key, text } = await pairs();
+    const { code, told } = await run("server.ts", { TLS_CERT_FILE: text, TLS_KEY_FILE: key });
+    expect([code, told]).toEqual([1, `TLS_CERT_FILE=${text} is no certificate in PEM.\n`]);
+  });
+});
+
+test("a log that is silent does not hide why a process did not start", async () => {
+  const { code, told } = await run("worker.ts", { LOG_LEVEL: "silent" });
+  expect(code).toBe(1);
+  expect(told).toContain("SECRET_KEY");
+});

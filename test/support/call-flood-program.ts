@@ -1,0 +1,32 @@
+/**
+ * The process of `floodOfCalls`: keeps calls of a gRPC method open, and tells its parent how they
+ * were answered.
+ */
+import { connect } from "node:http2";
+
+const [baseUrl = "", path = "", connections = "1", open = "1", body = ""] = process.argv.slice(2);
+const headers = { ":method": "POST", ":path": path, "content-type": "application/grpc", te: "trailers" };
+const bytes = Buffer.from(body, "base64");
+const statuses: Record<string, number> = {};
+
+function note(fields: Record<string, unknown>): void {
+  const status = fields["grpc-status"];
+  if (typeof status === "string") statuses[status] = (statuses[status] ?? 0) + 1;
+}
+
+for (let index = 0; index < Number(connections); index += 1) {
+  const session = connect(baseUrl);
+  session.on("error", () => undefined);
+  const call = () => {
+    if (session.destroyed || session.closed) return;
+    const stream = session.request(headers);
+    stream.on("response", note).on("trailers", note);
+    stream.on("error", () => undefined).resume();
+    stream.once("close", () => setImmediate(call));
+    stream.end(bytes);
+  };
+  for (let opened = 0; opened < Number(open); opened += 1) call();
+}
+
+setInterval(() => process.send?.(statuses), 100);
+process.once("disconnect", () => process.exit());

@@ -1,0 +1,94 @@
+/**
+ * Strangers over HTTP/2: requests that are reset as soon as they are sent, and calls of gRPC that
+ * are always as many as the port takes.
+ */
+import { spawn } from "node:child_process";
+import { constants } from "node:http2";
+import { connect as connectTcp, type Socket } from "node:net";
+import { fileURLToPath } from "node:url";
+
+const frame = { headers: 0x1, reset: 0x3, settings: 0x4 } as const;
+const endStreamAndHeaders = 0x5;
+
+function frameOf(type: number, flags: number, streamId: number, payload: Buffer): Buffer {
+  const head = Buffer.alloc(9);
+  head.writeUIntBE(payload.length, 0, 3);
+  head.writeUInt8(type, 3);
+  head.writeUInt8(flags, 4);
+  head.writeUInt32BE(streamId, 5);
+  return Buffer.concat([head, payload]);
+}
+
+/**
+ * `GET path` by HPACK: two entries of the static table, then path and authority as literals. RFC
+ * 7541, 6.
+ */
+function getBlock(path: string): Buffer {
+  const literal = (nameIndex: number, text: string) => [nameIndex, text.length, ...Buffer.from(text)];
+  return Buffer.from([0x82, 0x86, ...literal(0x04, path), ...literal(0x01, "x")]);
+}
+
+/**
+ * Bare connections that each send `GET path` and its reset `times` over. `done` resolves when the
+ * server has ended them or `end` was called.
+ */
+export function floodOfResets(port: number, path: string, connections: number, times: number) {
+  const reset = Buffer.alloc(4);
+  reset.writeUInt32BE(constants.NGHTTP2_CANCEL);
+  const block = getBlock(path);
+  const parts = [Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), frameOf(frame.settings, 0, 0, Buffer.alloc(0))];
+  for (let index = 0; index < times; index += 1) {
+    const streamId = index * 2 + 1;
+    parts.push(frameOf(frame.headers, endStreamAndHeaders, streamId, block));
+    parts.push(frameOf(frame.reset, 0, streamId, reset));
+  }
+  const bytes = Buffer.concat(parts);
+  const sockets: Socket[] = Array.from({ length: connections }, () => {
+    const socket = connectTcp({ port, host: "127.0.0.1", noDelay: true });
+    // A connection that is cut off is one of the ways to be bounded.
+    socket.on("error", () => undefined).resume();
+    socket.write(bytes);
+    return socket;
+  });
+  return {
+    bytes: bytes.length * connections,
+    end: () => {
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+/** What a flood of calls does, and how to end it. */
+export interface CallFlood {
+  /** Calls answered so far, by `grpc-status`. */
+  readonly statuses: () => Readonly<Record<string, number>>;
+  readonly end: () => void;
+}
+
+/**
+ * A process of its own with connections on each of which `open` calls of a gRPC method are open at any
+ * time, each with this body: an empty message if left out.
+ */
+export function floodOfCalls(
+  baseUrl: string,
+  path: string,
+  { connections, open, body = frameOfMessage(Buffer.alloc(0)) }: { connections: number; open: number; body?: Buffer },
+): CallFlood {
+  const program = fileURLToPath(new URL("call-flood-program.ts", import.meta.url));
+  const settings = [baseUrl, path, String(connections), String(open), body.toString("base64")];
+  const child = spawn(process.execPath, [program, ...settings], {
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+  });
+  let last: Record<string, number> = {};
+  child.on("message", (statuses: Record<string, number>) => {
+    last = statuses;
+  });
+  return { statuses: () => last, end: () => void child.kill("SIGKILL") };
+}
+
+/** gRPC's frame of a message that is not packed. */
+export function frameOfMessage(message: Uint8Array): Buffer {
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(message.length, 1);
+  return Buffer.concat([head, message]);
+}
