@@ -12,8 +12,10 @@ import { loadRemoved, raiseAgain } from "./raise-again.ts";
 import type { Client } from "./raise-documents.ts";
 
 /**
- * A restoration to be made. `requestId` is derived from the idempotency key, null without one. `watch` is told which operations it
- * leaves before they are committed, so that no outcome is missed.
+ * A restoration to be made. `requestId` is derived from the idempotency key, or of this request
+ * alone without one; null where it is not looked for. `watch` is told which operations it leaves
+ * before they are committed, so that no outcome is missed: again where the transaction is run
+ * again.
  */
 export interface RestorationToMake extends ChangedSubscription {
   readonly requestId: string | null;
