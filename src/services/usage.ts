@@ -13,7 +13,9 @@ import {
   type UsageService,
 } from "../gen/proto/billing/v1/usage_pb.ts";
 import type { Implementation, MethodImplementation } from "../rpc/implementation.ts";
+import { untilKnown } from "./lost-answers.ts";
 import type { ServiceParts } from "./parts.ts";
+import { answerBudgetMs } from "./settlement.ts";
 
 type Method = MethodImplementation<typeof UsageService.method.reportUsage>;
 
@@ -24,7 +26,10 @@ export function usageService(parts: ServiceParts): Implementation<typeof UsageSe
 
 function reportUsage({ store }: ServiceParts): Method {
   return async ({ events }, { caller }) => {
-    const verdicts = await store.organisation(caller.organisationId).usage.report(events.map(readEvent), caller.now);
+    const untilMs = Date.now() + answerBudgetMs;
+    const { usage } = store.organisation(caller.organisationId);
+    // Where the first answer was lost, what it stored is there already, and is told as that.
+    const verdicts = await untilKnown(untilMs, () => usage.report(events.map(readEvent), caller.now));
     checkpoint("usage_stored");
     const count = (status: UsageVerdict["status"]) => verdicts.filter((verdict) => verdict.status === status).length;
     return {

@@ -3,8 +3,8 @@
  * for each subscription, and taken under a lease. Oldest note first, oldest invoice first. decisions §6 "Documents".
  */
 import type pg from "pg";
-import { lockSubscriptions } from "./billing-state.ts";
 import { newId } from "./ids.ts";
+import { lockSubscriptions } from "./lock-order.ts";
 import type { Client } from "./raise-documents.ts";
 
 /**

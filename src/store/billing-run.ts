@@ -139,6 +139,7 @@ export async function billChunk(pool: pg.Pool, organisationId: string, order: Ch
   let taken: readonly string[] = [];
   try {
     return await inTransaction(pool, async (client) => {
+      taken = [];
       const held = await hold(client, organisationId, order);
       taken = await takeDue(client, held, null, order.size ?? chunkSize);
       const outcome = await perform(client, held, taken, order);

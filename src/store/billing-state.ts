@@ -120,18 +120,6 @@ export interface LoadedState {
   readonly currentPeriod: number;
 }
 
-/**
- * Locks subscriptions for a change, in the order of their ids, so that two changes never wait for each other. What is loaded after
- * it is as the last change left it.
- */
-export async function lockSubscriptions(client: Client, organisationId: string, ids: readonly string[]): Promise<void> {
-  await client.query({
-    name: "lock_subscriptions",
-    text: "SELECT id FROM subscriptions WHERE organisation_id = $1 AND id = ANY ($2::uuid[]) ORDER BY id FOR NO KEY UPDATE",
-    values: [organisationId, ids],
-  });
-}
-
 /** What is loaded. `now` is the organisation's; `closing`: their last bill of usage is to be made, also where nothing is due. */
 export interface StateQuery {
   readonly ids: readonly string[];

@@ -19,7 +19,7 @@ import {
   lineRecordType,
 } from "./invoice-records.ts";
 import { type OrganisationRow, organisationColumns, readOrganisation } from "./organisations.ts";
-import { isDatabaseError, uniqueViolation } from "./pool.ts";
+import { isDatabaseError, repeatBrokenOff, uniqueViolation } from "./pool.ts";
 
 /** What a creation is looked up by. */
 export interface CreationQuery {
@@ -161,7 +161,7 @@ export async function saveCreation(
     { invoiceId: newId(), operationId: newId(), draft: decision.renewalInvoice },
   ].flatMap(({ draft, ...ids }, position) => (draft === null ? [] : [{ ...ids, position, draft }]));
   try {
-    const { rows } = await pool.query<{ saved: number }>({
+    const query = {
       name: "save_creation",
       text: saveText,
       values: [
@@ -180,7 +180,8 @@ export async function saveCreation(
         creation.catalogueVersion,
         decision.subscription.customerId,
       ],
-    });
+    };
+    const { rows } = await repeatBrokenOff(() => pool.query<{ saved: number }>(query));
     return rows[0]?.saved === 1 ? "saved" : "changed";
   } catch (error) {
     if (isDatabaseError(error, uniqueViolation, "subscriptions_pkey")) return "exists";

@@ -275,7 +275,7 @@ async function lookAgain(client: Client, organisationId: string, invoiceIds: rea
     name: "look_again_at_invoices",
     text: `INSERT INTO ledger_hints (organisation_id, kind, ledger_id)
       SELECT $1, 'invoices', ledger_invoice_id FROM invoices WHERE organisation_id = $1 AND id = ANY ($2::uuid[])
-        AND ledger_invoice_id IS NOT NULL
+        AND ledger_invoice_id IS NOT NULL ORDER BY ledger_invoice_id
       ON CONFLICT (organisation_id, kind, ledger_id) DO UPDATE SET changed_at = NULL, received_at = clock_timestamp()`,
     values: [organisationId, invoiceIds],
   });

@@ -20,7 +20,7 @@ import { loadNextPeriodLines } from "./reversals.ts";
 
 /**
  * An end to be made. `endingId` is also the id of its operation, made before so that it can be watched; `requestId` is derived from
- * the idempotency key, null without one.
+ * the idempotency key, or of this request alone without one; null where it is not looked for.
  */
 export interface EndingToMake extends ChangedSubscription {
   readonly endingId: string;
@@ -52,8 +52,8 @@ export async function makeEnding(
   const { subscriptionId, now } = asked;
   const order = { ...asked, closing: asked.when === "now" };
   const changed = await changeSubscription<EndingOutcome>(pool, organisationId, order, async (client, state) => {
-    const earlier = await findRepeated(client, organisationId, asked.requestId);
-    const repeated = earlier === null ? null : repeat(earlier, asked);
+    const earlier = await findRepeated(client, organisationId, asked);
+    const repeated = earlier === null ? null : repeat(earlier, asked, state.subscription.customerId);
     if (repeated !== null) return repeated;
     const next = await loadNextPeriodLines(client, state);
     const facts = { state, invoices: await loadOpenInvoices(client, organisationId, subscriptionId), next };
@@ -101,29 +101,41 @@ interface EarlierRow {
   message: string | null;
 }
 
-/** An idempotency key lives 24 hours, and one whose request failed is free again. Spec: Idempotency. */
+/**
+ * An idempotency key lives 24 hours, and one whose request failed is free again; not for that
+ * request itself. Spec: Idempotency.
+ */
 async function findRepeated(
   client: Client,
   organisationId: string,
-  requestId: string | null,
+  { requestId, endingId }: EndingToMake,
 ): Promise<EarlierRow | null> {
   if (requestId === null) return null;
   const { rows } = await client.query<EarlierRow>({
     name: "find_ending",
     text: `SELECT e.id, e.request_hash, e.ended, o.state, o.message
       FROM endings e LEFT JOIN operations o ON o.organisation_id = $1 AND o.id = e.id
-      WHERE e.organisation_id = $1 AND e.request_id = $2 AND NOT e.told AND e.created_at > now() - interval '23 hours 59 minutes'
+      WHERE e.organisation_id = $1 AND e.request_id = $2 AND (NOT e.told OR e.id = $3)
+        AND e.created_at > now() - interval '23 hours 59 minutes'
       ORDER BY e.seq DESC LIMIT 1`,
-    values: [organisationId, requestId],
+    values: [organisationId, requestId, endingId],
   });
   return rows[0] ?? null;
 }
 
-/** Null where the earlier try failed and this is another request: the key is free for it. Spec: Idempotency. */
-function repeat(earlier: EarlierRow, { requestHash }: EndingToMake): EndingOutcome | null {
+/**
+ * Null where the earlier try failed and this is another request: the key is free for it. Spec:
+ * Idempotency. One of this very request, whose answer was lost, goes on as it began.
+ */
+function repeat(
+  earlier: EarlierRow,
+  { requestHash, endingId }: EndingToMake,
+  customerId: string,
+): EndingOutcome | null {
+  const isOwn = earlier.id === endingId;
   if (!earlier.request_hash.equals(requestHash)) return earlier.state === "refused" ? null : { kind: "conflict" };
-  if (earlier.ended) return { kind: "ended", hasDocuments: false };
-  if (earlier.state !== "refused") return { kind: "running" };
+  if (earlier.ended) return { kind: "ended", hasDocuments: isOwn };
+  if (earlier.state !== "refused") return isOwn ? { kind: "begun", endingId, customerId } : { kind: "running" };
   return { kind: "refused", endingId: earlier.id, message: earlier.message ?? "" };
 }
 

@@ -2,6 +2,7 @@
 import type pg from "pg";
 import type { Customer } from "../domain/customer.ts";
 import { type ContactSeen, type FollowedCustomer, followContact } from "../domain/following-contact.ts";
+import { lockInOrder } from "./lock-order.ts";
 import { leaveHints } from "./mirror-hints.ts";
 import { type Followed, joinFollowed, nothingFollowed } from "./mirror-judgement.ts";
 import { inTransaction, isDatabaseError, uniqueViolation } from "./pool.ts";
@@ -58,6 +59,8 @@ async function follow(pool: pg.Pool, organisationId: string, contact: ContactLoo
 }
 
 async function write(client: Client, organisationId: string, contact: ContactLooked): Promise<boolean> {
+  // A contact that took another's place gets a customer that others may be making of it.
+  await lockInOrder(client, organisationId, { organisation: true });
   const { rows } = await client.query<FollowedRow>({
     name: "hold_followed_customer",
     text: `SELECT id, name, first_name, last_name, email, status, ledger_contact_id, deactivated_at IS NOT NULL AS is_deactivated

@@ -4,8 +4,8 @@
  */
 import type pg from "pg";
 import { planAllocations } from "./allocations.ts";
-import { lockSubscriptions } from "./billing-state.ts";
 import type { InvoiceSeen } from "./credit-mirror.ts";
+import { lockInOrder, lockSubscriptions } from "./lock-order.ts";
 import {
   type Dated,
   type DocumentKind,
@@ -29,19 +29,25 @@ const seenInvoice = `jsonb_to_recordset($2) AS r(id text, status text, subtotal 
 const isOtherInvoice =
   "(d.status, d.total, d.amount_due, d.sent) IS DISTINCT FROM (r.status, r.total, r.amount_due, r.sent)";
 
+const isDifferent = `(${isOtherInvoice} OR d.ledger_updated_at IS DISTINCT FROM r.updated_at OR d.sync_error = ${unfitText})`;
+
+// What differs since the locks were taken was written here since: it is looked at again.
 const invoicesText = `
 WITH judged AS (
   SELECT d.id AS own_id, d.subscription_id, d.ledger_invoice_id AS ledger_id, r.status, r.subtotal, r.total, r.amount_due, r.sent, r.updated_at,
     ${isOtherInvoice} AS is_other, ${verdict("invoices")} AS verdict
   FROM ${seenInvoice} JOIN invoices d ON d.organisation_id = $1 AND d.ledger_invoice_id = r.id
-  WHERE ${isOtherInvoice} OR d.ledger_updated_at IS DISTINCT FROM r.updated_at OR d.sync_error = ${unfitText} ORDER BY d.id FOR NO KEY UPDATE OF d
+  WHERE ${isDifferent} AND d.subscription_id = ANY ($4::uuid[]) ORDER BY d.id FOR NO KEY UPDATE OF d
 ), written AS (
   UPDATE invoices i SET status = j.status, total = j.total, amount_due = j.amount_due, sent = j.sent, ledger_updated_at = j.updated_at,
     ledger_subtotal = coalesce(j.subtotal, i.ledger_subtotal), ledger_told_at = now(),
     sync_error = CASE WHEN i.status <> 'not_in_external' THEN nullif(i.sync_error, ${unfitText}) END
   FROM judged j WHERE i.organisation_id = $1 AND i.id = j.own_id AND j.verdict = 'write'
 )
-SELECT subscription_id, ledger_id, status, is_other, verdict FROM judged`;
+SELECT subscription_id, ledger_id, status, is_other, verdict FROM judged
+UNION ALL SELECT d.subscription_id, d.ledger_invoice_id, r.status, ${isOtherInvoice}, 'again'
+FROM ${seenInvoice} JOIN invoices d ON d.organisation_id = $1 AND d.ledger_invoice_id = r.id
+WHERE ${isDifferent} AND d.subscription_id <> ALL ($4::uuid[])`;
 
 interface JudgedRow {
   subscription_id: string;
@@ -84,23 +90,19 @@ async function writeInvoices(
     return { id, status, subtotal, total, amount_due: amountDue, sent, updated_at: updatedAt };
   });
   const seen = JSON.stringify(records);
-  // Before the invoices, as every change of a subscription does.
-  const { rows: others } = await client.query<{ subscription_id: string }>({
+  const { rows: found } = await client.query<{ subscription_id: string }>({
     name: "find_followed_invoices",
     text: `SELECT DISTINCT d.subscription_id FROM ${seenInvoice}
-      JOIN invoices d ON d.organisation_id = $1 AND d.ledger_invoice_id = r.id WHERE ${isOtherInvoice}`,
+      JOIN invoices d ON d.organisation_id = $1 AND d.ledger_invoice_id = r.id WHERE ${isDifferent}`,
     values: [organisationId, seen],
   });
-  if (others.length > 0)
-    await lockSubscriptions(
-      client,
-      organisationId,
-      others.map((row) => row.subscription_id),
-    );
+  if (found.length === 0) return nothingFollowed;
+  const subscriptionIds = found.map((row) => row.subscription_id);
+  await lockSubscriptions(client, organisationId, subscriptionIds);
   const { rows } = await client.query<JudgedRow>({
     name: "follow_invoices",
     text: invoicesText,
-    values: [organisationId, seen, askedAt],
+    values: [organisationId, seen, askedAt, subscriptionIds],
   });
   const written = rows.filter((row) => row.verdict === "write" && row.is_other);
   const open = written.filter(({ status }) => status === "approved").map((row) => row.subscription_id);
@@ -164,10 +166,14 @@ export async function loseDocuments(
   ledgerIds: readonly string[],
   askedAt: string,
 ): Promise<Followed> {
-  const { rows } = await pool.query<{ ledger_id: string; is_busy: boolean }>({
-    name: `lose_${kind}`,
-    text: goneText(kind),
-    values: [organisationId, ledgerIds, askedAt],
+  const lost = kind === "invoices" ? { ledgerInvoiceIds: ledgerIds } : { ledgerNoteIds: ledgerIds };
+  const { rows } = await inTransaction(pool, async (client) => {
+    await lockInOrder(client, organisationId, lost);
+    return client.query<{ ledger_id: string; is_busy: boolean }>({
+      name: `lose_${kind}`,
+      text: goneText(kind),
+      values: [organisationId, ledgerIds, askedAt],
+    });
   });
   const again = rows.filter((row) => row.is_busy).map((row) => row.ledger_id);
   return { ...nothingFollowed, changed: rows.length - again.length, again };

@@ -4,8 +4,8 @@
  */
 import type pg from "pg";
 import { planAllocations } from "./allocations.ts";
-import { lockSubscriptions } from "./billing-state.ts";
 import { type NoteSeen, saveNoteSeen } from "./credit-mirror.ts";
+import { lockInOrder } from "./lock-order.ts";
 import { type Dated, type Followed, joinFollowed, nothingFollowed, verdict } from "./mirror-judgement.ts";
 import { inTransaction } from "./pool.ts";
 import { isUnwritable } from "./settle-operations.ts";
@@ -58,7 +58,10 @@ async function followNote(
 ): Promise<Followed> {
   try {
     return await inTransaction(pool, async (client) => {
-      await lockSubscriptions(client, organisationId, [subscriptionId]);
+      await lockInOrder(client, organisationId, {
+        ledgerInvoiceIds: note.allocations.map(({ invoiceId }) => invoiceId),
+        ledgerNoteIds: [ledgerId],
+      });
       const { rows } = await client.query<{ verdict: string; is_other: boolean }>({
         name: "judge_followed_note",
         text: `SELECT ${verdict("credit_notes")} AS verdict, ${isOtherNote} AS is_other FROM ${seenNote}

@@ -191,9 +191,14 @@ async function take<T extends TakenRow>(
 export async function putOff(pool: pg.Pool, organisationId: string, pauseMs: number, reason: string): Promise<void> {
   await pool.query({
     name: "put_off_operations",
-    text: `WITH until AS (SELECT now() + $2 * interval '1 millisecond' AS instant), op AS (
-        UPDATE operations SET not_before = until.instant, reason = $3 FROM until
-        WHERE organisation_id = $1 AND state = 'ready' AND not_before < until.instant RETURNING id
+    // What somebody is at in this moment is let be: whoever begins to send it meets the pause.
+    text: `WITH until AS (SELECT now() + $2 * interval '1 millisecond' AS instant), waiting AS (
+        SELECT o.id FROM operations o, until
+        WHERE o.organisation_id = $1 AND o.state = 'ready' AND o.not_before < until.instant
+        FOR NO KEY UPDATE OF o SKIP LOCKED
+      ), op AS (
+        UPDATE operations o SET not_before = until.instant, reason = $3 FROM until, waiting
+        WHERE o.organisation_id = $1 AND o.id = waiting.id RETURNING o.id
       ), parts AS (SELECT id, (row_number() OVER () - 1) / 100 AS part FROM op)
       SELECT pg_notify('${outcomesChannel}', ids) FROM (SELECT string_agg(id::text, ',') AS ids FROM parts GROUP BY part) p`,
     values: [organisationId, pauseMs, reason],

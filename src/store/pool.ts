@@ -1,4 +1,8 @@
-/** The pool of PostgreSQL connections of one process, and how column types become values: nothing passes through a float. */
+/**
+ * The pool of PostgreSQL connections of one process, its transactions, and how column types become
+ * values: nothing passes through a float.
+ */
+import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 
 /** What a pool needs. `size`: connections of this process; the server's `max_connections` bounds the sum over all. */
@@ -53,18 +57,102 @@ export function createPool(settings: PoolSettings, onError: (error: Error) => vo
   // One that is ended by the server in the moment in which it comes about is told of it before whoever asked for it can listen, and what nobody
   // hears ends the process. Its first statement fails all the same.
   pool.on("connect", (client) => client.on("error", () => undefined));
+  pool.on("connect", guard);
   return pool;
 }
 
 /**
- * Runs the work in one transaction on one connection: committed when it returns, rolled back when it throws. `begin` may hold more than
- * the beginning, sent in the same message.
+ * Makes a new connection safe for every transaction on it, also for Prisma's. A connection ends on
+ * each error that the server has not answered: a ROLLBACK may wait behind a statement that hangs,
+ * and the next transaction would commit both. COMMIT of a transaction that is broken off answers
+ * ROLLBACK, and throws here. facts-prisma §0.
+ */
+function guard(client: pg.PoolClient): void {
+  const send = client.query.bind(client) as (...args: unknown[]) => unknown;
+  const onAnswer = (query: unknown, answer: unknown): unknown => {
+    if (isCommit(query) && (answer as pg.QueryResult).command === "ROLLBACK") throw new CommitRefused();
+    return answer;
+  };
+  const onError = (error: unknown): never => {
+    // The types of a pool's client leave out `end`, which each has.
+    if (!(error instanceof pg.DatabaseError)) void (client as unknown as pg.Client).end().catch(() => undefined);
+    throw error;
+  };
+  const guarded = (...args: unknown[]): unknown => {
+    const answered = send(...args);
+    if (!(answered instanceof Promise)) return answered;
+    return answered.then((answer) => onAnswer(args[0], answer), onError);
+  };
+  client.query = guarded as typeof client.query;
+}
+
+function isCommit(query: unknown): boolean {
+  return (typeof query === "string" ? query : (query as { readonly text?: unknown } | null)?.text) === "COMMIT";
+}
+
+/** An error inside a transaction was caught and passed over: PostgreSQL has kept nothing of it. */
+export class CommitRefused extends Error {
+  constructor() {
+    super("the transaction was broken off before its COMMIT, and nothing of it is kept");
+  }
+}
+
+/**
+ * How often what PostgreSQL broke off is begun again. With one order of locks a deadlock is a
+ * defect, and one repeat ends it; five end it also where several meet, and leave a caller an
+ * answer: PostgreSQL takes a second to find each, and a caller waits for fifteen.
+ */
+const mostRepeats = 5;
+
+/**
+ * The longest pause before the first repeat, doubled with each: those who met do not meet again,
+ * and it is short beside that second.
+ */
+const repeatPauseMs = 20;
+
+/**
+ * Runs a transaction, and again where PostgreSQL broke it off for the sake of others (SQLSTATE
+ * class 40: deadlock, conflict of snapshots): nothing of it is kept then, and nothing is wrong with
+ * it. What `run` does outside the database it may do several times.
+ */
+export async function repeatBrokenOff<T>(run: () => Promise<T>): Promise<T> {
+  for (let repeats = 0; ; repeats += 1) {
+    try {
+      return await run();
+    } catch (error) {
+      if (repeats === mostRepeats || !/^40/.test(sqlState(error) ?? "")) throw error;
+      await wait(Math.random() * repeatPauseMs * 2 ** repeats);
+    }
+  }
+}
+
+interface AdapterCause {
+  readonly cause?: { readonly originalCode?: string };
+}
+
+/** The SQLSTATE of an error, of pg or of Prisma's client; null for an error that has none. */
+export function sqlState(error: unknown): string | null {
+  if (error instanceof pg.DatabaseError) return error.code ?? null;
+  if (!(error instanceof Error)) return null;
+  // Of a statement Prisma puts it into `meta`, of a COMMIT into `cause`.
+  const { meta, cause } = error as AdapterCause & { readonly meta?: { readonly driverAdapterError?: AdapterCause } };
+  return meta?.driverAdapterError?.cause?.originalCode ?? cause?.originalCode ?? null;
+}
+
+/**
+ * Runs the work in one transaction on one connection: committed when it returns, rolled back when
+ * it throws, and run again where PostgreSQL broke it off for the sake of others. `begin` may hold
+ * more than the beginning, sent in the same message.
  */
 export async function inTransaction<T>(
   pool: pg.Pool,
   work: (client: pg.PoolClient) => Promise<T>,
   begin = "BEGIN",
 ): Promise<T> {
+  return repeatBrokenOff(() => runOnce(pool, work, begin));
+}
+
+async function runOnce<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>, begin: string): Promise<T> {
   const client = await pool.connect();
   let broken: Error | undefined;
   // A connection that breaks between two statements tells so by an event that, unheard, would end the process.

@@ -13,8 +13,10 @@ import type { Client } from "./raise-documents.ts";
 import { loadNextPeriodLines } from "./reversals.ts";
 
 /**
- * A restoration to be made. `requestId` is derived from the idempotency key, null without one. `watch` is told which operations it
- * leaves before they are committed, so that no outcome is missed.
+ * A restoration to be made. `requestId` is derived from the idempotency key, or of this request
+ * alone without one; null where it is not looked for. `watch` is told which operations it leaves
+ * before they are committed, so that no outcome is missed: again where the transaction is run
+ * again.
  */
 export interface RestorationToMake extends ChangedSubscription {
   readonly requestId: string | null;

@@ -4,8 +4,8 @@
  */
 import type pg from "pg";
 import { planAllocations } from "./allocations.ts";
-import { lockSubscriptions } from "./billing-state.ts";
 import { type InvoiceSeen, type NoteSeen, saveInvoiceSeen, saveNoteSeen } from "./credit-mirror.ts";
+import { lockInOrder } from "./lock-order.ts";
 import { inTransaction } from "./pool.ts";
 import type { Client } from "./raise-documents.ts";
 import {
@@ -71,8 +71,12 @@ async function settle(
   subscriptionId: string,
   { settlement, amount, seen }: AllocationSettlement,
 ): Promise<void> {
-  // Before anything else: a change of the subscription locks it first and its invoices then.
-  await lockSubscriptions(client, organisationId, [subscriptionId]);
+  // Also where the note's credit was put on invoices of other subscriptions, by hand.
+  await lockInOrder(client, organisationId, {
+    subscriptionIds: [subscriptionId],
+    operationIds: [settlement.operationId],
+    ledgerInvoiceIds: (seen?.note?.allocations ?? []).map(({ invoiceId }) => invoiceId),
+  });
   const record = settlement.kind === "done" ? doneRecord(settlement) : undoneRecord(settlement);
   const { rows } = await client.query<{ credit_note_id: string; invoice_id: string }>({
     name: "settle_allocation",

@@ -5,8 +5,8 @@
 import type pg from "pg";
 import type { DocumentStatus } from "../domain/invoice.ts";
 import { planAllocations } from "./allocations.ts";
-import { lockSubscriptions } from "./billing-state.ts";
 import { closeAmendment } from "./close-amendments.ts";
+import { lockSubscriptions } from "./lock-order.ts";
 import { doneMark, outcomesChannel } from "./outcomes.ts";
 import { inTransaction } from "./pool.ts";
 import type { Client } from "./raise-documents.ts";

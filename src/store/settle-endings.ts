@@ -11,7 +11,7 @@ import { Refusal } from "../domain/refusal.ts";
 import type { NextPeriodLines } from "../domain/reversal.ts";
 import { planAllocations } from "./allocations.ts";
 import { holdOrganisation } from "./billing-changes.ts";
-import { loadStates, lockSubscriptions } from "./billing-state.ts";
+import { loadStates } from "./billing-state.ts";
 import { writeEnded } from "./endings.ts";
 import {
   type HeldEnding,
@@ -22,6 +22,7 @@ import {
   type RemovalRefused,
   type Removed,
 } from "./held-ending.ts";
+import { lockSubscriptions } from "./lock-order.ts";
 import { doneMark, outcomesChannel } from "./outcomes.ts";
 import { inTransaction } from "./pool.ts";
 import type { Client } from "./raise-documents.ts";
@@ -89,8 +90,9 @@ async function saveRemoved(
 }
 
 /**
- * Only an operation that nobody has begun to send is given up: one that is on its way has to be waited for. The invoice is locked after
- * it, as every settlement does: somebody may have one that was refused sent again at this moment.
+ * Only an operation that nobody has begun to send is given up: one that is on its way has to be
+ * waited for. Under the subscription's lock: somebody may have one that was refused sent again at
+ * this moment.
  */
 async function drop(
   client: Client,
@@ -99,22 +101,27 @@ async function drop(
 ): Promise<{ readonly raised: boolean } | null> {
   const organisation = await holdOrganisation(client, organisationId);
   await lockSubscriptions(client, organisationId, [held.subscriptionId]);
-  const { rowCount } = await client.query({
-    name: "abandon_invoice",
-    text: `WITH held AS (
-        SELECT o.id FROM operations o WHERE o.organisation_id = $1 AND ${isHeld} FOR UPDATE
-      ), op AS (
-        UPDATE operations c SET state = 'abandoned', reason = 'removed', settled_at = now() FROM held
-        WHERE c.organisation_id = $1 AND c.invoice_id = $4 AND c.kind = 'create_invoice' AND c.state = 'ready' RETURNING c.id
-      ) SELECT pg_notify('${outcomesChannel}', op.id::text) FROM op`,
-    values: [organisationId, held.endingId, held.attempt, held.invoiceId],
-  });
-  const isGivenUp = rowCount === 1;
   const { rows } = await client.query<{ status: DocumentStatus }>({
     name: "hold_dropped_invoice",
     text: "SELECT status FROM invoices WHERE organisation_id = $1 AND id = $2 FOR NO KEY UPDATE",
     values: [organisationId, held.invoiceId],
   });
+  const { rowCount } = await client.query({
+    name: "abandon_invoice",
+    text: `WITH held AS (
+        SELECT o.id, o.kind FROM operations o WHERE o.organisation_id = $1
+          AND (${isHeld}
+            OR o.invoice_id = $4 AND o.kind = 'create_invoice' AND o.state = 'ready')
+        ORDER BY o.id FOR UPDATE
+      ), op AS (
+        UPDATE operations c SET state = 'abandoned', reason = 'removed', settled_at = now() FROM held
+        WHERE c.organisation_id = $1 AND c.id = held.id
+          AND held.kind = 'create_invoice' AND EXISTS (SELECT 1 FROM held e WHERE e.id = $2)
+        RETURNING c.id
+      ) SELECT pg_notify('${outcomesChannel}', op.id::text) FROM op`,
+    values: [organisationId, held.endingId, held.attempt, held.invoiceId],
+  });
+  const isGivenUp = rowCount === 1;
   if (!isGivenUp && rows[0]?.status !== "not_in_external") return null;
   if (!(await takeBack(client, organisationId, held))) return null;
   return mirrorRemoved(client, organisation, held, { outcome: "never_sent", status: "deleted", told: null });

@@ -2,8 +2,8 @@
 import pg from "pg";
 import type { OfferKind } from "../domain/preflight.ts";
 import { planAllocations } from "./allocations.ts";
-import { lockSubscriptions } from "./billing-state.ts";
 import { type AllocationSeen, saveNoteSeen } from "./credit-mirror.ts";
+import { lockInOrder } from "./lock-order.ts";
 import { doneMark, outcomesChannel } from "./outcomes.ts";
 import { inTransaction } from "./pool.ts";
 import type { Client } from "./raise-documents.ts";
@@ -175,15 +175,17 @@ async function settleTogether(
 ): Promise<readonly string[]> {
   const values = [organisationId, JSON.stringify(settlements.map(settlementRecord))];
   const query = { name: "settle_operations", text: settleText, values };
-  // A transaction of several statements costs a round trip for each, and most documents free no credit.
-  if (!settlements.some((settlement) => isApproved(settlement) || isUsed(settlement))) {
-    await pool.query(query);
-    return [];
-  }
+  const used = settlements.filter(isUsed);
   return inTransaction(pool, async (client) => {
+    await lockInOrder(client, organisationId, {
+      // Contacts, which others import at the same time, are of no subscription.
+      organisation: settlements.some(({ kind }) => kind === "contact_done"),
+      operationIds: settlements.map(({ operationId }) => operationId),
+      ledgerInvoiceIds: used.flatMap(({ allocations }) => allocations.map(({ invoiceId }) => invoiceId)),
+    });
     const { rows } = await client.query<SettledRow>(query);
     const credited = rows[0]?.credited ?? [];
-    await saveUsed(client, organisationId, settlements.filter(isUsed), rows[0]?.notes ?? [], credited);
+    await saveUsed(client, organisationId, used, rows[0]?.notes ?? []);
     return planAllocations(client, organisationId, credited);
   });
 }
@@ -200,16 +202,11 @@ async function saveUsed(
   organisationId: string,
   used: readonly UsedNote[],
   settled: NonNullable<SettledRow["notes"]>,
-  credited: readonly string[],
 ): Promise<void> {
   const notes = used.flatMap((note) => {
     const row = settled.find(({ operation_id }) => operation_id === note.operationId);
     return row === undefined ? [] : [{ ...row, note }];
   });
-  if (notes.length === 0) return;
-  // All at once, also those that are planned for: a change of a subscription locks it first and its invoices then.
-  const subscriptionIds = notes.map(({ subscription_id }) => subscription_id);
-  await lockSubscriptions(client, organisationId, [...credited, ...subscriptionIds]);
   for (const { id, note } of notes) await saveNoteSeen(client, organisationId, id, note, "found");
 }
 
@@ -218,11 +215,6 @@ type UsedNote = Settlement & { readonly kind: "credit_note_done" };
 /** A note of which something is on invoices already. */
 function isUsed(settlement: Settlement): settlement is UsedNote {
   return settlement.kind === "credit_note_done" && settlement.allocations.length > 0;
-}
-
-/** Only approved notes have credit to give, and only approved invoices take it. decisions §6. */
-function isApproved(settlement: Settlement): boolean {
-  return "status" in settlement && settlement.status === "approved";
 }
 
 function isDone({ kind }: Settlement): boolean {

@@ -126,7 +126,10 @@ async function hold(client: pg.PoolClient, organisationId: string): Promise<Held
   return held;
 }
 
-/** Marks that another transaction took since the snapshot began fail this one: SQLSTATE 40001. */
+/**
+ * Marks that another transaction took since the snapshot began have this one run again: SQLSTATE
+ * 40001.
+ */
 async function takeMarks(
   client: pg.PoolClient,
   organisationId: string,

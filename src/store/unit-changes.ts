@@ -12,7 +12,10 @@ import { type ChangedSubscription, changeSubscription, savePeriods, updateSubscr
 import { newId } from "./ids.ts";
 import { type Client, raiseCreditNotes, raiseInvoices } from "./raise-documents.ts";
 
-/** A change of units to be made. `requestId` is derived from the idempotency key, null without one. */
+/**
+ * A change of units to be made. `requestId` is derived from the idempotency key, or of this request
+ * alone without one; null where it is not looked for.
+ */
 export interface UnitsChangeToMake extends ChangedSubscription {
   readonly requestId: string | null;
   readonly requestHash: Uint8Array;

@@ -17,8 +17,8 @@ import {
 } from "../domain/usage.ts";
 import { formatInstant, type Instant, instantOf, type Quantity } from "../domain/usage-reading.ts";
 import { holdOrganisation } from "./billing-changes.ts";
-import { lockSubscriptions } from "./billing-state.ts";
 import { isId } from "./ids.ts";
+import { lockSubscriptions } from "./lock-order.ts";
 import { inTransaction } from "./pool.ts";
 import type { Client } from "./raise-documents.ts";
 import {
@@ -79,7 +79,8 @@ function begin({ subscriptionIds, locked }: Batch): string {
 async function tryBatch(client: Client, catalogue: MeterCatalogue, batch: Batch): Promise<Tried> {
   const { organisationId, reported, subscriptionIds, now, locked } = batch;
   if (locked.size > 0) {
-    // A switch of settings looks at all subscriptions in an order of its own: it is waited for before any of them is held.
+    // The organisation before its subscriptions: a switch of settings holds it alone, and writes
+    // all of them.
     await holdOrganisation(client, organisationId);
     await lockSubscriptions(client, organisationId, [...locked]);
     await client.query(lockToStore(subscriptionIds));

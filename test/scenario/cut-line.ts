@@ -10,6 +10,11 @@ export interface CutLine {
   cut(): Promise<void>;
   /** Takes connections again, on the same port. */
   mend(): Promise<void>;
+  /**
+   * The next connection on which this text is sent is cut once the server has answered it: the
+   * answer is lost. Told once that is so.
+   */
+  loseAnswer(text: string): Promise<void>;
 }
 
 /** Opens a line to the server of a URL that names its host and port. `cut` closes it for good at the end of a test. */
@@ -18,6 +23,7 @@ export async function openLine(serverUrl: string): Promise<CutLine> {
   const sockets = new Set<Socket>();
   const port = await freePort();
   let server: Server | null = null;
+  let lost: { readonly text: string; readonly onLost: () => void } | null = null;
   const mend = async (): Promise<void> => {
     const own = createServer((near) => {
       const far = connect({ host: target.hostname, port: Number(target.port) });
@@ -33,6 +39,17 @@ export async function openLine(serverUrl: string): Promise<CutLine> {
         });
         socket.pipe(other);
       }
+      near.on("data", (sent: Buffer) => {
+        if (lost === null || !sent.includes(lost.text)) return;
+        const { onLost } = lost;
+        lost = null;
+        far.unpipe(near);
+        far.once("data", () => {
+          near.destroy();
+          onLost();
+        });
+        far.resume();
+      });
     });
     await new Promise<void>((resolve) => own.listen(port, "127.0.0.1", resolve));
     server = own;
@@ -47,5 +64,9 @@ export async function openLine(serverUrl: string): Promise<CutLine> {
   const url = new URL(serverUrl);
   url.hostname = "127.0.0.1";
   url.port = String(port);
-  return { url: url.href, cut, mend };
+  const loseAnswer = (text: string) =>
+    new Promise<void>((onLost) => {
+      lost = { text, onLost };
+    });
+  return { url: url.href, cut, mend, loseAnswer };
 }

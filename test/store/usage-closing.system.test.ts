@@ -1,14 +1,14 @@
 /**
- * Usage as closes read and lock it, in PostgreSQL itself: sums over all parts, what was billed before, who waits for whom, and what a
- * close costs. facts-performance §§3.3 and 3.4.
- */
+ * Usage as closes read and lock it, in PostgreSQL itself: sums over all parts, what was billed before, who waits, and what a close costs.
+ * facts-performance §§3.3 and 3.4. */
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { decideEnd, decideEnded } from "../../src/domain/ending.ts";
 import { billChunk } from "../../src/store/billing-run.ts";
-import { loadStates, lockSubscriptions } from "../../src/store/billing-state.ts";
+import { loadStates } from "../../src/store/billing-state.ts";
 import { writeEnded } from "../../src/store/endings.ts";
 import { newId } from "../../src/store/ids.ts";
+import { lockSubscriptions } from "../../src/store/lock-order.ts";
 import { inTransaction } from "../../src/store/pool.ts";
 import { createStore } from "../../src/store/scope.ts";
 import { lockToStore } from "../../src/store/usage-locks.ts";

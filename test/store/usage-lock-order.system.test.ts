@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readQuantity, readTimestamp } from "../../src/domain/usage-reading.ts";
-import { lockSubscriptions } from "../../src/store/billing-state.ts";
+import { lockSubscriptions } from "../../src/store/lock-order.ts";
 import { inTransaction } from "../../src/store/pool.ts";
 import { createStore } from "../../src/store/scope.ts";
 import { until } from "../support/system.ts";
@@ -35,7 +35,7 @@ function late(subscription: string) {
   };
 }
 
-test("late usage waits for a switch of settings, which looks at all subscriptions in an order of its own", async () => {
+test("late usage waits for a switch of settings before it holds any subscription", async () => {
   const organisation = await world.sandbox("2026-03-10");
   await world.meter(organisation);
   const ids = [await world.subscribe(organisation), await world.subscribe(organisation)].toSorted();

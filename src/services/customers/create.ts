@@ -18,6 +18,7 @@ import type { MethodImplementation } from "../../rpc/implementation.ts";
 import { derivedId, newId } from "../../store/ids.ts";
 import type { OperationOutcome } from "../../store/outcomes.ts";
 import type { Scope } from "../../store/scope.ts";
+import { untilKnown } from "../lost-answers.ts";
 import type { ServiceParts } from "../parts.ts";
 import { presentCustomer } from "../present.ts";
 import { answerBudgetMs, awaitSettlement } from "../settlement.ts";
@@ -34,17 +35,19 @@ export function createCustomer({ store, settlement }: ServiceParts): Method {
     const untilMs = Date.now() + answerBudgetMs;
     const scope = store.organisation(call.caller.organisationId);
     const id = identityOf(call);
-    const operationId = await begin(scope, id, request, call.caller.now, new Date(untilMs));
-    checkpoint("creation_saved");
-    if (operationId !== null) {
-      const watch = settlement.outcomes.watch([operationId]);
-      const [outcome] = await awaitSettlement(settlement, scope.organisationId, watch, untilMs);
-      await judge(scope, id, operationId, outcome, call.idempotencyKey !== null);
-    }
-    checkpoint("creation_settled");
-    const customer = await scope.customers.get(id);
-    assert(customer, "a customer whose contact is there is shown");
-    return { customer: presentCustomer(customer) };
+    return untilKnown(untilMs, async () => {
+      const operationId = await begin(scope, id, request, call.caller.now, new Date(untilMs));
+      checkpoint("creation_saved");
+      if (operationId !== null) {
+        const watch = settlement.outcomes.watch([operationId]);
+        const [outcome] = await awaitSettlement(settlement, scope.organisationId, watch, untilMs);
+        await judge(scope, id, operationId, outcome, call.idempotencyKey !== null);
+      }
+      checkpoint("creation_settled");
+      const customer = await scope.customers.get(id);
+      assert(customer, "a customer whose contact is there is shown");
+      return { customer: presentCustomer(customer) };
+    });
   };
 }
 

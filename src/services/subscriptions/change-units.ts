@@ -19,8 +19,14 @@ import type { Call } from "../../rpc/caller.ts";
 import type { MethodImplementation } from "../../rpc/implementation.ts";
 import { derivedId, isId, newId } from "../../store/ids.ts";
 import type { Scope } from "../../store/scope.ts";
-import type { MadeUnitsChange, UnitsChangeOutcome, UnitsOperations } from "../../store/unit-changes.ts";
+import type {
+  MadeUnitsChange,
+  UnitsChangeOutcome,
+  UnitsChangeToMake,
+  UnitsOperations,
+} from "../../store/unit-changes.ts";
 import { changeDocuments, prorationBehaviours, wordOf } from "../enums.ts";
+import { untilKnown } from "../lost-answers.ts";
 import type { ServiceParts } from "../parts.ts";
 import { presentInvoice, presentSubscription } from "../present.ts";
 import { answerBudgetMs, awaitWork } from "../settlement.ts";
@@ -37,26 +43,46 @@ const amendmentRefusals: readonly RefusalCode[] = ["renewal_invoice_not_amendabl
 export function changeUnits(parts: ServiceParts): Method {
   return async (request, call) => {
     const untilMs = Date.now() + answerBudgetMs;
-    const scope = parts.store.organisation(call.caller.organisationId);
+    const { idempotencyKey, caller } = call;
+    // Without a key it is of this request alone, which finds by it what it has done where the
+    // answer was lost.
+    const requestId = idempotencyKey === null ? newId() : derivedId("unit_change", caller.apiKeyId, idempotencyKey);
     const operations: UnitsOperations = { invoice: newId(), amendment: newId(), creditNote: newId() };
-    // Watched before they are written, so that no outcome is missed.
-    const watch = parts.settlement.outcomes.watch(Object.values(operations));
-    try {
-      const { change, isRepeat } = await makeOnceSent(parts, scope, request, untilMs, () =>
-        make(parts, scope, request, call, operations, new Date(untilMs)),
-      );
-      checkpoint("units_saved");
-      if (isRepeat) await settleFurther(parts, scope, change, [], untilMs);
-      else if (change.operationIds.length > 0) {
-        await awaitWork(() => begin(parts, scope, change, operations), scope.organisationId, watch, untilMs);
-        await settleFurther(parts, scope, change, change.operationIds, untilMs);
-      }
-      checkpoint("units_settled");
-      return await present(scope, change.id);
-    } finally {
-      watch.stop();
-    }
+    return untilKnown(untilMs, () => change(parts, request, call, { requestId, operations }, untilMs));
   };
+}
+
+/** The ids of a request: the same however often it looks for what became of it. */
+type RequestIds = Pick<UnitsChangeToMake, "requestId" | "operations">;
+
+async function change(
+  parts: ServiceParts,
+  request: ChangeUnitsRequest,
+  call: Call,
+  ids: RequestIds,
+  untilMs: number,
+): ReturnType<Method> {
+  const scope = parts.store.organisation(call.caller.organisationId);
+  const { operations } = ids;
+  // Watched before they are written, so that no outcome is missed.
+  const watch = parts.settlement.outcomes.watch(Object.values(operations));
+  try {
+    const { change, isRepeat } = await makeOnceSent(parts, scope, request, untilMs, () =>
+      make(parts, scope, request, call, ids, new Date(untilMs)),
+    );
+    checkpoint("units_saved");
+    // What this very request wrote, and lost the answer of, is still to be begun.
+    const isOwn = change.operationIds.some((id) => Object.values(operations).includes(id));
+    if (isRepeat && !isOwn) await settleFurther(parts, scope, change, [], untilMs);
+    else if (change.operationIds.length > 0) {
+      await awaitWork(() => begin(parts, scope, change, operations), scope.organisationId, watch, untilMs);
+      await settleFurther(parts, scope, change, change.operationIds, untilMs);
+    }
+    checkpoint("units_settled");
+    return await present(scope, change.id);
+  } finally {
+    watch.stop();
+  }
 }
 
 type Made = Pick<UnitsChangeOutcome & { readonly kind: "made" }, "change" | "isRepeat">;
@@ -86,24 +112,22 @@ async function make(
   { settlement }: ServiceParts,
   scope: Scope,
   request: ChangeUnitsRequest,
-  call: Call,
-  operations: UnitsOperations,
+  { caller }: Call,
+  ids: RequestIds,
   awaitedUntil: Date,
 ): Promise<Made> {
-  const { idempotencyKey, caller } = call;
   const unknown = new Refusal("subscription_not_found", "There is no subscription with this id.");
   if (!isId(request.id)) throw unknown;
   const asked = read(request);
   const outcome = await scope.subscriptions.changeUnits(
     {
+      ...ids,
       subscriptionId: request.id,
-      requestId: idempotencyKey === null ? null : derivedId("unit_change", caller.apiKeyId, idempotencyKey),
       requestHash: createHash("sha256").update(toBinary(ChangeUnitsRequestSchema, request)).digest(),
       now: caller.now,
       // Not waited for: no answer depends on it.
       onRaised: () => void settlement.wake(scope.organisationId),
       awaitedUntil,
-      operations,
     },
     (state) => {
       checkpoint("units_loaded");

@@ -21,6 +21,7 @@ import type { MethodImplementation } from "../../rpc/implementation.ts";
 import type { InvoiceIds } from "../../store/creation.ts";
 import { derivedId, newId } from "../../store/ids.ts";
 import type { Scope } from "../../store/scope.ts";
+import { untilKnown } from "../lost-answers.ts";
 import type { ServiceParts } from "../parts.ts";
 import { presentInvoice, presentSubscription } from "../present.ts";
 import { answerBudgetMs, awaitSettlement } from "../settlement.ts";
@@ -34,23 +35,33 @@ const tries = 3;
 export function createSubscription(parts: ServiceParts): Method {
   return async (request, call) => {
     const untilMs = Date.now() + answerBudgetMs;
-    const scope = parts.store.organisation(call.caller.organisationId);
-    const id = identityOf(call);
     const ids: InvoiceIds = { invoiceId: newId(), operationId: newId() };
-    // Watched before it is written, so that no outcome is missed.
-    const watch = parts.settlement.outcomes.watch([ids.operationId]);
-    try {
-      const written = await write(scope, id, request, call, ids, new Date(untilMs));
-      checkpoint("creation_saved");
-      if (written === null) return await present(scope, id, null);
-      if (written === ids) await awaitSettlement(parts.settlement, scope.organisationId, watch, untilMs);
-      else await settleEarlier(parts, scope.organisationId, written, untilMs);
-      checkpoint("creation_settled");
-      return await present(scope, id, written.invoiceId);
-    } finally {
-      watch.stop();
-    }
+    return untilKnown(untilMs, () => create(parts, request, call, ids, untilMs));
   };
+}
+
+async function create(
+  parts: ServiceParts,
+  request: CreateSubscriptionRequest,
+  call: Call,
+  ids: InvoiceIds,
+  untilMs: number,
+): ReturnType<Method> {
+  const scope = parts.store.organisation(call.caller.organisationId);
+  const id = identityOf(call);
+  // Watched before it is written, so that no outcome is missed.
+  const watch = parts.settlement.outcomes.watch([ids.operationId]);
+  try {
+    const written = await write(scope, id, request, call, ids, new Date(untilMs));
+    checkpoint("creation_saved");
+    if (written === null) return await present(scope, id, null);
+    if (written === ids) await awaitSettlement(parts.settlement, scope.organisationId, watch, untilMs);
+    else await settleEarlier(parts, scope.organisationId, written, untilMs);
+    checkpoint("creation_settled");
+    return await present(scope, id, written.invoiceId);
+  } finally {
+    watch.stop();
+  }
 }
 
 /** An earlier try wrote it: usually it is settled long since, and the first look says so. */

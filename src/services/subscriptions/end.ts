@@ -16,11 +16,12 @@ import {
 } from "../../gen/proto/billing/v1/subscriptions_pb.ts";
 import type { Call } from "../../rpc/caller.ts";
 import type { MethodImplementation } from "../../rpc/implementation.ts";
-import type { EndingOutcome } from "../../store/endings.ts";
+import type { EndingOutcome, EndingToMake } from "../../store/endings.ts";
 import { derivedId, isId, newId } from "../../store/ids.ts";
 import type { OperationOutcome } from "../../store/outcomes.ts";
 import type { Scope } from "../../store/scope.ts";
 import { endWhens, wordOf } from "../enums.ts";
+import { untilKnown } from "../lost-answers.ts";
 import type { ServiceParts } from "../parts.ts";
 import { presentSubscription } from "../present.ts";
 import { answerBudgetMs, awaitWork } from "../settlement.ts";
@@ -38,27 +39,45 @@ const retryAfterSeconds = 2;
 export function endSubscription(parts: ServiceParts): Method {
   return async (request, call) => {
     const untilMs = Date.now() + answerBudgetMs;
-    const scope = parts.store.organisation(call.caller.organisationId);
-    const endingId = newId();
-    // Watched before it is written, so that no outcome is missed.
-    const watch = parts.settlement.outcomes.watch([endingId]);
-    try {
-      const made = await make(parts, scope, request, call, endingId, new Date(untilMs));
-      checkpoint("end_saved");
-      if (made.kind === "begun") {
-        const input = { organisationId: scope.organisationId, subscriptionId: request.id, ...made };
-        const begin = () => parts.settlement.startEnding(input);
-        const [outcome] = await awaitWork(begin, scope.organisationId, watch, untilMs);
-        await judge(scope, endingId, outcome, call.idempotencyKey !== null);
-      } else if (made.hasDocuments) await parts.settlement.wake(scope.organisationId);
-      checkpoint("end_settled");
-      const ended = await scope.subscriptions.get(request.id);
-      assert(ended, "what was ended is there");
-      return { subscription: presentSubscription(ended.subscription, ended.plan) };
-    } finally {
-      watch.stop();
-    }
+    const { idempotencyKey, caller } = call;
+    // Without a key it is of this request alone, which finds by it what it has done where the
+    // answer was lost.
+    const requestId = idempotencyKey === null ? newId() : derivedId("ending", caller.apiKeyId, idempotencyKey);
+    const ids = { endingId: newId(), requestId };
+    return untilKnown(untilMs, () => end(parts, request, call, ids, untilMs));
   };
+}
+
+/** The ids of a request: the same however often it looks for what became of it. */
+type RequestIds = Pick<EndingToMake, "endingId" | "requestId">;
+
+async function end(
+  parts: ServiceParts,
+  request: EndSubscriptionRequest,
+  call: Call,
+  ids: RequestIds,
+  untilMs: number,
+): ReturnType<Method> {
+  const scope = parts.store.organisation(call.caller.organisationId);
+  const { endingId } = ids;
+  // Watched before it is written, so that no outcome is missed.
+  const watch = parts.settlement.outcomes.watch([endingId]);
+  try {
+    const made = await make(parts, scope, request, call, ids, new Date(untilMs));
+    checkpoint("end_saved");
+    if (made.kind === "begun") {
+      const input = { organisationId: scope.organisationId, subscriptionId: request.id, ...made };
+      const begin = () => parts.settlement.startEnding(input);
+      const [outcome] = await awaitWork(begin, scope.organisationId, watch, untilMs);
+      await judge(scope, endingId, outcome, call.idempotencyKey !== null);
+    } else if (made.hasDocuments) await parts.settlement.wake(scope.organisationId);
+    checkpoint("end_settled");
+    const ended = await scope.subscriptions.get(request.id);
+    assert(ended, "what was ended is there");
+    return { subscription: presentSubscription(ended.subscription, ended.plan) };
+  } finally {
+    watch.stop();
+  }
 }
 
 /** Ends it, or begins to; every other outcome is a refusal. */
@@ -66,20 +85,18 @@ async function make(
   { settlement }: ServiceParts,
   scope: Scope,
   request: EndSubscriptionRequest,
-  call: Call,
-  endingId: string,
+  { caller }: Call,
+  ids: RequestIds,
   awaitedUntil: Date,
 ): Promise<EndingOutcome & { readonly kind: "ended" | "unchanged" | "begun" }> {
-  const { idempotencyKey, caller } = call;
   const unknown = new Refusal("subscription_not_found", "There is no subscription with this id.");
   if (!isId(request.id)) throw unknown;
   const asked = read(request);
   const outcome = await scope.subscriptions.end(
     {
-      endingId,
+      ...ids,
       subscriptionId: request.id,
       when: asked.when,
-      requestId: idempotencyKey === null ? null : derivedId("ending", caller.apiKeyId, idempotencyKey),
       requestHash: createHash("sha256").update(toBinary(EndSubscriptionRequestSchema, request)).digest(),
       now: caller.now,
       // Not waited for: no answer depends on it.

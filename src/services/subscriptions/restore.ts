@@ -16,10 +16,11 @@ import {
 } from "../../gen/proto/billing/v1/subscriptions_pb.ts";
 import type { Call } from "../../rpc/caller.ts";
 import type { MethodImplementation } from "../../rpc/implementation.ts";
-import { derivedId, isId } from "../../store/ids.ts";
+import { derivedId, isId, newId } from "../../store/ids.ts";
 import type { Watch } from "../../store/outcomes.ts";
 import type { RestorationOutcome } from "../../store/restorations.ts";
 import type { Scope } from "../../store/scope.ts";
+import { untilKnown } from "../lost-answers.ts";
 import type { ServiceParts } from "../parts.ts";
 import { presentSubscription } from "../present.ts";
 import { answerBudgetMs, awaitSettlement } from "../settlement.ts";
@@ -33,33 +34,50 @@ type Method = MethodImplementation<typeof SubscriptionService.method.restoreSubs
 export function restoreSubscription(parts: ServiceParts): Method {
   return async (request, call) => {
     const untilMs = Date.now() + answerBudgetMs;
-    const { settlement } = parts;
-    const scope = parts.store.organisation(call.caller.organisationId);
-    let watch = null as Watch | null;
-    try {
-      const made = await make(parts, scope, request, call, new Date(untilMs), (operationIds) => {
-        watch = settlement.outcomes.watch(operationIds);
-      });
-      checkpoint("restore_saved");
-      if (made.operationIds.length > 0) {
-        watch ??= await unsettled(parts, scope, made.operationIds);
-        if (watch !== null) await awaitSettlement(settlement, scope.organisationId, watch, untilMs);
-      }
-      checkpoint("restore_settled");
-      const restored = await scope.subscriptions.get(made.subscriptionId);
-      assert(restored, "what was restored is there");
-      return { subscription: presentSubscription(restored.subscription, restored.plan) };
-    } finally {
-      watch?.stop();
-    }
+    const { idempotencyKey, caller } = call;
+    // Without a key it is of this request alone, which finds by it what it has done where the
+    // answer was lost.
+    const requestId = idempotencyKey === null ? newId() : derivedId("restoration", caller.apiKeyId, idempotencyKey);
+    return untilKnown(untilMs, () => restore(parts, request, call, requestId, untilMs));
   };
+}
+
+async function restore(
+  parts: ServiceParts,
+  request: RestoreSubscriptionRequest,
+  call: Call,
+  requestId: string,
+  untilMs: number,
+): ReturnType<Method> {
+  const { settlement } = parts;
+  const scope = parts.store.organisation(call.caller.organisationId);
+  let watch = null as Watch | null;
+  try {
+    const made = await make(parts, scope, request, call, requestId, new Date(untilMs), (operationIds) => {
+      // The transaction may be run again, with other operations.
+      watch?.stop();
+      watch = settlement.outcomes.watch(operationIds);
+    });
+    checkpoint("restore_saved");
+    if (made.operationIds.length > 0) {
+      watch ??= await unsettled(parts, scope, made.operationIds);
+      if (watch !== null) await awaitSettlement(settlement, scope.organisationId, watch, untilMs);
+    }
+    checkpoint("restore_settled");
+    const restored = await scope.subscriptions.get(made.subscriptionId);
+    assert(restored, "what was restored is there");
+    return { subscription: presentSubscription(restored.subscription, restored.plan) };
+  } finally {
+    watch?.stop();
+  }
 }
 
 async function make(
   { settlement }: ServiceParts,
   scope: Scope,
   request: RestoreSubscriptionRequest,
-  { idempotencyKey, caller }: Call,
+  { caller }: Call,
+  requestId: string,
   awaitedUntil: Date,
   watch: (operationIds: readonly string[]) => void,
 ): Promise<RestorationOutcome & { readonly kind: "made" }> {
@@ -68,7 +86,7 @@ async function make(
   const outcome = await scope.subscriptions.restore(
     {
       subscriptionId: request.id,
-      requestId: idempotencyKey === null ? null : derivedId("restoration", caller.apiKeyId, idempotencyKey),
+      requestId,
       requestHash: createHash("sha256").update(toBinary(RestoreSubscriptionRequestSchema, request)).digest(),
       now: caller.now,
       onRaised: () => void settlement.wake(scope.organisationId),

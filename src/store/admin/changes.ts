@@ -6,7 +6,7 @@ import { PrismaPg } from "@prisma/adapter-pg";
 import type pg from "pg";
 import { Prisma, PrismaClient } from "../../gen/prisma/client.ts";
 import { newId } from "../ids.ts";
-import { inTransaction } from "../pool.ts";
+import { inTransaction, repeatBrokenOff } from "../pool.ts";
 import type { Client } from "../raise-documents.ts";
 
 /** A transaction of an ordinary write. */
@@ -71,15 +71,17 @@ export function createChanges(pool: pg.Pool): Changes {
   return {
     prisma,
     run: (actor, write, limitMs = defaultLimitMs) =>
-      prisma.$transaction(
-        async (transaction) => {
-          const { result, changes } = await write(transaction);
-          if (changes.length > 0) {
-            await transaction.auditEntry.createMany({ data: changes.map((change) => entryOf(actor, change)) });
-          }
-          return result;
-        },
-        { maxWait: limitMs, timeout: limitMs },
+      repeatBrokenOff(() =>
+        prisma.$transaction(
+          async (transaction) => {
+            const { result, changes } = await write(transaction);
+            if (changes.length > 0) {
+              await transaction.auditEntry.createMany({ data: changes.map((change) => entryOf(actor, change)) });
+            }
+            return result;
+          },
+          { maxWait: limitMs, timeout: limitMs },
+        ),
       ),
     runOnClient: (actor, write) =>
       inTransaction(pool, async (client) => {

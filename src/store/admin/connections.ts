@@ -137,10 +137,10 @@ async function save(
     data: { dayRemaining: null, daySeenAt: null, othersCalls: 0 },
   });
   // What was put off by the pause, or for want of a connection, is due again.
-  await transaction.operation.updateMany({
-    where: { organisationId, state: "ready", notBefore: { gt: new Date() } },
-    data: { notBefore: new Date() },
-  });
+  await transaction.$executeRaw`UPDATE operations o SET not_before = now() FROM (
+      SELECT id FROM operations WHERE organisation_id = ${organisationId}::uuid AND state = 'ready' AND not_before > now()
+      ORDER BY id FOR NO KEY UPDATE) AS waiting
+    WHERE o.organisation_id = ${organisationId}::uuid AND o.id = waiting.id`;
   const change = { targetKind: "ledger_connection", targetId: organisationId, organisationId, before, after } as const;
   return { result: after, changes: [change] };
 }

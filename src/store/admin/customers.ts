@@ -64,6 +64,9 @@ export function createCustomerStore(pool: pg.Pool, { prisma, run }: Changes): Cu
     importMany: async (actor, organisationId, customers) => {
       const data = customers.map((customer) => ({ ...customer, organisationId }));
       const imported = await run(actor, async (transaction) => {
+        // One import at a time, and none beside contacts that the ledger has made: each holds
+        // unique values that the other may write.
+        await transaction.$executeRaw`SELECT 1 FROM organisations WHERE id = ${organisationId}::uuid FOR NO KEY UPDATE`;
         const made = await transaction.customer.createManyAndReturn({ data, skipDuplicates: true });
         const target = { targetKind: "customer", organisationId, before: null } as const;
         const changes = made.map((after) => ({ ...target, targetId: after.id, after }));

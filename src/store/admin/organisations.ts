@@ -192,28 +192,29 @@ async function isAnyDue(transaction: Transaction, id: string): Promise<boolean> 
 }
 
 /**
- * When something is due for a subscription depends on Setup Mode and Invoice Create Days: all that are not over are looked at by the
- * next billing run, which finds out when that is now. decisions §5.
+ * When something is due for a subscription depends on Setup Mode and Invoice Create Days: all that
+ * are not over are looked at by the next billing run, which finds out when that is now. So is one
+ * that was over in Setup Mode and has a deferred amount or usage left that was not billed then.
+ * decisions §5. By id, as everybody locks subscriptions.
  */
 async function lookAgain(transaction: Transaction, organisationId: string): Promise<void> {
-  let after = { due_at: "epoch", id: "ffffffff-ffff-ffff-ffff-ffffffffffff" };
-  for (;;) {
-    const [last] = await transaction.$queryRaw<(typeof after)[]>`WITH batch AS (
-        SELECT due_at, id FROM subscriptions
-        WHERE organisation_id = ${organisationId}::uuid AND (due_at, id) > (${after.due_at}::timestamptz, ${after.id}::uuid)
-        ORDER BY due_at, id LIMIT ${lookBatch}
+  for (let after = "00000000-0000-0000-0000-000000000000"; ; ) {
+    const [batch] = await transaction.$queryRaw<{ last: string | null }[]>`WITH batch AS (
+        SELECT s.id FROM subscriptions s
+        WHERE s.organisation_id = ${organisationId}::uuid AND s.id > ${after}::uuid AND (s.due_at > 'epoch'
+          OR s.due_at IS NULL AND s.status IN ('ended', 'complete') AND (
+            s.id IN (SELECT d.subscription_id FROM deferred_lines d
+              WHERE d.organisation_id = ${organisationId}::uuid AND d.invoice_id IS NULL)
+            OR EXISTS (SELECT 1 FROM usage_events e
+              WHERE e.subscription_id = s.id AND e.bill >= s.usage_billed AND e.voided_at IS NULL)))
+        ORDER BY s.id LIMIT ${lookBatch} FOR NO KEY UPDATE OF s
       ), looked AS (
         UPDATE subscriptions s SET due_at = 'epoch' FROM batch WHERE s.organisation_id = ${organisationId}::uuid AND s.id = batch.id
       )
-      SELECT due_at::text, id::text FROM batch ORDER BY batch.due_at DESC, batch.id DESC LIMIT 1`;
-    if (last === undefined) break;
-    after = last;
+      SELECT (SELECT id FROM batch ORDER BY id DESC LIMIT 1)::text AS last`;
+    if (!batch?.last) return;
+    after = batch.last;
   }
-  // One that was over in Setup Mode may have a deferred amount or usage left that was not billed then. decisions §5.
-  await transaction.$executeRaw`UPDATE subscriptions s SET due_at = 'epoch'
-    WHERE s.organisation_id = ${organisationId}::uuid AND s.status IN ('ended', 'complete') AND s.due_at IS NULL
-      AND (s.id IN (SELECT d.subscription_id FROM deferred_lines d WHERE d.organisation_id = ${organisationId}::uuid AND d.invoice_id IS NULL)
-        OR EXISTS (SELECT 1 FROM usage_events e WHERE e.subscription_id = s.id AND e.bill >= s.usage_billed AND e.voided_at IS NULL))`;
 }
 
 /** The record, held until the transaction ends: what is logged as before is what was replaced. */

@@ -6,11 +6,11 @@ import { strict as assert } from "node:assert";
 import { doubtsOf } from "../../domain/preflight.ts";
 import { planAllocations } from "../allocations.ts";
 import { holdOrganisation } from "../billing-changes.ts";
-import { lockSubscriptions } from "../billing-state.ts";
 import { lackingChanges } from "../close-amendments.ts";
 import { newId } from "../ids.ts";
 import { documentNumber } from "../invoice-records.ts";
 import { doubtOffers } from "../ledger-offers.ts";
+import { lockSubscriptions } from "../lock-order.ts";
 import type { DocumentWork } from "../neglected-work.ts";
 import { getOne } from "../page.ts";
 import type { Client } from "../raise-documents.ts";
@@ -54,23 +54,13 @@ export async function retryDocument(
   }
 }
 
-/**
- * The document as it stands once nothing else changes it. What is new in the ledger locks the document first and its
- * subscription then; what changes a document of the ledger begins with the subscription.
- */
+/** The document as it stands once nothing else changes it. */
 async function lockDocument(client: Client, organisationId: string, id: string): Promise<AdminDocument | null> {
   const seen = await getOne(client, organisationId, documentListing, id);
   if (seen === null) return null;
-  const isNew = seen.status === "scheduled" || seen.status === "not_in_external";
-  if (isNew) await client.query({ text: lockTexts[seen.kind], values: [organisationId, id] });
-  else await lockSubscriptions(client, organisationId, [seen.subscriptionId]);
+  await lockSubscriptions(client, organisationId, [seen.subscriptionId]);
   return getOne(client, organisationId, documentListing, id);
 }
-
-const lockTexts: Readonly<Record<DocumentKind, string>> = {
-  invoice: "SELECT 1 FROM invoices WHERE organisation_id = $1 AND id = $2 FOR NO KEY UPDATE",
-  credit_note: "SELECT 1 FROM credit_notes WHERE organisation_id = $1 AND id = $2 FOR NO KEY UPDATE",
-};
 
 function unchanged(result: RetryOutcome): Changed<RetryOutcome> {
   return { result, changes: [] };

@@ -1,0 +1,38 @@
+/**
+ * Writes that lose the database midway: what became of them is looked up until it is known, or the
+ * caller's time is over.
+ */
+import { setTimeout as wait } from "node:timers/promises";
+import { Refusal } from "../domain/refusal.ts";
+import { isDatabaseUnreachable } from "../store/access.ts";
+
+/**
+ * The pause before the next look: a database that fails over is back after seconds, and many
+ * callers look at once.
+ */
+const lookAgainMs = 250;
+
+/**
+ * Runs a write, and again where the connection to the database is lost, until `untilMs` (epoch).
+ * The write finds what an earlier run of it has done, by ids that are the same in each, and does
+ * the rest. Refuses `temporarily_unavailable` where it is not known by then.
+ */
+export async function untilKnown<T>(untilMs: number, write: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!isDatabaseUnreachable(error)) throw error;
+      if (Date.now() + lookAgainMs >= untilMs) throw unknownOutcome(error);
+      await wait(lookAgainMs);
+    }
+  }
+}
+
+/** The cause goes to the log. */
+function unknownOutcome(cause: unknown): Refusal {
+  const message = "The service lost its database, and the request may have been done or not; please retry it unchanged";
+  const refusal = new Refusal("temporarily_unavailable", message, null, 1);
+  refusal.cause = cause;
+  return refusal;
+}

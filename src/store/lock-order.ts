@@ -1,0 +1,91 @@
+/**
+ * The one order in which every writer takes its locks, so that no two transactions wait for each
+ * other:
+ *
+ * 1. The organisation: shared by writers that decide by its settings or its clock, alone by writers
+ *    that change these, its catalogue, its mappings or its connection.
+ * 2. Subscriptions, by id.
+ * 3. The documents of these subscriptions, invoices before credit notes, by id.
+ * 4. Operations, by id.
+ *
+ * A document is written under the lock of its subscription. No other writer holds the document then,
+ * so the order of one subscription's documents does no harm. Credit on an invoice of another
+ * subscription locks both subscriptions. A writer of several operations that does not lock their
+ * subscriptions skips the operations that are held. Customers come after the organisation, the
+ * buckets of usage (`usage-locks.ts`) after the subscriptions, the counters of numbers after these.
+ * A writer that takes its rows with SKIP LOCKED waits for none of them and may take them in any
+ * order.
+ */
+import type { Client } from "./raise-documents.ts";
+
+/** Locks subscriptions by rising id. What is read after it is as the last change left it. */
+export async function lockSubscriptions(client: Client, organisationId: string, ids: readonly string[]): Promise<void> {
+  await lockInOrder(client, organisationId, { subscriptionIds: ids });
+}
+
+/** What a transaction is about to write. What is left out is none. */
+export interface ToLock {
+  /** Whether the organisation is to stay as it is. */
+  readonly organisation?: boolean;
+  readonly subscriptionIds?: readonly string[];
+  /** Operations, the subscriptions that they are of, and those on whose invoices their note is. */
+  readonly operationIds?: readonly string[];
+  /** Invoices by their ids in the ledger: the subscriptions that they are of. */
+  readonly ledgerInvoiceIds?: readonly string[];
+  /** Credit notes by their ids in the ledger: their subscriptions, and those of their invoices. */
+  readonly ledgerNoteIds?: readonly string[];
+}
+
+// A document and an operation stay with their subscription. As an array, so that the subscriptions
+// are looked up by their key.
+const concernedText = `SELECT id FROM subscriptions WHERE organisation_id = $1 AND id = ANY (ARRAY(
+    SELECT o.subscription_id FROM operations o
+    WHERE o.organisation_id = $1 AND o.id = ANY ($3::uuid[])
+    UNION SELECT i.subscription_id FROM invoices i
+    WHERE i.organisation_id = $1 AND i.ledger_invoice_id = ANY ($4::text[])
+    UNION SELECT n.subscription_id FROM credit_notes n
+    WHERE n.organisation_id = $1 AND n.ledger_credit_note_id = ANY ($5::text[])
+    UNION SELECT i.subscription_id FROM allocations a
+      JOIN invoices i ON i.organisation_id = $1 AND i.id = a.invoice_id
+    WHERE a.organisation_id = $1 AND a.credit_note_id = ANY (ARRAY(
+      SELECT o.credit_note_id FROM operations o
+      WHERE o.organisation_id = $1 AND o.id = ANY ($3::uuid[])
+      UNION SELECT n.id FROM credit_notes n
+      WHERE n.organisation_id = $1 AND n.ledger_credit_note_id = ANY ($5::text[])))
+    UNION SELECT unnest($2::uuid[])))
+  ORDER BY id FOR NO KEY UPDATE`;
+
+/** Takes the locks of what is to be written, in the order, before any of it is. */
+export async function lockInOrder(client: Client, organisationId: string, toLock: ToLock): Promise<void> {
+  const { organisation, subscriptionIds = [], operationIds = [], ledgerInvoiceIds = [], ledgerNoteIds = [] } = toLock;
+  if (organisation) {
+    await client.query({
+      name: "share_organisation",
+      text: "SELECT 1 FROM organisations WHERE id = $1 FOR SHARE",
+      values: [organisationId],
+    });
+  }
+  const isPlain = operationIds.length + ledgerInvoiceIds.length + ledgerNoteIds.length === 0;
+  if (isPlain) {
+    if (subscriptionIds.length === 0) return;
+    await client.query({
+      name: "lock_subscriptions",
+      text: `SELECT id FROM subscriptions WHERE organisation_id = $1 AND id = ANY ($2::uuid[])
+        ORDER BY id FOR NO KEY UPDATE`,
+      values: [organisationId, subscriptionIds],
+    });
+    return;
+  }
+  await client.query({
+    name: "lock_concerned_subscriptions",
+    text: concernedText,
+    values: [organisationId, subscriptionIds, operationIds, ledgerInvoiceIds, ledgerNoteIds],
+  });
+  if (operationIds.length === 0) return;
+  await client.query({
+    name: "lock_operations",
+    text: `SELECT id FROM operations WHERE organisation_id = $1 AND id = ANY ($2::uuid[])
+      ORDER BY id FOR NO KEY UPDATE`,
+    values: [organisationId, operationIds],
+  });
+}

@@ -1,0 +1,124 @@
+/**
+ * The connection to the database is lost in the moment in which a write is done: the answer waits
+ * until it is known what became of it, with and without an Idempotency-Key, and nothing is done
+ * twice. decisions §1.
+ */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { type CutLine, openLine } from "../scenario/cut-line.ts";
+import { addMeter, usageEvent } from "../scenario/usage-world.ts";
+import { startSystem, type TestSystem } from "../support/system.ts";
+import { allSettled, customerPost, subscriptionPost } from "./books.ts";
+import { type ApiProcess, type Post, post, postUntilDecided, startApiProcess } from "./processes.ts";
+
+let system: TestSystem;
+let line: CutLine;
+let api: ApiProcess;
+
+beforeAll(async () => {
+  system = await startSystem({ without: ["api"] });
+  line = await openLine(system.databaseUrl);
+  api = await startApiProcess({ ...system, databaseUrl: line.url });
+});
+
+afterAll(async () => {
+  await api?.stop();
+  await line?.cut();
+  await system?.stop();
+});
+
+/** Sends a request whose database has done what this text asks for, and cannot say so. */
+async function losing(text: string, what: Post) {
+  const lost = line.loseAnswer(text);
+  const answer = await post(api.baseUrl, what);
+  // Otherwise nothing was tried.
+  await lost;
+  return answer;
+}
+
+async function countOf(table: string, { organisationId }: MadeOrganisation): Promise<number> {
+  const { rows } = await system.pool.query<{ count: number }>(
+    `SELECT count(*)::int FROM ${table} WHERE organisation_id = $1`,
+    [organisationId],
+  );
+  return rows[0]?.count ?? 0;
+}
+
+/** A subscription whose invoice is in the ledger. */
+async function subscribed(own: MadeOrganisation) {
+  const { json } = await postUntilDecided(api.baseUrl, subscriptionPost(own, "first"));
+  await allSettled(system, own.organisationId);
+  return { key: own.apiKey, path: `/v1/subscriptions/${json.id}`, startDate: json.start_date, id: json.id };
+}
+
+describe("a write whose connection is lost as it is committed", () => {
+  test("creates one subscription with one invoice, and answers it", async () => {
+    const own = await system.organisation();
+    const answer = await losing("save_creation", subscriptionPost(own, "once"));
+    expect(answer?.status).toBe(201);
+    expect(answer?.json.invoice).toMatchObject({ number: "INV-0001", ledger: { sync_status: "synced" } });
+    expect([await countOf("subscriptions", own), await countOf("invoices", own)]).toEqual([1, 1]);
+  });
+
+  test("creates one customer with one contact without a key, and answers it", async () => {
+    const own = await system.organisation({}, { can_create_ledger_contacts: true });
+    const before = await countOf("customers", own);
+    const { idempotencyKey: _, ...what } = customerPost(own, "");
+    const answer = await losing("save_customer", what);
+    expect(answer?.status).toBe(201);
+    expect(answer?.json).toMatchObject({ code: "NEW-1", status: "active" });
+    expect((await countOf("customers", own)) - before).toBe(1);
+  });
+
+  test("changes units once without a key, and answers with the invoice that bills it", async () => {
+    const own = await system.organisation();
+    const { key, path, startDate } = await subscribed(own);
+    const body = { units: 12, prorate: true, effective_date: startDate };
+    const answer = await losing("COMMIT", { key, path: `${path}/units`, body });
+    expect(answer?.status).toBe(200);
+    expect(answer?.json).toMatchObject({ units: 12, change: { units: 12, invoice: { number: "INV-0001" } } });
+    expect(await countOf("unit_changes", own)).toBe(1);
+  });
+
+  test("ends a subscription whose invoice has to be removed first, once and without a key, and restores it so", async () => {
+    const own = await system.organisation();
+    const { key, path } = await subscribed(own);
+    const body = { when: "now", delete_unsent_invoices: true };
+    const ended = await losing("COMMIT", { key, path: `${path}/end`, body });
+    expect(ended?.status).toBe(200);
+    expect(ended?.json.status).toBe("ended");
+    expect(await countOf("endings", own)).toBe(1);
+    const restored = await losing("COMMIT", { key, path: `${path}/restore`, body: {} });
+    expect(restored?.status).toBe(200);
+    expect(restored?.json.status).toBe("active");
+    expect([await countOf("restorations", own), await countOf("invoices", own)]).toEqual([1, 2]);
+  });
+
+  test("stores usage once, and answers that it is there", async () => {
+    const own = await system.organisation({}, { usage_allowed: true });
+    await addMeter(system.pool, own.organisationId, { code: "calls" });
+    const { key, id } = await subscribed(own);
+    const events = [usageEvent(id, new Date().toISOString(), { meter_code: "calls" })];
+    const answer = await losing("COMMIT", { key, path: "/v1/usage_events", body: { events } });
+    expect(answer?.status).toBe(200);
+    expect(answer?.json).toMatchObject({ created: 0, duplicates: 1, rejected: 0 });
+    expect(await countOf("usage_events", own)).toBe(1);
+  });
+
+  test("is answered 502 where the database stays away for the caller's time, and found by its key afterwards", async () => {
+    const own = await system.organisation();
+    const { key, path } = await subscribed(own);
+    const what = { key, path: `${path}/units`, body: { units: 12 }, idempotencyKey: "away" };
+    const lost = line.loseAnswer("COMMIT");
+    const answering = post(api.baseUrl, what);
+    await lost;
+    await line.cut();
+    const answer = await answering;
+    expect(answer?.status).toBe(502);
+    expect(answer?.json.error).toMatchObject({ type: "api_error", code: "temporarily_unavailable" });
+    await line.mend();
+    const found = await postUntilDecided(api.baseUrl, what);
+    expect(found.json).toMatchObject({ units: 12, change: { units: 12 } });
+    expect(await countOf("unit_changes", own)).toBe(1);
+  });
+});

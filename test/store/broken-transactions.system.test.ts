@@ -1,0 +1,166 @@
+/**
+ * Transactions that PostgreSQL breaks off, or whose connection fails: run again where nothing is
+ * wrong with them, and never half kept.
+ */
+import pg from "pg";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type Changes, createChanges } from "../../src/store/admin/changes.ts";
+import { newId } from "../../src/store/ids.ts";
+import { CommitRefused, inTransaction, sqlState } from "../../src/store/pool.ts";
+import { type FreshDatabase, freshDatabase } from "../support/database.ts";
+import { testPool } from "../support/pool.ts";
+
+let database: FreshDatabase;
+let pool: pg.Pool;
+let changes: Changes;
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  pool = testPool(database.url, 4);
+  changes = createChanges(pool);
+  await pool.query("CREATE TABLE kept (what text)");
+});
+
+beforeEach(async () => {
+  await pool.query("TRUNCATE kept");
+});
+
+afterAll(async () => {
+  await changes?.prisma.$disconnect();
+  await pool?.end();
+  await database?.drop();
+});
+
+const actor = { operatorId: null, operatorName: "Test", tokenId: null, operation: "Test", requestId: null };
+const conflict = "DO $$ BEGIN RAISE EXCEPTION 'a conflict' USING ERRCODE = '40001'; END $$";
+const nothingChanged = { result: "done", changes: [] };
+
+async function kept(): Promise<readonly string[]> {
+  const { rows } = await pool.query<{ what: string }>("SELECT what FROM kept ORDER BY what");
+  return rows.map(({ what }) => what);
+}
+
+/** A change as an operator makes it, with its entry in the log. */
+const logged = {
+  result: "done",
+  changes: [{ targetKind: "operator", targetId: newId(), organisationId: null, before: null, after: {} }],
+} as const;
+
+async function entries(): Promise<number> {
+  const { rows } = await pool.query<{ count: number }>("SELECT count(*)::int FROM audit_log");
+  return rows[0]?.count ?? 0;
+}
+
+describe("a transaction that PostgreSQL broke off", () => {
+  test("by a deadlock is run again, and keeps what its second run wrote", async () => {
+    const other = new pg.Client({ connectionString: database.url });
+    await other.connect();
+    // The other one never looks for a deadlock: it is ours that is broken off.
+    await other.query("SET deadlock_timeout = '10min'");
+    await other.query("BEGIN");
+    await other.query("SELECT pg_advisory_xact_lock(2)");
+    let runs = 0;
+    let waiting: Promise<unknown> = Promise.resolve();
+    const result = await inTransaction(pool, async (client) => {
+      runs += 1;
+      await client.query("SELECT pg_advisory_xact_lock(1)");
+      if (runs === 1) waiting = other.query("SELECT pg_advisory_xact_lock(1)").then(() => other.query("COMMIT"));
+      await client.query("INSERT INTO kept VALUES ($1)", [`run ${runs}`]);
+      await client.query("SELECT pg_advisory_xact_lock(2)");
+      return runs;
+    });
+    await waiting;
+    await other.end();
+    expect(result).toBe(2);
+    expect(await kept()).toEqual(["run 2"]);
+  });
+
+  test("each time is given up after five repeats, with PostgreSQL's error", async () => {
+    let runs = 0;
+    const failed = inTransaction(pool, async (client) => {
+      runs += 1;
+      await client.query(conflict);
+    });
+    expect(sqlState(await failed.catch((error: unknown) => error))).toBe("40001");
+    expect(runs).toBe(6);
+  });
+
+  test("by a conflict is run again also where an operator's change makes it, and has one entry in the log", async () => {
+    const before = await entries();
+    let runs = 0;
+    await changes.run(actor, async (transaction) => {
+      runs += 1;
+      if (runs < 3) await transaction.$executeRawUnsafe(conflict);
+      return logged;
+    });
+    expect([runs, (await entries()) - before]).toEqual([3, 1]);
+  });
+
+  test("each time is given up also where an operator's change makes it", async () => {
+    let runs = 0;
+    const failed = changes.run(actor, async (transaction) => {
+      runs += 1;
+      await transaction.$executeRawUnsafe(conflict);
+      return nothingChanged;
+    });
+    expect(sqlState(await failed.catch((error: unknown) => error))).toBe("40001");
+    expect(runs).toBe(6);
+  });
+
+  test("is not run again for any other error", async () => {
+    let runs = 0;
+    const failed = inTransaction(pool, async (client) => {
+      runs += 1;
+      await client.query("SELECT 1 / 0");
+    });
+    expect(sqlState(await failed.catch((error: unknown) => error))).toBe("22012");
+    expect(runs).toBe(1);
+  });
+});
+
+describe("a transaction in which an error was passed over", () => {
+  test("fails at its COMMIT, which PostgreSQL answers by a rollback", async () => {
+    const failed = inTransaction(pool, async (client) => {
+      await client.query("INSERT INTO kept VALUES ('first')");
+      await client.query("SELECT 1 / 0").catch(() => undefined);
+    });
+    await expect(failed).rejects.toThrow(CommitRefused);
+    expect(await kept()).toEqual([]);
+  });
+
+  test("fails also where an operator's change makes it", async () => {
+    const failed = changes.run(actor, async (transaction) => {
+      await transaction.$executeRawUnsafe("INSERT INTO kept VALUES ('first')");
+      await transaction.$executeRawUnsafe("SELECT 1 / 0").catch(() => undefined);
+      return nothingChanged;
+    });
+    await expect(failed).rejects.toThrow("the transaction was broken off before its COMMIT");
+    expect(await kept()).toEqual([]);
+  });
+});
+
+test("an operator's change whose statement is not answered in time is not kept by the next one on its connection", async () => {
+  const hung = changes.run(
+    actor,
+    async (transaction) => {
+      await transaction.$executeRawUnsafe("INSERT INTO kept VALUES ('hung')");
+      await transaction.$executeRawUnsafe("SET LOCAL statement_timeout = 0");
+      // Longer than any answer is waited for, with the rollback after it.
+      await transaction.$executeRawUnsafe("SELECT pg_sleep(30)");
+      return nothingChanged;
+    },
+    120_000,
+  );
+  await expect(hung).rejects.toThrow("Query read timeout");
+  for (const what of ["second", "third", "fourth", "fifth"]) {
+    await changes.run(
+      actor,
+      async (transaction) => {
+        await transaction.$executeRawUnsafe(`INSERT INTO kept VALUES ('${what}')`);
+        return nothingChanged;
+      },
+      60_000,
+    );
+  }
+  expect(await kept()).toEqual(["fifth", "fourth", "second", "third"]);
+});

@@ -1,0 +1,259 @@
+/**
+ * Every kind of write of one organisation, each over the same few subscriptions and their
+ * documents, for tests that run them beside each other.
+ */
+import { randomBytes } from "node:crypto";
+import { addDays, civilDate } from "../../src/domain/civil-date.ts";
+import { decideCreation } from "../../src/domain/creating.ts";
+import type { Customer } from "../../src/domain/customer.ts";
+import { decideEnd } from "../../src/domain/ending.ts";
+import { Refusal } from "../../src/domain/refusal.ts";
+import { decideRestoration } from "../../src/domain/restoring.ts";
+import { decideUnitsChange } from "../../src/domain/units-change.ts";
+import type { Quantity } from "../../src/domain/usage-reading.ts";
+import { createAdminStore } from "../../src/store/admin/admin-store.ts";
+import type { Actor } from "../../src/store/admin/changes.ts";
+import { newId } from "../../src/store/ids.ts";
+import { createStore } from "../../src/store/scope.ts";
+import { createSealing } from "../../src/store/sealing.ts";
+import { requestOf } from "../domain/creation.ts";
+import { testPool } from "../support/pool.ts";
+import type { UsedWorld } from "./used-world.ts";
+import { workersOf } from "./worker-writers.ts";
+import { below, pick, type WriterParts } from "./writer-parts.ts";
+
+/**
+ * The writers of an organisation by name; one that has nothing to write at the moment writes
+ * nothing.
+ */
+export interface EveryWriter {
+  readonly organisationId: string;
+  readonly writers: Readonly<Record<string, () => Promise<unknown>>>;
+  /**
+   * Adds subscriptions, some with documents that the ledger has and some without; the oldest ones
+   * are left alone from then on.
+   */
+  renew(): Promise<void>;
+}
+
+/** The connections of writers; `close` ends them. */
+export interface WriterPools extends Pick<WriterParts, "pool" | "admin"> {
+  close(): Promise<void>;
+}
+
+/** Connections into a world. */
+export function writerPools(world: UsedWorld): WriterPools {
+  const [pool, reading] = [testPool(world.url, 8, "writers"), testPool(world.url, 4, "writers-reading")];
+  const admin = createAdminStore({ reading, writing: pool }, createSealing(randomBytes(32)));
+  const close = async () => {
+    await admin.close();
+    await Promise.all([pool.end(), reading.end()]);
+  };
+  return { pool, admin, close };
+}
+
+/** As many subscriptions are written at a time: few, so that the writers meet. */
+const subscriptionCount = 4;
+
+const actor: Actor = { operatorId: null, operatorName: "Test", tokenId: null, operation: "Test", requestId: null };
+
+/**
+ * The writers of a new sandbox in which invoices begin as approved and renewals are raised ahead.
+ */
+export async function everyWriter(world: UsedWorld, { pool, admin }: WriterPools): Promise<EveryWriter> {
+  const changes = { invoice_create_days: 14, usage_allowed: true, first_invoice_status: "approved" };
+  const organisationId = await world.sandbox("2026-03-20", changes);
+  await world.meter(organisationId, { code: "calls", plans: ["team", "scale"] });
+  const ids: string[] = [];
+  const parts: WriterParts = { pool, organisationId, ids, admin };
+  const { settle, ...workers } = workersOf(parts);
+  const api = apiOf(parts);
+  return {
+    organisationId,
+    writers: { ...api, ...workers, "settle invoices": settle, ...adminOf(parts) },
+    renew: async () => {
+      const subscribe = (planCode: string) => world.subscribe(organisationId, { planCode, startDate: "2026-03-01" });
+      ids.push(await subscribe("team"));
+      // What is there by now gets to the ledger, and what comes next does not.
+      await settle();
+      ids.push(await subscribe("scale"));
+      ids.splice(0, ids.length - subscriptionCount);
+      // One is set to end, and can be restored.
+      await api["end at period end"]?.().catch(unlessRefused);
+      for (let step = 0; step < 3; step += 1) await workers["carry out an end"]();
+    },
+  };
+}
+
+/** What the rules refuse is no fault. */
+export function unlessRefused(error: unknown): void {
+  if (!(error instanceof Refusal)) throw error;
+}
+
+/** What the organisation's clock shows. */
+async function nowOf({ pool, organisationId }: WriterParts): Promise<Date> {
+  const { rows } = await pool.query<{ now: Date }>(
+    "SELECT coalesce(test_clock, now()) AS now FROM organisations WHERE id = $1",
+    [organisationId],
+  );
+  return rows[0]?.now ?? new Date();
+}
+
+/** What platforms do by the API. */
+function apiOf(parts: WriterParts): Record<string, () => Promise<unknown>> {
+  const { pool, organisationId, ids } = parts;
+  const store = createStore(pool).organisation(organisationId);
+  const change = async () => ({
+    subscriptionId: pick(ids),
+    requestId: newId(),
+    requestHash: randomBytes(32),
+    now: await nowOf(parts),
+    onRaised: () => undefined,
+    awaitedUntil: new Date(),
+  });
+  const end = async (when: "now" | "period_end") => {
+    const removes = when === "now";
+    const request = { when, deleteUnsentInvoices: removes, voidApprovedInvoices: removes };
+    const ending = { ...(await change()), endingId: newId(), when };
+    return store.subscriptions.end(ending, (facts) => decideEnd(facts, request));
+  };
+  return {
+    create: async () => {
+      const query = { subscriptionId: newId(), customerCode: "ACME", planCode: "team", chargeCodes: [] };
+      const { facts, catalogueVersion } = await store.subscriptions.loadCreation(query);
+      const asked = requestOf({ ...query, units: 10 });
+      const decision = decideCreation({ ...facts, now: await nowOf(parts) }, asked);
+      return store.subscriptions.saveCreation({
+        subscriptionId: query.subscriptionId,
+        requestHash: randomBytes(32),
+        setupMode: facts.organisation.setupMode,
+        catalogueVersion,
+        decision,
+        first: { invoiceId: newId(), operationId: newId() },
+        awaitedUntil: new Date(),
+      });
+    },
+    units: async () => {
+      const operations = { invoice: newId(), amendment: newId(), creditNote: newId() };
+      return store.subscriptions.changeUnits({ ...(await change()), operations }, (state) => {
+        const { nextPeriod, subscription, today } = state;
+        const isAhead = state.invoices.some((one) => one.type === "renewal" && one.periodIndex === nextPeriod?.index);
+        const prorate = below(3) > 0;
+        return decideUnitsChange(state, {
+          units: below(3) > 0 ? subscription.units + 1 + below(3) : 3 + below(12),
+          prorate,
+          behaviour: prorate && !isAhead && below(3) === 0 ? "charge_on_renewal" : null,
+          effectiveDate: prorate ? today : null,
+          document: isAhead ? pick(["amend", "separate"] as const) : null,
+        });
+      });
+    },
+    "end now": () => end("now"),
+    "end at period end": () => end("period_end"),
+    restore: async () =>
+      store.subscriptions.restore({ ...(await change()), watch: () => undefined }, decideRestoration),
+    "report usage": async () => {
+      const now = await nowOf(parts);
+      const events = Array.from({ length: 4 }, () => ({
+        eventId: `event-${below(10_000)}-${below(10)}`,
+        subscription: pick(ids),
+        meter: { by: "code", value: "calls" } as const,
+        quantity: `${1 + below(50)}.0000` as Quantity,
+        occurredAt: BigInt(now.getTime() - below(10) * 86_400_000) * 1000n,
+      }));
+      return store.usage.report(events, now);
+    },
+    "create a customer": async () => {
+      const id = newId();
+      const customer = customerOf(id, below(2) === 0 ? null : `contact-${below(20)}`);
+      return store.customers.save({ customer, requestHash: randomBytes(32), awaitedUntil: new Date() });
+    },
+  };
+}
+
+function customerOf(id: string, ledgerContactId: string | null): Customer {
+  const names = { companyName: null, firstName: null, lastName: null };
+  const code = `C-${id}`;
+  return {
+    id,
+    code,
+    name: code,
+    ...names,
+    email: "c@c.example",
+    status: "active",
+    ledgerContactId,
+    createdAt: new Date(),
+  };
+}
+
+/** What operators do. */
+function adminOf({ pool, organisationId, ids, admin }: WriterParts): Record<string, () => Promise<unknown>> {
+  const { organisations, plans, customers, connections, documents, testClock, usage } = admin;
+  const first = async (text: string): Promise<string | null> => {
+    const { rows } = await pool.query<{ id: string }>(text, [organisationId]);
+    return rows[0]?.id ?? null;
+  };
+  const plan = () => first("SELECT id FROM plans WHERE organisation_id = $1 AND code = 'team'");
+  const customer = () => first("SELECT id FROM customers WHERE organisation_id = $1 AND code = 'ACME'");
+  const status = async (wanted: Customer["status"]) =>
+    customers.setStatus(actor, organisationId, (await customer()) ?? "", wanted);
+  return {
+    "void usage": async () => {
+      const eventId = await first(
+        "SELECT event_id AS id FROM usage_events WHERE organisation_id = $1 AND voided_at IS NULL ORDER BY random() LIMIT 1",
+      );
+      if (eventId === null) return null;
+      return usage.voidEvent(actor, organisationId, { eventId, reason: "wrong", now: new Date() });
+    },
+    "change Invoice Create Days": () =>
+      organisations.update(actor, organisationId, { invoiceCreateDays: pick([0, 7, 14, 25]) }),
+    "retry a document": async () => {
+      const id =
+        await first(`SELECT i.id FROM invoices i WHERE i.organisation_id = $1 AND (i.status IN ('not_in_external', 'scheduled')
+          OR i.sync_error IS NOT NULL) ORDER BY random() LIMIT 1`);
+      return id === null ? null : documents.retry(actor, organisationId, id);
+    },
+    "retry a credit note": async () => {
+      const id = await first("SELECT id FROM credit_notes WHERE organisation_id = $1 ORDER BY random() LIMIT 1");
+      return id === null ? null : documents.retry(actor, organisationId, id);
+    },
+    "deactivate the customer": async () => {
+      await status("inactive");
+      return status("active");
+    },
+    "change a plan": async () => {
+      const name = `Team ${below(1_000)}`;
+      return plans.update(actor, organisationId, (await plan()) ?? "", (before) => ({ ...before, name }));
+    },
+    "map a plan": async () => {
+      const target = { kind: "plan", id: (await plan()) ?? "" } as const;
+      return connections.map(actor, organisationId, target, {
+        revenueAccount: `${200 + below(5)}`,
+        taxType: "OUTPUT2",
+      });
+    },
+    "connect anew": () => {
+      const addresses = { baseUrl: "http://ledger.example", identityUrl: "http://ledger.example" };
+      const connection = { kind: "xero", grantKind: "custom", tenantId: organisationId, ...addresses } as const;
+      return connections.save(actor, organisationId, { ...connection, clientId: "client", clientSecret: "secret" });
+    },
+    "import contacts": () => {
+      const contacts = Array.from({ length: 4 }, () => `contact-${below(20)}`);
+      const imported = [...new Set(contacts)].map((ledgerContactId) => {
+        return { ...customerOf(newId(), ledgerContactId), ledgerContactId };
+      });
+      return customers.importMany(actor, organisationId, imported);
+    },
+    "advance the clock": async () => {
+      const clock = await testClock.get(organisationId);
+      if (clock === null || clock.state === "advancing") return null;
+      const to = civilDate(addDays(civilDate(clock.now.toISOString().slice(0, 10)), 1));
+      return testClock.advance(actor, organisationId, { kind: "to", to });
+    },
+    "try what was set aside": () => admin.billing.retry(actor, organisationId, pick(ids)),
+    "switch Setup Mode": async () => {
+      await organisations.setSetupMode(actor, organisationId, true);
+      return organisations.setSetupMode(actor, organisationId, false);
+    },
+  };
+}

@@ -1,0 +1,234 @@
+/**
+ * What workers write of one organisation: what the ledger answered, what was seen there, and what
+ * fell due.
+ */
+import { randomBytes } from "node:crypto";
+import { createAllocating } from "../../src/store/allocating.ts";
+import { createAmendments } from "../../src/store/amendments.ts";
+import { billChunk } from "../../src/store/billing-run.ts";
+import { followContacts } from "../../src/store/mirror-customers.ts";
+import { followInvoices, type InvoiceLooked, loseDocuments } from "../../src/store/mirror-documents.ts";
+import { followNotes } from "../../src/store/mirror-notes.ts";
+import { putOff, takeContacts, takeCreditNotes, takeInvoices } from "../../src/store/operations.ts";
+import { createEndings } from "../../src/store/removals.ts";
+import { createSealing } from "../../src/store/sealing.ts";
+import { type Settlement, settleOperations } from "../../src/store/settle-operations.ts";
+import { createTestClock } from "../../src/store/test-clock.ts";
+import { below, ledgerId, pick, type WriterParts } from "./writer-parts.ts";
+
+/**
+ * A lease that is over before the next write of its kind, now and then: that one comes from another
+ * worker.
+ */
+const leaseMs = 500;
+
+const now = () => new Date().toISOString();
+const refusal = { reason: "validation", message: "The ledger says no." } as const;
+
+type Row = Record<string, string>;
+
+/** The writers by name. */
+export function workersOf({ pool, organisationId, ids }: WriterParts) {
+  const sealing = createSealing(randomBytes(32));
+  const amendments = createAmendments(pool, sealing)(organisationId);
+  const allocating = createAllocating(pool, sealing)(organisationId);
+  const endings = createEndings(pool, sealing)(organisationId);
+  const clock = createTestClock(pool);
+  const rowsOf = async (text: string) => (await pool.query<Row>(text, [organisationId])).rows;
+  const settling = (settlements: readonly Settlement[]) => settleOperations(pool, organisationId, settlements);
+  const waiting = async (kind: string): Promise<string | undefined> => {
+    const [row] = await rowsOf(`SELECT id FROM operations WHERE organisation_id = $1 AND kind = '${kind}'
+        AND state IN ('ready', 'sending', 'uncertain') ORDER BY random() LIMIT 1`);
+    return row?.id;
+  };
+  const askedAt = async () =>
+    (await rowsOf("SELECT clock_timestamp()::text AS at FROM organisations WHERE id = $1"))[0]?.at ?? "";
+  return {
+    settle: async () => {
+      const { ready, uncertain } = await takeInvoices(pool, organisationId, leaseMs);
+      const settled = [...ready, ...uncertain].map(({ id, attempts, subtotal, lines }): Settlement => {
+        const held = { operationId: id, attempt: attempts };
+        if (below(20) === 0) return { ...held, kind: "refused", ...refusal };
+        const amounts = { subtotal, total: subtotal, amountDue: subtotal };
+        const status = Number(subtotal) === 0 ? "paid" : pick(["approved", "approved", "draft"]);
+        const named = lines.map((line) => ({ id: line.id, ledgerLineId: ledgerId() }));
+        const told = { ...amounts, status, sent: false, updatedAt: now(), lines: named };
+        return { ...held, kind: "invoice_done", ledgerId: ledgerId(), ...told };
+      });
+      return settling(settled);
+    },
+    "settle credit notes": async () => {
+      const { ready, uncertain } = await takeCreditNotes(pool, organisationId, leaseMs);
+      const settled = [...ready, ...uncertain].map(({ id, attempts, subtotal }): Settlement => {
+        const amounts = { subtotal, total: subtotal, remainingCredit: subtotal };
+        const told = { ...amounts, status: "approved", sent: false, updatedAt: now(), allocations: [] };
+        return { kind: "credit_note_done", operationId: id, attempt: attempts, ledgerId: ledgerId(), ...told };
+      });
+      return settling(settled);
+    },
+    "settle contacts": async () => {
+      const { ready, uncertain } = await takeContacts(pool, organisationId, leaseMs);
+      const settled = [...ready, ...uncertain].map(({ id, attempts, wanted_contact_id: wanted }): Settlement => {
+        return { kind: "contact_done", operationId: id, attempt: attempts, ledgerId: wanted ?? `contact-${below(20)}` };
+      });
+      return settling(settled);
+    },
+    "put off": () => putOff(pool, organisationId, 1, "paused"),
+    allocate: async () => {
+      const subscriptionId = pick(ids);
+      await allocating.plan(subscriptionId);
+      const taken = await allocating.take(subscriptionId, leaseMs);
+      if (taken === null) return null;
+      const { id, attempts, amount, noteLedgerId, invoiceLedgerId } = taken;
+      const held = { operationId: id, attempt: attempts };
+      if (below(4) === 0) {
+        return allocating.settle(subscriptionId, {
+          settlement: { ...held, kind: "refused", ...refusal },
+          amount: null,
+          seen: null,
+        });
+      }
+      const note = await noteSeen(noteLedgerId, amount, invoiceLedgerId);
+      const seen = { note, invoice: null };
+      return allocating.settle(subscriptionId, { settlement: { ...held, kind: "done" }, amount: null, seen });
+    },
+    "settle an amendment": async () => {
+      const id = await waiting("amend_invoice");
+      const taken = id === undefined ? null : await amendments.take(id, leaseMs);
+      if (taken === null) return null;
+      const [invoice] = await rowsOf(
+        `SELECT status, total FROM invoices WHERE organisation_id = $1 AND id = '${taken.invoice_id}'`,
+      );
+      const total = taken.lines.reduce((sum, line) => sum + Number(line.amount), 0).toFixed(4);
+      const told = { subtotal: total, total, amountDue: total, sent: false, updatedAt: now() };
+      switch (below(6)) {
+        case 0:
+          return amendments.settle(taken, { kind: "refused", ...refusal, invoice: null });
+        case 1: {
+          const paid = {
+            status: "paid",
+            total: invoice?.total ?? total,
+            amountDue: "0",
+            sent: true,
+            updatedAt: now(),
+          } as const;
+          return amendments.settle(taken, { kind: "closed", ...refusal, invoice: paid, isRepriceable: false });
+        }
+        default: {
+          const named = taken.lines.filter(({ amending }) => amending);
+          const lines = named.map((line) => ({ id: line.id, ledgerLineId: line.ledger_line_id ?? ledgerId() }));
+          const status = invoice?.status === "approved" ? "approved" : "draft";
+          return amendments.settle(taken, { kind: "done", invoice: { ...told, status }, lines });
+        }
+      }
+    },
+    "carry out an end": async () => {
+      const id = await waiting("end_subscription");
+      const task = id === undefined ? null : await endings.take(id, leaseMs);
+      switch (task?.kind) {
+        case undefined:
+          return null;
+        case "wait":
+          return endings.release(task, 10, "wait");
+        case "drop":
+          return (await endings.drop(task)) || endings.release(task, 10, "sent by now");
+        case "finish":
+          return endings.finish(task, task.when);
+        case "remove": {
+          const told = { status: "approved", total: "125", amountDue: "125", sent: true } as const;
+          if (below(8) === 0) return endings.refuse(task, { ...refusal, invoice: null });
+          if (below(8) === 0 && !task.isAhead) return endings.leave(task, "approved_or_sent", told);
+          return endings.removed(task, { outcome: "voided", invoice: null });
+        }
+      }
+    },
+    "sync invoices": async () => {
+      const at = await askedAt();
+      const rows = await rowsOf(`SELECT ledger_invoice_id AS id, status, total, amount_due FROM invoices
+        WHERE organisation_id = $1 AND ledger_invoice_id IS NOT NULL AND status IN ('draft', 'approved', 'paid') ORDER BY random() LIMIT 6`);
+      const looked = rows.map(({ id = "", status, total = "", amount_due: amountDue = "" }): InvoiceLooked => {
+        const told = status === "draft" ? "approved" : (status ?? "");
+        return { id, status: told, total, amountDue, sent: below(2) === 0, updatedAt: now() };
+      });
+      return followInvoices(pool, organisationId, looked, at);
+    },
+    "sync credit notes": async () => {
+      const at = await askedAt();
+      const [note] = await rowsOf(`SELECT ledger_credit_note_id AS id FROM credit_notes
+        WHERE organisation_id = $1 AND status IN ('approved', 'paid') AND remaining_credit > 1 ORDER BY random() LIMIT 1`);
+      // By hand, also on an invoice of another subscription.
+      const [invoice] = await rowsOf(`SELECT ledger_invoice_id AS id FROM invoices
+        WHERE organisation_id = $1 AND ledger_invoice_id IS NOT NULL AND status = 'approved' AND amount_due > 1 ORDER BY random() LIMIT 1`);
+      if (note?.id === undefined || invoice?.id === undefined) return null;
+      const looked = { id: note.id, ...(await noteSeen(note.id, "0.0100", invoice.id)) };
+      return followNotes(pool, organisationId, [looked], at);
+    },
+    "lose documents": async () => {
+      const at = await askedAt();
+      const rows = await rowsOf(`SELECT ledger_invoice_id AS id FROM invoices
+        WHERE organisation_id = $1 AND ledger_invoice_id IS NOT NULL AND status = 'draft' ORDER BY random() LIMIT 2`);
+      return loseDocuments(
+        pool,
+        organisationId,
+        "invoices",
+        rows.map(({ id = "" }) => id),
+        at,
+      );
+    },
+    "sync customers": async () => {
+      const rows = await rowsOf(`SELECT ledger_contact_id AS id, name FROM customers
+        WHERE organisation_id = $1 AND ledger_contact_id IS NOT NULL ORDER BY random() LIMIT 3`);
+      const looked = rows.map(({ id = "", name = "" }) => {
+        const isMerged = name !== "Acme" && below(3) === 0;
+        const who = {
+          firstName: null,
+          lastName: null,
+          email: null,
+          mergedInto: isMerged ? `contact-${below(20)}` : null,
+        };
+        return {
+          id,
+          name: `${name.slice(0, 20)}`,
+          ...who,
+          status: isMerged ? "archived" : "active",
+          updatedAt: now(),
+        } as const;
+      });
+      return followContacts(pool, organisationId, looked);
+    },
+    "run billing": () => billChunk(pool, organisationId),
+    "move the clock": async () => {
+      await clock.moveClock(organisationId);
+      return clock.billChunk(organisationId);
+    },
+  };
+
+  /**
+   * The note as the ledger has it once so much more of it is on an invoice; all by ids of the
+   * ledger.
+   */
+  async function noteSeen(noteId: string, amount: string, invoiceId: string) {
+    const { rows } = await pool.query<Row>(
+      `SELECT a.ledger_allocation_id AS id, i.ledger_invoice_id AS invoice_id, a.amount, to_char(a.date, 'YYYY-MM-DD') AS date, n.total,
+        n.remaining_credit FROM credit_notes n
+          LEFT JOIN (allocations a JOIN invoices i ON i.id = a.invoice_id) ON a.credit_note_id = n.id AND a.status = 'active'
+        WHERE n.organisation_id = $1 AND n.ledger_credit_note_id = $2`,
+      [organisationId, noteId],
+    );
+    const [{ total = "0", remaining_credit: remaining = "0" } = {}] = rows;
+    const known = rows.filter((row) => row.invoice_id !== null && row.invoice_id !== undefined);
+    const kept = known.map((row) => {
+      return { id: row.id ?? "", invoiceId: row.invoice_id ?? "", amount: row.amount ?? "", date: row.date ?? "" };
+    });
+    const added = { id: ledgerId(), invoiceId, amount, date: "2026-03-20" };
+    const remainingCredit = (Number(remaining) - Number(amount)).toFixed(4);
+    return {
+      status: "approved",
+      total,
+      remainingCredit,
+      sent: false,
+      updatedAt: now(),
+      allocations: [...kept, added],
+    } as const;
+  }
+}

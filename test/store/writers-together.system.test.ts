@@ -1,0 +1,209 @@
+/**
+ * Every pair of writers at the same time on the same subscriptions and documents: none waits for
+ * the other while that waits for it.
+ */
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { decideEnd } from "../../src/domain/ending.ts";
+import { Refusal } from "../../src/domain/refusal.ts";
+import { createChanges } from "../../src/store/admin/changes.ts";
+import { createOrganisationStore } from "../../src/store/admin/organisations.ts";
+import { newId } from "../../src/store/ids.ts";
+import { lockSubscriptions } from "../../src/store/lock-order.ts";
+import { takeInvoices } from "../../src/store/operations.ts";
+import { createStore } from "../../src/store/scope.ts";
+import { type Settlement, settleOperations } from "../../src/store/settle-operations.ts";
+import { testPool } from "../support/pool.ts";
+import { until } from "../support/system.ts";
+import { auditOf } from "./audited-money.ts";
+import { type EveryWriter, everyWriter, writerPools } from "./every-writer.ts";
+import { type UsedWorld, usedWorld } from "./used-world.ts";
+import { ledgerId } from "./writer-parts.ts";
+
+let world: UsedWorld;
+
+beforeAll(async () => {
+  world = await usedWorld();
+});
+
+afterAll(() => world?.drop());
+
+/**
+ * How many deadlocks PostgreSQL has broken off in this database; connections tell of theirs at the
+ * latest when they end.
+ */
+async function deadlocks(): Promise<number> {
+  const client = new pg.Client({ connectionString: world.url });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ deadlocks: string }>(
+      "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()",
+    );
+    return Number(rows[0]?.deadlocks);
+  } finally {
+    await client.end();
+  }
+}
+
+/** How many of each of the two run at once, and how often each of these writes. */
+const [atOnce, times] = [2, 2];
+
+test("no two kinds of writers deadlock, fail, or bill anything twice, whichever run at the same time", async () => {
+  const before = await deadlocks();
+  const faults = new Map<string, number>();
+  const done = new Map<string, number>();
+  const count = (counts: Map<string, number>, what: string) => counts.set(what, (counts.get(what) ?? 0) + 1);
+  const write = async (writers: EveryWriter["writers"], name: string, beside: string): Promise<void> => {
+    for (let time = 0; time < times; time += 1) {
+      try {
+        await writers[name]?.();
+        count(done, name);
+      } catch (error) {
+        if (error instanceof Refusal) continue;
+        const { code = "", message } = error as Error & { readonly code?: string };
+        count(faults, `${name} beside ${beside}: ${code} ${message}`);
+      }
+    }
+  };
+  const pools = writerPools(world);
+  const audits: Record<string, unknown>[] = [];
+  let names: readonly string[] = [""];
+  // Of each one an organisation of its own: in one for all of them, the later ones would wait for
+  // what the earlier ones left to bill.
+  for (let index = 0; index < names.length; index += 1) {
+    const { organisationId, writers, renew } = await everyWriter(world, pools);
+    names = Object.keys(writers);
+    const first = names[index] ?? "";
+    await renew();
+    for (const second of names.slice(index)) {
+      await renew();
+      const both = Array.from({ length: atOnce }, () => [write(writers, first, second), write(writers, second, first)]);
+      await Promise.all(both.flat());
+    }
+    audits.push(await auditOf(world.pool, organisationId));
+  }
+  await pools.close();
+  expect([...faults]).toEqual([]);
+  expect((await deadlocks()) - before).toBe(0);
+  // Each had something to write.
+  expect(names.filter((name) => !done.has(name))).toEqual([]);
+  expect(audits).toEqual(names.map(() => ({})));
+});
+
+test("forty ends beside the settlement of their forty invoices all begin, and all outcomes are recorded", async () => {
+  const { organisationId, ids, settlements } = await fortyToSettle();
+  const now = new Date("2026-03-10T12:00:00Z");
+  const asked = {
+    requestHash: Buffer.alloc(32),
+    now,
+    onRaised: () => undefined,
+    awaitedUntil: now,
+    when: "now",
+  } as const;
+  const options = { when: "now", deleteUnsentInvoices: true, voidApprovedInvoices: true } as const;
+  const { outcomes, broken } = await apart(async (pool) => {
+    const { subscriptions } = createStore(pool).organisation(organisationId);
+    const ends = ids.map((subscriptionId) =>
+      subscriptions.end({ ...asked, subscriptionId, requestId: newId(), endingId: newId() }, (facts) =>
+        decideEnd(facts, options),
+      ),
+    );
+    const [, ...begun] = await Promise.all([settleOperations(pool, organisationId, settlements), ...ends]);
+    return begun.map(({ kind }) => kind);
+  });
+  expect(outcomes).toEqual(ids.map(() => "begun"));
+  const { rows } = await world.pool.query<{ state: string }>(
+    "SELECT DISTINCT state FROM operations WHERE organisation_id = $1 AND kind = 'create_invoice'",
+    [organisationId],
+  );
+  expect(rows).toEqual([{ state: "done" }]);
+  expect(broken).toBe(0);
+});
+
+describe("whoever holds a subscription", () => {
+  test("gets its invoice while the invoice's settlement waits for the subscription", async () => {
+    const { organisationId, ids, settlements } = await fortyToSettle();
+    const { broken } = await apart(async (pool) => {
+      const settled = await holding(organisationId, ids.slice(-1), async (client) => {
+        const settling = settleOperations(pool, organisationId, settlements);
+        await until("the settlement waits", isWaiting);
+        await client.query("SELECT 1 FROM invoices WHERE subscription_id = ANY ($1) FOR KEY SHARE", [ids]);
+        return { settling };
+      });
+      await settled.settling;
+    });
+    expect(broken).toBe(0);
+  });
+
+  test("gets the next one while a switch of Setup Mode, which writes all of them, waits for the first", async () => {
+    const organisationId = await world.sandbox("2026-03-10");
+    const ids = [await world.subscribe(organisationId), await world.subscribe(organisationId)].toSorted();
+    // By what is due, and by where it lies in its table, the second one comes first.
+    const fallsDueAfter = (id: string | undefined, days: number) =>
+      world.pool.query("UPDATE subscriptions SET due_at = due_at + $2 * interval '1 day' WHERE id = $1", [id, days]);
+    await fallsDueAfter(ids[1], 1);
+    await fallsDueAfter(ids[0], 2);
+    const { broken } = await apart(async (pool) => {
+      const changes = createChanges(pool);
+      const organisations = createOrganisationStore(changes, pool);
+      const switched = await holding(organisationId, ids.slice(0, 1), async (client) => {
+        const switching = organisations.setSetupMode(actor, organisationId, true);
+        await until("the switch waits", isWaiting);
+        await lockSubscriptions(client, organisationId, ids.slice(1));
+        return { switching };
+      });
+      expect((await switched.switching)?.changed).toBe(true);
+      await changes.prisma.$disconnect();
+    });
+    expect(broken).toBe(0);
+  });
+});
+
+const actor = { operatorId: null, operatorName: "Test", tokenId: null, operation: "Test", requestId: null };
+
+/** Forty subscriptions, and the settlement of their first invoices as approved. */
+async function fortyToSettle() {
+  const organisationId = await world.sandbox("2026-03-10", { first_invoice_status: "approved" });
+  const ids: string[] = [];
+  for (let one = 0; one < 40; one += 1) ids.push(await world.subscribe(organisationId));
+  const { ready } = await takeInvoices(world.pool, organisationId, 60_000);
+  const settlements = ready.map(({ id, attempts, subtotal }): Settlement => {
+    const told = { status: "approved", subtotal, total: subtotal, amountDue: subtotal, sent: false, lines: [] };
+    return { kind: "invoice_done", operationId: id, attempt: attempts, ledgerId: ledgerId(), ...told };
+  });
+  return { organisationId, ids: ids.toSorted(), settlements };
+}
+
+/** Runs the work in a transaction that holds these subscriptions, and is not run again. */
+async function holding<T>(organisationId: string, ids: readonly string[], work: (client: pg.PoolClient) => Promise<T>) {
+  const client = await world.pool.connect();
+  try {
+    await client.query("BEGIN");
+    await lockSubscriptions(client, organisationId, ids);
+    const result = await work(client);
+    await client.query("COMMIT");
+    return result;
+  } finally {
+    client.release(true);
+  }
+}
+
+async function isWaiting(): Promise<boolean> {
+  const { rows } = await world.pool.query(
+    "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+  );
+  return rows.length > 0;
+}
+
+/** Runs the work on connections of its own; how many deadlocks there were. */
+async function apart<T>(work: (pool: pg.Pool) => Promise<T>): Promise<{ outcomes: T; broken: number }> {
+  const before = await deadlocks();
+  const pool = testPool(world.url, 8, "apart");
+  try {
+    const outcomes = await work(pool);
+    await pool.end();
+    return { outcomes, broken: (await deadlocks()) - before };
+  } finally {
+    if (!pool.ended) await pool.end();
+  }
+}
