@@ -4,6 +4,8 @@
  * of embedded parts where they are started. BILLING_CRASH_AT is for fault tests alone: see `checkpoint.ts`.
  */
 import { readFileSync } from "node:fs";
+import type { BlockList } from "node:net";
+import { trustedProxiesOf } from "./trusted-proxies.ts";
 import { type XeroAppConfig, xeroAppOf } from "./xero-app-settings.ts";
 
 /** All settings. */
@@ -22,6 +24,11 @@ export interface Config {
      * admission costs more the higher it is, since a window keeps that many instants.
      */
     readonly rateLimitPerMinute: number;
+    /**
+     * TRUSTED_PROXIES, default this machine: addresses behind which there are many clients, so that
+     * no limit by address applies.
+     */
+    readonly trustedProxies: BlockList;
     /** SHUTDOWN_SECONDS, default 20: how long open requests may take to finish; one that waits for the ledger takes 15. */
     readonly shutdownMs: number;
   };
@@ -90,6 +97,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       tls: tlsFiles(env),
       grpcReflection: choice(env, "GRPC_REFLECTION", ["on", "off"], "on") === "on",
       rateLimitPerMinute: whole(env, "RATE_LIMIT_PER_MINUTE", 120, 1, 1_000_000),
+      trustedProxies: trustedProxiesOf(env),
       shutdownMs: whole(env, "SHUTDOWN_SECONDS", 20, 0, 3_600) * 1000,
     },
     admin: { host: text(env, "ADMIN_HOST", "127.0.0.1"), port: whole(env, "ADMIN_PORT", 8081, 0, 65_535) },

@@ -2,12 +2,14 @@
  * Begins and ends every exchange: gives it its id, sends it to the one that answers its path, and tells the log when it is
  * over.
  */
+import { constants } from "node:http2";
 import { errorEnvelope } from "../gateway/error-envelope.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../gateway/exchange.ts";
 import { responseHeaders } from "../gateway/handler.ts";
 import { hasBody } from "../gateway/read-body.ts";
 import { closeAfterAnswer, lingerAfterAnswer, respond } from "../gateway/respond.ts";
 import { credentialsOf } from "./credentials.ts";
+import type { KeylessRequests } from "./keyless-requests.ts";
 import type { Answer } from "./own-paths.ts";
 import { refuseSocket } from "./refuse-socket.ts";
 import { newRequestId } from "./request-id.ts";
@@ -46,6 +48,7 @@ export interface ExchangeParts {
   readonly logFailure: (error: unknown, requestId: string) => void;
   readonly slowBodies: SlowBodies;
   readonly unreadAnswers: UnreadAnswers;
+  readonly keyless: KeylessRequests;
   readonly isDraining: () => boolean;
 }
 
@@ -85,7 +88,8 @@ export function exchanges(
     // A fault of the connection is told by `close`; without a listener it would end the process.
     request.on("error", ignore);
     response.on("error", ignore);
-    dispatch(parts, request, response, exchange);
+    if (parts.keyless.admit(request, response, exchange)) dispatch(parts, request, response, exchange);
+    else refuseExcess(request, response, exchange);
   };
 }
 
@@ -154,9 +158,29 @@ function answer(
   response: HttpResponse,
   exchange: Exchange,
 ): void {
-  Promise.resolve(handler(request, response, exchange)).catch((error: unknown) =>
-    fail(parts, error, request, response, exchange),
+  Promise.resolve(handler(request, response, exchange)).then(
+    () => parts.keyless.written(response),
+    (error: unknown) => fail(parts, error, request, response, exchange),
   );
+}
+
+/**
+ * Nothing of the request was carried out: clients may send it again. Over HTTP/2 that is said by
+ * the reset alone (RFC 9113, 8.7).
+ */
+function refuseExcess(request: HttpRequest, response: HttpResponse, exchange: Exchange): void {
+  const code = "temporarily_unavailable";
+  exchange.code = code;
+  if (response.stream !== undefined) {
+    // For the log alone.
+    response.statusCode = 502;
+    response.stream.close(constants.NGHTTP2_REFUSED_STREAM);
+    return;
+  }
+  const message = "Too many requests without a valid key are open; please retry";
+  const { requestId } = exchange;
+  const body = errorEnvelope({ type: "api_error", code, message, param: null, requestId });
+  respond(request, response, 502, [...responseHeaders(exchange), "Retry-After", "1"], body);
 }
 
 /** The Connect library makes its own responses: what every response has is set before. */

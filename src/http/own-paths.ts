@@ -15,8 +15,11 @@ export interface HealthCheck {
 
 /** What the port shows of itself. */
 export interface OwnPaths {
-  /** The document and its entity tag, quotes included; null where the port has none. */
-  readonly openapi: { readonly text: string; readonly etag: string } | null;
+  /**
+   * The document and its entity tag, quotes included; null where the port has none. Its bytes are
+   * the same object in every answer: those that nobody reads cost no memory.
+   */
+  readonly openapi: { readonly body: Buffer; readonly etag: string } | null;
   /** By name (`database`, `temporal`): each is told apart. */
   readonly checks: Readonly<Record<string, HealthCheck>>;
   /** What else `GET` finds here, by path. */
@@ -48,7 +51,7 @@ function json(request: HttpRequest, response: HttpResponse, exchange: Exchange, 
   respond(request, response, status, responseHeaders(exchange), JSON.stringify(value));
 }
 
-function openapiAnswer({ text, etag }: NonNullable<OwnPaths["openapi"]>): Answer {
+function openapiAnswer({ body, etag }: NonNullable<OwnPaths["openapi"]>): Answer {
   return (request, response, exchange) => {
     const headers = ["Request-Id", exchange.requestId, "X-Content-Type-Options", "nosniff", "ETag", etag];
     headers.push("Cache-Control", "public, no-cache");
@@ -57,7 +60,7 @@ function openapiAnswer({ text, etag }: NonNullable<OwnPaths["openapi"]>): Answer
       return;
     }
     headers.push("Content-Type", "application/json");
-    respond(request, response, 200, headers, text);
+    respond(request, response, 200, headers, body);
   };
 }
 
