@@ -19,6 +19,7 @@ import { defaultLimits, type HttpLimits } from "./http/limits.ts";
 import { type Answer, type OwnPaths, ownPaths } from "./http/own-paths.ts";
 import { peekProtocol } from "./http/protocol-peek.ts";
 import { refuseSocket, statusOfSocketError } from "./http/refuse-socket.ts";
+import { watchRefusedHeaders } from "./http/refused-headers.ts";
 import { watchSlowBodies } from "./http/slow-bodies.ts";
 import { watchUnreadAnswers } from "./http/unread-answers.ts";
 
@@ -65,6 +66,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
 
   const slowBodies = watchSlowBodies(limits, (socket) => refuseSocket(socket, 408));
   const unreadAnswers = watchUnreadAnswers(limits);
+  const refusedHeaders = watchRefusedHeaders(limits);
   const addressOf = clientAddresses(parts.trustedProxies);
   const keyless = watchKeylessRequests(limits, addressOf);
   const own = ownPaths(parts, () => draining);
@@ -73,6 +75,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   const onSession = (session: ServerHttp2Session) => {
     sessions.add(session);
     session.once("close", () => sessions.delete(session));
+    refusedHeaders.watch(session);
   };
   const server =
     parts.tls === null
@@ -92,6 +95,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
       draining = true;
       slowBodies.stop();
       unreadAnswers.stop();
+      refusedHeaders.stop();
       return drain(server, sockets, sessions, graceMs);
     },
   };

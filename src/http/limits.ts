@@ -34,6 +34,15 @@ export interface HttpLimits {
    */
   readonly sessionMegabytes: number;
   /**
+   * How often the header blocks that a session had refused are counted: one costs half a
+   * millisecond.
+   */
+  readonly headersCheckMs: number;
+  /**
+   * Refused header blocks after which a session is ended, if they are also more than its requests.
+   */
+  readonly refusedHeaders: number;
+  /**
    * Unread bytes of all answers, also to valid keys: beyond it the connection that holds the most
    * is ended.
    */
@@ -71,6 +80,8 @@ export const defaultLimits: HttpLimits = {
   connections: 10_000,
   connectionsPerAddress: 1_000,
   sessionMegabytes: 10,
+  headersCheckMs: 100,
+  refusedHeaders: 100,
   unreadBytes: 256 * mebibyte,
   // An open request costs some 12 KB, so that all of them together stay below 50 MB.
   withoutCredentials: {

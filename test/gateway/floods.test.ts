@@ -252,3 +252,52 @@ function statusFrom({ base, port }: TestPort, localAddress: string): Promise<num
     sent.once("error", () => resolve(null)).end();
   });
 }
+
+test("header blocks that unfold to megabytes end their session, and a key keeps its answers", async () => {
+  const port = await open();
+  const socket = connectFrom(port, "127.0.0.1");
+  let received = Buffer.alloc(0);
+  socket.on("data", (chunk: Buffer) => {
+    received = Buffer.concat([received, chunk]);
+  });
+  const closed = new Promise((resolve) => socket.once("close", resolve));
+  const value = Buffer.alloc(3_900, "a");
+  // GET / of http at "x", and a header of 4 KB that becomes entry 62 of the table.
+  const pseudo = Buffer.from([0x82, 0x84, 0x86, 0x41, 1, 0x78]);
+  const literal = Buffer.concat([pseudo, Buffer.from([0x40, 1, 0x62, 0x7f, 0xbd, 0x1d]), value]);
+  const bomb = Buffer.concat([pseudo.subarray(0, 3), Buffer.alloc(8_000, 0xbe)]);
+  socket.write(Buffer.concat([Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), frame(4, 0, 0)]));
+  socket.write(frame(1, 5, 1, literal));
+  let sent = 0;
+  const pump = () => {
+    while (!socket.destroyed && sent < 20_000) {
+      sent += 1;
+      if (!socket.write(frame(1, 5, 1 + 2 * sent, bomb))) return;
+    }
+  };
+  socket.on("drain", pump);
+  pump();
+  expect(await keyed(port, 5)).toEqual(new Set([200]));
+  await closed;
+  expect(sent).toBeLessThan(20_000);
+  expect(framesOf(received).filter(({ type }) => type === 7)).toMatchObject([{ code: calm }]);
+});
+
+function frame(type: number, flags: number, stream: number, payload: Buffer = Buffer.alloc(0)): Buffer {
+  const head = Buffer.alloc(9);
+  head.writeUIntBE(payload.length, 0, 3);
+  head.writeUInt8(type, 3);
+  head.writeUInt8(flags, 4);
+  head.writeUInt32BE(stream, 5);
+  return Buffer.concat([head, payload]);
+}
+
+/** Type of each frame, and for GOAWAY its code. */
+function framesOf(bytes: Buffer): { readonly type: number; readonly code: number | null }[] {
+  const frames = [];
+  for (let at = 0; at + 9 <= bytes.length; at += 9 + bytes.readUIntBE(at, 3)) {
+    const type = bytes.readUInt8(at + 3);
+    frames.push({ type, code: type === 7 && at + 17 <= bytes.length ? bytes.readUInt32BE(at + 13) : null });
+  }
+  return frames;
+}
