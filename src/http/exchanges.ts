@@ -8,10 +8,10 @@ import type { Exchange, HttpRequest, HttpResponse } from "../gateway/exchange.ts
 import { responseHeaders } from "../gateway/handler.ts";
 import { hasBody } from "../gateway/read-body.ts";
 import { closeAfterAnswer, lingerAfterAnswer, respond } from "../gateway/respond.ts";
-import { credentialsOf } from "./credentials.ts";
+import { credentialsOf, isRepeated } from "./credentials.ts";
 import type { KeylessRequests } from "./keyless-requests.ts";
 import type { Answer } from "./own-paths.ts";
-import { refuseSocket } from "./refuse-socket.ts";
+import { isRefused, noteTaken, refuseSocket } from "./refuse-socket.ts";
 import { newRequestId } from "./request-id.ts";
 import type { SlowBodies } from "./slow-bodies.ts";
 import type { UnreadAnswers } from "./unread-answers.ts";
@@ -75,12 +75,18 @@ export function exchanges(
   parts: ExchangeParts,
 ): (request: HttpRequest, response: HttpResponse, awaitsContinue: boolean) => void {
   return (request, response, awaitsContinue) => {
-    if (isWithoutHost(request)) {
-      refuseSocket(request.socket, 400);
-      return;
+    if (request.stream === undefined) {
+      // What follows a request that ends the connection is not carried out, since nothing could
+      // answer it.
+      if (isRefused(request.socket)) return;
+      if (!isWellFormed(request)) {
+        refuseSocket(request.socket, 400);
+        return;
+      }
     }
     takeOriginForm(request);
     const exchange = begin(request, awaitsContinue);
+    if (request.stream === undefined) noteTaken(request, response);
     if (parts.isDraining() && response.stream === undefined) response.shouldKeepAlive = false;
     if (hasBody(request)) parts.slowBodies.watch(request, exchange.startedMs, isStream(exchange));
     parts.unreadAnswers.watch(response);
@@ -95,9 +101,15 @@ export function exchanges(
 
 function ignore(): void {}
 
-/** RFC 9112, 3.2: a server must refuse an HTTP/1.1 request that names no host. */
-function isWithoutHost(request: HttpRequest): boolean {
-  return request.httpVersion === "1.1" && request.headers.host === undefined;
+/**
+ * RFC 9112, 3.2: an HTTP/1.1 request names one host, and no request names two. 6.1: chunks in
+ * HTTP/1.0 are a sign of a faulty relay, which may see the end of the request elsewhere. Over
+ * HTTP/2 the library refuses a second host.
+ */
+function isWellFormed({ httpVersion, headers, rawHeaders }: HttpRequest): boolean {
+  if (httpVersion === "1.0" && headers["transfer-encoding"] !== undefined) return false;
+  if (headers.host === undefined) return httpVersion !== "1.1";
+  return !isRepeated(rawHeaders, "host");
 }
 
 const schemeAndAuthority = /^https?:\/\/[^/?#]+/i;
