@@ -16,6 +16,7 @@ import {
 } from "../src/gen/proto/billing/v1/subscriptions_pb.ts";
 import { startHttp } from "../src/http.ts";
 import { operationsOf } from "../src/rpc/operation.ts";
+import { trustedProxiesOf } from "../src/trusted-proxies.ts";
 import { median, printFigure } from "./support/figure.ts";
 import { startHttpFloor } from "./support/http-floor.ts";
 import { type HttpLoad, startHttpLoad } from "./support/http-load.ts";
@@ -119,9 +120,11 @@ function startGateway() {
     host: "127.0.0.1",
     port: 0,
     tls: null,
+    trustedProxies: trustedProxiesOf({}),
+    onConnectionLimit: () => undefined,
     rest,
     connect: () => assert.fail("no Connect request is sent"),
-    openapi: { text: "{}", etag: `""` },
+    openapi: { body: Buffer.from("{}"), etag: `""` },
     readiness: { report: async () => ({ status: "ready", checks: {} }) },
     metrics: null,
     log: () => {},

@@ -52,7 +52,7 @@ export interface AdminPortParts
       | "openLedger"
       | "connect"
     >,
-    Pick<HttpParts, "log" | "logFailure" | "metrics"> {
+    Pick<HttpParts, "log" | "logFailure" | "metrics" | "onConnectionLimit"> {
   readonly config: Config;
   readonly readiness: Readiness;
   /** The process's own pool: admissions and lists. Writes have a pool of their own. */
@@ -109,6 +109,8 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
     port: config.admin.port,
     portSetting: "ADMIN_PORT",
     tls: config.api.tls,
+    trustedProxies: config.api.trustedProxies,
+    onConnectionLimit: parts.onConnectionLimit,
     rest,
     connect: connectNodeAdapter({
       ...connectRoutes<OperatorCaller>(bindings, {

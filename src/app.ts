@@ -11,6 +11,7 @@ import type { HttpRequest, HttpResponse } from "./gateway/exchange.ts";
 import { restHandler } from "./gateway/handler.ts";
 import type { RequestFault } from "./gateway/request-fault.ts";
 import { compileRoutes } from "./gateway/routes.ts";
+import { clientAddresses } from "./http/client-addresses.ts";
 import { exchangeOf } from "./http/exchanges.ts";
 import { ledgerWebhookAnswer, xeroWebhookPath } from "./http/ledger-webhooks.ts";
 import type { Answer } from "./http/own-paths.ts";
@@ -89,6 +90,8 @@ export async function startApi(config: Config, log: Log): Promise<Running> {
     host: config.api.host,
     port: config.api.port,
     tls: config.api.tls,
+    trustedProxies: config.api.trustedProxies,
+    onConnectionLimit: warnOfConnections(log),
     ...doors(config, log, metrics, pool, keys, bindings, readiness, stopping.signal),
     openapi: readOpenapi(),
     doors: webhookDoors(config, pool, starts.startMirror),
@@ -144,15 +147,29 @@ function openReadiness(config: Config, log: Log, temporal: TemporalClient): Read
 
 /** The door for the ledger's webhooks, where their signing key is set. */
 function webhookDoors(
-  { ledger }: Config,
+  { api, ledger }: Config,
   pool: ReturnType<typeof createPool>,
   wake: (organisationId: string) => Promise<boolean>,
 ): ReadonlyMap<string, Answer> {
   const { xeroWebhookKey: key } = ledger;
   if (key === null) return new Map();
   const { signatureHeader, read } = ledgerWebhooks.xero;
-  const parts = { signatureHeader, wake, note: (hints: readonly LedgerHint[]) => noteHints(pool, hints) };
+  const addressOf = clientAddresses(api.trustedProxies);
+  const parts = { signatureHeader, wake, addressOf, note: (hints: readonly LedgerHint[]) => noteHints(pool, hints) };
   return new Map([[xeroWebhookPath, ledgerWebhookAnswer({ ...parts, read: (delivery) => read(delivery, key) })]]);
+}
+
+/** How often an address that holds too many connections is warned of. */
+const connectionWarningMs = 60_000;
+
+/** A proxy that nobody named would else be limited without a word. */
+function warnOfConnections(log: Log): (address: string) => void {
+  let quietUntilMs = 0;
+  return (address) => {
+    if (performance.now() < quietUntilMs) return;
+    quietUntilMs = performance.now() + connectionWarningMs;
+    log.warn({ address }, "an address holds too many connections; name it in TRUSTED_PROXIES if it is a proxy");
+  };
 }
 
 /** The port of the application's side, in the same process; where it cannot be opened, the process does not start. */
@@ -164,7 +181,7 @@ function startAdmin(
   keys: IdempotencyStore,
   parts: Omit<
     Parameters<typeof startAdminPort>[0],
-    "config" | "pool" | "keys" | "metrics" | "log" | "logFailure" | "onPoolError"
+    "config" | "pool" | "keys" | "metrics" | "log" | "logFailure" | "onPoolError" | "onConnectionLimit"
   >,
 ): Promise<AdminPort> {
   const logFailure = (err: unknown, requestId: string) => log.error({ requestId, err }, "failure");
@@ -177,6 +194,7 @@ function startAdmin(
     log: createRequestObserver({ log, requests: metrics.requests }),
     logFailure,
     onPoolError: (err) => log.warn({ err }, "a database connection was lost"),
+    onConnectionLimit: warnOfConnections(log),
   });
 }
 
@@ -224,7 +242,7 @@ function doors(
 }
 
 /** Made by `npm run gen`; the tag is of its bytes. */
-function readOpenapi(): { readonly text: string; readonly etag: string } {
-  const text = readFileSync(new URL("./gen/openapi.json", import.meta.url), "utf8");
-  return { text, etag: `"${createHash("sha256").update(text).digest("base64url").slice(0, 27)}"` };
+function readOpenapi(): { readonly body: Buffer; readonly etag: string } {
+  const body = readFileSync(new URL("./gen/openapi.json", import.meta.url));
+  return { body, etag: `"${createHash("sha256").update(body).digest("base64url").slice(0, 27)}"` };
 }

@@ -5,7 +5,9 @@
  */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
+import type { BlockList } from "node:net";
 import { createSecureContext } from "node:tls";
+import { trustedProxiesOf } from "./trusted-proxies.ts";
 import { type XeroAppConfig, xeroAppOf } from "./xero-app-settings.ts";
 
 /** All settings. */
@@ -24,6 +26,11 @@ export interface Config {
      * admission costs more the higher it is, since a window keeps that many instants.
      */
     readonly rateLimitPerMinute: number;
+    /**
+     * TRUSTED_PROXIES, default this machine: addresses behind which there are many clients, so that
+     * no limit by address applies.
+     */
+    readonly trustedProxies: BlockList;
     /** SHUTDOWN_SECONDS, default 20: how long open requests may take to finish; one that waits for the ledger takes 15. */
     readonly shutdownMs: number;
     /**
@@ -111,6 +118,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       tls: tlsFiles(env),
       grpcReflection: choice(env, "GRPC_REFLECTION", ["on", "off"], "on") === "on",
       rateLimitPerMinute: whole(env, "RATE_LIMIT_PER_MINUTE", 120, 1, 1_000_000),
+      trustedProxies: trustedProxiesOf(env),
       shutdownMs: whole(env, "SHUTDOWN_SECONDS", 20, 0, 3_600) * 1000,
       drainMs: whole(env, "DRAIN_SECONDS", 0, 0, 300) * 1000,
     },

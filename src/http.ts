@@ -10,14 +10,17 @@ import {
   type Http2Server,
   type ServerHttp2Session,
 } from "node:http2";
-import type { AddressInfo, Server, Socket } from "node:net";
+import type { AddressInfo, BlockList, Server, Socket } from "node:net";
 import { SettingError } from "./config.ts";
 import type { HttpRequest, HttpResponse } from "./gateway/exchange.ts";
+import { clientAddresses, limitConnections } from "./http/client-addresses.ts";
 import { exchanges, type RequestLine } from "./http/exchanges.ts";
+import { watchKeylessRequests } from "./http/keyless-requests.ts";
 import { defaultLimits, type HttpLimits } from "./http/limits.ts";
 import { type Answer, type OwnPaths, ownPaths } from "./http/own-paths.ts";
 import { peekProtocol } from "./http/protocol-peek.ts";
 import { refuseSocket, statusOfSocketError } from "./http/refuse-socket.ts";
+import { watchRefusedHeaders } from "./http/refused-headers.ts";
 import { watchSlowBodies } from "./http/slow-bodies.ts";
 import { watchUnreadAnswers } from "./http/unread-answers.ts";
 
@@ -39,6 +42,10 @@ export interface HttpParts extends OwnPaths {
   /** Told of an error that a handler let through; the client is told `internal_error`. */
   readonly logFailure: (error: unknown, requestId: string) => void;
   readonly limits?: Partial<HttpLimits>;
+  /** Addresses behind which there are many clients: no limit by address applies to them. */
+  readonly trustedProxies: BlockList;
+  /** Told of each connection that is refused because its address holds too many. */
+  readonly onConnectionLimit: (address: string) => void;
 }
 
 /** A port in service. */
@@ -60,14 +67,24 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
 
   const slowBodies = watchSlowBodies(limits, (socket) => refuseSocket(socket, 408));
   const unreadAnswers = watchUnreadAnswers(limits);
+  const refusedHeaders = watchRefusedHeaders(limits);
+  const addressOf = clientAddresses(parts.trustedProxies);
+  const keyless = watchKeylessRequests(limits, addressOf);
   const own = ownPaths(parts);
-  const onRequest = exchanges({ ...parts, own, slowBodies, unreadAnswers, isDraining: () => draining });
+  const watches = { slowBodies, unreadAnswers, keyless };
+  const onRequest = exchanges({ ...parts, own, ...watches, isDraining: () => draining });
+  const onSession = (session: ServerHttp2Session) => {
+    sessions.add(session);
+    session.once("close", () => sessions.delete(session));
+    refusedHeaders.watch(session);
+  };
   const server =
     parts.tls === null
-      ? cleartextServer(limits, onRequest, sessions)
-      : tlsServer(limits, parts.tls, onRequest, sessions);
+      ? cleartextServer(limits, onRequest, onSession)
+      : tlsServer(limits, parts.tls, onRequest, onSession);
   server.maxConnections = limits.connections;
-  server.prependListener("connection", (socket: Socket) => {
+  const byAddress = limitConnections(addressOf, limits.connectionsPerAddress, parts.onConnectionLimit);
+  takeConnections(server, byAddress.admit, (socket) => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
   });
@@ -79,12 +96,14 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
       draining = true;
       slowBodies.stop();
       unreadAnswers.stop();
+      refusedHeaders.stop();
       return drain(server, sockets, sessions, graceMs);
     },
   };
 }
 
 type OnRequest = (request: HttpRequest, response: HttpResponse, awaitsContinue: boolean) => void;
+type OnSession = (session: ServerHttp2Session) => void;
 
 function http1Options(limits: HttpLimits) {
   return {
@@ -104,6 +123,7 @@ function http2Options(limits: HttpLimits) {
     // A client that breaks the protocol, or opens what it is refused, again and again is cut off. Node's default is 1,000.
     maxSessionInvalidFrames: 100,
     maxSessionRejectedStreams: 100,
+    maxSessionMemory: limits.sessionMegabytes,
   };
 }
 
@@ -111,24 +131,35 @@ function http2Options(limits: HttpLimits) {
  * The HTTP/1.1 server listens, so that its own clocks run; a connection that opens with the HTTP/2 preface is handed to
  * the other server, which never listens.
  */
-function cleartextServer(limits: HttpLimits, onRequest: OnRequest, sessions: Set<ServerHttp2Session>): Server {
+function cleartextServer(limits: HttpLimits, onRequest: OnRequest, onSession: OnSession): Server {
   const http1 = createHttp1Server(http1Options(limits));
   const http2 = createHttp2Server(http2Options(limits));
-  serve(http1, limits, onRequest, sessions);
-  serve(http2, limits, onRequest, sessions);
-  const takeHttp1 = http1.listeners("connection") as ((socket: Socket) => void)[];
-  http1.removeAllListeners("connection");
+  serve(http1, limits, onRequest, onSession);
+  serve(http2, limits, onRequest, onSession);
+  const takeHttp1 = removeConnectionListeners(http1);
   http1.on("connection", (socket: Socket) =>
-    peekProtocol(
-      socket,
-      limits.firstByteMs,
-      (known) => {
-        for (const take of takeHttp1) take.call(http1, known);
-      },
-      (known) => http2.emit("connection", known),
-    ),
+    peekProtocol(socket, limits.firstByteMs, takeHttp1, (known) => http2.emit("connection", known)),
   );
   return http1;
+}
+
+/** Calls what listened so far. */
+function removeConnectionListeners(server: Server): (socket: Socket) => void {
+  const listeners = server.listeners("connection") as ((socket: Socket) => void)[];
+  server.removeAllListeners("connection");
+  return (socket) => {
+    for (const take of listeners) take.call(server, socket);
+  };
+}
+
+/** Closes a connection that is not admitted, before anything reads from it. */
+function takeConnections(server: Server, admit: (socket: Socket) => boolean, onSocket: (socket: Socket) => void): void {
+  const take = removeConnectionListeners(server);
+  server.on("connection", (socket: Socket) => {
+    if (!admit(socket)) return void socket.destroy();
+    onSocket(socket);
+    take(socket);
+  });
 }
 
 /** TLS tells the protocol by ALPN, so one server speaks both. */
@@ -136,7 +167,7 @@ function tlsServer(
   limits: HttpLimits,
   tls: { readonly key: string; readonly cert: string },
   onRequest: OnRequest,
-  sessions: Set<ServerHttp2Session>,
+  onSession: OnSession,
 ): Http2SecureServer {
   const server = createSecureServer({
     ...http1Options(limits),
@@ -146,7 +177,7 @@ function tlsServer(
     minVersion: "TLSv1.2",
     handshakeTimeout: limits.firstByteMs,
   });
-  serve(server, limits, onRequest, sessions);
+  serve(server, limits, onRequest, onSession);
   // This server takes its HTTP/1.1 clocks as members only.
   return Object.assign(server, { headersTimeout: limits.headersMs, requestTimeout: limits.requestMs });
 }
@@ -155,15 +186,14 @@ function serve(
   server: Server | Http2Server | Http2SecureServer,
   limits: HttpLimits,
   onRequest: OnRequest,
-  sessions: Set<ServerHttp2Session>,
+  onSession: OnSession,
 ): void {
   server.on("request", (request: HttpRequest, response: HttpResponse) => onRequest(request, response, false));
   server.on("checkContinue", (request: HttpRequest, response: HttpResponse) => onRequest(request, response, true));
   server.on("checkExpectation", (request: HttpRequest, response: HttpResponse) => onRequest(request, response, false));
   server.on("clientError", (error: Error, socket: Socket) => refuseSocket(socket, statusOfSocketError(error)));
   server.on("session", (session: ServerHttp2Session) => {
-    sessions.add(session);
-    session.once("close", () => sessions.delete(session));
+    onSession(session);
     session.setTimeout(limits.sessionIdleMs, () => session.close());
   });
 }

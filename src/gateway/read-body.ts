@@ -14,42 +14,60 @@ export function hasBody(request: HttpRequest): boolean {
 }
 
 /** Refuses a body that is announced to be over the limit, before any of it is read: `request_too_large`. */
-export function assertAnnouncedSize(request: HttpRequest): void {
-  if (Number(request.headers["content-length"] ?? 0) > maxBodyBytes) throw tooLarge();
+export function assertAnnouncedSize(request: HttpRequest, maxBytes = maxBodyBytes): void {
+  if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes);
+}
+
+/** Limits other than those of the contract. */
+export interface BodyLimits {
+  readonly maxBytes?: number;
+  /**
+   * Once aborted, the rest of the body stays unread, and the promise is rejected with the signal's
+   * reason.
+   */
+  readonly signal?: AbortSignal;
 }
 
 /**
  * The bytes of the body, empty where there is none. Throws `RequestFault` `request_too_large` as soon as the body is known
  * to be over the limit (the rest stays unread), `invalid_parameter` where it ends early.
  */
-export async function readBody(request: HttpRequest): Promise<Uint8Array> {
+export async function readBody(request: HttpRequest, limits: BodyLimits = {}): Promise<Uint8Array> {
   if (!hasBody(request)) return empty;
+  const { maxBytes = maxBodyBytes, signal } = limits;
   // A small body has come with its head, and HTTP/1.1 has it waiting: no event needs to be awaited.
-  if (request.stream === undefined && request.complete) return withinLimit((request.read() as Buffer | null) ?? empty);
-  return collected(request);
+  if (request.stream === undefined && request.complete) {
+    return withinLimit((request.read() as Buffer | null) ?? empty, maxBytes);
+  }
+  return collected(request, maxBytes, signal);
 }
 
 const empty = new Uint8Array(0);
 
-function tooLarge(): RequestFault {
-  return new RequestFault("request_too_large", "The body is larger than 1 MiB");
+function tooLarge(maxBytes: number): RequestFault {
+  const limit = maxBytes < maxBodyBytes ? `${maxBytes / 1024} KiB` : "1 MiB";
+  return new RequestFault("request_too_large", `The body is larger than ${limit}`);
 }
 
-function withinLimit(body: Uint8Array): Uint8Array {
-  if (body.length > maxBodyBytes) throw tooLarge();
+function withinLimit(body: Uint8Array, maxBytes: number): Uint8Array {
+  if (body.length > maxBytes) throw tooLarge(maxBytes);
   return body;
 }
 
-function collected(request: HttpRequest): Promise<Uint8Array> {
+function collected(request: HttpRequest, maxBytes: number, signal: AbortSignal | undefined): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
+    const stop = (reason: unknown) => {
+      request.off("data", onData).pause();
+      // The request may stay open for as long as its client sends.
+      chunks.length = 0;
+      reject(reason);
+    };
     const onData = (chunk: Buffer) => {
       chunks.push(chunk);
       length += chunk.length;
-      if (length <= maxBodyBytes) return;
-      request.off("data", onData).pause();
-      reject(tooLarge());
+      if (length > maxBytes) stop(tooLarge(maxBytes));
     };
     const endedEarly = () => reject(new RequestFault("invalid_parameter", "The body ended early"));
     request.on("data", onData);
@@ -58,6 +76,7 @@ function collected(request: HttpRequest): Promise<Uint8Array> {
       request.off("close", endedEarly);
       resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length));
     });
+    signal?.addEventListener("abort", () => stop(signal.reason), { once: true });
   });
 }
 

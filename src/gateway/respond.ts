@@ -19,13 +19,14 @@ export function respond(
   response: HttpResponse,
   status: number,
   headers: string[],
-  body: string,
+  body: string | Buffer,
 ): void {
   if (response.headersSent || response.destroyed) return;
   // What holds a library's end back (`lingerAfterAnswer`) would drop the body of this one.
   Reflect.deleteProperty(response, "end");
   const length = Buffer.byteLength(body);
-  // ASCII is the same in both, and Latin-1 goes to the socket without being encoded.
+  // ASCII is the same in both, and Latin-1 goes to the socket without being encoded. A buffer is
+  // written as it is.
   const encoding = length === body.length ? "latin1" : "utf8";
   headers.push("Content-Length", String(length));
   if (request.complete || !hasBody(request)) {

@@ -14,6 +14,11 @@ export function credentialsOf({ rawHeaders }: HttpRequest): GateHeaders {
   };
 }
 
+/** Whether a header was sent more than once. `name` is in lower case. */
+export function isRepeated(rawHeaders: readonly string[], name: string): boolean {
+  return Array.isArray(headerOf(rawHeaders, name));
+}
+
 /** Names and values stand in turn; of most names the length alone tells that they are another. */
 function headerOf(rawHeaders: readonly string[], wanted: string): HeaderValue {
   const values: string[] = [];

@@ -2,15 +2,17 @@
  * Begins and ends every exchange: gives it its id, sends it to the one that answers its path, and tells the log when it is
  * over.
  */
+import { constants } from "node:http2";
 import { errorEnvelope } from "../gateway/error-envelope.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../gateway/exchange.ts";
 import { responseHeaders } from "../gateway/handler.ts";
 import { hasBody } from "../gateway/read-body.ts";
 import { closeAfterAnswer, lingerAfterAnswer, respond } from "../gateway/respond.ts";
-import { credentialsOf } from "./credentials.ts";
+import { credentialsOf, isRepeated } from "./credentials.ts";
+import type { KeylessRequests } from "./keyless-requests.ts";
 import { createKeylessTurns } from "./keyless-turns.ts";
 import type { Answer } from "./own-paths.ts";
-import { refuseSocket } from "./refuse-socket.ts";
+import { isRefused, noteTaken, refuseSocket } from "./refuse-socket.ts";
 import { newRequestId } from "./request-id.ts";
 import type { SlowBodies } from "./slow-bodies.ts";
 import type { UnreadAnswers } from "./unread-answers.ts";
@@ -47,6 +49,7 @@ export interface ExchangeParts {
   readonly logFailure: (error: unknown, requestId: string) => void;
   readonly slowBodies: SlowBodies;
   readonly unreadAnswers: UnreadAnswers;
+  readonly keyless: KeylessRequests;
   readonly isDraining: () => boolean;
 }
 
@@ -80,12 +83,18 @@ export function exchanges(
 ): (request: HttpRequest, response: HttpResponse, awaitsContinue: boolean) => void {
   const keyless = createKeylessTurns();
   return (request, response, awaitsContinue) => {
-    if (isWithoutHost(request)) {
-      refuseSocket(request.socket, 400);
-      return;
+    if (request.stream === undefined) {
+      // What follows a request that ends the connection is not carried out, since nothing could
+      // answer it.
+      if (isRefused(request.socket)) return;
+      if (!isWellFormed(request)) {
+        refuseSocket(request.socket, 400);
+        return;
+      }
     }
     takeOriginForm(request);
     const exchange = begin(request, awaitsContinue);
+    if (request.stream === undefined) noteTaken(request, response);
     if (parts.isDraining() && response.stream === undefined) response.shouldKeepAlive = false;
     if (hasBody(request)) parts.slowBodies.watch(request, exchange.startedMs, isOpenService(exchange));
     parts.unreadAnswers.watch(response);
@@ -93,7 +102,8 @@ export function exchanges(
     // A fault of the connection is told by `close`; without a listener it would end the process.
     request.on("error", ignore);
     response.on("error", ignore);
-    if (!isOpenService(exchange)) dispatch(parts, request, response, exchange);
+    if (!parts.keyless.admit(request, response, exchange)) refuseExcess(request, response, exchange);
+    else if (!isOpenService(exchange)) dispatch(parts, request, response, exchange);
     else {
       keyless.enter(request.stream?.session ?? request.socket, () => {
         if (!(request.stream ?? response).destroyed) dispatch(parts, request, response, exchange);
@@ -104,9 +114,15 @@ export function exchanges(
 
 function ignore(): void {}
 
-/** RFC 9112, 3.2: a server must refuse an HTTP/1.1 request that names no host. */
-function isWithoutHost(request: HttpRequest): boolean {
-  return request.httpVersion === "1.1" && request.headers.host === undefined;
+/**
+ * RFC 9112, 3.2: an HTTP/1.1 request names one host, and no request names two. 6.1: chunks in
+ * HTTP/1.0 are a sign of a faulty relay, which may see the end of the request elsewhere. Over
+ * HTTP/2 the library refuses a second host.
+ */
+function isWellFormed({ httpVersion, headers, rawHeaders }: HttpRequest): boolean {
+  if (httpVersion === "1.0" && headers["transfer-encoding"] !== undefined) return false;
+  if (headers.host === undefined) return httpVersion !== "1.1";
+  return !isRepeated(rawHeaders, "host");
 }
 
 const schemeAndAuthority = /^https?:\/\/[^/?#]+/i;
@@ -170,9 +186,29 @@ function answer(
   response: HttpResponse,
   exchange: Exchange,
 ): void {
-  Promise.resolve(handler(request, response, exchange)).catch((error: unknown) =>
-    fail(parts, error, request, response, exchange),
+  Promise.resolve(handler(request, response, exchange)).then(
+    () => parts.keyless.written(response),
+    (error: unknown) => fail(parts, error, request, response, exchange),
   );
+}
+
+/**
+ * Nothing of the request was carried out: clients may send it again. Over HTTP/2 that is said by
+ * the reset alone (RFC 9113, 8.7).
+ */
+function refuseExcess(request: HttpRequest, response: HttpResponse, exchange: Exchange): void {
+  const code = "temporarily_unavailable";
+  exchange.code = code;
+  if (response.stream !== undefined) {
+    // For the log alone.
+    response.statusCode = 502;
+    response.stream.close(constants.NGHTTP2_REFUSED_STREAM);
+    return;
+  }
+  const message = "Too many requests without a valid key are open; please retry";
+  const { requestId } = exchange;
+  const body = errorEnvelope({ type: "api_error", code, message, param: null, requestId });
+  respond(request, response, 502, [...responseHeaders(exchange), "Retry-After", "1"], body);
 }
 
 /** The Connect library makes its own responses: what every response has is set before. */

@@ -7,7 +7,9 @@ import { assertAnnouncedSize, readBody } from "../gateway/read-body.ts";
 import { RequestFault } from "../gateway/request-fault.ts";
 import { respond } from "../gateway/respond.ts";
 import type { LedgerHint, LedgerWebhook, LedgerWebhookDelivery } from "../ledger/port.ts";
+import type { AddressOf } from "./client-addresses.ts";
 import type { Answer } from "./own-paths.ts";
+import { createSlots } from "./slots.ts";
 
 /** Where Xero's webhooks are taken. */
 export const xeroWebhookPath = "/ledger/webhooks/xero";
@@ -21,31 +23,58 @@ export interface LedgerWebhookParts {
   readonly note: (hints: readonly LedgerHint[]) => Promise<readonly string[]>;
   /** Has an organisation's ledger looked at; what could not be started is found within the minute. */
   readonly wake: (organisationId: string) => Promise<unknown>;
+  readonly addressOf: AddressOf;
+  /** How long a body may take; tests shorten it. */
+  readonly bodyMs?: number;
 }
 
 /**
- * How many bodies are read at once: nobody has shown a key here, so that strangers together hold this many megabytes at most. The ledger
- * sends again what is turned away.
+ * How many bodies are read at once: the signature is checked only after the body, so that strangers
+ * together hold eight megabytes at most, and one address a quarter of that. A real body is complete
+ * within milliseconds. The ledger repeats what was refused.
  */
-const mostBodies = 32;
+const openBodies = { total: 32, perAddress: 8 };
+
+/** Xero sends at most a few hundred events of some 250 bytes each. */
+const maxBytes = 262_144;
+
+/** Xero itself gives up after five seconds. */
+const bodyMs = 5_000;
 
 /** What an HMAC-SHA256 in base64 looks like: without one no body is read. */
 const signatureForm = /^[A-Za-z0-9+/]{43}=$/;
 
 /**
- * Answers 200 once it is noted, 401 where the signature is wrong, 503 where too many are being read, all empty, as the ledger asks.
+ * Answers 200 once it is noted, 401 if the signature is wrong, 408 if the body takes longer than
+ * five seconds, 413 if it is over 256 KiB, all empty, as the ledger asks. If too many bodies are
+ * being read, the one that has taken the longest is answered 503.
  */
-export function ledgerWebhookAnswer({ signatureHeader, read, note, wake }: LedgerWebhookParts): Answer {
-  let reading = 0;
+export function ledgerWebhookAnswer(parts: LedgerWebhookParts): Answer {
+  const { signatureHeader, read, note, wake, addressOf } = parts;
+  const unlimited = { count: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY };
+  const slots = createSlots({
+    perConnection: unlimited,
+    perAddress: { ...unlimited, count: openBodies.perAddress },
+    total: { ...unlimited, count: openBodies.total },
+  });
+  const receive = async (request: HttpRequest, response: HttpResponse, awaitsContinue: boolean) => {
+    const stopped = new AbortController();
+    const connection = request.stream?.session ?? request.socket;
+    const evict = () => stopped.abort(503);
+    const slot = slots.take({ connection, address: addressOf(connection), state: () => "evictable", evict });
+    const timer = setTimeout(() => stopped.abort(408), parts.bodyMs ?? bodyMs);
+    try {
+      return await bodyOf(request, response, awaitsContinue, stopped.signal);
+    } finally {
+      clearTimeout(timer);
+      slot?.release();
+    }
+  };
   return async (request, response, exchange) => {
     const end = (status: number) => endEmpty(request, response, exchange.requestId, status);
     const signature = String(request.headers[signatureHeader] ?? "");
     if (!signatureForm.test(signature)) return end(401);
-    if (reading >= mostBodies) return end(503);
-    reading += 1;
-    const rawBody = await bodyOf(request, response, exchange.awaitsContinue).finally(() => {
-      reading -= 1;
-    });
+    const rawBody = await receive(request, response, exchange.awaitsContinue);
     if (typeof rawBody === "number") return end(rawBody);
     const told = read({ rawBody, signature });
     if (told.kind === "invalid") return end(401);
@@ -60,12 +89,14 @@ async function bodyOf(
   request: HttpRequest,
   response: HttpResponse,
   awaitsContinue: boolean,
+  signal: AbortSignal,
 ): Promise<Uint8Array | number> {
   try {
-    assertAnnouncedSize(request);
+    assertAnnouncedSize(request, maxBytes);
     if (awaitsContinue) response.writeContinue();
-    return await readBody(request);
+    return await readBody(request, { maxBytes, signal });
   } catch (error) {
+    if (signal.aborted) return Number(signal.reason);
     if (!(error instanceof RequestFault)) throw error;
     return error.code === "request_too_large" ? 413 : 400;
   }

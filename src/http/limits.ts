@@ -1,4 +1,5 @@
 /** What a client may take of this process before it has shown a key. facts-performance §5.3, facts-stack "One port". */
+import type { SlotLimits } from "./slots.ts";
 
 /** The bounds of the port; tests shorten the times. */
 export interface HttpLimits {
@@ -25,7 +26,43 @@ export interface HttpLimits {
   readonly streamsPerSession: number;
   /** Connections at once: at some 30 KB each they stay below half a gigabyte. */
   readonly connections: number;
+  /** Connections of one address that is no trusted proxy: ten of them are needed to take all. */
+  readonly connectionsPerAddress: number;
+  /**
+   * What Node holds for one HTTP/2 session, unread answers included; streams beyond it are refused.
+   * Node's default.
+   */
+  readonly sessionMegabytes: number;
+  /**
+   * How often the header blocks that a session had refused are counted: one costs half a
+   * millisecond.
+   */
+  readonly headersCheckMs: number;
+  /**
+   * Refused header blocks after which a session is ended, if they are also more than its requests.
+   */
+  readonly refusedHeaders: number;
+  /**
+   * Unread bytes of all answers, also to valid keys: beyond it the connection that holds the most
+   * is ended.
+   */
+  readonly unreadBytes: number;
+  /**
+   * Open requests that show no credentials. Clients that read their answers have a few, for
+   * milliseconds.
+   */
+  readonly withoutCredentials: SlotLimits;
+  /**
+   * Open requests whose credentials have not been admitted yet: after a start that is everyone's
+   * first request.
+   */
+  readonly unprovenCredentials: SlotLimits;
 }
+
+const mebibyte = 1_048_576;
+
+/** Four mebibytes are 17 copies of the OpenAPI document, the largest answer that needs no key. */
+const unreadOfStrangers = { perConnection: 4 * mebibyte, perAddress: 16 * mebibyte, total: 64 * mebibyte };
 
 /** The limits of a server in service. */
 export const defaultLimits: HttpLimits = {
@@ -41,4 +78,21 @@ export const defaultLimits: HttpLimits = {
   headerBytes: 16_384,
   streamsPerSession: 100,
   connections: 10_000,
+  connectionsPerAddress: 1_000,
+  sessionMegabytes: 10,
+  headersCheckMs: 100,
+  refusedHeaders: 100,
+  unreadBytes: 256 * mebibyte,
+  // An open request costs some 12 KB, so that all of them together stay below 50 MB.
+  withoutCredentials: {
+    perConnection: { count: 32, bytes: unreadOfStrangers.perConnection },
+    perAddress: { count: 256, bytes: unreadOfStrangers.perAddress },
+    total: { count: 2_048, bytes: unreadOfStrangers.total },
+  },
+  // One session may use all of its streams at its first moment.
+  unprovenCredentials: {
+    perConnection: { count: 100, bytes: unreadOfStrangers.perConnection },
+    perAddress: { count: 512, bytes: unreadOfStrangers.perAddress },
+    total: { count: 2_048, bytes: unreadOfStrangers.total },
+  },
 };

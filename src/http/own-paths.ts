@@ -9,8 +9,11 @@ import type { Readiness } from "../readiness.ts";
 
 /** What the port shows of itself. */
 export interface OwnPaths {
-  /** The document and its entity tag, quotes included; null where the port has none. */
-  readonly openapi: { readonly text: string; readonly etag: string } | null;
+  /**
+   * The document and its entity tag, quotes included; null where the port has none. Its bytes are
+   * the same object in every answer: those that nobody reads cost no memory.
+   */
+  readonly openapi: { readonly body: Buffer; readonly etag: string } | null;
   readonly readiness: Pick<Readiness, "report">;
   /** What else `GET` finds here, by path. */
   readonly pages?: ReadonlyMap<string, Answer>;
@@ -38,7 +41,7 @@ function json(request: HttpRequest, response: HttpResponse, exchange: Exchange, 
   respond(request, response, status, responseHeaders(exchange), JSON.stringify(value));
 }
 
-function openapiAnswer({ text, etag }: NonNullable<OwnPaths["openapi"]>): Answer {
+function openapiAnswer({ body, etag }: NonNullable<OwnPaths["openapi"]>): Answer {
   return (request, response, exchange) => {
     const headers = ["Request-Id", exchange.requestId, "X-Content-Type-Options", "nosniff", "ETag", etag];
     headers.push("Cache-Control", "public, no-cache");
@@ -47,7 +50,7 @@ function openapiAnswer({ text, etag }: NonNullable<OwnPaths["openapi"]>): Answer
       return;
     }
     headers.push("Content-Type", "application/json");
-    respond(request, response, 200, headers, text);
+    respond(request, response, 200, headers, body);
   };
 }
 

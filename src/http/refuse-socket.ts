@@ -1,6 +1,7 @@
 /** Answers what never became a request (a malformed or endless head, a body that does not come) and ends the connection. */
 import type { Socket } from "node:net";
 import { errorEnvelope } from "../gateway/error-envelope.ts";
+import type { HttpRequest, HttpResponse } from "../gateway/exchange.ts";
 import { newRequestId } from "./request-id.ts";
 
 const answers = {
@@ -15,8 +16,58 @@ export function statusOfSocketError(error: Error & { code?: string }): keyof typ
   return error.code === "ERR_HTTP_REQUEST_TIMEOUT" ? 408 : 400;
 }
 
-/** Writes an error envelope with a `Request-Id` of its own onto the bare connection, where still possible, and ends it. */
+/** The open HTTP/1.1 requests of each connection, in the order in which they are answered. */
+const taken = new WeakMap<Socket, Map<HttpResponse, HttpRequest>>();
+
+/**
+ * Records a request until its answer is written, so that `refuseSocket` does not take its answer's
+ * place.
+ */
+export function noteTaken(request: HttpRequest, response: HttpResponse): void {
+  const { socket } = request;
+  const open = taken.get(socket) ?? new Map<HttpResponse, HttpRequest>();
+  open.set(response, request);
+  taken.set(socket, open);
+  response.once("close", () => open.delete(response));
+}
+
+const refused = new WeakSet<Socket>();
+
+/** Whether the connection ends once the requests before are answered. */
+export function isRefused(socket: Socket): boolean {
+  return refused.has(socket);
+}
+
+/**
+ * How long a client may go on sending after its last answer: to end its connection earlier could
+ * cost it that answer.
+ */
+const lingeringMs = 1_000;
+
+/**
+ * Ends a connection because of what came last on it. Requests that came whole before are answered
+ * first: they are carried out, and their clients must read so. Then an error envelope with a
+ * `Request-Id` of its own follows, if one is still possible.
+ */
 export function refuseSocket(socket: Socket, status: keyof typeof answers): void {
+  // The parser reports every further piece of what it cannot read.
+  if (refused.has(socket)) return;
+  refused.add(socket);
+  const [last] = [...(taken.get(socket) ?? [])].filter(([, request]) => request.complete).slice(-1);
+  if (last === undefined) {
+    writeRefusal(socket, status);
+    socket.destroySoon();
+    return;
+  }
+  const [response] = last;
+  response.once("close", () => {
+    if (!socket.writableEnded) writeRefusal(socket, status);
+    const timer = setTimeout(() => socket.destroy(), lingeringMs).unref();
+    socket.once("close", () => clearTimeout(timer));
+  });
+}
+
+function writeRefusal(socket: Socket, status: keyof typeof answers): void {
   const answering = (socket as Socket & { _httpMessage?: { headersSent: boolean } | null })._httpMessage;
   // Within an answer that has begun, any byte of ours would be taken for a part of it.
   if (!socket.writable || answering?.headersSent === true) {
@@ -31,5 +82,4 @@ export function refuseSocket(socket: Socket, status: keyof typeof answers): void
       `Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );
-  socket.destroySoon();
 }

@@ -1,6 +1,8 @@
 /**
- * Ends connections whose client does not read its answer: what is unread stays in memory, and a client needs no key to ask for
- * the OpenAPI document. Answers that go on (a health watch) are not whole, and may take as long as they like.
+ * Ends connections whose client does not read its answer: what is unread stays in memory, and a
+ * client needs no key to ask for the OpenAPI document. Answers that go on (a health watch) are not
+ * whole, and may take as long as they like. If all unread answers together are too large, the
+ * connection that holds the most is ended.
  */
 import { constants } from "node:http2";
 import type { HttpResponse } from "../gateway/exchange.ts";
@@ -13,7 +15,7 @@ export interface UnreadAnswers {
 }
 
 /** Starts the watch. */
-export function watchUnreadAnswers({ unreadMs, checkEveryMs }: HttpLimits): UnreadAnswers {
+export function watchUnreadAnswers({ unreadMs, checkEveryMs, unreadBytes }: HttpLimits): UnreadAnswers {
   /** By response: when it was first seen whole and unread, null before. */
   const open = new Map<HttpResponse, number | null>();
   const check = () => {
@@ -26,6 +28,7 @@ export function watchUnreadAnswers({ unreadMs, checkEveryMs }: HttpLimits): Unre
         end(response);
       }
     }
+    for (const response of largest(open.keys(), unreadBytes)) end(response);
   };
   const timer = setInterval(check, checkEveryMs).unref();
   return {
@@ -35,6 +38,37 @@ export function watchUnreadAnswers({ unreadMs, checkEveryMs }: HttpLimits): Unre
     },
     stop: () => clearInterval(timer),
   };
+}
+
+interface Holding {
+  readonly response: HttpResponse;
+  bytes: number;
+}
+
+/**
+ * An answer of each connection that has to be ended, so that what the others hold is not over
+ * `most`.
+ */
+function largest(open: Iterable<HttpResponse>, most: number): readonly HttpResponse[] {
+  const holdings = new Map<object, Holding>();
+  let total = 0;
+  for (const response of open) {
+    const bytes = response.writableLength;
+    if (bytes === 0) continue;
+    const connection = response.stream === undefined ? response.socket : response.stream.session;
+    const holding = holdings.get(connection ?? response) ?? { response, bytes: 0 };
+    holding.bytes += bytes;
+    holdings.set(connection ?? response, holding);
+    total += bytes;
+  }
+  if (total <= most) return [];
+  const ended: HttpResponse[] = [];
+  for (const { response, bytes } of [...holdings.values()].sort((one, other) => other.bytes - one.bytes)) {
+    if (total <= most) break;
+    total -= bytes;
+    ended.push(response);
+  }
+  return ended;
 }
 
 /** A client that reads none of its answers holds the whole session, so that goes with it. */

@@ -92,7 +92,7 @@ describe("a slow client is ended", () => {
 describe("a client that does not read its answer is ended", () => {
   test("over HTTP/2, where its window is closed", async () => {
     const unread = await startPort(() => ({ organisation, subscription }), {
-      openapi: { text: "x".repeat(200_000), etag: '"x"' },
+      openapi: { body: Buffer.alloc(200_000, "x"), etag: '"x"' },
       limits: { unreadMs: 200, checkEveryMs: 25 },
     });
     const session = connectHttp2(`http://127.0.0.1:${unread.port}`, { settings: { initialWindowSize: 0 } });
@@ -110,7 +110,7 @@ describe("a client that does not read its answer is ended", () => {
 
   test("over HTTP/1.1, where it takes nothing from its socket", async () => {
     const unread = await startPort(() => ({ organisation, subscription }), {
-      openapi: { text: "x".repeat(20_000_000), etag: '"x"' },
+      openapi: { body: Buffer.alloc(20_000_000, "x"), etag: '"x"' },
       limits: { unreadMs: 200, checkEveryMs: 25 },
     });
     const socket = connectTcp({ port: unread.port, host: "127.0.0.1" }).on("error", () => {});

@@ -1,8 +1,10 @@
 /** The door for the ledger's webhooks, over real connections: what it answers by the signature, and that it needs no key. */
 import { createHmac } from "node:crypto";
 import { type ClientRequest, request as httpRequest } from "node:http";
+import { BlockList } from "node:net";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { ledgerWebhookAnswer, xeroWebhookPath } from "../../src/http/ledger-webhooks.ts";
+import { clientAddresses } from "../../src/http/client-addresses.ts";
+import { type LedgerWebhookParts, ledgerWebhookAnswer, xeroWebhookPath } from "../../src/http/ledger-webhooks.ts";
 import { ledgerWebhooks } from "../../src/ledger/index.ts";
 import type { LedgerHint } from "../../src/ledger/port.ts";
 import { startPort, type TestPort } from "./port-for-test.ts";
@@ -18,9 +20,11 @@ const noted: LedgerHint[] = [];
 const woken: string[] = [];
 
 let port: TestPort;
+/** A port that waits only shortly for a body. */
+let impatient: TestPort;
 let closed: TestPort;
 beforeAll(async () => {
-  const answer = ledgerWebhookAnswer({
+  const parts: LedgerWebhookParts = {
     signatureHeader: ledgerWebhooks.xero.signatureHeader,
     read: (delivery) => ledgerWebhooks.xero.read(delivery, key),
     note: async (hints) => {
@@ -29,13 +33,18 @@ beforeAll(async () => {
       return hints.length === 0 ? [] : ["organisation"];
     },
     wake: async (organisationId) => woken.push(organisationId),
-  });
+    addressOf: clientAddresses(new BlockList()),
+  };
+  const answer = ledgerWebhookAnswer({ ...parts, bodyMs: 600_000 });
   // Bodies that are held back here are not ended for being slow.
-  const limits = { slowBodyAfterMs: 60_000, requestMs: 60_000 };
-  port = await startPort(() => ({}), { doors: new Map([[xeroWebhookPath, answer]]), limits });
+  const limits = { slowBodyAfterMs: 600_000, requestMs: 600_000 };
+  const organisation = { id: "o", object: "organisation", name: "Northwind" };
+  port = await startPort(() => ({ organisation }), { doors: new Map([[xeroWebhookPath, answer]]), limits });
+  const hasty = ledgerWebhookAnswer({ ...parts, bodyMs: 200 });
+  impatient = await startPort(() => ({}), { doors: new Map([[xeroWebhookPath, hasty]]), limits });
   closed = await startPort(() => ({}));
 });
-afterAll(() => Promise.all([port.stop({ graceMs: 100 }), closed.stop({ graceMs: 100 })]));
+afterAll(() => Promise.all([port, impatient, closed].map((each) => each.stop({ graceMs: 100 }))));
 beforeEach(() => {
   noted.length = 0;
   woken.length = 0;
@@ -63,27 +72,90 @@ test("what is signed otherwise, or not at all, is answered 401 and noted nowhere
   expect(noted).toEqual([]);
 });
 
-test("a body over 1 MiB is not read, and what could not be noted is answered 500, so that it comes again", async () => {
-  expect((await deliver([], { body: "x".repeat(1_048_577) })).status).toBe(413);
+test("a body over 256 KiB is not read, and what could not be noted is answered 500, so that it comes again", async () => {
+  expect((await deliver([], { body: "x".repeat(262_145) })).status).toBe(413);
+  const withoutLength = hold({ "transfer-encoding": "chunked" });
+  withoutLength.sent.end("x".repeat(262_145));
+  expect(await withoutLength.status).toBe(413);
+  const largest = JSON.stringify({ events: [event] }).padEnd(262_144);
+  expect((await deliver([], { body: largest })).status).toBe(200);
+  woken.length = 0;
   expect((await deliver([{ ...event, eventCategory: "CONTACT" }])).status).toBe(500);
   expect(woken).toEqual([]);
 });
 
-test("strangers who keep many bodies waiting are turned away, without a word about a key, and hold up nobody for good", async () => {
-  const headers = { "x-xero-signature": `${"A".repeat(43)}=`, "content-length": "10" };
-  const held: { readonly sent: ClientRequest; readonly status: Promise<number | undefined> }[] = [];
-  for (let count = 0; count < 32; count += 1) {
-    const sent = httpRequest(`${port.base}${xeroWebhookPath}`, { method: "POST", headers });
-    const status = new Promise<number | undefined>((resolve, reject) => {
-      sent.once("response", (answer) => resolve(answer.resume().statusCode)).once("error", reject);
-    });
-    sent.write("01234");
-    held.push({ sent, status });
+interface Held {
+  readonly sent: ClientRequest;
+  readonly status: Promise<number | undefined>;
+  readonly isTaken: Promise<unknown>;
+}
+
+/** A body of which nothing comes for now; the server has taken it once it says 100 Continue. */
+function hold(headers: Record<string, string> = { "content-length": "100" }, from = "127.0.0.1", to = port): Held {
+  const { port: number } = new URL(to.base);
+  const sent = httpRequest({
+    host: "127.0.0.1",
+    port: number,
+    path: xeroWebhookPath,
+    method: "POST",
+    localAddress: from,
+    agent: false,
+    headers: { "x-xero-signature": `${"A".repeat(43)}=`, expect: "100-continue", ...headers },
+  });
+  const isTaken = new Promise((resolve) => sent.once("continue", resolve));
+  const status = new Promise<number | undefined>((resolve, reject) => {
+    sent.once("response", (answer) => resolve(answer.resume().statusCode)).once("error", reject);
+  });
+  sent.flushHeaders();
+  return { sent, status, isTaken };
+}
+
+/** How many of them were answered so far. */
+async function answered(held: readonly Held[]): Promise<number> {
+  const open = Symbol();
+  const states = await Promise.all(held.map(({ status }) => Promise.race([status, Promise.resolve(open)])));
+  return states.filter((state) => state !== open).length;
+}
+
+test("34 bodies that never end do not keep out a delivery from elsewhere, and one address has eight of them", async () => {
+  const held: Held[] = [];
+  for (let count = 0; count < 34; count += 1) {
+    const next = hold(undefined, "127.0.0.2");
+    held.push(next);
+    await next.isTaken;
+    expect((await deliver([event])).status).toBe(200);
   }
-  await expect.poll(async () => (await deliver([])).status).toBe(503);
-  for (const { sent } of held) sent.end("56789");
-  expect(new Set(await Promise.all(held.map(({ status }) => status)))).toEqual(new Set([401]));
-  expect((await deliver([])).status).toBe(200);
+  await expect.poll(() => answered(held)).toBe(34 - 8);
+  const headers = { authorization: "Bearer sk_test_1" };
+  expect((await fetch(`${port.base}/v1/organisation`, { headers })).status).toBe(200);
+  expect(new Set(await Promise.all(held.slice(0, 34 - 8).map(({ status }) => status)))).toEqual(new Set([503]));
+  for (const { sent } of held.slice(34 - 8)) sent.end("5".repeat(100));
+  expect(new Set(await Promise.all(held.slice(34 - 8).map(({ status }) => status)))).toEqual(new Set([401]));
+});
+
+test("32 bodies are read at once: the one that has taken the longest gives way, never the newest", async () => {
+  const held: Held[] = [];
+  for (let count = 0; count < 34; count += 1) {
+    const next = hold(undefined, `127.0.1.${count}`);
+    held.push(next);
+    await next.isTaken;
+    expect((await deliver([event])).status).toBe(200);
+  }
+  // The 34 that stay, and beside each a delivery that takes its place only while it is read.
+  await expect.poll(() => answered(held)).toBe(3);
+  expect(await Promise.all(held.slice(0, 3).map(({ status }) => status))).toEqual([503, 503, 503]);
+  const late = held.at(-1) as Held;
+  late.sent.end("5".repeat(100));
+  expect(await late.status).toBe(401);
+  for (const { sent, status } of held) {
+    status.catch(() => undefined);
+    sent.destroy();
+  }
+});
+
+test("a body that is not complete in time is answered 408", async () => {
+  expect(await hold(undefined, undefined, impatient).status).toBe(408);
+  expect((await deliver([event], { to: impatient })).status).toBe(200);
 });
 
 test("there is no door for other verbs, and none where it was not opened", async () => {

@@ -2,6 +2,7 @@
  * A port with the real routes of the contract and small functions in the place of gate and call: what the gateway does is
  * seen from outside, over real connections.
  */
+import { BlockList } from "node:net";
 import { create, type DescService, type Message } from "@bufbuild/protobuf";
 import { Refusal } from "../../src/domain/refusal.ts";
 import { type GatewayParts, restHandler } from "../../src/gateway/handler.ts";
@@ -99,9 +100,11 @@ export async function startPort(answer: Answer, overrides: Partial<HttpParts> = 
     host: "127.0.0.1",
     port: 0,
     tls: null,
+    trustedProxies: new BlockList(),
+    onConnectionLimit: () => {},
     rest: restHandler(gateway),
     connect: (_request, response) => response.writeHead(200, { "content-type": "application/proto" }).end(),
-    openapi: { text: `{"openapi":"3.1.0"}`, etag: `"abc"` },
+    openapi: { body: Buffer.from(`{"openapi":"3.1.0"}`), etag: `"abc"` },
     readiness: { report: async () => ({ status: "ready", checks: { database: "ok" } }) },
     metrics: async () => ({ contentType: "text/plain", text: "up 1\n" }),
     log: (line) => lines.push(line),
