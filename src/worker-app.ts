@@ -7,6 +7,7 @@ import { createCreditAllocation } from "./activities/allocate-credit.ts";
 import { createAmendment } from "./activities/amend-invoice.ts";
 import { createBilling } from "./activities/billing-run.ts";
 import { createDelivery } from "./activities/deliver-due.ts";
+import { createDeliveryPace } from "./activities/delivery-pace.ts";
 import { createEnding } from "./activities/end-subscription.ts";
 import { createMirror } from "./activities/mirror.ts";
 import { readDueOffers } from "./activities/read-offers.ts";
@@ -163,6 +164,7 @@ function openWebhooks(config: Config, pool: pg.Pool, sealing: Sealing, log: Log)
     store: createDeliveryStore(boundQueries(pool, webhookQueries), sealing),
     poster,
     permits: createRequestPermits(),
+    pace: createDeliveryPace(),
     firstPauseMs: config.webhooks.firstPauseMs,
     stopping: stopping.signal,
     onDisabled: (endpoint, reason) =>

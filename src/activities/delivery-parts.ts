@@ -5,6 +5,7 @@ import { longestPauseMs, wholeTimeMs } from "../domain/webhook-retry.ts";
 import type { DeliveryStore } from "../store/deliveries.ts";
 import type { EndpointKey } from "../store/due-endpoints.ts";
 import type { Poster } from "../webhooks/post.ts";
+import type { DeliveryPace } from "./delivery-pace.ts";
 import type { RequestPermits } from "./request-permits.ts";
 
 /** What deliveries need. */
@@ -12,6 +13,8 @@ export interface DeliverParts {
   readonly store: DeliveryStore;
   readonly poster: Pick<Poster, "post">;
   readonly permits: RequestPermits;
+  /** Pauses before each request; not at all by default. */
+  readonly pace?: DeliveryPace;
   /** The pause after a delivery's first attempt, of which all others are multiples. */
   readonly firstPauseMs: number;
   /** Called for each endpoint that is disabled because of its answers, or the lack of them. */

@@ -113,7 +113,10 @@ async function sendWithPermit(sending: Sending, isFirst: boolean): Promise<void>
   const release = sending.parts.permits.take(sending.key.organisationId, isFirst);
   if (release === null) return;
   try {
-    for (let one = await next(sending); one !== null; one = await next(sending)) await send(sending, one);
+    for (let one = await next(sending); one !== null; one = await next(sending)) {
+      await send(sending, one);
+      await sending.parts.pace?.();
+    }
     // The other requests may wait for their answers for long.
     await record(sending);
   } finally {
