@@ -104,8 +104,7 @@ function authorisationOf(
 /** An adapter over a connection; whoever asks for it closes it. One that is only tried has no budget. */
 export function connectLedger(
   connection: LedgerConnection,
-  options: Required<Pick<XeroOptions, "connect">> &
-    Pick<XeroOptions, "budget" | "authorisation" | "observeAnswer">,
+  options: Required<Pick<XeroOptions, "connect">> & Pick<XeroOptions, "budget" | "authorisation" | "observeAnswer">,
 ): Ledger {
   if (!isLedgerKind(connection.kind)) throw new Error(`there is no ledger of kind ${connection.kind}`);
   return ledgers[connection.kind](connection, options);

@@ -10,15 +10,15 @@ import { createDelivery } from "./activities/deliver-due.ts";
 import { createDeliveryPace } from "./activities/delivery-pace.ts";
 import { createEnding } from "./activities/end-subscription.ts";
 import { createMirror } from "./activities/mirror.ts";
-import { readDueOffers } from "./activities/read-offers.ts";
+import { type OfferParts, readDueOffers } from "./activities/read-offers.ts";
 import { createRequestPermits } from "./activities/request-permits.ts";
 import { createSettlement } from "./activities/settlement.ts";
 import { createTellingActivities } from "./activities/tell-changes.ts";
 import { createTestClockActivities } from "./activities/test-clock.ts";
 import { type Config, SettingError } from "./config.ts";
 import { writeObject } from "./event-objects.ts";
-import { createLedgerConnect } from "./ledger-connect.ts";
 import { disconnectedText, keepAdapters, logAnswer } from "./keep-adapters.ts";
+import { createLedgerConnect } from "./ledger-connect.ts";
 import type { Log } from "./log.ts";
 import type { Running } from "./run.ts";
 import { createAllocating } from "./store/allocating.ts";
@@ -42,7 +42,7 @@ import { createTelling } from "./store/telling-work.ts";
 import { createTestClock, findStoppedClocks } from "./store/test-clock.ts";
 import { connectTemporal } from "./temporal/connect.ts";
 import { startDispatcher } from "./temporal/dispatcher.ts";
-import { startHousekeeping } from "./temporal/housekeeping.ts";
+import { type Housekeeping, startHousekeeping } from "./temporal/housekeeping.ts";
 import { createLedgerWork } from "./temporal/ledger-work.ts";
 import { runWorker } from "./temporal/run-worker.ts";
 import { OtherQueue } from "./temporal/schedules.ts";
@@ -117,17 +117,7 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
     work,
     (err) => log.warn({ err }, "dispatcher: the database could not be asked"),
   );
-  const onTrouble = (err: unknown) => log.warn({ err }, "housekeeping: the database could not be asked");
-  const keys = createIdempotencyStore(pool, { onTrouble });
-  const forgetting = [forgetUnchosen, forgetEvents].map((forget) => (atMost: number) => forget(pool, atMost));
-  const housekeepings = [keys.deleteExpired, ...forgetting].map((forget) =>
-    startHousekeeping(forget, { onError: onTrouble }),
-  );
-  const onError = (organisationId: string, err: unknown) =>
-    log.warn({ organisationId, err }, "what a ledger offers could not be read");
-  const offers = { store: createOfferReading(pool, sealing), openLedger: adapters.open, callDeadlineMs, onError };
-  // Twenty calls at once: the lists of five organisations.
-  housekeepings.push(startHousekeeping((atMost) => readDueOffers(offers, atMost), { batch: 20, onError: onTrouble }));
+  const housekeepings = startHousekeepings(pool, sealing, { openLedger: adapters.open, callDeadlineMs }, log);
   return {
     port: metrics.port,
     done: worker.done,
@@ -139,6 +129,27 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
       await pool.end();
     },
   };
+}
+
+/** Deletes what is expired, and reads again what the ledgers offer. */
+function startHousekeepings(
+  pool: pg.Pool,
+  sealing: Sealing,
+  ledger: Pick<OfferParts, "openLedger" | "callDeadlineMs">,
+  log: Log,
+): Housekeeping[] {
+  const onTrouble = (err: unknown) => log.warn({ err }, "housekeeping: the database could not be asked");
+  const keys = createIdempotencyStore(pool, { onTrouble });
+  const forgetting = [forgetUnchosen, forgetEvents].map((forget) => (atMost: number) => forget(pool, atMost));
+  const housekeepings = [keys.deleteExpired, ...forgetting].map((forget) =>
+    startHousekeeping(forget, { onError: onTrouble }),
+  );
+  const onError = (organisationId: string, err: unknown) =>
+    log.warn({ organisationId, err }, "what a ledger offers could not be read");
+  const offers = { store: createOfferReading(pool, sealing), ...ledger, onError };
+  // Twenty calls at once: the lists of five organisations.
+  housekeepings.push(startHousekeeping((atMost) => readDueOffers(offers, atMost), { batch: 20, onError: onTrouble }));
+  return housekeepings;
 }
 
 /** Turns the error of another task queue into one of the setting TASK_QUEUE. */
