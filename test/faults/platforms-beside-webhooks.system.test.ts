@@ -91,10 +91,11 @@ test("no task of a delivery stands in the queue of the others", async () => {
 test("a creation, an amendment and an end are answered while all places of deliveries are taken and hundreds wait", async () => {
   await system.worker.start();
   await until("all places are taken", async () => receiver.received("/silent").length >= 100);
-  const endable = await ends.withThree();
-  const { own, id } = endable;
-  const half = { prorate: true, effective_date: "2026-04-16", document: "amend" };
-  const { change } = await ends.world.changed(own, id, { units: 14, ...half });
+  const own = await ends.world.sandbox({ test_clock: "2026-04-16T12:00:00Z" });
+  const { id } = await ends.world.subscribe(own, { start_date: "2026-04-01" });
+  const endable = { own, id };
+  const units = { units: 14, prorate: true, effective_date: "2026-04-16" };
+  const { change } = await ends.world.changed(own, id, units);
   expect(change.invoice.ledger.sync_status).toBe("synced");
   const { path, body } = endPost(endable, "beside");
   const ended = await system.ask("POST", path, { key: own.apiKey, idempotencyKey: "beside", body });
