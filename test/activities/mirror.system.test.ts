@@ -145,33 +145,6 @@ describe.concurrent("what a person does in the ledger", () => {
     expect(rows).toEqual([{ changed: 1 }]);
   });
 
-  test("is seen within a day where it is an e-mail of an invoice that is partly paid", async () => {
-    const { party, hand } = await partyWith("10", "20");
-    await hand.pay("INV-0001", "2");
-    await sweep(party);
-    // Longer ago than a sweep reads back.
-    for (const [table, column, owner, id] of [
-      ["demo_ledger.invoices", "updated_at", "tenant_id", party.tenantId],
-      ["invoices", "ledger_updated_at", "organisation_id", party.organisationId],
-    ]) {
-      await world.pool.query(`UPDATE ${table} SET ${column} = ${column} - interval '2 hours' WHERE ${owner} = $1`, [
-        id,
-      ]);
-    }
-    await hand.send("INV-0001");
-    await hand.send("INV-0002");
-    const sent = async () => {
-      const text = "SELECT number FROM invoices WHERE organisation_id = $1 AND sent ORDER BY number";
-      return (await world.pool.query<{ number: string }>(text, [party.organisationId])).rows.map((row) => row.number);
-    };
-    await sweep(party);
-    expect(await sent()).toEqual(["INV-0002"]);
-    const day = "UPDATE ledger_sweeps SET part_paid_looked_at = now() - interval '25 hours' WHERE organisation_id = $1";
-    await world.pool.query(day, [party.organisationId]);
-    await sweep(party);
-    expect(await sent()).toEqual(["INV-0001", "INV-0002"]);
-  });
-
   test("approving a draft puts held credit on it; deleting one is seen, and so is one that is gone altogether", async () => {
     const party = await world.party();
     await world.raise(party, "-40");

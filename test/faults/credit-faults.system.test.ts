@@ -148,7 +148,7 @@ test("a note whose answer was lost, and whose credit a bookkeeper used before it
   await raiseInvoice(system.pool, organisationId, subscriptionId, "50");
   await allSettled(system, organisationId);
   await system.fault({ kind: "drop_after", match: "PUT /api.xro/2.0/CreditNotes?", tenantId });
-  await system.fault({ kind: "drop_before", match: "GET /api.xro/2.0/CreditNotes?", times: 1_000, tenantId });
+  await system.fault({ kind: "drop_before", match: "GET /api.xro/2.0/CreditNotes/", times: 1_000, tenantId });
   await raiseCredit(system.pool, organisationId, subscriptionId, "10");
   await until("the ledger has the note", async () => (await bookedCredit(system.pool, organisation)).length > 0);
   await spendCredit(system.pool, organisation, "4", "INV-0001");

@@ -89,6 +89,20 @@ describe("a page of changes", () => {
     );
   });
 
+  test("begins anew from the time of a cursor that was made with the oldest first", async () => {
+    const asked: unknown[] = [];
+    const wire = wireOf(({ query, headers }) => {
+      asked.push([headers?.["if-modified-since"], query?.page, query?.pageSize]);
+      return ok({ Contacts: [] });
+    });
+    await listChanges(wire, call, { kind: "contacts", cursor: "2026-04-11T10:00:00|3|200" });
+    await listChanges(wire, call, { kind: "contacts", cursor: "newest|2026-04-11T10:00:00|3|500" });
+    expect(asked).toEqual([
+      ["2026-04-11T10:00:00", "1", "1000"],
+      ["2026-04-11T10:00:00", "3", "500"],
+    ]);
+  });
+
   test("tells what can be read beside what cannot, by its id where it has one, and goes on behind all of it", async () => {
     const listed: readonly ExactJson[] = [
       contact(1, start),

@@ -216,12 +216,16 @@ function headerTimeOf(instant: string): string {
   return new Date(Date.parse(instant) - overlapMs).toISOString().slice(0, 19);
 }
 
+// Which order a cursor was made for: in another one its page number means nothing.
+const newestFirst = "newest";
+
 function cursorOf({ since, page, size }: Position): string {
-  return `${since ?? ""}|${page}|${size}`;
+  return `${newestFirst}|${since ?? ""}|${page}|${size}`;
 }
 
-// One of a sweep that began before pages could be smaller has no size.
+// One of a sweep that began with the oldest first has read what was changed before its time, and nothing else is known of it.
 function positionOf(cursor: string, pageSize: number): Position {
-  const [since = "", page = "1", size = ""] = cursor.split("|");
-  return { since: since === "" ? null : since, page: Number(page), size: size === "" ? pageSize : Number(size) };
+  const [order = "", since = "", page = "", size = ""] = cursor.split("|");
+  if (order !== newestFirst) return { since: order === "" ? null : order, page: 1, size: pageSize };
+  return { since: since === "" ? null : since, page: Number(page), size: Number(size) };
 }
