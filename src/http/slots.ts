@@ -104,6 +104,10 @@ function makeRoom(group: Group): boolean {
 
 function setBytes(entry: Entry, bytes: number): void {
   if (!isHeld(entry)) return;
+  if (entry.holder.state() === "exempt") {
+    remove(entry);
+    return;
+  }
   for (const group of entry.groups) group.bytes += bytes - entry.bytes;
   entry.bytes = bytes;
   for (const group of entry.groups) {
