@@ -220,10 +220,12 @@ test("an amendment that waits is listed with its next attempt, and tried at once
   expect(document).toMatchObject(waiting);
   expect(Date.parse(document.nextAttemptAt)).toBeGreaterThan(Date.now() + 50 * 60_000);
   await pause("NULL");
-  // What waits goes on in Setup Mode too.
-  await setupMode(made, true);
+  // It is under way, and Setup Mode waits for it. decisions §4.
+  const on = { id: made.organisationId, setupMode: true };
+  expect(await admin.refused("OrganisationService/SetSetupMode", on)).toBe("invalid_state");
   await retry(made, invoice.id);
   await synced(made, invoice.id);
+  await setupMode(made, true);
   const { before, after } = await lastRetry(made);
   expect(before).toMatchObject({ operation: "amendment", next_attempt_at: document.nextAttemptAt });
   expect(Date.parse(after.next_attempt_at)).toBeLessThan(Date.parse(before.next_attempt_at));
