@@ -98,24 +98,6 @@ describe.concurrent("what is planned", () => {
     expect(await planned(party)).toEqual(["done 4.00 CN-0001 INV-0001", "ready 4.00 CN-0001 INV-0002"]);
   });
 
-  test("of a reversal goes first to the invoice that it reverses, as soon as that is approved, then to later ones", async () => {
-    const party = await newParty();
-    await addInvoice(party, "99");
-    await addInvoice(party, "4", { status: "draft" });
-    await addNote(party, "10");
-    const of = "organisation_id = $1 AND number = 'INV-0002'";
-    await pool.query(
-      `UPDATE credit_note_lines SET reversed_invoice_id = (SELECT id FROM invoices WHERE ${of}) WHERE organisation_id = $1`,
-      [party.organisationId],
-    );
-    expect(await plan(party)).toEqual([]);
-    await pool.query(`UPDATE invoices SET status = 'approved' WHERE ${of}`, [party.organisationId]);
-    await addInvoice(party, "3");
-    const first = await take(party);
-    await settleDone(party, first, noteSeen("10", "approved", entry(first)));
-    expect(await planned(party)).toEqual(["done 4.00 CN-0001 INV-0002", "ready 3.00 CN-0001 INV-0003"]);
-  });
-
   test("is nothing for other subscriptions, of this organisation or another", async () => {
     const [party, other] = await Promise.all([newParty(), newParty()]);
     await addNote(party, "10");
