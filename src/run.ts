@@ -21,8 +21,7 @@ export async function run(part: string, start: (config: Config, log: Log) => Pro
   const running = await start(config, log).catch((error: unknown) => {
     // A port that is taken is the operator's to mend, as a wrong setting is; anything else has its
     // stack.
-    if (error instanceof SettingError) console.error(error.message);
-    else log.fatal({ err: error }, "could not start");
+    console.error(error instanceof SettingError ? error.message : error);
     process.exit(1);
   });
   log.info({ port: running.port }, "started");

@@ -62,7 +62,7 @@ const webhookQueries = 3;
 /** Starts a worker: the workflows, their activities, the dispatcher and the housekeeping. */
 export async function startWorker(config: Config, log: Log): Promise<Running> {
   if (config.secretKey === null)
-    throw new Error("SECRET_KEY is not set: the worker needs it to open ledger credentials.");
+    throw new SettingError("SECRET_KEY is not set: the worker needs it to open ledger credentials.");
   const metrics = await serveWorkerMetrics(config);
   const pool = createPool({ databaseUrl: config.database.url, size: config.database.poolSize, name: "worker" }, (err) =>
     log.warn({ err }, "a database connection was lost"),
