@@ -4,8 +4,6 @@
  */
 import assert from "node:assert/strict";
 import { create } from "@bufbuild/protobuf";
-import { restHandler } from "../src/gateway/handler.ts";
-import { compileRoutes } from "../src/gateway/routes.ts";
 import { DocumentStatus, LedgerSyncStatus } from "../src/gen/proto/billing/v1/common_pb.ts";
 import { InvoiceLineKind, InvoiceType } from "../src/gen/proto/billing/v1/invoices_pb.ts";
 import {
@@ -14,9 +12,11 @@ import {
   SubscriptionService,
   SubscriptionStatus,
 } from "../src/gen/proto/billing/v1/subscriptions_pb.ts";
-import { startHttp } from "../src/http.ts";
-import { operationsOf } from "../src/rpc/operation.ts";
-import { trustedProxiesOf } from "../src/trusted-proxies.ts";
+import { startHttp } from "../src/transport/http/server.ts";
+import { trustedProxiesOf } from "../src/transport/http/trusted-proxies.ts";
+import { restHandler } from "../src/transport/rest/handler.ts";
+import { compileRoutes } from "../src/transport/rest/routes.ts";
+import { operationsOf } from "../src/transport/rpc/operation.ts";
 import { median, printFigure } from "./support/figure.ts";
 import { startHttpFloor } from "./support/http-floor.ts";
 import { type HttpLoad, startHttpLoad } from "./support/http-load.ts";

@@ -4,8 +4,8 @@
  */
 import assert from "node:assert/strict";
 import type pg from "pg";
-import { invoiceListing } from "../src/store/invoices.ts";
-import { listPage } from "../src/store/page.ts";
+import { listPage } from "../src/store/database/page.ts";
+import { invoiceListing } from "../src/store/documents/invoices.ts";
 import { cpuSecondsUsed } from "./support/cpu.ts";
 import { median, printFigure } from "./support/figure.ts";
 import { type HttpLoad, type RoundResult, startHttpLoad } from "./support/http-load.ts";

@@ -7,8 +7,8 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { BlockList } from "node:net";
 import { createSecureContext } from "node:tls";
-import { trustedProxiesOf } from "./trusted-proxies.ts";
-import { type XeroAppConfig, xeroAppOf } from "./xero-app-settings.ts";
+import { type XeroAppConfig, xeroAppOf } from "./ledger/xero/auth/app-settings.ts";
+import { trustedProxiesOf } from "./transport/http/trusted-proxies.ts";
 
 /** All settings. */
 export interface Config {

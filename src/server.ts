@@ -1,5 +1,5 @@
 /** The API process: `npm run api`. Any number of them may run; they keep no state. */
-import { startApi } from "./app.ts";
-import { run } from "./run.ts";
+import { startApi } from "./main/api.ts";
+import { run } from "./main/run.ts";
 
 await run("api", startApi);

@@ -2,12 +2,13 @@
  * What `npm start` runs: everything on real parts with no setting at all, until Ctrl-C or SIGTERM, or until a part ends by itself.
  * Settings: API_PORT, ADMIN_PORT, POSTGRES_PORT, TEMPORAL_PORT, TEMPORAL_UI_PORT, DEMO_LEDGER_PORT, WORKER_METRICS_PORT, DATA_FOLDER; DATABASE_URL and TEMPORAL_ADDRESS replace parts.
  */
-import { countingOn } from "./embedded/counting.ts";
-import { registerDemoApp } from "./embedded/demo-app.ts";
-import { registerDemoWebhook } from "./embedded/demo-webhook.ts";
-import { assertNodeVersion } from "./embedded/node-version.ts";
-import { collectParts } from "./embedded/parts.ts";
-import { type Stack, startStack } from "./embedded/stack.ts";
+
+import { registerDemoApp } from "./dev/local-stack/demo-app.ts";
+import { registerDemoWebhook } from "./dev/local-stack/demo-webhook.ts";
+import { assertNodeVersion } from "./dev/local-stack/node-version.ts";
+import { countingOn } from "./dev/local-stack/progress-line.ts";
+import { type Stack, startStack } from "./dev/local-stack/stack.ts";
+import { collectParts } from "./dev/local-stack/stack-settings.ts";
 
 const lines = countingOn(process.stdout);
 const { log } = lines;
@@ -45,7 +46,7 @@ async function tellWhatThereIs(stack: Stack): Promise<void> {
   if (demoLedgerUrl !== undefined) {
     if (demoApp !== undefined) await registerDemoApp(demoLedgerUrl, demoApp);
     if (demoWebhook !== undefined) await registerDemoWebhook(demoLedgerUrl, demoWebhook);
-    const { makeFirstData, describeFirstData } = await import("./embedded/first-data.ts");
+    const { makeFirstData, describeFirstData } = await import("./dev/local-stack/first-data.ts");
     const firstData = await makeFirstData({ databaseUrl, demoLedgerUrl, secretKey });
     if (firstData !== null) {
       log(describeFirstData(firstData, { baseUrl, adminUrl, temporalUiUrl: temporalUiUrl ?? "" }));

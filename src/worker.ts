@@ -1,5 +1,5 @@
 /** The worker process: `npm run worker`. Any number of them may run; they keep no state. */
-import { run } from "./run.ts";
-import { startWorker } from "./worker-app.ts";
+import { run } from "./main/run.ts";
+import { startWorker } from "./main/worker.ts";
 
 await run("worker", startWorker);

@@ -6,9 +6,9 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { withDatabaseUrl } from "../src/embedded/database-url.ts";
-import { diff } from "../src/store/migrate.ts";
-import { projectMigrations } from "../src/store/schema-engine.ts";
+import { withDatabaseUrl } from "../src/dev/local-stack/postgres/database-url.ts";
+import { diff } from "../src/store/database/migrate.ts";
+import { projectMigrations } from "../src/store/database/schema-engine.ts";
 
 const schemaFile = fileURLToPath(new URL("../prisma/schema.prisma", import.meta.url));
 

@@ -1,6 +1,6 @@
 /** `npm run db:migrate`: brings the database of DATABASE_URL, or the embedded one, to the newest migration. */
-import { withDatabaseUrl } from "../src/embedded/database-url.ts";
-import { migrate } from "../src/store/migrate.ts";
+import { withDatabaseUrl } from "../src/dev/local-stack/postgres/database-url.ts";
+import { migrate } from "../src/store/database/migrate.ts";
 
 const log = (line: string): void => console.log(line);
 const applied = await withDatabaseUrl(process.env, log, (databaseUrl) => migrate(databaseUrl, { log }));

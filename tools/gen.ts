@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { countingOn } from "../src/embedded/counting.ts";
+import { countingOn } from "../src/dev/local-stack/progress-line.ts";
 import { withLock } from "./gen-lock.ts";
 import { type Step, steps } from "./gen-steps.ts";
 

@@ -3,8 +3,8 @@
  * this by itself, because the workers of the other queue would get no more runs. The settings of
  * Temporal are those of a worker.
  */
-import { connectTemporal } from "../src/temporal/connect.ts";
-import { moveSchedules, scheduleIds } from "../src/temporal/schedules.ts";
+import { connectTemporal } from "../src/worker/temporal/connect.ts";
+import { moveSchedules, scheduleIds } from "../src/worker/temporal/schedules.ts";
 
 const taskQueue = process.env.TASK_QUEUE || "billing";
 const { client, connection, namespace } = connectTemporal();

@@ -3,9 +3,9 @@
  * there is no operator at all, and for whoever may write to the database (DATABASE_URL, or the embedded one): no call does this.
  */
 import pg from "pg";
-import { withDatabaseUrl } from "../src/embedded/database-url.ts";
-import { generateOperatorToken } from "../src/rpc/api-key.ts";
+import { withDatabaseUrl } from "../src/dev/local-stack/postgres/database-url.ts";
 import { makeFirstOperator } from "../src/store/admin/first-operator.ts";
+import { generateOperatorToken } from "../src/transport/rpc/api-key.ts";
 
 const [verb, name = "First operator", ...rest] = process.argv.slice(2);
 if (verb !== "create-first" || rest.length > 0 || name.trim() === "" || name.length > 255) {

@@ -10,7 +10,7 @@ import {
   setHandler,
   workflowInfo,
 } from "@temporalio/workflow";
-import type { BillingActivities } from "../src/activities/billing-run.ts";
+import type { BillingActivities } from "../src/worker/activities/billing/billing-run.ts";
 import {
   type BillingProgress,
   billingQueue,

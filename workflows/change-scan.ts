@@ -5,7 +5,7 @@
  * repetition changes nothing.
  */
 import { continueAsNew, proxyActivities, setCurrentDetails, workflowInfo } from "@temporalio/workflow";
-import type { TellingActivities } from "../src/activities/tell-changes.ts";
+import type { TellingActivities } from "../src/worker/activities/events/publish-changes.ts";
 import { billingQueue, type DuePage, type DuePageInput, type OrganisationEventsInput } from "./contract.ts";
 import { databaseRound } from "./policies.ts";
 import { endAs, isLongRun } from "./run-end.ts";

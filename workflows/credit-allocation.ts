@@ -1,6 +1,6 @@
 /** The credit that one subscription holds, put on its invoices: one step after the other, oldest first. */
 import { proxyActivities } from "@temporalio/workflow";
-import type { CreditAllocationActivities } from "../src/activities/allocate-credit.ts";
+import type { CreditAllocationActivities } from "../src/worker/activities/posting/allocate-credit.ts";
 import type { CreditAllocationInput } from "./contract.ts";
 import { ledgerRound } from "./policies.ts";
 import { workInRounds } from "./rounds.ts";

@@ -12,7 +12,7 @@ import {
   setCurrentDetails,
   setHandler,
 } from "@temporalio/workflow";
-import type { DeliveryActivities } from "../src/activities/deliver-due.ts";
+import type { DeliveryActivities } from "../src/worker/activities/events/deliver-due.ts";
 import { type DeliveryCounts, type EndpointDeliveriesInput, wakeSignal } from "./contract.ts";
 import { deliveryBatches, idleRoundMs, longestDeliveryWaitMs } from "./policies.ts";
 import { endAs, isLongRun } from "./run-end.ts";

@@ -1,6 +1,6 @@
 /** One change of an invoice that the ledger has: tried until the ledger has taken or refused it. */
 import { proxyActivities } from "@temporalio/workflow";
-import type { AmendmentActivities } from "../src/activities/amend-invoice.ts";
+import type { AmendmentActivities } from "../src/worker/activities/posting/amend-invoice.ts";
 import type { InvoiceAmendmentInput } from "./contract.ts";
 import { ledgerRound } from "./policies.ts";
 import { workInRounds } from "./rounds.ts";

@@ -4,7 +4,7 @@
  * second run, a restart or a repetition changes nothing.
  */
 import { proxyActivities, setCurrentDetails } from "@temporalio/workflow";
-import type { MirrorActivities } from "../src/activities/mirror.ts";
+import type { MirrorActivities } from "../src/worker/activities/sync/ledger-sync.ts";
 import type { DuePageInput, LedgerMirrorInput } from "./contract.ts";
 import { databaseRound, ledgerRound } from "./policies.ts";
 import { workInRounds } from "./rounds.ts";

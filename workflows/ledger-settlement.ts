@@ -11,7 +11,7 @@ import {
   setCurrentDetails,
   setHandler,
 } from "@temporalio/workflow";
-import type { SettlementActivities } from "../src/activities/settlement.ts";
+import type { SettlementActivities } from "../src/worker/activities/posting/posting.ts";
 import { type LedgerSettlementInput, type SettlementRound, wakeSignal } from "./contract.ts";
 import { crowd, idleRoundMs, ledgerRound, lingerTime, longestWaitMs } from "./policies.ts";
 import { endAs, isLongRun } from "./run-end.ts";

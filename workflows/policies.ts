@@ -4,7 +4,7 @@ import type { ActivityOptions } from "@temporalio/workflow";
 /**
  * A round of work with the ledger: one call or two, one after the other or for several kinds at once, each with its own
  * deadline well inside. Failures are the database's (the ledger's are outcomes), so it is tried until that is back, at
- * most every ten seconds. The worker beats for it (`src/temporal/heartbeats.ts`): a round whose worker was killed is
+ * most every ten seconds. The worker beats for it (`src/worker/temporal/heartbeats.ts`): a round whose worker was killed is
  * done again after these ten seconds, and one that was only slow meets a second one without harm, because what it took
  * is leased.
  */

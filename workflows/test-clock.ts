@@ -12,7 +12,7 @@ import {
   setHandler,
   workflowInfo,
 } from "@temporalio/workflow";
-import type { TestClockActivities } from "../src/activities/test-clock.ts";
+import type { TestClockActivities } from "../src/worker/activities/billing/test-clock.ts";
 import {
   advanceSignal,
   billingQueue,

@@ -4,13 +4,13 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type pg from "pg";
-import { demoCatalogue } from "../../src/embedded/demo-catalogue.ts";
-import { startPostgres } from "../../src/embedded/postgres.ts";
-import { newId } from "../../src/store/ids.ts";
-import { migrate, withDatabase } from "../../src/store/migrate.ts";
-import { createPool } from "../../src/store/pool.ts";
-import { createSealing } from "../../src/store/sealing.ts";
-import { createSettingUp } from "../../src/store/setting-up.ts";
+import { demoCatalogue } from "../../src/dev/local-stack/demo-catalogue.ts";
+import { startPostgres } from "../../src/dev/local-stack/postgres/postgres.ts";
+import { createSettingUp } from "../../src/store/admin/provision.ts";
+import { createSealing } from "../../src/store/database/encryption.ts";
+import { newId } from "../../src/store/database/ids.ts";
+import { migrate, withDatabase } from "../../src/store/database/migrate.ts";
+import { createPool } from "../../src/store/database/pool.ts";
 import { freePort } from "../../test/support/ports.ts";
 
 /** The running database. */

@@ -3,7 +3,7 @@
  * a customer of its own for every ten, plans of each kind in turn.
  */
 import type pg from "pg";
-import { inTransaction } from "../../src/store/pool.ts";
+import { inTransaction } from "../../src/store/database/pool.ts";
 
 // Rules that the rows keep anyway would be judged row by row: a hundred thousand are written in seconds without.
 const withoutRules = "SET LOCAL session_replication_role = replica";

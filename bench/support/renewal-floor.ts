@@ -3,7 +3,7 @@
  * statement of SQL that decides nothing: a fixed price, no discount, no deferred lines, no zone.
  */
 import type pg from "pg";
-import { chunkSize } from "../../src/store/billing-run.ts";
+import { chunkSize } from "../../src/store/billing/billing-run.ts";
 
 const floorText = `
 WITH due AS (

@@ -1,8 +1,8 @@
 /** Billing of organisations, four at once as a worker does it, by the billing run or by a floor, measured. */
 import assert from "node:assert/strict";
 import type pg from "pg";
-import { createBilling } from "../../src/activities/billing-run.ts";
-import { createBillingRun } from "../../src/store/billing-run.ts";
+import { createBillingRun } from "../../src/store/billing/billing-run.ts";
+import { createBilling } from "../../src/worker/activities/billing/billing-run.ts";
 import { cpuSecondsUsed } from "./cpu.ts";
 import { renewBarely } from "./renewal-floor.ts";
 

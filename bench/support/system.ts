@@ -6,14 +6,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type pg from "pg";
-import { allScopes, type MadeOrganisation, makeDemoOrganisation } from "../../src/embedded/first-data.ts";
-import { collectParts } from "../../src/embedded/parts.ts";
-import { startStack } from "../../src/embedded/stack.ts";
-import { generateApiKey } from "../../src/rpc/api-key.ts";
-import { newId } from "../../src/store/ids.ts";
-import { createPool } from "../../src/store/pool.ts";
-import { createSealing, type Sealing } from "../../src/store/sealing.ts";
-import { createSettingUp } from "../../src/store/setting-up.ts";
+import { allScopes, type MadeOrganisation, makeDemoOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import { startStack } from "../../src/dev/local-stack/stack.ts";
+import { collectParts } from "../../src/dev/local-stack/stack-settings.ts";
+import { createSettingUp } from "../../src/store/admin/provision.ts";
+import { createSealing, type Sealing } from "../../src/store/database/encryption.ts";
+import { newId } from "../../src/store/database/ids.ts";
+import { createPool } from "../../src/store/database/pool.ts";
+import { generateApiKey } from "../../src/transport/rpc/api-key.ts";
 import { freePort } from "../../test/support/ports.ts";
 
 /** The running service. */

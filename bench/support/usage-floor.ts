@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import type pg from "pg";
-import { inTransaction } from "../../src/store/pool.ts";
+import { inTransaction } from "../../src/store/database/pool.ts";
 import type { MeasuredEvent } from "./usage-batches.ts";
 import { idLength, writeId } from "./usage-ids.ts";
 import { batchSize, isResent, type Serials } from "./usage-load.ts";

@@ -1,8 +1,8 @@
 /** The ledgers that an organisation can be connected to: a second one is a folder and a line here. */
-import type { Ledger, LedgerWebhook, LedgerWebhookDelivery } from "./port.ts";
-import { type XeroConnection, type XeroOptions, xeroAmountPlaces } from "./xero/connection.ts";
+import type { Ledger, LedgerWebhook, LedgerWebhookDelivery } from "./port/ledger.ts";
 import { createXeroLedger } from "./xero/create-xero-ledger.ts";
 import { readXeroWebhook, xeroSignatureHeader } from "./xero/webhook.ts";
+import { type XeroConnection, type XeroOptions, xeroAmountPlaces } from "./xero/wire/connection.ts";
 
 /** Each kind with the function that connects it. The conformance suite runs over this table. */
 export const ledgers = {

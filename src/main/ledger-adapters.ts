@@ -1,17 +1,17 @@
 /** The ledger adapters of a process: one for each organisation, so that its tokens and sockets last from call to call. */
 import { createHash } from "node:crypto";
 import type { buildConnector } from "undici";
-import { isLedgerKind, ledgers } from "./ledger/index.ts";
-import type { Ledger } from "./ledger/port.ts";
-import type { SharedAuthorisation } from "./ledger/xero/authorised-tokens.ts";
-import type { XeroOptions, XeroTold } from "./ledger/xero/connection.ts";
-import type { IdentityClient } from "./ledger/xero/identity.ts";
+import { isLedgerKind, ledgers } from "../ledger/index.ts";
+import type { Ledger } from "../ledger/port/ledger.ts";
+import type { SharedAuthorisation } from "../ledger/xero/auth/authorised-tokens.ts";
+import type { IdentityClient } from "../ledger/xero/auth/identity.ts";
+import type { XeroOptions, XeroTold } from "../ledger/xero/wire/connection.ts";
+import type { Sealing } from "../store/database/encryption.ts";
+import type { createPool } from "../store/database/pool.ts";
+import { createCallBudget } from "../store/ledger-connection/call-budget.ts";
+import type { LedgerConnection } from "../store/ledger-connection/connections.ts";
+import { createLedgerTokens } from "../store/ledger-connection/oauth-tokens.ts";
 import type { Log } from "./log.ts";
-import { createCallBudget } from "./store/ledger-budget.ts";
-import type { LedgerConnection } from "./store/ledger-connections.ts";
-import { createLedgerTokens } from "./store/ledger-tokens.ts";
-import type { createPool } from "./store/pool.ts";
-import type { Sealing } from "./store/sealing.ts";
 
 /** How much longer than its deadline a call of the ledger may take until it is given back to the budget. */
 const callEndMs = 1_000;

@@ -1,14 +1,14 @@
 /** Our app at the ledger as the admin services use it: consents, and the end of a connection with the tokens that all processes share. */
 import type pg from "pg";
-import type { LedgerApp } from "./admin/consent.ts";
-import type { Config } from "./config.ts";
-import type { LedgerAnswer } from "./ledger/port.ts";
-import { createXeroApp } from "./ledger/xero/app.ts";
-import { createSharedTokenSource } from "./ledger/xero/authorised-tokens.ts";
-import { createAgent } from "./ledger/xero/exchange.ts";
-import { createLedgerTokens } from "./store/ledger-tokens.ts";
-import type { Sealing } from "./store/sealing.ts";
-import { redirectUrlOf } from "./xero-app-settings.ts";
+import type { LedgerApp } from "../admin/oauth/consent.ts";
+import type { Config } from "../config.ts";
+import type { LedgerAnswer } from "../ledger/port/ledger.ts";
+import { createXeroApp } from "../ledger/xero/auth/app.ts";
+import { redirectUrlOf } from "../ledger/xero/auth/app-settings.ts";
+import { createSharedTokenSource } from "../ledger/xero/auth/authorised-tokens.ts";
+import { createAgent } from "../ledger/xero/wire/exchange.ts";
+import type { Sealing } from "../store/database/encryption.ts";
+import { createLedgerTokens } from "../store/ledger-connection/oauth-tokens.ts";
 
 /** The app over a pool; null where its credentials are not set. `redirectPort` is the port of the callback. */
 export function createLedgerApp(parts: {

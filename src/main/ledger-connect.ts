@@ -3,9 +3,9 @@
  */
 import { isIPv6 } from "node:net";
 import type { buildConnector } from "undici";
-import { xeroDefaults } from "./ledger/xero/connection.ts";
-import { type AddressMode, urlFault } from "./webhooks/address.ts";
-import { createConnect, type Lookup, lookupOf, NotSent } from "./webhooks/connect.ts";
+import { xeroDefaults } from "../ledger/xero/wire/connection.ts";
+import { type AddressMode, urlFault } from "../webhooks/address.ts";
+import { createConnect, type Lookup, lookupOf, NotSent } from "../webhooks/connect.ts";
 
 /**
  * Opens connections to ledgers. The address is checked again with each: a name may stand for

@@ -1,6 +1,6 @@
 /** The log of a process: one JSON line for each thing that happened, on standard output, with nothing secret in it. */
 import { type Logger, pino } from "pino";
-import type { LogLevel } from "./config.ts";
+import type { LogLevel } from "../config.ts";
 
 /** The log that every part writes to. */
 export type Log = Logger;

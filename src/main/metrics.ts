@@ -1,6 +1,6 @@
 /** The metrics of a process in the form of Prometheus: a registry of its own, so that two in one process do not mix. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import type { RequestLabel } from "./rpc/observe.ts";
+import type { RequestLabel } from "../transport/rpc/observe.ts";
 
 /** Everything that is counted. */
 export interface Metrics {

@@ -2,13 +2,14 @@
  * The text of an object in an event: that of its retrieval, byte for byte. Here, because the messages are the services' and their JSON is the
  * gateway's, and neither room knows the other.
  */
-import { compileWriter } from "./gateway/write-json.ts";
-import { CreditNoteSchema } from "./gen/proto/billing/v1/credit_notes_pb.ts";
-import { CustomerSchema } from "./gen/proto/billing/v1/customers_pb.ts";
-import { InvoiceSchema } from "./gen/proto/billing/v1/invoices_pb.ts";
-import { SubscriptionSchema } from "./gen/proto/billing/v1/subscriptions_pb.ts";
-import { presentCreditNote, presentCustomer, presentInvoice, presentSubscription } from "./services/present.ts";
-import type { ShownObject } from "./store/telling.ts";
+
+import { CreditNoteSchema } from "../gen/proto/billing/v1/credit_notes_pb.ts";
+import { CustomerSchema } from "../gen/proto/billing/v1/customers_pb.ts";
+import { InvoiceSchema } from "../gen/proto/billing/v1/invoices_pb.ts";
+import { SubscriptionSchema } from "../gen/proto/billing/v1/subscriptions_pb.ts";
+import { presentCreditNote, presentCustomer, presentInvoice, presentSubscription } from "../services/present.ts";
+import type { ShownObject } from "../store/events/publish-changes.ts";
+import { compileWriter } from "../transport/rest/write-json.ts";
 
 const writeCustomer = compileWriter(CustomerSchema);
 const writeSubscription = compileWriter(SubscriptionSchema);

@@ -1,7 +1,7 @@
 /** A process from its start to its end: settings, log, signals, and an exit code that says how it went. */
 import { flushCompileCache } from "node:module";
-import { type Config, readConfig, SettingError } from "./config.ts";
-import { assertNodeVersion } from "./embedded/node-version.ts";
+import { type Config, readConfig, SettingError } from "../config.ts";
+import { assertNodeVersion } from "../dev/local-stack/node-version.ts";
 import { createLog, type Log } from "./log.ts";
 import { startTracing } from "./tracing.ts";
 

@@ -1,7 +1,7 @@
 /** PlanService and ChargeService. Spec: GET /v1/plans, GET /v1/charges; decisions §3. */
 import type { ChargeService, PlanService } from "../gen/proto/billing/v1/catalogue_pb.ts";
-import type { Implementation } from "../rpc/implementation.ts";
-import type { CatalogueFilters } from "../store/catalogue.ts";
+import type { CatalogueFilters } from "../store/catalogue/catalogue.ts";
+import type { Implementation } from "../transport/rpc/implementation.ts";
 import { catalogueStatuses, wordOf } from "./enums.ts";
 import type { ServiceParts } from "./parts.ts";
 import { presentCharge, presentPlan } from "./present.ts";

@@ -1,8 +1,8 @@
 /** InvoiceService and CreditNoteService: both read only. Spec: GET /v1/invoices, GET /v1/credit_notes. */
 import type { CreditNoteService } from "../gen/proto/billing/v1/credit_notes_pb.ts";
 import type { InvoiceService } from "../gen/proto/billing/v1/invoices_pb.ts";
-import type { Implementation } from "../rpc/implementation.ts";
-import type { DocumentFilters } from "../store/invoices.ts";
+import type { DocumentFilters } from "../store/documents/invoices.ts";
+import type { Implementation } from "../transport/rpc/implementation.ts";
 import { documentStatuses, wordOf } from "./enums.ts";
 import type { ServiceParts } from "./parts.ts";
 import { presentCreditNote, presentInvoice } from "./present.ts";

@@ -1,18 +1,18 @@
 /** The domain's words and the contract's enum values, both ways, in one table each: a word without a value does not compile. */
-import type { AllocationStatus as AllocationStatusWord } from "../domain/credit-note.ts";
-import type { Customer } from "../domain/customer.ts";
-import type { EndWhen as EndWhenWord } from "../domain/ending.ts";
+import type { AllocationStatus as AllocationStatusWord } from "../domain/billing/credit-note.ts";
 import type {
   DocumentStatus as DocumentStatusWord,
   InvoiceType as InvoiceTypeWord,
   LineKind,
-} from "../domain/invoice.ts";
-import type { CatalogueStatus as CatalogueStatusWord, PlanType as PlanTypeWord } from "../domain/plan.ts";
-import type { SubscriptionStatus as SubscriptionStatusWord } from "../domain/subscription.ts";
+} from "../domain/billing/invoice.ts";
+import type { CatalogueStatus as CatalogueStatusWord, PlanType as PlanTypeWord } from "../domain/catalogue/plan.ts";
+import type { Customer } from "../domain/customers/customer.ts";
 import type {
   ChangeDocument as ChangeDocumentWord,
   ProrationBehaviour as ProrationBehaviourWord,
-} from "../domain/units-change.ts";
+} from "../domain/subscriptions/change-units.ts";
+import type { EndWhen as EndWhenWord } from "../domain/subscriptions/end.ts";
+import type { SubscriptionStatus as SubscriptionStatusWord } from "../domain/subscriptions/subscription.ts";
 import { PlanType } from "../gen/proto/billing/v1/catalogue_pb.ts";
 import { CatalogueStatus, DocumentStatus, LedgerSyncStatus } from "../gen/proto/billing/v1/common_pb.ts";
 import { AllocationState, AllocationStatus } from "../gen/proto/billing/v1/credit_notes_pb.ts";

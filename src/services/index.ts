@@ -6,7 +6,7 @@ import { InvoiceService } from "../gen/proto/billing/v1/invoices_pb.ts";
 import { OrganisationService } from "../gen/proto/billing/v1/organisation_pb.ts";
 import { SubscriptionService } from "../gen/proto/billing/v1/subscriptions_pb.ts";
 import { UsageService } from "../gen/proto/billing/v1/usage_pb.ts";
-import { bind, type ServiceBinding } from "../rpc/implementation.ts";
+import { bind, type ServiceBinding } from "../transport/rpc/implementation.ts";
 import { chargeService, planService } from "./catalogue.ts";
 import { customerService } from "./customers/index.ts";
 import { creditNoteService, invoiceService } from "./documents.ts";

@@ -4,7 +4,7 @@
  */
 import { setTimeout as wait } from "node:timers/promises";
 import { Refusal } from "../domain/refusal.ts";
-import { isDatabaseUnreachable } from "../store/access.ts";
+import { isDatabaseUnreachable } from "../store/access/api-keys.ts";
 
 /**
  * The pause before the next look: a database that fails over is back after seconds, and many

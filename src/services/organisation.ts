@@ -1,6 +1,6 @@
 /** OrganisationService. Spec: GET /v1/organisation. */
 import type { OrganisationService } from "../gen/proto/billing/v1/organisation_pb.ts";
-import type { Implementation } from "../rpc/implementation.ts";
+import type { Implementation } from "../transport/rpc/implementation.ts";
 import type { ServiceParts } from "./parts.ts";
 import { presentOrganisation } from "./present.ts";
 

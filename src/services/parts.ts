@@ -1,5 +1,5 @@
 /** What the services are built over; the composition root fills it in. */
-import type { Store } from "../store/scope.ts";
+import type { Store } from "../store/tenant.ts";
 import type { Settlement } from "./settlement.ts";
 
 /** The store, and the way to have documents settled in the ledger. */

@@ -1,5 +1,5 @@
 /** What an organisation or a kind of key forbids beyond scopes. decisions §1, step 4. */
-import type { Caller } from "../rpc/caller.ts";
+import type { Caller } from "../transport/rpc/caller.ts";
 
 /** The rules by operation: the reason of the `403 insufficient_scope`, or null where the caller may. */
 const rules: Readonly<Record<string, (caller: Caller) => string | null>> = {

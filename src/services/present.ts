@@ -1,12 +1,12 @@
 /** Domain values to messages: every member is listed, so that nothing is shown by accident. Amounts get four places here. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { allocationStatus, type CreditNote } from "../domain/credit-note.ts";
-import type { Customer } from "../domain/customer.ts";
-import { type Decimal, formatDecimal } from "../domain/decimal.ts";
-import type { Invoice, InvoiceLine } from "../domain/invoice.ts";
-import type { OrganisationSettings } from "../domain/organisation.ts";
-import { type Charge, type Plan, type Tier, tierBounds } from "../domain/plan.ts";
-import { renewalValue, type Subscription } from "../domain/subscription.ts";
+import { allocationStatus, type CreditNote } from "../domain/billing/credit-note.ts";
+import type { Invoice, InvoiceLine } from "../domain/billing/invoice.ts";
+import { type Charge, type Plan, type Tier, tierBounds } from "../domain/catalogue/plan.ts";
+import type { Customer } from "../domain/customers/customer.ts";
+import { type Decimal, formatDecimal } from "../domain/money/decimal.ts";
+import type { OrganisationSettings } from "../domain/subscriptions/organisation-settings.ts";
+import { renewalValue, type Subscription } from "../domain/subscriptions/subscription.ts";
 import type { ChargeSchema, PlanSchema, TierSchema } from "../gen/proto/billing/v1/catalogue_pb.ts";
 import type { CreditNoteSchema } from "../gen/proto/billing/v1/credit_notes_pb.ts";
 import type { CustomerSchema } from "../gen/proto/billing/v1/customers_pb.ts";

@@ -1,8 +1,8 @@
 /** The two reads that every resource has, list and retrieve, written once. */
 import { Refusal, type RefusalCode } from "../domain/refusal.ts";
-import type { Call } from "../rpc/caller.ts";
-import type { PageRequest } from "../store/page.ts";
-import type { Collection, Scope, Store } from "../store/scope.ts";
+import type { PageRequest } from "../store/database/page.ts";
+import type { Collection, Scope, Store } from "../store/tenant.ts";
+import type { Call } from "../transport/rpc/caller.ts";
 
 /** How many objects a page has when the request does not say. Spec: Lists and pagination. */
 const defaultLimit = 25;

@@ -1,7 +1,7 @@
 /** Waiting, within an answer's budget, for the ledger to decide on what a request has committed. */
 import type { EndSubscriptionInput, InvoiceAmendmentInput } from "../../workflows/contract.ts";
-import { checkpoint } from "../checkpoint.ts";
-import type { OperationOutcome, Outcomes, Watch } from "../store/outcomes.ts";
+import { checkpoint } from "../crash-points.ts";
+import type { OperationOutcome, Outcomes, Watch } from "../store/ledger-jobs/job-notifications.ts";
 
 /** Wakes the organisation's ledger workflow; false where Temporal could not be reached. */
 export type WakeLedger = (organisationId: string) => Promise<boolean>;

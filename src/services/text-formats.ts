@@ -1,8 +1,8 @@
 /** What the contract's text formats mean: judged with the rest of the body, before any idempotency key. decisions §1, step 6. */
-import { isTimezone, parseCivilDate } from "../domain/civil-date.ts";
-import { readTimestamp } from "../domain/usage-reading.ts";
+import { isTimezone, parseCivilDate } from "../domain/calendar/civil-date.ts";
+import { readTimestamp } from "../domain/usage/parse.ts";
 import { TextFormat } from "../gen/proto/billing/options/v1/options_pb.ts";
-import type { TextFormats } from "../rpc/text-rules.ts";
+import type { TextFormats } from "../transport/rpc/validation/string-rules.ts";
 
 /** A day that the calendar has, a zone that the time zone database has, a timestamp that says one instant. */
 export const textFormats: TextFormats = new Map([

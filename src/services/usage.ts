@@ -3,16 +3,16 @@
  * Spec: POST /v1/usage_events.
  */
 import { strict as assert } from "node:assert";
-import { checkpoint } from "../checkpoint.ts";
-import type { ReportedUsage, UsageRejection, UsageVerdict } from "../domain/usage.ts";
-import { readQuantity, readTimestamp } from "../domain/usage-reading.ts";
+import { checkpoint } from "../crash-points.ts";
+import type { ReportedUsage, UsageRejection, UsageVerdict } from "../domain/usage/ingest.ts";
+import { readQuantity, readTimestamp } from "../domain/usage/parse.ts";
 import {
   type UsageEvent,
   UsageEventErrorCode,
   UsageEventStatus,
   type UsageService,
 } from "../gen/proto/billing/v1/usage_pb.ts";
-import type { Implementation, MethodImplementation } from "../rpc/implementation.ts";
+import type { Implementation, MethodImplementation } from "../transport/rpc/implementation.ts";
 import { untilKnown } from "./lost-answers.ts";
 import type { ServiceParts } from "./parts.ts";
 import { answerBudgetMs } from "./settlement.ts";

@@ -3,28 +3,19 @@
  * statement behind it names that organisation.
  */
 import type pg from "pg";
-import type { BillingState } from "../domain/billing-state.ts";
-import type { CreditNote } from "../domain/credit-note.ts";
-import type { Customer } from "../domain/customer.ts";
-import type { EndDecision, EndFacts } from "../domain/ending.ts";
-import type { Invoice } from "../domain/invoice.ts";
-import type { OrganisationSettings } from "../domain/organisation.ts";
-import type { Charge, Plan } from "../domain/plan.ts";
-import type { Restoration, RestorationFacts } from "../domain/restoring.ts";
-import type { UnitsDecision } from "../domain/units-change.ts";
-import type { ReportedUsage, UsageVerdict } from "../domain/usage.ts";
-import { findUnsent } from "./billing-state.ts";
-import { type CatalogueFilters, catalogueFilters, chargeListing, planListing } from "./catalogue.ts";
-import {
-  type CreationQuery,
-  type CreationSave,
-  type CreationToSave,
-  type InvoiceIds,
-  type LoadedCreation,
-  loadCreation,
-  saveCreation,
-} from "./creation.ts";
-import { creditNoteListing } from "./credit-notes.ts";
+import type { CreditNote } from "../domain/billing/credit-note.ts";
+import type { Invoice } from "../domain/billing/invoice.ts";
+import type { Charge, Plan } from "../domain/catalogue/plan.ts";
+import type { Customer } from "../domain/customers/customer.ts";
+import type { BillingState } from "../domain/subscriptions/billing-state.ts";
+import type { UnitsDecision } from "../domain/subscriptions/change-units.ts";
+import type { EndDecision, EndFacts } from "../domain/subscriptions/end.ts";
+import type { OrganisationSettings } from "../domain/subscriptions/organisation-settings.ts";
+import type { Restoration, RestorationFacts } from "../domain/subscriptions/restore.ts";
+import type { ReportedUsage, UsageVerdict } from "../domain/usage/ingest.ts";
+import { getOrganisation } from "./access/organisation-settings.ts";
+import { findUnsent } from "./billing/billing-state.ts";
+import { type CatalogueFilters, catalogueFilters, chargeListing, planListing } from "./catalogue/catalogue.ts";
 import {
   type CustomerCreation,
   type CustomerFilters,
@@ -34,28 +25,37 @@ import {
   customerListing,
   findCustomerCreation,
   saveCustomer,
-} from "./customers.ts";
-import { type EndingOutcome, type EndingToMake, makeEnding, tellEnding } from "./endings.ts";
-import { isId } from "./ids.ts";
-import { type DocumentFilters, documentFilters, invoiceListing } from "./invoices.ts";
-import { abandonContact } from "./operations.ts";
-import { getOrganisation } from "./organisations.ts";
-import { getOne, type Listing, listPage, type Page, type PageRequest } from "./page.ts";
-import { makeRestoration, type RestorationOutcome, type RestorationToMake } from "./restorations.ts";
-import {
-  type PlannedSubscription,
-  type SubscriptionFilters,
-  subscriptionFilters,
-  subscriptionListing,
-} from "./subscriptions.ts";
+} from "./customers/customers.ts";
+import { isId } from "./database/ids.ts";
+import { getOne, type Listing, listPage, type Page, type PageRequest } from "./database/page.ts";
+import { creditNoteListing } from "./documents/credit-notes.ts";
+import { type DocumentFilters, documentFilters, invoiceListing } from "./documents/invoices.ts";
+import { abandonContact } from "./ledger-jobs/jobs.ts";
 import {
   getUnitsChange,
   type MadeUnitsChange,
   makeUnitsChange,
   type UnitsChangeOutcome,
   type UnitsChangeToMake,
-} from "./unit-changes.ts";
-import { createStoreUsage, type StoreUsage } from "./usage-events.ts";
+} from "./subscriptions/change-units.ts";
+import {
+  type CreationQuery,
+  type CreationSave,
+  type CreationToSave,
+  type InvoiceIds,
+  type LoadedCreation,
+  loadCreation,
+  saveCreation,
+} from "./subscriptions/create.ts";
+import { type EndingOutcome, type EndingToMake, makeEnding, tellEnding } from "./subscriptions/end.ts";
+import { makeRestoration, type RestorationOutcome, type RestorationToMake } from "./subscriptions/restore.ts";
+import {
+  type PlannedSubscription,
+  type SubscriptionFilters,
+  subscriptionFilters,
+  subscriptionListing,
+} from "./subscriptions/subscriptions.ts";
+import { createStoreUsage, type StoreUsage } from "./usage/ingest.ts";
 
 /** A kind of object that can be listed, newest first, and looked up; null for an id of nothing, or of somebody else. */
 export interface Collection<T, Filters> {

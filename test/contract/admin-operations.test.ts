@@ -3,8 +3,8 @@ import { getOption } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { field as fieldOption } from "../../src/gen/proto/billing/options/v1/options_pb.ts";
 import { http } from "../../src/gen/proto/google/api/annotations_pb.ts";
-import { operatorRoles } from "../../src/rpc/caller.ts";
-import { operationOf } from "../../src/rpc/operation.ts";
+import { operatorRoles } from "../../src/transport/rpc/caller.ts";
+import { operationOf } from "../../src/transport/rpc/operation.ts";
 import { adminMethods } from "./methods.ts";
 
 const operations = adminMethods.map(operationOf);

@@ -1,10 +1,10 @@
 /** The manual's example of creating a subscription is one that the service would take, and its answer the one it would give. */
 import { expect, test } from "vitest";
-import { type CivilDate, civilDate, todayIn } from "../../src/domain/civil-date.ts";
-import { type CreationDecision, decideCreation } from "../../src/domain/creating.ts";
-import { formatDecimal, ZERO } from "../../src/domain/decimal.ts";
-import { demoCharges, demoPlans } from "../../src/embedded/demo-catalogue.ts";
-import { customer, organisation } from "../domain/creation.ts";
+import { demoCharges, demoPlans } from "../../src/dev/local-stack/demo-catalogue.ts";
+import { type CivilDate, civilDate, todayIn } from "../../src/domain/calendar/civil-date.ts";
+import { formatDecimal, ZERO } from "../../src/domain/money/decimal.ts";
+import { type CreationDecision, decideCreation } from "../../src/domain/subscriptions/create.ts";
+import { customer, organisation } from "../domain/subscriptions/creation-builder.ts";
 import { at, document, type Json } from "./answer-check.ts";
 
 const operation = at(document, "paths", "/v1/subscriptions", "post") ?? {};

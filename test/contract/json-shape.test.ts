@@ -1,6 +1,16 @@
 /** What the descriptors say about JSON: names, words of enums, nullability, and the HTTP side of a method. */
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
+import { PlanType, PlanTypeSchema } from "../../src/gen/proto/billing/v1/catalogue_pb.ts";
+import { DocumentStatusSchema } from "../../src/gen/proto/billing/v1/common_pb.ts";
+import { ListInvoicesRequestSchema } from "../../src/gen/proto/billing/v1/invoices_pb.ts";
+import {
+  CreateSubscriptionResponseSchema,
+  SubscriptionSchema,
+  SubscriptionService,
+} from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
+import { UsageEventResultSchema, UsageEventSchema } from "../../src/gen/proto/billing/v1/usage_pb.ts";
+import { Health } from "../../src/gen/proto/grpc/health/v1/health_pb.ts";
 import {
   allowsNumber,
   constant,
@@ -14,17 +24,7 @@ import {
   isOmitEmpty,
   jsonName,
   requestFields,
-} from "../../src/gateway/json-shape.ts";
-import { PlanType, PlanTypeSchema } from "../../src/gen/proto/billing/v1/catalogue_pb.ts";
-import { DocumentStatusSchema } from "../../src/gen/proto/billing/v1/common_pb.ts";
-import { ListInvoicesRequestSchema } from "../../src/gen/proto/billing/v1/invoices_pb.ts";
-import {
-  CreateSubscriptionResponseSchema,
-  SubscriptionSchema,
-  SubscriptionService,
-} from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
-import { UsageEventResultSchema, UsageEventSchema } from "../../src/gen/proto/billing/v1/usage_pb.ts";
-import { Health } from "../../src/gen/proto/grpc/health/v1/health_pb.ts";
+} from "../../src/transport/rest/json-shape.ts";
 import { describedOperation } from "../../tools/openapi/described-operation.ts";
 import { at, document } from "./answer-check.ts";
 

@@ -74,7 +74,7 @@ test("code generation does nothing if no input changed, also after a new install
 test("every source file behind the OpenAPI document is an input of its step", () => {
   const { inputs = [] } = steps.find(({ name }) => name === "OpenAPI document") ?? {};
   const made = [...importsOf("tools/openapi/write.ts")].filter((path) => !path.startsWith("src/gen/"));
-  expect(made).toContain("src/domain/event.ts");
+  expect(made).toContain("src/domain/events/event.ts");
   const isInput = (path: string) => inputs.some((input) => path === input || path.startsWith(`${input}/`));
   expect(made.filter((path) => !isInput(path))).toEqual([]);
 });

@@ -1,6 +1,6 @@
 /** The document describes what endpoints are sent: every kind of event, with the object's own schema, true to what is sent. */
 import { describe, expect, test } from "vitest";
-import { type EventType, eventBody, eventTypes, testEventType } from "../../src/domain/event.ts";
+import { type EventType, eventBody, eventTypes, testEventType } from "../../src/domain/events/event.ts";
 import { at, closed, document, type Json, resolve, schemaFaults } from "./answer-check.ts";
 
 const webhooks = at(document, "webhooks") ?? {};

@@ -2,9 +2,9 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { addDueSubscriptions } from "../../bench/support/due-subscriptions.ts";
-import { billingCheckpoints } from "../../src/checkpoint.ts";
-import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
-import { inTransaction } from "../../src/store/pool.ts";
+import { billingCheckpoints } from "../../src/crash-points.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import { inTransaction } from "../../src/store/database/pool.ts";
 import { openLine } from "../scenario/cut-line.ts";
 import { type BillingRuns, billingRuns, countWaiting } from "../support/billing.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";

@@ -3,10 +3,10 @@
  * a billing run beside it. Whatever happens, the clock gets there, and each period is billed once.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { clockCheckpoints } from "../../src/checkpoint.ts";
-import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
-import { billChunk, findDueOrganisations } from "../../src/store/billing-run.ts";
-import { inTransaction } from "../../src/store/pool.ts";
+import { clockCheckpoints } from "../../src/crash-points.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import { billChunk, findDueOrganisations } from "../../src/store/billing/billing-run.ts";
+import { inTransaction } from "../../src/store/database/pool.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
 import { type ClockWorld, clockWorld } from "../scenario/clock-world.ts";
 import { addMany, expectEachRenewed } from "../scenario/many-subscriptions.ts";

@@ -4,8 +4,9 @@
  * facts-ledger section 5.5.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { allocationCheckpoints, settlementCheckpoints } from "../../src/checkpoint.ts";
-import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { allocationCheckpoints, settlementCheckpoints } from "../../src/crash-points.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import { startSystem, type TestSystem, until } from "../support/system.ts";
 import {
   addSubscription,
   bookedCredit,
@@ -14,8 +15,7 @@ import {
   raiseCredit,
   raiseInvoice,
   spendCredit,
-} from "../activities/raise-credit.ts";
-import { startSystem, type TestSystem, until } from "../support/system.ts";
+} from "../worker/activities/issue-credit.ts";
 import { allSettled } from "./books.ts";
 
 let system: TestSystem;

@@ -3,8 +3,8 @@
  * ("a retry after a crash"); facts-ledger section 5.4.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { creationCheckpoints as checkpoints } from "../../src/checkpoint.ts";
-import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { creationCheckpoints as checkpoints } from "../../src/crash-points.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { customerPost, expectOneDocumentEach, shownInvoice, subscriptionPost, synced } from "./books.ts";
 import { dieOf, type Post, post, postUntilCreated } from "./processes.ts";

@@ -3,8 +3,8 @@
  * budget of calls is spent, what nobody waits for waits.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
-import { xeroLimits } from "../../src/ledger/demo/limits.ts";
+import { xeroLimits } from "../../src/dev/demo-ledger/api/limits.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { addReadyDocuments } from "../support/ready-documents.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { allSettled, createSynced, expectOneDocumentEach, scheduled, subscriptionPost, synced } from "./books.ts";

@@ -4,7 +4,9 @@
  * end-faults, end-removals, between-look-and-write, and allocate-credit under activities. Facts: facts-ledger sections 5.4 and 5.5.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import { refusalOf, refused } from "../scenario/checked-ask.ts";
+import { startSystem, type TestSystem, until } from "../support/system.ts";
 import {
   addSubscription,
   bookedCredit,
@@ -12,9 +14,7 @@ import {
   ourCredit,
   raiseCredit,
   raiseInvoice,
-} from "../activities/raise-credit.ts";
-import { refusalOf, refused } from "../scenario/checked-ask.ts";
-import { startSystem, type TestSystem, until } from "../support/system.ts";
+} from "../worker/activities/issue-credit.ts";
 import { allSettled, customerPost, expectOneDocumentEach, shownInvoice, subscriptionPost, synced } from "./books.ts";
 import { postUntilCreated, postUntilDecided } from "./processes.ts";
 

@@ -5,8 +5,8 @@
 import { randomBytes } from "node:crypto";
 import { Client, Connection } from "@temporalio/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createSealing } from "../../src/store/sealing.ts";
-import { createStartWork } from "../../src/temporal/start-work.ts";
+import { createSealing } from "../../src/store/database/encryption.ts";
+import { createStartWork } from "../../src/worker/temporal/start-work.ts";
 import { defaultTaskQueue, webhookQueue } from "../../workflows/contract.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { startReceiver, type WebhookReceiver } from "../support/webhook-receiver.ts";

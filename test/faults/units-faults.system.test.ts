@@ -4,8 +4,8 @@
  * documents are those of `credit-faults` and `kill-at-every-step`. Spec: Idempotency.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { amendmentCheckpoints, settlementCheckpoints, unitsCheckpoints } from "../../src/checkpoint.ts";
-import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import { amendmentCheckpoints, settlementCheckpoints, unitsCheckpoints } from "../../src/crash-points.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
 import { addBands, type Json, type UnitsWorld, unitsWorld } from "../scenario/units-world.ts";
 import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";

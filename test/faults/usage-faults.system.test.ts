@@ -3,9 +3,9 @@
  * the billing that takes them: whatever was told is stored once, and whatever is stored is billed once. decisions §6; facts-performance §6.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { amendmentCheckpoints, billingCheckpoints } from "../../src/checkpoint.ts";
-import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
-import { createStartWork } from "../../src/temporal/start-work.ts";
+import { amendmentCheckpoints, billingCheckpoints } from "../../src/crash-points.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import { createStartWork } from "../../src/worker/temporal/start-work.ts";
 import { defaultTaskQueue } from "../../workflows/contract.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
 import { type LifeWorld, lifeWorld } from "../scenario/life-world.ts";

@@ -10,8 +10,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { readConfig } from "../src/config.ts";
-import { certificate } from "./gateway/tls-for-test.ts";
+import { readConfig } from "../../src/config.ts";
+import { certificate } from "../transport/http/tls-fixture.ts";
 
 /** Nothing listens on port 1: the ports are opened all the same. */
 const nowhere = "postgresql://nobody@127.0.0.1:1/nothing";

@@ -1,10 +1,10 @@
 /** Random dates, prices, plans and terms for the properties of the domain. */
 import fc from "fast-check";
-import { addDays, type CivilDate, civilDate } from "../../src/domain/civil-date.ts";
-import { compare, type Decimal, decimalOf, ZERO } from "../../src/domain/decimal.ts";
-import type { Plan, PlanType, Tier } from "../../src/domain/plan.ts";
-import { type PriceTerms, pricingModels } from "../../src/domain/pricing/index.ts";
-import { planOf } from "../domain/catalogue.ts";
+import { addDays, type CivilDate, civilDate } from "../../src/domain/calendar/civil-date.ts";
+import type { Plan, PlanType, Tier } from "../../src/domain/catalogue/plan.ts";
+import { type PriceTerms, pricingModels } from "../../src/domain/catalogue/pricing/index.ts";
+import { compare, type Decimal, decimalOf, ZERO } from "../../src/domain/money/decimal.ts";
+import { planOf } from "../domain/catalogue/catalogue.ts";
 
 /** Every plan type of the registry. */
 export const planTypes = Object.keys(pricingModels) as PlanType[];

@@ -14,8 +14,8 @@ import {
   parseCivilDate,
   startOfDay,
   todayIn,
-} from "../../src/domain/civil-date.ts";
-import { timezoneNames } from "../../src/domain/timezone-names.ts";
+} from "../../src/domain/calendar/civil-date.ts";
+import { timezoneNames } from "../../src/domain/calendar/timezone-names.ts";
 import { someDate } from "./arbitraries.ts";
 
 const msPerDay = 86_400_000;

@@ -1,15 +1,15 @@
 /** Whatever the ledger makes of amendments, nothing is lost and nothing charged twice: every amount here is of whole days and units. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { BillingState } from "../../src/domain/billing-state.ts";
-import { billClosedAmendment, type ChargedUnits } from "../../src/domain/closed-amendment.ts";
-import { add, type Decimal, decimalOf, formatDecimal, subtract, sum, ZERO } from "../../src/domain/decimal.ts";
-import type { InvoiceLineDraft } from "../../src/domain/invoice.ts";
-import type { Plan } from "../../src/domain/plan.ts";
-import { lineAmount } from "../../src/domain/pricing/index.ts";
-import { decideUnitsChange, type UnitsDecision } from "../../src/domain/units-change.ts";
-import { afterChange, changeTo, raised, refusalOf, stateOf } from "../domain/billing-states.ts";
-import { planOf, tiersOf } from "../domain/catalogue.ts";
+import type { InvoiceLineDraft } from "../../src/domain/billing/invoice.ts";
+import type { Plan } from "../../src/domain/catalogue/plan.ts";
+import { lineAmount } from "../../src/domain/catalogue/pricing/index.ts";
+import { add, type Decimal, decimalOf, formatDecimal, subtract, sum, ZERO } from "../../src/domain/money/decimal.ts";
+import { billClosedAmendment, type ChargedUnits } from "../../src/domain/subscriptions/abandoned-amendment.ts";
+import type { BillingState } from "../../src/domain/subscriptions/billing-state.ts";
+import { decideUnitsChange, type UnitsDecision } from "../../src/domain/subscriptions/change-units.ts";
+import { planOf, tiersOf } from "../domain/catalogue/catalogue.ts";
+import { afterChange, changeTo, raised, refusalOf, stateOf } from "../domain/subscriptions/billing-state-builder.ts";
 
 const price = fc.integer({ min: 0, max: 20 }).map(String);
 

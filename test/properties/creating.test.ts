@@ -1,13 +1,13 @@
 /** Whatever is asked for, a creation is either refused or decided whole, with periods, dates and amounts that agree. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { todayIn } from "../../src/domain/civil-date.ts";
-import { type CreationDecision, decideCreation } from "../../src/domain/creating.ts";
-import { minorUnitDigits } from "../../src/domain/currency.ts";
-import { equals, formatDecimal, sum } from "../../src/domain/decimal.ts";
+import { todayIn } from "../../src/domain/calendar/civil-date.ts";
+import { minorUnitDigits } from "../../src/domain/money/currency.ts";
+import { equals, formatDecimal, sum } from "../../src/domain/money/decimal.ts";
 import { Refusal } from "../../src/domain/refusal.ts";
-import { renewalValue } from "../../src/domain/subscription.ts";
-import { factsOf, organisation, requestOf, setupCharge } from "../domain/creation.ts";
+import { type CreationDecision, decideCreation } from "../../src/domain/subscriptions/create.ts";
+import { renewalValue } from "../../src/domain/subscriptions/subscription.ts";
+import { factsOf, organisation, requestOf, setupCharge } from "../domain/subscriptions/creation-builder.ts";
 import { planTypes, someDate, someDiscount, somePlan, somePrice } from "./arbitraries.ts";
 
 const seldom = <T>(value: fc.Arbitrary<T>) => fc.option(value, { freq: 1 });

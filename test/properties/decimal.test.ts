@@ -15,7 +15,7 @@ import {
   parseDecimal,
   roundQuotient,
   subtract,
-} from "../../src/domain/decimal.ts";
+} from "../../src/domain/money/decimal.ts";
 
 const someDecimal: fc.Arbitrary<Decimal> = fc.record({
   unscaled: fc.oneof(fc.bigInt({ min: -(10n ** 30n), max: 10n ** 30n }), fc.bigInt({ min: -20n, max: 20n })),

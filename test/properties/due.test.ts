@@ -1,13 +1,14 @@
 /** What is due comes out the same whenever it is looked for: each period once, without gap, and everything deferred billed once. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { BillingState, PeriodState } from "../../src/domain/billing-state.ts";
-import { addDays, type CivilDate, compareDates } from "../../src/domain/civil-date.ts";
-import { parseDecimal } from "../../src/domain/decimal.ts";
-import { type DueDecision, decideDue } from "../../src/domain/due.ts";
-import type { InvoiceLineDraft } from "../../src/domain/invoice.ts";
-import { onBillingDay, periodAt } from "../../src/domain/period.ts";
-import { decideUnitsChange } from "../../src/domain/units-change.ts";
+import type { InvoiceLineDraft } from "../../src/domain/billing/invoice.ts";
+import { type DueDecision, decideDue } from "../../src/domain/billing/renewal.ts";
+import { addDays, type CivilDate, compareDates } from "../../src/domain/calendar/civil-date.ts";
+import { onBillingDay, periodAt } from "../../src/domain/calendar/period.ts";
+import { parseDecimal } from "../../src/domain/money/decimal.ts";
+import type { BillingState, PeriodState } from "../../src/domain/subscriptions/billing-state.ts";
+import { decideUnitsChange } from "../../src/domain/subscriptions/change-units.ts";
+import { planOf, tiersOf } from "../domain/catalogue/catalogue.ts";
 import {
   afterChange,
   afterDue,
@@ -17,8 +18,7 @@ import {
   seats,
   stateOf,
   volumeSeats,
-} from "../domain/billing-states.ts";
-import { planOf, tiersOf } from "../domain/catalogue.ts";
+} from "../domain/subscriptions/billing-state-builder.ts";
 import { someDate } from "./arbitraries.ts";
 
 const flatFee = planOf("flat_fee", { price: parseDecimal("49") });

@@ -1,12 +1,12 @@
 /** Whatever invoices a subscription has, an end removes each at most once, in order, and none that money is on. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { hasMoney } from "../../src/domain/billing-state.ts";
-import { decimalOf, ZERO } from "../../src/domain/decimal.ts";
-import { decideEnd, decideEnded, type EndRequest, type OpenInvoice } from "../../src/domain/ending.ts";
+import { decimalOf, ZERO } from "../../src/domain/money/decimal.ts";
 import { Refusal } from "../../src/domain/refusal.ts";
-import { willRenew } from "../../src/domain/subscription.ts";
-import { raised, stateOf } from "../domain/billing-states.ts";
+import { hasMoney } from "../../src/domain/subscriptions/billing-state.ts";
+import { decideEnd, decideEnded, type EndRequest, type OpenInvoice } from "../../src/domain/subscriptions/end.ts";
+import { willRenew } from "../../src/domain/subscriptions/subscription.ts";
+import { raised, stateOf } from "../domain/subscriptions/billing-state-builder.ts";
 
 const someInvoice = fc
   .record({

@@ -1,7 +1,7 @@
 /** Whatever happens to an object within a window, what is told of it is what a model says that sees every step. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type ChangeMark, decideEvents, type ObjectKind, objectKinds } from "../../src/domain/event.ts";
+import { type ChangeMark, decideEvents, type ObjectKind, objectKinds } from "../../src/domain/events/event.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 

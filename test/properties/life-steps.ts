@@ -1,13 +1,13 @@
 /** What happens to a subscription in the properties of its life: drawn at random, with what rarely comes about by itself. */
 import fc from "fast-check";
-import { addDays, civilDate } from "../../src/domain/civil-date.ts";
-import { decideCreation } from "../../src/domain/creating.ts";
-import type { EndRequest } from "../../src/domain/ending.ts";
-import { daysInPeriod } from "../../src/domain/period.ts";
-import type { Plan } from "../../src/domain/plan.ts";
-import type { UnitsChangeRequest } from "../../src/domain/units-change.ts";
-import { changeTo } from "../domain/billing-states.ts";
-import { factsOf, organisation, requestOf, setupCharge } from "../domain/creation.ts";
+import { addDays, civilDate } from "../../src/domain/calendar/civil-date.ts";
+import { daysInPeriod } from "../../src/domain/calendar/period.ts";
+import type { Plan } from "../../src/domain/catalogue/plan.ts";
+import type { UnitsChangeRequest } from "../../src/domain/subscriptions/change-units.ts";
+import { decideCreation } from "../../src/domain/subscriptions/create.ts";
+import type { EndRequest } from "../../src/domain/subscriptions/end.ts";
+import { changeTo } from "../domain/subscriptions/billing-state-builder.ts";
+import { factsOf, organisation, requestOf, setupCharge } from "../domain/subscriptions/creation-builder.ts";
 import { cheaperPlan, planTypes, somePlan, someTerms } from "./arbitraries.ts";
 import { begun, type Life, stateIn } from "./life.ts";
 

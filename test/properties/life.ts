@@ -1,26 +1,37 @@
 /** The whole life of one subscription in memory: decisions of the domain applied one after the other, as the store would write them. */
-import type { BillingState, DeferredLine, PeriodState, RaisedInvoice } from "../../src/domain/billing-state.ts";
-import { addDays, type CivilDate, compareDates } from "../../src/domain/civil-date.ts";
-import type { CreationDecision } from "../../src/domain/creating.ts";
-import type { CreditNoteDraft, CreditNoteLineDraft } from "../../src/domain/credit-note.ts";
-import { formatDecimal, isZero, negate, sum } from "../../src/domain/decimal.ts";
-import { decideDue } from "../../src/domain/due.ts";
-import type { DueInvoice } from "../../src/domain/due-usage.ts";
-import { decideEnd, decideEnded, type EndRequest } from "../../src/domain/ending.ts";
-import type { InvoiceDraft, InvoiceLineDraft } from "../../src/domain/invoice.ts";
-import { prorationLine } from "../../src/domain/invoice-draft.ts";
-import type { OrganisationSettings } from "../../src/domain/organisation.ts";
-import type { Plan } from "../../src/domain/plan.ts";
+
+import type { CreditNoteDraft, CreditNoteLineDraft } from "../../src/domain/billing/credit-note.ts";
+import type { InvoiceDraft, InvoiceLineDraft } from "../../src/domain/billing/invoice.ts";
+import { prorationLine } from "../../src/domain/billing/invoice-lines.ts";
+import { decideDue } from "../../src/domain/billing/renewal.ts";
+import type { DueInvoice } from "../../src/domain/billing/renewal-usage.ts";
+import { addDays, type CivilDate, compareDates } from "../../src/domain/calendar/civil-date.ts";
+import type { Plan } from "../../src/domain/catalogue/plan.ts";
+import { formatDecimal, isZero, negate, sum } from "../../src/domain/money/decimal.ts";
 import { Refusal } from "../../src/domain/refusal.ts";
-import { decideGoingOn, decideRestoration, type RaisedAgain, type RemovedInvoice } from "../../src/domain/restoring.ts";
-import { decideReversal, type NextPeriodLines, noNextPeriodLines } from "../../src/domain/reversal.ts";
-import type { Subscription } from "../../src/domain/subscription.ts";
+import type {
+  BillingState,
+  DeferredLine,
+  PeriodState,
+  RaisedInvoice,
+} from "../../src/domain/subscriptions/billing-state.ts";
 import {
   decideUnitsChange,
   type InvoiceAmendment,
   type UnitsChangeRequest,
   type UnitsDecision,
-} from "../../src/domain/units-change.ts";
+} from "../../src/domain/subscriptions/change-units.ts";
+import type { CreationDecision } from "../../src/domain/subscriptions/create.ts";
+import { decideEnd, decideEnded, type EndRequest } from "../../src/domain/subscriptions/end.ts";
+import type { OrganisationSettings } from "../../src/domain/subscriptions/organisation-settings.ts";
+import {
+  decideGoingOn,
+  decideRestoration,
+  type RaisedAgain,
+  type RemovedInvoice,
+} from "../../src/domain/subscriptions/restore.ts";
+import { decideReversal, type NextPeriodLines, noNextPeriodLines } from "../../src/domain/subscriptions/reversal.ts";
+import type { Subscription } from "../../src/domain/subscriptions/subscription.ts";
 
 /** An invoice in the books, or one that was removed from them. */
 export interface Paper extends Pick<InvoiceDraft, "type" | "periodIndex" | "lines"> {

@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { addDays, calendarDay, compareDates, daysInMonth } from "../../src/domain/civil-date.ts";
+import { addDays, calendarDay, compareDates, daysInMonth } from "../../src/domain/calendar/civil-date.ts";
 import {
   type Anchor,
   daysInPeriod,
@@ -10,7 +10,7 @@ import {
   onBillingDay,
   periodAt,
   periodContaining,
-} from "../../src/domain/period.ts";
+} from "../../src/domain/calendar/period.ts";
 import { someDate } from "./arbitraries.ts";
 
 const someAnchor: fc.Arbitrary<Anchor> = fc
@@ -80,8 +80,8 @@ describe("the invoice window", () => {
 describe("the process's own zone", () => {
   const folder = new URL("../../src/domain/", import.meta.url);
   const program = `
-    const { addDays, civilDate, startOfDay, todayIn } = await import("${folder}civil-date.ts");
-    const { periodAt } = await import("${folder}period.ts");
+    const { addDays, civilDate, startOfDay, todayIn } = await import("${folder}calendar/civil-date.ts");
+    const { periodAt } = await import("${folder}calendar/period.ts");
     const anchor = { start: civilDate("2024-01-31"), billingDay: 31 };
     for (let k = 0; k < 40; k += 1) {
       const { start, end } = periodAt(anchor, { unit: "month", count: 1 }, k);

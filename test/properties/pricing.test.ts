@@ -1,7 +1,17 @@
 /** What every pricing model of the registry keeps, held against prices counted unit by unit. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { minorUnitDigits } from "../../src/domain/currency.ts";
+import { prorate, shareOfDays } from "../../src/domain/billing/proration.ts";
+import { checkPlanPrices, type Plan, type PlanType, type Tier } from "../../src/domain/catalogue/plan.ts";
+import {
+  describePrice,
+  lineAmount,
+  maximumUnits,
+  planValue,
+  pricingModels,
+  unitsToPrice,
+} from "../../src/domain/catalogue/pricing/index.ts";
+import { minorUnitDigits } from "../../src/domain/money/currency.ts";
 import {
   add,
   compare,
@@ -16,18 +26,8 @@ import {
   subtract,
   sum,
   ZERO,
-} from "../../src/domain/decimal.ts";
-import { checkPlanPrices, type Plan, type PlanType, type Tier } from "../../src/domain/plan.ts";
-import {
-  describePrice,
-  lineAmount,
-  maximumUnits,
-  planValue,
-  pricingModels,
-  unitsToPrice,
-} from "../../src/domain/pricing/index.ts";
-import { prorate, shareOfDays } from "../../src/domain/proration.ts";
-import { termsOf } from "../domain/catalogue.ts";
+} from "../../src/domain/money/decimal.ts";
+import { termsOf } from "../domain/catalogue/catalogue.ts";
 import { planTypes, somePlan, someTerms } from "./arbitraries.ts";
 
 /** The oracle: prices unit by unit, without sharing anything with the models. `units` are those to price. */

@@ -1,12 +1,12 @@
 /** Whatever changes, ends and restorations follow each other, each period is billed once: what a small model says, no more, no less. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type CivilDate, compareDates } from "../../src/domain/civil-date.ts";
-import { type Decimal, formatDecimal, negate, sum } from "../../src/domain/decimal.ts";
-import { daysInPeriod } from "../../src/domain/period.ts";
-import { lineAmount } from "../../src/domain/pricing/index.ts";
-import { prorate } from "../../src/domain/proration.ts";
-import type { UnitsChangeRequest } from "../../src/domain/units-change.ts";
+import { prorate } from "../../src/domain/billing/proration.ts";
+import { type CivilDate, compareDates } from "../../src/domain/calendar/civil-date.ts";
+import { daysInPeriod } from "../../src/domain/calendar/period.ts";
+import { lineAmount } from "../../src/domain/catalogue/pricing/index.ts";
+import { type Decimal, formatDecimal, negate, sum } from "../../src/domain/money/decimal.ts";
+import type { UnitsChangeRequest } from "../../src/domain/subscriptions/change-units.ts";
 import { change, end, type Life, pass, restore } from "./life.ts";
 import { requestIn, type Step, someEnd, someLife, someSteps } from "./life-steps.ts";
 

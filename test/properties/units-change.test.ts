@@ -2,14 +2,18 @@
 import { spawnSync } from "node:child_process";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { BillingState } from "../../src/domain/billing-state.ts";
-import { addDays, type CivilDate, compareDates, daysBetween } from "../../src/domain/civil-date.ts";
-import { minorUnitDigits } from "../../src/domain/currency.ts";
-import { type Decimal, equals, isNegative, isZero, sum } from "../../src/domain/decimal.ts";
-import { daysInPeriod, onBillingDay } from "../../src/domain/period.ts";
-import type { Plan } from "../../src/domain/plan.ts";
-import { decideUnitsChange, type UnitsChangeRequest, type UnitsDecision } from "../../src/domain/units-change.ts";
-import { afterChange, changeTo, refusalOf, stateOf } from "../domain/billing-states.ts";
+import { addDays, type CivilDate, compareDates, daysBetween } from "../../src/domain/calendar/civil-date.ts";
+import { daysInPeriod, onBillingDay } from "../../src/domain/calendar/period.ts";
+import type { Plan } from "../../src/domain/catalogue/plan.ts";
+import { minorUnitDigits } from "../../src/domain/money/currency.ts";
+import { type Decimal, equals, isNegative, isZero, sum } from "../../src/domain/money/decimal.ts";
+import type { BillingState } from "../../src/domain/subscriptions/billing-state.ts";
+import {
+  decideUnitsChange,
+  type UnitsChangeRequest,
+  type UnitsDecision,
+} from "../../src/domain/subscriptions/change-units.ts";
+import { afterChange, changeTo, refusalOf, stateOf } from "../domain/subscriptions/billing-state-builder.ts";
 import { cheaperPlan, planTypes, someDate, somePlan, someTerms } from "./arbitraries.ts";
 
 /** A change as it is drawn: what of it counts depends on the state that it meets. */
@@ -343,8 +347,8 @@ describe("one change", () => {
 describe("the process's own zone", () => {
   const folder = new URL("../../", import.meta.url);
   const program = `
-    const { afterChange, changeTo, dueOver, raised, stateOf } = await import("${folder}test/domain/billing-states.ts");
-    const { decideUnitsChange } = await import("${folder}src/domain/units-change.ts");
+    const { afterChange, changeTo, dueOver, raised, stateOf } = await import("${folder}test/domain/subscriptions/billing-state-builder.ts");
+    const { decideUnitsChange } = await import("${folder}src/domain/subscriptions/change-units.ts");
     let state = stateOf({ startDate: "2023-12-31", index: 0, today: "2024-01-20", invoices: [raised({ periodIndex: 0 })] });
     const print = (value) => console.log(JSON.stringify(value, (_, one) => (typeof one === "bigint" ? String(one) : one)));
     const days = ["2024-01-31", "2024-02-29", "2024-03-10", "2024-03-31", "2024-10-27", "2024-11-03"];

@@ -3,9 +3,9 @@
  * characters and counts days by itself, without expressions and without `Date`.
  */
 import { describe, expect, test } from "vitest";
-import { formatInstant, readQuantity, readTimestamp } from "../../src/domain/usage-reading.ts";
+import { formatInstant, readQuantity, readTimestamp } from "../../src/domain/usage/parse.ts";
 import { UsageEventSchema } from "../../src/gen/proto/billing/v1/usage_pb.ts";
-import { patternOf } from "../../src/rpc/say-pattern.ts";
+import { patternOf } from "../../src/transport/rpc/validation/describe-pattern.ts";
 
 const count = 1_000_000;
 

@@ -1,7 +1,7 @@
 /** Whatever is reported, renewed, ended, restored and set up: every event is billed once, and what it costs is neither lost nor doubled. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { equals } from "../../src/domain/decimal.ts";
+import { equals } from "../../src/domain/money/decimal.ts";
 import {
   approve,
   beginLife,

@@ -3,20 +3,20 @@
  * reading of the rules, in whole numbers of ten-thousandths.
  */
 import { expect } from "vitest";
-import type { BillingState } from "../../src/domain/billing-state.ts";
-import { addDays, type CivilDate, compareDates } from "../../src/domain/civil-date.ts";
-import { type Decimal, equals, negate, parseDecimal, sum } from "../../src/domain/decimal.ts";
-import { decideDue } from "../../src/domain/due.ts";
-import type { ClosedUsage, DueInvoice } from "../../src/domain/due-usage.ts";
-import { decideEnd, decideEnded, type EndWhen } from "../../src/domain/ending.ts";
-import type { PricedMeter } from "../../src/domain/meter.ts";
-import { periodAt, periodContaining } from "../../src/domain/period.ts";
+import { decideDue } from "../../src/domain/billing/renewal.ts";
+import type { ClosedUsage, DueInvoice } from "../../src/domain/billing/renewal-usage.ts";
+import { addDays, type CivilDate, compareDates } from "../../src/domain/calendar/civil-date.ts";
+import { periodAt, periodContaining } from "../../src/domain/calendar/period.ts";
+import type { PricedMeter } from "../../src/domain/catalogue/meter.ts";
+import { type Decimal, equals, negate, parseDecimal, sum } from "../../src/domain/money/decimal.ts";
 import { Refusal } from "../../src/domain/refusal.ts";
-import { decideRestoration } from "../../src/domain/restoring.ts";
-import type { BilledUsage, OpenUsage } from "../../src/domain/usage-billing.ts";
-import { afterDue, stateOf } from "../domain/billing-states.ts";
-import { tiersOf } from "../domain/catalogue.ts";
-import { meterOf } from "../domain/open-usage.ts";
+import type { BillingState } from "../../src/domain/subscriptions/billing-state.ts";
+import { decideEnd, decideEnded, type EndWhen } from "../../src/domain/subscriptions/end.ts";
+import { decideRestoration } from "../../src/domain/subscriptions/restore.ts";
+import type { BilledUsage, OpenUsage } from "../../src/domain/usage/rating.ts";
+import { meterOf } from "../domain/billing/open-usage-builder.ts";
+import { tiersOf } from "../domain/catalogue/catalogue.ts";
+import { afterDue, stateOf } from "../domain/subscriptions/billing-state-builder.ts";
 
 /** An event as it was stored; `quantity` in ten-thousandths. */
 export interface StoredEvent {

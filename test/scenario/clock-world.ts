@@ -4,8 +4,8 @@
  */
 import { setTimeout as wait } from "node:timers/promises";
 import { expect } from "vitest";
-import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
-import { type AdminAsk, askWith } from "../admin/ask.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import { type AdminAsk, askWith } from "../admin/services/request.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import type { Ask } from "./checked-ask.ts";
 import { type LifeWorld, lifeWorld } from "./life-world.ts";

@@ -3,7 +3,7 @@ import { create, type DescMethodUnary, type MessageInitShape, toJson } from "@bu
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { type ErrorDetail, ErrorDetailSchema } from "../../src/gen/proto/billing/v1/common_pb.ts";
-import { operationOf } from "../../src/rpc/operation.ts";
+import { operationOf } from "../../src/transport/rpc/operation.ts";
 import { methods } from "../contract/methods.ts";
 
 /** The protocols that the port speaks beside REST. */

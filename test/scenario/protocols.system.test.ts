@@ -2,8 +2,8 @@
 import { randomUUID } from "node:crypto";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
-import { allScopes } from "../../src/embedded/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import { allScopes } from "../../src/dev/local-stack/first-data.ts";
 import { Health, HealthCheckResponse_ServingStatus as Serving } from "../../src/gen/proto/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../src/gen/proto/grpc/reflection/v1/reflection_pb.ts";
 import { describedOperation } from "../../tools/openapi/described-operation.ts";

@@ -3,8 +3,8 @@
  * order, each at its own time, and every date follows the clock. Spec: Authentication 6; decisions §4 "Sandbox".
  */
 import { beforeAll, describe, expect, test } from "vitest";
-import { changeSubscription } from "../../src/store/billing-changes.ts";
-import { askWith } from "../admin/ask.ts";
+import { changeSubscription } from "../../src/store/billing/locked-subscription.ts";
+import { askWith } from "../admin/services/request.ts";
 import type { TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk } from "./checked-ask.ts";

@@ -4,10 +4,10 @@
  */
 import type pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { ReportedUsage, UsageVerdict } from "../../src/domain/usage.ts";
-import { instantOf, readQuantity } from "../../src/domain/usage-reading.ts";
-import { createStore } from "../../src/store/scope.ts";
-import { type BillingWorld, billingWorld } from "../store/billing-world.ts";
+import type { ReportedUsage, UsageVerdict } from "../../src/domain/usage/ingest.ts";
+import { instantOf, readQuantity } from "../../src/domain/usage/parse.ts";
+import { createStore } from "../../src/store/tenant.ts";
+import { type BillingWorld, billingWorld } from "../store/billing/billing-fixture.ts";
 import { testPool } from "../support/pool.ts";
 import { startSystem, type TestSystem } from "../support/system.ts";
 import { type Ask, checkedAsk } from "./checked-ask.ts";

@@ -3,15 +3,15 @@
  * same requests are refused, and subscription, periods, documents and what waits to be billed are what the rules alone say.
  */
 import { beforeAll, describe, expect, test } from "vitest";
-import { addDays, civilDate } from "../../src/domain/civil-date.ts";
-import { formatDecimal } from "../../src/domain/decimal.ts";
-import { planLine } from "../../src/domain/invoice-draft.ts";
-import { daysInPeriod } from "../../src/domain/period.ts";
-import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
-import { holdOrganisation } from "../../src/store/billing-changes.ts";
-import { loadStates } from "../../src/store/billing-state.ts";
-import { inTransaction } from "../../src/store/pool.ts";
-import { changeTo } from "../domain/billing-states.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import { planLine } from "../../src/domain/billing/invoice-lines.ts";
+import { addDays, civilDate } from "../../src/domain/calendar/civil-date.ts";
+import { daysInPeriod } from "../../src/domain/calendar/period.ts";
+import { formatDecimal } from "../../src/domain/money/decimal.ts";
+import { loadStates } from "../../src/store/billing/billing-state.ts";
+import { holdOrganisation } from "../../src/store/billing/locked-subscription.ts";
+import { inTransaction } from "../../src/store/database/pool.ts";
+import { changeTo } from "../domain/subscriptions/billing-state-builder.ts";
 import { change, end, type Life, pass, restore, stateIn } from "../properties/life.ts";
 import type { Answered, TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";

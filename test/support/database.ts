@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import { inject } from "vitest";
-import { withDatabase } from "../../src/store/migrate.ts";
+import { withDatabase } from "../../src/store/database/migrate.ts";
 
 /** A database that holds the migrated schema and nothing else. `drop` ends its connections and removes it. */
 export interface FreshDatabase {

@@ -9,10 +9,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import type { TestProject } from "vitest/node";
-import { startPostgres } from "../../src/embedded/postgres.ts";
-import { startTemporal } from "../../src/embedded/temporal-server.ts";
-import { migrate, withDatabase } from "../../src/store/migrate.ts";
-import { searchAttributes } from "../../src/temporal/search-attributes.ts";
+import { startPostgres } from "../../src/dev/local-stack/postgres/postgres.ts";
+import { startTemporal } from "../../src/dev/local-stack/temporal/temporal-server.ts";
+import { migrate, withDatabase } from "../../src/store/database/migrate.ts";
+import { searchAttributes } from "../../src/worker/temporal/search-attributes.ts";
 import { freePort } from "./ports.ts";
 
 declare module "vitest" {

@@ -1,7 +1,7 @@
 /** Invoices that wait for the ledger and for which nobody waits, as renewals leave them: thousands of them, written by SQL. */
 import type pg from "pg";
-import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
-import { inTransaction } from "../../src/store/pool.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import { inTransaction } from "../../src/store/database/pool.ts";
 
 const addText = `
 WITH day AS (

@@ -7,14 +7,18 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
-import { type DemoOrganisation, type MadeOrganisation, makeDemoOrganisation } from "../../src/embedded/first-data.ts";
-import type { CallCounts, DemoLimits } from "../../src/ledger/demo/limits.ts";
-import { startDemoLedger } from "../../src/ledger/demo/server.ts";
-import { generateOperatorToken } from "../../src/rpc/api-key.ts";
-import type { OperatorRole } from "../../src/rpc/caller.ts";
-import { newId } from "../../src/store/ids.ts";
-import { createSealing } from "../../src/store/sealing.ts";
-import { createSettingUp } from "../../src/store/setting-up.ts";
+import type { CallCounts, DemoLimits } from "../../src/dev/demo-ledger/api/limits.ts";
+import { startDemoLedger } from "../../src/dev/demo-ledger/server.ts";
+import {
+  type DemoOrganisation,
+  type MadeOrganisation,
+  makeDemoOrganisation,
+} from "../../src/dev/local-stack/first-data.ts";
+import { createSettingUp } from "../../src/store/admin/provision.ts";
+import { createSealing } from "../../src/store/database/encryption.ts";
+import { newId } from "../../src/store/database/ids.ts";
+import { generateOperatorToken } from "../../src/transport/rpc/api-key.ts";
+import type { OperatorRole } from "../../src/transport/rpc/caller.ts";
 import { freshDatabase } from "./database.ts";
 import { testPool } from "./pool.ts";
 import { freePort } from "./ports.ts";

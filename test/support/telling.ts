@@ -1,13 +1,13 @@
 /** Telling as tests do it without any process, and the rule that holds after it: what was told of each object is what is shown of it. */
 import type pg from "pg";
-import { writeObject } from "../../src/event-objects.ts";
-import { creditNoteListing } from "../../src/store/credit-notes.ts";
-import { customerListing } from "../../src/store/customers.ts";
-import { invoiceListing } from "../../src/store/invoices.ts";
-import { getThese, type Listing } from "../../src/store/page.ts";
-import { subscriptionListing } from "../../src/store/subscriptions.ts";
-import { type ObjectName, type ShownObject, tellChunk } from "../../src/store/telling.ts";
-import { findChanged } from "../../src/store/telling-work.ts";
+import { writeObject } from "../../src/main/render-event-object.ts";
+import { customerListing } from "../../src/store/customers/customers.ts";
+import { getThese, type Listing } from "../../src/store/database/page.ts";
+import { creditNoteListing } from "../../src/store/documents/credit-notes.ts";
+import { invoiceListing } from "../../src/store/documents/invoices.ts";
+import { findChanged } from "../../src/store/events/outbox.ts";
+import { type ObjectName, type ShownObject, tellChunk } from "../../src/store/events/publish-changes.ts";
+import { subscriptionListing } from "../../src/store/subscriptions/subscriptions.ts";
 import { until as wait } from "./system.ts";
 
 /** An event as a receiver reads it; its constant members left out. */

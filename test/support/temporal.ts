@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { Connection } from "@temporalio/client";
 import { msToTs } from "@temporalio/common/lib/time.js";
 import { inject } from "vitest";
-import { ensureSearchAttributes } from "../../src/temporal/search-attributes.ts";
+import { ensureSearchAttributes } from "../../src/worker/temporal/search-attributes.ts";
 
 /** Where a test's client and worker connect to. */
 export interface TestTemporal {

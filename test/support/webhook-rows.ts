@@ -1,10 +1,10 @@
 /** Organisations with webhook endpoints, events and deliveries, written by SQL: what the telling of changes leaves. */
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
-import { eventBody } from "../../src/domain/event.ts";
-import type { DueDelivery } from "../../src/store/due-endpoints.ts";
-import { endpointSecretBound } from "../../src/store/endpoint-secrets.ts";
-import type { Sealing } from "../../src/store/sealing.ts";
+import { eventBody } from "../../src/domain/events/event.ts";
+import type { Sealing } from "../../src/store/database/encryption.ts";
+import type { DueDelivery } from "../../src/store/events/due-endpoints.ts";
+import { endpointSecretBound } from "../../src/store/events/signing-secrets.ts";
 import { newSecret } from "../../src/webhooks/sign.ts";
 
 /** An endpoint, and the secret that signs for it. */

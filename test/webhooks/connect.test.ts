@@ -6,7 +6,7 @@ import { createServer as createTlsServer, getCACertificates, setDefaultCACertifi
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { createConnect, type Lookup, lookupOf, peerFault } from "../../src/webhooks/connect.ts";
 import { createPoster, type PosterOptions, type PostOutcome } from "../../src/webhooks/post.ts";
-import { certificate } from "../gateway/tls-for-test.ts";
+import { certificate } from "../transport/http/tls-fixture.ts";
 import { startNameServer, type TestNameServer } from "./name-server-for-test.ts";
 import { listen, startReceiver, stopped, type TestReceiver } from "./receiver-for-test.ts";
 

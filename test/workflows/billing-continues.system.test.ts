@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { Client, Connection } from "@temporalio/client";
 import { NativeConnection, Worker } from "@temporalio/worker";
 import { expect, inject, test } from "vitest";
-import { createStartWork } from "../../src/temporal/start-work.ts";
+import { createStartWork } from "../../src/worker/temporal/start-work.ts";
 import {
   type BillingRound,
   billingQueue,

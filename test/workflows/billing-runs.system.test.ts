@@ -5,7 +5,7 @@
 import { ScheduleOverlapPolicy } from "@temporalio/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { addDueSubscriptions } from "../../bench/support/due-subscriptions.ts";
-import { ensureSchedules } from "../../src/temporal/schedules.ts";
+import { ensureSchedules } from "../../src/worker/temporal/schedules.ts";
 import { billingRunType, billingScheduleId, billingWorkflowId } from "../../workflows/contract.ts";
 import { type BillingRuns, billingRuns } from "../support/billing.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
@@ -75,7 +75,7 @@ describe("the schedule", () => {
   });
 
   test("where the server knows none, only a warning is told", async () => {
-    const { startScheduling } = await import("../../src/temporal/schedules.ts");
+    const { startScheduling } = await import("../../src/worker/temporal/schedules.ts");
     const lacking = Object.assign(new Error("unknown method"), { code: 12, details: "", metadata: {} });
     const none = () => Promise.reject(lacking);
     const failing = { schedule: { create: none, getHandle: () => ({ describe: none }) } };

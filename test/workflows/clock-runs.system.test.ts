@@ -4,7 +4,7 @@
  */
 import { Client, Connection } from "@temporalio/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { inTransaction } from "../../src/store/pool.ts";
+import { inTransaction } from "../../src/store/database/pool.ts";
 import { clockWorkflowId, progressQuery } from "../../workflows/contract.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
 import { type ClockWorld, clockWorld } from "../scenario/clock-world.ts";

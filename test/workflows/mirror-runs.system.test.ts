@@ -4,9 +4,9 @@
  */
 import { Client, Connection, ScheduleOverlapPolicy } from "@temporalio/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { ledgerSweepType, mirrorWorkflowId, sweepScheduleId } from "../../workflows/contract.ts";
-import { codeOf } from "../admin/ask.ts";
+import { codeOf } from "../admin/services/request.ts";
 import { bookkeeper } from "../support/bookkeeper.ts";
 import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
 import { expectReplayable } from "./recorded-history.ts";

@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { Client, Connection } from "@temporalio/client";
 import { NativeConnection, Worker } from "@temporalio/worker";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createStartWork, type StartWork } from "../../src/temporal/start-work.ts";
+import { createStartWork, type StartWork } from "../../src/worker/temporal/start-work.ts";
 import {
   amendmentWorkflowId,
   type CreditAllocationInput,

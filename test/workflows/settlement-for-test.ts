@@ -4,7 +4,7 @@
  */
 import { Client, Connection } from "@temporalio/client";
 import { NativeConnection, Worker } from "@temporalio/worker";
-import { createLedgerWork } from "../../src/temporal/ledger-work.ts";
+import { createLedgerWork } from "../../src/worker/temporal/ledger-work.ts";
 import type { LedgerSettlementInput, SettlementRound } from "../../workflows/contract.ts";
 import { temporalForTest } from "../support/temporal.ts";
 import { quietRuntime } from "../support/temporal-runtime.ts";

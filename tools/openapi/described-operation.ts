@@ -1,8 +1,8 @@
 /** An operation as the manual tells it: its rules, its HTTP side, and the codes that its options name. */
 import { type DescMethod, getOption, type JsonValue } from "@bufbuild/protobuf";
-import { type HttpRoute, httpRoute } from "../../src/gateway/json-shape.ts";
 import { operation as operationOption } from "../../src/gen/proto/billing/options/v1/options_pb.ts";
-import { type Operation, operationOf } from "../../src/rpc/operation.ts";
+import { type HttpRoute, httpRoute } from "../../src/transport/rest/json-shape.ts";
+import { type Operation, operationOf } from "../../src/transport/rpc/operation.ts";
 
 /** The rules that the server goes by, with what only REST and the manual need. */
 export interface DescribedOperation extends Operation {

@@ -1,6 +1,6 @@
 /** The OpenAPI document of the whole contract: every built operation, every webhook, and the schemas that those need. */
 import type { DescEnum, DescMessage, DescService, JsonObject, Registry } from "@bufbuild/protobuf";
-import { requestFields } from "../../src/gateway/json-shape.ts";
+import { requestFields } from "../../src/transport/rest/json-shape.ts";
 import { description } from "./comments.ts";
 import { type DescribedOperation, describedOperation } from "./described-operation.ts";
 import { errorExamples, errorSchema, errorSchemaName, operationCodes } from "./errors.ts";

@@ -9,7 +9,7 @@ import {
   isDecimal,
   isNullable,
   responseDecimalPattern,
-} from "../../src/gateway/json-shape.ts";
+} from "../../src/transport/rest/json-shape.ts";
 import { description } from "./comments.ts";
 import { itemKeywords, ruleKeywords } from "./rules.ts";
 

@@ -10,7 +10,7 @@ import {
   isNullable,
   isOmitEmpty,
   jsonName,
-} from "../../src/gateway/json-shape.ts";
+} from "../../src/transport/rest/json-shape.ts";
 import { description } from "./comments.ts";
 import { fieldSchema, type Refer } from "./field-schema.ts";
 import { isRequired } from "./rules.ts";

@@ -1,6 +1,6 @@
 /** One operation of the document, from one method of the contract. */
 import type { DescField, JsonObject } from "@bufbuild/protobuf";
-import { isCommaSeparated, jsonName, requestFields } from "../../src/gateway/json-shape.ts";
+import { isCommaSeparated, jsonName, requestFields } from "../../src/transport/rest/json-shape.ts";
 import { description, summary } from "./comments.ts";
 import type { DescribedOperation } from "./described-operation.ts";
 import { errorResponses } from "./errors.ts";

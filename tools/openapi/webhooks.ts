@@ -1,6 +1,6 @@
 /** The webhooks of the document: for each kind of event the request that an endpoint is sent. Spec: Events. */
 import type { DescMessage, JsonObject, Registry } from "@bufbuild/protobuf";
-import { type EventType, eventTypes, type ObjectKind, testEventType } from "../../src/domain/event.ts";
+import { type EventType, eventTypes, type ObjectKind, testEventType } from "../../src/domain/events/event.ts";
 import type { Refer } from "./field-schema.ts";
 import { responseExample, responseSchema } from "./message-schema.ts";
 

@@ -1,4 +1,4 @@
-/** Who may import whom. biome.json says the same in its own form, so that an editor shows it; here it is complete. */
+/** Which layer may import which: the one source of these rules. `docs/architecture.md` draws them. */
 import { dirname, posix } from "node:path";
 import { type Fault, matches, type Source } from "./source.ts";
 
@@ -15,17 +15,20 @@ interface Room {
   readonly packagesOnly?: readonly string[];
 }
 
-/** Only the store speaks SQL; beside it the demo ledger, which is a server of its own with tables of its own. */
+/** Only the store speaks SQL. The demo ledger is a server of its own with its own tables. */
 const database = ["pg", "@prisma/"];
 
 const protos = "src/gen/proto/";
 
-/** Where a process may die in the fault tests: no part of any room. */
-const checkpoint = "src/checkpoint.ts";
+/** Where the fault tests end a process. It belongs to no layer, so every layer may import it. */
+const crashPoints = "src/crash-points.ts";
 
-/** The rooms. A file outside all of them (app.ts, start.ts and their like, tests, tools) may import everything. */
+/** What a service of either API may import from the RPC transport. */
+const callOfRpc = ["src/transport/rpc/caller.ts", "src/transport/rpc/implementation.ts"];
+
+/** The layers. A file outside all of them (entry points, src/main, tests, tools) may import everything. */
 export const rooms: Readonly<Record<string, Room>> = {
-  // Pure: no IO, no clock, no randomness. `node:assert` alone does none of it.
+  // Pure: no IO, no clock, no randomness. `node:assert` does none of these.
   domain: { paths: ["src/domain/"], imports: [], packagesOnly: ["node:assert"] },
   store: {
     paths: ["src/store/"],
@@ -35,75 +38,70 @@ export const rooms: Readonly<Record<string, Room>> = {
   ledger: {
     paths: ["src/ledger/"],
     imports: ["src/domain/"],
-    packagesNever: ["@connectrpc/", "@temporalio/", "@prisma/"],
+    packagesNever: ["@connectrpc/", "@temporalio/", ...database],
   },
   services: {
     paths: ["src/services/"],
     imports: [
       "src/domain/",
       "src/store/",
-      "src/ledger/port.ts",
+      "src/ledger/port/",
       protos,
-      "src/rpc/caller.ts",
-      "src/rpc/implementation.ts",
+      ...callOfRpc,
       "workflows/contract.ts",
-      checkpoint,
+      crashPoints,
     ],
-    typesOf: ["src/rpc/"],
+    typesOf: ["src/transport/rpc/"],
     packagesNever: database,
   },
-  // Talks to the admin services over the wire and knows their contract alone; it reads and writes messages as the gateway does.
+  // Talks to the admin services over the wire, and reads and writes messages as the REST transport does.
   commandLine: {
     paths: ["src/admin/cli/"],
-    imports: [protos, "src/gateway/", "src/rpc/operation.ts", "src/rpc/enum-words.ts"],
+    imports: [
+      protos,
+      "src/transport/rest/",
+      "src/transport/rpc/operation.ts",
+      "src/transport/rpc/validation/enum-words.ts",
+    ],
     packagesNever: [...database, "@temporalio/"],
   },
-  // The services of the application's side.
   admin: {
     paths: ["src/admin/"],
     imports: [
       "src/domain/",
       "src/store/",
-      "src/ledger/port.ts",
+      "src/ledger/port/",
       "src/webhooks/",
       protos,
-      "src/rpc/caller.ts",
-      "src/rpc/implementation.ts",
-      "src/rpc/api-key.ts",
+      ...callOfRpc,
+      "src/transport/rpc/api-key.ts",
       "src/services/enums.ts",
       "src/services/present.ts",
     ],
     packagesNever: [...database, "@temporalio/"],
   },
   rpc: {
-    paths: ["src/rpc/"],
-    imports: [
-      protos,
-      "src/domain/refusal.ts",
-      "src/store/access.ts",
-      "src/store/operator-access.ts",
-      "src/store/idempotency.ts",
-      checkpoint,
-    ],
+    paths: ["src/transport/rpc/"],
+    imports: [protos, "src/domain/refusal.ts", "src/store/access/", crashPoints],
     packagesNever: [...database, "@temporalio/"],
   },
-  gateway: {
-    paths: ["src/gateway/"],
+  rest: {
+    paths: ["src/transport/rest/"],
     // The options and the HTTP rules, no billing word.
     imports: [`${protos}billing/options/`, `${protos}google/api/`],
-    typesOf: ["src/rpc/"],
+    typesOf: ["src/transport/rpc/"],
     packagesNever: [...database, "@temporalio/", "undici"],
   },
   activities: {
-    paths: ["src/activities/"],
-    imports: ["src/domain/", "src/store/", "src/ledger/", "src/webhooks/", "workflows/contract.ts", checkpoint],
+    paths: ["src/worker/activities/"],
+    imports: ["src/domain/", "src/store/", "src/ledger/", "src/webhooks/", "workflows/contract.ts", crashPoints],
     packagesNever: [...database, "@connectrpc/"],
   },
-  // Deterministic: whatever else they imported would be replayed too.
+  // Deterministic: everything else that they imported would be replayed too.
   workflows: {
     paths: ["workflows/"],
     imports: [],
-    typesOf: ["src/activities/"],
+    typesOf: ["src/worker/activities/"],
     packagesOnly: ["@temporalio/workflow"],
   },
   webhooks: {
@@ -112,8 +110,8 @@ export const rooms: Readonly<Record<string, Room>> = {
     packagesNever: [...database, "@connectrpc/", "@temporalio/"],
   },
   temporal: {
-    paths: ["src/temporal/"],
-    imports: ["src/domain/", "src/store/", "src/activities/", "workflows/contract.ts"],
+    paths: ["src/worker/temporal/"],
+    imports: ["src/domain/", "src/store/", "src/worker/activities/", "workflows/contract.ts"],
     packagesNever: [...database, "@connectrpc/"],
   },
 };
@@ -137,10 +135,8 @@ export function roomFaults(source: Source): Fault[] {
 function isAllowed(path: string, room: Room, { specifier, typeOnly }: Import): boolean {
   if (!specifier.startsWith(".")) {
     const never = room.packagesNever ?? [];
-    // The demo ledger keeps its own tables, which the store must not know.
-    const isDemoTable = specifier === "pg" && path.startsWith("src/ledger/demo/");
     if (room.packagesOnly !== undefined) return isPackage(specifier, room.packagesOnly);
-    return isDemoTable || !isPackage(specifier, never);
+    return !isPackage(specifier, never);
   }
   const target = posix.join(dirname(path), specifier);
   if (room.imports === null || isBelow(target, [...room.paths, ...room.imports])) return true;

@@ -4,7 +4,7 @@ import type { DescMethodUnary, MessageShape } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { ErrorDetailSchema } from "../../gen/proto/billing/v1/common_pb.ts";
-import { operationOf } from "../../rpc/operation.ts";
+import { operationOf } from "../../transport/rpc/operation.ts";
 import { RefusedError, UnreachableError, UsageError } from "./failures.ts";
 import type { Terminal } from "./terminal.ts";
 

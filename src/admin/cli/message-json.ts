@@ -1,6 +1,6 @@
 /** Messages as the JSON that the public API writes too: names in snake_case, enums as their words, inline members in place. */
 import { type DescMessage, type JsonObject, type JsonValue, type MessageShape, toJson } from "@bufbuild/protobuf";
-import { isInline, jsonName } from "../../gateway/json-shape.ts";
+import { isInline, jsonName } from "../../transport/rest/json-shape.ts";
 
 /** A JSON object as it is read and shown. */
 export type Json = JsonObject;

@@ -1,6 +1,6 @@
 /** The command line as a whole: commands made from the registry of nouns, and how a call of it ends. */
 import { Command, CommanderError } from "commander";
-import { operationOf } from "../../rpc/operation.ts";
+import { operationOf } from "../../transport/rpc/operation.ts";
 import { addCompletion } from "./completion/add-completion.ts";
 import { defaultUrl } from "./connection.ts";
 import { type ExitCode, endingOf, exitCodes, RefusedError } from "./failures.ts";

@@ -1,8 +1,8 @@
 /** The request of a command: a JSON file first, options over it, secrets from where nobody looks on, codes turned into ids. */
 import type { DescMethod, JsonValue, Message } from "@bufbuild/protobuf";
-import { jsonName } from "../../gateway/json-shape.ts";
-import { compileReader } from "../../gateway/read-json.ts";
-import { RequestFault } from "../../gateway/request-fault.ts";
+import { jsonName } from "../../transport/rest/json-shape.ts";
+import { compileReader } from "../../transport/rest/read-json.ts";
+import { RequestFault } from "../../transport/rest/request-fault.ts";
 import type { Connection } from "./connection.ts";
 import { RefusedError, UsageError } from "./failures.ts";
 import { isObject, type Json, messageJson } from "./message-json.ts";

@@ -1,9 +1,9 @@
 /** Options and arguments of a command, made from the fields of its request, and their values as a JSON object again. */
 import { type DescField, getOption, ScalarType } from "@bufbuild/protobuf";
 import { Argument, type Command, InvalidArgumentError, Option } from "commander";
-import { jsonName } from "../../gateway/json-shape.ts";
 import { field as fieldExtension } from "../../gen/proto/billing/options/v1/options_pb.ts";
-import { enumWords } from "../../rpc/enum-words.ts";
+import { jsonName } from "../../transport/rest/json-shape.ts";
+import { enumWords } from "../../transport/rpc/validation/enum-words.ts";
 import type { Json } from "./message-json.ts";
 import { organisationField, type Verb } from "./noun.ts";
 

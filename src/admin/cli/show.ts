@@ -1,7 +1,7 @@
 /** What a command shows of an answer: JSON, a table, or a value shown once, alone, so that it can be piped. */
 import { type DescMessage, getOption } from "@bufbuild/protobuf";
-import { jsonName } from "../../gateway/json-shape.ts";
 import { field as fieldExtension } from "../../gen/proto/billing/options/v1/options_pb.ts";
+import { jsonName } from "../../transport/rest/json-shape.ts";
 import { jsonText } from "./json-text.ts";
 import { isObject, type Json } from "./message-json.ts";
 import type { Column, Verb } from "./noun.ts";

@@ -3,13 +3,13 @@
  * of a tenant. No state, code, verifier or token is ever logged or told. Facts: facts-ledger section 1.10.
  */
 import { createHash, randomBytes } from "node:crypto";
-import { Refusal } from "../domain/refusal.ts";
-import type { LedgerAnswer, LedgerFailure } from "../ledger/port.ts";
-import type { Actor } from "../store/admin/changes.ts";
-import type { ConnectionView } from "../store/admin/connections.ts";
-import type { AskedConsent, ConsentTenant, ConsentTokens } from "../store/admin/consents.ts";
-import { describeFailure } from "./ledger-answers.ts";
-import type { AdminParts } from "./parts.ts";
+import { Refusal } from "../../domain/refusal.ts";
+import type { LedgerAnswer, LedgerFailure } from "../../ledger/port/ledger.ts";
+import type { Actor } from "../../store/admin/changes.ts";
+import type { ConnectionView } from "../../store/admin/ledger/connections.ts";
+import type { AskedConsent, ConsentTenant, ConsentTokens } from "../../store/admin/ledger/consents.ts";
+import type { AdminParts } from "../services/dependencies.ts";
+import { describeFailure } from "../services/ledger-answers.ts";
 
 /** What the tokens reach. `areOfConsent`: what the person has consented to now, rather than all there is. */
 export interface ReachedTenants {

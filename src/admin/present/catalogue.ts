@@ -1,17 +1,17 @@
 /** Plans, charges and meters to messages of the admin contract. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { formatDecimal } from "../domain/decimal.ts";
-import type { PlanMeter } from "../domain/meter.ts";
-import type { ChargeSchema, PlanMeterSchema, PlanSchema } from "../gen/proto/billing/admin/v1/catalogue_pb.ts";
-import type { MeterSchema } from "../gen/proto/billing/admin/v1/meters_pb.ts";
+import type { PlanMeter } from "../../domain/catalogue/meter.ts";
+import { formatDecimal } from "../../domain/money/decimal.ts";
+import type { ChargeSchema, PlanMeterSchema, PlanSchema } from "../../gen/proto/billing/admin/v1/catalogue_pb.ts";
+import type { MeterSchema } from "../../gen/proto/billing/admin/v1/meters_pb.ts";
 import {
   presentCharge as presentPublicCharge,
   presentPlan as presentPublicPlan,
   presentTiers,
-} from "../services/present.ts";
-import type { AdminCharge } from "../store/admin/charges.ts";
-import type { AdminMeter } from "../store/admin/meters.ts";
-import type { AdminPlan } from "../store/admin/plans.ts";
+} from "../../services/present.ts";
+import type { AdminCharge } from "../../store/admin/catalogue/charges.ts";
+import type { AdminMeter } from "../../store/admin/catalogue/meters.ts";
+import type { AdminPlan } from "../../store/admin/catalogue/plans.ts";
 import { meterStatuses, meterTypes } from "./enums.ts";
 import { present } from "./present.ts";
 

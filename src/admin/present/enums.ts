@@ -1,31 +1,31 @@
 /** The domain's and the store's words and the enum values of the admin contract, in one table each. */
-import type { MeterStatus as MeterStatusWord, MeterType as MeterTypeWord } from "../domain/meter.ts";
-import type { FirstInvoiceStatus as FirstInvoiceStatusWord } from "../domain/organisation.ts";
-import { CredentialStatus } from "../gen/proto/billing/admin/v1/api_keys_pb.ts";
-import { MeterType } from "../gen/proto/billing/admin/v1/catalogue_pb.ts";
-import { LedgerContactStatus } from "../gen/proto/billing/admin/v1/customers_pb.ts";
-import { DocumentKind, DocumentOperation, DocumentState } from "../gen/proto/billing/admin/v1/documents_pb.ts";
+import type { MeterStatus as MeterStatusWord, MeterType as MeterTypeWord } from "../../domain/catalogue/meter.ts";
+import type { FirstInvoiceStatus as FirstInvoiceStatusWord } from "../../domain/subscriptions/organisation-settings.ts";
+import { CredentialStatus } from "../../gen/proto/billing/admin/v1/api_keys_pb.ts";
+import { MeterType } from "../../gen/proto/billing/admin/v1/catalogue_pb.ts";
+import { LedgerContactStatus } from "../../gen/proto/billing/admin/v1/customers_pb.ts";
+import { DocumentKind, DocumentOperation, DocumentState } from "../../gen/proto/billing/admin/v1/documents_pb.ts";
 import {
   LedgerAuthorisationStatus,
   LedgerGrant,
   LedgerKind,
   MappingKind,
-} from "../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
-import { MeterStatus } from "../gen/proto/billing/admin/v1/meters_pb.ts";
-import { OperatorRole } from "../gen/proto/billing/admin/v1/operators_pb.ts";
-import { FirstInvoiceStatus } from "../gen/proto/billing/admin/v1/organisations_pb.ts";
-import { TestClockState } from "../gen/proto/billing/admin/v1/test_clock_pb.ts";
-import { UsageState } from "../gen/proto/billing/admin/v1/usage_pb.ts";
-import type { LedgerContact, LedgerMappingKind } from "../ledger/port.ts";
-import type { OperatorRole as OperatorRoleWord } from "../rpc/caller.ts";
-import type { ConsentView } from "../store/admin/consents.ts";
+} from "../../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
+import { MeterStatus } from "../../gen/proto/billing/admin/v1/meters_pb.ts";
+import { OperatorRole } from "../../gen/proto/billing/admin/v1/operators_pb.ts";
+import { FirstInvoiceStatus } from "../../gen/proto/billing/admin/v1/organisations_pb.ts";
+import { TestClockState } from "../../gen/proto/billing/admin/v1/test_clock_pb.ts";
+import { UsageState } from "../../gen/proto/billing/admin/v1/usage_pb.ts";
+import type { LedgerContact, LedgerMappingKind } from "../../ledger/port/ledger.ts";
 import type {
   DocumentKind as DocumentKindWord,
   DocumentOperation as DocumentOperationWord,
   DocumentState as DocumentStateWord,
-} from "../store/admin/document-listing.ts";
-import type { TestClock } from "../store/admin/test-clock.ts";
-import type { UsageState as UsageStateWord } from "../store/admin/usage.ts";
+} from "../../store/admin/documents/document-listing.ts";
+import type { ConsentView } from "../../store/admin/ledger/consents.ts";
+import type { TestClock } from "../../store/admin/test-clock.ts";
+import type { UsageState as UsageStateWord } from "../../store/admin/usage/usage.ts";
+import type { OperatorRole as OperatorRoleWord } from "../../transport/rpc/caller.ts";
 
 /** The status that new invoices get. */
 export const firstInvoiceStatuses = {

@@ -1,30 +1,30 @@
 /** Records and domain values to messages of the admin contract: every member is listed, so that nothing is shown by accident. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { formatDecimal } from "../domain/decimal.ts";
-import type { ApiKeySchema } from "../gen/proto/billing/admin/v1/api_keys_pb.ts";
-import type { AuditEntrySchema } from "../gen/proto/billing/admin/v1/audit_pb.ts";
-import type { DocumentSchema } from "../gen/proto/billing/admin/v1/documents_pb.ts";
+import { formatDecimal } from "../../domain/money/decimal.ts";
+import type { ApiKeySchema } from "../../gen/proto/billing/admin/v1/api_keys_pb.ts";
+import type { AuditEntrySchema } from "../../gen/proto/billing/admin/v1/audit_pb.ts";
+import type { DocumentSchema } from "../../gen/proto/billing/admin/v1/documents_pb.ts";
 import {
   type LedgerConnectionSchema,
   type LedgerDescriptionSchema,
   LedgerGrant,
   LedgerKind,
-} from "../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
+} from "../../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
 import {
   OperatorRole,
   type OperatorSchema,
   type OperatorTokenSchema,
-} from "../gen/proto/billing/admin/v1/operators_pb.ts";
-import type { OrganisationSchema } from "../gen/proto/billing/admin/v1/organisations_pb.ts";
-import type { TestClockSchema } from "../gen/proto/billing/admin/v1/test_clock_pb.ts";
-import type { LedgerOrganisation } from "../ledger/port.ts";
-import { documentStatuses } from "../services/enums.ts";
-import type { AuditRecord } from "../store/admin/audit.ts";
-import type { ConnectionView } from "../store/admin/connections.ts";
-import type { ApiKeyRecord, OperatorRecord, OperatorTokenRecord } from "../store/admin/credentials.ts";
-import type { AdminDocument } from "../store/admin/document-listing.ts";
-import type { AdminOrganisation } from "../store/admin/organisations.ts";
-import type { TestClock } from "../store/admin/test-clock.ts";
+} from "../../gen/proto/billing/admin/v1/operators_pb.ts";
+import type { OrganisationSchema } from "../../gen/proto/billing/admin/v1/organisations_pb.ts";
+import type { TestClockSchema } from "../../gen/proto/billing/admin/v1/test_clock_pb.ts";
+import type { LedgerOrganisation } from "../../ledger/port/ledger.ts";
+import { documentStatuses } from "../../services/enums.ts";
+import type { AuditRecord } from "../../store/admin/audit.ts";
+import type { ApiKeyRecord, OperatorRecord, OperatorTokenRecord } from "../../store/admin/credentials.ts";
+import type { AdminDocument } from "../../store/admin/documents/document-listing.ts";
+import type { ConnectionView } from "../../store/admin/ledger/connections.ts";
+import type { AdminOrganisation } from "../../store/admin/organisations.ts";
+import type { TestClock } from "../../store/admin/test-clock.ts";
 import {
   credentialStatus,
   documentKinds,

@@ -1,7 +1,7 @@
 /** Values of requests that a pattern cannot judge: instants to come and currencies. */
-import { parseCivilDate } from "../domain/civil-date.ts";
-import { isCurrency } from "../domain/currency.ts";
-import { Refusal } from "../domain/refusal.ts";
+import { parseCivilDate } from "../../domain/calendar/civil-date.ts";
+import { isCurrency } from "../../domain/money/currency.ts";
+import { Refusal } from "../../domain/refusal.ts";
 
 /** RFC 3339 with seconds and offset, as timestamps of the public side are written. */
 const instantForm =

@@ -6,9 +6,14 @@ import {
   WebhookDeliveryState,
   type WebhookEndpointSchema,
   WebhookEndpointStatus,
-} from "../gen/proto/billing/admin/v1/webhooks_pb.ts";
-import type { AttemptView, DeliveryState, DeliveryView, WholeDelivery } from "../store/admin/webhook-deliveries.ts";
-import type { EndpointView } from "../store/admin/webhook-endpoints.ts";
+} from "../../gen/proto/billing/admin/v1/webhooks_pb.ts";
+import type {
+  AttemptView,
+  DeliveryState,
+  DeliveryView,
+  WholeDelivery,
+} from "../../store/admin/webhooks/webhook-deliveries.ts";
+import type { EndpointView } from "../../store/admin/webhooks/webhook-endpoints.ts";
 import { present, presentInstant } from "./present.ts";
 
 /** Whether an endpoint is told anything. */

@@ -1,14 +1,14 @@
 /** AccountMappingService: which accounts and tax types lines go to. decisions §6. */
-import { Refusal } from "../domain/refusal.ts";
+import { Refusal } from "../../domain/refusal.ts";
 import type {
   AccountMappingService,
   SetAccountMappingRequest,
-} from "../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
-import type { LedgerMappingKind } from "../ledger/port.ts";
-import type { CatalogueMapping, Mapping, MappingTarget } from "../store/admin/connections.ts";
-import { askOptions } from "./ask-offer.ts";
-import { type AdminImplementation, type AdminParts, actorOf, required, requireOrganisation } from "./parts.ts";
-import { present } from "./present.ts";
+} from "../../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
+import type { LedgerMappingKind } from "../../ledger/port/ledger.ts";
+import type { CatalogueMapping, Mapping, MappingTarget } from "../../store/admin/ledger/connections.ts";
+import { present } from "../present/present.ts";
+import { type AdminImplementation, type AdminParts, actorOf, required, requireOrganisation } from "./dependencies.ts";
+import { askOptions } from "./query-reference-data.ts";
 
 /**
  * The methods of the service. Refuses `organisation_not_found`, `plan_not_found`, `charge_not_found`, `meter_not_found`,

@@ -1,6 +1,8 @@
 /** ApiKeyService: a key's value leaves here once. Spec: Authentication. */
-import type { ApiKeyService } from "../gen/proto/billing/admin/v1/api_keys_pb.ts";
-import { generateApiKey } from "../rpc/api-key.ts";
+import type { ApiKeyService } from "../../gen/proto/billing/admin/v1/api_keys_pb.ts";
+import { generateApiKey } from "../../transport/rpc/api-key.ts";
+import { presentApiKey } from "../present/present.ts";
+import { readExpiry } from "../present/read-values.ts";
 import {
   type AdminImplementation,
   type AdminParts,
@@ -10,9 +12,7 @@ import {
   required,
   requireOrganisation,
   requireSame,
-} from "./parts.ts";
-import { presentApiKey } from "./present.ts";
-import { readExpiry } from "./read-values.ts";
+} from "./dependencies.ts";
 
 /** The methods of the service. Refuses `organisation_not_found`, `api_key_not_found`, `invalid_parameter`. */
 export function apiKeyService(parts: AdminParts): AdminImplementation<typeof ApiKeyService> {

@@ -1,7 +1,7 @@
 /** AuditService: the log of every change made on this side. decisions §8. */
-import type { AuditService } from "../gen/proto/billing/admin/v1/audit_pb.ts";
-import { type AdminImplementation, type AdminParts, pageOf } from "./parts.ts";
-import { presentAuditEntry } from "./present.ts";
+import type { AuditService } from "../../gen/proto/billing/admin/v1/audit_pb.ts";
+import { presentAuditEntry } from "../present/present.ts";
+import { type AdminImplementation, type AdminParts, pageOf } from "./dependencies.ts";
 
 /** The methods of the service. */
 export function auditService({ store }: AdminParts): AdminImplementation<typeof AuditService> {

@@ -1,10 +1,17 @@
 /** BillingService: what is due, what was set aside and why, and having it tried at once. decisions §8; architecture §5. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { Refusal } from "../domain/refusal.ts";
-import type { BillingService, ParkedSubscriptionSchema } from "../gen/proto/billing/admin/v1/billing_pb.ts";
-import { subscriptionStatuses } from "../services/enums.ts";
-import type { ParkedSubscription } from "../store/admin/billing.ts";
-import { type AdminImplementation, type AdminParts, actorOf, pageOf, required, requireOrganisation } from "./parts.ts";
+import { Refusal } from "../../domain/refusal.ts";
+import type { BillingService, ParkedSubscriptionSchema } from "../../gen/proto/billing/admin/v1/billing_pb.ts";
+import { subscriptionStatuses } from "../../services/enums.ts";
+import type { ParkedSubscription } from "../../store/admin/billing.ts";
+import {
+  type AdminImplementation,
+  type AdminParts,
+  actorOf,
+  pageOf,
+  required,
+  requireOrganisation,
+} from "./dependencies.ts";
 
 /** The methods of the service. Refuses `organisation_not_found`, `subscription_not_found`, `invalid_state`. */
 export function billingService(parts: AdminParts): AdminImplementation<typeof BillingService> {

@@ -1,12 +1,14 @@
 /** ChargeService of the application's side. decisions §3 "Charge", §4 and §8. */
-import { parseDecimal } from "../domain/decimal.ts";
-import type { Charge } from "../domain/plan.ts";
-import { Refusal } from "../domain/refusal.ts";
-import type { ChargeService, UpdateChargeRequest } from "../gen/proto/billing/admin/v1/catalogue_pb.ts";
-import { catalogueStatuses, wordOf } from "../services/enums.ts";
-import type { CatalogueRefusal } from "../store/admin/catalogue.ts";
-import type { AdminCharge } from "../store/admin/charges.ts";
-import { refusalOfCurrency } from "./fitting-currency.ts";
+
+import type { Charge } from "../../domain/catalogue/plan.ts";
+import { parseDecimal } from "../../domain/money/decimal.ts";
+import { Refusal } from "../../domain/refusal.ts";
+import type { ChargeService, UpdateChargeRequest } from "../../gen/proto/billing/admin/v1/catalogue_pb.ts";
+import { catalogueStatuses, wordOf } from "../../services/enums.ts";
+import type { CatalogueRefusal } from "../../store/admin/catalogue/catalogue.ts";
+import type { AdminCharge } from "../../store/admin/catalogue/charges.ts";
+import { presentCharge } from "../present/catalogue.ts";
+import { requireCurrency } from "../present/read-values.ts";
 import {
   type AdminImplementation,
   type AdminParts,
@@ -17,9 +19,8 @@ import {
   required,
   requireOrganisation,
   requireSame,
-} from "./parts.ts";
-import { presentCharge } from "./present-catalogue.ts";
-import { requireCurrency } from "./read-values.ts";
+} from "./dependencies.ts";
+import { refusalOfCurrency } from "./fitting-currency.ts";
 
 /**
  * The methods of the service. Refuses `organisation_not_found`, `charge_not_found`, `charge_code_taken`, `charge_in_use`,

@@ -1,14 +1,21 @@
 /** CustomerService of the application's side: contacts of the ledger, imported and taken out of use. decisions §8. */
-import type { CustomerService, ListLedgerContactsRequest } from "../gen/proto/billing/admin/v1/customers_pb.ts";
-import type { LedgerContact } from "../ledger/port.ts";
-import { customerStatuses, wordOf } from "../services/enums.ts";
-import { presentCustomer } from "../services/present.ts";
-import { contactStatuses } from "./enums.ts";
+import type { CustomerService, ListLedgerContactsRequest } from "../../gen/proto/billing/admin/v1/customers_pb.ts";
+import type { LedgerContact } from "../../ledger/port/ledger.ts";
+import { customerStatuses, wordOf } from "../../services/enums.ts";
+import { presentCustomer } from "../../services/present.ts";
+import { contactStatuses } from "../present/enums.ts";
+import { present } from "../present/present.ts";
+import {
+  type AdminImplementation,
+  type AdminParts,
+  actorOf,
+  pageOf,
+  required,
+  requireOrganisation,
+} from "./dependencies.ts";
 import { importAllContacts } from "./import-all-contacts.ts";
 import { importCustomers, isFound } from "./import-customers.ts";
 import { askLedger } from "./ledger-answers.ts";
-import { type AdminImplementation, type AdminParts, actorOf, pageOf, required, requireOrganisation } from "./parts.ts";
-import { present } from "./present.ts";
 
 /**
  * The methods of the service. Refuses `organisation_not_found`, `customer_not_found`, `ledger_not_connected`, `ledger_refused`,

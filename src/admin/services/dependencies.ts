@@ -1,19 +1,19 @@
 /** What the admin services are built over, and what all their methods begin with. The composition root fills it in. */
 import type { DescService } from "@bufbuild/protobuf";
-import { Refusal, type RefusalCode } from "../domain/refusal.ts";
-import type { Ledger } from "../ledger/port.ts";
-import type { Call, OperatorCaller } from "../rpc/caller.ts";
-import type { Implementation } from "../rpc/implementation.ts";
-import type { AdminStore } from "../store/admin/admin-store.ts";
-import type { Actor } from "../store/admin/changes.ts";
-import type { AdminOrganisation } from "../store/admin/organisations.ts";
-import type { EndpointKey } from "../store/due-endpoints.ts";
-import { type DerivedKind, derivedId, newId } from "../store/ids.ts";
-import type { LedgerConnection } from "../store/ledger-connections.ts";
-import type { NeglectedWork } from "../store/neglected-work.ts";
-import type { PageRequest } from "../store/page.ts";
-import type { AddressMode } from "../webhooks/address.ts";
-import type { LedgerApp } from "./consent.ts";
+import { Refusal, type RefusalCode } from "../../domain/refusal.ts";
+import type { Ledger } from "../../ledger/port/ledger.ts";
+import type { AdminStore } from "../../store/admin/admin-store.ts";
+import type { Actor } from "../../store/admin/changes.ts";
+import type { AdminOrganisation } from "../../store/admin/organisations.ts";
+import { type DerivedKind, derivedId, newId } from "../../store/database/ids.ts";
+import type { PageRequest } from "../../store/database/page.ts";
+import type { EndpointKey } from "../../store/events/due-endpoints.ts";
+import type { LedgerConnection } from "../../store/ledger-connection/connections.ts";
+import type { NeglectedWork } from "../../store/ledger-jobs/stale-jobs.ts";
+import type { Call, OperatorCaller } from "../../transport/rpc/caller.ts";
+import type { Implementation } from "../../transport/rpc/implementation.ts";
+import type { AddressMode } from "../../webhooks/address.ts";
+import type { LedgerApp } from "../oauth/consent.ts";
 
 /** Starts the workflow of such a piece of work; false where Temporal could not be reached. */
 type Start<Kind extends NeglectedWork["kind"]> = (

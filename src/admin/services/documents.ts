@@ -2,13 +2,13 @@
  * DocumentService: of which documents something failed or waits, why, and asking the ledger again. decisions §§4, 6
  * and 8.
  */
-import { Refusal } from "../domain/refusal.ts";
-import type { DocumentService } from "../gen/proto/billing/admin/v1/documents_pb.ts";
-import { wordOf } from "../services/enums.ts";
-import type { DocumentWork } from "../store/neglected-work.ts";
-import { documentStates } from "./enums.ts";
-import { type AdminImplementation, type AdminParts, actorOf, pageOf, requireOrganisation } from "./parts.ts";
-import { presentDocument } from "./present.ts";
+import { Refusal } from "../../domain/refusal.ts";
+import type { DocumentService } from "../../gen/proto/billing/admin/v1/documents_pb.ts";
+import { wordOf } from "../../services/enums.ts";
+import type { DocumentWork } from "../../store/ledger-jobs/stale-jobs.ts";
+import { documentStates } from "../present/enums.ts";
+import { presentDocument } from "../present/present.ts";
+import { type AdminImplementation, type AdminParts, actorOf, pageOf, requireOrganisation } from "./dependencies.ts";
 
 /** The methods of the service. Refuses `organisation_not_found`, `invoice_not_found`, `invalid_state`. */
 export function documentService(parts: AdminParts): AdminImplementation<typeof DocumentService> {

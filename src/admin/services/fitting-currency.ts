@@ -2,9 +2,9 @@
  * Currencies with more decimal places than the connected ledger keeps: the ledger would refuse most
  * of their lines.
  */
-import { minorUnitDigits } from "../domain/currency.ts";
-import { Refusal } from "../domain/refusal.ts";
-import type { AdminParts } from "./parts.ts";
+import { minorUnitDigits } from "../../domain/money/currency.ts";
+import { Refusal } from "../../domain/refusal.ts";
+import type { AdminParts } from "./dependencies.ts";
 
 /**
  * The refusal of a currency for a plan or charge that the organisation's ledger cannot bill; null

@@ -1,14 +1,14 @@
 /** Importing all contacts of the ledger as customers, a page a call, each contact judged on its own. decisions §8. */
-import { type CustomerService, ImportStatus } from "../gen/proto/billing/admin/v1/customers_pb.ts";
-import type { LedgerContact } from "../ledger/port.ts";
-import type { OperatorCaller } from "../rpc/caller.ts";
-import type { MethodImplementation } from "../rpc/implementation.ts";
-import type { CustomerToImport } from "../store/admin/customers.ts";
-import type { AdminOrganisation } from "../store/admin/organisations.ts";
+import { type CustomerService, ImportStatus } from "../../gen/proto/billing/admin/v1/customers_pb.ts";
+import type { LedgerContact } from "../../ledger/port/ledger.ts";
+import type { CustomerToImport } from "../../store/admin/customers.ts";
+import type { AdminOrganisation } from "../../store/admin/organisations.ts";
+import type { OperatorCaller } from "../../transport/rpc/caller.ts";
+import type { MethodImplementation } from "../../transport/rpc/implementation.ts";
+import { present } from "../present/present.ts";
+import { type AdminCall, type AdminParts, actorOf, nowOf, requireOrganisation } from "./dependencies.ts";
 import { codeTaken, decide, type ImportResult, imported, isFound } from "./import-customers.ts";
 import { askLedger } from "./ledger-answers.ts";
-import { type AdminCall, type AdminParts, actorOf, nowOf, requireOrganisation } from "./parts.ts";
-import { present } from "./present.ts";
 
 type Method = MethodImplementation<typeof CustomerService.method.importAllContacts, OperatorCaller>;
 

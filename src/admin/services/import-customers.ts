@@ -1,20 +1,20 @@
 /** Importing contacts of the ledger as customers, each judged on its own. decisions §8. */
-import { customerCodeOf } from "../domain/creating-customer.ts";
-import { Refusal } from "../domain/refusal.ts";
+import { customerCodeOf } from "../../domain/customers/create-customer.ts";
+import { Refusal } from "../../domain/refusal.ts";
 import {
   type ContactToImport,
   type CustomerService,
   ImportStatus,
-} from "../gen/proto/billing/admin/v1/customers_pb.ts";
-import type { LedgerContact } from "../ledger/port.ts";
-import type { OperatorCaller } from "../rpc/caller.ts";
-import type { MethodImplementation } from "../rpc/implementation.ts";
-import { presentCustomer } from "../services/present.ts";
-import type { CustomerToImport } from "../store/admin/customers.ts";
-import type { AdminOrganisation } from "../store/admin/organisations.ts";
-import { newId } from "../store/ids.ts";
+} from "../../gen/proto/billing/admin/v1/customers_pb.ts";
+import type { LedgerContact } from "../../ledger/port/ledger.ts";
+import { presentCustomer } from "../../services/present.ts";
+import type { CustomerToImport } from "../../store/admin/customers.ts";
+import type { AdminOrganisation } from "../../store/admin/organisations.ts";
+import { newId } from "../../store/database/ids.ts";
+import type { OperatorCaller } from "../../transport/rpc/caller.ts";
+import type { MethodImplementation } from "../../transport/rpc/implementation.ts";
+import { type AdminCall, type AdminParts, actorOf, nowOf, requireOrganisation } from "./dependencies.ts";
 import { refusalOf, tryLedger } from "./ledger-answers.ts";
-import { type AdminCall, type AdminParts, actorOf, nowOf, requireOrganisation } from "./parts.ts";
 
 type Method = MethodImplementation<typeof CustomerService.method.importCustomers, OperatorCaller>;
 /** What became of one contact. */

@@ -1,33 +1,36 @@
 /** Every service of the application's side with what answers it. */
-import { ApiKeyService } from "../gen/proto/billing/admin/v1/api_keys_pb.ts";
-import { AuditService } from "../gen/proto/billing/admin/v1/audit_pb.ts";
-import { BillingService } from "../gen/proto/billing/admin/v1/billing_pb.ts";
-import { ChargeService, PlanService } from "../gen/proto/billing/admin/v1/catalogue_pb.ts";
-import { CustomerService } from "../gen/proto/billing/admin/v1/customers_pb.ts";
-import { DocumentService } from "../gen/proto/billing/admin/v1/documents_pb.ts";
-import { AccountMappingService, LedgerConnectionService } from "../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
-import { LedgerMirrorService } from "../gen/proto/billing/admin/v1/ledger_mirror_pb.ts";
-import { MeterService } from "../gen/proto/billing/admin/v1/meters_pb.ts";
-import { OperatorService } from "../gen/proto/billing/admin/v1/operators_pb.ts";
-import { OrganisationService } from "../gen/proto/billing/admin/v1/organisations_pb.ts";
-import { TestClockService } from "../gen/proto/billing/admin/v1/test_clock_pb.ts";
-import { UsageService } from "../gen/proto/billing/admin/v1/usage_pb.ts";
-import { WebhookService } from "../gen/proto/billing/admin/v1/webhooks_pb.ts";
-import type { OperatorCaller } from "../rpc/caller.ts";
-import { bind, type ServiceBinding } from "../rpc/implementation.ts";
+import { ApiKeyService } from "../../gen/proto/billing/admin/v1/api_keys_pb.ts";
+import { AuditService } from "../../gen/proto/billing/admin/v1/audit_pb.ts";
+import { BillingService } from "../../gen/proto/billing/admin/v1/billing_pb.ts";
+import { ChargeService, PlanService } from "../../gen/proto/billing/admin/v1/catalogue_pb.ts";
+import { CustomerService } from "../../gen/proto/billing/admin/v1/customers_pb.ts";
+import { DocumentService } from "../../gen/proto/billing/admin/v1/documents_pb.ts";
+import {
+  AccountMappingService,
+  LedgerConnectionService,
+} from "../../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
+import { LedgerMirrorService } from "../../gen/proto/billing/admin/v1/ledger_mirror_pb.ts";
+import { MeterService } from "../../gen/proto/billing/admin/v1/meters_pb.ts";
+import { OperatorService } from "../../gen/proto/billing/admin/v1/operators_pb.ts";
+import { OrganisationService } from "../../gen/proto/billing/admin/v1/organisations_pb.ts";
+import { TestClockService } from "../../gen/proto/billing/admin/v1/test_clock_pb.ts";
+import { UsageService } from "../../gen/proto/billing/admin/v1/usage_pb.ts";
+import { WebhookService } from "../../gen/proto/billing/admin/v1/webhooks_pb.ts";
+import type { OperatorCaller } from "../../transport/rpc/caller.ts";
+import { bind, type ServiceBinding } from "../../transport/rpc/implementation.ts";
 import { accountMappingService } from "./account-mapping.ts";
 import { apiKeyService } from "./api-keys.ts";
 import { auditService } from "./audit.ts";
 import { billingService } from "./billing.ts";
 import { chargeService } from "./charges.ts";
 import { customerService } from "./customers.ts";
+import type { AdminParts } from "./dependencies.ts";
 import { documentService } from "./documents.ts";
 import { ledgerConnectionService } from "./ledger-connections.ts";
-import { ledgerMirrorService } from "./ledger-mirror.ts";
+import { ledgerMirrorService } from "./ledger-sync.ts";
 import { meterService } from "./meters.ts";
 import { operatorService } from "./operators.ts";
 import { organisationService } from "./organisations.ts";
-import type { AdminParts } from "./parts.ts";
 import { planService } from "./plans.ts";
 import { testClockService } from "./test-clock.ts";
 import { usageService } from "./usage.ts";

@@ -1,7 +1,7 @@
 /** Asking an organisation's ledger on an operator's behalf, and what its answers are told as. */
-import { Refusal } from "../domain/refusal.ts";
-import type { Ledger, LedgerAnswer, LedgerCall, LedgerFailure } from "../ledger/port.ts";
-import type { AdminParts } from "./parts.ts";
+import { Refusal } from "../../domain/refusal.ts";
+import type { Ledger, LedgerAnswer, LedgerCall, LedgerFailure } from "../../ledger/port/ledger.ts";
+import type { AdminParts } from "./dependencies.ts";
 
 /** Asks the organisation's ledger. Refuses `ledger_not_connected`, and what the ledger fails with as `refusalOf` says. */
 export async function askLedger<T>(

@@ -1,20 +1,20 @@
 /** LedgerConnectionService: credentials, sealed as they come, consents, and what the ledger offers. decisions §8. */
-import { Refusal } from "../domain/refusal.ts";
+import { Refusal } from "../../domain/refusal.ts";
 import type {
   ConnectLedgerRequest,
   LedgerConnectionService,
-} from "../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
-import type { LedgerOrganisation } from "../ledger/port.ts";
-import { wordOf } from "../services/enums.ts";
-import type { LedgerConnection } from "../store/ledger-connections.ts";
-import { urlFault } from "../webhooks/address.ts";
-import { askOptions, tryDescribe } from "./ask-offer.ts";
-import { askConsent, chooseTenant, otherTenant } from "./consent.ts";
-import { authorisationStatuses, mappingKinds } from "./enums.ts";
+} from "../../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
+import type { LedgerOrganisation } from "../../ledger/port/ledger.ts";
+import { wordOf } from "../../services/enums.ts";
+import type { LedgerConnection } from "../../store/ledger-connection/connections.ts";
+import { urlFault } from "../../webhooks/address.ts";
+import { askConsent, chooseTenant, otherTenant } from "../oauth/consent.ts";
+import { authorisationStatuses, mappingKinds } from "../present/enums.ts";
+import { present, presentConnection, presentLedger } from "../present/present.ts";
+import { type AdminImplementation, type AdminParts, actorOf, requireOrganisation } from "./dependencies.ts";
 import { unfitCurrencies } from "./fitting-currency.ts";
 import { describeFailure, notConnected, readCall, refusalOf } from "./ledger-answers.ts";
-import { type AdminImplementation, type AdminParts, actorOf, requireOrganisation } from "./parts.ts";
-import { present, presentConnection, presentLedger } from "./present.ts";
+import { askOptions, tryDescribe } from "./query-reference-data.ts";
 
 /** Xero's own addresses. Facts: facts-ledger section 1.10. */
 const xeroAddresses = {

@@ -1,11 +1,11 @@
 /** LedgerMirrorService: how a ledger is followed, and having it read again at once. Issue 8 "Mirror". */
 import { setTimeout as pause } from "node:timers/promises";
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { LedgerMirrorService, LedgerSyncSchema } from "../gen/proto/billing/admin/v1/ledger_mirror_pb.ts";
-import type { LedgerSyncView } from "../store/admin/mirror.ts";
+import type { LedgerMirrorService, LedgerSyncSchema } from "../../gen/proto/billing/admin/v1/ledger_mirror_pb.ts";
+import type { LedgerSyncView } from "../../store/admin/ledger/ledger-sync.ts";
+import { present } from "../present/present.ts";
+import { type AdminImplementation, type AdminParts, actorOf, requireOrganisation } from "./dependencies.ts";
 import { notConnected } from "./ledger-answers.ts";
-import { type AdminImplementation, type AdminParts, actorOf, requireOrganisation } from "./parts.ts";
-import { present } from "./present.ts";
 
 /** How long a request waits for the reading: a few calls to the ledger; what takes longer goes on by itself. */
 const waitMs = 20_000;

@@ -1,12 +1,17 @@
 /** MeterService of the application's side. decisions §3 "Meter", §6 and §8. */
-import type { Meter } from "../domain/meter.ts";
-import { Refusal } from "../domain/refusal.ts";
-import type { CreateMeterRequest, MeterService, UpdateMeterRequest } from "../gen/proto/billing/admin/v1/meters_pb.ts";
-import { wordOf } from "../services/enums.ts";
-import type { CatalogueRefusal } from "../store/admin/catalogue.ts";
-import type { AdminMeter } from "../store/admin/meters.ts";
+import type { Meter } from "../../domain/catalogue/meter.ts";
+import { Refusal } from "../../domain/refusal.ts";
+import type {
+  CreateMeterRequest,
+  MeterService,
+  UpdateMeterRequest,
+} from "../../gen/proto/billing/admin/v1/meters_pb.ts";
+import { wordOf } from "../../services/enums.ts";
+import type { CatalogueRefusal } from "../../store/admin/catalogue/catalogue.ts";
+import type { AdminMeter } from "../../store/admin/catalogue/meters.ts";
+import { presentMeter } from "../present/catalogue.ts";
+import { meterStatuses } from "../present/enums.ts";
 import { requireMapping } from "./account-mapping.ts";
-import { meterStatuses } from "./enums.ts";
 import {
   type AdminImplementation,
   type AdminParts,
@@ -17,8 +22,7 @@ import {
   required,
   requireOrganisation,
   requireSame,
-} from "./parts.ts";
-import { presentMeter } from "./present-catalogue.ts";
+} from "./dependencies.ts";
 
 /**
  * The methods of the service. Refuses `organisation_not_found`, `meter_not_found`, `meter_code_taken`, `invalid_parameter`; for account and

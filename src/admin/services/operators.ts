@@ -1,9 +1,11 @@
 /** OperatorService: who may use this side, and by which tokens. decisions §8. */
-import { Refusal } from "../domain/refusal.ts";
-import type { OperatorService } from "../gen/proto/billing/admin/v1/operators_pb.ts";
-import { generateOperatorToken } from "../rpc/api-key.ts";
-import { wordOf } from "../services/enums.ts";
-import { roles } from "./enums.ts";
+import { Refusal } from "../../domain/refusal.ts";
+import type { OperatorService } from "../../gen/proto/billing/admin/v1/operators_pb.ts";
+import { wordOf } from "../../services/enums.ts";
+import { generateOperatorToken } from "../../transport/rpc/api-key.ts";
+import { roles } from "../present/enums.ts";
+import { presentOperator, presentToken } from "../present/present.ts";
+import { readExpiry } from "../present/read-values.ts";
 import {
   type AdminImplementation,
   type AdminParts,
@@ -12,9 +14,7 @@ import {
   pageOf,
   required,
   requireSame,
-} from "./parts.ts";
-import { presentOperator, presentToken } from "./present.ts";
-import { readExpiry } from "./read-values.ts";
+} from "./dependencies.ts";
 
 /** The methods of the service. Refuses `operator_not_found`, `operator_token_not_found`, `invalid_state`, `invalid_parameter`. */
 export function operatorService({ store }: AdminParts): AdminImplementation<typeof OperatorService> {

@@ -1,8 +1,10 @@
 /** OrganisationService of the application's side. decisions §4 "Setup Mode", §6 and §8. */
-import { Refusal } from "../domain/refusal.ts";
-import type { OrganisationService } from "../gen/proto/billing/admin/v1/organisations_pb.ts";
-import { wordOf } from "../services/enums.ts";
-import { firstInvoiceStatuses } from "./enums.ts";
+import { Refusal } from "../../domain/refusal.ts";
+import type { OrganisationService } from "../../gen/proto/billing/admin/v1/organisations_pb.ts";
+import { wordOf } from "../../services/enums.ts";
+import { firstInvoiceStatuses } from "../present/enums.ts";
+import { presentOrganisation } from "../present/present.ts";
+import { requireCurrency } from "../present/read-values.ts";
 import {
   type AdminImplementation,
   type AdminParts,
@@ -11,9 +13,7 @@ import {
   pageOf,
   required,
   requireSame,
-} from "./parts.ts";
-import { presentOrganisation } from "./present.ts";
-import { requireCurrency } from "./read-values.ts";
+} from "./dependencies.ts";
 
 /**
  * The methods of the service. Refuses `organisation_not_found`, `invalid_parameter` for what is no currency, and `invalid_state` a switch

@@ -1,12 +1,13 @@
 /** The meters and tiers of a plan as requests give them: codes and ids looked up, prices read. decisions §3 "Meter", "Tier". */
-import { type Decimal, parseDecimal } from "../domain/decimal.ts";
-import type { Meter, PlanMeter } from "../domain/meter.ts";
-import type { Tier } from "../domain/plan.ts";
-import { Refusal } from "../domain/refusal.ts";
-import type { PlanMeterInput, TierInput } from "../gen/proto/billing/admin/v1/catalogue_pb.ts";
-import { wordOf } from "../services/enums.ts";
-import type { MeterStore } from "../store/admin/meters.ts";
-import { meterTypes } from "./enums.ts";
+
+import type { Meter, PlanMeter } from "../../domain/catalogue/meter.ts";
+import type { Tier } from "../../domain/catalogue/plan.ts";
+import { type Decimal, parseDecimal } from "../../domain/money/decimal.ts";
+import { Refusal } from "../../domain/refusal.ts";
+import type { PlanMeterInput, TierInput } from "../../gen/proto/billing/admin/v1/catalogue_pb.ts";
+import { wordOf } from "../../services/enums.ts";
+import type { MeterStore } from "../../store/admin/catalogue/meters.ts";
+import { meterTypes } from "../present/enums.ts";
 
 /**
  * The meters of a plan, in the order given. Refuses `meter_not_found` (another organisation's too), `meter_inactive`, and

@@ -1,12 +1,18 @@
 /** PlanService of the application's side: drafts, changes while nothing uses them, and their states. decisions §§3, 4 and 8. */
-import { type Decimal, parseDecimal } from "../domain/decimal.ts";
-import type { MeteredPlan, PlanMeter } from "../domain/meter.ts";
-import { Refusal } from "../domain/refusal.ts";
-import type { CreatePlanRequest, PlanService, UpdatePlanRequest } from "../gen/proto/billing/admin/v1/catalogue_pb.ts";
-import { catalogueStatuses, planTypes, wordOf } from "../services/enums.ts";
-import type { CatalogueRefusal } from "../store/admin/catalogue.ts";
-import type { AdminPlan } from "../store/admin/plans.ts";
-import { refusalOfCurrency } from "./fitting-currency.ts";
+
+import type { MeteredPlan, PlanMeter } from "../../domain/catalogue/meter.ts";
+import { type Decimal, parseDecimal } from "../../domain/money/decimal.ts";
+import { Refusal } from "../../domain/refusal.ts";
+import type {
+  CreatePlanRequest,
+  PlanService,
+  UpdatePlanRequest,
+} from "../../gen/proto/billing/admin/v1/catalogue_pb.ts";
+import { catalogueStatuses, planTypes, wordOf } from "../../services/enums.ts";
+import type { CatalogueRefusal } from "../../store/admin/catalogue/catalogue.ts";
+import type { AdminPlan } from "../../store/admin/catalogue/plans.ts";
+import { presentPlan } from "../present/catalogue.ts";
+import { requireCurrency } from "../present/read-values.ts";
 import {
   type AdminImplementation,
   type AdminParts,
@@ -17,10 +23,9 @@ import {
   required,
   requireOrganisation,
   requireSame,
-} from "./parts.ts";
+} from "./dependencies.ts";
+import { refusalOfCurrency } from "./fitting-currency.ts";
 import { readMeterInputs, tierOf } from "./plan-meters.ts";
-import { presentPlan } from "./present-catalogue.ts";
-import { requireCurrency } from "./read-values.ts";
 
 /**
  * The methods of the service. Refuses `organisation_not_found`, `plan_not_found`, `plan_code_taken`, `plan_in_use`,

@@ -1,8 +1,13 @@
 /** Asking a ledger what it offers on an operator's behalf: what it tells is kept, so that documents are judged by it. decisions §6. */
-import { listOffer, organisationOffer } from "../domain/ledger-offer.ts";
-import type { LedgerAnswer, LedgerMappingKind, LedgerMappingOption, LedgerOrganisation } from "../ledger/port.ts";
+import { listOffer, organisationOffer } from "../../domain/billing/ledger-reference-data.ts";
+import type {
+  LedgerAnswer,
+  LedgerMappingKind,
+  LedgerMappingOption,
+  LedgerOrganisation,
+} from "../../ledger/port/ledger.ts";
+import type { AdminParts } from "./dependencies.ts";
 import { askLedger, tryLedger } from "./ledger-answers.ts";
-import type { AdminParts } from "./parts.ts";
 
 /** A list from which is mapped. Refuses `ledger_not_connected`, `ledger_refused`, `ledger_unavailable`. */
 export async function askOptions(

@@ -1,11 +1,11 @@
 /** TestClockService: what a sandbox's clock shows, and having it advanced. decisions §§4 and 8. */
-import { parseCivilDate } from "../domain/civil-date.ts";
-import { Refusal } from "../domain/refusal.ts";
-import { type ClockRequest, requireSandbox } from "../domain/test-clock.ts";
-import type { AdvanceTestClockRequest, TestClockService } from "../gen/proto/billing/admin/v1/test_clock_pb.ts";
-import { type AdminImplementation, type AdminParts, actorOf, required } from "./parts.ts";
-import { presentTestClock } from "./present.ts";
-import { readInstant } from "./read-values.ts";
+import { parseCivilDate } from "../../domain/calendar/civil-date.ts";
+import { type ClockRequest, requireSandbox } from "../../domain/calendar/test-clock.ts";
+import { Refusal } from "../../domain/refusal.ts";
+import type { AdvanceTestClockRequest, TestClockService } from "../../gen/proto/billing/admin/v1/test_clock_pb.ts";
+import { presentTestClock } from "../present/present.ts";
+import { readInstant } from "../present/read-values.ts";
+import { type AdminImplementation, type AdminParts, actorOf, required } from "./dependencies.ts";
 
 /** The methods of the service. Refuses `organisation_not_found`, and as `decideAdvance` does. */
 export function testClockService({ store, startClock }: AdminParts): AdminImplementation<typeof TestClockService> {

@@ -1,20 +1,21 @@
 /** UsageService of the application's side: what was used, what bills it, and voiding what should not have been reported. decisions §6. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { formatDecimal } from "../domain/decimal.ts";
-import { Refusal } from "../domain/refusal.ts";
+import { formatDecimal } from "../../domain/money/decimal.ts";
+import { Refusal } from "../../domain/refusal.ts";
 import type {
   UsageDocumentSchema,
   UsageEventSchema,
   UsageSchema,
   UsageService,
-} from "../gen/proto/billing/admin/v1/usage_pb.ts";
-import { documentStatuses } from "../services/enums.ts";
-import type { UsageOfPeriod, UsagePosition } from "../store/admin/usage.ts";
-import type { StoredUsageEvent } from "../store/admin/usage-events.ts";
-import type { UsageDocument, UsagePlace } from "../store/admin/usage-rows.ts";
-import type { VoidOutcome } from "../store/admin/void-usage.ts";
-import { isId } from "../store/ids.ts";
-import { usageStates } from "./enums.ts";
+} from "../../gen/proto/billing/admin/v1/usage_pb.ts";
+import { documentStatuses } from "../../services/enums.ts";
+import type { UsageOfPeriod, UsagePosition } from "../../store/admin/usage/usage.ts";
+import type { StoredUsageEvent } from "../../store/admin/usage/usage-events.ts";
+import type { UsageDocument, UsagePlace } from "../../store/admin/usage/usage-rows.ts";
+import type { VoidOutcome } from "../../store/admin/usage/void-usage.ts";
+import { isId } from "../../store/database/ids.ts";
+import { usageStates } from "../present/enums.ts";
+import { present } from "../present/present.ts";
 import {
   type AdminImplementation,
   type AdminParts,
@@ -23,8 +24,7 @@ import {
   pageOf,
   required,
   requireOrganisation,
-} from "./parts.ts";
-import { present } from "./present.ts";
+} from "./dependencies.ts";
 
 /** The methods of the service. Refuses `organisation_not_found`, `subscription_not_found`, `usage_event_not_found`, `invalid_state`. */
 export function usageService(parts: AdminParts): AdminImplementation<typeof UsageService> {

@@ -1,13 +1,21 @@
 /** WebhookService: where platforms are told what changed, and sending them again what they missed. Spec: Events; decisions §3 and §8. */
-import { eventTypes } from "../domain/event.ts";
-import { Refusal } from "../domain/refusal.ts";
-import type { UpdateWebhookEndpointRequest, WebhookService } from "../gen/proto/billing/admin/v1/webhooks_pb.ts";
-import { wordOf } from "../services/enums.ts";
-import type { ResendOutcome } from "../store/admin/resend-events.ts";
-import type { DeliveryView } from "../store/admin/webhook-deliveries.ts";
-import { endpointLimit } from "../store/admin/webhook-endpoints.ts";
-import { urlFault } from "../webhooks/address.ts";
-import { newSecret } from "../webhooks/sign.ts";
+import { eventTypes } from "../../domain/events/event.ts";
+import { Refusal } from "../../domain/refusal.ts";
+import type { UpdateWebhookEndpointRequest, WebhookService } from "../../gen/proto/billing/admin/v1/webhooks_pb.ts";
+import { wordOf } from "../../services/enums.ts";
+import type { ResendOutcome } from "../../store/admin/webhooks/resend-events.ts";
+import type { DeliveryView } from "../../store/admin/webhooks/webhook-deliveries.ts";
+import { endpointLimit } from "../../store/admin/webhooks/webhook-endpoints.ts";
+import { urlFault } from "../../webhooks/address.ts";
+import { newSecret } from "../../webhooks/sign.ts";
+import { readInstant } from "../present/read-values.ts";
+import {
+  deliveryStates,
+  endpointStatuses,
+  presentDelivery,
+  presentEndpoint,
+  presentWhole,
+} from "../present/webhooks.ts";
 import {
   type AdminCall,
   type AdminImplementation,
@@ -18,15 +26,7 @@ import {
   required,
   requireOrganisation,
   requireSame,
-} from "./parts.ts";
-import {
-  deliveryStates,
-  endpointStatuses,
-  presentDelivery,
-  presentEndpoint,
-  presentWhole,
-} from "./present-webhooks.ts";
-import { readInstant } from "./read-values.ts";
+} from "./dependencies.ts";
 
 type Implementation = AdminImplementation<typeof WebhookService>;
 

@@ -4,17 +4,17 @@
  * content type, which no web page can send here unasked.
  */
 import type pg from "pg";
-import { type ExactObject, filledTextOf, objectOf, readExactJson } from "../exact-json.ts";
-import { type DemoAnswer, jsonAnswer } from "./answers.ts";
-import type { AppBook } from "./apps.ts";
+import { type ExactObject, filledTextOf, objectOf, readExactJson } from "../../ledger/port/exact-json.ts";
+import { type DemoAnswer, jsonAnswer } from "./api/answers.ts";
+import { mergeContact } from "./api/contact-merges.ts";
+import { isUuid } from "./api/contacts.ts";
+import type { LimitBook } from "./api/limits.ts";
 import { newestBooks, newestCreditNotes, newestInvoices } from "./books.ts";
 import { answerByHand } from "./by-hand.ts";
-import { mergeContact } from "./contact-merges.ts";
-import { isUuid } from "./contacts.ts";
 import { inTransaction } from "./database.ts";
+import { recordPayment } from "./documents/payments.ts";
 import { type Fault, type FaultBook, faultKinds } from "./faults.ts";
-import type { LimitBook } from "./limits.ts";
-import { recordPayment } from "./payments.ts";
+import type { AppBook } from "./oauth/apps.ts";
 import { setWebhook, type Tenant, type TenantBook } from "./tenants.ts";
 import { intentToReceive, type WebhookTarget } from "./webhooks.ts";
 

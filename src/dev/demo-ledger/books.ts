@@ -1,13 +1,13 @@
 /** A look into the books without a token, of one organisation or of all: what is newest, for whoever tries the service. */
 import type pg from "pg";
-import { type AllocationRow, loadAllocations } from "./allocation-rows.ts";
-import { type CreditNoteRow, remainingCreditOf } from "./credit-note-rows.ts";
-import { creditNotes } from "./credit-notes.ts";
+import { creditNotes } from "./api/credit-notes.ts";
+import { invoices } from "./api/invoices.ts";
 import { inSnapshot, type Queryable } from "./database.ts";
-import type { DocumentRow } from "./document-rows.ts";
-import { type DocumentTable, selectedOf } from "./document-store.ts";
-import { amountDueOf, type InvoiceRow } from "./invoice-rows.ts";
-import { invoices } from "./invoices.ts";
+import { type AllocationRow, loadAllocations } from "./documents/allocation-rows.ts";
+import { type CreditNoteRow, remainingCreditOf } from "./documents/credit-note-rows.ts";
+import type { DocumentRow } from "./documents/document-rows.ts";
+import { type DocumentTable, selectedOf } from "./documents/document-store.ts";
+import { amountDueOf, type InvoiceRow } from "./documents/invoice-rows.ts";
 
 // What somebody has just tried stands on top.
 const shownDocuments = 25;

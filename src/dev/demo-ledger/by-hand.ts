@@ -3,19 +3,19 @@
  * payment, archive a contact. The same rules and texts as over Xero's API. Facts: facts-ledger sections 1.2 to 1.4.
  */
 import type pg from "pg";
-import { objectOf, objectsOf, readExactJson, textOf } from "../exact-json.ts";
-import { removeAllocation } from "./allocations.ts";
-import { type DemoAnswer, jsonAnswer, listAnswer, notFoundAnswer } from "./answers.ts";
-import type { ApiRequest } from "./api-request.ts";
-import { isUuid, updateContact } from "./contacts.ts";
-import { creditNotes } from "./credit-notes.ts";
+import { objectOf, objectsOf, readExactJson, textOf } from "../../ledger/port/exact-json.ts";
+import { removeAllocation } from "./api/allocations.ts";
+import { type DemoAnswer, jsonAnswer, listAnswer, notFoundAnswer } from "./api/answers.ts";
+import type { ApiRequest } from "./api/api-request.ts";
+import { isUuid, updateContact } from "./api/contacts.ts";
+import { creditNotes } from "./api/credit-notes.ts";
+import { invoices } from "./api/invoices.ts";
+import { updatePayment } from "./api/payment-api.ts";
 import { inTransaction, type Queryable } from "./database.ts";
-import { type DocumentRow, isOpen } from "./document-rows.ts";
-import type { DocumentValues } from "./document-rules.ts";
-import { loadDocument } from "./document-store.ts";
-import { type DocumentResource, updateDocument } from "./documents.ts";
-import { invoices } from "./invoices.ts";
-import { updatePayment } from "./payment-api.ts";
+import { type DocumentRow, isOpen } from "./documents/document-rows.ts";
+import type { DocumentValues } from "./documents/document-rules.ts";
+import { loadDocument } from "./documents/document-store.ts";
+import { type DocumentResource, updateDocument } from "./documents/documents.ts";
 import type { Tenant } from "./tenants.ts";
 
 /** Done to a document of an organisation by its id, inside one transaction. */

@@ -2,8 +2,8 @@
  * Faults that tests and the page of the books order: lost requests, lost answers, errors, refusals, silence. In memory, and only where they are
  * switched on.
  */
-import type { DemoAnswer } from "./answers.ts";
-import { limitAnswer } from "./answers.ts";
+import type { DemoAnswer } from "./api/answers.ts";
+import { limitAnswer } from "./api/answers.ts";
 
 /**
  * What goes wrong. `drop_before` cuts the connection before anything is done, `drop_after` once it is done and saved;

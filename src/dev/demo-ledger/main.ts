@@ -2,7 +2,7 @@
  * The demo ledger as a process of its own: settings from the environment, one line once it listens, a clean end on a
  * signal.
  */
-import { xeroLimits } from "./limits.ts";
+import { xeroLimits } from "./api/limits.ts";
 import { startDemoLedger } from "./server.ts";
 
 // Any free-looking number of its own; npm start gives another where it wants one.

@@ -1,6 +1,6 @@
 /** The page of the books: plain files beside this one, without script or style in the page itself, so that nothing that a document says can run. */
 import { readFile } from "node:fs/promises";
-import type { DemoAnswer } from "./answers.ts";
+import type { DemoAnswer } from "./api/answers.ts";
 
 const script = "text/javascript; charset=utf-8";
 const files: Readonly<Record<string, readonly [name: string, type: string]>> = {

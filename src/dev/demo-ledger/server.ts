@@ -6,13 +6,13 @@ import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
-import { type DemoAnswer, jsonAnswer } from "./answers.ts";
-import { createAppBook } from "./apps.ts";
+import { type DemoAnswer, jsonAnswer } from "./api/answers.ts";
+import { type DemoOutcome, type DemoParts, type DemoRequest, failedAnswer, handle } from "./api/gate.ts";
+import { forgetOldKeys } from "./api/keyed-write.ts";
+import { createLimitBook, type DemoLimits, generousLimits } from "./api/limits.ts";
 import { openDatabase } from "./database.ts";
 import { createFaultBook } from "./faults.ts";
-import { type DemoOutcome, type DemoParts, type DemoRequest, failedAnswer, handle } from "./gate.ts";
-import { forgetOldKeys } from "./keyed-write.ts";
-import { createLimitBook, type DemoLimits, generousLimits } from "./limits.ts";
+import { createAppBook } from "./oauth/apps.ts";
 import { createTenantBook } from "./tenants.ts";
 import { createWebhookSender } from "./webhooks.ts";
 

@@ -1,8 +1,8 @@
 /** The read-only lists of the demo ledger: organisation, accounts, tax rates, currencies. */
 import { createHash } from "node:crypto";
-import { numberToken } from "../exact-json.ts";
-import { type DemoAnswer, listAnswer, xeroDate, xeroInstant } from "./answers.ts";
-import { demoAccounts, demoCurrencies, demoTaxRates } from "./chart.ts";
+import { numberToken } from "../../ledger/port/exact-json.ts";
+import { type DemoAnswer, listAnswer, xeroDate, xeroInstant } from "./api/answers.ts";
+import { demoAccounts, demoCurrencies, demoTaxRates } from "./api/chart.ts";
 import type { Tenant } from "./tenants.ts";
 
 // Xero names time zones in its own way; a zone without a name here is shown as UTC.

@@ -1,6 +1,6 @@
 /** Our app at the demo ledger, so that `billing ledger authorise` works with no setting: made anew by each start, unless one is set. */
 import { randomBytes } from "node:crypto";
-import { callbackPath } from "../callback-path.ts";
+import { callbackPath } from "../../ledger/xero/auth/callback-path.ts";
 
 /** The app as the demo ledger is told of it. */
 export interface DemoApp {

@@ -1,10 +1,11 @@
 /** The catalogue and customers of the first data: a plan of each type, a meter, charges, and customers whose contacts the demo ledger gets. */
-import { decimalOf, parseDecimal, ZERO } from "../domain/decimal.ts";
-import type { Meter, MeteredPlan, MeterPrice } from "../domain/meter.ts";
-import type { Charge, Plan, PlanType, Tier } from "../domain/plan.ts";
-import type { LedgerContactDraft } from "../ledger/port.ts";
-import { newId } from "../store/ids.ts";
-import type { OrganisationToSave } from "../store/setting-up.ts";
+
+import type { Meter, MeteredPlan, MeterPrice } from "../../domain/catalogue/meter.ts";
+import type { Charge, Plan, PlanType, Tier } from "../../domain/catalogue/plan.ts";
+import { decimalOf, parseDecimal, ZERO } from "../../domain/money/decimal.ts";
+import type { LedgerContactDraft } from "../../ledger/port/ledger.ts";
+import type { OrganisationToSave } from "../../store/admin/provision.ts";
+import { newId } from "../../store/database/ids.ts";
 
 const seats = { singular: "seat", plural: "seats" };
 

@@ -1,6 +1,6 @@
 /** The demo ledger's webhooks of `npm start`: what people do in its books is seen within seconds, with no setting. */
 import { randomBytes } from "node:crypto";
-import { xeroWebhookPath } from "../http/ledger-webhooks.ts";
+import { xeroWebhookPath } from "../../transport/http/ledger-webhooks.ts";
 
 /** Where the demo ledger sends its webhooks, and the key that signs them. */
 export interface DemoWebhook {

@@ -4,15 +4,15 @@
  */
 import { randomBytes } from "node:crypto";
 import pg from "pg";
-import type { Customer } from "../domain/customer.ts";
-import { ledgers } from "../ledger/index.ts";
-import type { LedgerContactDraft } from "../ledger/port.ts";
-import { generateApiKey, generateOperatorToken } from "../rpc/api-key.ts";
-import { makeFirstOperator } from "../store/admin/first-operator.ts";
-import { derivedId, newId } from "../store/ids.ts";
-import type { LedgerConnection } from "../store/ledger-connections.ts";
-import { createSealing } from "../store/sealing.ts";
-import { createSettingUp, type OrganisationToSave, type SettingUp } from "../store/setting-up.ts";
+import type { Customer } from "../../domain/customers/customer.ts";
+import { ledgers } from "../../ledger/index.ts";
+import type { LedgerContactDraft } from "../../ledger/port/ledger.ts";
+import { makeFirstOperator } from "../../store/admin/first-operator.ts";
+import { createSettingUp, type OrganisationToSave, type SettingUp } from "../../store/admin/provision.ts";
+import { createSealing } from "../../store/database/encryption.ts";
+import { derivedId, newId } from "../../store/database/ids.ts";
+import type { LedgerConnection } from "../../store/ledger-connection/connections.ts";
+import { generateApiKey, generateOperatorToken } from "../../transport/rpc/api-key.ts";
 import { demoCatalogue, demoContacts } from "./demo-catalogue.ts";
 
 /** Where the data goes. `secretKey`: 32 bytes in base64, the key that the API and worker are given. */

@@ -5,22 +5,22 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { migrate } from "../store/migrate.ts";
-import { searchAttributes } from "../temporal/search-attributes.ts";
+import { migrate } from "../../store/database/migrate.ts";
+import { searchAttributes } from "../../worker/temporal/search-attributes.ts";
 import { adminAddressOf, answersReady, apiAddressOf, apiHostOf } from "./api-address.ts";
 import { type Child, startChild } from "./children.ts";
-import { type Counting, linesInto } from "./counting.ts";
-import { dataFolderOf, postgresFolderOf } from "./database-url.ts";
 import { type DemoApp, demoAppEnv, newDemoApp } from "./demo-app.ts";
 import { type DemoWebhook, newDemoWebhook } from "./demo-webhook.ts";
-import type { Parts } from "./parts.ts";
 import { assertPortsFree, defaultPorts, isListening, localHost, readPort, type WantedPort } from "./ports.ts";
-import { startPostgres, stopLeftPostgres } from "./postgres.ts";
+import { dataFolderOf, postgresFolderOf } from "./postgres/database-url.ts";
+import { startPostgres, stopLeftPostgres } from "./postgres/postgres.ts";
 import { privateFolder } from "./private-folder.ts";
 import { waitUntil } from "./process.ts";
+import { type Counting, linesInto } from "./progress-line.ts";
 import { secretKeyOf } from "./secret-key.ts";
+import type { Parts } from "./stack-settings.ts";
 import { type HeldRecord, holdStartRecord } from "./start-record.ts";
-import { findTemporalCli, startTemporal, stopLeftTemporal } from "./temporal-server.ts";
+import { findTemporalCli, startTemporal, stopLeftTemporal } from "./temporal/temporal-server.ts";
 
 /** The programs of this repository that run as children, by absolute path. */
 export interface Programs {
@@ -72,9 +72,9 @@ const demoLedgerDrainMs = 5_000;
 const readyLimitMs = 60_000;
 
 const repositoryPrograms: Programs = {
-  demoLedger: fileURLToPath(new URL("../ledger/demo/main.ts", import.meta.url)),
-  api: fileURLToPath(new URL("../server.ts", import.meta.url)),
-  worker: fileURLToPath(new URL("../worker.ts", import.meta.url)),
+  demoLedger: fileURLToPath(new URL("../demo-ledger/main.ts", import.meta.url)),
+  api: fileURLToPath(new URL("../../server.ts", import.meta.url)),
+  worker: fileURLToPath(new URL("../../worker.ts", import.meta.url)),
 };
 
 /**

@@ -1,6 +1,6 @@
 /** Credit notes: what the domain asks to be raised (a draft), what is read back, and how much of one has been applied. */
-import type { CivilDate } from "./civil-date.ts";
-import { compare, type Decimal, isZero } from "./decimal.ts";
+import type { CivilDate } from "../calendar/civil-date.ts";
+import { compare, type Decimal, isZero } from "../money/decimal.ts";
 import type { DocumentStatus, InvoiceLedgerState } from "./invoice.ts";
 
 /**

@@ -2,15 +2,15 @@
  * Drafting invoices and credit notes: their lines, amounts, accounts and dates. Nothing here decides whether to raise
  * one.
  */
-import { addDays, type CivilDate, laterDate } from "./civil-date.ts";
+import { addDays, type CivilDate, laterDate } from "../calendar/civil-date.ts";
+import type { Period } from "../calendar/period.ts";
+import type { Charge, Plan } from "../catalogue/plan.ts";
+import { describePrice, hasUnits, lineAmount, type PricedPlan, type PriceTerms } from "../catalogue/pricing/index.ts";
+import { roundToMinorUnit } from "../money/currency.ts";
+import { type Decimal, decimalOf, multiply, sum } from "../money/decimal.ts";
+import type { OrganisationSettings } from "../subscriptions/organisation-settings.ts";
 import type { CreditNoteDraft, CreditNoteLineDraft } from "./credit-note.ts";
-import { roundToMinorUnit } from "./currency.ts";
-import { type Decimal, decimalOf, multiply, sum } from "./decimal.ts";
 import type { InvoiceDraft, InvoiceLineDraft, InvoicePeriod, InvoiceType } from "./invoice.ts";
-import type { OrganisationSettings } from "./organisation.ts";
-import type { Period } from "./period.ts";
-import type { Charge, Plan } from "./plan.ts";
-import { describePrice, hasUnits, lineAmount, type PricedPlan, type PriceTerms } from "./pricing/index.ts";
 import { describeProration, type Proration, type ProrationParts } from "./proration.ts";
 
 /** What of the organisation a line or an invoice falls back on. */

@@ -1,7 +1,7 @@
 /** Invoices: what the domain asks to be raised (a draft), and what is read back once it has a number and a ledger. */
-import type { CivilDate } from "./civil-date.ts";
-import type { Decimal } from "./decimal.ts";
-import type { Period } from "./period.ts";
+import type { CivilDate } from "../calendar/civil-date.ts";
+import type { Period } from "../calendar/period.ts";
+import type { Decimal } from "../money/decimal.ts";
 import type { ProrationParts } from "./proration.ts";
 
 /** What an invoice is raised for. decisions §3 "Invoice". */

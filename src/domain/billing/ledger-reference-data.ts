@@ -1,5 +1,5 @@
 /** What a ledger told of what it offers, put down as documents are judged by it (`preflight.ts`). */
-import type { LedgerOffer } from "./preflight.ts";
+import type { LedgerOffer } from "./ledger-validation.ts";
 
 /** What of a ledger's organisation decides whether it takes a document. */
 export function organisationOffer({

@@ -2,8 +2,8 @@
  * What can be said of a document before its ledger is asked: whether it takes it, by what it is known to offer. A no of ours is
  * the ledger's own, for free; what is not known is left to the ledger. Facts: facts-ledger sections 1.3 and 4, "Pre-flight".
  */
-import { equals, formatDecimal, parseDecimal, sum } from "./decimal.ts";
-import type { FirstInvoiceStatus } from "./organisation.ts";
+import { equals, formatDecimal, parseDecimal, sum } from "../money/decimal.ts";
+import type { FirstInvoiceStatus } from "../subscriptions/organisation-settings.ts";
 
 /** The lists and the organisation of a ledger of which it is known what they hold. */
 export type OfferKind = "organisation" | "accounts" | "tax_rates" | "currencies";

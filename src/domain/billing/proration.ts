@@ -3,12 +3,20 @@
  * 1.
  */
 import { strict as assert } from "node:assert";
-import { type CivilDate, compareDates, daysBetween } from "./civil-date.ts";
-import { minorUnitDigits } from "./currency.ts";
-import { type Decimal, decimalOf, formatShort, isNegative, multiply, roundQuotient, subtract } from "./decimal.ts";
-import { daysInPeriod, type Period } from "./period.ts";
-import type { Plan } from "./plan.ts";
-import { type PricedPlan, type PriceTerms, planValue } from "./pricing/index.ts";
+import { type CivilDate, compareDates, daysBetween } from "../calendar/civil-date.ts";
+import { daysInPeriod, type Period } from "../calendar/period.ts";
+import type { Plan } from "../catalogue/plan.ts";
+import { type PricedPlan, type PriceTerms, planValue } from "../catalogue/pricing/index.ts";
+import { minorUnitDigits } from "../money/currency.ts";
+import {
+  type Decimal,
+  decimalOf,
+  formatShort,
+  isNegative,
+  multiply,
+  roundQuotient,
+  subtract,
+} from "../money/decimal.ts";
 
 /** The figures of a proration, as a line shows them. Days are whole and half-open. decisions §3 "Invoice". */
 export interface ProrationParts {

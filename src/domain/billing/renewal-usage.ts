@@ -3,11 +3,9 @@
  * decisions §6.
  */
 import { strict as assert } from "node:assert";
-import type { BillingState, RaisedInvoice } from "./billing-state.ts";
-import type { CreditNoteDraft } from "./credit-note.ts";
-import { equals } from "./decimal.ts";
-import type { InvoiceDraft } from "./invoice.ts";
-import type { InvoiceAmendment } from "./units-change.ts";
+import { equals } from "../money/decimal.ts";
+import type { BillingState, RaisedInvoice } from "../subscriptions/billing-state.ts";
+import type { InvoiceAmendment } from "../subscriptions/change-units.ts";
 import {
   type BilledUsage,
   chargeUsage,
@@ -16,7 +14,9 @@ import {
   type UsageCharges,
   type UsageFacts,
   usageInvoice,
-} from "./usage-billing.ts";
+} from "../usage/rating.ts";
+import type { CreditNoteDraft } from "./credit-note.ts";
+import type { InvoiceDraft } from "./invoice.ts";
 
 /** An invoice to raise, with the deferred charges and the usage that it bills. */
 export interface DueInvoice {

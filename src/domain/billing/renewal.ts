@@ -2,8 +2,16 @@
  * What is due for a subscription today: to begin, to raise the renewal invoice ahead, to renew, to complete. The same step for the
  * billing run and for every operation, which performs it before it judges. decisions §§4 to 6.
  */
-import { type BillingState, type DeferredLine, type PeriodState, raisedAhead } from "./billing-state.ts";
-import { addDays, type CivilDate, compareDates } from "./civil-date.ts";
+
+import { addDays, type CivilDate, compareDates } from "../calendar/civil-date.ts";
+import { invoiceCreateDays, isInvoiceWindow, type Period, periodAt } from "../calendar/period.ts";
+import { hasUnits } from "../catalogue/pricing/index.ts";
+import { type BillingState, type DeferredLine, type PeriodState, raisedAhead } from "../subscriptions/billing-state.ts";
+import type { OrganisationSettings } from "../subscriptions/organisation-settings.ts";
+import { type Renewing, type Subscription, willRenew } from "../subscriptions/subscription.ts";
+import type { UsageCharges, UsageFacts } from "../usage/rating.ts";
+import type { InvoiceLineDraft } from "./invoice.ts";
+import { draftInvoice, planLine, prorationLine } from "./invoice-lines.ts";
 import {
   beginUsage,
   billApart,
@@ -15,14 +23,7 @@ import {
   isJoinable,
   joinRenewal,
   type UsageWalk,
-} from "./due-usage.ts";
-import type { InvoiceLineDraft } from "./invoice.ts";
-import { draftInvoice, planLine, prorationLine } from "./invoice-draft.ts";
-import type { OrganisationSettings } from "./organisation.ts";
-import { invoiceCreateDays, isInvoiceWindow, type Period, periodAt } from "./period.ts";
-import { hasUnits } from "./pricing/index.ts";
-import { type Renewing, type Subscription, willRenew } from "./subscription.ts";
-import type { UsageCharges, UsageFacts } from "./usage-billing.ts";
+} from "./renewal-usage.ts";
 
 /**
  * What is then written: the subscription as it is afterwards, the index of its current period, the day on which something is due for

@@ -2,8 +2,9 @@
  * The test clock of a sandbox: how far an advance of it goes, and what is refused. It only ever goes forward.
  * Spec: Authentication, 6; decisions §4 "Sandbox".
  */
+
+import { Refusal } from "../refusal.ts";
 import { addDays, addMonths, type CivilDate, startOfDay, todayIn } from "./civil-date.ts";
-import { Refusal } from "./refusal.ts";
 
 /**
  * What an advance is judged by. `now` is what the clock shows; `target` where it is going already, null while it

@@ -1,6 +1,7 @@
 /** How plans and charges move from status to status. decisions §4. */
+
+import { Refusal } from "../refusal.ts";
 import type { CatalogueStatus } from "./plan.ts";
-import { Refusal } from "./refusal.ts";
 
 const moves: Readonly<Record<CatalogueStatus, readonly CatalogueStatus[]>> = {
   draft: ["active"],

@@ -1,7 +1,7 @@
 /** Meters: what usage is reported of, and the price that a plan has for one. decisions §3 "Meter". */
-import { type Decimal, isNegative, isZero } from "./decimal.ts";
+import { type Decimal, isNegative, isZero } from "../money/decimal.ts";
+import { Refusal } from "../refusal.ts";
 import { checkPlanPrices, checkTierPrices, type Plan, type PlanPrices, type PlanType, type Tier } from "./plan.ts";
-import { Refusal } from "./refusal.ts";
 
 /** An inactive meter takes no events any more; what it has is billed all the same. decisions §3 "Meter". */
 export type MeterStatus = "active" | "inactive";

@@ -1,8 +1,9 @@
 /** The catalogue: what plans, their tiers and one-off charges are, and which prices of a plan make sense together. */
-import { compare, type Decimal, isNegative, isZero } from "./decimal.ts";
-import type { Interval } from "./period.ts";
+
+import type { Interval } from "../calendar/period.ts";
+import { compare, type Decimal, isNegative, isZero } from "../money/decimal.ts";
+import { Refusal } from "../refusal.ts";
 import { maximumUnits, pricingModels } from "./pricing/index.ts";
-import { Refusal } from "./refusal.ts";
 
 /** How a plan turns units into a price. Spec: Plan. */
 export type PlanType = "flat_fee" | "per_unit" | "tiered" | "volume" | "stairstep";

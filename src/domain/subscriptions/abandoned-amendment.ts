@@ -3,14 +3,14 @@
  * separate change would have been. Spec: Change units, rule 7; decisions §6.
  */
 import { strict as assert } from "node:assert";
+import type { CreditNoteDraft } from "../billing/credit-note.ts";
+import type { InvoiceDraft } from "../billing/invoice.ts";
+import { creditLine, draftCreditNote, draftInvoice, proratedCharge, prorationLine } from "../billing/invoice-lines.ts";
+import { type Proration, type ProrationParts, prorate } from "../billing/proration.ts";
+import { addDays } from "../calendar/civil-date.ts";
+import { daysInPeriod, type Period, periodAt } from "../calendar/period.ts";
+import { add, type Decimal, isNegative, isZero, negate, ZERO } from "../money/decimal.ts";
 import type { BillingState, PeriodState } from "./billing-state.ts";
-import { addDays } from "./civil-date.ts";
-import type { CreditNoteDraft } from "./credit-note.ts";
-import { add, type Decimal, isNegative, isZero, negate, ZERO } from "./decimal.ts";
-import type { InvoiceDraft } from "./invoice.ts";
-import { creditLine, draftCreditNote, draftInvoice, proratedCharge, prorationLine } from "./invoice-draft.ts";
-import { daysInPeriod, type Period, periodAt } from "./period.ts";
-import { type Proration, type ProrationParts, prorate } from "./proration.ts";
 
 /** The part of the days of a period from one number of units to another that a charge has billed. */
 export type ChargedUnits = Pick<ProrationParts, "fromUnits" | "toUnits" | "daysRemaining">;

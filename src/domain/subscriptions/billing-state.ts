@@ -1,14 +1,15 @@
 /** What is known of one subscription when an operation on it is judged: periods, live invoices, what is deferred, what runs. */
-import type { CivilDate } from "./civil-date.ts";
-import { type Decimal, equals, isZero } from "./decimal.ts";
-import type { DocumentStatus, InvoiceType } from "./invoice.ts";
-import type { ProratedCharge } from "./invoice-draft.ts";
-import type { OrganisationSettings } from "./organisation.ts";
-import type { Period } from "./period.ts";
-import type { Plan } from "./plan.ts";
-import { Refusal } from "./refusal.ts";
+
+import type { DocumentStatus, InvoiceType } from "../billing/invoice.ts";
+import type { ProratedCharge } from "../billing/invoice-lines.ts";
+import type { CivilDate } from "../calendar/civil-date.ts";
+import type { Period } from "../calendar/period.ts";
+import type { Plan } from "../catalogue/plan.ts";
+import { type Decimal, equals, isZero } from "../money/decimal.ts";
+import { Refusal } from "../refusal.ts";
+import type { OpenUsage, UsageBills } from "../usage/rating.ts";
+import type { OrganisationSettings } from "./organisation-settings.ts";
 import type { Subscription } from "./subscription.ts";
-import type { OpenUsage, UsageBills } from "./usage-billing.ts";
 
 /**
  * A period and what it was billed for. `billedUnits` null on a flat fee; `setupMode`: it began in Setup Mode and is never billed;

@@ -3,11 +3,11 @@
  * units, rules 1, 4 and 5; decisions §5.
  */
 import { strict as assert } from "node:assert";
+import { type Proration, prorate } from "../billing/proration.ts";
+import type { CivilDate } from "../calendar/civil-date.ts";
+import { compare, type Decimal, isNegative, ZERO } from "../money/decimal.ts";
 import { type PeriodState, type RaisedInvoice, raisedAhead } from "./billing-state.ts";
-import type { CivilDate } from "./civil-date.ts";
-import { compare, type Decimal, isNegative, ZERO } from "./decimal.ts";
-import { type Proration, prorate } from "./proration.ts";
-import type { UnitsChangeFacts, UnitsChangeRequest } from "./units-change.ts";
+import type { UnitsChangeFacts, UnitsChangeRequest } from "./change-units.ts";
 
 /** A change measured against what was billed. */
 export interface MeasuredChange {

@@ -1,13 +1,14 @@
 /** The refusals of a change of units, one function a group, in the order of decisions §7. */
+
+import { accountOf } from "../billing/invoice-lines.ts";
+import { compareDates } from "../calendar/civil-date.ts";
+import { amountLimit, hasUnits, lineAmount, maximumUnits } from "../catalogue/pricing/index.ts";
+import { compare, formatDecimal, isNegative, isZero } from "../money/decimal.ts";
+import { Refusal } from "../refusal.ts";
 import { checkNothingRuns, notAmendable, type RaisedInvoice } from "./billing-state.ts";
-import { compareDates } from "./civil-date.ts";
-import { compare, formatDecimal, isNegative, isZero } from "./decimal.ts";
-import { accountOf } from "./invoice-draft.ts";
-import type { MeasuredChange } from "./measured-change.ts";
-import { amountLimit, hasUnits, lineAmount, maximumUnits } from "./pricing/index.ts";
-import { Refusal } from "./refusal.ts";
+import type { UnitsChangeFacts, UnitsChangeRequest } from "./change-units.ts";
+import type { MeasuredChange } from "./change-units-proration.ts";
 import { willRenew } from "./subscription.ts";
-import type { UnitsChangeFacts, UnitsChangeRequest } from "./units-change.ts";
 
 /**
  * Refuses `setup_mode_on`, `invalid_state` (another operation of the subscription is on its way), `subscription_not_changeable`,

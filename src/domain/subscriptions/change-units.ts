@@ -3,11 +3,8 @@
  * draft, deferred to the renewal, amended, or credited. Spec: POST /v1/subscriptions/{id}/units; decisions §§5 to 7.
  */
 import { strict as assert } from "node:assert";
-import type { BillingState, PeriodState, RaisedInvoice } from "./billing-state.ts";
-import type { CivilDate } from "./civil-date.ts";
-import type { CreditNoteDraft, CreditNoteLineDraft } from "./credit-note.ts";
-import { isNegative, isZero, negate } from "./decimal.ts";
-import type { InvoiceDraft, InvoiceLineDraft } from "./invoice.ts";
+import type { CreditNoteDraft, CreditNoteLineDraft } from "../billing/credit-note.ts";
+import type { InvoiceDraft, InvoiceLineDraft } from "../billing/invoice.ts";
 import {
   creditLine,
   draftCreditNote,
@@ -16,9 +13,12 @@ import {
   planLine,
   proratedCharge,
   prorationLine,
-} from "./invoice-draft.ts";
-import { isAbove, type MeasuredChange, measureChange, prorateFrom } from "./measured-change.ts";
-import type { Proration } from "./proration.ts";
+} from "../billing/invoice-lines.ts";
+import type { Proration } from "../billing/proration.ts";
+import type { CivilDate } from "../calendar/civil-date.ts";
+import { isNegative, isZero, negate } from "../money/decimal.ts";
+import type { BillingState, PeriodState, RaisedInvoice } from "./billing-state.ts";
+import { isAbove, type MeasuredChange, measureChange, prorateFrom } from "./change-units-proration.ts";
 import {
   checkAccounts,
   checkBehaviour,
@@ -29,7 +29,7 @@ import {
   checkRenewalAmendable,
   checkUnits,
   requireFirstInvoice,
-} from "./units-change-rules.ts";
+} from "./change-units-rules.ts";
 
 /** What becomes of the amount for the rest of the current period. Spec: Change units, `proration_behaviour`. */
 export type ProrationBehaviour = "charge_immediately" | "charge_on_renewal";

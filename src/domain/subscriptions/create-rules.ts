@@ -1,13 +1,13 @@
 /** The refusals of a creation, one function a group, in the order in which decisions §3 judges them. */
-import { addMonths, type CivilDate, calendarDay, isTimezone, todayIn } from "./civil-date.ts";
-import type { ChargeRequest, CreationFacts, CreationRequest } from "./creating.ts";
-import type { Customer } from "./customer.ts";
-import { compare, formatDecimal, ZERO } from "./decimal.ts";
-import type { OrganisationSettings } from "./organisation.ts";
-import { type Anchor, type Interval, liesOnBillingDay, periodAt } from "./period.ts";
-import type { Charge, Plan } from "./plan.ts";
-import { amountLimit, hasUnits, lineAmount, maximumUnits } from "./pricing/index.ts";
-import { Refusal } from "./refusal.ts";
+import { addMonths, type CivilDate, calendarDay, isTimezone, todayIn } from "../calendar/civil-date.ts";
+import { type Anchor, type Interval, liesOnBillingDay, periodAt } from "../calendar/period.ts";
+import type { Charge, Plan } from "../catalogue/plan.ts";
+import { amountLimit, hasUnits, lineAmount, maximumUnits } from "../catalogue/pricing/index.ts";
+import type { Customer } from "../customers/customer.ts";
+import { compare, formatDecimal, ZERO } from "../money/decimal.ts";
+import { Refusal } from "../refusal.ts";
+import type { ChargeRequest, CreationFacts, CreationRequest } from "./create.ts";
+import type { OrganisationSettings } from "./organisation-settings.ts";
 
 /** A charge asked for, found in the catalogue. */
 export interface RequestedCharge extends ChargeRequest {

@@ -2,7 +2,16 @@
  * Create subscription: judges a request against the facts and decides everything that is then written: the
  * subscription, its periods and the invoices to raise. Spec: POST /v1/subscriptions; decisions §§2 to 5.
  */
-import type { CivilDate } from "./civil-date.ts";
+
+import type { InvoiceDraft } from "../billing/invoice.ts";
+import { chargeLine, draftInvoice, planLine } from "../billing/invoice-lines.ts";
+import { nextDueDate } from "../billing/renewal.ts";
+import type { CivilDate } from "../calendar/civil-date.ts";
+import { invoiceCreateDays, isInvoiceWindow, type Period, periodAt } from "../calendar/period.ts";
+import type { Charge, Plan } from "../catalogue/plan.ts";
+import { hasUnits } from "../catalogue/pricing/index.ts";
+import type { Customer } from "../customers/customer.ts";
+import { type Decimal, ZERO } from "../money/decimal.ts";
 import {
   checkCatalogue,
   checkOverrides,
@@ -10,16 +19,8 @@ import {
   decideEndDate,
   decideStart,
   decideUnits,
-} from "./creating-rules.ts";
-import type { Customer } from "./customer.ts";
-import { type Decimal, ZERO } from "./decimal.ts";
-import { nextDueDate } from "./due.ts";
-import type { InvoiceDraft } from "./invoice.ts";
-import { chargeLine, draftInvoice, planLine } from "./invoice-draft.ts";
-import type { OrganisationSettings } from "./organisation.ts";
-import { invoiceCreateDays, isInvoiceWindow, type Period, periodAt } from "./period.ts";
-import type { Charge, Plan } from "./plan.ts";
-import { hasUnits } from "./pricing/index.ts";
+} from "./create-rules.ts";
+import type { OrganisationSettings } from "./organisation-settings.ts";
 import { type Subscription, willRenew } from "./subscription.ts";
 
 /** A one-off charge asked for; `quantity` 1 to 999, `price` null for the charge's own. decisions §3. */

@@ -2,9 +2,9 @@
  * End: whether a subscription may end, which invoices are removed in the ledger first and in which order, and what is written once
  * all of them are. Spec: POST /v1/subscriptions/{id}/end; decisions §§4 and 6.
  */
-import { type BillingState, checkNothingRuns, hasMoney, type RaisedInvoice, raisedAhead } from "./billing-state.ts";
-import { type CivilDate, compareDates } from "./civil-date.ts";
-import { deferredInvoice, nextDueDate } from "./due.ts";
+
+import { isUnsent } from "../billing/invoice.ts";
+import { deferredInvoice, nextDueDate } from "../billing/renewal.ts";
 import {
   beginUsage,
   billApart,
@@ -13,12 +13,13 @@ import {
   closeLastBill,
   type DueInvoice,
   usageUntil,
-} from "./due-usage.ts";
-import { isUnsent } from "./invoice.ts";
-import { Refusal } from "./refusal.ts";
+} from "../billing/renewal-usage.ts";
+import { type CivilDate, compareDates } from "../calendar/civil-date.ts";
+import { Refusal } from "../refusal.ts";
+import { chargeUsage, type UsageCharges } from "../usage/rating.ts";
+import { type BillingState, checkNothingRuns, hasMoney, type RaisedInvoice, raisedAhead } from "./billing-state.ts";
 import { decideReversal, isReversible, type NextPeriodLines, noNextPeriodLines } from "./reversal.ts";
 import type { Subscription } from "./subscription.ts";
-import { chargeUsage, type UsageCharges } from "./usage-billing.ts";
 
 /** When a subscription ends. Spec: End, `when`. */
 export type EndWhen = "period_end" | "now";

@@ -3,17 +3,17 @@
  * end removed are raised again. Spec: POST /v1/subscriptions/{id}/restore; decisions §4.
  */
 import { strict as assert } from "node:assert";
+import type { CreditNoteDraft } from "../billing/credit-note.ts";
+import type { Invoice, InvoiceLineDraft } from "../billing/invoice.ts";
+import { draftInvoice, planLine, prorationLine } from "../billing/invoice-lines.ts";
+import { decideDue, nextDueDate } from "../billing/renewal.ts";
+import type { DueInvoice } from "../billing/renewal-usage.ts";
+import { type CivilDate, compareDates } from "../calendar/civil-date.ts";
+import { hasUnits } from "../catalogue/pricing/index.ts";
+import type { Customer } from "../customers/customer.ts";
+import { Refusal } from "../refusal.ts";
 import { type BillingState, checkNothingRuns, type PeriodState, raisedAhead } from "./billing-state.ts";
-import { type CivilDate, compareDates } from "./civil-date.ts";
-import { decideEndDate } from "./creating-rules.ts";
-import type { CreditNoteDraft } from "./credit-note.ts";
-import type { Customer } from "./customer.ts";
-import { decideDue, nextDueDate } from "./due.ts";
-import type { DueInvoice } from "./due-usage.ts";
-import type { Invoice, InvoiceLineDraft } from "./invoice.ts";
-import { draftInvoice, planLine, prorationLine } from "./invoice-draft.ts";
-import { hasUnits } from "./pricing/index.ts";
-import { Refusal } from "./refusal.ts";
+import { decideEndDate } from "./create-rules.ts";
 import { decideReversal, type NextPeriodLines, noNextPeriodLines } from "./reversal.ts";
 import type { Subscription } from "./subscription.ts";
 

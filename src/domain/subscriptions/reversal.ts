@@ -3,8 +3,11 @@
  * volume credits. One document reverses the sum of all of them. decisions §4.
  */
 import { strict as assert } from "node:assert";
-import type { BillingState } from "./billing-state.ts";
-import type { CreditNoteDraft, CreditNoteLineDraft } from "./credit-note.ts";
+import type { CreditNoteDraft, CreditNoteLineDraft } from "../billing/credit-note.ts";
+import type { InvoiceLineDraft } from "../billing/invoice.ts";
+import { accountOf, draftCreditNote, draftInvoice } from "../billing/invoice-lines.ts";
+import type { DueInvoice } from "../billing/renewal-usage.ts";
+import { daysInPeriod } from "../calendar/period.ts";
 import {
   add,
   compare,
@@ -17,11 +20,8 @@ import {
   subtract,
   sum,
   ZERO,
-} from "./decimal.ts";
-import type { DueInvoice } from "./due-usage.ts";
-import type { InvoiceLineDraft } from "./invoice.ts";
-import { accountOf, draftCreditNote, draftInvoice } from "./invoice-draft.ts";
-import { daysInPeriod } from "./period.ts";
+} from "../money/decimal.ts";
+import type { BillingState } from "./billing-state.ts";
 
 /** A line of the next period. `amount` as it was billed, below zero where a credit note has it; `invoiceId` is null there. */
 export interface NextPeriodLine {

@@ -1,9 +1,9 @@
 /** Subscriptions: their state, whether they renew, and what the next renewal bills. */
-import { type CivilDate, compareDates } from "./civil-date.ts";
-import { type Decimal, ZERO } from "./decimal.ts";
-import type { Interval } from "./period.ts";
-import type { Plan } from "./plan.ts";
-import { lineAmount, type PricedPlan, type PriceTerms } from "./pricing/index.ts";
+import { type CivilDate, compareDates } from "../calendar/civil-date.ts";
+import type { Interval } from "../calendar/period.ts";
+import type { Plan } from "../catalogue/plan.ts";
+import { lineAmount, type PricedPlan, type PriceTerms } from "../catalogue/pricing/index.ts";
+import { type Decimal, ZERO } from "../money/decimal.ts";
 
 /** Spec: States; decisions §4. `pending`: the start date is still to come in the subscription's zone. */
 export type SubscriptionStatus = "pending" | "active" | "complete" | "ended";

@@ -3,11 +3,11 @@
  * Spec: POST /v1/usage_events; decisions §3 "Usage".
  */
 import { strict as assert } from "node:assert";
-import { addDays, type CivilDate, todayIn } from "./civil-date.ts";
-import type { Meter } from "./meter.ts";
-import type { SubscriptionStatus } from "./subscription.ts";
-import { dayStart, type PeriodTerms, periodOf } from "./usage-period.ts";
-import { formatInstant, type Instant, type Quantity } from "./usage-reading.ts";
+import { addDays, type CivilDate, todayIn } from "../calendar/civil-date.ts";
+import type { Meter } from "../catalogue/meter.ts";
+import type { SubscriptionStatus } from "../subscriptions/subscription.ts";
+import { formatInstant, type Instant, type Quantity } from "./parse.ts";
+import { dayStart, type PeriodTerms, periodOf } from "./period.ts";
 
 /** An event as it was reported, its form found good. `subscription` and `meter.value` are what the client sent. */
 export interface ReportedUsage {

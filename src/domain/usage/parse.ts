@@ -2,7 +2,7 @@
  * Reads what clients write in an event: quantities and timestamps, each by a grammar of its own and without losing a digit. Two texts
  * mean the same where what is read of them is equal. decisions §3 "Usage".
  */
-import { daysInMonth } from "./civil-date.ts";
+import { daysInMonth } from "../calendar/civil-date.ts";
 
 /** A quantity above zero as text with exactly four places: the same number is the same text. Up to 24 digits. */
 export type Quantity = string & { readonly kind: "Quantity" };

@@ -2,9 +2,9 @@
  * Which period of a subscription an instant falls in, by arithmetic from its anchor: half-open runs from the beginning of a day in its
  * zone to the beginning of another. The row of the period need not exist yet. decisions §5.
  */
-import { type CivilDate, startOfDay, todayIn } from "./civil-date.ts";
-import { type Interval, periodAt, periodContaining } from "./period.ts";
-import { dateOf, type Instant, instantOf } from "./usage-reading.ts";
+import { type CivilDate, startOfDay, todayIn } from "../calendar/civil-date.ts";
+import { type Interval, periodAt, periodContaining } from "../calendar/period.ts";
+import { dateOf, type Instant, instantOf } from "./parse.ts";
 
 /** What a subscription's periods are counted from. */
 export interface PeriodTerms {

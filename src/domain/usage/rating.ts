@@ -2,9 +2,14 @@
  * What a bill of usage comes to: each meter's quantity of each period priced over its whole sum, less what was billed of it before.
  * decisions §§5 and 6.
  */
-import type { BillingState } from "./billing-state.ts";
-import type { CreditNoteDraft, CreditNoteLineDraft } from "./credit-note.ts";
-import { roundToMinorUnit } from "./currency.ts";
+
+import type { CreditNoteDraft, CreditNoteLineDraft } from "../billing/credit-note.ts";
+import type { InvoiceDraft, InvoiceLineDraft } from "../billing/invoice.ts";
+import { accountOf, draftCreditNote, draftInvoice } from "../billing/invoice-lines.ts";
+import type { Period } from "../calendar/period.ts";
+import type { PricedMeter } from "../catalogue/meter.ts";
+import { amountLimit, describeParts, partsValue, pricingModels } from "../catalogue/pricing/index.ts";
+import { roundToMinorUnit } from "../money/currency.ts";
 import {
   add,
   compare,
@@ -18,13 +23,9 @@ import {
   subtract,
   sum,
   ZERO,
-} from "./decimal.ts";
-import type { InvoiceDraft, InvoiceLineDraft } from "./invoice.ts";
-import { accountOf, draftCreditNote, draftInvoice } from "./invoice-draft.ts";
-import type { PricedMeter } from "./meter.ts";
-import type { Period } from "./period.ts";
-import { amountLimit, describeParts, partsValue, pricingModels } from "./pricing/index.ts";
-import { Refusal } from "./refusal.ts";
+} from "../money/decimal.ts";
+import { Refusal } from "../refusal.ts";
+import type { BillingState } from "../subscriptions/billing-state.ts";
 
 /** The bills of a subscription's usage: the number of the current period's, and of the first that is not made. */
 export interface UsageBills {

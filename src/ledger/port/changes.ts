@@ -2,8 +2,9 @@
  * How a ledger tells of what people changed in it: lists by the time of the last change, and signed webhooks that say
  * only where to look. Part of the ledger's port (port.ts), from where it is imported. Facts: facts-ledger section 1.9.
  */
-import type { LedgerContact } from "./port.ts";
-import type { LedgerCreditNote, LedgerInvoice } from "./port-documents.ts";
+
+import type { LedgerCreditNote, LedgerInvoice } from "./documents.ts";
+import type { LedgerContact } from "./ledger.ts";
 
 /** What is listed by its changes, under the name of its kind. */
 export interface LedgerChanged {

@@ -4,13 +4,7 @@
  * Amounts are decimal text, dates `YYYY-MM-DD`, instants ISO 8601 in UTC. Facts: facts-ledger section 5.
  */
 
-import type {
-  LedgerChanged,
-  LedgerChangeKind,
-  LedgerChangePage,
-  LedgerChangeQuery,
-  LedgerFound,
-} from "./port-changes.ts";
+import type { LedgerChanged, LedgerChangeKind, LedgerChangePage, LedgerChangeQuery, LedgerFound } from "./changes.ts";
 import type {
   LedgerAmended,
   LedgerCreditApplication,
@@ -20,12 +14,12 @@ import type {
   LedgerInvoiceAmendment,
   LedgerInvoiceDraft,
   LedgerRemoval,
-} from "./port-documents.ts";
+} from "./documents.ts";
 
 /** How changes that people make in the ledger are told. */
-export type * from "./port-changes.ts";
+export type * from "./changes.ts";
 /** The documents of the port: invoices, credit notes, their lines and what is asked of them. */
-export type * from "./port-documents.ts";
+export type * from "./documents.ts";
 
 /**
  * Why a ledger said no, for rules that depend on it; the ledger's own words are beside it.

@@ -2,7 +2,7 @@
  * What was changed in Xero: lists by If-Modified-Since, newest first, and things looked up by their ids. One element that
  * cannot be read keeps none of the others back. Facts: facts-ledger section 1.9.
  */
-import { type ExactObject, filledTextOf, objectOf } from "../exact-json.ts";
+import { type ExactObject, filledTextOf, objectOf } from "../port/exact-json.ts";
 import type {
   LedgerAnswer,
   LedgerChanged,
@@ -10,11 +10,11 @@ import type {
   LedgerChangePage,
   LedgerChangeQuery,
   LedgerFound,
-} from "../port.ts";
-import { isTooLarge, refusedId, unreadable } from "./failure.ts";
-import { instantOf, readContact, readCreditNote, readInvoice } from "./read-shapes.ts";
-import type { XeroCall, XeroWire } from "./wire.ts";
-import { unitPlaces } from "./write-document.ts";
+} from "../port/ledger.ts";
+import { unitPlaces } from "./documents/write-document.ts";
+import { isTooLarge, refusedId, unreadable } from "./wire/failure.ts";
+import { instantOf, readContact, readCreditNote, readInvoice } from "./wire/read-shapes.ts";
+import type { XeroCall, XeroWire } from "./wire/wire.ts";
 
 interface Resource<Changed> {
   readonly member: "Contacts" | "CreditNotes" | "Invoices";

@@ -1,18 +1,18 @@
 /** Contacts in Xero: list by change, get, find by our code, create. Facts: facts-ledger section 1.2. */
-import { type ExactObject, filledTextOf, objectsOf } from "../exact-json.ts";
+import { type ExactObject, filledTextOf, objectsOf } from "../port/exact-json.ts";
 import type {
   LedgerAnswer,
   LedgerContact,
   LedgerContactDraft,
   LedgerContactPage,
   LedgerContactQuery,
-} from "../port.ts";
+} from "../port/ledger.ts";
 import { listChanges } from "./changes.ts";
-import { createEach } from "./create-each.ts";
-import { refusedId, unreadable } from "./failure.ts";
-import { readContact } from "./read-shapes.ts";
-import { fitsPath } from "./where.ts";
-import type { XeroCall, XeroWire } from "./wire.ts";
+import { createEach } from "./documents/create-each.ts";
+import { refusedId, unreadable } from "./wire/failure.ts";
+import { readContact } from "./wire/read-shapes.ts";
+import { fitsPath } from "./wire/where.ts";
+import type { XeroCall, XeroWire } from "./wire/wire.ts";
 
 // Xero's largest page.
 const pageSize = 1_000;

@@ -1,13 +1,13 @@
 /** The Xero adapter put together: the port's operations over one wire. */
-import type { Ledger } from "../port.ts";
-import { amendInvoice } from "./amend-invoice.ts";
+import type { Ledger } from "../port/ledger.ts";
 import { getMany, listChanges } from "./changes.ts";
-import type { XeroConnection, XeroOptions } from "./connection.ts";
 import { createContacts, findContacts, getContact, listContacts } from "./contacts.ts";
-import { allocateCredit, createCreditNotes, findCreditNotes, getCreditNote } from "./credit-notes.ts";
-import { createInvoices, findInvoices, getInvoice, removeInvoice } from "./invoices.ts";
+import { amendInvoice } from "./documents/amend-invoice.ts";
+import { allocateCredit, createCreditNotes, findCreditNotes, getCreditNote } from "./documents/credit-notes.ts";
+import { createInvoices, findInvoices, getInvoice, removeInvoice } from "./documents/invoices.ts";
 import { describe, listMappingOptions } from "./settings.ts";
-import { beginCall, createXeroWire } from "./wire.ts";
+import type { XeroConnection, XeroOptions } from "./wire/connection.ts";
+import { beginCall, createXeroWire } from "./wire/wire.ts";
 
 /**
  * A ledger on one Xero organisation. Opens nothing until the first call; `close` ends its connections.

@@ -1,9 +1,9 @@
 /** What an operator maps an organisation onto: Xero's organisation, accounts, tax rates and currencies. */
-import { type ExactObject, filledTextOf, objectsOf } from "../exact-json.ts";
-import type { LedgerAnswer, LedgerMappingKind, LedgerMappingOption, LedgerOrganisation } from "../port.ts";
-import { unreadable } from "./failure.ts";
-import { dateOf } from "./read-shapes.ts";
-import type { XeroCall, XeroWire } from "./wire.ts";
+import { type ExactObject, filledTextOf, objectsOf } from "../port/exact-json.ts";
+import type { LedgerAnswer, LedgerMappingKind, LedgerMappingOption, LedgerOrganisation } from "../port/ledger.ts";
+import { unreadable } from "./wire/failure.ts";
+import { dateOf } from "./wire/read-shapes.ts";
+import type { XeroCall, XeroWire } from "./wire/wire.ts";
 
 /** Xero's organisation with its lock dates. Facts: facts-ledger section 5.1. */
 export async function describe(wire: XeroWire, call: XeroCall): Promise<LedgerAnswer<LedgerOrganisation>> {

@@ -3,9 +3,9 @@
  * to receive them, some of them signed wrongly on purpose: the signature alone decides. Facts: facts-ledger section 1.9.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { type ExactObject, filledTextOf, objectOf, objectsOf, readExactJson } from "../exact-json.ts";
-import type { LedgerChangeKind, LedgerHint, LedgerWebhook, LedgerWebhookDelivery } from "../port.ts";
-import { refusedId } from "./failure.ts";
+import { type ExactObject, filledTextOf, objectOf, objectsOf, readExactJson } from "../port/exact-json.ts";
+import type { LedgerChangeKind, LedgerHint, LedgerWebhook, LedgerWebhookDelivery } from "../port/ledger.ts";
+import { refusedId } from "./wire/failure.ts";
 
 /** The header that carries the signature, in lower case. */
 export const xeroSignatureHeader = "x-xero-signature";

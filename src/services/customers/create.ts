@@ -5,19 +5,19 @@
 import { strict as assert } from "node:assert";
 import { createHash } from "node:crypto";
 import { toBinary } from "@bufbuild/protobuf";
-import { checkpoint } from "../../checkpoint.ts";
-import { type CustomerCreationRequest, decideCustomer } from "../../domain/creating-customer.ts";
+import { checkpoint } from "../../crash-points.ts";
+import { type CustomerCreationRequest, decideCustomer } from "../../domain/customers/create-customer.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import {
   type CreateCustomerRequest,
   CreateCustomerRequestSchema,
   type CustomerService,
 } from "../../gen/proto/billing/v1/customers_pb.ts";
-import type { Call } from "../../rpc/caller.ts";
-import type { MethodImplementation } from "../../rpc/implementation.ts";
-import { derivedId, newId } from "../../store/ids.ts";
-import type { OperationOutcome } from "../../store/outcomes.ts";
-import type { Scope } from "../../store/scope.ts";
+import { derivedId, newId } from "../../store/database/ids.ts";
+import type { OperationOutcome } from "../../store/ledger-jobs/job-notifications.ts";
+import type { Scope } from "../../store/tenant.ts";
+import type { Call } from "../../transport/rpc/caller.ts";
+import type { MethodImplementation } from "../../transport/rpc/implementation.ts";
 import { untilKnown } from "../lost-answers.ts";
 import type { ServiceParts } from "../parts.ts";
 import { presentCustomer } from "../present.ts";

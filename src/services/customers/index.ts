@@ -1,7 +1,7 @@
 /** CustomerService. Spec: GET and POST /v1/customers; decisions §3 "Customer, create". */
 import type { CustomerService, ListCustomersRequest } from "../../gen/proto/billing/v1/customers_pb.ts";
-import type { Implementation } from "../../rpc/implementation.ts";
-import type { CustomerFilters } from "../../store/customers.ts";
+import type { CustomerFilters } from "../../store/customers/customers.ts";
+import type { Implementation } from "../../transport/rpc/implementation.ts";
 import { customerStatuses, wordOf } from "../enums.ts";
 import type { ServiceParts } from "../parts.ts";
 import { presentCustomer } from "../present.ts";

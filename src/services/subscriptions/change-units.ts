@@ -6,25 +6,25 @@
 import { strict as assert } from "node:assert";
 import { createHash } from "node:crypto";
 import { toBinary } from "@bufbuild/protobuf";
-import { checkpoint } from "../../checkpoint.ts";
-import { civilDate } from "../../domain/civil-date.ts";
+import { checkpoint } from "../../crash-points.ts";
+import { civilDate } from "../../domain/calendar/civil-date.ts";
 import { Refusal, type RefusalCode } from "../../domain/refusal.ts";
-import { decideUnitsChange, type UnitsChangeRequest } from "../../domain/units-change.ts";
+import { decideUnitsChange, type UnitsChangeRequest } from "../../domain/subscriptions/change-units.ts";
 import {
   type ChangeUnitsRequest,
   ChangeUnitsRequestSchema,
   type SubscriptionService,
 } from "../../gen/proto/billing/v1/subscriptions_pb.ts";
-import type { Call } from "../../rpc/caller.ts";
-import type { MethodImplementation } from "../../rpc/implementation.ts";
-import { derivedId, isId, newId } from "../../store/ids.ts";
-import type { Scope } from "../../store/scope.ts";
+import { derivedId, isId, newId } from "../../store/database/ids.ts";
 import type {
   MadeUnitsChange,
   UnitsChangeOutcome,
   UnitsChangeToMake,
   UnitsOperations,
-} from "../../store/unit-changes.ts";
+} from "../../store/subscriptions/change-units.ts";
+import type { Scope } from "../../store/tenant.ts";
+import type { Call } from "../../transport/rpc/caller.ts";
+import type { MethodImplementation } from "../../transport/rpc/implementation.ts";
 import { changeDocuments, prorationBehaviours, wordOf } from "../enums.ts";
 import { untilKnown } from "../lost-answers.ts";
 import type { ServiceParts } from "../parts.ts";

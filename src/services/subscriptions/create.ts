@@ -6,21 +6,21 @@
 import { strict as assert } from "node:assert";
 import { createHash } from "node:crypto";
 import { toBinary } from "@bufbuild/protobuf";
-import { checkpoint } from "../../checkpoint.ts";
-import { civilDate } from "../../domain/civil-date.ts";
-import { type CreationRequest, decideCreation } from "../../domain/creating.ts";
-import { parseDecimal } from "../../domain/decimal.ts";
+import { checkpoint } from "../../crash-points.ts";
+import { civilDate } from "../../domain/calendar/civil-date.ts";
+import { parseDecimal } from "../../domain/money/decimal.ts";
 import { Refusal } from "../../domain/refusal.ts";
+import { type CreationRequest, decideCreation } from "../../domain/subscriptions/create.ts";
 import {
   type CreateSubscriptionRequest,
   CreateSubscriptionRequestSchema,
   type SubscriptionService,
 } from "../../gen/proto/billing/v1/subscriptions_pb.ts";
-import type { Call } from "../../rpc/caller.ts";
-import type { MethodImplementation } from "../../rpc/implementation.ts";
-import type { InvoiceIds } from "../../store/creation.ts";
-import { derivedId, newId } from "../../store/ids.ts";
-import type { Scope } from "../../store/scope.ts";
+import { derivedId, newId } from "../../store/database/ids.ts";
+import type { InvoiceIds } from "../../store/subscriptions/create.ts";
+import type { Scope } from "../../store/tenant.ts";
+import type { Call } from "../../transport/rpc/caller.ts";
+import type { MethodImplementation } from "../../transport/rpc/implementation.ts";
 import { untilKnown } from "../lost-answers.ts";
 import type { ServiceParts } from "../parts.ts";
 import { presentInvoice, presentSubscription } from "../present.ts";

@@ -6,20 +6,20 @@
 import { strict as assert } from "node:assert";
 import { createHash } from "node:crypto";
 import { toBinary } from "@bufbuild/protobuf";
-import { checkpoint } from "../../checkpoint.ts";
-import { decideEnd, type EndRequest } from "../../domain/ending.ts";
+import { checkpoint } from "../../crash-points.ts";
 import { Refusal } from "../../domain/refusal.ts";
+import { decideEnd, type EndRequest } from "../../domain/subscriptions/end.ts";
 import {
   type EndSubscriptionRequest,
   EndSubscriptionRequestSchema,
   type SubscriptionService,
 } from "../../gen/proto/billing/v1/subscriptions_pb.ts";
-import type { Call } from "../../rpc/caller.ts";
-import type { MethodImplementation } from "../../rpc/implementation.ts";
-import type { EndingOutcome, EndingToMake } from "../../store/endings.ts";
-import { derivedId, isId, newId } from "../../store/ids.ts";
-import type { OperationOutcome } from "../../store/outcomes.ts";
-import type { Scope } from "../../store/scope.ts";
+import { derivedId, isId, newId } from "../../store/database/ids.ts";
+import type { OperationOutcome } from "../../store/ledger-jobs/job-notifications.ts";
+import type { EndingOutcome, EndingToMake } from "../../store/subscriptions/end.ts";
+import type { Scope } from "../../store/tenant.ts";
+import type { Call } from "../../transport/rpc/caller.ts";
+import type { MethodImplementation } from "../../transport/rpc/implementation.ts";
 import { endWhens, wordOf } from "../enums.ts";
 import { untilKnown } from "../lost-answers.ts";
 import type { ServiceParts } from "../parts.ts";

@@ -1,7 +1,7 @@
 /** SubscriptionService. Spec: Endpoints, subscriptions. */
 import type { ListSubscriptionsRequest, SubscriptionService } from "../../gen/proto/billing/v1/subscriptions_pb.ts";
-import type { Implementation } from "../../rpc/implementation.ts";
-import type { PlannedSubscription, SubscriptionFilters } from "../../store/subscriptions.ts";
+import type { PlannedSubscription, SubscriptionFilters } from "../../store/subscriptions/subscriptions.ts";
+import type { Implementation } from "../../transport/rpc/implementation.ts";
 import { subscriptionStatuses, wordOf } from "../enums.ts";
 import type { ServiceParts } from "../parts.ts";
 import { presentSubscription } from "../present.ts";

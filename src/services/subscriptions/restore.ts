@@ -6,20 +6,20 @@
 import { strict as assert } from "node:assert";
 import { createHash } from "node:crypto";
 import { toBinary } from "@bufbuild/protobuf";
-import { checkpoint } from "../../checkpoint.ts";
+import { checkpoint } from "../../crash-points.ts";
 import { Refusal } from "../../domain/refusal.ts";
-import { decideRestoration } from "../../domain/restoring.ts";
+import { decideRestoration } from "../../domain/subscriptions/restore.ts";
 import {
   type RestoreSubscriptionRequest,
   RestoreSubscriptionRequestSchema,
   type SubscriptionService,
 } from "../../gen/proto/billing/v1/subscriptions_pb.ts";
-import type { Call } from "../../rpc/caller.ts";
-import type { MethodImplementation } from "../../rpc/implementation.ts";
-import { derivedId, isId, newId } from "../../store/ids.ts";
-import type { Watch } from "../../store/outcomes.ts";
-import type { RestorationOutcome } from "../../store/restorations.ts";
-import type { Scope } from "../../store/scope.ts";
+import { derivedId, isId, newId } from "../../store/database/ids.ts";
+import type { Watch } from "../../store/ledger-jobs/job-notifications.ts";
+import type { RestorationOutcome } from "../../store/subscriptions/restore.ts";
+import type { Scope } from "../../store/tenant.ts";
+import type { Call } from "../../transport/rpc/caller.ts";
+import type { MethodImplementation } from "../../transport/rpc/implementation.ts";
 import { untilKnown } from "../lost-answers.ts";
 import type { ServiceParts } from "../parts.ts";
 import { presentSubscription } from "../present.ts";

@@ -1,6 +1,6 @@
 /** Organisations and their settings, as rows. */
 import type pg from "pg";
-import type { FirstInvoiceStatus, OrganisationSettings } from "../domain/organisation.ts";
+import type { FirstInvoiceStatus, OrganisationSettings } from "../../domain/subscriptions/organisation-settings.ts";
 
 /** The columns of an organisation's settings, under the alias `o`. */
 export const organisationColumns = `o.id AS o_id, o.name AS o_name, o.timezone AS o_timezone, o.default_currency, o.livemode,

@@ -1,28 +1,28 @@
 /** The store as the application's side sees it: over all organisations, each call naming the one that it means. */
 import type pg from "pg";
-import type { MeteredPlan } from "../../domain/meter.ts";
-import type { Charge } from "../../domain/plan.ts";
-import { createOfferStore, type OfferStore } from "../ledger-offers.ts";
-import type { Sealing } from "../sealing.ts";
+import type { MeteredPlan } from "../../domain/catalogue/meter.ts";
+import type { Charge } from "../../domain/catalogue/plan.ts";
+import type { Sealing } from "../database/encryption.ts";
+import { createOfferStore, type OfferStore } from "../ledger-connection/reference-data.ts";
 import { type AuditStore, createAuditStore } from "./audit.ts";
 import { type BillingStore, createBillingStore } from "./billing.ts";
-import type { CatalogueStore } from "./catalogue.ts";
-import { type CatalogueCurrency, findCatalogueCurrencies } from "./catalogue-currencies.ts";
+import type { CatalogueStore } from "./catalogue/catalogue.ts";
+import { type CatalogueCurrency, findCatalogueCurrencies } from "./catalogue/catalogue-currencies.ts";
+import { type AdminCharge, createChargeStore } from "./catalogue/charges.ts";
+import { createMeterStore, type MeterStore } from "./catalogue/meters.ts";
+import { type AdminPlan, createPlanStore } from "./catalogue/plans.ts";
 import { createChanges } from "./changes.ts";
-import { type AdminCharge, createChargeStore } from "./charges.ts";
-import { type ConnectionStore, createConnectionStore } from "./connections.ts";
-import { type ConsentStore, createConsentStore } from "./consents.ts";
 import { type ApiKeyStore, createApiKeyStore, createOperatorStore, type OperatorStore } from "./credentials.ts";
 import { type CustomerStore, createCustomerStore } from "./customers.ts";
-import { createDocumentStore, type DocumentStore } from "./documents.ts";
-import { createMeterStore, type MeterStore } from "./meters.ts";
-import { createMirrorStore, type MirrorStore } from "./mirror.ts";
+import { createDocumentStore, type DocumentStore } from "./documents/documents.ts";
+import { type ConnectionStore, createConnectionStore } from "./ledger/connections.ts";
+import { type ConsentStore, createConsentStore } from "./ledger/consents.ts";
+import { createMirrorStore, type MirrorStore } from "./ledger/ledger-sync.ts";
 import { createOrganisationStore, type OrganisationStore } from "./organisations.ts";
-import { type AdminPlan, createPlanStore } from "./plans.ts";
 import { createTestClockStore, type TestClockStore } from "./test-clock.ts";
-import { createUsageStore, type UsageStore } from "./usage.ts";
-import { createDeliveryStore, type DeliveryStore } from "./webhook-deliveries.ts";
-import { createEndpointStore, type EndpointStore } from "./webhook-endpoints.ts";
+import { createUsageStore, type UsageStore } from "./usage/usage.ts";
+import { createDeliveryStore, type DeliveryStore } from "./webhooks/webhook-deliveries.ts";
+import { createEndpointStore, type EndpointStore } from "./webhooks/webhook-endpoints.ts";
 
 /** Everything that the admin services ask of the database. */
 export interface AdminStore {

@@ -1,6 +1,6 @@
 /** The audit log as it is listed. It is written by `changes.ts` alone. */
 import type { AuditEntry } from "../../gen/prisma/client.ts";
-import type { Page, PageRequest } from "../page.ts";
+import type { Page, PageRequest } from "../database/page.ts";
 import type { Changes } from "./changes.ts";
 import { given } from "./organisations.ts";
 import { pageBySeq } from "./page-by-seq.ts";

@@ -1,10 +1,10 @@
 /** The billing run as operators see it: what was set aside and why, and having it tried again. */
 import type pg from "pg";
-import { type CivilDate, civilDate } from "../../domain/civil-date.ts";
-import type { SubscriptionStatus } from "../../domain/subscription.ts";
-import { type BillingCounts, countDue } from "../billing-run.ts";
-import { isId } from "../ids.ts";
-import { type Listing, listPage, type Page, type PageRequest } from "../page.ts";
+import { type CivilDate, civilDate } from "../../domain/calendar/civil-date.ts";
+import type { SubscriptionStatus } from "../../domain/subscriptions/subscription.ts";
+import { type BillingCounts, countDue } from "../billing/billing-run.ts";
+import { isId } from "../database/ids.ts";
+import { type Listing, listPage, type Page, type PageRequest } from "../database/page.ts";
 import type { Actor, Changed, Changes, Transaction } from "./changes.ts";
 
 /** A subscription that was set aside. `nextAttemptAt` may have come already. */

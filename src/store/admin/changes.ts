@@ -5,9 +5,9 @@
 import { PrismaPg } from "@prisma/adapter-pg";
 import type pg from "pg";
 import { Prisma, PrismaClient } from "../../gen/prisma/client.ts";
-import { newId } from "../ids.ts";
-import { inTransaction, repeatBrokenOff } from "../pool.ts";
-import type { Client } from "../raise-documents.ts";
+import { newId } from "../database/ids.ts";
+import { inTransaction, repeatBrokenOff } from "../database/pool.ts";
+import type { Client } from "../documents/issue-documents.ts";
 
 /** A transaction of an ordinary write. */
 export type Transaction = Prisma.TransactionClient;

@@ -1,7 +1,7 @@
 /** API keys, operators and operators' tokens as records; of keys and tokens only the hash is kept. */
 import type { ApiKey, Operator, OperatorToken, PrismaClient } from "../../gen/prisma/client.ts";
-import { isId } from "../ids.ts";
-import type { Page, PageRequest } from "../page.ts";
+import { isId } from "../database/ids.ts";
+import type { Page, PageRequest } from "../database/page.ts";
 import { type Actor, type Changed, type Changes, isTaken, type Transaction } from "./changes.ts";
 import { given } from "./organisations.ts";
 import { pageBySeq } from "./page-by-seq.ts";

@@ -1,9 +1,9 @@
 /** Customers as the application's side imports and keeps them. */
 import type pg from "pg";
-import type { Customer } from "../../domain/customer.ts";
-import { type CustomerFilters, customerFilters, customerListing } from "../customers.ts";
-import { isId } from "../ids.ts";
-import { getOne, listPage, type Page, type PageRequest } from "../page.ts";
+import type { Customer } from "../../domain/customers/customer.ts";
+import { type CustomerFilters, customerFilters, customerListing } from "../customers/customers.ts";
+import { isId } from "../database/ids.ts";
+import { getOne, listPage, type Page, type PageRequest } from "../database/page.ts";
 import { type Actor, type Changes, isTaken, type Transaction } from "./changes.ts";
 
 /** A customer to import, whose contact the ledger has. */

@@ -2,7 +2,7 @@
  * The first operator, an owner, with a token: made only while there is no operator at all, by whoever may write to the database.
  */
 import type pg from "pg";
-import { newId } from "../ids.ts";
+import { newId } from "../database/ids.ts";
 import { createChanges } from "./changes.ts";
 import { createOperator, createToken } from "./credentials.ts";
 

@@ -1,12 +1,12 @@
 /** Organisations as the application's side makes and sets them. */
 import type pg from "pg";
-import type { FirstInvoiceStatus, OrganisationSettings } from "../../domain/organisation.ts";
 import { Refusal } from "../../domain/refusal.ts";
+import type { FirstInvoiceStatus, OrganisationSettings } from "../../domain/subscriptions/organisation-settings.ts";
 import { type Organisation as OrganisationRecord, Prisma } from "../../gen/prisma/client.ts";
-import { performable } from "../billing-run.ts";
-import { isId } from "../ids.ts";
-import type { Page, PageRequest } from "../page.ts";
-import { performDue } from "../perform-due.ts";
+import { performable } from "../billing/billing-run.ts";
+import { performDue } from "../billing/catch-up.ts";
+import { isId } from "../database/ids.ts";
+import type { Page, PageRequest } from "../database/page.ts";
 import { type Actor, type Changed, type Changes, isTaken, type Transaction } from "./changes.ts";
 import { pageBySeq } from "./page-by-seq.ts";
 import { requireNothingInTheWay } from "./setup-mode-obstacles.ts";

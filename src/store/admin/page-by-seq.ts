@@ -1,6 +1,6 @@
 /** Pages of what belongs to no organisation: newest first by sequence number, as the organisations' own lists are. */
 import { Refusal } from "../../domain/refusal.ts";
-import type { Page, PageRequest } from "../page.ts";
+import type { Page, PageRequest } from "../database/page.ts";
 
 /** How a kind of record is listed: the sequence number of one, and those below a number, newest first. */
 export interface SeqListing<T> {

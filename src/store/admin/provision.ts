@@ -4,15 +4,15 @@
  */
 import { PrismaPg } from "@prisma/adapter-pg";
 import type pg from "pg";
-import type { Customer } from "../domain/customer.ts";
-import { formatDecimal } from "../domain/decimal.ts";
-import { checkMeteredPlan, type Meter, type MeteredPlan } from "../domain/meter.ts";
-import type { OrganisationSettings } from "../domain/organisation.ts";
-import type { Charge } from "../domain/plan.ts";
-import { PrismaClient } from "../gen/prisma/client.ts";
-import type { LedgerConnection } from "./ledger-connections.ts";
-import { insertPlanPrices, planRecord } from "./plan-records.ts";
-import type { Sealing } from "./sealing.ts";
+import { checkMeteredPlan, type Meter, type MeteredPlan } from "../../domain/catalogue/meter.ts";
+import type { Charge } from "../../domain/catalogue/plan.ts";
+import type { Customer } from "../../domain/customers/customer.ts";
+import { formatDecimal } from "../../domain/money/decimal.ts";
+import type { OrganisationSettings } from "../../domain/subscriptions/organisation-settings.ts";
+import { PrismaClient } from "../../gen/prisma/client.ts";
+import { insertPlanPrices, planRecord } from "../catalogue/plan-writes.ts";
+import type { Sealing } from "../database/encryption.ts";
+import type { LedgerConnection } from "../ledger-connection/connections.ts";
 
 /** A key to store: its hash, and what may be shown of it. */
 export interface ApiKeyToSave {

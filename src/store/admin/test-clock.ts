@@ -1,6 +1,6 @@
 /** The test clock of a sandbox as operators see it: what it shows, where it goes, and having it advanced. */
-import { type ClockRequest, decideAdvance } from "../../domain/test-clock.ts";
-import { isId } from "../ids.ts";
+import { type ClockRequest, decideAdvance } from "../../domain/calendar/test-clock.ts";
+import { isId } from "../database/ids.ts";
 import type { Actor, Changed, Changes, Transaction } from "./changes.ts";
 
 /** A clock; `now` is what it shows. */

@@ -1,7 +1,7 @@
 /** What bills took of usage, as rows: written in the transaction of the close, each with the document that it stands on. */
-import { formatDecimal } from "../domain/decimal.ts";
-import type { BilledUsage } from "../domain/usage-billing.ts";
-import type { Client } from "./raise-documents.ts";
+import { formatDecimal } from "../../domain/money/decimal.ts";
+import type { BilledUsage } from "../../domain/usage/rating.ts";
+import type { Client } from "../documents/issue-documents.ts";
 
 /** Usage of a subscription as a bill took it; both ids null where it stands on no document. */
 export interface UsageBillToSave {

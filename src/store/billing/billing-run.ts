@@ -3,14 +3,20 @@
  * performed in one transaction. One that cannot be performed is set aside with its reason, so that it holds up no other.
  */
 import pg from "pg";
-import { type DueDecision, type DueFacts, type DueOptions, decideDue, nextDueDate } from "../domain/due.ts";
-import type { OrganisationSettings } from "../domain/organisation.ts";
-import { dayStarts, writeDue } from "./billing-changes.ts";
+import {
+  type DueDecision,
+  type DueFacts,
+  type DueOptions,
+  decideDue,
+  nextDueDate,
+} from "../../domain/billing/renewal.ts";
+import type { OrganisationSettings } from "../../domain/subscriptions/organisation-settings.ts";
+import { type OrganisationRow, organisationColumns, readOrganisation } from "../access/organisation-settings.ts";
+import { statementName } from "../database/page.ts";
+import { inTransaction } from "../database/pool.ts";
+import type { Client } from "../documents/issue-documents.ts";
 import { type LoadedState, loadStates } from "./billing-state.ts";
-import { type OrganisationRow, organisationColumns, readOrganisation } from "./organisations.ts";
-import { statementName } from "./page.ts";
-import { inTransaction } from "./pool.ts";
-import type { Client } from "./raise-documents.ts";
+import { dayStarts, writeDue } from "./locked-subscription.ts";
 
 /**
  * How many subscriptions a transaction performs: enough that its round trips and its commit cost each of them next to nothing, and

@@ -1,24 +1,23 @@
 /** Loads what a subscription's rules look at: the subscription, its periods, live invoices, deferred lines, and what runs. */
 import type pg from "pg";
+import type { DocumentStatus, InvoiceType } from "../../domain/billing/invoice.ts";
+import { type CivilDate, civilDate, compareDates, todayIn } from "../../domain/calendar/civil-date.ts";
+import type { PlanMeter } from "../../domain/catalogue/meter.ts";
+import type { Plan } from "../../domain/catalogue/plan.ts";
+import { parseDecimal } from "../../domain/money/decimal.ts";
 import type {
   BillingState,
   DeferredLine,
   PeriodState,
   RaisedInvoice,
   RunningOperation,
-} from "../domain/billing-state.ts";
-import { type CivilDate, civilDate, compareDates, todayIn } from "../domain/civil-date.ts";
-import { parseDecimal } from "../domain/decimal.ts";
-import type { DocumentStatus, InvoiceType } from "../domain/invoice.ts";
-import type { PlanMeter } from "../domain/meter.ts";
-import type { OrganisationSettings } from "../domain/organisation.ts";
-import type { Plan } from "../domain/plan.ts";
-import type { Subscription } from "../domain/subscription.ts";
-import type { PlanRow } from "./catalogue.ts";
-import { type PlanMeterRow, planMetersJson, readPlanMeters } from "./meters.ts";
-import { loadOpenUsage } from "./open-usage.ts";
-import { statementName } from "./page.ts";
-import type { Client } from "./raise-documents.ts";
+} from "../../domain/subscriptions/billing-state.ts";
+import type { OrganisationSettings } from "../../domain/subscriptions/organisation-settings.ts";
+import type { Subscription } from "../../domain/subscriptions/subscription.ts";
+import type { PlanRow } from "../catalogue/catalogue.ts";
+import { type PlanMeterRow, planMetersJson, readPlanMeters } from "../catalogue/meters.ts";
+import { statementName } from "../database/page.ts";
+import type { Client } from "../documents/issue-documents.ts";
 import {
   planJson,
   readPlanJson,
@@ -26,7 +25,8 @@ import {
   type SubscriptionRow,
   subscriptionColumns,
   subscriptionListing,
-} from "./subscriptions.ts";
+} from "../subscriptions/subscriptions.ts";
+import { loadOpenUsage } from "./unbilled-usage.ts";
 
 /** A row of `periods`. */
 export interface PeriodRow {

@@ -1,6 +1,6 @@
 /** Everything that is due for an organisation, performed at once: before a switch after which it would be judged otherwise. */
 import type pg from "pg";
-import { decideDue } from "../domain/due.ts";
+import { decideDue } from "../../domain/billing/renewal.ts";
 import { billChunk, type ChunkOrder } from "./billing-run.ts";
 import { createTestClock } from "./test-clock.ts";
 

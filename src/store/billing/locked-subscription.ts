@@ -3,18 +3,18 @@
  * decision is made of it, and everything that the decision says is written in the same transaction. decisions §4.
  */
 import type pg from "pg";
-import type { BillingState, PeriodState } from "../domain/billing-state.ts";
-import { type CivilDate, startOfDay } from "../domain/civil-date.ts";
-import { type DueDecision, decideDue } from "../domain/due.ts";
-import type { OrganisationSettings } from "../domain/organisation.ts";
-import type { Subscription } from "../domain/subscription.ts";
-import type { UsageBills } from "../domain/usage-billing.ts";
+import { type DueDecision, decideDue } from "../../domain/billing/renewal.ts";
+import { type CivilDate, startOfDay } from "../../domain/calendar/civil-date.ts";
+import type { BillingState, PeriodState } from "../../domain/subscriptions/billing-state.ts";
+import type { OrganisationSettings } from "../../domain/subscriptions/organisation-settings.ts";
+import type { Subscription } from "../../domain/subscriptions/subscription.ts";
+import type { UsageBills } from "../../domain/usage/rating.ts";
+import { type OrganisationRow, organisationColumns, readOrganisation } from "../access/organisation-settings.ts";
+import { lockSubscriptions } from "../database/lock-order.ts";
+import { inTransaction } from "../database/pool.ts";
+import type { Client } from "../documents/issue-documents.ts";
 import { loadStates } from "./billing-state.ts";
-import { lockSubscriptions } from "./lock-order.ts";
-import { type OrganisationRow, organisationColumns, readOrganisation } from "./organisations.ts";
-import { inTransaction } from "./pool.ts";
-import type { Client } from "./raise-documents.ts";
-import { leavesDocuments, raiseOwed } from "./raise-owed.ts";
+import { leavesDocuments, raiseOwed } from "./save-billing.ts";
 
 /** Which subscription is changed. `now` is the organisation's; `onRaised` is told once due documents are committed. */
 export interface ChangedSubscription {

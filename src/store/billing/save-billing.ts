@@ -1,10 +1,10 @@
 /** What subscriptions owe, raised as documents in the transaction that decides it: invoices, usage that joins a draft, credit notes. */
-import type { ClosedUsage, DueInvoice } from "../domain/due-usage.ts";
-import type { BilledUsage } from "../domain/usage-billing.ts";
-import { amendInvoice } from "./amend-documents.ts";
-import { newId } from "./ids.ts";
-import { type Client, raiseCreditNotes, raiseInvoices } from "./raise-documents.ts";
-import { saveUsageBills, type UsageBillToSave } from "./usage-bills.ts";
+import type { ClosedUsage, DueInvoice } from "../../domain/billing/renewal-usage.ts";
+import type { BilledUsage } from "../../domain/usage/rating.ts";
+import { newId } from "../database/ids.ts";
+import { type Client, raiseCreditNotes, raiseInvoices } from "../documents/issue-documents.ts";
+import { amendInvoice } from "../documents/save-amendment.ts";
+import { saveUsageBills, type UsageBillToSave } from "./billed-usage.ts";
 
 /** What one subscription owes. */
 export interface Owed extends ClosedUsage {

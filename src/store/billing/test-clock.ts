@@ -3,10 +3,10 @@
  * it moves on, until it is at its target. What has been performed is counted with it. decisions §4 "Sandbox".
  */
 import type pg from "pg";
+import { inTransaction } from "../database/pool.ts";
+import type { Client } from "../documents/issue-documents.ts";
+import type { NeglectedWork } from "../ledger-jobs/stale-jobs.ts";
 import { billChunk, type ChunkOrder, type ChunkOutcome, performable } from "./billing-run.ts";
-import type { NeglectedWork } from "./neglected-work.ts";
-import { inTransaction } from "./pool.ts";
-import type { Client } from "./raise-documents.ts";
 
 /** An advance, and what was performed on the way so far. `now` is what the clock shows. */
 export interface ClockProgress {

@@ -1,10 +1,11 @@
 /** Usage that no bill has taken, summed by bill, period and meter: what a close prices. */
-import { parseDecimal } from "../domain/decimal.ts";
-import type { PricedMeter } from "../domain/meter.ts";
-import { periodAt } from "../domain/period.ts";
-import type { Subscription } from "../domain/subscription.ts";
-import type { OpenUsage } from "../domain/usage-billing.ts";
-import type { Client } from "./raise-documents.ts";
+
+import { periodAt } from "../../domain/calendar/period.ts";
+import type { PricedMeter } from "../../domain/catalogue/meter.ts";
+import { parseDecimal } from "../../domain/money/decimal.ts";
+import type { Subscription } from "../../domain/subscriptions/subscription.ts";
+import type { OpenUsage } from "../../domain/usage/rating.ts";
+import type { Client } from "../documents/issue-documents.ts";
 import { lockToBill } from "./usage-locks.ts";
 
 /** A subscription whose usage is to be billed, with the meters of its plan. */

@@ -2,7 +2,7 @@
  * The lock between who stores usage and who bills it: a subscription's bucket, held shared by those who store, alone by who closes a bill.
  * Whatever is stored before a close is in it, whatever comes after it sees the next bill.
  */
-import type { Client } from "./raise-documents.ts";
+import type { Client } from "../documents/issue-documents.ts";
 
 /** The first key of these advisory locks, so that they meet no others: "usag" in ASCII. */
 const lockClass = 0x75736167;

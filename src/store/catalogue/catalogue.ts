@@ -1,7 +1,8 @@
 /** Plans with their tiers, and charges, as rows. */
-import { type Decimal, parseDecimal } from "../domain/decimal.ts";
-import type { CatalogueStatus, Charge, Plan, PlanType, Tier } from "../domain/plan.ts";
-import type { Filter, Listing } from "./page.ts";
+
+import type { CatalogueStatus, Charge, Plan, PlanType, Tier } from "../../domain/catalogue/plan.ts";
+import { type Decimal, parseDecimal } from "../../domain/money/decimal.ts";
+import type { Filter, Listing } from "../database/page.ts";
 
 /** A band of prices as JSON, its prices as text. */
 export interface TierRow {

@@ -1,6 +1,7 @@
 /** The meters of a plan with the plan's prices for them, as rows. */
-import { parseDecimal } from "../domain/decimal.ts";
-import type { MeterType, PlanMeter } from "../domain/meter.ts";
+
+import type { MeterType, PlanMeter } from "../../domain/catalogue/meter.ts";
+import { parseDecimal } from "../../domain/money/decimal.ts";
 import { readTiers, type TierRow } from "./catalogue.ts";
 
 /** A meter of a plan as `planMetersJson` gives it; prices as text, so that JSON makes no float of them. */

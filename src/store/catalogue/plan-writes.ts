@@ -1,8 +1,9 @@
 /** Plans as Prisma writes them: the row, and the rows of its tiers, its meters and their tiers. */
-import { formatDecimal } from "../domain/decimal.ts";
-import type { MeteredPlan } from "../domain/meter.ts";
-import type { Tier } from "../domain/plan.ts";
-import type { Prisma } from "../gen/prisma/client.ts";
+
+import type { MeteredPlan } from "../../domain/catalogue/meter.ts";
+import type { Tier } from "../../domain/catalogue/plan.ts";
+import { formatDecimal } from "../../domain/money/decimal.ts";
+import type { Prisma } from "../../gen/prisma/client.ts";
 
 /** The row of `plans`. */
 export function planRecord(organisationId: string, plan: MeteredPlan): Prisma.PlanUncheckedCreateInput {

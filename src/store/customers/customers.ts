@@ -1,9 +1,9 @@
 /** Customers as rows: lists, look-ups, and the creation that first asks the ledger for a contact. */
 import type pg from "pg";
-import type { Customer } from "../domain/customer.ts";
-import { newId } from "./ids.ts";
-import type { Filter, Listing } from "./page.ts";
-import { isDatabaseError, uniqueViolation } from "./pool.ts";
+import type { Customer } from "../../domain/customers/customer.ts";
+import { newId } from "../database/ids.ts";
+import type { Filter, Listing } from "../database/page.ts";
+import { isDatabaseError, uniqueViolation } from "../database/pool.ts";
 
 /** A row of `customers`. */
 export interface CustomerRow {

@@ -16,7 +16,7 @@
  * A writer that takes its rows with SKIP LOCKED waits for none of them and may take them in any
  * order.
  */
-import type { Client } from "./raise-documents.ts";
+import type { Client } from "../documents/issue-documents.ts";
 
 /** Locks subscriptions by rising id. What is read after it is as the last change left it. */
 export async function lockSubscriptions(client: Client, organisationId: string, ids: readonly string[]): Promise<void> {

@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import type pg from "pg";
-import { Refusal } from "../domain/refusal.ts";
+import { Refusal } from "../../domain/refusal.ts";
 
 /** Which page: `limit` 1 to 100, after the object with this id. */
 export interface PageRequest {

@@ -16,7 +16,7 @@ import pg from "pg";
 export const wholeSchema: SchemaFilter = { externalTables: [], externalEnums: [] };
 
 /** The folder of this project's migrations. */
-export const projectMigrations = fileURLToPath(new URL("../../prisma/migrations", import.meta.url));
+export const projectMigrations = fileURLToPath(new URL("../../../prisma/migrations", import.meta.url));
 
 type Connection = Awaited<ReturnType<PrismaPg["connect"]>>;
 

@@ -2,10 +2,19 @@
  * A credit note and its invoices as the ledger was seen to have them: which of its allocations are new, changed or
  * gone, what that leaves of the credit, and what is due of the invoices. Spec: Credit note; decisions §§3 and 6.
  */
-import { add, compare, type Decimal, equals, formatDecimal, parseDecimal, subtract, ZERO } from "../domain/decimal.ts";
-import { newId } from "./ids.ts";
-import { unfitText } from "./mirror-judgement.ts";
-import type { Client } from "./raise-documents.ts";
+import {
+  add,
+  compare,
+  type Decimal,
+  equals,
+  formatDecimal,
+  parseDecimal,
+  subtract,
+  ZERO,
+} from "../../domain/money/decimal.ts";
+import { newId } from "../database/ids.ts";
+import { unfitText } from "../ledger-jobs/observed-state.ts";
+import type { Client } from "./issue-documents.ts";
 
 /**
  * Credit on an invoice as the ledger has it; `id` is empty where the ledger does not tell it, `invoiceId` is the

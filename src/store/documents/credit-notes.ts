@@ -1,9 +1,9 @@
 /** Credit notes with their lines and allocations, as rows. */
-import type { Allocation, CreditNote, CreditNoteLine } from "../domain/credit-note.ts";
-import { parseDecimal } from "../domain/decimal.ts";
-import type { DocumentStatus } from "../domain/invoice.ts";
+import type { Allocation, CreditNote, CreditNoteLine } from "../../domain/billing/credit-note.ts";
+import type { DocumentStatus } from "../../domain/billing/invoice.ts";
+import { parseDecimal } from "../../domain/money/decimal.ts";
+import type { Listing } from "../database/page.ts";
 import { readLedgerState } from "./invoices.ts";
-import type { Listing } from "./page.ts";
 
 interface LineRow {
   id: string;

@@ -1,7 +1,8 @@
 /** Invoices and their lines as JSON records, and the SQL that reads those: how every statement that raises invoices is told of them. */
-import { type Decimal, formatDecimal } from "../domain/decimal.ts";
-import type { InvoiceDraft, InvoiceLineDraft } from "../domain/invoice.ts";
-import { newId } from "./ids.ts";
+
+import type { InvoiceDraft, InvoiceLineDraft } from "../../domain/billing/invoice.ts";
+import { type Decimal, formatDecimal } from "../../domain/money/decimal.ts";
+import { newId } from "../database/ids.ts";
 
 /** The columns of an `invoiceRecord`, as jsonb_to_recordset wants them. */
 export const invoiceRecordType = `id uuid, position int, reference text, type text, currency text, subtotal numeric, issue_date date,

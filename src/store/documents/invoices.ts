@@ -1,6 +1,5 @@
 /** Invoices with their lines, as rows. */
-import { civilDate } from "../domain/civil-date.ts";
-import { parseDecimal } from "../domain/decimal.ts";
+
 import type {
   DocumentStatus,
   Invoice,
@@ -9,9 +8,11 @@ import type {
   InvoicePeriod,
   InvoiceType,
   LineKind,
-} from "../domain/invoice.ts";
-import { readDecimal } from "./catalogue.ts";
-import type { Filter, Listing } from "./page.ts";
+} from "../../domain/billing/invoice.ts";
+import { civilDate } from "../../domain/calendar/civil-date.ts";
+import { parseDecimal } from "../../domain/money/decimal.ts";
+import { readDecimal } from "../catalogue/catalogue.ts";
+import type { Filter, Listing } from "../database/page.ts";
 
 /** A line as it comes inside an invoice's JSON: amounts as text. */
 export interface InvoiceLineRow {

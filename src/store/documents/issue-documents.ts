@@ -3,10 +3,10 @@
  * same statement and with the operation that tells the ledger of it. Set-based: one subscription or a chunk of them cost alike.
  */
 import type pg from "pg";
-import type { CreditNoteDraft } from "../domain/credit-note.ts";
-import { formatDecimal } from "../domain/decimal.ts";
-import type { InvoiceDraft } from "../domain/invoice.ts";
-import { newId } from "./ids.ts";
+import type { CreditNoteDraft } from "../../domain/billing/credit-note.ts";
+import type { InvoiceDraft } from "../../domain/billing/invoice.ts";
+import { formatDecimal } from "../../domain/money/decimal.ts";
+import { newId } from "../database/ids.ts";
 import {
   documentNumber,
   insertLines,
@@ -14,7 +14,7 @@ import {
   invoiceRecordType,
   lineRecords,
   lineRecordType,
-} from "./invoice-records.ts";
+} from "./invoice-writes.ts";
 
 /** A connection inside a transaction. */
 export type Client = Pick<pg.PoolClient, "query">;

@@ -2,14 +2,20 @@
  * Reversals as rows: what documents other than its renewal invoice bill of a subscription's next period, and the document that reverses it
  * in the transaction that removes the renewal invoice. decisions §4.
  */
-import type { BillingState } from "../domain/billing-state.ts";
-import { parseDecimal } from "../domain/decimal.ts";
-import type { OrganisationSettings } from "../domain/organisation.ts";
-import { decideReversal, type NextPeriodLine, type NextPeriodLines, noNextPeriodLines } from "../domain/reversal.ts";
-import { loadStates } from "./billing-state.ts";
-import { newId } from "./ids.ts";
-import { organisationNow } from "./organisations.ts";
-import { type Client, raiseCreditNotes, raiseInvoices } from "./raise-documents.ts";
+
+import { parseDecimal } from "../../domain/money/decimal.ts";
+import type { BillingState } from "../../domain/subscriptions/billing-state.ts";
+import type { OrganisationSettings } from "../../domain/subscriptions/organisation-settings.ts";
+import {
+  decideReversal,
+  type NextPeriodLine,
+  type NextPeriodLines,
+  noNextPeriodLines,
+} from "../../domain/subscriptions/reversal.ts";
+import { organisationNow } from "../access/organisation-settings.ts";
+import { loadStates } from "../billing/billing-state.ts";
+import { newId } from "../database/ids.ts";
+import { type Client, raiseCreditNotes, raiseInvoices } from "./issue-documents.ts";
 
 interface LineRow {
   invoice_id: string | null;

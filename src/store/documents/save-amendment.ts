@@ -2,11 +2,12 @@
  * Changes of invoices that the ledger has, written inside the transaction of the change that asks for them, each with the operation
  * that tells the ledger of it.
  */
-import { formatDecimal } from "../domain/decimal.ts";
-import type { InvoiceLineDraft } from "../domain/invoice.ts";
-import type { InvoiceAmendment } from "../domain/units-change.ts";
-import { decimalText, insertLines, lineRecords, lineRecordType } from "./invoice-records.ts";
-import type { Client } from "./raise-documents.ts";
+
+import type { InvoiceLineDraft } from "../../domain/billing/invoice.ts";
+import { formatDecimal } from "../../domain/money/decimal.ts";
+import type { InvoiceAmendment } from "../../domain/subscriptions/change-units.ts";
+import { decimalText, insertLines, lineRecords, lineRecordType } from "./invoice-writes.ts";
+import type { Client } from "./issue-documents.ts";
 
 /** An amendment to write. `billedUnits`: what the invoice's period was billed for before it. */
 export interface AmendmentToWrite {

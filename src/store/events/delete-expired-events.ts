@@ -1,6 +1,6 @@
 /** Deletes events that nobody can have sent again any more, with their deliveries and attempts. */
 import type pg from "pg";
-import { inTransaction } from "./pool.ts";
+import { inTransaction } from "../database/pool.ts";
 
 /** How long events are kept: as long as they can be asked for again. */
 const keptFor = "interval '30 days'";

@@ -4,11 +4,11 @@
  * the endpoint first, and deliveries by rising id.
  */
 import type pg from "pg";
+import type { Sealing } from "../database/encryption.ts";
 import { type AttemptRecord, type RecordedAttempts, recordAttempts } from "./delivery-attempts.ts";
 import { type ClaimedDelivery, claimDeliveries, deferDeliveries, releaseDeliveries } from "./delivery-claims.ts";
 import type { EndpointKey } from "./due-endpoints.ts";
-import { endpointSecretBound } from "./endpoint-secrets.ts";
-import type { Sealing } from "./sealing.ts";
+import { endpointSecretBound } from "./signing-secrets.ts";
 
 /** An endpoint, as something is to be sent to it. */
 export interface EndpointState {

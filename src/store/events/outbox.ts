@@ -4,8 +4,8 @@
  */
 import type pg from "pg";
 import { type EndpointKey, findAllDueEndpoints, findDueEndpoints } from "./due-endpoints.ts";
-import type { ObjectName, WriteObject } from "./telling.ts";
-import { type ToldApart, tellOrPutOff } from "./telling-apart.ts";
+import type { ObjectName, WriteObject } from "./publish-changes.ts";
+import { type ToldApart, tellOrPutOff } from "./publish-isolated.ts";
 
 /** Organisations that have something to be told, by rising id, and the database's instant at which they had. */
 export interface NewsPage {

@@ -3,17 +3,23 @@
  * over one snapshot. Whatever is changed after that snapshot has a mark that stays. decisions §3 "Event".
  */
 import type pg from "pg";
-import type { CreditNote } from "../domain/credit-note.ts";
-import type { Customer } from "../domain/customer.ts";
-import { type ChangeMark, decideEvents, type EventType, eventBody, type ObjectKind } from "../domain/event.ts";
-import type { Invoice } from "../domain/invoice.ts";
-import { creditNoteListing } from "./credit-notes.ts";
-import { customerListing } from "./customers.ts";
-import { newId } from "./ids.ts";
-import { invoiceListing } from "./invoices.ts";
-import { getThese } from "./page.ts";
-import { inTransaction } from "./pool.ts";
-import { type PlannedSubscription, subscriptionListing } from "./subscriptions.ts";
+import type { CreditNote } from "../../domain/billing/credit-note.ts";
+import type { Invoice } from "../../domain/billing/invoice.ts";
+import type { Customer } from "../../domain/customers/customer.ts";
+import {
+  type ChangeMark,
+  decideEvents,
+  type EventType,
+  eventBody,
+  type ObjectKind,
+} from "../../domain/events/event.ts";
+import { customerListing } from "../customers/customers.ts";
+import { newId } from "../database/ids.ts";
+import { getThese } from "../database/page.ts";
+import { inTransaction } from "../database/pool.ts";
+import { creditNoteListing } from "../documents/credit-notes.ts";
+import { invoiceListing } from "../documents/invoices.ts";
+import { type PlannedSubscription, subscriptionListing } from "../subscriptions/subscriptions.ts";
 
 /** An object as it is read for its retrieval. */
 export type ShownObject =

@@ -3,7 +3,7 @@
  * delivery of its organisation.
  */
 import pg from "pg";
-import { type ObjectName, TellingHeld, type TellingOrder, type ToldChunk, tellChunk } from "./telling.ts";
+import { type ObjectName, TellingHeld, type TellingOrder, type ToldChunk, tellChunk } from "./publish-changes.ts";
 
 /** An object that was put off, and why. */
 export interface Untold extends ObjectName {

@@ -1,8 +1,8 @@
 /** The signing secrets of webhook endpoints sealed anew with the key of now, so that a key of before can go without a platform's doing. */
 import type pg from "pg";
-import { endpointSecretBound } from "./endpoint-secrets.ts";
-import { inTransaction } from "./pool.ts";
-import type { Sealing } from "./sealing.ts";
+import type { Sealing } from "../database/encryption.ts";
+import { inTransaction } from "../database/pool.ts";
+import { endpointSecretBound } from "./signing-secrets.ts";
 
 interface SealedRow {
   organisation_id: string;

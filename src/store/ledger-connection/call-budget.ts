@@ -3,7 +3,7 @@
  * given back after it. Facts: facts-ledger section 1.7.
  */
 import type pg from "pg";
-import { newId } from "./ids.ts";
+import { newId } from "../database/ids.ts";
 
 /** What a ledger said is left of its limits; null where it said nothing. */
 export interface LimitsLeft {

@@ -1,6 +1,6 @@
 /** The ledger that each organisation is connected to, and the pause that its ledger asked for. */
 import type pg from "pg";
-import type { Sealing } from "./sealing.ts";
+import type { Sealing } from "../database/encryption.ts";
 
 /**
  * A connection with its secret opened. Never logged. `custom` has credentials of its own; one by `authorisation` has the tokens that a

@@ -3,8 +3,8 @@
  * asks the ledger, outside of any transaction; whoever lost it saves nothing.
  */
 import type pg from "pg";
-import { newId } from "./ids.ts";
-import type { Sealing } from "./sealing.ts";
+import type { Sealing } from "../database/encryption.ts";
+import { newId } from "../database/ids.ts";
 
 /** The access token in use. `freshMs`: for how long it is still to be used; `generation` rises with each refresh. */
 export interface KeptTokens {

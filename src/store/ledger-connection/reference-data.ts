@@ -3,10 +3,10 @@
  * background, and doubted as soon as the ledger contradicts it. Facts: facts-ledger section 4, "Pre-flight".
  */
 import type pg from "pg";
-import { type LedgerOffer, type OfferKind, offerKinds, unknownOffer } from "../domain/preflight.ts";
-import { type ConnectionState, pauseConnection, readConnection } from "./ledger-connections.ts";
-import type { Client } from "./raise-documents.ts";
-import type { Sealing } from "./sealing.ts";
+import { type LedgerOffer, type OfferKind, offerKinds, unknownOffer } from "../../domain/billing/ledger-validation.ts";
+import type { Sealing } from "../database/encryption.ts";
+import type { Client } from "../documents/issue-documents.ts";
+import { type ConnectionState, pauseConnection, readConnection } from "./connections.ts";
 
 /** How long what was told counts as fresh: four calls a quarter of a day, of the thousand that the smallest day has. */
 const freshFor = "interval '6 hours'";

@@ -3,19 +3,23 @@
  * bill is raised as documents of its own, all at once. decisions §6.
  */
 import { strict as assert } from "node:assert";
-import type { BillingState, PeriodState } from "../domain/billing-state.ts";
-import { billClosedAmendment, type ClosedAmendment, type ClosedDecision } from "../domain/closed-amendment.ts";
-import { parseDecimal } from "../domain/decimal.ts";
-import type { ProrationParts } from "../domain/proration.ts";
-import { appendLines } from "./amend-documents.ts";
-import { holdOrganisation, savePeriods } from "./billing-changes.ts";
-import { loadStates, type PeriodRow, readPeriod } from "./billing-state.ts";
-import { newId } from "./ids.ts";
-import { lockSubscriptions } from "./lock-order.ts";
-import { doneMark, outcomesChannel } from "./outcomes.ts";
-import { type Client, type Raising, raiseCreditNotes, raiseInvoices } from "./raise-documents.ts";
-import type { AmendmentSettlement, SettledAmendment } from "./settle-amendments.ts";
-import { plain } from "./settle-operations.ts";
+import type { ProrationParts } from "../../domain/billing/proration.ts";
+import { parseDecimal } from "../../domain/money/decimal.ts";
+import {
+  billClosedAmendment,
+  type ClosedAmendment,
+  type ClosedDecision,
+} from "../../domain/subscriptions/abandoned-amendment.ts";
+import type { BillingState, PeriodState } from "../../domain/subscriptions/billing-state.ts";
+import { loadStates, type PeriodRow, readPeriod } from "../billing/billing-state.ts";
+import { holdOrganisation, savePeriods } from "../billing/locked-subscription.ts";
+import { newId } from "../database/ids.ts";
+import { lockSubscriptions } from "../database/lock-order.ts";
+import { type Client, type Raising, raiseCreditNotes, raiseInvoices } from "../documents/issue-documents.ts";
+import { appendLines } from "../documents/save-amendment.ts";
+import type { AmendmentSettlement, SettledAmendment } from "./amendment-outcomes.ts";
+import { plain } from "./document-outcomes.ts";
+import { doneMark, outcomesChannel } from "./job-notifications.ts";
 
 /** The reason of a done amendment that is billed by documents of its own. */
 export const movedReason = "moved";

@@ -3,11 +3,11 @@
  * transaction.
  */
 import type pg from "pg";
-import { planAllocations } from "./allocations.ts";
-import { type InvoiceSeen, type NoteSeen, saveInvoiceSeen, saveNoteSeen } from "./credit-mirror.ts";
-import { lockInOrder } from "./lock-order.ts";
-import { inTransaction } from "./pool.ts";
-import type { Client } from "./raise-documents.ts";
+import { lockInOrder } from "../database/lock-order.ts";
+import { inTransaction } from "../database/pool.ts";
+import { type InvoiceSeen, type NoteSeen, saveInvoiceSeen, saveNoteSeen } from "../documents/credit-note-state.ts";
+import type { Client } from "../documents/issue-documents.ts";
+import { planAllocations } from "./credit-allocations.ts";
 import {
   doneRecord,
   type Held,
@@ -18,7 +18,7 @@ import {
   type UndoneSettlement,
   undoneRecord,
   unwritableAnswer,
-} from "./settle-operations.ts";
+} from "./document-outcomes.ts";
 
 /** The two sides of an allocation as the ledger was seen to have them; null for one that was not looked at. */
 export interface CreditSeen {

@@ -1,16 +1,16 @@
 /** The store as the activities that apply held credit see it: one organisation's allocations and its connection. */
 import type pg from "pg";
+import type { Sealing } from "../database/encryption.ts";
+import { inTransaction } from "../database/pool.ts";
+import { type ConnectionState, pauseConnection, readConnection } from "../ledger-connection/connections.ts";
+import { type AllocationSettlement, settleAllocation } from "./allocation-outcomes.ts";
 import {
   type AllocationToSend,
   planAllocations,
   putOffAllocation,
   readAllocationWait,
   takeAllocation,
-} from "./allocations.ts";
-import { type ConnectionState, pauseConnection, readConnection } from "./ledger-connections.ts";
-import { inTransaction } from "./pool.ts";
-import type { Sealing } from "./sealing.ts";
-import { type AllocationSettlement, settleAllocation } from "./settle-allocations.ts";
+} from "./credit-allocations.ts";
 
 /** What applying credit asks of one organisation's data. */
 export interface AllocationScope {

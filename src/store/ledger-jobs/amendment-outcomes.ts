@@ -3,13 +3,12 @@
  * at once with the operation, and told to those who wait.
  */
 import type pg from "pg";
-import type { DocumentStatus } from "../domain/invoice.ts";
-import { planAllocations } from "./allocations.ts";
-import { closeAmendment } from "./close-amendments.ts";
-import { lockSubscriptions } from "./lock-order.ts";
-import { doneMark, outcomesChannel } from "./outcomes.ts";
-import { inTransaction } from "./pool.ts";
-import type { Client } from "./raise-documents.ts";
+import type { DocumentStatus } from "../../domain/billing/invoice.ts";
+import { lockSubscriptions } from "../database/lock-order.ts";
+import { inTransaction } from "../database/pool.ts";
+import type { Client } from "../documents/issue-documents.ts";
+import { closeAmendment } from "./abandon-amendment.ts";
+import { planAllocations } from "./credit-allocations.ts";
 import {
   isUnwritable,
   type NamedLine,
@@ -17,7 +16,8 @@ import {
   settleOperations,
   type UndoneSettlement,
   unwritableAnswer,
-} from "./settle-operations.ts";
+} from "./document-outcomes.ts";
+import { doneMark, outcomesChannel } from "./job-notifications.ts";
 
 /**
  * The invoice as the ledger told it. `not_in_external`: the ledger no longer has it; then its amounts stay what they

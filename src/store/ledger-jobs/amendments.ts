@@ -6,15 +6,15 @@
  */
 import { strict as assert } from "node:assert";
 import type pg from "pg";
-import type { LineKind } from "../domain/invoice.ts";
-import type { LedgerOffer, OfferKind } from "../domain/preflight.ts";
-import { movedReason } from "./close-amendments.ts";
-import { type ConnectionState, pauseConnection, readConnection } from "./ledger-connections.ts";
-import { doubtOffers, readOffer } from "./ledger-offers.ts";
-import type { LineToSend } from "./operations.ts";
-import { outcomesChannel } from "./outcomes.ts";
-import type { Sealing } from "./sealing.ts";
-import { type AmendmentSettlement, settleAmendment } from "./settle-amendments.ts";
+import type { LineKind } from "../../domain/billing/invoice.ts";
+import type { LedgerOffer, OfferKind } from "../../domain/billing/ledger-validation.ts";
+import type { Sealing } from "../database/encryption.ts";
+import { type ConnectionState, pauseConnection, readConnection } from "../ledger-connection/connections.ts";
+import { doubtOffers, readOffer } from "../ledger-connection/reference-data.ts";
+import { movedReason } from "./abandon-amendment.ts";
+import { type AmendmentSettlement, settleAmendment } from "./amendment-outcomes.ts";
+import { outcomesChannel } from "./job-notifications.ts";
+import type { LineToSend } from "./jobs.ts";
 
 /**
  * A line of the invoice. `amending`: it was added or re-priced here and is not yet so in the ledger; `ledger_line_id`

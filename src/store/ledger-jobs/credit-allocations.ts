@@ -3,9 +3,9 @@
  * for each subscription, and taken under a lease. Oldest note first, oldest invoice first. decisions §6 "Documents".
  */
 import type pg from "pg";
-import { newId } from "./ids.ts";
-import { lockSubscriptions } from "./lock-order.ts";
-import type { Client } from "./raise-documents.ts";
+import { newId } from "../database/ids.ts";
+import { lockSubscriptions } from "../database/lock-order.ts";
+import type { Client } from "../documents/issue-documents.ts";
 
 /**
  * After so many refusals of a pair an operator has to ask for it: a ledger that says no whatever the amount is says it

@@ -1,12 +1,12 @@
 /** What becomes of taken operations and of the documents that they are about, written in one statement. */
 import pg from "pg";
-import type { OfferKind } from "../domain/preflight.ts";
-import { planAllocations } from "./allocations.ts";
-import { type AllocationSeen, saveNoteSeen } from "./credit-mirror.ts";
-import { lockInOrder } from "./lock-order.ts";
-import { doneMark, outcomesChannel } from "./outcomes.ts";
-import { inTransaction } from "./pool.ts";
-import type { Client } from "./raise-documents.ts";
+import type { OfferKind } from "../../domain/billing/ledger-validation.ts";
+import { lockInOrder } from "../database/lock-order.ts";
+import { inTransaction } from "../database/pool.ts";
+import { type AllocationSeen, saveNoteSeen } from "../documents/credit-note-state.ts";
+import type { Client } from "../documents/issue-documents.ts";
+import { planAllocations } from "./credit-allocations.ts";
+import { doneMark, outcomesChannel } from "./job-notifications.ts";
 
 /** Which taken operation, and by which attempt: only the round that holds it may settle it. */
 export interface Held {

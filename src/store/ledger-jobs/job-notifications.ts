@@ -3,7 +3,7 @@
  * serves all its callers. A lost connection loses nothing: what is waited for is asked again once it is back.
  */
 import pg from "pg";
-import { statementName } from "./page.ts";
+import { statementName } from "../database/page.ts";
 
 /** How an operation stands. `waiting`: the ledger has not decided; `reason` and `message` then say what went wrong last. */
 export interface OperationOutcome {

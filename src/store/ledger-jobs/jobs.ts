@@ -4,9 +4,9 @@
  * before anything is sent again; `done`, `refused` and `abandoned` are final. Facts: facts-ledger section 5.4.
  */
 import type pg from "pg";
-import type { FirstInvoiceStatus } from "../domain/organisation.ts";
-import { outcomesChannel } from "./outcomes.ts";
-import { statementName } from "./page.ts";
+import type { FirstInvoiceStatus } from "../../domain/subscriptions/organisation-settings.ts";
+import { statementName } from "../database/page.ts";
+import { outcomesChannel } from "./job-notifications.ts";
 
 /** What an operation asks of the ledger. */
 export type OperationKind = "create_invoice" | "create_credit_note" | "create_contact" | "import_contact";

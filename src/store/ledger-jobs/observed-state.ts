@@ -2,7 +2,7 @@
  * How what was seen in the ledger is judged against what we know, and what comes of a look. What is older never takes the place of what
  * is newer; what fits no record here is said so, and no more. Issue 8 "Mirror".
  */
-import { isBusyInvoice, isBusyNote } from "./mirror-hints.ts";
+import { isBusyInvoice, isBusyNote } from "./pending-notifications.ts";
 
 /** Which documents of the ledger are meant. */
 export type DocumentKind = "invoices" | "credit_notes";

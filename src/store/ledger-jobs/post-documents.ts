@@ -1,9 +1,11 @@
 /** The store as the ledger workflow's activities see it: one organisation's waiting operations and its connection. */
 import type pg from "pg";
-import type { LedgerOffer, OfferKind } from "../domain/preflight.ts";
-import { findImported } from "./customers.ts";
-import { type ConnectionState, pauseConnection, readConnection } from "./ledger-connections.ts";
-import { doubtOffers, type OfferDoubt, readOffer } from "./ledger-offers.ts";
+import type { LedgerOffer, OfferKind } from "../../domain/billing/ledger-validation.ts";
+import { findImported } from "../customers/customers.ts";
+import type { Sealing } from "../database/encryption.ts";
+import { type ConnectionState, pauseConnection, readConnection } from "../ledger-connection/connections.ts";
+import { doubtOffers, type OfferDoubt, readOffer } from "../ledger-connection/reference-data.ts";
+import { type Settlement, settleOperations } from "./document-outcomes.ts";
 import {
   type ContactToSend,
   type CreditNoteToSend,
@@ -14,9 +16,7 @@ import {
   takeContacts,
   takeCreditNotes,
   takeInvoices,
-} from "./operations.ts";
-import type { Sealing } from "./sealing.ts";
-import { type Settlement, settleOperations } from "./settle-operations.ts";
+} from "./jobs.ts";
 
 /** What settling asks of one organisation's data. */
 export interface SettlingScope {

@@ -1,6 +1,6 @@
 /** Work that waits and that nobody seems to be at: what the dispatcher starts. */
 import type pg from "pg";
-import { settlementKinds } from "./operations.ts";
+import { settlementKinds } from "./jobs.ts";
 
 /** Work that nobody seems to be at, by the workflow that does it: an organisation's ledger workflow, or one of its own. */
 export type NeglectedWork =

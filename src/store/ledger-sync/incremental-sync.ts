@@ -3,7 +3,7 @@
  * on, so that a webhook that never came loses nothing; and until when the ledger is not asked. Facts: facts-ledger section 1.9.
  */
 import type pg from "pg";
-import { type MirrorKind, mirrorKinds, takenAt } from "./mirror-hints.ts";
+import { type MirrorKind, mirrorKinds, takenAt } from "../ledger-jobs/pending-notifications.ts";
 
 /**
  * How far back each sweep begins before its mark: what was still being written there then is read now. The mark itself

@@ -1,7 +1,7 @@
 /** Notes what webhooks of the ledger told: for the organisations that are connected to those tenants, and of what may be theirs. */
 import type pg from "pg";
-import { dropHints, leaveHints, type MirrorKind } from "./mirror-hints.ts";
-import { findWithHints } from "./mirror-sweeps.ts";
+import { dropHints, leaveHints, type MirrorKind } from "../ledger-jobs/pending-notifications.ts";
+import { findWithHints } from "./incremental-sync.ts";
 
 /** Where to look, as a webhook told it. */
 export interface ToldHint {

@@ -3,12 +3,12 @@
  * we know is older. Issue 8 "Mirror"; decisions §6.
  */
 import type pg from "pg";
-import { planAllocations } from "./allocations.ts";
-import { type NoteSeen, saveNoteSeen } from "./credit-mirror.ts";
-import { lockInOrder } from "./lock-order.ts";
-import { type Dated, type Followed, joinFollowed, nothingFollowed, verdict } from "./mirror-judgement.ts";
-import { inTransaction } from "./pool.ts";
-import { isUnwritable } from "./settle-operations.ts";
+import { lockInOrder } from "../database/lock-order.ts";
+import { inTransaction } from "../database/pool.ts";
+import { type NoteSeen, saveNoteSeen } from "../documents/credit-note-state.ts";
+import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
+import { isUnwritable } from "../ledger-jobs/document-outcomes.ts";
+import { type Dated, type Followed, joinFollowed, nothingFollowed, verdict } from "../ledger-jobs/observed-state.ts";
 
 /** A credit note as it was looked at. */
 export type NoteLooked = NoteSeen & Dated;

@@ -1,13 +1,13 @@
 /** Customers as their contacts in the ledger were changed by people. Issue 8 "Customers". */
 import type pg from "pg";
-import type { Customer } from "../domain/customer.ts";
-import { type ContactSeen, type FollowedCustomer, followContact } from "../domain/following-contact.ts";
-import { lockInOrder } from "./lock-order.ts";
-import { leaveHints } from "./mirror-hints.ts";
-import { type Followed, joinFollowed, nothingFollowed } from "./mirror-judgement.ts";
-import { inTransaction, isDatabaseError, uniqueViolation } from "./pool.ts";
-import type { Client } from "./raise-documents.ts";
-import { isUnwritable, plain } from "./settle-operations.ts";
+import type { Customer } from "../../domain/customers/customer.ts";
+import { type ContactSeen, type FollowedCustomer, followContact } from "../../domain/customers/sync-contact.ts";
+import { lockInOrder } from "../database/lock-order.ts";
+import { inTransaction, isDatabaseError, uniqueViolation } from "../database/pool.ts";
+import type { Client } from "../documents/issue-documents.ts";
+import { isUnwritable, plain } from "../ledger-jobs/document-outcomes.ts";
+import { type Followed, joinFollowed, nothingFollowed } from "../ledger-jobs/observed-state.ts";
+import { leaveHints } from "../ledger-jobs/pending-notifications.ts";
 
 /** A contact as it was looked at, by its id there, and the ledger's own time of it (ISO 8601). */
 export interface ContactLooked extends ContactSeen {

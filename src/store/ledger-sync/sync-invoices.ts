@@ -3,9 +3,12 @@
  * where it was written since the ledger was asked or one of our own operations is on its way. Issue 8 "Mirror"; decisions §6.
  */
 import type pg from "pg";
-import { planAllocations } from "./allocations.ts";
-import type { InvoiceSeen } from "./credit-mirror.ts";
-import { lockInOrder, lockSubscriptions } from "./lock-order.ts";
+import { lockInOrder, lockSubscriptions } from "../database/lock-order.ts";
+import { inTransaction } from "../database/pool.ts";
+import type { InvoiceSeen } from "../documents/credit-note-state.ts";
+import type { Client } from "../documents/issue-documents.ts";
+import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
+import { isUnwritable } from "../ledger-jobs/document-outcomes.ts";
 import {
   type Dated,
   type DocumentKind,
@@ -16,10 +19,7 @@ import {
   nothingFollowed,
   unfitText,
   verdict,
-} from "./mirror-judgement.ts";
-import { inTransaction } from "./pool.ts";
-import type { Client } from "./raise-documents.ts";
-import { isUnwritable } from "./settle-operations.ts";
+} from "../ledger-jobs/observed-state.ts";
 
 /** An invoice as it was looked at. */
 export type InvoiceLooked = InvoiceSeen & Dated;

@@ -1,8 +1,8 @@
 /** The store as the mirror's activities see it: what is to be looked at in one organisation's ledger, and what was seen there. */
 import type pg from "pg";
-import { type ConnectionState, pauseConnection, readConnection } from "./ledger-connections.ts";
-import { type ContactLooked, followContacts, loseContacts } from "./mirror-customers.ts";
-import { findNumbers, followInvoices, type InvoiceLooked, loseDocuments } from "./mirror-documents.ts";
+import type { Sealing } from "../database/encryption.ts";
+import { type ConnectionState, pauseConnection, readConnection } from "../ledger-connection/connections.ts";
+import type { DocumentKind, Followed } from "../ledger-jobs/observed-state.ts";
 import {
   endHints,
   failHints,
@@ -11,9 +11,7 @@ import {
   type TakenHints,
   takeHints,
   type UnfollowedHint,
-} from "./mirror-hints.ts";
-import type { DocumentKind, Followed } from "./mirror-judgement.ts";
-import { followNotes, type NoteLooked } from "./mirror-notes.ts";
+} from "../ledger-jobs/pending-notifications.ts";
 import {
   endPage,
   failSweep,
@@ -24,8 +22,10 @@ import {
   type SweepPage,
   type SweptPage,
   takeSweep,
-} from "./mirror-sweeps.ts";
-import type { Sealing } from "./sealing.ts";
+} from "./incremental-sync.ts";
+import { followNotes, type NoteLooked } from "./sync-credit-notes.ts";
+import { type ContactLooked, followContacts, loseContacts } from "./sync-customers.ts";
+import { findNumbers, followInvoices, type InvoiceLooked, loseDocuments } from "./sync-invoices.ts";
 
 /** What following asks of one organisation's data. */
 export interface MirrorScope {

@@ -1,16 +1,21 @@
 /** Changes of units as rows: what was decided is written with everything that it raises, and found again by a repeat of its request. */
 import { strict as assert } from "node:assert";
 import type pg from "pg";
-import type { BillingState, PeriodState } from "../domain/billing-state.ts";
-import { formatDecimal } from "../domain/decimal.ts";
-import { nextDueDate } from "../domain/due.ts";
-import type { InvoiceLineDraft } from "../domain/invoice.ts";
-import { prorationLine } from "../domain/invoice-draft.ts";
-import type { InvoiceAmendment, UnitsDecision } from "../domain/units-change.ts";
-import { amendInvoice } from "./amend-documents.ts";
-import { type ChangedSubscription, changeSubscription, savePeriods, updateSubscriptions } from "./billing-changes.ts";
-import { newId } from "./ids.ts";
-import { type Client, raiseCreditNotes, raiseInvoices } from "./raise-documents.ts";
+import type { InvoiceLineDraft } from "../../domain/billing/invoice.ts";
+import { prorationLine } from "../../domain/billing/invoice-lines.ts";
+import { nextDueDate } from "../../domain/billing/renewal.ts";
+import { formatDecimal } from "../../domain/money/decimal.ts";
+import type { BillingState, PeriodState } from "../../domain/subscriptions/billing-state.ts";
+import type { InvoiceAmendment, UnitsDecision } from "../../domain/subscriptions/change-units.ts";
+import {
+  type ChangedSubscription,
+  changeSubscription,
+  savePeriods,
+  updateSubscriptions,
+} from "../billing/locked-subscription.ts";
+import { newId } from "../database/ids.ts";
+import { type Client, raiseCreditNotes, raiseInvoices } from "../documents/issue-documents.ts";
+import { amendInvoice } from "../documents/save-amendment.ts";
 
 /**
  * A change of units to be made. `requestId` is derived from the idempotency key, or of this request

@@ -3,12 +3,21 @@
  * subscription, its periods, its invoices under reserved numbers, and an operation row for each document.
  */
 import type pg from "pg";
-import { startOfDay } from "../domain/civil-date.ts";
-import type { CreationDecision, CreationFacts } from "../domain/creating.ts";
-import { formatDecimal } from "../domain/decimal.ts";
-import { type ChargeRow, chargeListing, type PlanRow, planListing, readCharge, readPlan } from "./catalogue.ts";
-import { type CustomerRow, customerListing, readCustomer } from "./customers.ts";
-import { newId } from "./ids.ts";
+import { startOfDay } from "../../domain/calendar/civil-date.ts";
+import { formatDecimal } from "../../domain/money/decimal.ts";
+import type { CreationDecision, CreationFacts } from "../../domain/subscriptions/create.ts";
+import { type OrganisationRow, organisationColumns, readOrganisation } from "../access/organisation-settings.ts";
+import {
+  type ChargeRow,
+  chargeListing,
+  type PlanRow,
+  planListing,
+  readCharge,
+  readPlan,
+} from "../catalogue/catalogue.ts";
+import { type CustomerRow, customerListing, readCustomer } from "../customers/customers.ts";
+import { newId } from "../database/ids.ts";
+import { isDatabaseError, repeatBrokenOff, uniqueViolation } from "../database/pool.ts";
 import {
   decimalText,
   documentNumber,
@@ -17,9 +26,7 @@ import {
   invoiceRecordType,
   lineRecords,
   lineRecordType,
-} from "./invoice-records.ts";
-import { type OrganisationRow, organisationColumns, readOrganisation } from "./organisations.ts";
-import { isDatabaseError, repeatBrokenOff, uniqueViolation } from "./pool.ts";
+} from "../documents/invoice-writes.ts";
 
 /** What a creation is looked up by. */
 export interface CreationQuery {

@@ -1,5 +1,5 @@
 /** An ending that a round holds, one of its removals, and what the ledger said to that. */
-import type { DocumentStatus } from "../domain/invoice.ts";
+import type { DocumentStatus } from "../../domain/billing/invoice.ts";
 
 /** An ending that is held, and by which attempt: only the round that holds it may settle it. */
 export interface HeldEnding {

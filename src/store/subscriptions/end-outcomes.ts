@@ -3,16 +3,23 @@
  * end itself. Each outcome is written at once with all that it changes, and the last one is told to those who wait.
  */
 import type pg from "pg";
-import type { BillingState } from "../domain/billing-state.ts";
-import { decideEnded, type EndedSubscription, type EndWhen } from "../domain/ending.ts";
-import type { DocumentStatus } from "../domain/invoice.ts";
-import type { OrganisationSettings } from "../domain/organisation.ts";
-import { Refusal } from "../domain/refusal.ts";
-import type { NextPeriodLines } from "../domain/reversal.ts";
-import { planAllocations } from "./allocations.ts";
-import { holdOrganisation } from "./billing-changes.ts";
-import { loadStates } from "./billing-state.ts";
-import { writeEnded } from "./endings.ts";
+import type { DocumentStatus } from "../../domain/billing/invoice.ts";
+import { Refusal } from "../../domain/refusal.ts";
+import type { BillingState } from "../../domain/subscriptions/billing-state.ts";
+import { decideEnded, type EndedSubscription, type EndWhen } from "../../domain/subscriptions/end.ts";
+import type { OrganisationSettings } from "../../domain/subscriptions/organisation-settings.ts";
+import type { NextPeriodLines } from "../../domain/subscriptions/reversal.ts";
+import { loadStates } from "../billing/billing-state.ts";
+import { holdOrganisation } from "../billing/locked-subscription.ts";
+import { leavesDocuments } from "../billing/save-billing.ts";
+import { lockSubscriptions } from "../database/lock-order.ts";
+import { inTransaction } from "../database/pool.ts";
+import type { Client } from "../documents/issue-documents.ts";
+import { loadNextPeriodLines, reverseNextPeriod } from "../documents/reversals.ts";
+import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
+import { isUnwritable } from "../ledger-jobs/document-outcomes.ts";
+import { doneMark, outcomesChannel } from "../ledger-jobs/job-notifications.ts";
+import { writeEnded } from "./end.ts";
 import {
   type HeldEnding,
   type HeldRemoval,
@@ -21,15 +28,8 @@ import {
   type LeftBecause,
   type RemovalRefused,
   type Removed,
-} from "./held-ending.ts";
-import { lockSubscriptions } from "./lock-order.ts";
-import { doneMark, outcomesChannel } from "./outcomes.ts";
-import { inTransaction } from "./pool.ts";
-import type { Client } from "./raise-documents.ts";
-import { leavesDocuments } from "./raise-owed.ts";
-import { refuseLast, saveRefused } from "./refuse-ending.ts";
-import { loadNextPeriodLines, reverseNextPeriod } from "./reversals.ts";
-import { isUnwritable } from "./settle-operations.ts";
+} from "./end-lease.ts";
+import { refuseLast, saveRefused } from "./end-rejected.ts";
 
 /** Settling endings of one organisation. What another round holds by now is left to it: then the result is false or null. */
 export interface SettleEnding {

@@ -3,20 +3,20 @@
  * stays so, and the subscription goes on, billed for the period that it goes on to. Spec: End, rule 4.
  */
 import type pg from "pg";
-import type { OrganisationSettings } from "../domain/organisation.ts";
-import { decideGoingOn } from "../domain/restoring.ts";
-import { planAllocations } from "./allocations.ts";
-import { holdOrganisation } from "./billing-changes.ts";
-import { loadStates } from "./billing-state.ts";
-import { type HeldEnding, type HeldRemoval, type InvoiceTold, isHeld, type RemovalRefused } from "./held-ending.ts";
-import { lockSubscriptions } from "./lock-order.ts";
-import { organisationNow } from "./organisations.ts";
-import { outcomesChannel } from "./outcomes.ts";
-import { inTransaction } from "./pool.ts";
-import { loadRemoved, raiseAgain } from "./raise-again.ts";
-import type { Client } from "./raise-documents.ts";
-import { loadNextPeriodLines } from "./reversals.ts";
-import { isUnwritable, plain } from "./settle-operations.ts";
+import type { OrganisationSettings } from "../../domain/subscriptions/organisation-settings.ts";
+import { decideGoingOn } from "../../domain/subscriptions/restore.ts";
+import { organisationNow } from "../access/organisation-settings.ts";
+import { loadStates } from "../billing/billing-state.ts";
+import { holdOrganisation } from "../billing/locked-subscription.ts";
+import { lockSubscriptions } from "../database/lock-order.ts";
+import { inTransaction } from "../database/pool.ts";
+import type { Client } from "../documents/issue-documents.ts";
+import { loadNextPeriodLines } from "../documents/reversals.ts";
+import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
+import { isUnwritable, plain } from "../ledger-jobs/document-outcomes.ts";
+import { outcomesChannel } from "../ledger-jobs/job-notifications.ts";
+import { type HeldEnding, type HeldRemoval, type InvoiceTold, isHeld, type RemovalRefused } from "./end-lease.ts";
+import { loadRemoved, raiseAgain } from "./reissue-invoices.ts";
 
 const removedAlready = `coalesce('Removed already, and staying so: ' || (SELECT string_agg(i.number, ', ' ORDER BY r.step)
         FROM removals r JOIN invoices i ON i.organisation_id = $1 AND i.id = r.invoice_id

@@ -4,12 +4,12 @@
  * tried again.
  */
 import type pg from "pg";
-import type { EndWhen } from "../domain/ending.ts";
-import type { HeldEnding, HeldRemoval } from "./held-ending.ts";
-import { type ConnectionState, pauseConnection, readConnection } from "./ledger-connections.ts";
-import { outcomesChannel } from "./outcomes.ts";
-import type { Sealing } from "./sealing.ts";
-import { createSettleEnding, type SettleEnding } from "./settle-endings.ts";
+import type { EndWhen } from "../../domain/subscriptions/end.ts";
+import type { Sealing } from "../database/encryption.ts";
+import { type ConnectionState, pauseConnection, readConnection } from "../ledger-connection/connections.ts";
+import { outcomesChannel } from "../ledger-jobs/job-notifications.ts";
+import type { HeldEnding, HeldRemoval } from "./end-lease.ts";
+import { createSettleEnding, type SettleEnding } from "./end-outcomes.ts";
 
 /**
  * What is to be done next of an ending. `remove`: the invoice is in the ledger, under `ledgerId`. `drop`: it is not, and nobody has begun to

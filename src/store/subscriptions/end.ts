@@ -3,7 +3,8 @@
  * removals and the operation that carries them out; both are found again by a repeat of the request.
  */
 import type pg from "pg";
-import { parseDecimal } from "../domain/decimal.ts";
+import type { DocumentStatus, InvoiceType } from "../../domain/billing/invoice.ts";
+import { parseDecimal } from "../../domain/money/decimal.ts";
 import {
   decideEnded,
   type EndDecision,
@@ -11,12 +12,11 @@ import {
   type EndFacts,
   type EndWhen,
   type OpenInvoice,
-} from "../domain/ending.ts";
-import type { DocumentStatus, InvoiceType } from "../domain/invoice.ts";
-import { type ChangedSubscription, changeSubscription, updateSubscriptions } from "./billing-changes.ts";
-import type { Client } from "./raise-documents.ts";
-import { leavesDocuments, raiseOwed } from "./raise-owed.ts";
-import { loadNextPeriodLines } from "./reversals.ts";
+} from "../../domain/subscriptions/end.ts";
+import { type ChangedSubscription, changeSubscription, updateSubscriptions } from "../billing/locked-subscription.ts";
+import { leavesDocuments, raiseOwed } from "../billing/save-billing.ts";
+import type { Client } from "../documents/issue-documents.ts";
+import { loadNextPeriodLines } from "../documents/reversals.ts";
 
 /**
  * An end to be made. `endingId` is also the id of its operation, made before so that it can be watched; `requestId` is derived from

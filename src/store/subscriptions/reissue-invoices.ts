@@ -1,10 +1,10 @@
 /** Invoices that ends have removed, with what they billed, and how they are raised again. Spec: Restore; End, rule 4. */
-import type { RaisedAgain, RemovedInvoice } from "../domain/restoring.ts";
-import { savePeriods } from "./billing-changes.ts";
-import { newId } from "./ids.ts";
-import { type InvoiceRow, invoiceListing, readInvoice } from "./invoices.ts";
-import { type Client, type Raising, raiseCreditNotes, raiseInvoices } from "./raise-documents.ts";
-import { takeOverUsage } from "./usage-bills.ts";
+import type { RaisedAgain, RemovedInvoice } from "../../domain/subscriptions/restore.ts";
+import { takeOverUsage } from "../billing/billed-usage.ts";
+import { savePeriods } from "../billing/locked-subscription.ts";
+import { newId } from "../database/ids.ts";
+import { type InvoiceRow, invoiceListing, readInvoice } from "../documents/invoices.ts";
+import { type Client, type Raising, raiseCreditNotes, raiseInvoices } from "../documents/issue-documents.ts";
 
 interface RemovedRow extends InvoiceRow {
   period_index: number;

@@ -4,13 +4,13 @@
  */
 import { strict as assert } from "node:assert";
 import type pg from "pg";
-import type { BillingState } from "../domain/billing-state.ts";
-import type { Restoration, RestorationFacts } from "../domain/restoring.ts";
-import { type ChangedSubscription, changeSubscription, updateSubscriptions } from "./billing-changes.ts";
-import { newId } from "./ids.ts";
-import { loadRemoved, raiseAgain } from "./raise-again.ts";
-import type { Client } from "./raise-documents.ts";
-import { loadNextPeriodLines } from "./reversals.ts";
+import type { BillingState } from "../../domain/subscriptions/billing-state.ts";
+import type { Restoration, RestorationFacts } from "../../domain/subscriptions/restore.ts";
+import { type ChangedSubscription, changeSubscription, updateSubscriptions } from "../billing/locked-subscription.ts";
+import { newId } from "../database/ids.ts";
+import type { Client } from "../documents/issue-documents.ts";
+import { loadNextPeriodLines } from "../documents/reversals.ts";
+import { loadRemoved, raiseAgain } from "./reissue-invoices.ts";
 
 /**
  * A restoration to be made. `requestId` is derived from the idempotency key, or of this request

@@ -1,10 +1,10 @@
 /** Subscriptions as rows, with the plan that prices them. */
-import { civilDate } from "../domain/civil-date.ts";
-import { parseDecimal } from "../domain/decimal.ts";
-import type { Plan } from "../domain/plan.ts";
-import type { Subscription, SubscriptionStatus } from "../domain/subscription.ts";
-import { type PlanRow, planListing, readDecimal, readPlan } from "./catalogue.ts";
-import type { Filter, Listing } from "./page.ts";
+import { civilDate } from "../../domain/calendar/civil-date.ts";
+import type { Plan } from "../../domain/catalogue/plan.ts";
+import { parseDecimal } from "../../domain/money/decimal.ts";
+import type { Subscription, SubscriptionStatus } from "../../domain/subscriptions/subscription.ts";
+import { type PlanRow, planListing, readDecimal, readPlan } from "../catalogue/catalogue.ts";
+import type { Filter, Listing } from "../database/page.ts";
 
 /** A subscription with its plan: what its `renewal_value` takes. */
 export interface PlannedSubscription {

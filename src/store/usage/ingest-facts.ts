@@ -2,11 +2,11 @@
  * What usage is judged by, as rows: the subscriptions that a batch names, and the organisation's meters with the plans that have them,
  * which are kept as long as the catalogue stands.
  */
-import { civilDate } from "../domain/civil-date.ts";
-import type { MeterStatus } from "../domain/meter.ts";
-import type { SubscriptionStatus } from "../domain/subscription.ts";
-import type { ReportableMeter, ReportableSubscription, UsageFacts } from "../domain/usage.ts";
-import type { Client } from "./raise-documents.ts";
+import { civilDate } from "../../domain/calendar/civil-date.ts";
+import type { MeterStatus } from "../../domain/catalogue/meter.ts";
+import type { SubscriptionStatus } from "../../domain/subscriptions/subscription.ts";
+import type { ReportableMeter, ReportableSubscription, UsageFacts } from "../../domain/usage/ingest.ts";
+import type { Client } from "../documents/issue-documents.ts";
 
 /** A subscription as it is judged, and whether nothing is due for it. */
 export interface LoadedSubscription extends ReportableSubscription {

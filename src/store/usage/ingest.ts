@@ -14,21 +14,21 @@ import {
   type UsageDetails,
   type UsageEvent,
   type UsageVerdict,
-} from "../domain/usage.ts";
-import { formatInstant, type Instant, instantOf, type Quantity } from "../domain/usage-reading.ts";
-import { holdOrganisation } from "./billing-changes.ts";
-import { isId } from "./ids.ts";
-import { lockSubscriptions } from "./lock-order.ts";
-import { inTransaction } from "./pool.ts";
-import type { Client } from "./raise-documents.ts";
+} from "../../domain/usage/ingest.ts";
+import { formatInstant, type Instant, instantOf, type Quantity } from "../../domain/usage/parse.ts";
+import { holdOrganisation } from "../billing/locked-subscription.ts";
+import { lockToStore } from "../billing/usage-locks.ts";
+import { isId } from "../database/ids.ts";
+import { lockSubscriptions } from "../database/lock-order.ts";
+import { inTransaction } from "../database/pool.ts";
+import type { Client } from "../documents/issue-documents.ts";
 import {
   createMeterCatalogue,
   type LoadedSubscription,
   loadReportable,
   type MeterCatalogue,
   microseconds,
-} from "./usage-facts.ts";
-import { lockToStore } from "./usage-locks.ts";
+} from "./ingest-facts.ts";
 
 /** Stores a batch for an organisation, `now` by its clock. What became of each event, in order. */
 export type StoreUsage = (

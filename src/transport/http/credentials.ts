@@ -1,5 +1,5 @@
 /** Takes the two headers that the gate judges from a request as it came: Node's own view of them hides a repeat. */
-import type { HttpRequest } from "../gateway/exchange.ts";
+import type { HttpRequest } from "../rest/exchange.ts";
 import type { GateHeaders } from "../rpc/gate.ts";
 import type { HeaderValue } from "../rpc/gate-headers.ts";
 

@@ -3,19 +3,19 @@
  * over.
  */
 import { constants } from "node:http2";
-import { errorEnvelope } from "../gateway/error-envelope.ts";
-import type { Exchange, HttpRequest, HttpResponse } from "../gateway/exchange.ts";
-import { responseHeaders } from "../gateway/handler.ts";
-import { hasBody } from "../gateway/read-body.ts";
-import { closeAfterAnswer, lingerAfterAnswer, respond } from "../gateway/respond.ts";
+import { errorEnvelope } from "../rest/error-envelope.ts";
+import type { Exchange, HttpRequest, HttpResponse } from "../rest/exchange.ts";
+import { responseHeaders } from "../rest/handler.ts";
+import { hasBody } from "../rest/read-body.ts";
+import { closeAfterAnswer, lingerAfterAnswer, respond } from "../rest/respond.ts";
 import { credentialsOf, isRepeated } from "./credentials.ts";
+import { createKeylessTurns } from "./keyless-queue.ts";
 import type { KeylessRequests } from "./keyless-requests.ts";
-import { createKeylessTurns } from "./keyless-turns.ts";
-import type { Answer } from "./own-paths.ts";
 import { isRefused, noteTaken, refuseSocket } from "./refuse-socket.ts";
 import { newRequestId } from "./request-id.ts";
-import type { SlowBodies } from "./slow-bodies.ts";
-import type { UnreadAnswers } from "./unread-answers.ts";
+import type { SlowBodies } from "./slow-request-bodies.ts";
+import type { UnreadAnswers } from "./stalled-responses.ts";
+import type { Answer } from "./system-endpoints.ts";
 
 /** One finished request, for the log: nothing of its header, query or body. */
 export interface RequestLine {

@@ -5,8 +5,8 @@
  */
 import { hash } from "node:crypto";
 import { constants } from "node:http2";
-import type { Exchange, HttpRequest, HttpResponse } from "../gateway/exchange.ts";
-import { hasBody } from "../gateway/read-body.ts";
+import type { Exchange, HttpRequest, HttpResponse } from "../rest/exchange.ts";
+import { hasBody } from "../rest/read-body.ts";
 import type { AddressOf } from "./client-addresses.ts";
 import type { HttpLimits } from "./limits.ts";
 import { createSlots, type Slot, type SlotHolder } from "./slots.ts";

@@ -2,14 +2,15 @@
  * The door for the ledger's webhooks: `POST /ledger/webhooks/xero`. It needs no key, because the signature over the body decides, and is
  * never counted. It only notes where to look; what the ledger sends is never written. Facts: facts-ledger section 1.9.
  */
-import type { HttpRequest, HttpResponse } from "../gateway/exchange.ts";
-import { assertAnnouncedSize, readBody } from "../gateway/read-body.ts";
-import { RequestFault } from "../gateway/request-fault.ts";
-import { respond } from "../gateway/respond.ts";
-import type { LedgerHint, LedgerWebhook, LedgerWebhookDelivery } from "../ledger/port.ts";
+
+import type { LedgerHint, LedgerWebhook, LedgerWebhookDelivery } from "../../ledger/port/ledger.ts";
+import type { HttpRequest, HttpResponse } from "../rest/exchange.ts";
+import { assertAnnouncedSize, readBody } from "../rest/read-body.ts";
+import { RequestFault } from "../rest/request-fault.ts";
+import { respond } from "../rest/respond.ts";
 import type { AddressOf } from "./client-addresses.ts";
-import type { Answer } from "./own-paths.ts";
 import { createSlots } from "./slots.ts";
+import type { Answer } from "./system-endpoints.ts";
 
 /** Where Xero's webhooks are taken. */
 export const xeroWebhookPath = "/ledger/webhooks/xero";

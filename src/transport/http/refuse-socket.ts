@@ -1,7 +1,7 @@
 /** Answers what never became a request (a malformed or endless head, a body that does not come) and ends the connection. */
 import type { Socket } from "node:net";
-import { errorEnvelope } from "../gateway/error-envelope.ts";
-import type { HttpRequest, HttpResponse } from "../gateway/exchange.ts";
+import { errorEnvelope } from "../rest/error-envelope.ts";
+import type { HttpRequest, HttpResponse } from "../rest/exchange.ts";
 import { newRequestId } from "./request-id.ts";
 
 const answers = {

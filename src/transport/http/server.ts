@@ -11,18 +11,18 @@ import {
   type ServerHttp2Session,
 } from "node:http2";
 import type { AddressInfo, BlockList, Server, Socket } from "node:net";
-import { SettingError } from "./config.ts";
-import type { HttpRequest, HttpResponse } from "./gateway/exchange.ts";
-import { clientAddresses, limitConnections } from "./http/client-addresses.ts";
-import { exchanges, type RequestLine } from "./http/exchanges.ts";
-import { watchKeylessRequests } from "./http/keyless-requests.ts";
-import { defaultLimits, type HttpLimits } from "./http/limits.ts";
-import { type Answer, type OwnPaths, ownPaths } from "./http/own-paths.ts";
-import { peekProtocol } from "./http/protocol-peek.ts";
-import { refuseSocket, statusOfSocketError } from "./http/refuse-socket.ts";
-import { watchRefusedHeaders } from "./http/refused-headers.ts";
-import { watchSlowBodies } from "./http/slow-bodies.ts";
-import { watchUnreadAnswers } from "./http/unread-answers.ts";
+import { SettingError } from "../../config.ts";
+import type { HttpRequest, HttpResponse } from "../rest/exchange.ts";
+import { clientAddresses, limitConnections } from "./client-addresses.ts";
+import { exchanges, type RequestLine } from "./exchanges.ts";
+import { watchKeylessRequests } from "./keyless-requests.ts";
+import { defaultLimits, type HttpLimits } from "./limits.ts";
+import { peekProtocol } from "./protocol-peek.ts";
+import { refuseSocket, statusOfSocketError } from "./refuse-socket.ts";
+import { watchRefusedHeaders } from "./refused-headers.ts";
+import { watchSlowBodies } from "./slow-request-bodies.ts";
+import { watchUnreadAnswers } from "./stalled-responses.ts";
+import { type Answer, type OwnPaths, ownPaths } from "./system-endpoints.ts";
 
 /** What the port serves, and where. */
 export interface HttpParts extends OwnPaths {

@@ -5,7 +5,7 @@
 
 import { constants } from "node:http2";
 import type { Socket } from "node:net";
-import type { HttpRequest } from "../gateway/exchange.ts";
+import type { HttpRequest } from "../rest/exchange.ts";
 import type { HttpLimits } from "./limits.ts";
 
 interface Receiving {

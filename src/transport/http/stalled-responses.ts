@@ -5,7 +5,7 @@
  * connection that holds the most is ended.
  */
 import { constants } from "node:http2";
-import type { HttpResponse } from "../gateway/exchange.ts";
+import type { HttpResponse } from "../rest/exchange.ts";
 import type { HttpLimits } from "./limits.ts";
 
 /** Watches over answers until the client has them. */

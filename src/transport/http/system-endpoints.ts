@@ -2,10 +2,10 @@
  * The paths that belong to the port itself and need no key: the OpenAPI document, health, readiness
  * and, on a port that is not public, metrics. They are never counted against a rate.
  */
-import type { Exchange, HttpRequest, HttpResponse } from "../gateway/exchange.ts";
-import { responseHeaders } from "../gateway/handler.ts";
-import { respond } from "../gateway/respond.ts";
-import type { Readiness } from "../readiness.ts";
+import type { Exchange, HttpRequest, HttpResponse } from "../rest/exchange.ts";
+import { responseHeaders } from "../rest/handler.ts";
+import { respond } from "../rest/respond.ts";
+import type { Readiness } from "./readiness.ts";
 
 /** What the port shows of itself. */
 export interface OwnPaths {

@@ -5,8 +5,8 @@
 import assert from "node:assert/strict";
 import type { JsonValue } from "@bufbuild/protobuf";
 import { type DescEnum, type DescEnumValue, type DescField, type DescMethod, getOption } from "@bufbuild/protobuf";
-import { field as fieldExtension } from "../gen/proto/billing/options/v1/options_pb.ts";
-import { http as httpExtension } from "../gen/proto/google/api/annotations_pb.ts";
+import { field as fieldExtension } from "../../gen/proto/billing/options/v1/options_pb.ts";
+import { http as httpExtension } from "../../gen/proto/google/api/annotations_pb.ts";
 
 /** The verbs that the contract uses. */
 export type Verb = "GET" | "POST";

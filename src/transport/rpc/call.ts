@@ -4,8 +4,8 @@
  */
 import assert from "node:assert/strict";
 import { create, type DescMethodUnary, type Message } from "@bufbuild/protobuf";
-import { Refusal } from "../domain/refusal.ts";
-import { isDatabaseUnreachable } from "../store/access.ts";
+import { Refusal } from "../../domain/refusal.ts";
+import { isDatabaseUnreachable } from "../../store/access/api-keys.ts";
 import type { Caller, Principal } from "./caller.ts";
 import type { Pass } from "./gate.ts";
 import type { Idempotency } from "./idempotency.ts";
@@ -13,8 +13,8 @@ import { type MethodImplementation, planned, type ServiceBinding } from "./imple
 import type { ObserveCall } from "./observe.ts";
 import { operationOf } from "./operation.ts";
 import { temporarilyUnavailable } from "./refusals.ts";
-import type { TextFormats } from "./text-rules.ts";
-import { createValidate } from "./validate.ts";
+import type { TextFormats } from "./validation/string-rules.ts";
+import { createValidate } from "./validation/validate.ts";
 
 /** The answer: the response message, and whether it is the stored one of an earlier call (`Idempotent-Replayed: true`). */
 export interface Answer {

@@ -1,5 +1,5 @@
 /** The two headers that a gate reads before the body, strictly: `Authorization` and `Idempotency-Key`. decisions §1, steps 2 and 5. */
-import { Refusal } from "../domain/refusal.ts";
+import { Refusal } from "../../domain/refusal.ts";
 import type { Operation } from "./operation.ts";
 
 /** A header as it came: absent, once, or several times. Repeats joined by a comma and a space count as several too. */

@@ -2,9 +2,9 @@
  * What is judged before a request's body is read: key, rate, scope, permission and the header `Idempotency-Key`, in this order,
  * the same for REST, Connect and gRPC. Spec: Authentication, Limits; decisions §1, steps 2 to 5.
  */
-import { checkpoint } from "../checkpoint.ts";
-import { Refusal } from "../domain/refusal.ts";
-import { type Access, type AdmittedKey, isDatabaseUnreachable, type RateWindow } from "../store/access.ts";
+import { checkpoint } from "../../crash-points.ts";
+import { Refusal } from "../../domain/refusal.ts";
+import { type Access, type AdmittedKey, isDatabaseUnreachable, type RateWindow } from "../../store/access/api-keys.ts";
 import { hashApiKey, isApiKey } from "./api-key.ts";
 import type { Caller, Principal } from "./caller.ts";
 import { type HeaderValue, readBearer, readIdempotencyKey } from "./gate-headers.ts";

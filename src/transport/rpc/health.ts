@@ -4,9 +4,9 @@
  * process last found out.
  */
 import { Code, ConnectError } from "@connectrpc/connect";
-import { Health, HealthCheckResponse_ServingStatus as Status } from "../gen/proto/grpc/health/v1/health_pb.ts";
-import { createPlaces, type Places } from "./places.ts";
+import { Health, HealthCheckResponse_ServingStatus as Status } from "../../gen/proto/grpc/health/v1/health_pb.ts";
 import { connectionOf, type OpenRoutes } from "./routes.ts";
+import { createPlaces, type Places } from "./stream-places.ts";
 
 /** What health is told by. */
 export interface HealthParts {

@@ -4,12 +4,12 @@
  */
 import { createHash } from "node:crypto";
 import { clone, type DescMessage, fromBinary, getOption, type Message, toBinary } from "@bufbuild/protobuf";
-import { checkpoint } from "../checkpoint.ts";
-import { Refusal } from "../domain/refusal.ts";
-import { field as fieldOption } from "../gen/proto/billing/options/v1/options_pb.ts";
-import { http } from "../gen/proto/google/api/annotations_pb.ts";
-import { isDatabaseUnreachable } from "../store/access.ts";
-import type { Begun, Claim, IdempotencyStore } from "../store/idempotency.ts";
+import { checkpoint } from "../../crash-points.ts";
+import { Refusal } from "../../domain/refusal.ts";
+import { field as fieldOption } from "../../gen/proto/billing/options/v1/options_pb.ts";
+import { http } from "../../gen/proto/google/api/annotations_pb.ts";
+import { isDatabaseUnreachable } from "../../store/access/api-keys.ts";
+import type { Begun, Claim, IdempotencyStore } from "../../store/access/idempotency.ts";
 import type { Answer } from "./call.ts";
 import { credentialIdOf, organisationIdOf, type Principal } from "./caller.ts";
 import type { Pass } from "./gate.ts";

@@ -3,7 +3,7 @@
  * refusals: same codes, same error detail, so that clients meet one kind of error. decisions §1, step 6.
  */
 import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
-import { Refusal } from "../domain/refusal.ts";
+import { Refusal } from "../../domain/refusal.ts";
 import { connectErrorOf, type Told } from "./refusals.ts";
 
 /**

@@ -5,7 +5,7 @@
 import { context, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import type { Logger } from "pino";
 import type { Histogram } from "prom-client";
-import { Refusal } from "../domain/refusal.ts";
+import { Refusal } from "../../domain/refusal.ts";
 import { credentialIdOf, organisationIdOf, type Principal } from "./caller.ts";
 import type { Pass } from "./gate.ts";
 
@@ -58,7 +58,7 @@ export function createRequestObserver({ log, requests }: ObserveParts): (request
 /** Runs a call inside a span of its operation; where no tracing is started this costs a microsecond. */
 export type ObserveCall = <T>(pass: Pass<Principal>, run: () => Promise<T>) => Promise<T>;
 
-/** `OTEL_*` decides whether these spans go anywhere (src/tracing.ts). */
+/** `OTEL_*` decides whether these spans go anywhere (src/main/tracing.ts). */
 export const observeCall: ObserveCall = async (pass, run) => {
   const { operation, caller, requestId } = pass;
   const attributes = {

@@ -3,7 +3,7 @@
  * (billing/options/v1), so that gate, gateway and manual cannot disagree.
  */
 import { type DescMethod, type DescMethodUnary, type DescService, getOption } from "@bufbuild/protobuf";
-import { IdempotencyKeyRule, operation as operationOption } from "../gen/proto/billing/options/v1/options_pb.ts";
+import { IdempotencyKeyRule, operation as operationOption } from "../../gen/proto/billing/options/v1/options_pb.ts";
 
 /** A method of the public contract with its rules. */
 export interface Operation {

@@ -2,9 +2,9 @@
  * What is judged of an operator's request before its body is read: token, role, and the header `Idempotency-Key`, in this order.
  * The counterpart of `gate.ts` on the application's side, where no rate is counted. decisions §1 and §8.
  */
-import { Refusal } from "../domain/refusal.ts";
-import { isDatabaseUnreachable } from "../store/access.ts";
-import type { OperatorAccess } from "../store/operator-access.ts";
+import { Refusal } from "../../domain/refusal.ts";
+import { isDatabaseUnreachable } from "../../store/access/api-keys.ts";
+import type { OperatorAccess } from "../../store/access/operator-tokens.ts";
 import { hashApiKey, isOperatorToken } from "./api-key.ts";
 import { type OperatorCaller, operatorRoles } from "./caller.ts";
 import type { Gate, SetHeader } from "./gate.ts";

@@ -6,11 +6,11 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { type DescFile, type DescService, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
-import { Health } from "../gen/proto/grpc/health/v1/health_pb.ts";
-import { ServerReflection } from "../gen/proto/grpc/reflection/v1/reflection_pb.ts";
-import { ServerReflection as ServerReflectionAlpha } from "../gen/proto/grpc/reflection/v1alpha/reflection_pb.ts";
-import { createPlaces } from "./places.ts";
+import { Health } from "../../gen/proto/grpc/health/v1/health_pb.ts";
+import { ServerReflection } from "../../gen/proto/grpc/reflection/v1/reflection_pb.ts";
+import { ServerReflection as ServerReflectionAlpha } from "../../gen/proto/grpc/reflection/v1alpha/reflection_pb.ts";
 import { connectionOf, type OpenRoutes } from "./routes.ts";
+import { createPlaces } from "./stream-places.ts";
 
 /** What strangers may take of the process by reflection. */
 export interface ReflectionLimits {

@@ -3,8 +3,14 @@
  * a neutral message, its details in the log alone. Spec: Errors; decisions §1.
  */
 import { Code, ConnectError } from "@connectrpc/connect";
-import { Refusal, type RefusalCode, type RefusalConnectCode, type RefusalType, refusals } from "../domain/refusal.ts";
-import { ErrorDetailSchema } from "../gen/proto/billing/v1/common_pb.ts";
+import {
+  Refusal,
+  type RefusalCode,
+  type RefusalConnectCode,
+  type RefusalType,
+  refusals,
+} from "../../domain/refusal.ts";
+import { ErrorDetailSchema } from "../../gen/proto/billing/v1/common_pb.ts";
 
 /** An error as it is told: the members of the REST envelope and of the Connect detail, and the header. */
 export interface Told {

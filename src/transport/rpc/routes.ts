@@ -22,7 +22,7 @@ import { retellLibraryErrors } from "./library-faults.ts";
 import { type Operation, operationOf } from "./operation.ts";
 import { connectErrorOf, type Tell, type Told } from "./refusals.ts";
 import { checkJsonBodies } from "./strict-json.ts";
-import { answerWrongDoors } from "./wrong-doors.ts";
+import { answerWrongDoors } from "./unsupported-requests.ts";
 
 /** What the port knows of a request, and what is noted here for the line of its log. */
 export interface RequestRecord {

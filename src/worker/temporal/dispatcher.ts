@@ -8,8 +8,8 @@ import {
   creditWorkflowId,
   endingWorkflowId,
   ledgerWorkflowId,
-} from "../../workflows/contract.ts";
-import type { NeglectedWork } from "../store/neglected-work.ts";
+} from "../../../workflows/contract.ts";
+import type { NeglectedWork } from "../../store/ledger-jobs/stale-jobs.ts";
 import type { LedgerWork } from "./ledger-work.ts";
 import type { StartWork } from "./start-work.ts";
 

@@ -10,7 +10,7 @@ import {
   ledgerSettlementType,
   ledgerWorkflowId,
   wakeSignal,
-} from "../../workflows/contract.ts";
+} from "../../../workflows/contract.ts";
 import { typedAttributes } from "./search-attributes.ts";
 
 /** Wakes organisations' ledger workflows. */

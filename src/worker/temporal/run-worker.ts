@@ -2,7 +2,7 @@
 import { fileURLToPath } from "node:url";
 import { loadClientConnectConfig } from "@temporalio/envconfig";
 import { DefaultLogger, NativeConnection, Runtime, Worker, type WorkerOptions } from "@temporalio/worker";
-import { billingQueue, webhookQueue } from "../../workflows/contract.ts";
+import { billingQueue, webhookQueue } from "../../../workflows/contract.ts";
 import type { TemporalClient } from "./connect.ts";
 import { beating } from "./heartbeats.ts";
 import { type ScheduleTrouble, watchSchedules } from "./schedule-watch.ts";
@@ -65,7 +65,7 @@ const cachedEndpoints = 200;
 const connectRetryMs = 1_000;
 
 /** Built by `npm run gen`; bundling at start would cost two seconds each time. */
-const bundle = fileURLToPath(new URL("../gen/workflow-bundle.js", import.meta.url));
+const bundle = fileURLToPath(new URL("../../gen/workflow-bundle.js", import.meta.url));
 
 /** The SDK's warning for a worker without workflows. It is dropped for workers of activities only. */
 const noWorkflows = "No workflows registered, not polling for workflow tasks";

@@ -20,7 +20,7 @@ import {
   changeScheduleId,
   ledgerSweepType,
   sweepScheduleId,
-} from "../../workflows/contract.ts";
+} from "../../../workflows/contract.ts";
 import type { WorkerLog } from "./run-worker.ts";
 import { typedAttributes } from "./search-attributes.ts";
 

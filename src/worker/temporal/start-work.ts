@@ -33,7 +33,7 @@ import {
   testClockType,
   wakeSignal,
   webhookQueue,
-} from "../../workflows/contract.ts";
+} from "../../../workflows/contract.ts";
 import { engineDeadlineMs, longestRun } from "./ledger-work.ts";
 import { type SearchAttributeName, typedAttributes } from "./search-attributes.ts";
 

@@ -4,26 +4,26 @@ import type { AddressInfo } from "node:net";
 import { create, type DescMethodUnary, type DescService, type JsonValue, toJson } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
-import { runProgram } from "../../src/admin/cli/program.ts";
-import type { Terminal } from "../../src/admin/cli/terminal.ts";
-import { ApiKeyService } from "../../src/gen/proto/billing/admin/v1/api_keys_pb.ts";
-import { AuditService } from "../../src/gen/proto/billing/admin/v1/audit_pb.ts";
-import { BillingService } from "../../src/gen/proto/billing/admin/v1/billing_pb.ts";
-import { ChargeService, PlanService } from "../../src/gen/proto/billing/admin/v1/catalogue_pb.ts";
-import { CustomerService } from "../../src/gen/proto/billing/admin/v1/customers_pb.ts";
-import { DocumentService } from "../../src/gen/proto/billing/admin/v1/documents_pb.ts";
+import { runProgram } from "../../../src/admin/cli/program.ts";
+import type { Terminal } from "../../../src/admin/cli/terminal.ts";
+import { ApiKeyService } from "../../../src/gen/proto/billing/admin/v1/api_keys_pb.ts";
+import { AuditService } from "../../../src/gen/proto/billing/admin/v1/audit_pb.ts";
+import { BillingService } from "../../../src/gen/proto/billing/admin/v1/billing_pb.ts";
+import { ChargeService, PlanService } from "../../../src/gen/proto/billing/admin/v1/catalogue_pb.ts";
+import { CustomerService } from "../../../src/gen/proto/billing/admin/v1/customers_pb.ts";
+import { DocumentService } from "../../../src/gen/proto/billing/admin/v1/documents_pb.ts";
 import {
   AccountMappingService,
   LedgerConnectionService,
-} from "../../src/gen/proto/billing/admin/v1/ledger_connections_pb.ts";
-import { LedgerMirrorService } from "../../src/gen/proto/billing/admin/v1/ledger_mirror_pb.ts";
-import { MeterService } from "../../src/gen/proto/billing/admin/v1/meters_pb.ts";
-import { OperatorService } from "../../src/gen/proto/billing/admin/v1/operators_pb.ts";
-import { OrganisationService } from "../../src/gen/proto/billing/admin/v1/organisations_pb.ts";
-import { TestClockService } from "../../src/gen/proto/billing/admin/v1/test_clock_pb.ts";
-import { UsageService } from "../../src/gen/proto/billing/admin/v1/usage_pb.ts";
-import { WebhookService } from "../../src/gen/proto/billing/admin/v1/webhooks_pb.ts";
-import { type ErrorDetail, ErrorDetailSchema } from "../../src/gen/proto/billing/v1/common_pb.ts";
+} from "../../../src/gen/proto/billing/admin/v1/ledger_connections_pb.ts";
+import { LedgerMirrorService } from "../../../src/gen/proto/billing/admin/v1/ledger_mirror_pb.ts";
+import { MeterService } from "../../../src/gen/proto/billing/admin/v1/meters_pb.ts";
+import { OperatorService } from "../../../src/gen/proto/billing/admin/v1/operators_pb.ts";
+import { OrganisationService } from "../../../src/gen/proto/billing/admin/v1/organisations_pb.ts";
+import { TestClockService } from "../../../src/gen/proto/billing/admin/v1/test_clock_pb.ts";
+import { UsageService } from "../../../src/gen/proto/billing/admin/v1/usage_pb.ts";
+import { WebhookService } from "../../../src/gen/proto/billing/admin/v1/webhooks_pb.ts";
+import { type ErrorDetail, ErrorDetailSchema } from "../../../src/gen/proto/billing/v1/common_pb.ts";
 
 /** Every service of the application's side. */
 export const adminServices: readonly DescService[] = [

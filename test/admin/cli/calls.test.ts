@@ -1,10 +1,14 @@
 /** What a call sends, shows and ends with. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { DocumentKind, DocumentOperation, DocumentState } from "../../src/gen/proto/billing/admin/v1/documents_pb.ts";
-import { OperatorRole } from "../../src/gen/proto/billing/admin/v1/operators_pb.ts";
-import { UsageState } from "../../src/gen/proto/billing/admin/v1/usage_pb.ts";
-import { CatalogueStatus } from "../../src/gen/proto/billing/v1/common_pb.ts";
-import { type AdminServer, organisation, refuse, run, startAdminServer } from "./calls-for-test.ts";
+import {
+  DocumentKind,
+  DocumentOperation,
+  DocumentState,
+} from "../../../src/gen/proto/billing/admin/v1/documents_pb.ts";
+import { OperatorRole } from "../../../src/gen/proto/billing/admin/v1/operators_pb.ts";
+import { UsageState } from "../../../src/gen/proto/billing/admin/v1/usage_pb.ts";
+import { CatalogueStatus } from "../../../src/gen/proto/billing/v1/common_pb.ts";
+import { type AdminServer, organisation, refuse, run, startAdminServer } from "./calls-fixture.ts";
 
 const id = "0199a0b2-2222-7000-8000-000000000001";
 

@@ -1,7 +1,7 @@
 /** `billing clock`: what it sends, and what `--wait` shows on the way and ends with. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { TestClockState } from "../../src/gen/proto/billing/admin/v1/test_clock_pb.ts";
-import { type AdminServer, organisation, refuse, run, startAdminServer } from "./calls-for-test.ts";
+import { TestClockState } from "../../../src/gen/proto/billing/admin/v1/test_clock_pb.ts";
+import { type AdminServer, organisation, refuse, run, startAdminServer } from "./calls-fixture.ts";
 
 let server: AdminServer;
 beforeAll(async () => {

@@ -1,15 +1,15 @@
 /** The commands as a whole: nothing of the contract is missing, and every example can be typed. */
 import { create, type DescEnum, type DescField, type DescMessage, getOption } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Noun, Verb } from "../../src/admin/cli/noun.ts";
-import { nouns } from "../../src/admin/cli/nouns/index.ts";
-import { buildProgram } from "../../src/admin/cli/program.ts";
-import { optionText } from "../../src/admin/cli/request-options.ts";
-import { enumFromJson } from "../../src/gateway/json-shape.ts";
-import { field as fieldExtension } from "../../src/gen/proto/billing/options/v1/options_pb.ts";
-import { createValidate, type Validate } from "../../src/rpc/validate.ts";
-import { textFormats } from "../../src/services/text-formats.ts";
-import { type AdminServer, adminServices, run, startAdminServer } from "./calls-for-test.ts";
+import type { Noun, Verb } from "../../../src/admin/cli/noun.ts";
+import { nouns } from "../../../src/admin/cli/nouns/index.ts";
+import { buildProgram } from "../../../src/admin/cli/program.ts";
+import { optionText } from "../../../src/admin/cli/request-options.ts";
+import { field as fieldExtension } from "../../../src/gen/proto/billing/options/v1/options_pb.ts";
+import { textFormats } from "../../../src/services/text-formats.ts";
+import { enumFromJson } from "../../../src/transport/rest/json-shape.ts";
+import { createValidate, type Validate } from "../../../src/transport/rpc/validation/validate.ts";
+import { type AdminServer, adminServices, run, startAdminServer } from "./calls-fixture.ts";
 
 const verbs: readonly (readonly [string, Verb])[] = nouns.flatMap((noun: Noun) =>
   noun.verbs.map((verb) => [`${noun.name} ${verb.name}`, verb] as const),

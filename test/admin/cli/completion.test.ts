@@ -1,7 +1,7 @@
 /** The completion scripts, run by the shells themselves. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
-import { run } from "./calls-for-test.ts";
+import { run } from "./calls-fixture.ts";
 
 const { out: bashScript } = await run("completion bash");
 const { out: zshScript } = await run("completion zsh");

@@ -1,8 +1,8 @@
 /** What cannot be undone is asked about, and long work tells how far it is. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { ImportCustomersRequest } from "../../src/gen/proto/billing/admin/v1/customers_pb.ts";
-import { DocumentState } from "../../src/gen/proto/billing/admin/v1/documents_pb.ts";
-import { type AdminServer, refuse, run, startAdminServer } from "./calls-for-test.ts";
+import type { ImportCustomersRequest } from "../../../src/gen/proto/billing/admin/v1/customers_pb.ts";
+import { DocumentState } from "../../../src/gen/proto/billing/admin/v1/documents_pb.ts";
+import { type AdminServer, refuse, run, startAdminServer } from "./calls-fixture.ts";
 
 const id = "0199a0b2-4444-7000-8000-000000000001";
 

@@ -7,13 +7,13 @@ import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { verifyWebhook } from "../../src/webhooks/verify.ts";
-import { makeContacts, makeTenant } from "../admin/ask.ts";
-import { addEvent } from "../admin/webhook-rows.ts";
-import { startSystem, type TestSystem, until } from "../support/system.ts";
-import { type Received, startReceiver, type WebhookReceiver } from "../support/webhook-receiver.ts";
+import { verifyWebhook } from "../../../src/webhooks/verify.ts";
+import { startSystem, type TestSystem, until } from "../../support/system.ts";
+import { type Received, startReceiver, type WebhookReceiver } from "../../support/webhook-receiver.ts";
+import { makeContacts, makeTenant } from "../services/request.ts";
+import { addEvent } from "../services/webhook-rows.ts";
 
-const main = fileURLToPath(new URL("../../src/admin/cli/main.ts", import.meta.url));
+const main = fileURLToPath(new URL("../../../src/admin/cli/main.ts", import.meta.url));
 
 let system: TestSystem;
 let receiver: WebhookReceiver;

@@ -1,7 +1,7 @@
 /** `billing webhooks`: what it sends, the secret that it shows once, and what `test --wait` waits for. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { WebhookDeliveryState } from "../../src/gen/proto/billing/admin/v1/webhooks_pb.ts";
-import { type AdminServer, organisation, refuse, run, startAdminServer } from "./calls-for-test.ts";
+import { WebhookDeliveryState } from "../../../src/gen/proto/billing/admin/v1/webhooks_pb.ts";
+import { type AdminServer, organisation, refuse, run, startAdminServer } from "./calls-fixture.ts";
 
 const id = "0199a0b2-7777-7000-8000-000000000001";
 const deliveryId = "0199a0b2-8888-7000-8000-000000000001";

@@ -2,16 +2,16 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { addressesAt } from "../../src/ledger/xero/app.ts";
-import { createSharedTokenSource } from "../../src/ledger/xero/authorised-tokens.ts";
-import { createAgent } from "../../src/ledger/xero/exchange.ts";
-import type { TokenSource } from "../../src/ledger/xero/tokens.ts";
-import { forgetUnchosen } from "../../src/store/forget-consents.ts";
-import { readConnection } from "../../src/store/ledger-connections.ts";
-import { createLedgerTokens } from "../../src/store/ledger-tokens.ts";
-import { createSealing } from "../../src/store/sealing.ts";
-import { startSystem, type TestSystem } from "../support/system.ts";
-import { type AdminAsk, askWith, codeOf, makeTenant, type Tenant } from "./ask.ts";
+import { addressesAt } from "../../../src/ledger/xero/auth/app.ts";
+import { createSharedTokenSource } from "../../../src/ledger/xero/auth/authorised-tokens.ts";
+import type { TokenSource } from "../../../src/ledger/xero/auth/tokens.ts";
+import { createAgent } from "../../../src/ledger/xero/wire/exchange.ts";
+import { createSealing } from "../../../src/store/database/encryption.ts";
+import { readConnection } from "../../../src/store/ledger-connection/connections.ts";
+import { forgetUnchosen } from "../../../src/store/ledger-connection/delete-expired-authorisations.ts";
+import { createLedgerTokens } from "../../../src/store/ledger-connection/oauth-tokens.ts";
+import { startSystem, type TestSystem } from "../../support/system.ts";
+import { type AdminAsk, askWith, codeOf, makeTenant, type Tenant } from "../services/request.ts";
 import { askDemo, comeBack, tickTenants } from "./browser.ts";
 
 const service = "LedgerConnectionService";

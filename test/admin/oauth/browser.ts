@@ -1,6 +1,6 @@
 /** What a person does at the demo ledger, most in a browser to consent: ticks organisations of the demo ledger, and is led back to our callback. */
 import { expect } from "vitest";
-import type { Tenant } from "./ask.ts";
+import type { Tenant } from "../services/request.ts";
 
 /** Ticks these on the page of a question and allows access, or denies it with none; the result is where the browser is led back to. */
 export async function tickTenants(url: string, tenants: readonly Tenant[]): Promise<string> {

@@ -1,8 +1,8 @@
 /** Which organisation of the ledger a consent is for, and what is told of one that fails here rather than there. */
 import { describe, expect, test } from "vitest";
-import { type LedgerApp, takeConsent, tenantMeant } from "../../src/admin/consent.ts";
-import type { AdminParts } from "../../src/admin/parts.ts";
-import { Refusal } from "../../src/domain/refusal.ts";
+import { type LedgerApp, takeConsent, tenantMeant } from "../../../src/admin/oauth/consent.ts";
+import type { AdminParts } from "../../../src/admin/services/dependencies.ts";
+import { Refusal } from "../../../src/domain/refusal.ts";
 
 const tenant = (tenantId: string) => ({ connectionId: `connection of ${tenantId}`, tenantId, name: tenantId });
 

@@ -1,12 +1,12 @@
 /** Billing as operators see it, over the wire: what is due, what is set aside and why, having it tried again, and what the log says. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
-import { inTransaction } from "../../src/store/pool.ts";
-import { type BillingRuns, billingRuns } from "../support/billing.ts";
-import { type TestSystem, until } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
-import { type AdminAsk, askWith } from "./ask.ts";
+import type { MadeOrganisation } from "../../../src/dev/local-stack/first-data.ts";
+import { inTransaction } from "../../../src/store/database/pool.ts";
+import { type BillingRuns, billingRuns } from "../../support/billing.ts";
+import { type TestSystem, until } from "../../support/system.ts";
+import { sharedSystem } from "../../support/system-for-many.ts";
+import { type AdminAsk, askWith } from "./request.ts";
 
 let system: TestSystem;
 let admin: AdminAsk;

@@ -3,9 +3,9 @@
  * is billed in them.
  */
 import { beforeAll, expect, test } from "vitest";
-import type { TestSystem } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
-import { type AdminAsk, askWith, makeTenant } from "./ask.ts";
+import type { TestSystem } from "../../support/system.ts";
+import { sharedSystem } from "../../support/system-for-many.ts";
+import { type AdminAsk, askWith, makeTenant } from "./request.ts";
 
 let system: TestSystem;
 let admin: AdminAsk;

@@ -3,13 +3,13 @@
  * allocations, in one list; each is found with its reason, mended, and asked for again. decisions §§6 and 8.
  */
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/embedded/first-data.ts";
-import { bookInvoice, spendCredit } from "../activities/raise-credit.ts";
-import { addCreditNote } from "../scenario/rows.ts";
-import { addBands, type Json, type UnitsWorld, unitsWorld } from "../scenario/units-world.ts";
-import { type TestSystem, until } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
-import { type AdminAsk, askWith } from "./ask.ts";
+import type { MadeOrganisation } from "../../../src/dev/local-stack/first-data.ts";
+import { addCreditNote } from "../../scenario/rows.ts";
+import { addBands, type Json, type UnitsWorld, unitsWorld } from "../../scenario/units-world.ts";
+import { type TestSystem, until } from "../../support/system.ts";
+import { sharedSystem } from "../../support/system-for-many.ts";
+import { bookInvoice, spendCredit } from "../../worker/activities/issue-credit.ts";
+import { type AdminAsk, askWith } from "./request.ts";
 
 let system: TestSystem;
 let admin: AdminAsk;

@@ -3,9 +3,9 @@
  * failed, found, mended and retried. decisions §8.
  */
 import { beforeAll, expect, test } from "vitest";
-import { type TestSystem, until } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
-import { type AdminAsk, askWith, makeContacts, makeTenant } from "./ask.ts";
+import { type TestSystem, until } from "../../support/system.ts";
+import { sharedSystem } from "../../support/system-for-many.ts";
+import { type AdminAsk, askWith, makeContacts, makeTenant } from "./request.ts";
 
 let system: TestSystem;
 let admin: AdminAsk;

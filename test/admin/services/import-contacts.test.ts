@@ -1,6 +1,6 @@
 /** Which contacts an import of all leaves out: those of whom the ledger only buys. */
 import { expect, test } from "vitest";
-import { isOnlySupplier } from "../../src/admin/import-all-contacts.ts";
+import { isOnlySupplier } from "../../../src/admin/services/import-all-contacts.ts";
 
 test.each([
   [false, false, false, "a new one, with no document yet"],

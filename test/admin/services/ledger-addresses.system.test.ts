@@ -3,8 +3,8 @@
  * for development.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startSystem, type TestSystem } from "../support/system.ts";
-import { type AdminAsk, askWith, type Tenant } from "./ask.ts";
+import { startSystem, type TestSystem } from "../../support/system.ts";
+import { type AdminAsk, askWith, type Tenant } from "./request.ts";
 
 let system: TestSystem;
 let admin: AdminAsk;

@@ -1,7 +1,7 @@
 /** Asking the application's side in tests: what succeeds, what is refused, and what the audit log says of it. */
 import { randomBytes, randomUUID } from "node:crypto";
 import { expect } from "vitest";
-import type { Answered, Asked, TestSystem } from "../support/system.ts";
+import type { Answered, Asked, TestSystem } from "../../support/system.ts";
 
 /** Credentials of a tenant in the demo ledger, as `ConnectLedger` takes them. */
 export interface Tenant {

@@ -2,9 +2,9 @@
 import { randomUUID } from "node:crypto";
 import type { Client } from "@temporalio/client";
 import { expect } from "vitest";
-import { deliveriesWorkflowId } from "../../workflows/contract.ts";
-import { type TestSystem, until } from "../support/system.ts";
-import type { AdminAsk } from "./ask.ts";
+import { deliveriesWorkflowId } from "../../../workflows/contract.ts";
+import { type TestSystem, until } from "../../support/system.ts";
+import type { AdminAsk } from "./request.ts";
 import { addDelivery, addEvent } from "./webhook-rows.ts";
 
 const day = 24 * 60 * 60 * 1000;

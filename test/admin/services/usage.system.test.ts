@@ -2,13 +2,13 @@
 import { strict as assert } from "node:assert";
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { readQuantity, readTimestamp } from "../../src/domain/usage-reading.ts";
-import { billChunk } from "../../src/store/billing-run.ts";
-import { createStore } from "../../src/store/scope.ts";
-import { addMeter } from "../scenario/usage-world.ts";
-import { type BillingWorld, billingWorld } from "../store/billing-world.ts";
-import { type Answered, startSystem, type TestSystem } from "../support/system.ts";
-import { type AdminAsk, askWith, codeOf } from "./ask.ts";
+import { readQuantity, readTimestamp } from "../../../src/domain/usage/parse.ts";
+import { billChunk } from "../../../src/store/billing/billing-run.ts";
+import { createStore } from "../../../src/store/tenant.ts";
+import { addMeter } from "../../scenario/usage-world.ts";
+import { type BillingWorld, billingWorld } from "../../store/billing/billing-fixture.ts";
+import { type Answered, startSystem, type TestSystem } from "../../support/system.ts";
+import { type AdminAsk, askWith, codeOf } from "./request.ts";
 
 let system: TestSystem;
 let world: BillingWorld;

@@ -3,10 +3,10 @@
 import { randomUUID } from "node:crypto";
 import type { Client } from "@temporalio/client";
 import type pg from "pg";
-import { endpointSecretBound } from "../../src/store/endpoint-secrets.ts";
-import type { Sealing } from "../../src/store/sealing.ts";
-import { deliveriesWorkflowId } from "../../workflows/contract.ts";
-import { until } from "../support/system.ts";
+import type { Sealing } from "../../../src/store/database/encryption.ts";
+import { endpointSecretBound } from "../../../src/store/events/signing-secrets.ts";
+import { deliveriesWorkflowId } from "../../../workflows/contract.ts";
+import { until } from "../../support/system.ts";
 
 /** An event, as if it had been told so many days ago; its id. Events are told in the order of their numbers: the oldest first. */
 export async function addEvent(pool: pg.Pool, organisationId: string, type: string, daysAgo: number): Promise<string> {

@@ -2,11 +2,11 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { Client, Connection } from "@temporalio/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { eventTypes } from "../../src/domain/event.ts";
-import { createSealing } from "../../src/store/sealing.ts";
-import { defaultTaskQueue, webhookQueue } from "../../workflows/contract.ts";
-import { startSystem, type TestSystem } from "../support/system.ts";
-import { type AdminAsk, askWith, codeOf } from "./ask.ts";
+import { eventTypes } from "../../../src/domain/events/event.ts";
+import { createSealing } from "../../../src/store/database/encryption.ts";
+import { defaultTaskQueue, webhookQueue } from "../../../workflows/contract.ts";
+import { startSystem, type TestSystem } from "../../support/system.ts";
+import { type AdminAsk, askWith, codeOf } from "./request.ts";
 import { type ResendWorld, resendsInCalls, resendsWhatWasMissed } from "./resend-cases.ts";
 import { addDelivery, addEvent, failing, openSecrets, wokenDeliveries } from "./webhook-rows.ts";
 

@@ -1,8 +1,8 @@
 /** Credit of the demo ledger's notes on its invoices: what is refused, what follows, and that no money is lost. */
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type DemoHttp, type Element, messagesOf, openDemoHttp } from "./demo-http.ts";
-import { type DemoWorld, startDemoWorld } from "./demo-world.ts";
+import { type DemoWorld, startDemoWorld } from "./demo-ledger-fixture.ts";
+import { type DemoHttp, type Element, messagesOf, openDemoHttp } from "./request.ts";
 
 let world: DemoWorld;
 let http: DemoHttp;

@@ -1,6 +1,6 @@
 /** The demo ledger's arithmetic: rounded per line to two places, then summed. */
 import { describe, expect, test } from "vitest";
-import { documentAmountsOf, lineAmountsOf } from "../../src/ledger/demo/document-amounts.ts";
+import { documentAmountsOf, lineAmountsOf } from "../../../src/dev/demo-ledger/documents/document-amounts.ts";
 
 const line = { quantity: "1", unitAmount: "10", percent: "20", taxAmount: null };
 

@@ -8,11 +8,11 @@ import { Ajv } from "ajv";
 import addFormats from "ajv-formats";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { openDemoHttp } from "./demo-http.ts";
-import { addresses, startDemoWorld } from "./demo-world.ts";
-import { type Exchange, startRecordingProxy } from "./recording-proxy.ts";
+import { type Exchange, startRecordingProxy } from "../../ledger/xero/recording-proxy.ts";
+import { addresses, startDemoWorld } from "./demo-ledger-fixture.ts";
+import { openDemoHttp } from "./request.ts";
 
-const contractFile = fileURLToPath(new URL("../../../shared/xero/xero_accounting.yaml", import.meta.url));
+const contractFile = fileURLToPath(new URL("../../../../shared/xero/xero_accounting.yaml", import.meta.url));
 
 interface Contract {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;

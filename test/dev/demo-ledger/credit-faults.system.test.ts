@@ -1,7 +1,7 @@
 /** Faults that tests order of the demo ledger happen on the paths of credit notes and allocations as on all others. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { type DemoHttp, messagesOf, openDemoHttp, type Sent } from "./demo-http.ts";
-import { type DemoWorld, startDemoWorld } from "./demo-world.ts";
+import { type DemoWorld, startDemoWorld } from "./demo-ledger-fixture.ts";
+import { type DemoHttp, messagesOf, openDemoHttp, type Sent } from "./request.ts";
 
 let world: DemoWorld;
 let http: DemoHttp;

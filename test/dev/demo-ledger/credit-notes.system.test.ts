@@ -1,7 +1,7 @@
 /** The demo ledger's rules of credit notes, asked over plain HTTP: numbers, statuses, edits, lists, the look. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type DemoHttp, messagesOf, openDemoHttp } from "./demo-http.ts";
-import { type DemoWorld, startDemoWorld } from "./demo-world.ts";
+import { type DemoWorld, startDemoWorld } from "./demo-ledger-fixture.ts";
+import { type DemoHttp, messagesOf, openDemoHttp } from "./request.ts";
 
 let world: DemoWorld;
 let http: DemoHttp;

@@ -2,17 +2,17 @@
  * What the system tests of the ledger stand on: a database, a demo ledger on it with faults, and organisations in it.
  */
 import { randomUUID } from "node:crypto";
-import { type DemoLedger, type DemoLedgerOptions, startDemoLedger } from "../../src/ledger/demo/server.ts";
+import { type DemoLedger, type DemoLedgerOptions, startDemoLedger } from "../../../src/dev/demo-ledger/server.ts";
 import type {
   LedgerAnswer,
   LedgerCall,
   LedgerContact,
   LedgerContactDraft,
   LedgerInvoiceDraft,
-} from "../../src/ledger/port.ts";
-import type { XeroConnection } from "../../src/ledger/xero/connection.ts";
-import { createXeroLedger } from "../../src/ledger/xero/create-xero-ledger.ts";
-import { freshDatabase } from "../support/database.ts";
+} from "../../../src/ledger/port/ledger.ts";
+import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
+import type { XeroConnection } from "../../../src/ledger/xero/wire/connection.ts";
+import { freshDatabase } from "../../support/database.ts";
 
 /** A demo ledger on a database of its own. */
 export interface DemoWorld {

@@ -4,13 +4,12 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startDemoLedger } from "../../src/ledger/demo/server.ts";
-import type { LedgerContactPage } from "../../src/ledger/port.ts";
-import type { XeroConnection } from "../../src/ledger/xero/connection.ts";
-import { createXeroLedger } from "../../src/ledger/xero/create-xero-ledger.ts";
-import { freshDatabase } from "../support/database.ts";
-import { freePort } from "../support/ports.ts";
-import { openDemoHttp } from "./demo-http.ts";
+import { startDemoLedger } from "../../../src/dev/demo-ledger/server.ts";
+import type { LedgerContactPage } from "../../../src/ledger/port/ledger.ts";
+import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
+import type { XeroConnection } from "../../../src/ledger/xero/wire/connection.ts";
+import { freshDatabase } from "../../support/database.ts";
+import { freePort } from "../../support/ports.ts";
 import {
   aCall,
   addresses,
@@ -21,7 +20,8 @@ import {
   makeContact,
   okOf,
   startDemoWorld,
-} from "./demo-world.ts";
+} from "./demo-ledger-fixture.ts";
+import { openDemoHttp } from "./request.ts";
 
 let world: DemoWorld;
 let connection: XeroConnection;
@@ -223,7 +223,7 @@ test("the process serves when it says so, ends cleanly on SIGTERM, and loses not
 });
 
 async function startProcess(databaseUrl: string): Promise<{ readonly child: ChildProcess; readonly url: string }> {
-  const child = spawn(process.execPath, ["src/ledger/demo/main.ts"], {
+  const child = spawn(process.execPath, ["src/dev/demo-ledger/main.ts"], {
     env: { ...process.env, DATABASE_URL: databaseUrl, DEMO_LEDGER_PORT: "0" },
     stdio: ["ignore", "pipe", "inherit"],
   });

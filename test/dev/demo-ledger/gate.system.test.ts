@@ -1,8 +1,8 @@
 /** Tokens, tenants and limits: what the adapter makes of a gate that turns it away, and that nothing secret is told. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import type { XeroLimitsLeft } from "../../src/ledger/xero/connection.ts";
-import { createXeroLedger } from "../../src/ledger/xero/create-xero-ledger.ts";
-import { aCall, type DemoWorld, invoiceDraft, makeContact, okOf, startDemoWorld } from "./demo-world.ts";
+import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
+import type { XeroLimitsLeft } from "../../../src/ledger/xero/wire/connection.ts";
+import { aCall, type DemoWorld, invoiceDraft, makeContact, okOf, startDemoWorld } from "./demo-ledger-fixture.ts";
 
 let world: DemoWorld;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 /** How the demo ledger replaces the lines of a document, and what an edit leaves as it was. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type DemoHttp, type Element, messagesOf, openDemoHttp } from "./demo-http.ts";
-import { type DemoWorld, startDemoWorld } from "./demo-world.ts";
+import { type DemoWorld, startDemoWorld } from "./demo-ledger-fixture.ts";
+import { type DemoHttp, type Element, messagesOf, openDemoHttp } from "./request.ts";
 
 let world: DemoWorld;
 let http: DemoHttp;

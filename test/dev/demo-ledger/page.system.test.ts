@@ -2,9 +2,9 @@
 import { get } from "node:http";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type RunningChromium, startChromium } from "../support/chromium.ts";
-import { type DemoHttp, openDemoHttp } from "./demo-http.ts";
-import { connectOrganisation, type DemoWorld, startDemoWorld } from "./demo-world.ts";
+import { type RunningChromium, startChromium } from "../../support/chromium.ts";
+import { connectOrganisation, type DemoWorld, startDemoWorld } from "./demo-ledger-fixture.ts";
+import { type DemoHttp, openDemoHttp } from "./request.ts";
 
 let world: DemoWorld;
 let chromium: RunningChromium;

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { type AddressInfo, createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type FreshDatabase, freshDatabase } from "../support/database.ts";
+import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
 
 let database: FreshDatabase;
 beforeAll(async () => {
@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => database?.drop());
 
 async function run(env: Record<string, string>): Promise<[number | null, string]> {
-  const path = fileURLToPath(new URL("../../src/ledger/demo/main.ts", import.meta.url));
+  const path = fileURLToPath(new URL("../../../src/dev/demo-ledger/main.ts", import.meta.url));
   const child = spawn(process.execPath, [path], {
     env: { ...process.env, DATABASE_URL: database.url, ...env },
     stdio: ["ignore", "ignore", "pipe"],

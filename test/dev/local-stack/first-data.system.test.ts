@@ -5,11 +5,11 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { delimiter, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { describeFirstData, type FirstData, makeFirstData } from "../../src/embedded/first-data.ts";
-import { startSystem, type TestSystem } from "../support/system.ts";
+import { describeFirstData, type FirstData, makeFirstData } from "../../../src/dev/local-stack/first-data.ts";
+import { startSystem, type TestSystem } from "../../support/system.ts";
 import { commandsIn, keysIn, readCurl } from "./first-start.ts";
 
-const root = join(import.meta.dirname, "../..");
+const root = join(import.meta.dirname, "../../..");
 const secretKey = randomBytes(32).toString("base64");
 const temporalUiUrl = "http://127.0.0.1:8239";
 

@@ -1,7 +1,7 @@
 /** The databases that the other tests stand on. */
 import pg from "pg";
 import { expect, test } from "vitest";
-import { freshDatabase } from "../support/database.ts";
+import { freshDatabase } from "../../support/database.ts";
 
 test("any number of fresh databases can be made at once, each its own, and dropped under open connections", async () => {
   const databases = await Promise.all(Array.from({ length: 8 }, () => freshDatabase()));

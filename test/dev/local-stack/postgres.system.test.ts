@@ -5,8 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type EmbeddedPostgres, findRunningPostgres, startPostgres } from "../../src/embedded/postgres.ts";
-import { freePort } from "../support/ports.ts";
+import {
+  type EmbeddedPostgres,
+  findRunningPostgres,
+  startPostgres,
+} from "../../../src/dev/local-stack/postgres/postgres.ts";
+import { freePort } from "../../support/ports.ts";
 
 let folder = "";
 let running: EmbeddedPostgres[] = [];

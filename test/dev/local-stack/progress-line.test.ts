@@ -1,6 +1,6 @@
 /** A long wait is one line that counts on a terminal, and two lines on any other output. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { countingOn } from "../../src/embedded/counting.ts";
+import { countingOn } from "../../../src/dev/local-stack/progress-line.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

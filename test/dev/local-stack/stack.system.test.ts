@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, inject, test } from "vitest";
-import { collectParts, type Parts } from "../../src/embedded/parts.ts";
-import { type Stack, startStack } from "../../src/embedded/stack.ts";
-import { freshDatabase } from "../support/database.ts";
+import { type Stack, startStack } from "../../../src/dev/local-stack/stack.ts";
+import { collectParts, type Parts } from "../../../src/dev/local-stack/stack-settings.ts";
+import { freshDatabase } from "../../support/database.ts";
 import { freePorts, portSettings } from "./first-start.ts";
 
 const program = (name: string): string => fileURLToPath(new URL(`./programs/${name}.ts`, import.meta.url));

@@ -6,11 +6,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { isListening } from "../../src/embedded/ports.ts";
-import { until } from "../support/system.ts";
+import { isListening } from "../../../src/dev/local-stack/ports.ts";
+import { until } from "../../support/system.ts";
 import { commandsIn, freePorts, keysIn, portSettings, readCurl } from "./first-start.ts";
 
-const script = fileURLToPath(new URL("../../src/start.ts", import.meta.url));
+const script = fileURLToPath(new URL("../../../src/start.ts", import.meta.url));
 
 let folder = "";
 let env: NodeJS.ProcessEnv = {};

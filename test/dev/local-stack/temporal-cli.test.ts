@@ -3,9 +3,9 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { linesInto } from "../../src/embedded/counting.ts";
-import { buildCli, type MakeCli } from "../../src/embedded/make-temporal-cli.ts";
-import { findTemporalCli } from "../../src/embedded/temporal-cli.ts";
+import { linesInto } from "../../../src/dev/local-stack/progress-line.ts";
+import { buildCli, type MakeCli } from "../../../src/dev/local-stack/temporal/make-temporal-cli.ts";
+import { findTemporalCli } from "../../../src/dev/local-stack/temporal/temporal-cli.ts";
 
 let folder = "";
 let env: NodeJS.ProcessEnv = {};

@@ -6,10 +6,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client, Connection } from "@temporalio/client";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { commandOf } from "../../src/embedded/process.ts";
-import { type EmbeddedTemporal, startTemporal } from "../../src/embedded/temporal-server.ts";
-import { searchAttributes } from "../../src/temporal/search-attributes.ts";
-import { freePort } from "../support/ports.ts";
+import { commandOf } from "../../../src/dev/local-stack/process.ts";
+import { type EmbeddedTemporal, startTemporal } from "../../../src/dev/local-stack/temporal/temporal-server.ts";
+import { searchAttributes } from "../../../src/worker/temporal/search-attributes.ts";
+import { freePort } from "../../support/ports.ts";
 
 let folder = "";
 let running: EmbeddedTemporal[] = [];

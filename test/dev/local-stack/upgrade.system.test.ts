@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { afterEach, beforeEach, expect, inject, test } from "vitest";
-import { migrate, withDatabase } from "../../src/store/migrate.ts";
-import { projectMigrations } from "../../src/store/schema-engine.ts";
+import { migrate, withDatabase } from "../../../src/store/database/migrate.ts";
+import { projectMigrations } from "../../../src/store/database/schema-engine.ts";
 
 let folder = "";
 let url = "";

@@ -1,8 +1,8 @@
 /** How much of a credit note has been applied, by what is left of it. decisions §3 "allocation_status". */
 import { expect, test } from "vitest";
-import { allocationStatus } from "../../src/domain/credit-note.ts";
-import { parseDecimal } from "../../src/domain/decimal.ts";
-import type { DocumentStatus } from "../../src/domain/invoice.ts";
+import { allocationStatus } from "../../../src/domain/billing/credit-note.ts";
+import type { DocumentStatus } from "../../../src/domain/billing/invoice.ts";
+import { parseDecimal } from "../../../src/domain/money/decimal.ts";
 
 test.each([
   ["approved", "12.0000", "12.0000", "unapplied"],

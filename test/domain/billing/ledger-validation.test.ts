@@ -6,7 +6,7 @@ import {
   judgeDocument,
   type LedgerOffer,
   unknownOffer,
-} from "../../src/domain/preflight.ts";
+} from "../../../src/domain/billing/ledger-validation.ts";
 
 const line = { amount: "12.5000", revenue_account: "200", tax_type: "OUTPUT2" } as const;
 const document: DocumentToJudge = {

@@ -1,13 +1,13 @@
 /** Meters and usage that no bill has taken, for tests to change one thing of, and what a close comes to in short. */
 
-import { civilDate } from "../../src/domain/civil-date.ts";
-import { parseDecimal, ZERO } from "../../src/domain/decimal.ts";
-import type { ClosedUsage, DueInvoice } from "../../src/domain/due-usage.ts";
-import type { PricedMeter } from "../../src/domain/meter.ts";
-import { periodAt } from "../../src/domain/period.ts";
-import type { BilledUsage, OpenUsage } from "../../src/domain/usage-billing.ts";
-import { toldCredit, toldInvoice, toldLine } from "./billing-states.ts";
-import { tiersOf } from "./catalogue.ts";
+import type { ClosedUsage, DueInvoice } from "../../../src/domain/billing/renewal-usage.ts";
+import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
+import { periodAt } from "../../../src/domain/calendar/period.ts";
+import type { PricedMeter } from "../../../src/domain/catalogue/meter.ts";
+import { parseDecimal, ZERO } from "../../../src/domain/money/decimal.ts";
+import type { BilledUsage, OpenUsage } from "../../../src/domain/usage/rating.ts";
+import { tiersOf } from "../catalogue/catalogue.ts";
+import { toldCredit, toldInvoice, toldLine } from "../subscriptions/billing-state-builder.ts";
 
 /** Calls at 0.50 EUR each where nothing else is said. */
 export function meterOf(differs: Partial<PricedMeter> = {}): PricedMeter {

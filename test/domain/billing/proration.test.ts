@@ -1,9 +1,9 @@
 /** A change of units inside a period costs the difference in value for the days that are left, rounded once. */
 import { describe, expect, it } from "vitest";
-import { civilDate } from "../../src/domain/civil-date.ts";
-import { formatDecimal, parseDecimal } from "../../src/domain/decimal.ts";
-import { prorate, shareOfDays } from "../../src/domain/proration.ts";
-import { planOf, type TierText, termsOf, tiersOf } from "./catalogue.ts";
+import { prorate, shareOfDays } from "../../../src/domain/billing/proration.ts";
+import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
+import { formatDecimal, parseDecimal } from "../../../src/domain/money/decimal.ts";
+import { planOf, type TierText, termsOf, tiersOf } from "../catalogue/catalogue.ts";
 
 const d = parseDecimal;
 const june = { start: civilDate("2026-06-01"), end: civilDate("2026-07-01") };

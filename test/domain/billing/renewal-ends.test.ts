@@ -1,11 +1,19 @@
 /** What is due of deferred lines, in the last period and in Setup Mode: nothing billed twice, nothing lost. */
 import { describe, expect, it } from "vitest";
-import type { BillingState, DeferredLine } from "../../src/domain/billing-state.ts";
-import { civilDate } from "../../src/domain/civil-date.ts";
-import { parseDecimal } from "../../src/domain/decimal.ts";
-import { decideDue } from "../../src/domain/due.ts";
-import { decideUnitsChange } from "../../src/domain/units-change.ts";
-import { afterChange, afterDue, changeTo, dueOver, type StateOrder, stateOf, toldDue } from "./billing-states.ts";
+import { decideDue } from "../../../src/domain/billing/renewal.ts";
+import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
+import { parseDecimal } from "../../../src/domain/money/decimal.ts";
+import type { BillingState, DeferredLine } from "../../../src/domain/subscriptions/billing-state.ts";
+import { decideUnitsChange } from "../../../src/domain/subscriptions/change-units.ts";
+import {
+  afterChange,
+  afterDue,
+  changeTo,
+  dueOver,
+  type StateOrder,
+  stateOf,
+  toldDue,
+} from "../subscriptions/billing-state-builder.ts";
 
 const d = parseDecimal;
 const planOnly = (month: string, next: string, units = 10) =>

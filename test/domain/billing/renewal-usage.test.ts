@@ -1,12 +1,12 @@
 /** On which document usage is billed and when: at renewals, completions and ends, late, and around Setup Mode. decisions §§4 to 6. */
 import { describe, expect, it } from "vitest";
-import type { RunningOperation } from "../../src/domain/billing-state.ts";
-import { civilDate } from "../../src/domain/civil-date.ts";
-import { parseDecimal } from "../../src/domain/decimal.ts";
-import { decideDue } from "../../src/domain/due.ts";
-import { Refusal } from "../../src/domain/refusal.ts";
-import { afterDue, type StateOrder, stateOf } from "./billing-states.ts";
-import { meterOf, storage, toldClose, usageOf } from "./open-usage.ts";
+import { decideDue } from "../../../src/domain/billing/renewal.ts";
+import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
+import { parseDecimal } from "../../../src/domain/money/decimal.ts";
+import { Refusal } from "../../../src/domain/refusal.ts";
+import type { RunningOperation } from "../../../src/domain/subscriptions/billing-state.ts";
+import { afterDue, type StateOrder, stateOf } from "../subscriptions/billing-state-builder.ts";
+import { meterOf, storage, toldClose, usageOf } from "./open-usage-builder.ts";
 
 const d = parseDecimal;
 /** Four calls in June, the period that ends on the renewal date. */

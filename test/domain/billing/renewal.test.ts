@@ -1,10 +1,11 @@
 /** What is due on a day: beginning, raising ahead, renewing, completing, each once and in order, with what it bills. */
 import { describe, expect, it } from "vitest";
-import type { BillingState } from "../../src/domain/billing-state.ts";
-import { addDays, civilDate } from "../../src/domain/civil-date.ts";
-import { parseDecimal } from "../../src/domain/decimal.ts";
-import { decideDue } from "../../src/domain/due.ts";
-import { decideUnitsChange } from "../../src/domain/units-change.ts";
+import { decideDue } from "../../../src/domain/billing/renewal.ts";
+import { addDays, civilDate } from "../../../src/domain/calendar/civil-date.ts";
+import { parseDecimal } from "../../../src/domain/money/decimal.ts";
+import type { BillingState } from "../../../src/domain/subscriptions/billing-state.ts";
+import { decideUnitsChange } from "../../../src/domain/subscriptions/change-units.ts";
+import { planOf } from "../catalogue/catalogue.ts";
 import {
   afterChange,
   afterDue,
@@ -14,8 +15,7 @@ import {
   seats,
   stateOf,
   toldDue,
-} from "./billing-states.ts";
-import { planOf } from "./catalogue.ts";
+} from "../subscriptions/billing-state-builder.ts";
 
 const d = parseDecimal;
 const planOnly = (month: string, next: string, units = 10) =>

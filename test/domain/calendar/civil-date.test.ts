@@ -11,7 +11,7 @@ import {
   parseCivilDate,
   startOfDay,
   todayIn,
-} from "../../src/domain/civil-date.ts";
+} from "../../../src/domain/calendar/civil-date.ts";
 
 describe("text", () => {
   it.each(["0001-01-01", "9999-12-31", "2024-02-29", "2000-02-29", "2026-11-30"])("%s is a date", (text) => {

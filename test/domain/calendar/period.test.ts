@@ -1,6 +1,6 @@
 /** Periods are counted from the anchor, so a clamped day returns; the invoice window lies before the renewal date. */
 import { describe, expect, it } from "vitest";
-import { addDays, civilDate, startOfDay, todayIn } from "../../src/domain/civil-date.ts";
+import { addDays, civilDate, startOfDay, todayIn } from "../../../src/domain/calendar/civil-date.ts";
 import {
   daysInPeriod,
   invoiceCreateDays,
@@ -8,7 +8,7 @@ import {
   liesOnBillingDay,
   periodAt,
   periodContaining,
-} from "../../src/domain/period.ts";
+} from "../../../src/domain/calendar/period.ts";
 
 const every = (count: number) => ({ unit: "month", count }) as const;
 const anchor = (start: string, billingDay = Number(start.slice(8))) => ({ start: civilDate(start), billingDay });

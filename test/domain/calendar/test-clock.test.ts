@@ -3,9 +3,9 @@
  * time.
  */
 import { describe, expect, test } from "vitest";
-import { civilDate } from "../../src/domain/civil-date.ts";
-import { Refusal } from "../../src/domain/refusal.ts";
-import { type ClockFacts, type ClockRequest, decideAdvance } from "../../src/domain/test-clock.ts";
+import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
+import { type ClockFacts, type ClockRequest, decideAdvance } from "../../../src/domain/calendar/test-clock.ts";
+import { Refusal } from "../../../src/domain/refusal.ts";
 
 const paris: ClockFacts = {
   livemode: false,

@@ -1,7 +1,8 @@
 /** Plans and tiers for the tests of the domain, written as briefly as the worked cases are. */
-import { parseDecimal, ZERO } from "../../src/domain/decimal.ts";
-import type { Plan, PlanType, Tier } from "../../src/domain/plan.ts";
-import type { PriceTerms } from "../../src/domain/pricing/index.ts";
+
+import type { Plan, PlanType, Tier } from "../../../src/domain/catalogue/plan.ts";
+import type { PriceTerms } from "../../../src/domain/catalogue/pricing/index.ts";
+import { parseDecimal, ZERO } from "../../../src/domain/money/decimal.ts";
 
 /** A tier as `[up_to, unit_price, flat_price]`, null where there is none. */
 export type TierText = readonly [upTo: number | null, unitPrice: string | null, flatPrice?: string | null];

@@ -1,8 +1,13 @@
 /** A plan's price for a meter that could not price every quantity is refused, with the path of what is wrong. */
 import { describe, expect, it } from "vitest";
-import { parseDecimal, ZERO } from "../../src/domain/decimal.ts";
-import { checkMeteredPlan, checkMeterPrice, type MeterType, maximumMeters } from "../../src/domain/meter.ts";
-import { Refusal } from "../../src/domain/refusal.ts";
+import {
+  checkMeteredPlan,
+  checkMeterPrice,
+  type MeterType,
+  maximumMeters,
+} from "../../../src/domain/catalogue/meter.ts";
+import { parseDecimal, ZERO } from "../../../src/domain/money/decimal.ts";
+import { Refusal } from "../../../src/domain/refusal.ts";
 import { planOf, type TierText, tiersOf } from "./catalogue.ts";
 
 function paramOf(check: () => void): string | null {

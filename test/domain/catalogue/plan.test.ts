@@ -1,8 +1,8 @@
 /** A plan that could not be priced is refused, with the path of what is wrong. */
 import { describe, expect, it } from "vitest";
-import { parseDecimal, ZERO } from "../../src/domain/decimal.ts";
-import { checkPlanPrices, type Plan, type PlanType, tierBounds } from "../../src/domain/plan.ts";
-import { Refusal } from "../../src/domain/refusal.ts";
+import { checkPlanPrices, type Plan, type PlanType, tierBounds } from "../../../src/domain/catalogue/plan.ts";
+import { parseDecimal, ZERO } from "../../../src/domain/money/decimal.ts";
+import { Refusal } from "../../../src/domain/refusal.ts";
 import { planOf, type TierText, tiersOf } from "./catalogue.ts";
 
 function paramOfFault(type: PlanType, differs: Partial<Plan>): string | null {

@@ -1,7 +1,6 @@
 /** Every plan type prices its units exactly as the worked cases say, and one rounding ends the arithmetic. */
 import { describe, expect, it } from "vitest";
-import { formatDecimal, formatShort, parseDecimal } from "../../src/domain/decimal.ts";
-import type { PlanType } from "../../src/domain/plan.ts";
+import type { PlanType } from "../../../src/domain/catalogue/plan.ts";
 import {
   describePrice,
   hasUnits,
@@ -11,7 +10,8 @@ import {
   planValue,
   pricingModels,
   unitsToPrice,
-} from "../../src/domain/pricing/index.ts";
+} from "../../../src/domain/catalogue/pricing/index.ts";
+import { formatDecimal, formatShort, parseDecimal } from "../../../src/domain/money/decimal.ts";
 import { planOf, type TierText, termsOf, tiersOf } from "./catalogue.ts";
 
 const stripe: TierText[] = [

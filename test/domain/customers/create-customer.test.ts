@@ -1,6 +1,6 @@
 /** A new customer keeps what it was given, and gets a code of its id where it was given none. */
 import { expect, it } from "vitest";
-import { customerCodeOf, decideCustomer } from "../../src/domain/creating-customer.ts";
+import { customerCodeOf, decideCustomer } from "../../../src/domain/customers/create-customer.ts";
 
 const id = "0198c0de-1234-7abc-8def-0123456789ab";
 const now = new Date("2026-06-10T12:00:00Z");

@@ -7,7 +7,7 @@ import {
   followContact,
   followMerges,
   mostMerges,
-} from "../../src/domain/following-contact.ts";
+} from "../../../src/domain/customers/sync-contact.ts";
 
 const customer: FollowedCustomer = {
   name: "Acme",

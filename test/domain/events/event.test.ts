@@ -8,7 +8,7 @@ import {
   eventTypes,
   type ObjectKind,
   objectKinds,
-} from "../../src/domain/event.ts";
+} from "../../../src/domain/events/event.ts";
 
 const text = (members: object) => JSON.stringify({ id: "1", ...members });
 
@@ -89,7 +89,7 @@ test("an object of before there were webhooks is told as updated, without what i
 
 test("the kinds are those of the specification, each of a kind of object", () => {
   // The manual repeats the table of the specification; a kind that is missing here could not be asked for.
-  const manual = readFileSync(new URL("../../proto/billing/v1/events.proto", import.meta.url), "utf8");
+  const manual = readFileSync(new URL("../../../proto/billing/v1/events.proto", import.meta.url), "utf8");
   for (const type of eventTypes) expect(manual).toContain(`\`${type}\``);
   const named = [...manual.matchAll(/`((?:customer|subscription|invoice|credit_note)\.[a-z]+)`/g)].map(
     ([, type]) => type,

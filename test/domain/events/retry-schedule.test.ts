@@ -8,7 +8,7 @@ import {
   pauseAfter,
   putOffAfter,
   wholeTimeMs,
-} from "../../src/domain/webhook-retry.ts";
+} from "../../../src/domain/events/retry-schedule.ts";
 
 const minuteMs = 60_000;
 const first = defaultFirstPauseMs;

@@ -1,7 +1,7 @@
 /** Amounts are rounded to the smallest unit that ISO 4217 gives the currency. */
 import { expect, it } from "vitest";
-import { isCurrency, minorUnitDigits, roundToMinorUnit } from "../../src/domain/currency.ts";
-import { formatDecimal, parseDecimal } from "../../src/domain/decimal.ts";
+import { isCurrency, minorUnitDigits, roundToMinorUnit } from "../../../src/domain/money/currency.ts";
+import { formatDecimal, parseDecimal } from "../../../src/domain/money/decimal.ts";
 
 it.each([
   ["EUR", 2, "1234.5700"],

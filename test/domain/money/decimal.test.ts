@@ -10,7 +10,7 @@ import {
   round,
   roundQuotient,
   sum,
-} from "../../src/domain/decimal.ts";
+} from "../../../src/domain/money/decimal.ts";
 
 const d = parseDecimal;
 

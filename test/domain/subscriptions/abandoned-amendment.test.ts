@@ -1,8 +1,20 @@
 /** Amendments that their invoice takes no more: what was asked for is billed once, as a separate change would have been. */
 import { describe, expect, it } from "vitest";
-import { billClosedAmendment, type ClosedAmendment, type ClosedRepricing } from "../../src/domain/closed-amendment.ts";
-import { formatDecimal, parseDecimal } from "../../src/domain/decimal.ts";
-import { type StateOrder, seats, stateOf, toldCredit, toldLine, toldPeriod, volumeSeats } from "./billing-states.ts";
+import { formatDecimal, parseDecimal } from "../../../src/domain/money/decimal.ts";
+import {
+  billClosedAmendment,
+  type ClosedAmendment,
+  type ClosedRepricing,
+} from "../../../src/domain/subscriptions/abandoned-amendment.ts";
+import {
+  type StateOrder,
+  seats,
+  stateOf,
+  toldCredit,
+  toldLine,
+  toldPeriod,
+  volumeSeats,
+} from "./billing-state-builder.ts";
 
 const d = parseDecimal;
 const whole = { daysRemaining: 31 };

@@ -1,24 +1,25 @@
 /** Billing states of subscriptions for tests to change one thing of, what a decision leaves behind, and decisions in short. */
-import type { BillingState, PeriodState, RaisedInvoice } from "../../src/domain/billing-state.ts";
-import { civilDate } from "../../src/domain/civil-date.ts";
-import type { CreditNoteDraft } from "../../src/domain/credit-note.ts";
-import { equals, formatDecimal, formatShort, parseDecimal, sum, ZERO } from "../../src/domain/decimal.ts";
-import { type DueDecision, decideDue } from "../../src/domain/due.ts";
-import type { InvoiceDraft, InvoiceLineDraft } from "../../src/domain/invoice.ts";
-import { periodAt } from "../../src/domain/period.ts";
-import type { Plan } from "../../src/domain/plan.ts";
-import { hasUnits } from "../../src/domain/pricing/index.ts";
-import { Refusal } from "../../src/domain/refusal.ts";
-import type { NextPeriodLine } from "../../src/domain/reversal.ts";
-import type { Subscription } from "../../src/domain/subscription.ts";
+
+import type { CreditNoteDraft } from "../../../src/domain/billing/credit-note.ts";
+import type { InvoiceDraft, InvoiceLineDraft } from "../../../src/domain/billing/invoice.ts";
+import { type DueDecision, decideDue } from "../../../src/domain/billing/renewal.ts";
+import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
+import { periodAt } from "../../../src/domain/calendar/period.ts";
+import type { Plan } from "../../../src/domain/catalogue/plan.ts";
+import { hasUnits } from "../../../src/domain/catalogue/pricing/index.ts";
+import { equals, formatDecimal, formatShort, parseDecimal, sum, ZERO } from "../../../src/domain/money/decimal.ts";
+import { Refusal } from "../../../src/domain/refusal.ts";
+import type { BillingState, PeriodState, RaisedInvoice } from "../../../src/domain/subscriptions/billing-state.ts";
 import {
   decideUnitsChange,
   type InvoiceAmendment,
   type UnitsChangeRequest,
   type UnitsDecision,
-} from "../../src/domain/units-change.ts";
-import { planOf, tiersOf } from "./catalogue.ts";
-import { organisation } from "./creation.ts";
+} from "../../../src/domain/subscriptions/change-units.ts";
+import type { NextPeriodLine } from "../../../src/domain/subscriptions/reversal.ts";
+import type { Subscription } from "../../../src/domain/subscriptions/subscription.ts";
+import { planOf, tiersOf } from "../catalogue/catalogue.ts";
+import { organisation } from "./creation-builder.ts";
 
 const createdAt = new Date("2026-01-01T00:00:00Z");
 

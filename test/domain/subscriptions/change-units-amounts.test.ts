@@ -1,13 +1,13 @@
 /** What a change of units comes to in every model, currency and price, and how the line of it explains the amount. */
 import { describe, expect, it } from "vitest";
-import type { BillingState } from "../../src/domain/billing-state.ts";
-import { civilDate } from "../../src/domain/civil-date.ts";
-import { formatDecimal, parseDecimal } from "../../src/domain/decimal.ts";
-import type { PlanType } from "../../src/domain/plan.ts";
-import { describeProration, prorate } from "../../src/domain/proration.ts";
-import { decideUnitsChange } from "../../src/domain/units-change.ts";
-import { afterChange, changeTo, type StateOrder, seats, stateOf, told, volumeSeats } from "./billing-states.ts";
-import { planOf, type TierText, termsOf, tiersOf } from "./catalogue.ts";
+import { describeProration, prorate } from "../../../src/domain/billing/proration.ts";
+import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
+import type { PlanType } from "../../../src/domain/catalogue/plan.ts";
+import { formatDecimal, parseDecimal } from "../../../src/domain/money/decimal.ts";
+import type { BillingState } from "../../../src/domain/subscriptions/billing-state.ts";
+import { decideUnitsChange } from "../../../src/domain/subscriptions/change-units.ts";
+import { planOf, type TierText, termsOf, tiersOf } from "../catalogue/catalogue.ts";
+import { afterChange, changeTo, type StateOrder, seats, stateOf, told, volumeSeats } from "./billing-state-builder.ts";
 
 const d = parseDecimal;
 const stripe: TierText[] = [

@@ -1,12 +1,12 @@
 /** Of two refusals of a change of units that meet, the one that decisions section 7 names first answers. */
 import { describe, expect, it } from "vitest";
-import { civilDate } from "../../src/domain/civil-date.ts";
-import { parseDecimal } from "../../src/domain/decimal.ts";
-import type { Plan } from "../../src/domain/plan.ts";
-import { type RefusalCode, refusals } from "../../src/domain/refusal.ts";
-import type { SubscriptionStatus } from "../../src/domain/subscription.ts";
-import { changeTo, raised, refusalOf, stateOf } from "./billing-states.ts";
-import { planOf, tiersOf } from "./catalogue.ts";
+import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
+import type { Plan } from "../../../src/domain/catalogue/plan.ts";
+import { parseDecimal } from "../../../src/domain/money/decimal.ts";
+import { type RefusalCode, refusals } from "../../../src/domain/refusal.ts";
+import type { SubscriptionStatus } from "../../../src/domain/subscriptions/subscription.ts";
+import { planOf, tiersOf } from "../catalogue/catalogue.ts";
+import { changeTo, raised, refusalOf, stateOf } from "./billing-state-builder.ts";
 
 const flatFee = planOf("flat_fee", { price: parseDecimal("49") });
 const bounded = planOf("tiered", { tiers: tiersOf([5, "1"], [9, "2"]), freeUnits: 2 });

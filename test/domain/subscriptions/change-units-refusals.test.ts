@@ -1,11 +1,11 @@
 /** Every refusal of a change of units, with its code, its param and words that help. */
 import { describe, expect, it } from "vitest";
-import { civilDate } from "../../src/domain/civil-date.ts";
-import { parseDecimal } from "../../src/domain/decimal.ts";
-import type { RefusalCode } from "../../src/domain/refusal.ts";
-import type { UnitsChangeRequest } from "../../src/domain/units-change.ts";
-import { changeTo, raised, refusalOf, type StateOrder, stateOf, volumeSeats } from "./billing-states.ts";
-import { planOf, tiersOf } from "./catalogue.ts";
+import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
+import { parseDecimal } from "../../../src/domain/money/decimal.ts";
+import type { RefusalCode } from "../../../src/domain/refusal.ts";
+import type { UnitsChangeRequest } from "../../../src/domain/subscriptions/change-units.ts";
+import { planOf, tiersOf } from "../catalogue/catalogue.ts";
+import { changeTo, raised, refusalOf, type StateOrder, stateOf, volumeSeats } from "./billing-state-builder.ts";
 
 const d = parseDecimal;
 const flatFee = planOf("flat_fee", { price: d("49") });

@@ -1,8 +1,9 @@
 /** What a change of units inside the invoice window bills, amended or separately, and what it leaves of both periods. */
 import { describe, expect, it } from "vitest";
-import type { BillingState } from "../../src/domain/billing-state.ts";
-import { parseDecimal } from "../../src/domain/decimal.ts";
-import { decideUnitsChange, type UnitsChangeRequest } from "../../src/domain/units-change.ts";
+import { parseDecimal } from "../../../src/domain/money/decimal.ts";
+import type { BillingState } from "../../../src/domain/subscriptions/billing-state.ts";
+import { decideUnitsChange, type UnitsChangeRequest } from "../../../src/domain/subscriptions/change-units.ts";
+import { planOf, tiersOf } from "../catalogue/catalogue.ts";
 import {
   afterChange,
   changeTo,
@@ -13,8 +14,7 @@ import {
   stateOf,
   told,
   volumeSeats,
-} from "./billing-states.ts";
-import { planOf, tiersOf } from "./catalogue.ts";
+} from "./billing-state-builder.ts";
 
 const d = parseDecimal;
 const ahead: StateOrder = { today: "2026-06-20", renewalInvoice: { id: "renewal" } };

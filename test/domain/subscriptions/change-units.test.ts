@@ -1,9 +1,10 @@
 /** What a change of units outside the invoice window bills, to the cent and the word, and what it leaves of the period. */
 import { describe, expect, it } from "vitest";
-import type { BillingState } from "../../src/domain/billing-state.ts";
-import { parseDecimal } from "../../src/domain/decimal.ts";
-import { renewalValue } from "../../src/domain/subscription.ts";
-import { decideUnitsChange, type UnitsChangeRequest } from "../../src/domain/units-change.ts";
+import { parseDecimal } from "../../../src/domain/money/decimal.ts";
+import type { BillingState } from "../../../src/domain/subscriptions/billing-state.ts";
+import { decideUnitsChange, type UnitsChangeRequest } from "../../../src/domain/subscriptions/change-units.ts";
+import { renewalValue } from "../../../src/domain/subscriptions/subscription.ts";
+import { planOf, tiersOf } from "../catalogue/catalogue.ts";
 import {
   afterChange,
   changeTo,
@@ -14,8 +15,7 @@ import {
   stateOf,
   told,
   volumeSeats,
-} from "./billing-states.ts";
-import { planOf, tiersOf } from "./catalogue.ts";
+} from "./billing-state-builder.ts";
 
 const d = parseDecimal;
 const change = (order: StateOrder, request: UnitsChangeRequest) => told(decideUnitsChange(stateOf(order), request));

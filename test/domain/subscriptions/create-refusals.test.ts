@@ -1,11 +1,11 @@
 /** Every refusal of a creation, with its code and param, in the order of decisions section 3. */
 import { describe, expect, it } from "vitest";
-import { type CreationFacts, decideCreation } from "../../src/domain/creating.ts";
-import { parseDecimal } from "../../src/domain/decimal.ts";
-import type { CatalogueStatus } from "../../src/domain/plan.ts";
-import { Refusal } from "../../src/domain/refusal.ts";
-import { planOf, tiersOf } from "./catalogue.ts";
-import { customer, factsOf, organisation, requestOf, seatPlan, setupCharge } from "./creation.ts";
+import type { CatalogueStatus } from "../../../src/domain/catalogue/plan.ts";
+import { parseDecimal } from "../../../src/domain/money/decimal.ts";
+import { Refusal } from "../../../src/domain/refusal.ts";
+import { type CreationFacts, decideCreation } from "../../../src/domain/subscriptions/create.ts";
+import { planOf, tiersOf } from "../catalogue/catalogue.ts";
+import { customer, factsOf, organisation, requestOf, seatPlan, setupCharge } from "./creation-builder.ts";
 
 const asked = (chargeCode: string, price: string | null = null) => ({
   chargeCode,

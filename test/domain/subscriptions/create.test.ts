@@ -1,10 +1,10 @@
 /** What a creation decides: the subscription, its periods, its invoices with their dates, lines and amounts. */
 import { describe, expect, it } from "vitest";
-import { type CreationDecision, type CreationFacts, decideCreation } from "../../src/domain/creating.ts";
-import { formatDecimal, parseDecimal } from "../../src/domain/decimal.ts";
-import { renewalValue } from "../../src/domain/subscription.ts";
-import { planOf, tiersOf } from "./catalogue.ts";
-import { customer, factsOf, organisation, requestOf, seatPlan, setupCharge } from "./creation.ts";
+import { formatDecimal, parseDecimal } from "../../../src/domain/money/decimal.ts";
+import { type CreationDecision, type CreationFacts, decideCreation } from "../../../src/domain/subscriptions/create.ts";
+import { renewalValue } from "../../../src/domain/subscriptions/subscription.ts";
+import { planOf, tiersOf } from "../catalogue/catalogue.ts";
+import { customer, factsOf, organisation, requestOf, seatPlan, setupCharge } from "./creation-builder.ts";
 
 const d = parseDecimal;
 const decide = (request: Parameters<typeof requestOf>[0] = {}, facts: Partial<CreationFacts> = {}) =>

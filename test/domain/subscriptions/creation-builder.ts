@@ -1,11 +1,11 @@
 /** Facts and requests of a creation that succeeds, for tests to change one thing of. */
-import { civilDate } from "../../src/domain/civil-date.ts";
-import type { CreationFacts, CreationRequest } from "../../src/domain/creating.ts";
-import type { Customer } from "../../src/domain/customer.ts";
-import { parseDecimal } from "../../src/domain/decimal.ts";
-import type { OrganisationSettings } from "../../src/domain/organisation.ts";
-import type { Charge } from "../../src/domain/plan.ts";
-import { planOf } from "./catalogue.ts";
+import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
+import type { Charge } from "../../../src/domain/catalogue/plan.ts";
+import type { Customer } from "../../../src/domain/customers/customer.ts";
+import { parseDecimal } from "../../../src/domain/money/decimal.ts";
+import type { CreationFacts, CreationRequest } from "../../../src/domain/subscriptions/create.ts";
+import type { OrganisationSettings } from "../../../src/domain/subscriptions/organisation-settings.ts";
+import { planOf } from "../catalogue/catalogue.ts";
 
 const createdAt = new Date("2026-01-01T00:00:00Z");
 

@@ -1,14 +1,14 @@
 /** Usage with ends and restorations: billed with End now, refused in Setup Mode, never billed twice. decisions §§4 to 6. */
 import { describe, expect, it } from "vitest";
-import type { BillingState } from "../../src/domain/billing-state.ts";
-import { civilDate } from "../../src/domain/civil-date.ts";
-import { parseDecimal } from "../../src/domain/decimal.ts";
-import { decideDue } from "../../src/domain/due.ts";
-import { decideEnd, decideEnded, type EndRequest } from "../../src/domain/ending.ts";
-import { Refusal } from "../../src/domain/refusal.ts";
-import { decideRestoration } from "../../src/domain/restoring.ts";
-import { raised, stateOf } from "./billing-states.ts";
-import { meterOf, storage, toldClose, usageOf } from "./open-usage.ts";
+import { decideDue } from "../../../src/domain/billing/renewal.ts";
+import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
+import { parseDecimal } from "../../../src/domain/money/decimal.ts";
+import { Refusal } from "../../../src/domain/refusal.ts";
+import type { BillingState } from "../../../src/domain/subscriptions/billing-state.ts";
+import { decideEnd, decideEnded, type EndRequest } from "../../../src/domain/subscriptions/end.ts";
+import { decideRestoration } from "../../../src/domain/subscriptions/restore.ts";
+import { meterOf, storage, toldClose, usageOf } from "../billing/open-usage-builder.ts";
+import { raised, stateOf } from "./billing-state-builder.ts";
 
 const d = parseDecimal;
 /** Four calls in June, the current period. */

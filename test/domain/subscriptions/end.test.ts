@@ -1,13 +1,21 @@
 /** Ends: every rule of the specification with both options, the order of removals, the refusals, and what is written at the end. */
 import { describe, expect, it } from "vitest";
-import type { RaisedInvoice } from "../../src/domain/billing-state.ts";
-import { civilDate } from "../../src/domain/civil-date.ts";
-import { parseDecimal, ZERO } from "../../src/domain/decimal.ts";
-import { decideDue } from "../../src/domain/due.ts";
-import { decideEnd, decideEnded, type EndRequest, type OpenInvoice } from "../../src/domain/ending.ts";
-import { Refusal } from "../../src/domain/refusal.ts";
-import { decideUnitsChange } from "../../src/domain/units-change.ts";
-import { afterChange, changeTo, raised, type StateOrder, stateOf, toldDue, toldInvoice } from "./billing-states.ts";
+import { decideDue } from "../../../src/domain/billing/renewal.ts";
+import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
+import { parseDecimal, ZERO } from "../../../src/domain/money/decimal.ts";
+import { Refusal } from "../../../src/domain/refusal.ts";
+import type { RaisedInvoice } from "../../../src/domain/subscriptions/billing-state.ts";
+import { decideUnitsChange } from "../../../src/domain/subscriptions/change-units.ts";
+import { decideEnd, decideEnded, type EndRequest, type OpenInvoice } from "../../../src/domain/subscriptions/end.ts";
+import {
+  afterChange,
+  changeTo,
+  raised,
+  type StateOrder,
+  stateOf,
+  toldDue,
+  toldInvoice,
+} from "./billing-state-builder.ts";
 
 const d = parseDecimal;
 const inWindow = { today: "2026-06-20" };

@@ -1,17 +1,18 @@
 /** Restorations for tests: facts with one thing changed, invoices that an end removed, and decisions in short. */
-import type { BillingState } from "../../src/domain/billing-state.ts";
-import { civilDate } from "../../src/domain/civil-date.ts";
-import { formatDecimal } from "../../src/domain/decimal.ts";
-import type { InvoiceLineDraft } from "../../src/domain/invoice.ts";
-import { planLine } from "../../src/domain/invoice-draft.ts";
-import { Refusal } from "../../src/domain/refusal.ts";
+
+import type { InvoiceLineDraft } from "../../../src/domain/billing/invoice.ts";
+import { planLine } from "../../../src/domain/billing/invoice-lines.ts";
+import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
+import { formatDecimal } from "../../../src/domain/money/decimal.ts";
+import { Refusal } from "../../../src/domain/refusal.ts";
+import type { BillingState } from "../../../src/domain/subscriptions/billing-state.ts";
 import {
   decideRestoration,
   type RemovedInvoice,
   type Restoration,
   type RestorationFacts,
-} from "../../src/domain/restoring.ts";
-import { type StateOrder, stateOf, toldInvoice, toldPeriod } from "./billing-states.ts";
+} from "../../../src/domain/subscriptions/restore.ts";
+import { type StateOrder, stateOf, toldInvoice, toldPeriod } from "./billing-state-builder.ts";
 
 /** A subscription of June 2026 that was ended, as an order of a state. */
 export const ended = {

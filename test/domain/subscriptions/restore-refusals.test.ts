@@ -1,8 +1,17 @@
 /** The refusals of restoring, each with its message, and the order among them. */
 import { describe, expect, it } from "vitest";
-import { civilDate } from "../../src/domain/civil-date.ts";
-import { type StateOrder, seats, stateOf } from "./billing-states.ts";
-import { ended, factsOf, planLineOf, refusalOf, removed, removedAhead, restored, setToEnd } from "./restorations.ts";
+import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
+import { type StateOrder, seats, stateOf } from "./billing-state-builder.ts";
+import {
+  ended,
+  factsOf,
+  planLineOf,
+  refusalOf,
+  removed,
+  removedAhead,
+  restored,
+  setToEnd,
+} from "./restoration-builder.ts";
 
 /** In the invoice window of July, whose renewal invoice an end removed. */
 const ahead = { today: "2026-06-20", renewalInvoice: null } as const satisfies StateOrder;

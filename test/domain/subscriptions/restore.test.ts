@@ -1,14 +1,22 @@
 /** Restoring: every form, and what is raised again, to the cent. */
 import { describe, expect, it } from "vitest";
-import { civilDate } from "../../src/domain/civil-date.ts";
-import { parseDecimal } from "../../src/domain/decimal.ts";
-import { chargeLine, prorationLine } from "../../src/domain/invoice-draft.ts";
-import { decideRestoration } from "../../src/domain/restoring.ts";
-import { decideUnitsChange } from "../../src/domain/units-change.ts";
-import { afterChange, changeTo, nextLine, reversedDays, type StateOrder, seats, stateOf } from "./billing-states.ts";
-import { planOf } from "./catalogue.ts";
-import { setupCharge } from "./creation.ts";
-import { ended, factsOf, planLineOf, removed, removedAhead, restored, setToEnd } from "./restorations.ts";
+import { chargeLine, prorationLine } from "../../../src/domain/billing/invoice-lines.ts";
+import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
+import { parseDecimal } from "../../../src/domain/money/decimal.ts";
+import { decideUnitsChange } from "../../../src/domain/subscriptions/change-units.ts";
+import { decideRestoration } from "../../../src/domain/subscriptions/restore.ts";
+import { planOf } from "../catalogue/catalogue.ts";
+import {
+  afterChange,
+  changeTo,
+  nextLine,
+  reversedDays,
+  type StateOrder,
+  seats,
+  stateOf,
+} from "./billing-state-builder.ts";
+import { setupCharge } from "./creation-builder.ts";
+import { ended, factsOf, planLineOf, removed, removedAhead, restored, setToEnd } from "./restoration-builder.ts";
 
 const d = parseDecimal;
 const flatFee = planOf("flat_fee", { name: "Site", price: d("49") });

@@ -1,10 +1,10 @@
 /** The reversal of what documents other than its renewal invoice bill of a next period that does not begin. decisions §4. */
 import { describe, expect, it } from "vitest";
-import { formatDecimal } from "../../src/domain/decimal.ts";
-import { decideEnd, decideEnded } from "../../src/domain/ending.ts";
-import { Refusal } from "../../src/domain/refusal.ts";
-import { decideReversal, type NextPeriodLine } from "../../src/domain/reversal.ts";
-import { nextLine, reversedDays, stateOf, toldCredit, toldInvoice } from "./billing-states.ts";
+import { formatDecimal } from "../../../src/domain/money/decimal.ts";
+import { Refusal } from "../../../src/domain/refusal.ts";
+import { decideEnd, decideEnded } from "../../../src/domain/subscriptions/end.ts";
+import { decideReversal, type NextPeriodLine } from "../../../src/domain/subscriptions/reversal.ts";
+import { nextLine, reversedDays, stateOf, toldCredit, toldInvoice } from "./billing-state-builder.ts";
 
 const order = { today: "2026-06-20", units: 14, renewalInvoice: null, next: { billedUnits: 14 } } as const;
 const state = stateOf(order);

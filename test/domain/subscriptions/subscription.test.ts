@@ -1,9 +1,9 @@
 /** The renewal value is what the next renewal bills, and nothing where there will be none. */
 import { describe, expect, it } from "vitest";
-import { civilDate } from "../../src/domain/civil-date.ts";
-import { formatDecimal, parseDecimal } from "../../src/domain/decimal.ts";
-import { type Renewing, renewalValue, willRenew } from "../../src/domain/subscription.ts";
-import { planOf, termsOf } from "./catalogue.ts";
+import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
+import { formatDecimal, parseDecimal } from "../../../src/domain/money/decimal.ts";
+import { type Renewing, renewalValue, willRenew } from "../../../src/domain/subscriptions/subscription.ts";
+import { planOf, termsOf } from "../catalogue/catalogue.ts";
 
 const renewing: Renewing = {
   status: "active",

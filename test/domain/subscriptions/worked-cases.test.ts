@@ -3,15 +3,15 @@
  * the civil dates stand in `pricing`, `proration`, `period`, `civil-date` and `decimal.test.ts`.
  */
 import { describe, expect, it } from "vitest";
-import type { BillingState } from "../../src/domain/billing-state.ts";
-import { addDays, civilDate, daysBetween, startOfDay, todayIn } from "../../src/domain/civil-date.ts";
-import { add, formatDecimal, formatShort, parseDecimal } from "../../src/domain/decimal.ts";
-import { daysInPeriod, periodAt, periodContaining } from "../../src/domain/period.ts";
-import { lineAmount, planValue } from "../../src/domain/pricing/index.ts";
-import { shareOfDays } from "../../src/domain/proration.ts";
-import { decideUnitsChange, type UnitsChangeRequest } from "../../src/domain/units-change.ts";
-import { afterChange, changeTo, refusalOf, type StateOrder, stateOf, volumeSeats } from "./billing-states.ts";
-import { planOf, termsOf, tiersOf } from "./catalogue.ts";
+import { shareOfDays } from "../../../src/domain/billing/proration.ts";
+import { addDays, civilDate, daysBetween, startOfDay, todayIn } from "../../../src/domain/calendar/civil-date.ts";
+import { daysInPeriod, periodAt, periodContaining } from "../../../src/domain/calendar/period.ts";
+import { lineAmount, planValue } from "../../../src/domain/catalogue/pricing/index.ts";
+import { add, formatDecimal, formatShort, parseDecimal } from "../../../src/domain/money/decimal.ts";
+import type { BillingState } from "../../../src/domain/subscriptions/billing-state.ts";
+import { decideUnitsChange, type UnitsChangeRequest } from "../../../src/domain/subscriptions/change-units.ts";
+import { planOf, termsOf, tiersOf } from "../catalogue/catalogue.ts";
+import { afterChange, changeTo, refusalOf, type StateOrder, stateOf, volumeSeats } from "./billing-state-builder.ts";
 
 // Left out, being of models that this service does not have:
 // 35 to 37 and 53 (packages: only whole blocks of units are sold); 92 over 30 days and 93 by months of a fixed length (a period has the

@@ -1,6 +1,6 @@
 /** What becomes of reported usage: the rejections in their order, the bill that takes an event, and repeats of one id. */
 import { describe, expect, test } from "vitest";
-import { civilDate } from "../../src/domain/civil-date.ts";
+import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
 import {
   eventsToStore,
   isOver,
@@ -12,8 +12,14 @@ import {
   tellUsage,
   type UsageDetails,
   type UsageFacts,
-} from "../../src/domain/usage.ts";
-import { formatInstant, type Instant, instantOf, readQuantity, readTimestamp } from "../../src/domain/usage-reading.ts";
+} from "../../../src/domain/usage/ingest.ts";
+import {
+  formatInstant,
+  type Instant,
+  instantOf,
+  readQuantity,
+  readTimestamp,
+} from "../../../src/domain/usage/parse.ts";
 
 const now = "2026-05-10T12:00:00Z";
 const id = "0199a0b2-1111-7000-8000-000000000001";

@@ -1,6 +1,6 @@
 /** Quantities and timestamps as clients write them: each text that is none, and what is read of each that is one. */
 import { describe, expect, test } from "vitest";
-import { dateOf, formatInstant, instantOf, readQuantity, readTimestamp } from "../../src/domain/usage-reading.ts";
+import { dateOf, formatInstant, instantOf, readQuantity, readTimestamp } from "../../../src/domain/usage/parse.ts";
 
 describe("a quantity", () => {
   test.each([

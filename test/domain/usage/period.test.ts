@@ -1,8 +1,8 @@
 /** Which period usage falls in: days of the subscription's zone from its anchor, also where clocks change. */
 import { describe, expect, test } from "vitest";
-import { civilDate } from "../../src/domain/civil-date.ts";
-import { type PeriodTerms, periodOf } from "../../src/domain/usage-period.ts";
-import { formatInstant, readTimestamp } from "../../src/domain/usage-reading.ts";
+import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
+import { formatInstant, readTimestamp } from "../../../src/domain/usage/parse.ts";
+import { type PeriodTerms, periodOf } from "../../../src/domain/usage/period.ts";
 
 const auckland = terms("Pacific/Auckland", "2026-03-01");
 

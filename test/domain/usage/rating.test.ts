@@ -1,11 +1,11 @@
 /** What a bill of usage comes to: the whole sum of a period and meter, less what was priced before, rounded once. decisions §5. */
 import { describe, expect, it } from "vitest";
-import { formatDecimal, formatShort, parseDecimal } from "../../src/domain/decimal.ts";
-import { Refusal } from "../../src/domain/refusal.ts";
-import { chargeUsage, type OpenUsage, usageInvoice } from "../../src/domain/usage-billing.ts";
-import { type StateOrder, stateOf, toldCredit } from "./billing-states.ts";
-import { tiersOf } from "./catalogue.ts";
-import { meterOf, storage, toldUsage, usageOf } from "./open-usage.ts";
+import { formatDecimal, formatShort, parseDecimal } from "../../../src/domain/money/decimal.ts";
+import { Refusal } from "../../../src/domain/refusal.ts";
+import { chargeUsage, type OpenUsage, usageInvoice } from "../../../src/domain/usage/rating.ts";
+import { meterOf, storage, toldUsage, usageOf } from "../billing/open-usage-builder.ts";
+import { tiersOf } from "../catalogue/catalogue.ts";
+import { type StateOrder, stateOf, toldCredit } from "../subscriptions/billing-state-builder.ts";
 
 const d = parseDecimal;
 

@@ -9,9 +9,9 @@ import type {
   LedgerInvoiceStatus,
   LedgerLineChange,
   LedgerLineDraft,
-} from "../../src/ledger/port.ts";
-import type { XeroConnection } from "../../src/ledger/xero/connection.ts";
-import { createXeroLedger } from "../../src/ledger/xero/create-xero-ledger.ts";
+} from "../../../src/ledger/port/ledger.ts";
+import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
+import type { XeroConnection } from "../../../src/ledger/xero/wire/connection.ts";
 import {
   aCall,
   addresses,
@@ -23,8 +23,8 @@ import {
   okOf,
   sentOnce,
   startDemoWorld,
-} from "./demo-world.ts";
-import { type RecordingProxy, startRecordingProxy } from "./recording-proxy.ts";
+} from "../../dev/demo-ledger/demo-ledger-fixture.ts";
+import { type RecordingProxy, startRecordingProxy } from "../xero/recording-proxy.ts";
 
 const post = "POST /api.xro/2.0/Invoices";
 const open: readonly LedgerInvoiceStatus[] = ["draft", "awaiting_approval", "approved"];

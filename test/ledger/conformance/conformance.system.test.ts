@@ -3,11 +3,19 @@
  * second ledger adds a line to the places and is held to all of it.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { LedgerContact, LedgerCreditNote, LedgerInvoice } from "../../src/ledger/port.ts";
-import { type ConformancePlace, cleaningMs, conformancePlaces, whyNotXero } from "./conformance-places.ts";
+import type { LedgerContact, LedgerCreditNote, LedgerInvoice } from "../../../src/ledger/port/ledger.ts";
+import {
+  aCall,
+  aLine,
+  contactDraft,
+  type DemoWorld,
+  invoiceDraft,
+  okOf,
+  startDemoWorld,
+} from "../../dev/demo-ledger/demo-ledger-fixture.ts";
 import { creditNoteDraft } from "./credit-drafts.ts";
-import { aCall, aLine, contactDraft, type DemoWorld, invoiceDraft, okOf, startDemoWorld } from "./demo-world.ts";
 import { describeOpenPoints } from "./open-points.ts";
+import { type ConformancePlace, cleaningMs, conformancePlaces, whyNotXero } from "./places.ts";
 
 let world: DemoWorld;
 beforeAll(async () => {

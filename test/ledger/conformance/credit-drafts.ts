@@ -1,7 +1,7 @@
 /** Credit notes to make in tests of the ledger. */
 import { randomUUID } from "node:crypto";
-import type { LedgerCreditNoteDraft } from "../../src/ledger/port.ts";
-import { aLine } from "./demo-world.ts";
+import type { LedgerCreditNoteDraft } from "../../../src/ledger/port/ledger.ts";
+import { aLine } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
 
 /** An approved credit note of one line of 3 × 10.50 without tax, under a number of its own. */
 export function creditNoteDraft(

@@ -3,10 +3,9 @@
  * amount forbids it, and read with distrust.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { Ledger, LedgerCreditNote, LedgerInvoice } from "../../src/ledger/port.ts";
-import type { XeroConnection } from "../../src/ledger/xero/connection.ts";
-import { createXeroLedger } from "../../src/ledger/xero/create-xero-ledger.ts";
-import { creditNoteDraft } from "./credit-drafts.ts";
+import type { Ledger, LedgerCreditNote, LedgerInvoice } from "../../../src/ledger/port/ledger.ts";
+import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
+import type { XeroConnection } from "../../../src/ledger/xero/wire/connection.ts";
 import {
   aCall,
   addresses,
@@ -16,8 +15,9 @@ import {
   makeContact,
   okOf,
   startDemoWorld,
-} from "./demo-world.ts";
-import { type RecordingProxy, startRecordingProxy } from "./recording-proxy.ts";
+} from "../../dev/demo-ledger/demo-ledger-fixture.ts";
+import { type RecordingProxy, startRecordingProxy } from "../xero/recording-proxy.ts";
+import { creditNoteDraft } from "./credit-drafts.ts";
 
 const getNotes = "GET /api.xro/2.0/CreditNotes";
 

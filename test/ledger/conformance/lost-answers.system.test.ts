@@ -1,9 +1,8 @@
 /** Lost requests and answers: what happened is always found again by our own number, and nothing is made twice. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { Ledger, LedgerCreditApplication } from "../../src/ledger/port.ts";
-import type { XeroConnection } from "../../src/ledger/xero/connection.ts";
-import { createXeroLedger } from "../../src/ledger/xero/create-xero-ledger.ts";
-import { creditNoteDraft } from "./credit-drafts.ts";
+import type { Ledger, LedgerCreditApplication } from "../../../src/ledger/port/ledger.ts";
+import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
+import type { XeroConnection } from "../../../src/ledger/xero/wire/connection.ts";
 import {
   aCall,
   aShortCall,
@@ -14,7 +13,8 @@ import {
   okOf,
   sentOnce,
   startDemoWorld,
-} from "./demo-world.ts";
+} from "../../dev/demo-ledger/demo-ledger-fixture.ts";
+import { creditNoteDraft } from "./credit-drafts.ts";
 
 let world: DemoWorld;
 let connection: XeroConnection;

@@ -3,9 +3,9 @@
  * against a Xero Demo Company where its credentials are there. A failure there is an answer: it belongs into the facts and the demo ledger.
  */
 import { beforeAll, describe, expect, test } from "vitest";
-import { type ConformancePlace, cleaningMs } from "./conformance-places.ts";
-import { type Element, messagesOf, type Sent } from "./demo-http.ts";
-import { aCall, contactDraft, okOf } from "./demo-world.ts";
+import { aCall, contactDraft, okOf } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
+import { type Element, messagesOf, type Sent } from "../../dev/demo-ledger/request.ts";
+import { type ConformancePlace, cleaningMs } from "./places.ts";
 
 /** The points as tests of an open place; `opened` is asked once they run. The last one takes out of the books what was made there. */
 export function describeOpenPoints(opened: () => ConformancePlace): void {

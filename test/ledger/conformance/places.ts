@@ -3,12 +3,12 @@
  * credentials are in the environment, within its limits, cleaned up afterwards, and never in CI.
  */
 import { setTimeout as wait } from "node:timers/promises";
-import { type LedgerKind, ledgers } from "../../src/ledger/index.ts";
-import type { CallBudget, Ledger, LedgerAnswer } from "../../src/ledger/port.ts";
-import { addressesAt, xeroAddresses } from "../../src/ledger/xero/app.ts";
-import { type XeroConnection, xeroDefaults } from "../../src/ledger/xero/connection.ts";
-import type { Body, Element, Sent } from "./demo-http.ts";
-import { aCall, type DemoWorld, okOf } from "./demo-world.ts";
+import { type LedgerKind, ledgers } from "../../../src/ledger/index.ts";
+import type { CallBudget, Ledger, LedgerAnswer } from "../../../src/ledger/port/ledger.ts";
+import { addressesAt, xeroAddresses } from "../../../src/ledger/xero/auth/app.ts";
+import { type XeroConnection, xeroDefaults } from "../../../src/ledger/xero/wire/connection.ts";
+import { aCall, type DemoWorld, okOf } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
+import type { Body, Element, Sent } from "../../dev/demo-ledger/request.ts";
 
 /** An organisation in a ledger that the suite may fill. */
 export interface ConformancePlace {

@@ -1,8 +1,8 @@
 /** Numbers keep their digits on the way in and out, and are rounded in one direction. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { decimalTextOf, divideRounded, scaledOf, shortDecimalText } from "../../src/ledger/decimal-text.ts";
-import { numberToken, readExactJson, writeExactJson } from "../../src/ledger/exact-json.ts";
+import { decimalTextOf, divideRounded, scaledOf, shortDecimalText } from "../../../src/ledger/port/decimal-text.ts";
+import { numberToken, readExactJson, writeExactJson } from "../../../src/ledger/port/exact-json.ts";
 
 describe("reading", () => {
   test("numbers stand as they were sent, text as text", () => {

@@ -1,11 +1,11 @@
 /** What an amendment makes of an invoice's lines, without a server: which are kept, changed, added, and found again. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { decimalTextOf } from "../../src/ledger/decimal-text.ts";
-import { type ExactObject, readExactJson, writeExactJson } from "../../src/ledger/exact-json.ts";
-import type { LedgerLineChange } from "../../src/ledger/port.ts";
-import { amendedLineIds, amendLines, type LineAmendment } from "../../src/ledger/xero/line-amendment.ts";
-import { readLine } from "../../src/ledger/xero/read-shapes.ts";
+import { decimalTextOf } from "../../../src/ledger/port/decimal-text.ts";
+import { type ExactObject, readExactJson, writeExactJson } from "../../../src/ledger/port/exact-json.ts";
+import type { LedgerLineChange } from "../../../src/ledger/port/ledger.ts";
+import { amendedLineIds, amendLines, type LineAmendment } from "../../../src/ledger/xero/documents/line-amendment.ts";
+import { readLine } from "../../../src/ledger/xero/wire/read-shapes.ts";
 
 const seats: ExactObject = {
   LineItemID: "line-1",

@@ -3,11 +3,11 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import packageFile from "../../package.json" with { type: "json" };
-import type { Ledger } from "../../src/ledger/port.ts";
-import type { XeroOptions, XeroTold } from "../../src/ledger/xero/connection.ts";
-import { createXeroLedger } from "../../src/ledger/xero/create-xero-ledger.ts";
-import { contactDraft, invoiceDraft } from "./demo-world.ts";
+import packageFile from "../../../package.json" with { type: "json" };
+import type { Ledger } from "../../../src/ledger/port/ledger.ts";
+import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
+import type { XeroOptions, XeroTold } from "../../../src/ledger/xero/wire/connection.ts";
+import { contactDraft, invoiceDraft } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
 
 let server: Server;
 let origin: string;

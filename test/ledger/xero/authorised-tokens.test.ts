@@ -7,7 +7,7 @@ import {
   type RenewedTokens,
   type SharedTokens,
   type TokenKeeper,
-} from "../../src/ledger/xero/authorised-tokens.ts";
+} from "../../../src/ledger/xero/auth/authorised-tokens.ts";
 
 const app = { identityUrl: "http://identity.test/connect/token", clientId: "app", clientSecret: "hunter2" };
 

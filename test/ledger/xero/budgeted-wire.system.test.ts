@@ -2,13 +2,12 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import type { CallCounts } from "../../src/ledger/demo/limits.ts";
-import { xeroLimits } from "../../src/ledger/demo/limits.ts";
-import type { Ledger, LedgerContact } from "../../src/ledger/port.ts";
-import type { XeroConnection } from "../../src/ledger/xero/connection.ts";
-import { createXeroLedger } from "../../src/ledger/xero/create-xero-ledger.ts";
-import { createCallBudget } from "../../src/store/ledger-budget.ts";
-import { testPool } from "../support/pool.ts";
+import type { CallCounts } from "../../../src/dev/demo-ledger/api/limits.ts";
+import { xeroLimits } from "../../../src/dev/demo-ledger/api/limits.ts";
+import type { Ledger, LedgerContact } from "../../../src/ledger/port/ledger.ts";
+import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
+import type { XeroConnection } from "../../../src/ledger/xero/wire/connection.ts";
+import { createCallBudget } from "../../../src/store/ledger-connection/call-budget.ts";
 import {
   aCall,
   aLine,
@@ -18,7 +17,8 @@ import {
   okOf,
   sentOnce,
   startDemoWorld,
-} from "./demo-world.ts";
+} from "../../dev/demo-ledger/demo-ledger-fixture.ts";
+import { testPool } from "../../support/pool.ts";
 
 let world: DemoWorld;
 let pool: pg.Pool;

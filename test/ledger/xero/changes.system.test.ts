@@ -6,13 +6,20 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type LedgerKind, ledgers, ledgerWebhooks } from "../../src/ledger/index.ts";
-import type { Ledger, LedgerChangeKind, LedgerHint } from "../../src/ledger/port.ts";
-import type { XeroConnection } from "../../src/ledger/xero/connection.ts";
-import { until } from "../support/system.ts";
-import { creditNoteDraft } from "./credit-drafts.ts";
-import { openDemoHttp } from "./demo-http.ts";
-import { aCall, contactDraft, type DemoWorld, invoiceDraft, okOf, startDemoWorld } from "./demo-world.ts";
+import { type LedgerKind, ledgers, ledgerWebhooks } from "../../../src/ledger/index.ts";
+import type { Ledger, LedgerChangeKind, LedgerHint } from "../../../src/ledger/port/ledger.ts";
+import type { XeroConnection } from "../../../src/ledger/xero/wire/connection.ts";
+import {
+  aCall,
+  contactDraft,
+  type DemoWorld,
+  invoiceDraft,
+  okOf,
+  startDemoWorld,
+} from "../../dev/demo-ledger/demo-ledger-fixture.ts";
+import { openDemoHttp } from "../../dev/demo-ledger/request.ts";
+import { until } from "../../support/system.ts";
+import { creditNoteDraft } from "../conformance/credit-drafts.ts";
 
 const kinds = Object.keys(ledgers) as LedgerKind[];
 

@@ -1,11 +1,11 @@
 /** How changes are read from a ledger that tells of things we cannot read, or of more at once than we take: without a server. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { ExactJson, ExactObject } from "../../src/ledger/exact-json.ts";
-import type { LedgerAnswer, LedgerChangeKind } from "../../src/ledger/port.ts";
-import { getMany, listChanges } from "../../src/ledger/xero/changes.ts";
-import { tooLargeCause } from "../../src/ledger/xero/exchange.ts";
-import { beginCall, type XeroRequest, type XeroWire } from "../../src/ledger/xero/wire.ts";
+import type { ExactJson, ExactObject } from "../../../src/ledger/port/exact-json.ts";
+import type { LedgerAnswer, LedgerChangeKind } from "../../../src/ledger/port/ledger.ts";
+import { getMany, listChanges } from "../../../src/ledger/xero/changes.ts";
+import { tooLargeCause } from "../../../src/ledger/xero/wire/exchange.ts";
+import { beginCall, type XeroRequest, type XeroWire } from "../../../src/ledger/xero/wire/wire.ts";
 
 const call = beginCall({ deadlineMs: 60_000, operationKeys: [] });
 

@@ -8,13 +8,11 @@ import { Ajv, type ValidateFunction } from "ajv";
 import addFormats from "ajv-formats";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { writeExactJson } from "../../src/ledger/exact-json.ts";
-import type { Ledger, LedgerInvoice } from "../../src/ledger/port.ts";
-import type { XeroConnection } from "../../src/ledger/xero/connection.ts";
-import { createXeroLedger } from "../../src/ledger/xero/create-xero-ledger.ts";
-import { amendLines } from "../../src/ledger/xero/line-amendment.ts";
-import { creditNoteDraft } from "./credit-drafts.ts";
-import { openDemoHttp } from "./demo-http.ts";
+import { writeExactJson } from "../../../src/ledger/port/exact-json.ts";
+import type { Ledger, LedgerInvoice } from "../../../src/ledger/port/ledger.ts";
+import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
+import { amendLines } from "../../../src/ledger/xero/documents/line-amendment.ts";
+import type { XeroConnection } from "../../../src/ledger/xero/wire/connection.ts";
 import {
   aCall,
   addresses,
@@ -24,10 +22,12 @@ import {
   invoiceDraft,
   okOf,
   startDemoWorld,
-} from "./demo-world.ts";
+} from "../../dev/demo-ledger/demo-ledger-fixture.ts";
+import { openDemoHttp } from "../../dev/demo-ledger/request.ts";
+import { creditNoteDraft } from "../conformance/credit-drafts.ts";
 import { type Exchange, startRecordingProxy } from "./recording-proxy.ts";
 
-const contractFile = fileURLToPath(new URL("../../../shared/xero/xero_accounting.yaml", import.meta.url));
+const contractFile = fileURLToPath(new URL("../../../../shared/xero/xero_accounting.yaml", import.meta.url));
 
 interface Parameter {
   readonly name: string;

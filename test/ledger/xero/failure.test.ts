@@ -1,6 +1,6 @@
 /** What each answer of Xero means to billing: the table of facts-ledger section 5.2. */
 import { describe, expect, test } from "vitest";
-import type { HttpReply } from "../../src/ledger/xero/exchange.ts";
+import type { HttpReply } from "../../../src/ledger/xero/wire/exchange.ts";
 import {
   failureOfReply,
   failureOfSilence,
@@ -8,7 +8,7 @@ import {
   messagesOf,
   readReply,
   refusalReasonOf,
-} from "../../src/ledger/xero/failure.ts";
+} from "../../../src/ledger/xero/wire/failure.ts";
 
 function reply(status: number, body: unknown = "", headers: Record<string, string> = {}): HttpReply {
   return { kind: "replied", status, headers, text: typeof body === "string" ? body : JSON.stringify(body) };

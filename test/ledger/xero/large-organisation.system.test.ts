@@ -1,10 +1,18 @@
 /** The adapter in an organisation with more records than Xero reads for a filter, and with answers larger than we read. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Ledger } from "../../src/ledger/port.ts";
-import type { XeroConnection } from "../../src/ledger/xero/connection.ts";
-import { createXeroLedger } from "../../src/ledger/xero/create-xero-ledger.ts";
-import { creditNoteDraft } from "./credit-drafts.ts";
-import { aCall, aLine, contactDraft, type DemoWorld, invoiceDraft, okOf, startDemoWorld } from "./demo-world.ts";
+import type { Ledger } from "../../../src/ledger/port/ledger.ts";
+import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
+import type { XeroConnection } from "../../../src/ledger/xero/wire/connection.ts";
+import {
+  aCall,
+  aLine,
+  contactDraft,
+  type DemoWorld,
+  invoiceDraft,
+  okOf,
+  startDemoWorld,
+} from "../../dev/demo-ledger/demo-ledger-fixture.ts";
+import { creditNoteDraft } from "../conformance/credit-drafts.ts";
 
 let world: DemoWorld;
 let connection: XeroConnection;

@@ -3,10 +3,10 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { createServer, type Server } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { LedgerAnswer } from "../../src/ledger/port.ts";
-import { createXeroLedger } from "../../src/ledger/xero/create-xero-ledger.ts";
-import { createLedgerConnect } from "../../src/ledger-connect.ts";
-import type { AddressMode } from "../../src/webhooks/address.ts";
+import type { LedgerAnswer } from "../../../src/ledger/port/ledger.ts";
+import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
+import { createLedgerConnect } from "../../../src/main/ledger-connect.ts";
+import type { AddressMode } from "../../../src/webhooks/address.ts";
 
 /** A server of this machine that no ledger is: it counts who connects, and hangs up. */
 let server: Server;

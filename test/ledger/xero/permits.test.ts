@@ -1,7 +1,7 @@
 /** Turns within the budget of calls: who is first, what is waited out, what is told, and that no call waits past its deadline. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { CallBudget } from "../../src/ledger/port.ts";
-import { createTurns, type Turns, type Waiting } from "../../src/ledger/xero/turn.ts";
+import type { CallBudget } from "../../../src/ledger/port/ledger.ts";
+import { createTurns, type Turns, type Waiting } from "../../../src/ledger/xero/wire/permits.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

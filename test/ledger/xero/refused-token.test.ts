@@ -3,12 +3,12 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { keepAdapters } from "../../src/keep-adapters.ts";
-import type { SharedTokens, TokenKeeper } from "../../src/ledger/xero/authorised-tokens.ts";
-import { beginCall, createXeroWire } from "../../src/ledger/xero/wire.ts";
-import { createLedgerConnect } from "../../src/ledger-connect.ts";
-import type { LedgerConnection } from "../../src/store/ledger-connections.ts";
-import { createSealing } from "../../src/store/sealing.ts";
+import type { SharedTokens, TokenKeeper } from "../../../src/ledger/xero/auth/authorised-tokens.ts";
+import { beginCall, createXeroWire } from "../../../src/ledger/xero/wire/wire.ts";
+import { keepAdapters } from "../../../src/main/ledger-adapters.ts";
+import { createLedgerConnect } from "../../../src/main/ledger-connect.ts";
+import { createSealing } from "../../../src/store/database/encryption.ts";
+import type { LedgerConnection } from "../../../src/store/ledger-connection/connections.ts";
 
 let server: Server;
 let origin: string;

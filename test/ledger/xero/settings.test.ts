@@ -1,8 +1,8 @@
 /** What an operator maps by, read from answers that make no sense: without a server. */
 import { expect, test } from "vitest";
-import type { ExactObject } from "../../src/ledger/exact-json.ts";
-import { listMappingOptions } from "../../src/ledger/xero/settings.ts";
-import { beginCall, type XeroWire } from "../../src/ledger/xero/wire.ts";
+import type { ExactObject } from "../../../src/ledger/port/exact-json.ts";
+import { listMappingOptions } from "../../../src/ledger/xero/settings.ts";
+import { beginCall, type XeroWire } from "../../../src/ledger/xero/wire/wire.ts";
 
 const call = beginCall({ deadlineMs: 60_000, operationKeys: [] });
 

@@ -1,7 +1,7 @@
 /** What of a webhook is believed: the signature over its very bytes, and no more than where to look. */
 import { createHmac } from "node:crypto";
 import { expect, test } from "vitest";
-import { readXeroWebhook } from "../../src/ledger/xero/webhook.ts";
+import { readXeroWebhook } from "../../../src/ledger/xero/webhook.ts";
 
 const key = "k".repeat(32);
 const id = "55d84274-a3da-4829-a7c0-0cab601b95cc";

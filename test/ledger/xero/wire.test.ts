@@ -1,12 +1,18 @@
 /** What the adapter sends and reads, without a server: lines, dates, elements, filters, idempotency keys. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { decimalTextOf, scaledOf } from "../../src/ledger/decimal-text.ts";
-import { readExactJson, writeExactJson } from "../../src/ledger/exact-json.ts";
-import { idempotencyKeyOf, type KeyedWrite } from "../../src/ledger/xero/idempotency-key.ts";
-import { dateOf, instantOf, readContact, readCreditNote, readInvoice } from "../../src/ledger/xero/read-shapes.ts";
-import { fitsPath, shortGroups, whereIs } from "../../src/ledger/xero/where.ts";
-import { writeAmount, writeLine } from "../../src/ledger/xero/write-line.ts";
+import { decimalTextOf, scaledOf } from "../../../src/ledger/port/decimal-text.ts";
+import { readExactJson, writeExactJson } from "../../../src/ledger/port/exact-json.ts";
+import { writeAmount, writeLine } from "../../../src/ledger/xero/documents/write-line.ts";
+import { idempotencyKeyOf, type KeyedWrite } from "../../../src/ledger/xero/wire/idempotency-key.ts";
+import {
+  dateOf,
+  instantOf,
+  readContact,
+  readCreditNote,
+  readInvoice,
+} from "../../../src/ledger/xero/wire/read-shapes.ts";
+import { fitsPath, shortGroups, whereIs } from "../../../src/ledger/xero/wire/where.ts";
 
 const line = { description: "Seats", accountCode: "200", taxType: null };
 

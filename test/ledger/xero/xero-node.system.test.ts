@@ -1,8 +1,8 @@
 /** Xero's own client drives the demo ledger: it speaks Xero's contract, not only our adapter's idea of it. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import xeroNode from "xero-node";
-import type { XeroConnection } from "../../src/ledger/xero/connection.ts";
-import { type DemoWorld, startDemoWorld } from "./demo-world.ts";
+import type { XeroConnection } from "../../../src/ledger/xero/wire/connection.ts";
+import { type DemoWorld, startDemoWorld } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
 
 const { AccountingApi, Contact, CreditNote, Invoice, LineAmountTypes, Payment } = xeroNode;
 

@@ -1,10 +1,10 @@
 /** Admission on real PostgreSQL: who is known, and that no window ever lets one request too many through. */
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Admission, createAccess, isDatabaseUnreachable } from "../../src/store/access.ts";
-import { type FreshDatabase, freshDatabase } from "../support/database.ts";
-import { testPool } from "../support/pool.ts";
-import { freePort } from "../support/ports.ts";
+import { type Admission, createAccess, isDatabaseUnreachable } from "../../../src/store/access/api-keys.ts";
+import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
+import { testPool } from "../../support/pool.ts";
+import { freePort } from "../../support/ports.ts";
 import { insertKey, insertOrganisation } from "./admission-rows.ts";
 
 let database: FreshDatabase;

@@ -8,9 +8,9 @@ import {
   createIdempotencyStore,
   type IdempotencyStore,
   type KeyRequest,
-} from "../../src/store/idempotency.ts";
-import { type FreshDatabase, freshDatabase } from "../support/database.ts";
-import { testPool } from "../support/pool.ts";
+} from "../../../src/store/access/idempotency.ts";
+import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
+import { testPool } from "../../support/pool.ts";
 import { insertKey, type StoredKey } from "./admission-rows.ts";
 
 let database: FreshDatabase;

@@ -5,11 +5,11 @@
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createAccess } from "../../src/store/access.ts";
-import { newId } from "../../src/store/ids.ts";
-import { createOperatorAccess } from "../../src/store/operator-access.ts";
-import { type FreshDatabase, freshDatabase } from "../support/database.ts";
-import { testPool } from "../support/pool.ts";
+import { createAccess } from "../../../src/store/access/api-keys.ts";
+import { createOperatorAccess } from "../../../src/store/access/operator-tokens.ts";
+import { newId } from "../../../src/store/database/ids.ts";
+import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
+import { testPool } from "../../support/pool.ts";
 import { insertKey } from "./admission-rows.ts";
 
 /** As many connections as the API has by default. */

@@ -4,18 +4,18 @@
  */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { civilDate } from "../../src/domain/civil-date.ts";
-import { decideEnd } from "../../src/domain/ending.ts";
-import { decideRestoration } from "../../src/domain/restoring.ts";
-import { decideUnitsChange } from "../../src/domain/units-change.ts";
-import { type Changes, createChanges } from "../../src/store/admin/changes.ts";
-import { createOrganisationStore, type OrganisationStore } from "../../src/store/admin/organisations.ts";
-import { newId } from "../../src/store/ids.ts";
-import { createEndings } from "../../src/store/removals.ts";
-import { createStore } from "../../src/store/scope.ts";
-import { createSealing } from "../../src/store/sealing.ts";
-import { until } from "../support/system.ts";
-import { type UsedWorld, usedWorld } from "./used-world.ts";
+import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
+import { decideUnitsChange } from "../../../src/domain/subscriptions/change-units.ts";
+import { decideEnd } from "../../../src/domain/subscriptions/end.ts";
+import { decideRestoration } from "../../../src/domain/subscriptions/restore.ts";
+import { type Changes, createChanges } from "../../../src/store/admin/changes.ts";
+import { createOrganisationStore, type OrganisationStore } from "../../../src/store/admin/organisations.ts";
+import { createSealing } from "../../../src/store/database/encryption.ts";
+import { newId } from "../../../src/store/database/ids.ts";
+import { createEndings } from "../../../src/store/subscriptions/end-removals.ts";
+import { createStore } from "../../../src/store/tenant.ts";
+import { until } from "../../support/system.ts";
+import { type UsedWorld, usedWorld } from "../billing/used-fixture.ts";
 
 let world: UsedWorld;
 let changes: Changes;

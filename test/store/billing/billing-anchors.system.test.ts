@@ -3,7 +3,7 @@
  * from the anchor, and not a millisecond before. The database's own calendar is the judge. decisions §5.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type BillingWorld, billingWorld } from "./billing-world.ts";
+import { type BillingWorld, billingWorld } from "./billing-fixture.ts";
 
 let world: BillingWorld;
 

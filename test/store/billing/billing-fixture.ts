@@ -2,16 +2,16 @@
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import { expect } from "vitest";
-import { type CreationRequest, decideCreation } from "../../src/domain/creating.ts";
-import { demoCatalogue } from "../../src/embedded/demo-catalogue.ts";
-import { billChunk, type ChunkOrder, type ChunkOutcome } from "../../src/store/billing-run.ts";
-import { newId } from "../../src/store/ids.ts";
-import { createStore } from "../../src/store/scope.ts";
-import { createSealing } from "../../src/store/sealing.ts";
-import { createSettingUp } from "../../src/store/setting-up.ts";
-import { requestOf } from "../domain/creation.ts";
-import { type FreshDatabase, freshDatabase } from "../support/database.ts";
-import { testPool } from "../support/pool.ts";
+import { demoCatalogue } from "../../../src/dev/local-stack/demo-catalogue.ts";
+import { type CreationRequest, decideCreation } from "../../../src/domain/subscriptions/create.ts";
+import { createSettingUp } from "../../../src/store/admin/provision.ts";
+import { billChunk, type ChunkOrder, type ChunkOutcome } from "../../../src/store/billing/billing-run.ts";
+import { createSealing } from "../../../src/store/database/encryption.ts";
+import { newId } from "../../../src/store/database/ids.ts";
+import { createStore } from "../../../src/store/tenant.ts";
+import { requestOf } from "../../domain/subscriptions/creation-builder.ts";
+import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
+import { testPool } from "../../support/pool.ts";
 
 /** What is asked of a subscription beside the rest of `subscribe`; `startDate` is a day of its own zone. */
 export type Wanted = Partial<Omit<CreationRequest, "startDate">> & { readonly startDate?: string | null };

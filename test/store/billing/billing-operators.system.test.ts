@@ -1,9 +1,9 @@
 /** What operators do beside the billing run: Setup Mode is switched, and one that was set aside is tried again, whatever is due just then. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createBillingStore } from "../../src/store/admin/billing.ts";
-import { type Changes, createChanges } from "../../src/store/admin/changes.ts";
-import { createOrganisationStore } from "../../src/store/admin/organisations.ts";
-import { type BillingWorld, billingWorld } from "./billing-world.ts";
+import { createBillingStore } from "../../../src/store/admin/billing.ts";
+import { type Changes, createChanges } from "../../../src/store/admin/changes.ts";
+import { createOrganisationStore } from "../../../src/store/admin/organisations.ts";
+import { type BillingWorld, billingWorld } from "./billing-fixture.ts";
 
 let world: BillingWorld;
 let changes: Changes;

@@ -1,11 +1,11 @@
 /** The billing run in the database: each period once, whoever performs it and however often, and one at fault holds up nobody. */
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { addDueSubscriptions } from "../../bench/support/due-subscriptions.ts";
-import { decideDue } from "../../src/domain/due.ts";
-import { billChunk, countDue, findDueOrganisations } from "../../src/store/billing-run.ts";
-import { inTransaction } from "../../src/store/pool.ts";
-import { type BillingWorld, billingWorld } from "./billing-world.ts";
+import { addDueSubscriptions } from "../../../bench/support/due-subscriptions.ts";
+import { decideDue } from "../../../src/domain/billing/renewal.ts";
+import { billChunk, countDue, findDueOrganisations } from "../../../src/store/billing/billing-run.ts";
+import { inTransaction } from "../../../src/store/database/pool.ts";
+import { type BillingWorld, billingWorld } from "./billing-fixture.ts";
 
 let world: BillingWorld;
 

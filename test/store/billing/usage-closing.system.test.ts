@@ -3,17 +3,17 @@
  * facts-performance §§3.3 and 3.4. */
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { decideEnd, decideEnded } from "../../src/domain/ending.ts";
-import { billChunk } from "../../src/store/billing-run.ts";
-import { loadStates } from "../../src/store/billing-state.ts";
-import { writeEnded } from "../../src/store/endings.ts";
-import { newId } from "../../src/store/ids.ts";
-import { lockSubscriptions } from "../../src/store/lock-order.ts";
-import { inTransaction } from "../../src/store/pool.ts";
-import { createStore } from "../../src/store/scope.ts";
-import { lockToStore } from "../../src/store/usage-locks.ts";
-import { until } from "../support/system.ts";
-import { listeningPool, type UsedWorld, usedWorld } from "./used-world.ts";
+import { decideEnd, decideEnded } from "../../../src/domain/subscriptions/end.ts";
+import { billChunk } from "../../../src/store/billing/billing-run.ts";
+import { loadStates } from "../../../src/store/billing/billing-state.ts";
+import { lockToStore } from "../../../src/store/billing/usage-locks.ts";
+import { newId } from "../../../src/store/database/ids.ts";
+import { lockSubscriptions } from "../../../src/store/database/lock-order.ts";
+import { inTransaction } from "../../../src/store/database/pool.ts";
+import { writeEnded } from "../../../src/store/subscriptions/end.ts";
+import { createStore } from "../../../src/store/tenant.ts";
+import { until } from "../../support/system.ts";
+import { listeningPool, type UsedWorld, usedWorld } from "./used-fixture.ts";
 
 let world: UsedWorld;
 

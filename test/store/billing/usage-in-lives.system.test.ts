@@ -1,15 +1,15 @@
 /** Usage through the turns of a subscription's life: before its start, after its end and restored again, of meters and plans that are retired. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { parseDecimal } from "../../src/domain/decimal.ts";
-import { decideEnd } from "../../src/domain/ending.ts";
-import { decideRestoration } from "../../src/domain/restoring.ts";
-import type { UsageVerdict } from "../../src/domain/usage.ts";
-import { readQuantity, readTimestamp } from "../../src/domain/usage-reading.ts";
-import { newId } from "../../src/store/ids.ts";
-import { createStore } from "../../src/store/scope.ts";
-import { setMeterStatus } from "../scenario/usage-world.ts";
-import { type UsedWorld, usedWorld } from "./used-world.ts";
+import { parseDecimal } from "../../../src/domain/money/decimal.ts";
+import { decideEnd } from "../../../src/domain/subscriptions/end.ts";
+import { decideRestoration } from "../../../src/domain/subscriptions/restore.ts";
+import type { UsageVerdict } from "../../../src/domain/usage/ingest.ts";
+import { readQuantity, readTimestamp } from "../../../src/domain/usage/parse.ts";
+import { newId } from "../../../src/store/database/ids.ts";
+import { createStore } from "../../../src/store/tenant.ts";
+import { setMeterStatus } from "../../scenario/usage-world.ts";
+import { type UsedWorld, usedWorld } from "./used-fixture.ts";
 
 let world: UsedWorld;
 

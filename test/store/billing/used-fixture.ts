@@ -2,11 +2,11 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { expect } from "vitest";
-import type { UsageVerdict } from "../../src/domain/usage.ts";
-import { readQuantity, readTimestamp } from "../../src/domain/usage-reading.ts";
-import { createStore } from "../../src/store/scope.ts";
-import { addMeter, type TestMeter } from "../scenario/usage-world.ts";
-import { type BillingWorld, billingWorld } from "./billing-world.ts";
+import type { UsageVerdict } from "../../../src/domain/usage/ingest.ts";
+import { readQuantity, readTimestamp } from "../../../src/domain/usage/parse.ts";
+import { createStore } from "../../../src/store/tenant.ts";
+import { addMeter, type TestMeter } from "../../scenario/usage-world.ts";
+import { type BillingWorld, billingWorld } from "./billing-fixture.ts";
 
 /** An event in short: how much, when (a bare date is noon UTC), and of which meter, `api-calls` where left out. */
 export type Use = readonly [quantity: string, at: string, meterCode?: string];

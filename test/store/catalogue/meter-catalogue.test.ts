@@ -1,6 +1,6 @@
 /** What is kept of organisations' meters: read once for each state of the catalogue, of so many organisations and no more. */
 import { expect, test } from "vitest";
-import { createMeterCatalogue } from "../../src/store/usage-facts.ts";
+import { createMeterCatalogue } from "../../../src/store/usage/ingest-facts.ts";
 
 /** A connection whose organisations have one meter each, at the version that `versionOf` says; it notes whose were read. */
 function connection(versionOf: (organisationId: string) => string) {

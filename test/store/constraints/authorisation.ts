@@ -1,6 +1,6 @@
 /** What the database refuses of connections by consent, their tokens and the consents themselves: each rule, broken. */
-import type { Faults } from "./constraint-faults.ts";
-import { another, change, type SeededRows } from "./constraint-rows.ts";
+import type { Faults } from "./faults.ts";
+import { another, change, type SeededRows } from "./rows.ts";
 
 const nobody = "00000000-0000-0000-0000-000000000000";
 

@@ -2,8 +2,10 @@
 import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type FreshDatabase, freshDatabase } from "../support/database.ts";
-import { until } from "../support/system.ts";
+import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
+import { until } from "../../support/system.ts";
+import { authorisationFaults } from "./authorisation.ts";
+import { clockFaults } from "./clock.ts";
 import {
   creditFaults,
   documentFaults,
@@ -12,15 +14,13 @@ import {
   subscriptionFaults,
   tenantFaults,
   valueFaults,
-} from "./constraint-faults.ts";
-import { authorisationFaults } from "./constraint-faults-of-authorisation.ts";
-import { clockFaults } from "./constraint-faults-of-clock.ts";
-import { lifeFaults, lifeTenantFaults } from "./constraint-faults-of-life.ts";
-import { foreignDocumentFaults, unitsFaults, unitsTenantFaults } from "./constraint-faults-of-units.ts";
-import { usageFaults, usageTenantFaults } from "./constraint-faults-of-usage.ts";
-import { webhookFaults, webhookTenantFaults } from "./constraint-faults-of-webhooks.ts";
-import { another, change, newRows, seed } from "./constraint-rows.ts";
-import { operatorFaults } from "./operator-faults.ts";
+} from "./faults.ts";
+import { lifeFaults, lifeTenantFaults } from "./life.ts";
+import { operatorFaults } from "./operators.ts";
+import { another, change, newRows, seed } from "./rows.ts";
+import { foreignDocumentFaults, unitsFaults, unitsTenantFaults } from "./units.ts";
+import { usageFaults, usageTenantFaults } from "./usage.ts";
+import { webhookFaults, webhookTenantFaults } from "./webhooks.ts";
 
 const a = newRows();
 const b = newRows();

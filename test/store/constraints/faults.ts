@@ -1,6 +1,6 @@
 /** For every rule that the database keeps by itself, statements that break this rule and no other. */
 import { randomBytes, randomUUID } from "node:crypto";
-import { another, change, type SeededRows } from "./constraint-rows.ts";
+import { another, change, type SeededRows } from "./rows.ts";
 
 /** Statements by the name of the constraint, unique index or trigger that has to refuse each of them. */
 export type Faults = Readonly<Record<string, readonly string[]>>;

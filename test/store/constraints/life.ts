@@ -1,6 +1,6 @@
 /** What the database refuses of ends, their removals and restorations, and of when something is due: each rule, broken. */
-import type { Faults } from "./constraint-faults.ts";
-import { another, change, type SeededRows } from "./constraint-rows.ts";
+import type { Faults } from "./faults.ts";
+import { another, change, type SeededRows } from "./rows.ts";
 
 /** Values that may not be. */
 export function lifeFaults(a: SeededRows): Faults {

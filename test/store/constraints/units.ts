@@ -3,8 +3,8 @@
  * broken.
  */
 import { randomUUID } from "node:crypto";
-import type { Faults } from "./constraint-faults.ts";
-import { another, change, type SeededRows } from "./constraint-rows.ts";
+import type { Faults } from "./faults.ts";
+import { another, change, type SeededRows } from "./rows.ts";
 
 /** Values, and rows that may be there once only. */
 export function unitsFaults(a: SeededRows): Faults {

@@ -1,7 +1,7 @@
 /** What the database refuses of marks, of what was told, of events, endpoints, deliveries and attempts: each rule, broken. */
 import { randomUUID } from "node:crypto";
-import type { Faults } from "./constraint-faults.ts";
-import { another, change, type SeededRows } from "./constraint-rows.ts";
+import type { Faults } from "./faults.ts";
+import { another, change, type SeededRows } from "./rows.ts";
 
 const nobody = "00000000-0000-0000-0000-000000000000";
 

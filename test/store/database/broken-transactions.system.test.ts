@@ -4,11 +4,11 @@
  */
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type Changes, createChanges } from "../../src/store/admin/changes.ts";
-import { newId } from "../../src/store/ids.ts";
-import { CommitRefused, inTransaction, sqlState } from "../../src/store/pool.ts";
-import { type FreshDatabase, freshDatabase } from "../support/database.ts";
-import { testPool } from "../support/pool.ts";
+import { type Changes, createChanges } from "../../../src/store/admin/changes.ts";
+import { newId } from "../../../src/store/database/ids.ts";
+import { CommitRefused, inTransaction, sqlState } from "../../../src/store/database/pool.ts";
+import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
+import { testPool } from "../../support/pool.ts";
 
 let database: FreshDatabase;
 let pool: pg.Pool;

@@ -1,7 +1,7 @@
 /** Secrets at rest open whole or not at all. */
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
-import { createSealing } from "../../src/store/sealing.ts";
+import { createSealing } from "../../../src/store/database/encryption.ts";
 
 const sealing = createSealing(randomBytes(32));
 const nonceBytes = 12;

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { afterEach, beforeEach, expect, inject, test } from "vitest";
-import { diagnose, diff, migrate, withDatabase } from "../../src/store/migrate.ts";
+import { diagnose, diff, migrate, withDatabase } from "../../../src/store/database/migrate.ts";
 
 let folder = "";
 let url = "";

@@ -1,8 +1,8 @@
 /** What a pool does when PostgreSQL breaks its connections at the worst moment. */
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { isDatabaseUnreachable } from "../../src/store/access.ts";
-import { createPool, inTransaction } from "../../src/store/pool.ts";
+import { isDatabaseUnreachable } from "../../../src/store/access/api-keys.ts";
+import { createPool, inTransaction } from "../../../src/store/database/pool.ts";
 
 /** A message of PostgreSQL's protocol: its kind, its length with itself, its body. */
 function message(kind: string, body: Buffer): Buffer {

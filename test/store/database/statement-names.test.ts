@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
-const folder = new URL("../../src/store/", import.meta.url).pathname;
+const folder = new URL("../../../src/store/", import.meta.url).pathname;
 
 test("no two statements of the store have one name", () => {
   const files = globSync("**/*.ts", { cwd: folder });

@@ -1,7 +1,11 @@
 /** What is new, kept and gone of a credit note's allocations, compared with what the ledger shows. */
 import { describe, expect, test } from "vitest";
-import { parseDecimal } from "../../src/domain/decimal.ts";
-import { type AllocationSeen, compareAllocations, type KnownAllocation } from "../../src/store/credit-mirror.ts";
+import { parseDecimal } from "../../../src/domain/money/decimal.ts";
+import {
+  type AllocationSeen,
+  compareAllocations,
+  type KnownAllocation,
+} from "../../../src/store/documents/credit-note-state.ts";
 
 function known(id: string, ledgerId: string | null, amount: string, isActive = true, invoice = "a"): KnownAllocation {
   return {

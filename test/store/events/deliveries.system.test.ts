@@ -3,15 +3,15 @@
  * written while others write.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createDelivery } from "../../src/activities/deliver-due.ts";
-import { longestPauseMs, wholeTimeMs } from "../../src/domain/webhook-retry.ts";
-import { createChanges } from "../../src/store/admin/changes.ts";
-import { createDeliveryStore } from "../../src/store/admin/webhook-deliveries.ts";
-import { claimDeliveries, releaseDeliveries } from "../../src/store/delivery-claims.ts";
-import { findAllDueEndpoints, findDueEndpoints } from "../../src/store/due-endpoints.ts";
-import { about, type DeliveryWorld, deliveryWorld, justNow } from "../activities/delivery-world.ts";
-import { until } from "../support/system.ts";
-import type { MadeDelivery, MadeEndpoint } from "../support/webhook-rows.ts";
+import { longestPauseMs, wholeTimeMs } from "../../../src/domain/events/retry-schedule.ts";
+import { createChanges } from "../../../src/store/admin/changes.ts";
+import { createDeliveryStore } from "../../../src/store/admin/webhooks/webhook-deliveries.ts";
+import { claimDeliveries, releaseDeliveries } from "../../../src/store/events/delivery-claims.ts";
+import { findAllDueEndpoints, findDueEndpoints } from "../../../src/store/events/due-endpoints.ts";
+import { createDelivery } from "../../../src/worker/activities/events/deliver-due.ts";
+import { until } from "../../support/system.ts";
+import type { MadeDelivery, MadeEndpoint } from "../../support/webhook-rows.ts";
+import { about, type DeliveryWorld, deliveryWorld, justNow } from "../../worker/activities/delivery-fixture.ts";
 
 let world: DeliveryWorld;
 

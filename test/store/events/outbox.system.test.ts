@@ -1,9 +1,9 @@
 /** What is changed of what is shown of an object leaves a mark of it in the same transaction, and what is not shown leaves none. */
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type FreshDatabase, freshDatabase } from "../support/database.ts";
-import { shownTexts } from "../support/telling.ts";
-import { another, change, newRows, seed } from "./constraint-rows.ts";
+import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
+import { shownTexts } from "../../support/telling.ts";
+import { another, change, newRows, seed } from "../constraints/rows.ts";
 
 const a = newRows();
 let database: FreshDatabase;

@@ -1,13 +1,13 @@
 /** Changes become events in one transaction: combined for each object, numbered, for the endpoints that want them, each once. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createTellingActivities } from "../../src/activities/tell-changes.ts";
-import { writeObject } from "../../src/event-objects.ts";
-import { forgetEvents } from "../../src/store/forget-events.ts";
-import { newId } from "../../src/store/ids.ts";
-import { tellChunk } from "../../src/store/telling.ts";
-import { createTelling, findChanged, findNews } from "../../src/store/telling-work.ts";
-import { eventsOf, expectAllTold, shownTexts, tellAll } from "../support/telling.ts";
-import { poolBefore, type TellingWorld, tellingWorld } from "./telling-world.ts";
+import { writeObject } from "../../../src/main/render-event-object.ts";
+import { newId } from "../../../src/store/database/ids.ts";
+import { forgetEvents } from "../../../src/store/events/delete-expired-events.ts";
+import { createTelling, findChanged, findNews } from "../../../src/store/events/outbox.ts";
+import { tellChunk } from "../../../src/store/events/publish-changes.ts";
+import { createTellingActivities } from "../../../src/worker/activities/events/publish-changes.ts";
+import { eventsOf, expectAllTold, shownTexts, tellAll } from "../../support/telling.ts";
+import { poolBefore, type TellingWorld, tellingWorld } from "./publish-fixture.ts";
 
 let world: TellingWorld;
 

@@ -1,9 +1,9 @@
 /** The world of the billing run with endpoints in it, for tests of telling without any process. */
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
-import { newId } from "../../src/store/ids.ts";
-import { eventsOf, type ToldEvent, tellAll } from "../support/telling.ts";
-import { type BillingWorld, billingWorld } from "./billing-world.ts";
+import { newId } from "../../../src/store/database/ids.ts";
+import { eventsOf, type ToldEvent, tellAll } from "../../support/telling.ts";
+import { type BillingWorld, billingWorld } from "../billing/billing-fixture.ts";
 
 /** A database in which changes are told. */
 export interface TellingWorld extends BillingWorld {

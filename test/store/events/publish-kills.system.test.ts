@@ -2,12 +2,12 @@
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createTellingActivities } from "../../src/activities/tell-changes.ts";
-import { tellingCheckpoints } from "../../src/checkpoint.ts";
-import { writeObject } from "../../src/event-objects.ts";
-import { createTelling } from "../../src/store/telling-work.ts";
-import { eventsOf, expectAllTold, untilNobodyElse } from "../support/telling.ts";
-import { type TellingWorld, tellingWorld } from "./telling-world.ts";
+import { tellingCheckpoints } from "../../../src/crash-points.ts";
+import { writeObject } from "../../../src/main/render-event-object.ts";
+import { createTelling } from "../../../src/store/events/outbox.ts";
+import { createTellingActivities } from "../../../src/worker/activities/events/publish-changes.ts";
+import { eventsOf, expectAllTold, untilNobodyElse } from "../../support/telling.ts";
+import { type TellingWorld, tellingWorld } from "./publish-fixture.ts";
 
 let world: TellingWorld;
 
@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 afterAll(() => world?.drop());
 
-const program = fileURLToPath(new URL("tell-once.ts", import.meta.url));
+const program = fileURLToPath(new URL("publish-once.ts", import.meta.url));
 
 /** The signal by which a process that tells ends, having been told to die at a point. */
 async function killedAt(point: string, organisationId: string): Promise<string | null> {

@@ -1,8 +1,9 @@
 /** A process that tells an organisation's changes once, as a worker's activity does, and dies where BILLING_CRASH_AT says so. */
-import { createTellingActivities } from "../../src/activities/tell-changes.ts";
-import { writeObject } from "../../src/event-objects.ts";
-import { createTelling } from "../../src/store/telling-work.ts";
-import { testPool } from "../support/pool.ts";
+
+import { writeObject } from "../../../src/main/render-event-object.ts";
+import { createTelling } from "../../../src/store/events/outbox.ts";
+import { createTellingActivities } from "../../../src/worker/activities/events/publish-changes.ts";
+import { testPool } from "../../support/pool.ts";
 
 const [databaseUrl = "", organisationId = ""] = process.argv.slice(2);
 const pool = testPool(databaseUrl, 1, "tell-once");

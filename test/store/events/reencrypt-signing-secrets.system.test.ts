@@ -2,12 +2,12 @@
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { resealEndpoints } from "../../src/store/reseal-endpoints.ts";
-import { createSealing } from "../../src/store/sealing.ts";
-import { openSecrets } from "../admin/webhook-rows.ts";
-import { type FreshDatabase, freshDatabase } from "../support/database.ts";
-import { testPool } from "../support/pool.ts";
-import { webhookRows } from "../support/webhook-rows.ts";
+import { createSealing } from "../../../src/store/database/encryption.ts";
+import { resealEndpoints } from "../../../src/store/events/reencrypt-signing-secrets.ts";
+import { openSecrets } from "../../admin/services/webhook-rows.ts";
+import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
+import { testPool } from "../../support/pool.ts";
+import { webhookRows } from "../../support/webhook-rows.ts";
 
 let database: FreshDatabase;
 let pool: pg.Pool;

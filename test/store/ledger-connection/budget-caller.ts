@@ -3,8 +3,8 @@
  * in which several share one. Settings come from the environment.
  */
 import { setTimeout as wait } from "node:timers/promises";
-import { createCallBudget } from "../../src/store/ledger-budget.ts";
-import { testPool } from "../support/pool.ts";
+import { createCallBudget } from "../../../src/store/ledger-connection/call-budget.ts";
+import { testPool } from "../../support/pool.ts";
 
 const { DATABASE_URL = "", ORGANISATION = "", CALLERS = "1", LONGEST_CALL_MS = "20", LEASE_MS = "60000" } = process.env;
 

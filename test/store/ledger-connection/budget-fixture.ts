@@ -3,11 +3,11 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import type pg from "pg";
-import { newId } from "../../src/store/ids.ts";
-import { createCallBudget, type LedgerBudget } from "../../src/store/ledger-budget.ts";
-import { inTransaction } from "../../src/store/pool.ts";
-import { freshDatabase } from "../support/database.ts";
-import { testPool } from "../support/pool.ts";
+import { newId } from "../../../src/store/database/ids.ts";
+import { inTransaction } from "../../../src/store/database/pool.ts";
+import { createCallBudget, type LedgerBudget } from "../../../src/store/ledger-connection/call-budget.ts";
+import { freshDatabase } from "../../support/database.ts";
+import { testPool } from "../../support/pool.ts";
 
 /** How long a call whose process is gone counts as on its way, where a test says nothing else. */
 const leaseMs = 30_000;

@@ -1,9 +1,9 @@
 /** The budget of ledger calls in the database: what many processes take of it together, whatever becomes of them and of its clock. */
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { CallTurn, LedgerBudget } from "../../src/store/ledger-budget.ts";
-import { until } from "../support/system.ts";
-import { type BudgetsForTest, budgetsForTest, kill, mostWithin } from "./budget-for-test.ts";
+import type { CallTurn, LedgerBudget } from "../../../src/store/ledger-connection/call-budget.ts";
+import { until } from "../../support/system.ts";
+import { type BudgetsForTest, budgetsForTest, kill, mostWithin } from "./budget-fixture.ts";
 
 let budgets: BudgetsForTest;
 

@@ -4,10 +4,10 @@
  */
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { changeTo } from "../domain/billing-states.ts";
-import { type FreshDatabase, freshDatabase } from "../support/database.ts";
-import { testPool } from "../support/pool.ts";
-import { type WindowWorld, windowWorld } from "./window-world.ts";
+import { changeTo } from "../../domain/subscriptions/billing-state-builder.ts";
+import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
+import { testPool } from "../../support/pool.ts";
+import { type WindowWorld, windowWorld } from "./window-fixture.ts";
 
 let database: FreshDatabase;
 let pool: pg.Pool;

@@ -5,14 +5,25 @@
  */
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { putOffAllocation, readAllocationWait, takeAllocation } from "../../src/store/allocations.ts";
-import type { AllocationSeen, InvoiceSeen } from "../../src/store/credit-mirror.ts";
-import { newId } from "../../src/store/ids.ts";
-import { settleAllocation } from "../../src/store/settle-allocations.ts";
-import { settleOperations } from "../../src/store/settle-operations.ts";
-import { addSubscription, anId, ourCredit, ourDue, raiseCredit, raiseInvoice } from "../activities/raise-credit.ts";
-import { type FreshDatabase, freshDatabase } from "../support/database.ts";
-import { testPool } from "../support/pool.ts";
+import { newId } from "../../../src/store/database/ids.ts";
+import type { AllocationSeen, InvoiceSeen } from "../../../src/store/documents/credit-note-state.ts";
+import { settleAllocation } from "../../../src/store/ledger-jobs/allocation-outcomes.ts";
+import {
+  putOffAllocation,
+  readAllocationWait,
+  takeAllocation,
+} from "../../../src/store/ledger-jobs/credit-allocations.ts";
+import { settleOperations } from "../../../src/store/ledger-jobs/document-outcomes.ts";
+import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
+import { testPool } from "../../support/pool.ts";
+import {
+  addSubscription,
+  anId,
+  ourCredit,
+  ourDue,
+  raiseCredit,
+  raiseInvoice,
+} from "../../worker/activities/issue-credit.ts";
 import {
   addInvoice,
   addNote,

@@ -1,7 +1,7 @@
 /** An organisation with an invoice that the ledger has, and amendments of it, as rows. */
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
-import { newRows, type SeededRows, seed } from "./constraint-rows.ts";
+import { newRows, type SeededRows, seed } from "../constraints/rows.ts";
 
 /** The rows of a test, and the line that was added to its invoice. */
 export interface AmendedRows extends SeededRows {

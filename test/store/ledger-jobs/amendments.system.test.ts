@@ -5,17 +5,21 @@
 import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type AmendmentScope, type AmendmentToSend, createAmendments } from "../../src/store/amendments.ts";
-import { findNeglected } from "../../src/store/neglected-work.ts";
-import { readWaiting } from "../../src/store/operations.ts";
-import { outcomesChannel } from "../../src/store/outcomes.ts";
-import { createSealing } from "../../src/store/sealing.ts";
-import type { AmendmentSettlement } from "../../src/store/settle-amendments.ts";
-import { type FreshDatabase, freshDatabase } from "../support/database.ts";
-import { testPool } from "../support/pool.ts";
-import { until } from "../support/system.ts";
+import { createSealing } from "../../../src/store/database/encryption.ts";
+import type { AmendmentSettlement } from "../../../src/store/ledger-jobs/amendment-outcomes.ts";
+import {
+  type AmendmentScope,
+  type AmendmentToSend,
+  createAmendments,
+} from "../../../src/store/ledger-jobs/amendments.ts";
+import { outcomesChannel } from "../../../src/store/ledger-jobs/job-notifications.ts";
+import { readWaiting } from "../../../src/store/ledger-jobs/jobs.ts";
+import { findNeglected } from "../../../src/store/ledger-jobs/stale-jobs.ts";
+import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
+import { testPool } from "../../support/pool.ts";
+import { until } from "../../support/system.ts";
+import { another } from "../constraints/rows.ts";
 import { type AmendedRows, addAmendment, addLine, repriceLine, seedInvoice } from "./amendment-rows.ts";
-import { another } from "./constraint-rows.ts";
 
 let database: FreshDatabase;
 let pool: pg.Pool;

@@ -3,15 +3,20 @@
  * planned of their credit, taken, and settled.
  */
 import type pg from "pg";
-import { formatDecimal, parseDecimal, subtract, sum } from "../../src/domain/decimal.ts";
-import { type AllocationToSend, type AskedPair, planAllocations, takeAllocation } from "../../src/store/allocations.ts";
-import type { AllocationSeen } from "../../src/store/credit-mirror.ts";
-import { newId } from "../../src/store/ids.ts";
-import { takeCreditNotes, takeInvoices } from "../../src/store/operations.ts";
-import { inTransaction } from "../../src/store/pool.ts";
-import { type CreditSeen, settleAllocation } from "../../src/store/settle-allocations.ts";
-import { type Settlement, settleOperations } from "../../src/store/settle-operations.ts";
-import { addSubscription, anId, raiseCredit, raiseInvoice } from "../activities/raise-credit.ts";
+import { formatDecimal, parseDecimal, subtract, sum } from "../../../src/domain/money/decimal.ts";
+import { newId } from "../../../src/store/database/ids.ts";
+import { inTransaction } from "../../../src/store/database/pool.ts";
+import type { AllocationSeen } from "../../../src/store/documents/credit-note-state.ts";
+import { type CreditSeen, settleAllocation } from "../../../src/store/ledger-jobs/allocation-outcomes.ts";
+import {
+  type AllocationToSend,
+  type AskedPair,
+  planAllocations,
+  takeAllocation,
+} from "../../../src/store/ledger-jobs/credit-allocations.ts";
+import { type Settlement, settleOperations } from "../../../src/store/ledger-jobs/document-outcomes.ts";
+import { takeCreditNotes, takeInvoices } from "../../../src/store/ledger-jobs/jobs.ts";
+import { addSubscription, anId, raiseCredit, raiseInvoice } from "../../worker/activities/issue-credit.ts";
 
 /** A subscription in an organisation of its own. */
 export interface Party {

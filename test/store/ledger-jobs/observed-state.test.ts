@@ -1,6 +1,6 @@
 /** What is told of a document and its ledger, by what is kept of it. decisions §4. */
 import { expect, test } from "vitest";
-import { readLedgerState, unreachable } from "../../src/store/invoices.ts";
+import { readLedgerState, unreachable } from "../../../src/store/documents/invoices.ts";
 
 test.each([
   ["a document that the ledger has as it is here", "draft", null, false, "synced", null],

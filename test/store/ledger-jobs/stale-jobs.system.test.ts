@@ -4,10 +4,10 @@
  */
 import type pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { findNeglected } from "../../src/store/neglected-work.ts";
-import { raiseInvoice } from "../activities/raise-credit.ts";
-import { type FreshDatabase, freshDatabase } from "../support/database.ts";
-import { testPool } from "../support/pool.ts";
+import { findNeglected } from "../../../src/store/ledger-jobs/stale-jobs.ts";
+import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
+import { testPool } from "../../support/pool.ts";
+import { raiseInvoice } from "../../worker/activities/issue-credit.ts";
 import { addParty } from "./credit-party.ts";
 
 let database: FreshDatabase;

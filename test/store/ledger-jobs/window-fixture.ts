@@ -4,17 +4,17 @@
  */
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
-import { Refusal } from "../../src/domain/refusal.ts";
-import { decideUnitsChange, type UnitsChangeRequest } from "../../src/domain/units-change.ts";
-import { retryDocument } from "../../src/store/admin/retry-documents.ts";
-import { createAmendments } from "../../src/store/amendments.ts";
-import { newId } from "../../src/store/ids.ts";
-import { inTransaction } from "../../src/store/pool.ts";
-import { createStore } from "../../src/store/scope.ts";
-import { createSealing } from "../../src/store/sealing.ts";
-import type { AmendmentSettlement, MirroredInvoice } from "../../src/store/settle-amendments.ts";
-import type { MadeUnitsChange } from "../../src/store/unit-changes.ts";
-import type { Answered } from "../support/system.ts";
+import { Refusal } from "../../../src/domain/refusal.ts";
+import { decideUnitsChange, type UnitsChangeRequest } from "../../../src/domain/subscriptions/change-units.ts";
+import { retryDocument } from "../../../src/store/admin/documents/retry-documents.ts";
+import { createSealing } from "../../../src/store/database/encryption.ts";
+import { newId } from "../../../src/store/database/ids.ts";
+import { inTransaction } from "../../../src/store/database/pool.ts";
+import type { AmendmentSettlement, MirroredInvoice } from "../../../src/store/ledger-jobs/amendment-outcomes.ts";
+import { createAmendments } from "../../../src/store/ledger-jobs/amendments.ts";
+import type { MadeUnitsChange } from "../../../src/store/subscriptions/change-units.ts";
+import { createStore } from "../../../src/store/tenant.ts";
+import type { Answered } from "../../support/system.ts";
 import { seedInvoice } from "./amendment-rows.ts";
 
 /**

@@ -1,12 +1,12 @@
 /** Customers as their contacts in the ledger are, whatever people do to those. Issue 8 "Customers". */
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { ContactLooked } from "../../src/store/mirror-customers.ts";
-import { anId } from "../activities/raise-credit.ts";
-import { type FreshDatabase, freshDatabase } from "../support/database.ts";
-import { testPool } from "../support/pool.ts";
-import type { Party } from "./credit-party.ts";
-import { addConnectedParty, hintsOf, ledgerTime, mirroringOf } from "./mirror-world.ts";
+import type { ContactLooked } from "../../../src/store/ledger-sync/sync-customers.ts";
+import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
+import { testPool } from "../../support/pool.ts";
+import { anId } from "../../worker/activities/issue-credit.ts";
+import type { Party } from "../ledger-jobs/credit-party.ts";
+import { addConnectedParty, hintsOf, ledgerTime, mirroringOf } from "./sync-fixture.ts";
 
 let database: FreshDatabase;
 let pool: pg.Pool;

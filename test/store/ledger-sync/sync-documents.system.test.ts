@@ -4,11 +4,11 @@
  */
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { saveInvoiceSeen } from "../../src/store/credit-mirror.ts";
-import { inTransaction } from "../../src/store/pool.ts";
-import { anId, ourCredit } from "../activities/raise-credit.ts";
-import { type FreshDatabase, freshDatabase } from "../support/database.ts";
-import { testPool } from "../support/pool.ts";
+import { inTransaction } from "../../../src/store/database/pool.ts";
+import { saveInvoiceSeen } from "../../../src/store/documents/credit-note-state.ts";
+import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
+import { testPool } from "../../support/pool.ts";
+import { anId, ourCredit } from "../../worker/activities/issue-credit.ts";
 import {
   addInvoice,
   addNote,
@@ -20,7 +20,7 @@ import {
   planned,
   settleDone,
   take,
-} from "./credit-party.ts";
+} from "../ledger-jobs/credit-party.ts";
 import {
   addConnectedParty,
   clockOf,
@@ -31,7 +31,7 @@ import {
   noteIdOf,
   noteLooked,
   told,
-} from "./mirror-world.ts";
+} from "./sync-fixture.ts";
 
 let database: FreshDatabase;
 let pool: pg.Pool;

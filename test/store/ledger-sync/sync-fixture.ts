@@ -1,9 +1,9 @@
 /** An organisation whose ledger is connected, without any ledger: what people did there is what a test says. */
 import type pg from "pg";
-import type { InvoiceLooked } from "../../src/store/mirror-documents.ts";
-import type { NoteLooked } from "../../src/store/mirror-notes.ts";
-import { createMirroring, type Mirroring } from "../../src/store/mirroring.ts";
-import { addParty, type Party } from "./credit-party.ts";
+import type { NoteLooked } from "../../../src/store/ledger-sync/sync-credit-notes.ts";
+import type { InvoiceLooked } from "../../../src/store/ledger-sync/sync-invoices.ts";
+import { createMirroring, type Mirroring } from "../../../src/store/ledger-sync/sync-store.ts";
+import { addParty, type Party } from "../ledger-jobs/credit-party.ts";
 
 /** The time between two sweeps in these tests. */
 export const sweepMs = 900_000;

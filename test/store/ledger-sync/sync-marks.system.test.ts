@@ -1,11 +1,11 @@
 /** From where a sweep reads: marks that move with time, and invoices of which the ledger tells nothing by itself. */
 import type pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { MirrorScope } from "../../src/store/mirroring.ts";
-import { type FreshDatabase, freshDatabase } from "../support/database.ts";
-import { testPool } from "../support/pool.ts";
-import { addInvoice, ledgerIdOf, type Party } from "./credit-party.ts";
-import { addConnectedParty, hintsOf, mirroringOf } from "./mirror-world.ts";
+import type { MirrorScope } from "../../../src/store/ledger-sync/sync-store.ts";
+import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
+import { testPool } from "../../support/pool.ts";
+import { addInvoice, ledgerIdOf, type Party } from "../ledger-jobs/credit-party.ts";
+import { addConnectedParty, hintsOf, mirroringOf } from "./sync-fixture.ts";
 
 let database: FreshDatabase;
 let pool: pg.Pool;

@@ -1,12 +1,12 @@
 /** What is to be looked at in the ledger and when: hints of webhooks, and the sweep behind them. */
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { leaveHints } from "../../src/store/mirror-hints.ts";
-import { noteHints } from "../../src/store/note-hints.ts";
-import { addSubscription, anId, raiseInvoice } from "../activities/raise-credit.ts";
-import { type FreshDatabase, freshDatabase } from "../support/database.ts";
-import { testPool } from "../support/pool.ts";
-import { addInvoice, addNote, ledgerIdOf, type Party, take, takenInvoices } from "./credit-party.ts";
+import { leaveHints } from "../../../src/store/ledger-jobs/pending-notifications.ts";
+import { noteHints } from "../../../src/store/ledger-sync/record-notifications.ts";
+import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
+import { testPool } from "../../support/pool.ts";
+import { addSubscription, anId, raiseInvoice } from "../../worker/activities/issue-credit.ts";
+import { addInvoice, addNote, ledgerIdOf, type Party, take, takenInvoices } from "../ledger-jobs/credit-party.ts";
 import {
   addConnectedParty,
   clockOf,
@@ -15,7 +15,7 @@ import {
   ledgerTime,
   mirroringOf,
   sweepMs,
-} from "./mirror-world.ts";
+} from "./sync-fixture.ts";
 
 let database: FreshDatabase;
 let pool: pg.Pool;

@@ -4,11 +4,11 @@
  */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { decideCreation } from "../../src/domain/creating.ts";
-import { newId } from "../../src/store/ids.ts";
-import { createStore } from "../../src/store/scope.ts";
-import { requestOf } from "../domain/creation.ts";
-import { type BillingWorld, billingWorld } from "./billing-world.ts";
+import { decideCreation } from "../../../src/domain/subscriptions/create.ts";
+import { newId } from "../../../src/store/database/ids.ts";
+import { createStore } from "../../../src/store/tenant.ts";
+import { requestOf } from "../../domain/subscriptions/creation-builder.ts";
+import { type BillingWorld, billingWorld } from "../billing/billing-fixture.ts";
 
 let world: BillingWorld;
 

@@ -1,14 +1,14 @@
 /** Ends as their rounds write them, step by step and without a ledger, where something else comes in between. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { decideEnd, type EndWhen } from "../../src/domain/ending.ts";
-import { decideUnitsChange } from "../../src/domain/units-change.ts";
-import type { EndingOutcome } from "../../src/store/endings.ts";
-import { newId } from "../../src/store/ids.ts";
-import { createEndings, type EndingTask } from "../../src/store/removals.ts";
-import { createStore } from "../../src/store/scope.ts";
-import { createSealing } from "../../src/store/sealing.ts";
-import { type UsedWorld, usedWorld } from "./used-world.ts";
+import { decideUnitsChange } from "../../../src/domain/subscriptions/change-units.ts";
+import { decideEnd, type EndWhen } from "../../../src/domain/subscriptions/end.ts";
+import { createSealing } from "../../../src/store/database/encryption.ts";
+import { newId } from "../../../src/store/database/ids.ts";
+import type { EndingOutcome } from "../../../src/store/subscriptions/end.ts";
+import { createEndings, type EndingTask } from "../../../src/store/subscriptions/end-removals.ts";
+import { createStore } from "../../../src/store/tenant.ts";
+import { type UsedWorld, usedWorld } from "../billing/used-fixture.ts";
 
 let world: UsedWorld;
 

@@ -1,9 +1,19 @@
 /** Where the credit of a reversal goes: first to the invoice that it reverses. decisions §4. */
 import type pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type FreshDatabase, freshDatabase } from "../support/database.ts";
-import { testPool } from "../support/pool.ts";
-import { addInvoice, addNote, addParty, entry, noteSeen, plan, planned, settleDone, take } from "./credit-party.ts";
+import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
+import { testPool } from "../../support/pool.ts";
+import {
+  addInvoice,
+  addNote,
+  addParty,
+  entry,
+  noteSeen,
+  plan,
+  planned,
+  settleDone,
+  take,
+} from "../ledger-jobs/credit-party.ts";
 
 let database: FreshDatabase;
 let pool: pg.Pool;

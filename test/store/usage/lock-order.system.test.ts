@@ -1,12 +1,12 @@
 /** Late usage of subscriptions that are over locks their rows: in the order in which everybody does who changes many of them. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { readQuantity, readTimestamp } from "../../src/domain/usage-reading.ts";
-import { lockSubscriptions } from "../../src/store/lock-order.ts";
-import { inTransaction } from "../../src/store/pool.ts";
-import { createStore } from "../../src/store/scope.ts";
-import { until } from "../support/system.ts";
-import { type UsedWorld, usedWorld } from "./used-world.ts";
+import { readQuantity, readTimestamp } from "../../../src/domain/usage/parse.ts";
+import { lockSubscriptions } from "../../../src/store/database/lock-order.ts";
+import { inTransaction } from "../../../src/store/database/pool.ts";
+import { createStore } from "../../../src/store/tenant.ts";
+import { until } from "../../support/system.ts";
+import { type UsedWorld, usedWorld } from "../billing/used-fixture.ts";
 
 let world: UsedWorld;
 

@@ -1,14 +1,14 @@
 /** Closes under load: what is reported while periods are closed again and again is billed, each event once. facts-performance §3.4. */
 import { randomInt, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { decideEnd } from "../../src/domain/ending.ts";
-import type { ReportedUsage } from "../../src/domain/usage.ts";
-import { instantOf, readQuantity } from "../../src/domain/usage-reading.ts";
-import { billChunk } from "../../src/store/billing-run.ts";
-import { newId } from "../../src/store/ids.ts";
-import { createStore } from "../../src/store/scope.ts";
-import { until } from "../support/system.ts";
-import { type UsedWorld, usedWorld } from "./used-world.ts";
+import { decideEnd } from "../../../src/domain/subscriptions/end.ts";
+import type { ReportedUsage } from "../../../src/domain/usage/ingest.ts";
+import { instantOf, readQuantity } from "../../../src/domain/usage/parse.ts";
+import { billChunk } from "../../../src/store/billing/billing-run.ts";
+import { newId } from "../../../src/store/database/ids.ts";
+import { createStore } from "../../../src/store/tenant.ts";
+import { until } from "../../support/system.ts";
+import { type UsedWorld, usedWorld } from "../billing/used-fixture.ts";
 
 let world: UsedWorld;
 

@@ -3,22 +3,22 @@
  * documents, for tests that run them beside each other.
  */
 import { randomBytes } from "node:crypto";
-import { addDays, civilDate } from "../../src/domain/civil-date.ts";
-import { decideCreation } from "../../src/domain/creating.ts";
-import type { Customer } from "../../src/domain/customer.ts";
-import { decideEnd } from "../../src/domain/ending.ts";
-import { Refusal } from "../../src/domain/refusal.ts";
-import { decideRestoration } from "../../src/domain/restoring.ts";
-import { decideUnitsChange } from "../../src/domain/units-change.ts";
-import type { Quantity } from "../../src/domain/usage-reading.ts";
-import { createAdminStore } from "../../src/store/admin/admin-store.ts";
-import type { Actor } from "../../src/store/admin/changes.ts";
-import { newId } from "../../src/store/ids.ts";
-import { createStore } from "../../src/store/scope.ts";
-import { createSealing } from "../../src/store/sealing.ts";
-import { requestOf } from "../domain/creation.ts";
-import { testPool } from "../support/pool.ts";
-import type { UsedWorld } from "./used-world.ts";
+import { addDays, civilDate } from "../../../src/domain/calendar/civil-date.ts";
+import type { Customer } from "../../../src/domain/customers/customer.ts";
+import { Refusal } from "../../../src/domain/refusal.ts";
+import { decideUnitsChange } from "../../../src/domain/subscriptions/change-units.ts";
+import { decideCreation } from "../../../src/domain/subscriptions/create.ts";
+import { decideEnd } from "../../../src/domain/subscriptions/end.ts";
+import { decideRestoration } from "../../../src/domain/subscriptions/restore.ts";
+import type { Quantity } from "../../../src/domain/usage/parse.ts";
+import { createAdminStore } from "../../../src/store/admin/admin-store.ts";
+import type { Actor } from "../../../src/store/admin/changes.ts";
+import { createSealing } from "../../../src/store/database/encryption.ts";
+import { newId } from "../../../src/store/database/ids.ts";
+import { createStore } from "../../../src/store/tenant.ts";
+import { requestOf } from "../../domain/subscriptions/creation-builder.ts";
+import { testPool } from "../../support/pool.ts";
+import type { UsedWorld } from "../billing/used-fixture.ts";
 import { workersOf } from "./worker-writers.ts";
 import { below, pick, type WriterParts } from "./writer-parts.ts";
 

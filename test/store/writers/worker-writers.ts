@@ -3,17 +3,17 @@
  * fell due.
  */
 import { randomBytes } from "node:crypto";
-import { createAllocating } from "../../src/store/allocating.ts";
-import { createAmendments } from "../../src/store/amendments.ts";
-import { billChunk } from "../../src/store/billing-run.ts";
-import { followContacts } from "../../src/store/mirror-customers.ts";
-import { followInvoices, type InvoiceLooked, loseDocuments } from "../../src/store/mirror-documents.ts";
-import { followNotes } from "../../src/store/mirror-notes.ts";
-import { putOff, takeContacts, takeCreditNotes, takeInvoices } from "../../src/store/operations.ts";
-import { createEndings } from "../../src/store/removals.ts";
-import { createSealing } from "../../src/store/sealing.ts";
-import { type Settlement, settleOperations } from "../../src/store/settle-operations.ts";
-import { createTestClock } from "../../src/store/test-clock.ts";
+import { billChunk } from "../../../src/store/billing/billing-run.ts";
+import { createTestClock } from "../../../src/store/billing/test-clock.ts";
+import { createSealing } from "../../../src/store/database/encryption.ts";
+import { createAllocating } from "../../../src/store/ledger-jobs/allocation-scope.ts";
+import { createAmendments } from "../../../src/store/ledger-jobs/amendments.ts";
+import { type Settlement, settleOperations } from "../../../src/store/ledger-jobs/document-outcomes.ts";
+import { putOff, takeContacts, takeCreditNotes, takeInvoices } from "../../../src/store/ledger-jobs/jobs.ts";
+import { followNotes } from "../../../src/store/ledger-sync/sync-credit-notes.ts";
+import { followContacts } from "../../../src/store/ledger-sync/sync-customers.ts";
+import { followInvoices, type InvoiceLooked, loseDocuments } from "../../../src/store/ledger-sync/sync-invoices.ts";
+import { createEndings } from "../../../src/store/subscriptions/end-removals.ts";
 import { below, ledgerId, pick, type WriterParts } from "./writer-parts.ts";
 
 /**

@@ -1,7 +1,7 @@
 /** What the writers of tests share: where they write, and how they pick what. */
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
-import type { AdminStore } from "../../src/store/admin/admin-store.ts";
+import type { AdminStore } from "../../../src/store/admin/admin-store.ts";
 
 /** What writers work with; `ids` are the subscriptions that they write. */
 export interface WriterParts {

@@ -4,20 +4,20 @@
  */
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { decideEnd } from "../../src/domain/ending.ts";
-import { Refusal } from "../../src/domain/refusal.ts";
-import { createChanges } from "../../src/store/admin/changes.ts";
-import { createOrganisationStore } from "../../src/store/admin/organisations.ts";
-import { newId } from "../../src/store/ids.ts";
-import { lockSubscriptions } from "../../src/store/lock-order.ts";
-import { takeInvoices } from "../../src/store/operations.ts";
-import { createStore } from "../../src/store/scope.ts";
-import { type Settlement, settleOperations } from "../../src/store/settle-operations.ts";
-import { testPool } from "../support/pool.ts";
-import { until } from "../support/system.ts";
+import { Refusal } from "../../../src/domain/refusal.ts";
+import { decideEnd } from "../../../src/domain/subscriptions/end.ts";
+import { createChanges } from "../../../src/store/admin/changes.ts";
+import { createOrganisationStore } from "../../../src/store/admin/organisations.ts";
+import { newId } from "../../../src/store/database/ids.ts";
+import { lockSubscriptions } from "../../../src/store/database/lock-order.ts";
+import { type Settlement, settleOperations } from "../../../src/store/ledger-jobs/document-outcomes.ts";
+import { takeInvoices } from "../../../src/store/ledger-jobs/jobs.ts";
+import { createStore } from "../../../src/store/tenant.ts";
+import { testPool } from "../../support/pool.ts";
+import { until } from "../../support/system.ts";
+import { type UsedWorld, usedWorld } from "../billing/used-fixture.ts";
 import { auditOf } from "./audited-money.ts";
 import { type EveryWriter, everyWriter, writerPools } from "./every-writer.ts";
-import { type UsedWorld, usedWorld } from "./used-world.ts";
 import { ledgerId } from "./writer-parts.ts";
 
 let world: UsedWorld;

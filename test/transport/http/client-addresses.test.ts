@@ -1,8 +1,8 @@
 /** By which address a client is limited, and what TRUSTED_PROXIES takes. */
 import { BlockList, type Socket } from "node:net";
 import { expect, test } from "vitest";
-import { clientAddresses } from "../../src/http/client-addresses.ts";
-import { trustedProxiesOf } from "../../src/trusted-proxies.ts";
+import { clientAddresses } from "../../../src/transport/http/client-addresses.ts";
+import { trustedProxiesOf } from "../../../src/transport/http/trusted-proxies.ts";
 
 const socket = (remoteAddress: string | undefined) => ({ remoteAddress }) as Socket;
 

@@ -13,10 +13,10 @@ import {
 import { request as requestHttps } from "node:https";
 import { connect as connectTcp, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
-import type { HttpParts } from "../../src/http.ts";
-import { trustedProxiesOf } from "../../src/trusted-proxies.ts";
-import { type Answer, startPort, type TestPort } from "./port-for-test.ts";
-import { certificate } from "./tls-for-test.ts";
+import type { HttpParts } from "../../../src/transport/http/server.ts";
+import { trustedProxiesOf } from "../../../src/transport/http/trusted-proxies.ts";
+import { type Answer, startPort, type TestPort } from "./port-fixture.ts";
+import { certificate } from "./tls-fixture.ts";
 
 const organisation = { id: "o", object: "organisation", name: "Northwind" };
 const authorization = "Bearer sk_test_1";

@@ -4,9 +4,9 @@
  */
 import { create, toBinary } from "@bufbuild/protobuf";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { ServerReflectionRequestSchema } from "../../src/gen/proto/grpc/reflection/v1/reflection_pb.ts";
-import { floodOfCalls, floodOfResets, frameOfMessage } from "../support/http2-flood.ts";
-import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { ServerReflectionRequestSchema } from "../../../src/gen/proto/grpc/reflection/v1/reflection_pb.ts";
+import { floodOfCalls, floodOfResets, frameOfMessage } from "../../support/http2-flood.ts";
+import { startSystem, type TestSystem, until } from "../../support/system.ts";
 
 let system: TestSystem;
 let key: string;

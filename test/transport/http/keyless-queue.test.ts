@@ -3,7 +3,7 @@
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { createKeylessTurns } from "../../src/http/keyless-turns.ts";
+import { createKeylessTurns } from "../../../src/transport/http/keyless-queue.ts";
 
 test("of many calls of one connection and one of another, the other is second", async () => {
   const { enter } = createKeylessTurns();

@@ -2,7 +2,7 @@
 import { connect as connectTcp, type Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { key, startDoors, type TestDoors } from "./doors-for-test.ts";
+import { key, startDoors, type TestDoors } from "./transports-fixture.ts";
 
 const piece = 65_536;
 /** Over the limit of 1 MiB. */

@@ -3,11 +3,15 @@ import { createHmac } from "node:crypto";
 import { type ClientRequest, request as httpRequest } from "node:http";
 import { BlockList } from "node:net";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { clientAddresses } from "../../src/http/client-addresses.ts";
-import { type LedgerWebhookParts, ledgerWebhookAnswer, xeroWebhookPath } from "../../src/http/ledger-webhooks.ts";
-import { ledgerWebhooks } from "../../src/ledger/index.ts";
-import type { LedgerHint } from "../../src/ledger/port.ts";
-import { startPort, type TestPort } from "./port-for-test.ts";
+import { ledgerWebhooks } from "../../../src/ledger/index.ts";
+import type { LedgerHint } from "../../../src/ledger/port/ledger.ts";
+import { clientAddresses } from "../../../src/transport/http/client-addresses.ts";
+import {
+  type LedgerWebhookParts,
+  ledgerWebhookAnswer,
+  xeroWebhookPath,
+} from "../../../src/transport/http/ledger-webhooks.ts";
+import { startPort, type TestPort } from "./port-fixture.ts";
 
 const key = "a signing key";
 const event = {

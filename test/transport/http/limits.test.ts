@@ -2,7 +2,7 @@
 import { connect as connectHttp2 } from "node:http2";
 import { connect as connectTcp, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startPort, type TestPort } from "./port-for-test.ts";
+import { startPort, type TestPort } from "./port-fixture.ts";
 
 const organisation = { id: "o", object: "organisation", name: "Northwind" };
 const subscription = { id: "s", object: "subscription", status: 2, interval: { unit: "month", count: 1 } };

@@ -5,8 +5,8 @@
 import { connect as connectTcp } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startPort, type TestPort } from "./port-for-test.ts";
-import { certificate } from "./tls-for-test.ts";
+import { startPort, type TestPort } from "./port-fixture.ts";
+import { certificate } from "./tls-fixture.ts";
 
 const subscription = { id: "s", object: "subscription", status: 2, interval: { unit: "month", count: 1 } };
 let release = Promise.withResolvers<void>();

@@ -4,21 +4,21 @@
  */
 import { BlockList } from "node:net";
 import { create, type DescService, type Message } from "@bufbuild/protobuf";
-import { Refusal } from "../../src/domain/refusal.ts";
-import { type GatewayParts, restHandler } from "../../src/gateway/handler.ts";
-import { compileRoutes } from "../../src/gateway/routes.ts";
-import { ChargeService, PlanService } from "../../src/gen/proto/billing/v1/catalogue_pb.ts";
-import { CreditNoteService } from "../../src/gen/proto/billing/v1/credit_notes_pb.ts";
-import { CustomerService } from "../../src/gen/proto/billing/v1/customers_pb.ts";
-import { InvoiceService } from "../../src/gen/proto/billing/v1/invoices_pb.ts";
-import { OrganisationService } from "../../src/gen/proto/billing/v1/organisation_pb.ts";
-import { SubscriptionService } from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
-import { UsageService } from "../../src/gen/proto/billing/v1/usage_pb.ts";
-import type { RequestLine } from "../../src/http/exchanges.ts";
-import { type HttpParts, type HttpPort, startHttp } from "../../src/http.ts";
-import type { Pass } from "../../src/rpc/gate.ts";
-import { type Operation, operationsOf } from "../../src/rpc/operation.ts";
-import { createTell } from "../../src/rpc/refusals.ts";
+import { Refusal } from "../../../src/domain/refusal.ts";
+import { ChargeService, PlanService } from "../../../src/gen/proto/billing/v1/catalogue_pb.ts";
+import { CreditNoteService } from "../../../src/gen/proto/billing/v1/credit_notes_pb.ts";
+import { CustomerService } from "../../../src/gen/proto/billing/v1/customers_pb.ts";
+import { InvoiceService } from "../../../src/gen/proto/billing/v1/invoices_pb.ts";
+import { OrganisationService } from "../../../src/gen/proto/billing/v1/organisation_pb.ts";
+import { SubscriptionService } from "../../../src/gen/proto/billing/v1/subscriptions_pb.ts";
+import { UsageService } from "../../../src/gen/proto/billing/v1/usage_pb.ts";
+import type { RequestLine } from "../../../src/transport/http/exchanges.ts";
+import { type HttpParts, type HttpPort, startHttp } from "../../../src/transport/http/server.ts";
+import { type GatewayParts, restHandler } from "../../../src/transport/rest/handler.ts";
+import { compileRoutes } from "../../../src/transport/rest/routes.ts";
+import type { Pass } from "../../../src/transport/rpc/gate.ts";
+import { type Operation, operationsOf } from "../../../src/transport/rpc/operation.ts";
+import { createTell } from "../../../src/transport/rpc/refusals.ts";
 
 /** Every service of the contract. */
 export const services: readonly DescService[] = [

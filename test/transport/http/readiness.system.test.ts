@@ -9,13 +9,16 @@ import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Health, HealthCheckResponse_ServingStatus as Status } from "../../src/gen/proto/grpc/health/v1/health_pb.ts";
-import { migrate } from "../../src/store/migrate.ts";
-import { projectMigrations } from "../../src/store/schema-engine.ts";
-import { createSchemaCheck } from "../../src/store/schema-state.ts";
-import { freshDatabase } from "../support/database.ts";
-import { freePort } from "../support/ports.ts";
-import { startSystem, type TestSystem, until } from "../support/system.ts";
+import {
+  Health,
+  HealthCheckResponse_ServingStatus as Status,
+} from "../../../src/gen/proto/grpc/health/v1/health_pb.ts";
+import { migrate } from "../../../src/store/database/migrate.ts";
+import { projectMigrations } from "../../../src/store/database/schema-engine.ts";
+import { createSchemaCheck } from "../../../src/store/database/schema-state.ts";
+import { freshDatabase } from "../../support/database.ts";
+import { freePort } from "../../support/ports.ts";
+import { startSystem, type TestSystem, until } from "../../support/system.ts";
 
 let system: TestSystem;
 beforeAll(async () => {

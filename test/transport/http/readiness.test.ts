@@ -3,9 +3,14 @@
  * reported.
  */
 import { afterEach, describe, expect, test } from "vitest";
-import { createReadiness, type Readiness, type ReadinessReport, type ReadinessSettings } from "../src/readiness.ts";
-import { startPort } from "./gateway/port-for-test.ts";
-import { floodOfResets } from "./support/http2-flood.ts";
+import {
+  createReadiness,
+  type Readiness,
+  type ReadinessReport,
+  type ReadinessSettings,
+} from "../../../src/transport/http/readiness.ts";
+import { floodOfResets } from "../../support/http2-flood.ts";
+import { startPort } from "./port-fixture.ts";
 
 const opened: Readiness[] = [];
 afterEach(() => Promise.all(opened.splice(0).map((readiness) => readiness.close())));

@@ -1,6 +1,6 @@
 /** Request ids are UUIDs of version 7: unique, and in the order of time. RFC 9562, 5.7. */
 import { expect, test } from "vitest";
-import { newRequestId } from "../../src/http/request-id.ts";
+import { newRequestId } from "../../../src/transport/http/request-id.ts";
 
 test("ids are of version 7, unique also beyond one fill of the pool, and begin with the time", () => {
   const before = Date.now();

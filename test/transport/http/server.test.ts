@@ -10,13 +10,13 @@ import {
   createGrpcWebTransport,
 } from "@connectrpc/connect-node";
 import { afterEach, describe, expect, test } from "vitest";
-import { OrganisationService } from "../../src/gen/proto/billing/v1/organisation_pb.ts";
-import { exchangeOf, type RequestLine } from "../../src/http/exchanges.ts";
-import type { HttpParts } from "../../src/http.ts";
-import { createMetrics } from "../../src/metrics.ts";
-import { createRequestObserver } from "../../src/rpc/observe.ts";
-import { type Answer, startPort, type TestPort } from "./port-for-test.ts";
-import { certificate } from "./tls-for-test.ts";
+import { OrganisationService } from "../../../src/gen/proto/billing/v1/organisation_pb.ts";
+import { createMetrics } from "../../../src/main/metrics.ts";
+import { exchangeOf, type RequestLine } from "../../../src/transport/http/exchanges.ts";
+import type { HttpParts } from "../../../src/transport/http/server.ts";
+import { createRequestObserver } from "../../../src/transport/rpc/observe.ts";
+import { type Answer, startPort, type TestPort } from "./port-fixture.ts";
+import { certificate } from "./tls-fixture.ts";
 
 const organisation = { id: "o", object: "organisation", name: "Northwind" };
 const authorization = "Bearer sk_test_1";

@@ -2,8 +2,8 @@
 import { SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import { tracing } from "@opentelemetry/sdk-node";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { apiKeyId, organisationId } from "../rpc/admission-for-test.ts";
-import { key, startDoors, type TestDoors } from "./doors-for-test.ts";
+import { apiKeyId, organisationId } from "../rpc/admission-fixture.ts";
+import { key, startDoors, type TestDoors } from "./transports-fixture.ts";
 
 const exporter = new tracing.InMemorySpanExporter();
 const provider = new tracing.BasicTracerProvider({ spanProcessors: [new tracing.SimpleSpanProcessor(exporter)] });

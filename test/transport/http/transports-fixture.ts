@@ -2,20 +2,20 @@
 import { connect as connectTcp } from "node:net";
 import type { DescService, Message } from "@bufbuild/protobuf";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
-import { jsonCheck } from "../../src/gateway/check-json.ts";
-import type { HttpRequest, HttpResponse } from "../../src/gateway/exchange.ts";
-import { restHandler } from "../../src/gateway/handler.ts";
-import { exchangeOf } from "../../src/http/exchanges.ts";
-import { generateApiKey } from "../../src/rpc/api-key.ts";
-import { createCall } from "../../src/rpc/call.ts";
-import { createGate } from "../../src/rpc/gate.ts";
-import { bind, type Implementation, planned } from "../../src/rpc/implementation.ts";
-import { observeCall } from "../../src/rpc/observe.ts";
-import { operationOf } from "../../src/rpc/operation.ts";
-import { connectRoutes, type OpenRoutes } from "../../src/rpc/routes.ts";
-import { textFormats } from "../../src/services/text-formats.ts";
-import { accessOf, admitted } from "../rpc/admission-for-test.ts";
-import { gatewayParts, services, startPort, type TestPort } from "./port-for-test.ts";
+import { textFormats } from "../../../src/services/text-formats.ts";
+import { exchangeOf } from "../../../src/transport/http/exchanges.ts";
+import { jsonCheck } from "../../../src/transport/rest/check-json.ts";
+import type { HttpRequest, HttpResponse } from "../../../src/transport/rest/exchange.ts";
+import { restHandler } from "../../../src/transport/rest/handler.ts";
+import { generateApiKey } from "../../../src/transport/rpc/api-key.ts";
+import { createCall } from "../../../src/transport/rpc/call.ts";
+import { createGate } from "../../../src/transport/rpc/gate.ts";
+import { bind, type Implementation, planned } from "../../../src/transport/rpc/implementation.ts";
+import { observeCall } from "../../../src/transport/rpc/observe.ts";
+import { operationOf } from "../../../src/transport/rpc/operation.ts";
+import { connectRoutes, type OpenRoutes } from "../../../src/transport/rpc/routes.ts";
+import { accessOf, admitted } from "../rpc/admission-fixture.ts";
+import { gatewayParts, services, startPort, type TestPort } from "./port-fixture.ts";
 
 /** A key that the doors know; every other is unknown. */
 export const key = generateApiKey(true).value;

@@ -1,7 +1,7 @@
 /** REST and Connect are two doors to one gate: what a request's head says is judged alike at both. decisions §1, steps 1 to 5. */
 import { connect as connectHttp2 } from "node:http2";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { key, sendBytes, startDoors, type TestDoors } from "./doors-for-test.ts";
+import { key, sendBytes, startDoors, type TestDoors } from "./transports-fixture.ts";
 
 const organisation = { id: "o", object: "organisation", name: "Northwind" };
 

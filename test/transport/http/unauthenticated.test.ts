@@ -1,10 +1,10 @@
 /** Every operation of the contract needs a key, at both doors; nothing of a request without one is read. Spec: Authentication. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { httpRoute } from "../../src/gateway/json-shape.ts";
-import { generateApiKey } from "../../src/rpc/api-key.ts";
-import { operationOf } from "../../src/rpc/operation.ts";
-import { startDoors, type TestDoors } from "./doors-for-test.ts";
-import { operations } from "./port-for-test.ts";
+import { httpRoute } from "../../../src/transport/rest/json-shape.ts";
+import { generateApiKey } from "../../../src/transport/rpc/api-key.ts";
+import { operationOf } from "../../../src/transport/rpc/operation.ts";
+import { operations } from "./port-fixture.ts";
+import { startDoors, type TestDoors } from "./transports-fixture.ts";
 
 let doors: TestDoors;
 beforeAll(async () => {

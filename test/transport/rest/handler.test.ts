@@ -1,8 +1,8 @@
 /** REST requests are judged in the order of decisions §1, and answered with the status, header fields and body of the contract. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { Refusal } from "../../src/domain/refusal.ts";
-import type { Answer } from "./port-for-test.ts";
-import { startPort, type TestPort } from "./port-for-test.ts";
+import { Refusal } from "../../../src/domain/refusal.ts";
+import type { Answer } from "../http/port-fixture.ts";
+import { startPort, type TestPort } from "../http/port-fixture.ts";
 
 const id = "6f1ed002-ab59-5d6e-9e0f-1c7a3f0d9b11";
 const subscription = { id, object: "subscription", status: 2, interval: { unit: "month", count: 1 } };

@@ -2,17 +2,17 @@
 import { create, type Message } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { compileReader } from "../../src/gateway/read-json.ts";
-import { RequestFault } from "../../src/gateway/request-fault.ts";
-import { CreateCustomerRequestSchema } from "../../src/gen/proto/billing/v1/customers_pb.ts";
+import { CreateCustomerRequestSchema } from "../../../src/gen/proto/billing/v1/customers_pb.ts";
 import {
   ChangeUnitsRequestSchema,
   CreateSubscriptionRequestSchema,
   EndSubscriptionRequestSchema,
   EndWhen,
   ProrationBehaviour,
-} from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
-import { ReportUsageRequestSchema } from "../../src/gen/proto/billing/v1/usage_pb.ts";
+} from "../../../src/gen/proto/billing/v1/subscriptions_pb.ts";
+import { ReportUsageRequestSchema } from "../../../src/gen/proto/billing/v1/usage_pb.ts";
+import { compileReader } from "../../../src/transport/rest/read-json.ts";
+import { RequestFault } from "../../../src/transport/rest/request-fault.ts";
 
 const readSubscription = compileReader(CreateSubscriptionRequestSchema);
 const readCustomer = compileReader(CreateCustomerRequestSchema);

@@ -2,11 +2,11 @@
 import { create, type DescMessage } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { compileQueryReader } from "../../src/gateway/read-query.ts";
-import { RequestFault } from "../../src/gateway/request-fault.ts";
-import { DocumentStatus } from "../../src/gen/proto/billing/v1/common_pb.ts";
-import { CustomerStatus, ListCustomersRequestSchema } from "../../src/gen/proto/billing/v1/customers_pb.ts";
-import { ListInvoicesRequestSchema } from "../../src/gen/proto/billing/v1/invoices_pb.ts";
+import { DocumentStatus } from "../../../src/gen/proto/billing/v1/common_pb.ts";
+import { CustomerStatus, ListCustomersRequestSchema } from "../../../src/gen/proto/billing/v1/customers_pb.ts";
+import { ListInvoicesRequestSchema } from "../../../src/gen/proto/billing/v1/invoices_pb.ts";
+import { compileQueryReader } from "../../../src/transport/rest/read-query.ts";
+import { RequestFault } from "../../../src/transport/rest/request-fault.ts";
 
 const readerOf = (schema: DescMessage) => compileQueryReader(schema, schema.fields);
 const readCustomers = readerOf(ListCustomersRequestSchema);

@@ -1,9 +1,9 @@
 /** Exact paths lead to their operation, and nothing else does. decisions §1. */
 import { describe, expect, test } from "vitest";
-import { compileRoutes } from "../../src/gateway/routes.ts";
-import { operationsOf } from "../../src/rpc/operation.ts";
+import { compileRoutes } from "../../../src/transport/rest/routes.ts";
+import { operationsOf } from "../../../src/transport/rpc/operation.ts";
+import { operations, services } from "../http/port-fixture.ts";
 import { plannedUsageService } from "../rpc/planned-usage.ts";
-import { operations, services } from "./port-for-test.ts";
 
 const find = compileRoutes(operations);
 const id = "6f1ed002-ab59-5d6e-9e0f-1c7a3f0d9b11";

@@ -2,26 +2,26 @@
 import { create, type DescField, type DescMessage, type Message, type MessageInitShape } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { compileReader } from "../../src/gateway/read-json.ts";
-import { compileWriter } from "../../src/gateway/write-json.ts";
-import { PlanSchema } from "../../src/gen/proto/billing/v1/catalogue_pb.ts";
-import { LedgerSyncStatus } from "../../src/gen/proto/billing/v1/common_pb.ts";
-import { CreditNoteSchema } from "../../src/gen/proto/billing/v1/credit_notes_pb.ts";
-import { CreateCustomerRequestSchema } from "../../src/gen/proto/billing/v1/customers_pb.ts";
-import { InvoiceLedgerSchema, InvoiceSchema } from "../../src/gen/proto/billing/v1/invoices_pb.ts";
+import { PlanSchema } from "../../../src/gen/proto/billing/v1/catalogue_pb.ts";
+import { LedgerSyncStatus } from "../../../src/gen/proto/billing/v1/common_pb.ts";
+import { CreditNoteSchema } from "../../../src/gen/proto/billing/v1/credit_notes_pb.ts";
+import { CreateCustomerRequestSchema } from "../../../src/gen/proto/billing/v1/customers_pb.ts";
+import { InvoiceLedgerSchema, InvoiceSchema } from "../../../src/gen/proto/billing/v1/invoices_pb.ts";
 import {
   CreateSubscriptionRequestSchema,
   CreateSubscriptionResponseSchema,
   ListSubscriptionsResponseSchema,
   SubscriptionSchema,
   SubscriptionStatus,
-} from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
+} from "../../../src/gen/proto/billing/v1/subscriptions_pb.ts";
 import {
   ReportUsageRequestSchema,
   ReportUsageResponseSchema,
   UsageEventErrorCode,
   UsageEventStatus,
-} from "../../src/gen/proto/billing/v1/usage_pb.ts";
+} from "../../../src/gen/proto/billing/v1/usage_pb.ts";
+import { compileReader } from "../../../src/transport/rest/read-json.ts";
+import { compileWriter } from "../../../src/transport/rest/write-json.ts";
 
 function written<S extends DescMessage>(schema: S, init: MessageInitShape<S>): unknown {
   return JSON.parse(compileWriter(schema)(create(schema, init)));

@@ -1,10 +1,10 @@
 /** What tests of the gate and of calls stand on: callers, admissions and passes without a database. */
 import type { DescMethodUnary } from "@bufbuild/protobuf";
-import { SubscriptionService } from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
-import type { Caller } from "../../src/rpc/caller.ts";
-import type { Pass } from "../../src/rpc/gate.ts";
-import { type Operation, operationOf } from "../../src/rpc/operation.ts";
-import type { Access, Admission } from "../../src/store/access.ts";
+import { SubscriptionService } from "../../../src/gen/proto/billing/v1/subscriptions_pb.ts";
+import type { Access, Admission } from "../../../src/store/access/api-keys.ts";
+import type { Caller } from "../../../src/transport/rpc/caller.ts";
+import type { Pass } from "../../../src/transport/rpc/gate.ts";
+import { type Operation, operationOf } from "../../../src/transport/rpc/operation.ts";
 
 /** Any organisation and key. */
 export const organisationId = "0199a0b2-0000-7000-8000-000000000001";

@@ -1,6 +1,6 @@
 /** The form of API keys. */
 import { describe, expect, test } from "vitest";
-import { generateApiKey, hashApiKey, isApiKey } from "../../src/rpc/api-key.ts";
+import { generateApiKey, hashApiKey, isApiKey } from "../../../src/transport/rpc/api-key.ts";
 
 describe("API keys", () => {
   test("carry their mode in the prefix and are never the same twice", () => {

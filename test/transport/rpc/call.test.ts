@@ -1,20 +1,20 @@
 /** The order inside a call, and what a call does with errors. decisions §1, steps 6 to 8. */
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
-import { Refusal } from "../../src/domain/refusal.ts";
-import { OrganisationService } from "../../src/gen/proto/billing/v1/organisation_pb.ts";
+import { Refusal } from "../../../src/domain/refusal.ts";
+import { OrganisationService } from "../../../src/gen/proto/billing/v1/organisation_pb.ts";
 import {
   CreateSubscriptionRequestSchema,
   SubscriptionService,
-} from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
-import { createCall } from "../../src/rpc/call.ts";
-import type { Call } from "../../src/rpc/caller.ts";
-import type { Idempotency } from "../../src/rpc/idempotency.ts";
-import { bind, type Implementation, planned, type ServiceBinding } from "../../src/rpc/implementation.ts";
-import { observeCall } from "../../src/rpc/observe.ts";
-import { operationOf } from "../../src/rpc/operation.ts";
-import { textFormats } from "../../src/services/text-formats.ts";
-import { createSubscription, listSubscriptions, passOf } from "./admission-for-test.ts";
+} from "../../../src/gen/proto/billing/v1/subscriptions_pb.ts";
+import { textFormats } from "../../../src/services/text-formats.ts";
+import { createCall } from "../../../src/transport/rpc/call.ts";
+import type { Call } from "../../../src/transport/rpc/caller.ts";
+import type { Idempotency } from "../../../src/transport/rpc/idempotency.ts";
+import { bind, type Implementation, planned, type ServiceBinding } from "../../../src/transport/rpc/implementation.ts";
+import { observeCall } from "../../../src/transport/rpc/observe.ts";
+import { operationOf } from "../../../src/transport/rpc/operation.ts";
+import { createSubscription, listSubscriptions, passOf } from "./admission-fixture.ts";
 import { plannedUsageService } from "./planned-usage.ts";
 
 type Methods = Implementation<typeof SubscriptionService>;

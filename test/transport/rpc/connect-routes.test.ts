@@ -2,14 +2,14 @@
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { Refusal } from "../../src/domain/refusal.ts";
-import { ErrorDetailSchema } from "../../src/gen/proto/billing/v1/common_pb.ts";
-import { SubscriptionService } from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
-import { UsageService } from "../../src/gen/proto/billing/v1/usage_pb.ts";
-import { generateApiKey } from "../../src/rpc/api-key.ts";
-import type { Admission } from "../../src/store/access.ts";
-import { admitted, organisationId } from "./admission-for-test.ts";
-import { startServer, type TestServer } from "./connect-server-for-test.ts";
+import { Refusal } from "../../../src/domain/refusal.ts";
+import { ErrorDetailSchema } from "../../../src/gen/proto/billing/v1/common_pb.ts";
+import { SubscriptionService } from "../../../src/gen/proto/billing/v1/subscriptions_pb.ts";
+import { UsageService } from "../../../src/gen/proto/billing/v1/usage_pb.ts";
+import type { Admission } from "../../../src/store/access/api-keys.ts";
+import { generateApiKey } from "../../../src/transport/rpc/api-key.ts";
+import { admitted, organisationId } from "./admission-fixture.ts";
+import { startServer, type TestServer } from "./connect-server-fixture.ts";
 
 const scopes = ["subscriptions:read", "subscriptions:write"];
 const headers = { Authorization: `Bearer ${generateApiKey(true).value}`, "Idempotency-Key": "order-1" };

@@ -4,10 +4,10 @@ import { describe, expect, test } from "vitest";
 import {
   CreateSubscriptionRequestSchema,
   SubscriptionService,
-} from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
-import { fingerprintOf } from "../../src/rpc/idempotency.ts";
-import { operationOf } from "../../src/rpc/operation.ts";
-import { createSubscription } from "./admission-for-test.ts";
+} from "../../../src/gen/proto/billing/v1/subscriptions_pb.ts";
+import { fingerprintOf } from "../../../src/transport/rpc/idempotency.ts";
+import { operationOf } from "../../../src/transport/rpc/operation.ts";
+import { createSubscription } from "./admission-fixture.ts";
 
 const schema = CreateSubscriptionRequestSchema;
 const changeUnits = operationOf(SubscriptionService.method.changeUnits);

@@ -1,12 +1,12 @@
 /** The order in which a request is judged before its body is read. decisions §1, steps 1 to 5. */
 import { describe, expect, test } from "vitest";
-import { Refusal } from "../../src/domain/refusal.ts";
-import { SubscriptionService } from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
-import { generateApiKey, hashApiKey } from "../../src/rpc/api-key.ts";
-import { createGate, type GateHeaders, type Pass } from "../../src/rpc/gate.ts";
-import type { Operation } from "../../src/rpc/operation.ts";
-import type { Access, Admission } from "../../src/store/access.ts";
-import { accessOf, admitted, createSubscription, listSubscriptions, operationWith } from "./admission-for-test.ts";
+import { Refusal } from "../../../src/domain/refusal.ts";
+import { SubscriptionService } from "../../../src/gen/proto/billing/v1/subscriptions_pb.ts";
+import type { Access, Admission } from "../../../src/store/access/api-keys.ts";
+import { generateApiKey, hashApiKey } from "../../../src/transport/rpc/api-key.ts";
+import { createGate, type GateHeaders, type Pass } from "../../../src/transport/rpc/gate.ts";
+import type { Operation } from "../../../src/transport/rpc/operation.ts";
+import { accessOf, admitted, createSubscription, listSubscriptions, operationWith } from "./admission-fixture.ts";
 
 const key = generateApiKey(true).value;
 const good: GateHeaders = { authorization: `Bearer ${key}`, idempotencyKey: "order-1" };

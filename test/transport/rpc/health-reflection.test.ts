@@ -5,11 +5,14 @@ import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/pr
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Health, HealthCheckResponse_ServingStatus as Status } from "../../src/gen/proto/grpc/health/v1/health_pb.ts";
-import { ServerReflection } from "../../src/gen/proto/grpc/reflection/v1/reflection_pb.ts";
-import { ServerReflection as Alpha } from "../../src/gen/proto/grpc/reflection/v1alpha/reflection_pb.ts";
-import { admitted } from "./admission-for-test.ts";
-import { startServer, type TestServer } from "./connect-server-for-test.ts";
+import {
+  Health,
+  HealthCheckResponse_ServingStatus as Status,
+} from "../../../src/gen/proto/grpc/health/v1/health_pb.ts";
+import { ServerReflection } from "../../../src/gen/proto/grpc/reflection/v1/reflection_pb.ts";
+import { ServerReflection as Alpha } from "../../../src/gen/proto/grpc/reflection/v1alpha/reflection_pb.ts";
+import { admitted } from "./admission-fixture.ts";
+import { startServer, type TestServer } from "./connect-server-fixture.ts";
 
 let server: TestServer;
 let serving = true;

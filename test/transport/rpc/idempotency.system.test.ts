@@ -2,19 +2,19 @@
 import { create, type Message, toBinary } from "@bufbuild/protobuf";
 import type pg from "pg";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { Refusal } from "../../src/domain/refusal.ts";
+import { Refusal } from "../../../src/domain/refusal.ts";
 import {
   CreateSubscriptionRequestSchema,
   CreateSubscriptionResponseSchema,
-} from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
-import type { Answer } from "../../src/rpc/call.ts";
-import type { Pass } from "../../src/rpc/gate.ts";
-import { createIdempotency, type Idempotency } from "../../src/rpc/idempotency.ts";
-import { createIdempotencyStore, type IdempotencyStore } from "../../src/store/idempotency.ts";
-import { insertKey, type StoredKey } from "../store/admission-rows.ts";
-import { type FreshDatabase, freshDatabase } from "../support/database.ts";
-import { testPool } from "../support/pool.ts";
-import { callerOf, createSubscription } from "./admission-for-test.ts";
+} from "../../../src/gen/proto/billing/v1/subscriptions_pb.ts";
+import { createIdempotencyStore, type IdempotencyStore } from "../../../src/store/access/idempotency.ts";
+import type { Answer } from "../../../src/transport/rpc/call.ts";
+import type { Pass } from "../../../src/transport/rpc/gate.ts";
+import { createIdempotency, type Idempotency } from "../../../src/transport/rpc/idempotency.ts";
+import { insertKey, type StoredKey } from "../../store/access/admission-rows.ts";
+import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
+import { testPool } from "../../support/pool.ts";
+import { callerOf, createSubscription } from "./admission-fixture.ts";
 
 let database: FreshDatabase;
 let pool: pg.Pool;

@@ -1,12 +1,12 @@
 /** The order in which an operator's request is judged before its body is read. decisions §1 and §8. */
 import { describe, expect, test } from "vitest";
-import { Refusal } from "../../src/domain/refusal.ts";
-import { PlanService } from "../../src/gen/proto/billing/admin/v1/catalogue_pb.ts";
-import { generateApiKey, generateOperatorToken, hashApiKey } from "../../src/rpc/api-key.ts";
-import type { GateHeaders } from "../../src/rpc/gate.ts";
-import { type Operation, operationOf } from "../../src/rpc/operation.ts";
-import { createOperatorGate } from "../../src/rpc/operator-gate.ts";
-import type { AdmittedOperator } from "../../src/store/operator-access.ts";
+import { Refusal } from "../../../src/domain/refusal.ts";
+import { PlanService } from "../../../src/gen/proto/billing/admin/v1/catalogue_pb.ts";
+import type { AdmittedOperator } from "../../../src/store/access/operator-tokens.ts";
+import { generateApiKey, generateOperatorToken, hashApiKey } from "../../../src/transport/rpc/api-key.ts";
+import type { GateHeaders } from "../../../src/transport/rpc/gate.ts";
+import { type Operation, operationOf } from "../../../src/transport/rpc/operation.ts";
+import { createOperatorGate } from "../../../src/transport/rpc/operator-gate.ts";
 
 const token = generateOperatorToken().value;
 const good: GateHeaders = { authorization: `Bearer ${token}`, idempotencyKey: "order-1" };

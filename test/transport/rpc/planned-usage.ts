@@ -8,8 +8,8 @@ import {
   setExtension,
 } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
-import { operation as operationOption } from "../../src/gen/proto/billing/options/v1/options_pb.ts";
-import { UsageService } from "../../src/gen/proto/billing/v1/usage_pb.ts";
+import { operation as operationOption } from "../../../src/gen/proto/billing/options/v1/options_pb.ts";
+import { UsageService } from "../../../src/gen/proto/billing/v1/usage_pb.ts";
 
 /** Its method is `reportUsage`. */
 export const plannedUsageService: DescService = planned();

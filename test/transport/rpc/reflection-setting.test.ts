@@ -3,12 +3,15 @@ import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { pino } from "pino";
 import { afterEach, expect, test } from "vitest";
-import { startApi } from "../../src/app.ts";
-import { readConfig } from "../../src/config.ts";
-import { Health, HealthCheckResponse_ServingStatus as Status } from "../../src/gen/proto/grpc/health/v1/health_pb.ts";
-import { ServerReflection } from "../../src/gen/proto/grpc/reflection/v1/reflection_pb.ts";
-import { ServerReflection as Alpha } from "../../src/gen/proto/grpc/reflection/v1alpha/reflection_pb.ts";
-import type { Running } from "../../src/run.ts";
+import { readConfig } from "../../../src/config.ts";
+import {
+  Health,
+  HealthCheckResponse_ServingStatus as Status,
+} from "../../../src/gen/proto/grpc/health/v1/health_pb.ts";
+import { ServerReflection } from "../../../src/gen/proto/grpc/reflection/v1/reflection_pb.ts";
+import { ServerReflection as Alpha } from "../../../src/gen/proto/grpc/reflection/v1alpha/reflection_pb.ts";
+import { startApi } from "../../../src/main/api.ts";
+import type { Running } from "../../../src/main/run.ts";
 
 let api: Running | null = null;
 afterEach(async () => {

@@ -1,8 +1,8 @@
 /** What is told of errors: every code of the table, and nothing of what is none. Spec: Errors. */
 import { describe, expect, test } from "vitest";
-import { Refusal, type RefusalCode, refusals } from "../../src/domain/refusal.ts";
-import { ErrorDetailSchema } from "../../src/gen/proto/billing/v1/common_pb.ts";
-import { connectErrorOf, createTell, temporarilyUnavailable } from "../../src/rpc/refusals.ts";
+import { Refusal, type RefusalCode, refusals } from "../../../src/domain/refusal.ts";
+import { ErrorDetailSchema } from "../../../src/gen/proto/billing/v1/common_pb.ts";
+import { connectErrorOf, createTell, temporarilyUnavailable } from "../../../src/transport/rpc/refusals.ts";
 
 const logged: unknown[] = [];
 const tell = createTell((error) => logged.push(error));

@@ -16,11 +16,11 @@ import {
   createGrpcWebTransport,
 } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { ErrorDetailSchema } from "../../src/gen/proto/billing/v1/common_pb.ts";
-import { SubscriptionService, SubscriptionStatus } from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
-import { generateApiKey } from "../../src/rpc/api-key.ts";
-import { admitted } from "./admission-for-test.ts";
-import { startServer, type TestServer } from "./connect-server-for-test.ts";
+import { ErrorDetailSchema } from "../../../src/gen/proto/billing/v1/common_pb.ts";
+import { SubscriptionService, SubscriptionStatus } from "../../../src/gen/proto/billing/v1/subscriptions_pb.ts";
+import { generateApiKey } from "../../../src/transport/rpc/api-key.ts";
+import { admitted } from "./admission-fixture.ts";
+import { startServer, type TestServer } from "./connect-server-fixture.ts";
 
 const headers = { Authorization: `Bearer ${generateApiKey(true).value}`, "Idempotency-Key": "order-1" };
 

@@ -3,8 +3,8 @@
  * order, and what a lost answer, a refusal or a payment in between makes of it. decisions §6; facts-ledger section 5.5.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { until } from "../support/system.ts";
-import { type CreditParty, type CreditWorld, startCreditWorld } from "./credit-world.ts";
+import { until } from "../../support/system.ts";
+import { type CreditParty, type CreditWorld, startCreditWorld } from "./credit-fixture.ts";
 import {
   bookedCredit,
   expectSameCredit,
@@ -13,7 +13,7 @@ import {
   plannedCredit,
   raiseCredit,
   spendCredit,
-} from "./raise-credit.ts";
+} from "./issue-credit.ts";
 
 let world: CreditWorld;
 

@@ -1,6 +1,6 @@
 /** The numbers under which contacts are made in the ledger. */
 import { expect, test } from "vitest";
-import { contactNumber } from "../../src/activities/settle-contacts.ts";
+import { contactNumber } from "../../../src/worker/activities/posting/post-contacts.ts";
 
 test("a code that fits is the contact's number", () => {
   expect(contactNumber("ACME")).toBe("ACME");

@@ -5,25 +5,25 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import type pg from "pg";
-import { createCreditAllocation } from "../../src/activities/allocate-credit.ts";
-import { type OfferParts, readDueOffers } from "../../src/activities/read-offers.ts";
-import { createSettlement } from "../../src/activities/settlement.ts";
-import { makeDemoOrganisation } from "../../src/embedded/first-data.ts";
-import type { CallCounts } from "../../src/ledger/demo/limits.ts";
-import { type DemoLedgerOptions, startDemoLedger } from "../../src/ledger/demo/server.ts";
-import type { Ledger } from "../../src/ledger/port.ts";
-import { createXeroLedger } from "../../src/ledger/xero/create-xero-ledger.ts";
-import { createAllocating } from "../../src/store/allocating.ts";
-import type { LedgerConnection } from "../../src/store/ledger-connections.ts";
-import { createOfferReading } from "../../src/store/ledger-offers.ts";
-import { createSealing, type Sealing } from "../../src/store/sealing.ts";
-import { createSettingUp } from "../../src/store/setting-up.ts";
-import { createSettling } from "../../src/store/settling.ts";
-import type { CreditAllocationInput, WorkRound } from "../../workflows/contract.ts";
-import { freshDatabase } from "../support/database.ts";
-import { testPool } from "../support/pool.ts";
-import { until } from "../support/system.ts";
-import { addSubscription, type CreditOrganisation, raiseCredit, raiseInvoice } from "./raise-credit.ts";
+import type { CallCounts } from "../../../src/dev/demo-ledger/api/limits.ts";
+import { type DemoLedgerOptions, startDemoLedger } from "../../../src/dev/demo-ledger/server.ts";
+import { makeDemoOrganisation } from "../../../src/dev/local-stack/first-data.ts";
+import type { Ledger } from "../../../src/ledger/port/ledger.ts";
+import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
+import { createSettingUp } from "../../../src/store/admin/provision.ts";
+import { createSealing, type Sealing } from "../../../src/store/database/encryption.ts";
+import type { LedgerConnection } from "../../../src/store/ledger-connection/connections.ts";
+import { createOfferReading } from "../../../src/store/ledger-connection/reference-data.ts";
+import { createAllocating } from "../../../src/store/ledger-jobs/allocation-scope.ts";
+import { createSettling } from "../../../src/store/ledger-jobs/post-documents.ts";
+import { createCreditAllocation } from "../../../src/worker/activities/posting/allocate-credit.ts";
+import { createSettlement } from "../../../src/worker/activities/posting/posting.ts";
+import { type OfferParts, readDueOffers } from "../../../src/worker/activities/posting/read-reference-data.ts";
+import type { CreditAllocationInput, WorkRound } from "../../../workflows/contract.ts";
+import { freshDatabase } from "../../support/database.ts";
+import { testPool } from "../../support/pool.ts";
+import { until } from "../../support/system.ts";
+import { addSubscription, type CreditOrganisation, raiseCredit, raiseInvoice } from "./issue-credit.ts";
 
 /** An organisation with one subscription. */
 export interface CreditParty extends CreditOrganisation, CreditAllocationInput {}

@@ -5,14 +5,14 @@
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createDelivery } from "../../src/activities/deliver-due.ts";
-import { createSealing } from "../../src/store/sealing.ts";
-import { createPoster } from "../../src/webhooks/post.ts";
-import { verifyWebhook } from "../../src/webhooks/verify.ts";
-import { freePort } from "../support/ports.ts";
-import { until } from "../support/system.ts";
-import type { MadeDelivery, MadeEndpoint } from "../support/webhook-rows.ts";
-import { about, type DeliveryWorld, deliveryWorld, justNow } from "./delivery-world.ts";
+import { createSealing } from "../../../src/store/database/encryption.ts";
+import { createPoster } from "../../../src/webhooks/post.ts";
+import { verifyWebhook } from "../../../src/webhooks/verify.ts";
+import { createDelivery } from "../../../src/worker/activities/events/deliver-due.ts";
+import { freePort } from "../../support/ports.ts";
+import { until } from "../../support/system.ts";
+import type { MadeDelivery, MadeEndpoint } from "../../support/webhook-rows.ts";
+import { about, type DeliveryWorld, deliveryWorld, justNow } from "./delivery-fixture.ts";
 
 let world: DeliveryWorld;
 

@@ -1,20 +1,20 @@
 /** Deliveries of events without an engine: a database, a receiver, and attempts whose pauses chance takes nothing off. */
 import { randomBytes, randomUUID } from "node:crypto";
 import type pg from "pg";
-import { createDelivery, type DeliveryActivities } from "../../src/activities/deliver-due.ts";
-import type { DeliverParts } from "../../src/activities/delivery-parts.ts";
-import { createRequestPermits } from "../../src/activities/request-permits.ts";
-import { defaultFirstPauseMs, wholeTimeMs } from "../../src/domain/webhook-retry.ts";
-import { createDeliveryStore } from "../../src/store/deliveries.ts";
-import type { Attempt, RecordedAttempts } from "../../src/store/delivery-attempts.ts";
-import type { EndpointKey } from "../../src/store/due-endpoints.ts";
-import { createSealing, type Sealing } from "../../src/store/sealing.ts";
-import { createPoster } from "../../src/webhooks/post.ts";
-import type { DeliveryBatches } from "../../workflows/contract.ts";
-import { freshDatabase } from "../support/database.ts";
-import { testPool } from "../support/pool.ts";
-import { startReceiver, type WebhookReceiver } from "../support/webhook-receiver.ts";
-import { type MadeDelivery, type MadeEndpoint, type WebhookRows, webhookRows } from "../support/webhook-rows.ts";
+import { defaultFirstPauseMs, wholeTimeMs } from "../../../src/domain/events/retry-schedule.ts";
+import { createSealing, type Sealing } from "../../../src/store/database/encryption.ts";
+import { createDeliveryStore } from "../../../src/store/events/deliveries.ts";
+import type { Attempt, RecordedAttempts } from "../../../src/store/events/delivery-attempts.ts";
+import type { EndpointKey } from "../../../src/store/events/due-endpoints.ts";
+import { createPoster } from "../../../src/webhooks/post.ts";
+import { createDelivery, type DeliveryActivities } from "../../../src/worker/activities/events/deliver-due.ts";
+import type { DeliverParts } from "../../../src/worker/activities/events/delivery-dependencies.ts";
+import { createRequestPermits } from "../../../src/worker/activities/events/request-permits.ts";
+import type { DeliveryBatches } from "../../../workflows/contract.ts";
+import { freshDatabase } from "../../support/database.ts";
+import { testPool } from "../../support/pool.ts";
+import { startReceiver, type WebhookReceiver } from "../../support/webhook-receiver.ts";
+import { type MadeDelivery, type MadeEndpoint, type WebhookRows, webhookRows } from "../../support/webhook-rows.ts";
 
 /** An endpoint at a path of its own, and deliveries to it; `delivery` is the first. */
 export interface Waiting {

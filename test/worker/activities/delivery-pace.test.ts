@@ -1,6 +1,6 @@
 /** The pace of deliveries: no pause in a process that has time, and longer ones while it has none. */
 import { expect, test } from "vitest";
-import { createDeliveryPace } from "../../src/activities/delivery-pace.ts";
+import { createDeliveryPace } from "../../../src/worker/activities/events/delivery-pace.ts";
 
 function paced() {
   let [nowMs, busy] = [0, 0];

@@ -5,12 +5,12 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { expect } from "vitest";
-import { civilDate } from "../../src/domain/civil-date.ts";
-import { parseDecimal } from "../../src/domain/decimal.ts";
-import type { InvoiceDraft } from "../../src/domain/invoice.ts";
-import { newId } from "../../src/store/ids.ts";
-import { inTransaction } from "../../src/store/pool.ts";
-import { raiseCreditNotes, raiseInvoices } from "../../src/store/raise-documents.ts";
+import type { InvoiceDraft } from "../../../src/domain/billing/invoice.ts";
+import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
+import { parseDecimal } from "../../../src/domain/money/decimal.ts";
+import { newId } from "../../../src/store/database/ids.ts";
+import { inTransaction } from "../../../src/store/database/pool.ts";
+import { raiseCreditNotes, raiseInvoices } from "../../../src/store/documents/issue-documents.ts";
 
 /** An organisation, and where it is in the ledger. */
 export interface CreditOrganisation {

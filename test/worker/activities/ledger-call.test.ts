@@ -1,5 +1,6 @@
 /** What a failed call means for the operations that it carried. */
 import { describe, expect, test } from "vitest";
+import type { LedgerFailure } from "../../../src/ledger/port/ledger.ts";
 import {
   connectionPause,
   groupCalls,
@@ -8,8 +9,7 @@ import {
   settleFailure,
   settleMissing,
   spentBudgetMs,
-} from "../../src/activities/ledger-call.ts";
-import type { LedgerFailure } from "../../src/ledger/port.ts";
+} from "../../../src/worker/activities/posting/ledger-call.ts";
 
 const operation = (attempts: number) => ({ id: `operation-${attempts}`, attempts });
 const lost: LedgerFailure = { kind: "unavailable", outcome: "unknown", cause: "reset" };

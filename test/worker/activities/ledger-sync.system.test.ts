@@ -3,17 +3,17 @@
  * or by the sweep, within the budget of calls.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createMirror, type MirrorActivities } from "../../src/activities/mirror.ts";
-import { createChanges } from "../../src/store/admin/changes.ts";
-import { createCustomerStore } from "../../src/store/admin/customers.ts";
-import { createMirrorStore } from "../../src/store/admin/mirror.ts";
-import type { MirrorKind } from "../../src/store/mirror-hints.ts";
-import { createMirroring } from "../../src/store/mirroring.ts";
-import { noteHints } from "../../src/store/note-hints.ts";
-import { type Bookkeeper, bookkeeper } from "../support/bookkeeper.ts";
-import { until } from "../support/system.ts";
-import { type CreditParty, type CreditWorld, startCreditWorld } from "./credit-world.ts";
-import { bookedCredit, ourCredit } from "./raise-credit.ts";
+import { createChanges } from "../../../src/store/admin/changes.ts";
+import { createCustomerStore } from "../../../src/store/admin/customers.ts";
+import { createMirrorStore } from "../../../src/store/admin/ledger/ledger-sync.ts";
+import type { MirrorKind } from "../../../src/store/ledger-jobs/pending-notifications.ts";
+import { noteHints } from "../../../src/store/ledger-sync/record-notifications.ts";
+import { createMirroring } from "../../../src/store/ledger-sync/sync-store.ts";
+import { createMirror, type MirrorActivities } from "../../../src/worker/activities/sync/ledger-sync.ts";
+import { type Bookkeeper, bookkeeper } from "../../support/bookkeeper.ts";
+import { until } from "../../support/system.ts";
+import { type CreditParty, type CreditWorld, startCreditWorld } from "./credit-fixture.ts";
+import { bookedCredit, ourCredit } from "./issue-credit.ts";
 
 let world: CreditWorld;
 let mirror: MirrorActivities;

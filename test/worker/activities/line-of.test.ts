@@ -1,6 +1,6 @@
 /** How a line of ours is sent to the ledger. */
 import { describe, expect, test } from "vitest";
-import { lineOf } from "../../src/activities/settle-documents.ts";
+import { lineOf } from "../../../src/worker/activities/posting/post-documents.ts";
 
 const line = {
   id: "a-line",

@@ -3,10 +3,10 @@
  * each is found, adopted or refused in the end, and nothing is done twice. Facts: facts-ledger section 5.4.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { bearerOf } from "../support/bookkeeper.ts";
-import { until } from "../support/system.ts";
-import { type CreditParty, type CreditWorld, startCreditWorld } from "./credit-world.ts";
-import { bookedCredit, plannedCredit, raiseCredit, raiseInvoice } from "./raise-credit.ts";
+import { bearerOf } from "../../support/bookkeeper.ts";
+import { until } from "../../support/system.ts";
+import { type CreditParty, type CreditWorld, startCreditWorld } from "./credit-fixture.ts";
+import { bookedCredit, plannedCredit, raiseCredit, raiseInvoice } from "./issue-credit.ts";
 
 let world: CreditWorld;
 

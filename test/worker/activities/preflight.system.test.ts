@@ -3,14 +3,14 @@
  * amount there than here are told, with both. Facts: facts-ledger section 4.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { formatDecimal } from "../../src/domain/decimal.ts";
-import { offerKinds } from "../../src/domain/preflight.ts";
-import { createChanges } from "../../src/store/admin/changes.ts";
-import { createDocumentStore } from "../../src/store/admin/documents.ts";
-import { doubtOffers } from "../../src/store/ledger-offers.ts";
-import { followInvoices } from "../../src/store/mirror-documents.ts";
-import { type CreditParty, type CreditWorld, startCreditWorld } from "./credit-world.ts";
-import { raiseCredit, raiseInvoice } from "./raise-credit.ts";
+import { offerKinds } from "../../../src/domain/billing/ledger-validation.ts";
+import { formatDecimal } from "../../../src/domain/money/decimal.ts";
+import { createChanges } from "../../../src/store/admin/changes.ts";
+import { createDocumentStore } from "../../../src/store/admin/documents/documents.ts";
+import { doubtOffers } from "../../../src/store/ledger-connection/reference-data.ts";
+import { followInvoices } from "../../../src/store/ledger-sync/sync-invoices.ts";
+import { type CreditParty, type CreditWorld, startCreditWorld } from "./credit-fixture.ts";
+import { raiseCredit, raiseInvoice } from "./issue-credit.ts";
 
 let world: CreditWorld;
 beforeAll(async () => {

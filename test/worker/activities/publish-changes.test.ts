@@ -1,7 +1,7 @@
 /** Rounds of telling stay short, pages follow each other, and nothing is started more than some at once; doubles stand for store and engine. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { createTellingActivities, type TellingParts } from "../../src/activities/tell-changes.ts";
-import type { TellingStore } from "../../src/store/telling-work.ts";
+import type { TellingStore } from "../../../src/store/events/outbox.ts";
+import { createTellingActivities, type TellingParts } from "../../../src/worker/activities/events/publish-changes.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
 afterEach(() => void vi.useRealTimers());

@@ -3,10 +3,10 @@
  * forgotten.
  */
 import { expect, test } from "vitest";
-import { faultOf, standingLines } from "../../src/activities/ask-for-amendment.ts";
-import { unknownOffer } from "../../src/domain/preflight.ts";
-import type { LedgerLine } from "../../src/ledger/port.ts";
-import type { AmendmentLine, AmendmentToSend } from "../../src/store/amendments.ts";
+import { unknownOffer } from "../../../src/domain/billing/ledger-validation.ts";
+import type { LedgerLine } from "../../../src/ledger/port/ledger.ts";
+import type { AmendmentLine, AmendmentToSend } from "../../../src/store/ledger-jobs/amendments.ts";
+import { faultOf, standingLines } from "../../../src/worker/activities/posting/request-amendment.ts";
 
 function ours(id: string, line: Partial<AmendmentLine> = {}): AmendmentLine {
   return {

@@ -3,7 +3,10 @@
  * case.
  */
 import { expect, test } from "vitest";
-import { createRequestPermits, organisationRequestsAtOnce } from "../../src/activities/request-permits.ts";
+import {
+  createRequestPermits,
+  organisationRequestsAtOnce,
+} from "../../../src/worker/activities/events/request-permits.ts";
 
 test("an organisation has twenty permits, and the first request of an endpoint needs none that is free", () => {
   const permits = createRequestPermits();

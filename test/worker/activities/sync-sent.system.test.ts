@@ -1,10 +1,10 @@
 /** The mirror sees that a person has e-mailed an invoice, also where the ledger moves no time of change for it. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createMirror, type MirrorActivities } from "../../src/activities/mirror.ts";
-import { createMirroring } from "../../src/store/mirroring.ts";
-import { bookkeeper } from "../support/bookkeeper.ts";
-import { until } from "../support/system.ts";
-import { type CreditParty, type CreditWorld, startCreditWorld } from "./credit-world.ts";
+import { createMirroring } from "../../../src/store/ledger-sync/sync-store.ts";
+import { createMirror, type MirrorActivities } from "../../../src/worker/activities/sync/ledger-sync.ts";
+import { bookkeeper } from "../../support/bookkeeper.ts";
+import { until } from "../../support/system.ts";
+import { type CreditParty, type CreditWorld, startCreditWorld } from "./credit-fixture.ts";
 
 let world: CreditWorld;
 let mirror: MirrorActivities;

@@ -3,10 +3,10 @@
  * says no to the rest makes of it, and whose note it is after its answer was lost. decisions §§3 and 6.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { findNeglected } from "../../src/store/neglected-work.ts";
-import { bookkeeper } from "../support/bookkeeper.ts";
-import { until } from "../support/system.ts";
-import { type CreditParty, type CreditWorld, startCreditWorld } from "./credit-world.ts";
+import { findNeglected } from "../../../src/store/ledger-jobs/stale-jobs.ts";
+import { bookkeeper } from "../../support/bookkeeper.ts";
+import { until } from "../../support/system.ts";
+import { type CreditParty, type CreditWorld, startCreditWorld } from "./credit-fixture.ts";
 import {
   bookedCredit,
   bookInvoice,
@@ -17,7 +17,7 @@ import {
   raiseCredit,
   raiseInvoice,
   spendCredit,
-} from "./raise-credit.ts";
+} from "./issue-credit.ts";
 
 let world: CreditWorld;
 

@@ -4,25 +4,25 @@
  * 1.4.
  */
 import { randomUUID } from "node:crypto";
-import { decimalTextOf, isDecimalText, scaledOf } from "../decimal-text.ts";
-import { type ExactObject, filledTextOf, objectOf } from "../exact-json.ts";
+import { decimalTextOf, isDecimalText, scaledOf } from "../../../ledger/port/decimal-text.ts";
+import { type ExactObject, filledTextOf, objectOf } from "../../../ledger/port/exact-json.ts";
+import type { Queryable } from "../database.ts";
 import {
   loadAllocations,
   type NewAllocation,
   presentNewAllocation,
   presentRemovedAllocation,
-} from "./allocation-rows.ts";
+} from "../documents/allocation-rows.ts";
+import { type CreditNoteRow, remainingCreditOf } from "../documents/credit-note-rows.ts";
+import { creditNoteNames } from "../documents/credit-note-rules.ts";
+import { dateOf, todayIn } from "../documents/document-dates.ts";
+import { wrongStatus } from "../documents/document-rules.ts";
+import { loadDocument, selectedOf } from "../documents/document-store.ts";
+import { amountDueOf, type InvoiceRow } from "../documents/invoice-rows.ts";
 import { type DemoAnswer, jsonAnswer, notFoundAnswer, validationAnswer } from "./answers.ts";
 import { type ApiRequest, isSummarised, readElements, refusedEcho, settledAnswer } from "./api-request.ts";
 import { isUuid } from "./contacts.ts";
-import { type CreditNoteRow, remainingCreditOf } from "./credit-note-rows.ts";
-import { creditNoteNames } from "./credit-note-rules.ts";
 import { creditNotes } from "./credit-notes.ts";
-import type { Queryable } from "./database.ts";
-import { dateOf, todayIn } from "./document-dates.ts";
-import { wrongStatus } from "./document-rules.ts";
-import { loadDocument, selectedOf } from "./document-store.ts";
-import { amountDueOf, type InvoiceRow } from "./invoice-rows.ts";
 import { invoices } from "./invoices.ts";
 
 // Xero's own texts (facts-ledger section 1.4), as far as they are known; the other refusals are our words.

@@ -1,6 +1,6 @@
 /** The demo ledger's HTTP answers in Xero's shapes. Facts: facts-ledger sections 1.1, 1.6 and 1.7. */
 import { randomUUID } from "node:crypto";
-import { writeExactJson } from "../exact-json.ts";
+import { writeExactJson } from "../../../ledger/port/exact-json.ts";
 
 /** A finished answer. `body` is final text, so that it can be kept and given again byte for byte. */
 export interface DemoAnswer {

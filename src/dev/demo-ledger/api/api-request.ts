@@ -8,7 +8,8 @@ import {
   objectOf,
   objectsOf,
   readExactJson,
-} from "../exact-json.ts";
+} from "../../../ledger/port/exact-json.ts";
+import type { Tenant } from "../tenants.ts";
 import {
   badRequestAnswer,
   type DemoAnswer,
@@ -17,7 +18,6 @@ import {
   validationAnswer,
   validationErrors,
 } from "./answers.ts";
-import type { Tenant } from "./tenants.ts";
 
 /**
  * A request as the resources see it. `segments` are the parts of the path below the base. `refusalOf` gives the

@@ -1,6 +1,6 @@
 /** Two contacts made one, which people do in Xero's screens and no program can. Facts: facts-ledger section 1.2. */
 import type pg from "pg";
-import { inTransaction } from "./database.ts";
+import { inTransaction } from "../database.ts";
 
 /**
  * Merges a contact into another one: its documents are the other's from now on, and it is archived and says where it

@@ -2,8 +2,9 @@
  * Contacts of the demo ledger: list, get, create, update with Xero's uniqueness rules. Facts: facts-ledger section 1.2.
  */
 import { randomUUID } from "node:crypto";
-import { type ExactObject, filledTextOf, textOf } from "../exact-json.ts";
-import { lengthOf } from "../texts.ts";
+import { type ExactObject, filledTextOf, textOf } from "../../../ledger/port/exact-json.ts";
+import { lengthOf } from "../../../ledger/port/texts.ts";
+import { inSavepoint, type Queryable, violatedIndex } from "../database.ts";
 import {
   badRequestAnswer,
   type DemoAnswer,
@@ -14,7 +15,6 @@ import {
   xeroInstant,
 } from "./answers.ts";
 import { type ApiRequest, readElements, refusedElement, type Settled, settledAnswer } from "./api-request.ts";
-import { inSavepoint, type Queryable, violatedIndex } from "./database.ts";
 import { clausesOf, isSummary, isTooMuch, paginationOf, readListQuery } from "./list-query.ts";
 
 /** A contact as it is stored. */

@@ -1,11 +1,11 @@
 /** Sales credit notes as a kind of document: their table, their names in filters, and what is shown with them. */
-import { loadAllocations } from "./allocation-rows.ts";
-import { allocatedOf, type CreditNoteRow, presentCreditNote } from "./credit-note-rows.ts";
-import { judgeCreditNoteChange, judgeNewCreditNote } from "./credit-note-rules.ts";
-import { presentContactOf } from "./document-contacts.ts";
-import type { DocumentValues } from "./document-rules.ts";
-import { documentColumns } from "./document-store.ts";
-import type { DocumentResource } from "./documents.ts";
+import { loadAllocations } from "../documents/allocation-rows.ts";
+import { allocatedOf, type CreditNoteRow, presentCreditNote } from "../documents/credit-note-rows.ts";
+import { judgeCreditNoteChange, judgeNewCreditNote } from "../documents/credit-note-rules.ts";
+import { presentContactOf } from "../documents/document-contacts.ts";
+import type { DocumentValues } from "../documents/document-rules.ts";
+import { documentColumns } from "../documents/document-store.ts";
+import type { DocumentResource } from "../documents/documents.ts";
 
 /** `/CreditNotes`. Xero has no comma lists here, only `where`. */
 export const creditNotes: DocumentResource<CreditNoteRow, DocumentValues> = {

@@ -3,18 +3,18 @@
  * and faults.
  */
 import type pg from "pg";
-import { type AdminParts, answerAdmin } from "./admin.ts";
+import { type AdminParts, answerAdmin } from "../admin.ts";
+import { answerOfFault, type Fault, type FaultBook } from "../faults.ts";
+import type { AppBook, DemoApp } from "../oauth/apps.ts";
+import { consentAnswer } from "../oauth/consent.ts";
+import { appConnectionsAnswer, connectionsAnswer, readBearer, tokenAnswer } from "../oauth/tokens.ts";
+import { isOwnHost, pageAnswer } from "../page.ts";
+import type { Tenant, TenantBook } from "../tenants.ts";
 import { type DemoAnswer, forbiddenAnswer, jsonAnswer, notFoundAnswer, unauthorisedAnswer } from "./answers.ts";
 import type { ApiRequest } from "./api-request.ts";
-import type { AppBook, DemoApp } from "./apps.ts";
-import { consentAnswer } from "./consent.ts";
-import { answerOfFault, type Fault, type FaultBook } from "./faults.ts";
 import { keyedWrite } from "./keyed-write.ts";
 import type { LimitBook } from "./limits.ts";
-import { isOwnHost, pageAnswer } from "./page.ts";
 import { answerApi } from "./routes.ts";
-import type { Tenant, TenantBook } from "./tenants.ts";
-import { appConnectionsAnswer, connectionsAnswer, readBearer, tokenAnswer } from "./tokens.ts";
 
 /** All that a request can touch. `wait` is how a slow fault spends its time. */
 export interface DemoParts {

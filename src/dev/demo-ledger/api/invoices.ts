@@ -1,11 +1,12 @@
 /** Sales invoices as a kind of document: their table, their names in filters, and what is shown with them. */
-import { loadAllocations } from "./allocation-rows.ts";
-import type { Queryable } from "./database.ts";
-import { presentContactOf } from "./document-contacts.ts";
-import { documentColumns } from "./document-store.ts";
-import type { DocumentResource } from "./documents.ts";
-import { type InvoiceRow, type PaymentRow, presentInvoice } from "./invoice-rows.ts";
-import { type InvoiceValues, judgeInvoiceChange, judgeNewInvoice } from "./invoice-rules.ts";
+
+import type { Queryable } from "../database.ts";
+import { loadAllocations } from "../documents/allocation-rows.ts";
+import { presentContactOf } from "../documents/document-contacts.ts";
+import { documentColumns } from "../documents/document-store.ts";
+import type { DocumentResource } from "../documents/documents.ts";
+import { type InvoiceRow, type PaymentRow, presentInvoice } from "../documents/invoice-rows.ts";
+import { type InvoiceValues, judgeInvoiceChange, judgeNewInvoice } from "../documents/invoice-rules.ts";
 
 /** `/Invoices`. */
 export const invoices: DocumentResource<InvoiceRow, InvoiceValues> = {

@@ -5,8 +5,8 @@
  */
 import { createHash } from "node:crypto";
 import type pg from "pg";
+import { inTransaction, type Queryable } from "../database.ts";
 import { badRequestAnswer, type DemoAnswer } from "./answers.ts";
-import { inTransaction, type Queryable } from "./database.ts";
 
 /** The request that a key is compared with. */
 export interface KeyedRequest {

@@ -2,7 +2,11 @@
  * `/Payments` of the accounting API: list, get, create one, delete one. Billing reads payments off their invoices alone; another client
  * of the ledger records them here, as an accountant's bank feed does. Facts: facts-ledger section 1.5.
  */
-import { filledTextOf, numberToken, objectOf } from "../exact-json.ts";
+import { filledTextOf, numberToken, objectOf } from "../../../ledger/port/exact-json.ts";
+import { inSnapshot, type Queryable } from "../database.ts";
+import { dateOf, issueDateFaults, todayIn } from "../documents/document-dates.ts";
+import type { PaymentRow } from "../documents/invoice-rows.ts";
+import { deletePayment, recordPayment } from "../documents/payments.ts";
 import {
   badRequestAnswer,
   type DemoAnswer,
@@ -15,11 +19,7 @@ import {
 import { type ApiRequest, readElements, refusedElement } from "./api-request.ts";
 import { accountOf } from "./chart.ts";
 import { isUuid } from "./contacts.ts";
-import { inSnapshot, type Queryable } from "./database.ts";
-import { dateOf, issueDateFaults, todayIn } from "./document-dates.ts";
-import type { PaymentRow } from "./invoice-rows.ts";
 import { clausesOf, paginationOf, readListQuery } from "./list-query.ts";
-import { deletePayment, recordPayment } from "./payments.ts";
 
 interface StoredPayment extends PaymentRow {
   readonly status: "AUTHORISED" | "DELETED";

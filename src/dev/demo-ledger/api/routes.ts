@@ -1,15 +1,16 @@
 /** Which path of the accounting API does what. Writes run once per idempotency key, in one transaction. */
+
+import type { Queryable } from "../database.ts";
+import { createDocuments, getDocument, listDocuments, updateDocument } from "../documents/documents.ts";
+import { accountsAnswer, currenciesAnswer, organisationAnswer, taxRatesAnswer } from "../settings.ts";
 import { createAllocations, removeAllocation } from "./allocations.ts";
 import { type DemoAnswer, notFoundAnswer } from "./answers.ts";
 import type { ApiRequest } from "./api-request.ts";
 import { createContacts, getContact, listContacts, updateContact } from "./contacts.ts";
 import { creditNotes } from "./credit-notes.ts";
-import type { Queryable } from "./database.ts";
-import { createDocuments, getDocument, listDocuments, updateDocument } from "./documents.ts";
 import { invoices } from "./invoices.ts";
 import { keyedWrite } from "./keyed-write.ts";
 import { createPayment, getPayment, listPayments, updatePayment } from "./payment-api.ts";
-import { accountsAnswer, currenciesAnswer, organisationAnswer, taxRatesAnswer } from "./settings.ts";
 
 /** A write's idempotency key (empty where none was sent) and the address it is compared by. */
 export interface WriteKey {

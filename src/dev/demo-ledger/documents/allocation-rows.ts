@@ -1,7 +1,7 @@
 /** Credit of a note on an invoice: as it is stored, and as the note, the invoice and Xero's answers show it. */
-import { numberToken } from "../exact-json.ts";
-import { xeroDate } from "./answers.ts";
-import type { Queryable } from "./database.ts";
+import { numberToken } from "../../../ledger/port/exact-json.ts";
+import { xeroDate } from "../api/answers.ts";
+import type { Queryable } from "../database.ts";
 
 /** A stored allocation, with the numbers of both documents. */
 export interface AllocationRow {

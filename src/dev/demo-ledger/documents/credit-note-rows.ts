@@ -1,6 +1,6 @@
 /** A sales credit note as the demo ledger stores it, and as it shows it in Xero's names. Facts: facts-ledger section 1.4. */
-import { decimalTextOf, scaledOf } from "../decimal-text.ts";
-import { numberToken } from "../exact-json.ts";
+import { decimalTextOf, scaledOf } from "../../../ledger/port/decimal-text.ts";
+import { numberToken } from "../../../ledger/port/exact-json.ts";
 import { type AllocationRow, presentAllocation } from "./allocation-rows.ts";
 import { type DocumentRow, isRemoved, presentDocument } from "./document-rows.ts";
 

@@ -3,7 +3,7 @@
  * The rounding of Quantity × UnitAmount is half away from zero here; Xero's own is undocumented.
  * Facts: facts-ledger section 1.3 (field rules).
  */
-import { decimalTextOf, divideRounded, scaledOf } from "../decimal-text.ts";
+import { decimalTextOf, divideRounded, scaledOf } from "../../../ledger/port/decimal-text.ts";
 
 /** How amounts contain tax, in Xero's words. */
 export type LineAmountTypes = "Exclusive" | "Inclusive" | "NoTax";

@@ -1,6 +1,6 @@
 /** The contacts of documents: loaded in one statement, and judged for carrying a new document. */
-import { type ContactRow, isUuid, presentContact } from "./contacts.ts";
-import type { Queryable } from "./database.ts";
+import { type ContactRow, isUuid, presentContact } from "../api/contacts.ts";
+import type { Queryable } from "../database.ts";
 
 const noContact = "A Contact must be specified for this type of transaction.";
 const contactArchived =

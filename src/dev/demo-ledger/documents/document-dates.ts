@@ -1,6 +1,6 @@
 /** Civil dates as Xero takes them, and what is wrong with a document's. Facts: facts-ledger sections 1.1 and 1.3. */
-import { type ExactJson, filledTextOf } from "../exact-json.ts";
-import type { Tenant } from "./tenants.ts";
+import { type ExactJson, filledTextOf } from "../../../ledger/port/exact-json.ts";
+import type { Tenant } from "../tenants.ts";
 
 /**
  * A plain date, one with a time, or `/Date(ms)/` as `YYYY-MM-DD`; `otherwise` where none is sent, undefined where it

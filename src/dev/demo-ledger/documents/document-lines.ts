@@ -1,9 +1,9 @@
 /** The lines of a document sent to the demo ledger: read, merged with those that are there, judged by Xero's rules. */
 import { randomUUID } from "node:crypto";
-import { decimalTextOf, isDecimalText, scaledOf } from "../decimal-text.ts";
-import { type ExactJson, type ExactObject, filledTextOf, objectsOf, textOf } from "../exact-json.ts";
-import { lengthOf } from "../texts.ts";
-import { accountOf, taxRateOf } from "./chart.ts";
+import { decimalTextOf, isDecimalText, scaledOf } from "../../../ledger/port/decimal-text.ts";
+import { type ExactJson, type ExactObject, filledTextOf, objectsOf, textOf } from "../../../ledger/port/exact-json.ts";
+import { lengthOf } from "../../../ledger/port/texts.ts";
+import { accountOf, taxRateOf } from "../api/chart.ts";
 import { type LineAmountTypes, lineAmountsOf } from "./document-amounts.ts";
 import type { LineRow } from "./document-rows.ts";
 

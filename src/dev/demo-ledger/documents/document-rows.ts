@@ -1,6 +1,6 @@
 /** What stored invoices and credit notes have in common, and how that is shown in Xero's names. */
-import { numberToken } from "../exact-json.ts";
-import { xeroDate, xeroInstant } from "./answers.ts";
+import { numberToken } from "../../../ledger/port/exact-json.ts";
+import { xeroDate, xeroInstant } from "../api/answers.ts";
 import type { LineAmountTypes } from "./document-amounts.ts";
 
 /** Xero's statuses of a document. */

@@ -2,15 +2,15 @@
  * Judges what invoices and credit notes have in common, by Xero's rules: statuses, lines, dates, currency, numbers.
  * Facts: facts-ledger sections 1.3 and 1.4.
  */
-import { scaledOf } from "../decimal-text.ts";
-import { type ExactJson, type ExactObject, filledTextOf, objectOf, textOf } from "../exact-json.ts";
-import { lengthOf } from "../texts.ts";
-import { demoCurrencies } from "./chart.ts";
+import { scaledOf } from "../../../ledger/port/decimal-text.ts";
+import { type ExactJson, type ExactObject, filledTextOf, objectOf, textOf } from "../../../ledger/port/exact-json.ts";
+import { lengthOf } from "../../../ledger/port/texts.ts";
+import { demoCurrencies } from "../api/chart.ts";
+import type { Tenant } from "../tenants.ts";
 import { documentAmountsOf, type LineAmountTypes } from "./document-amounts.ts";
 import { dateOf, issueDateFaults, todayIn } from "./document-dates.ts";
 import { readLines, rereadLines } from "./document-lines.ts";
 import { type DocumentRow, settledStatus, type XeroStatus } from "./document-rows.ts";
-import type { Tenant } from "./tenants.ts";
 
 /** What a document will be once it is stored; `number` null lets the ledger number it. */
 export type DocumentValues = Pick<

@@ -3,11 +3,11 @@
  * their tables is said by a `DocumentTable`.
  */
 
-import { isUuid } from "./contacts.ts";
-import type { Queryable } from "./database.ts";
+import { isUuid } from "../api/contacts.ts";
+import type { Queryable } from "../database.ts";
+import type { Tenant } from "../tenants.ts";
 import type { DocumentRow } from "./document-rows.ts";
 import type { DocumentValues } from "./document-rules.ts";
-import type { Tenant } from "./tenants.ts";
 
 /**
  * Where documents of a kind are. `columns` are those that a request writes, with their types; `counter` is the column

@@ -3,7 +3,7 @@
  * and credit notes; how they differ is said by a `DocumentResource`. Facts: facts-ledger sections 1.3, 1.4 and 1.6.
  */
 import { randomUUID } from "node:crypto";
-import type { ExactObject } from "../exact-json.ts";
+import type { ExactObject } from "../../../ledger/port/exact-json.ts";
 import {
   badRequestAnswer,
   type DemoAnswer,
@@ -11,16 +11,16 @@ import {
   listAnswer,
   notFoundAnswer,
   validationAnswer,
-} from "./answers.ts";
-import { type ApiRequest, readElements, refusedElement, type Settled, settledAnswer } from "./api-request.ts";
-import type { ContactRow } from "./contacts.ts";
-import { inSavepoint, inSnapshot, type Queryable, violatedIndex } from "./database.ts";
+} from "../api/answers.ts";
+import { type ApiRequest, readElements, refusedElement, type Settled, settledAnswer } from "../api/api-request.ts";
+import type { ContactRow } from "../api/contacts.ts";
+import { clausesOf, isSummary, isTooMuch, type ListColumns, paginationOf, readListQuery } from "../api/list-query.ts";
+import { inSavepoint, inSnapshot, type Queryable, violatedIndex } from "../database.ts";
 import { contactFaults, loadContacts } from "./document-contacts.ts";
 import { lockFaults } from "./document-dates.ts";
 import type { DocumentRow } from "./document-rows.ts";
 import type { DocumentValues, Judged, SentDocument } from "./document-rules.ts";
 import { changeDocument, type DocumentTable, insertDocuments, loadDocument, selectedOf } from "./document-store.ts";
-import { clausesOf, isSummary, isTooMuch, type ListColumns, paginationOf, readListQuery } from "./list-query.ts";
 
 /**
  * A kind of document. `member` is its list in Xero's JSON, `fields` what it can be filtered and ordered by, `filters`

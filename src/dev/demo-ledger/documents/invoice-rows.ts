@@ -2,10 +2,10 @@
  * An invoice as the demo ledger stores it, and as it shows it in Xero's names. Facts: facts-ledger sections 1.1 and
  * 1.3.
  */
-import { decimalTextOf, scaledOf } from "../decimal-text.ts";
-import { numberToken } from "../exact-json.ts";
+import { decimalTextOf, scaledOf } from "../../../ledger/port/decimal-text.ts";
+import { numberToken } from "../../../ledger/port/exact-json.ts";
+import { xeroDate } from "../api/answers.ts";
 import { type AllocationRow, presentAppliedNote } from "./allocation-rows.ts";
-import { xeroDate } from "./answers.ts";
 import { type DocumentRow, isRemoved, presentDocument } from "./document-rows.ts";
 
 /** A stored invoice. */

@@ -1,7 +1,7 @@
 /**
  * Judges an invoice that is sent to the demo ledger, new or changed, by Xero's rules. Facts: facts-ledger section 1.3.
  */
-import { filledTextOf } from "../exact-json.ts";
+import { filledTextOf } from "../../../ledger/port/exact-json.ts";
 import { dateOf } from "./document-dates.ts";
 import { isOpen, type XeroStatus } from "./document-rows.ts";
 import {

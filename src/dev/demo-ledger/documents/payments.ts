@@ -3,8 +3,8 @@
  * an invoice. Facts: facts-ledger section 1.5.
  */
 import { randomUUID } from "node:crypto";
-import { decimalTextOf, isDecimalText, scaledOf } from "../decimal-text.ts";
-import type { Queryable } from "./database.ts";
+import { decimalTextOf, isDecimalText, scaledOf } from "../../../ledger/port/decimal-text.ts";
+import type { Queryable } from "../database.ts";
 import { amountDueOf, type InvoiceRow } from "./invoice-rows.ts";
 
 /** What became of a payment: the invoice's new status and what is still due, or why it was refused. */

@@ -4,8 +4,8 @@
  */
 import { createHash, createHmac, randomBytes, randomUUID } from "node:crypto";
 import type pg from "pg";
-import { inTransaction, type Queryable } from "./database.ts";
-import { hashOfSecret } from "./tenants.ts";
+import { inTransaction, type Queryable } from "../database.ts";
+import { hashOfSecret } from "../tenants.ts";
 
 /** An app. The seconds are how long its tokens live: Xero's are 1,800, 1,800 and 60 days. */
 export interface DemoApp {

@@ -3,7 +3,7 @@
  * demo ledger has no people. Facts: facts-ledger section 1.10.
  */
 import type pg from "pg";
-import type { DemoAnswer } from "./answers.ts";
+import type { DemoAnswer } from "../api/answers.ts";
 import type { AppBook, DemoApp } from "./apps.ts";
 
 interface Organisation {

@@ -3,9 +3,9 @@
  * Access tokens are signed rather than stored, so they outlive a restart. Facts: facts-ledger section 1.10.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { type DemoAnswer, jsonAnswer, notFoundAnswer } from "./answers.ts";
+import { type DemoAnswer, jsonAnswer, notFoundAnswer } from "../api/answers.ts";
+import { hashOfSecret, type Tenant, type TenantBook } from "../tenants.ts";
 import type { AppBook, DemoApp, GivenTokens } from "./apps.ts";
-import { hashOfSecret, type Tenant, type TenantBook } from "./tenants.ts";
 
 // As long as Xero's.
 const tokenLifeMs = 30 * 60_000;

@@ -1,12 +1,12 @@
 /** The database that a command-line tool works on: DATABASE_URL, else the embedded one, running already or started for the tool alone. */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { defaultPorts, readPort } from "./ports.ts";
+import { defaultPorts, readPort } from "../ports.ts";
 import { findRunningPostgres, startPostgres } from "./postgres.ts";
 
 /** Where the embedded parts keep their data: DATA_FOLDER, else `.data` of this project, which git ignores. */
 export function dataFolderOf(env: NodeJS.ProcessEnv): string {
-  return env.DATA_FOLDER || fileURLToPath(new URL("../../.data", import.meta.url));
+  return env.DATA_FOLDER || fileURLToPath(new URL("../../../../.data", import.meta.url));
 }
 
 /** The folder of the embedded PostgreSQL below the data folder. */

@@ -2,9 +2,9 @@
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Counting } from "./counting.ts";
-import { findOnPath } from "./programs.ts";
-import { runQuietly } from "./run-quietly.ts";
+import { findOnPath } from "../programs.ts";
+import type { Counting } from "../progress-line.ts";
+import { runQuietly } from "../run-quietly.ts";
 
 /**
  * Makes a program in `folder`, which is empty, and returns its path; `lines` shows the wait.

@@ -5,7 +5,7 @@
  */
 import { createServer, type IncomingHttpHeaders, request, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { localHost } from "./ports.ts";
+import { localHost } from "../ports.ts";
 
 /** The names that no other site can have. Any port will do, because a tunnel may use another. */
 const ownHost = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?$/i;

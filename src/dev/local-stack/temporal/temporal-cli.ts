@@ -7,9 +7,9 @@ import { mkdir, mkdtemp, rename } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import type { Counting } from "./counting.ts";
+import { findOnPath, isProgram } from "../programs.ts";
+import type { Counting } from "../progress-line.ts";
 import { buildCli, builtCliVersion, downloadCli, type MakeCli, oldestGo } from "./make-temporal-cli.ts";
-import { findOnPath, isProgram } from "./programs.ts";
 
 /** Where to look, and how to come by what is not there; tests give their own. */
 export interface CliSearch {

@@ -8,12 +8,12 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { Connection } from "@temporalio/client";
-import { ensureSearchAttributes } from "../temporal/search-attributes.ts";
-import { linesInto } from "./counting.ts";
+import { ensureSearchAttributes } from "../../../worker/temporal/search-attributes.ts";
+import { assertPortsFree, isListening, localHost } from "../ports.ts";
+import { privateFolder } from "../private-folder.ts";
+import { commandOf, endProcess, isAlive } from "../process.ts";
+import { linesInto } from "../progress-line.ts";
 import { anyFreePort, guardHosts } from "./own-hosts-only.ts";
-import { assertPortsFree, isListening, localHost } from "./ports.ts";
-import { privateFolder } from "./private-folder.ts";
-import { commandOf, endProcess, isAlive } from "./process.ts";
 import { findTemporalCli } from "./temporal-cli.ts";
 
 export { findTemporalCli } from "./temporal-cli.ts";

@@ -2,8 +2,17 @@
  * The registry of pricing models and the value of a plan: list or override price, free units off, then the discount,
  * and one rounding at the very end. decisions §5.
  */
-import { roundToMinorUnit } from "../currency.ts";
-import { type Decimal, decimalOf, formatDecimal, formatShort, isZero, multiply, subtract, sum } from "../decimal.ts";
+import { roundToMinorUnit } from "../../money/currency.ts";
+import {
+  type Decimal,
+  decimalOf,
+  formatDecimal,
+  formatShort,
+  isZero,
+  multiply,
+  subtract,
+  sum,
+} from "../../money/decimal.ts";
 import type { Plan, PlanType } from "../plan.ts";
 import { flatFee } from "./flat-fee.ts";
 import { perUnit } from "./per-unit.ts";

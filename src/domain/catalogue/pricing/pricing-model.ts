@@ -1,5 +1,5 @@
 /** The shape that every pricing model has: prices and a quantity in, priced parts out. No model rounds. */
-import type { Decimal } from "../decimal.ts";
+import type { Decimal } from "../../money/decimal.ts";
 import type { Tier } from "../plan.ts";
 
 /** The prices that a model reads: one price, or a table of tiers whose bounds rise. */

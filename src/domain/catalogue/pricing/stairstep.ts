@@ -1,6 +1,6 @@
 /** Stairstep: the step that the quantity reaches has one price for all of it. */
 import { strict as assert } from "node:assert";
-import { isZero } from "../decimal.ts";
+import { isZero } from "../../money/decimal.ts";
 import type { PricingModel } from "./pricing-model.ts";
 import { tierReached } from "./tier-reached.ts";
 

@@ -2,7 +2,7 @@
  * Volume: the whole quantity costs the price of the tier that it reaches, so the total can fall when the units rise.
  */
 import { strict as assert } from "node:assert";
-import { isZero } from "../decimal.ts";
+import { isZero } from "../../money/decimal.ts";
 import type { PricingModel } from "./pricing-model.ts";
 import { tierReached } from "./tier-reached.ts";
 

@@ -1,6 +1,7 @@
 /** The settings of our app at Xero: its credentials, where Xero is, and where a consent comes back to. */
+
+import { addressesAt, type XeroAppSettings, xeroAddresses } from "./app.ts";
 import { callbackPath } from "./callback-path.ts";
-import { addressesAt, type XeroAppSettings, xeroAddresses } from "./ledger/xero/app.ts";
 
 /** The app, and XERO_REDIRECT_URL: null takes the callback of the admin port on this machine. */
 export interface XeroAppConfig extends XeroAppSettings {

@@ -4,11 +4,11 @@
  */
 import { createHash } from "node:crypto";
 import type { Dispatcher } from "undici";
-import { filledTextOf, objectOf, objectsOf, readExactJson } from "../exact-json.ts";
-import type { LedgerAnswer, LedgerFailure } from "../port.ts";
-import { xeroDefaults } from "./connection.ts";
-import { createAgent, exchange, type HttpReply, type HttpRequest } from "./exchange.ts";
-import { failureOfReply } from "./failure.ts";
+import { filledTextOf, objectOf, objectsOf, readExactJson } from "../../port/exact-json.ts";
+import type { LedgerAnswer, LedgerFailure } from "../../port/ledger.ts";
+import { xeroDefaults } from "../wire/connection.ts";
+import { createAgent, exchange, type HttpReply, type HttpRequest } from "../wire/exchange.ts";
+import { failureOfReply } from "../wire/failure.ts";
 import { askIdentity, freshMsOf, type IdentityClient, notSent } from "./identity.ts";
 
 /** The app's credentials, and where everything is. */

@@ -5,9 +5,9 @@
  */
 import { setTimeout as wait } from "node:timers/promises";
 import type { Dispatcher } from "undici";
-import { filledTextOf } from "../exact-json.ts";
-import type { LedgerAnswer, LedgerFailure } from "../port.ts";
-import { xeroDefaults } from "./connection.ts";
+import { filledTextOf } from "../../port/exact-json.ts";
+import type { LedgerAnswer, LedgerFailure } from "../../port/ledger.ts";
+import { xeroDefaults } from "../wire/connection.ts";
 import { askIdentity, freshMsOf, grantRefused, type IdentityAnswer, type IdentityClient, notSent } from "./identity.ts";
 import { type KeptToken, oneFlight, type TokenSource } from "./tokens.ts";
 

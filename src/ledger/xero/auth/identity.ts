@@ -3,9 +3,9 @@
  * into a failure. Facts: facts-ledger section 1.10.
  */
 import type { Dispatcher } from "undici";
-import { type ExactObject, filledTextOf, objectOf, readExactJson } from "../exact-json.ts";
-import type { LedgerFailure } from "../port.ts";
-import { exchange, type HttpReply } from "./exchange.ts";
+import { type ExactObject, filledTextOf, objectOf, readExactJson } from "../../port/exact-json.ts";
+import type { LedgerFailure } from "../../port/ledger.ts";
+import { exchange, type HttpReply } from "../wire/exchange.ts";
 
 /** Who asks, and where. */
 export interface IdentityClient {

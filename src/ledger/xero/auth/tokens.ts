@@ -2,10 +2,10 @@
  * The access token of a custom connection: fetched once for all waiting calls, kept until shortly before it expires.
  */
 import type { Dispatcher } from "undici";
-import { filledTextOf } from "../exact-json.ts";
-import type { LedgerAnswer } from "../port.ts";
-import type { XeroConnection, XeroOptions } from "./connection.ts";
-import { xeroDefaults } from "./connection.ts";
+import { filledTextOf } from "../../port/exact-json.ts";
+import type { LedgerAnswer } from "../../port/ledger.ts";
+import type { XeroConnection, XeroOptions } from "../wire/connection.ts";
+import { xeroDefaults } from "../wire/connection.ts";
 import { askIdentity, freshMsOf, grantRefused, notSent } from "./identity.ts";
 
 /** Where calls get their token. `rejected` is the token that Xero just refused, so that another one is fetched. */

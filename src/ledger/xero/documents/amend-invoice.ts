@@ -2,13 +2,19 @@
  * Changes the lines of an invoice that Xero has: reads it, and writes all its lines back only where something differs.
  * Facts: facts-ledger section 1.3.
  */
-import { type ExactObject, objectsOf, writeExactJson } from "../exact-json.ts";
-import type { LedgerAmended, LedgerAnswer, LedgerFailure, LedgerInvoice, LedgerInvoiceAmendment } from "../port.ts";
-import { isElementRefused, messagesOf, refusedBecause, refusedId, unreadable } from "./failure.ts";
+import { type ExactObject, objectsOf, writeExactJson } from "../../port/exact-json.ts";
+import type {
+  LedgerAmended,
+  LedgerAnswer,
+  LedgerFailure,
+  LedgerInvoice,
+  LedgerInvoiceAmendment,
+} from "../../port/ledger.ts";
+import { isElementRefused, messagesOf, refusedBecause, refusedId, unreadable } from "../wire/failure.ts";
+import { readInvoice } from "../wire/read-shapes.ts";
+import type { XeroCall, XeroWire } from "../wire/wire.ts";
 import { refusedMoney } from "./invoices.ts";
 import { amendedLineIds, amendLines, type LineAmendment } from "./line-amendment.ts";
-import { readInvoice } from "./read-shapes.ts";
-import type { XeroCall, XeroWire } from "./wire.ts";
 import { lineAmountTypes, unitPlaces } from "./write-document.ts";
 
 const statusWords = {

@@ -4,9 +4,9 @@
  * facts-ledger sections 1.6 and 5.1 (port rule).
  */
 import { strict as assert } from "node:assert";
-import { type ExactObject, objectsOf, writeExactJson } from "../exact-json.ts";
-import type { LedgerAnswer } from "../port.ts";
-import { foldText } from "../texts.ts";
+import { type ExactObject, objectsOf, writeExactJson } from "../../port/exact-json.ts";
+import type { LedgerAnswer } from "../../port/ledger.ts";
+import { foldText } from "../../port/texts.ts";
 import {
   failureOfReply,
   isElementRefused,
@@ -15,8 +15,8 @@ import {
   refusedBecause,
   refusedElements,
   unreadable,
-} from "./failure.ts";
-import type { XeroCall, XeroWire } from "./wire.ts";
+} from "../wire/failure.ts";
+import type { XeroCall, XeroWire } from "../wire/wire.ts";
 
 /** What is made: `member` names the list in Xero's JSON (`Invoices`), the key functions tell which element is whose. */
 export interface CreateEach<Draft, Made> {

@@ -2,21 +2,21 @@
  * Sales credit notes in Xero: create, get, find by our number, put their credit on an invoice. Facts: facts-ledger
  * section 1.4.
  */
-import { scaledOf } from "../decimal-text.ts";
-import { type ExactObject, filledTextOf, objectsOf, writeExactJson } from "../exact-json.ts";
+import { scaledOf } from "../../port/decimal-text.ts";
+import { type ExactObject, filledTextOf, objectsOf, writeExactJson } from "../../port/exact-json.ts";
 import type {
   LedgerAnswer,
   LedgerCreditApplication,
   LedgerCreditNote,
   LedgerCreditNoteDraft,
   LedgerFailure,
-} from "../port.ts";
-import { foldText } from "../texts.ts";
+} from "../../port/ledger.ts";
+import { foldText } from "../../port/texts.ts";
+import { isElementRefused, messagesOf, refusedBecause, refusedId, unreadable } from "../wire/failure.ts";
+import { readCreditNote } from "../wire/read-shapes.ts";
+import { fitsPath, whereIs } from "../wire/where.ts";
+import type { XeroCall, XeroWire } from "../wire/wire.ts";
 import { createEach } from "./create-each.ts";
-import { isElementRefused, messagesOf, refusedBecause, refusedId, unreadable } from "./failure.ts";
-import { readCreditNote } from "./read-shapes.ts";
-import { fitsPath, whereIs } from "./where.ts";
-import type { XeroCall, XeroWire } from "./wire.ts";
 import { unitPlaces, writeDocument } from "./write-document.ts";
 import { writeAmount } from "./write-line.ts";
 

@@ -1,13 +1,19 @@
 /** Sales invoices in Xero: create, get, find by our number, remove. Facts: facts-ledger section 1.3. */
-import { isUnsent } from "../../domain/invoice.ts";
-import { type ExactObject, filledTextOf, objectsOf, writeExactJson } from "../exact-json.ts";
-import type { LedgerAnswer, LedgerFailure, LedgerInvoice, LedgerInvoiceDraft, LedgerRemoval } from "../port.ts";
-import { foldText } from "../texts.ts";
+import { isUnsent } from "../../../domain/billing/invoice.ts";
+import { type ExactObject, filledTextOf, objectsOf, writeExactJson } from "../../port/exact-json.ts";
+import type {
+  LedgerAnswer,
+  LedgerFailure,
+  LedgerInvoice,
+  LedgerInvoiceDraft,
+  LedgerRemoval,
+} from "../../port/ledger.ts";
+import { foldText } from "../../port/texts.ts";
+import { isElementRefused, isTooLarge, messagesOf, refusedBecause, unreadable } from "../wire/failure.ts";
+import { readInvoice } from "../wire/read-shapes.ts";
+import { shortGroups, whereIs } from "../wire/where.ts";
+import type { XeroCall, XeroWire } from "../wire/wire.ts";
 import { createEach } from "./create-each.ts";
-import { isElementRefused, isTooLarge, messagesOf, refusedBecause, unreadable } from "./failure.ts";
-import { readInvoice } from "./read-shapes.ts";
-import { shortGroups, whereIs } from "./where.ts";
-import type { XeroCall, XeroWire } from "./wire.ts";
 import { unitPlaces, writeDocument } from "./write-document.ts";
 
 /** Makes invoices, each under the number that we reserved. */

@@ -2,7 +2,7 @@
  * A line of the ledger on its way back to it: as it is, or with new content under its id. Facts: facts-ledger section
  * 1.3 (field rules).
  */
-import { isDecimalText, scaledOf, shortDecimalText } from "../decimal-text.ts";
+import { isDecimalText, scaledOf, shortDecimalText } from "../../port/decimal-text.ts";
 import {
   type ExactJson,
   type ExactObject,
@@ -11,7 +11,7 @@ import {
   type NumberToken,
   numberToken,
   objectsOf,
-} from "../exact-json.ts";
+} from "../../port/exact-json.ts";
 import type { XeroLine } from "./write-line.ts";
 
 // No ledger tells a number with more: discount rates and unit amounts have at most four.

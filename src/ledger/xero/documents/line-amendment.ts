@@ -4,11 +4,11 @@
  * Facts: facts-ledger section 1.3 (field rules).
  */
 import { strict as assert } from "node:assert";
-import { scaledOf } from "../decimal-text.ts";
-import type { ExactObject } from "../exact-json.ts";
-import type { LedgerLine, LedgerLineChange } from "../port.ts";
+import { scaledOf } from "../../port/decimal-text.ts";
+import type { ExactObject } from "../../port/exact-json.ts";
+import type { LedgerLine, LedgerLineChange } from "../../port/ledger.ts";
+import { readLine } from "../wire/read-shapes.ts";
 import { isSameText, keepLine, replaceLine, standsAs } from "./kept-line.ts";
-import { readLine } from "./read-shapes.ts";
 import { writeLine, type XeroLine } from "./write-line.ts";
 
 /** A change with the line of the ledger that answers for it; null where it is still to be added. */

@@ -1,5 +1,5 @@
 /** What invoices and credit notes have in common on their way to Xero. Facts: facts-ledger sections 1.3 and 1.4. */
-import type { LedgerCreditNoteDraft } from "../port.ts";
+import type { LedgerCreditNoteDraft } from "../../port/ledger.ts";
 import { writeLine } from "./write-line.ts";
 
 const firstStatuses = { draft: "DRAFT", awaiting_approval: "SUBMITTED", approved: "AUTHORISED" } as const;

@@ -2,10 +2,10 @@
  * How a line goes to Xero: only products that are exact, because Xero's rounding of Quantity × UnitAmount is
  * undocumented. Facts: facts-ledger section 1.3 (field rules).
  */
-import { decimalTextOf, scaledOf, shortDecimalText } from "../decimal-text.ts";
-import { type NumberToken, numberToken } from "../exact-json.ts";
-import type { LedgerLineDraft } from "../port.ts";
-import { cutText } from "../texts.ts";
+import { decimalTextOf, scaledOf, shortDecimalText } from "../../port/decimal-text.ts";
+import { type NumberToken, numberToken } from "../../port/exact-json.ts";
+import type { LedgerLineDraft } from "../../port/ledger.ts";
+import { cutText } from "../../port/texts.ts";
 
 /** A line in Xero's names. LineAmount is never among them: Xero multiplies itself. */
 export interface XeroLine {

@@ -1,7 +1,7 @@
 /** What the Xero adapter needs to reach one organisation, and the knobs with their reasons. */
 import type { buildConnector } from "undici";
-import type { CallBudget } from "../port.ts";
-import type { SharedAuthorisation } from "./authorised-tokens.ts";
+import type { CallBudget } from "../../port/ledger.ts";
+import type { SharedAuthorisation } from "../auth/authorised-tokens.ts";
 
 /**
  * A connection to one Xero organisation: a custom one (client credentials), unless the options name an authorisation.

@@ -2,8 +2,15 @@
  * Turns what Xero answered into an answer of the port: which status is which failure, and which reason a text stands
  * for. Facts: facts-ledger sections 1.6 and 5.2.
  */
-import { type ExactJson, type ExactObject, filledTextOf, objectOf, objectsOf, readExactJson } from "../exact-json.ts";
-import type { LedgerAnswer, LedgerFailure, LedgerRefusalReason } from "../port.ts";
+import {
+  type ExactJson,
+  type ExactObject,
+  filledTextOf,
+  objectOf,
+  objectsOf,
+  readExactJson,
+} from "../../port/exact-json.ts";
+import type { LedgerAnswer, LedgerFailure, LedgerRefusalReason } from "../../port/ledger.ts";
 import { type HttpReply, type HttpSilence, tooLargeCause } from "./exchange.ts";
 
 // Only a text tells the reasons apart, and texts change: the first pattern that fits any message wins, else it is

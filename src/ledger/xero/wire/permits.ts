@@ -2,7 +2,7 @@
  * The turns of a process's calls within the budget that all processes share: one queue for each ledger, so that only its
  * head asks the budget. Short waits are waited out, long ones are told before anything is sent.
  */
-import type { CallBudget, LedgerFailure } from "../port.ts";
+import type { CallBudget, LedgerFailure } from "../../port/ledger.ts";
 import type { XeroLimitsLeft } from "./connection.ts";
 
 /** A turn: the request may be sent, and `end` is to be called after it. */

@@ -3,8 +3,8 @@
  * unknown status or an amount that is no number gives undefined, and the caller treats the answer as unreadable.
  * Facts: facts-ledger sections 1.1 to 1.4; facts-performance section 5.2 (API10).
  */
-import { decimalTextOf, isDecimalText, scaledOf } from "../decimal-text.ts";
-import { type ExactJson, type ExactObject, filledTextOf, objectOf, objectsOf, textOf } from "../exact-json.ts";
+import { decimalTextOf, isDecimalText, scaledOf } from "../../port/decimal-text.ts";
+import { type ExactJson, type ExactObject, filledTextOf, objectOf, objectsOf, textOf } from "../../port/exact-json.ts";
 import type {
   LedgerAllocation,
   LedgerContact,
@@ -12,7 +12,7 @@ import type {
   LedgerInvoice,
   LedgerInvoiceStatus,
   LedgerLine,
-} from "../port.ts";
+} from "../../port/ledger.ts";
 
 const documentStatuses: ReadonlyMap<string, LedgerInvoiceStatus> = new Map([
   ["DRAFT", "draft"],

@@ -1,6 +1,6 @@
 /** What of Xero's answers goes into the log: bad ones by their correlation ids, and warnings in Xero's words. */
-import { filledTextOf, objectOf, objectsOf, readExactJson } from "../exact-json.ts";
-import { cutText } from "../texts.ts";
+import { filledTextOf, objectOf, objectsOf, readExactJson } from "../../port/exact-json.ts";
+import { cutText } from "../../port/texts.ts";
 import type { XeroTold } from "./connection.ts";
 import type { HttpReply } from "./exchange.ts";
 

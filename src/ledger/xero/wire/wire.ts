@@ -1,15 +1,15 @@
 /** One call to Xero's accounting API: headers, token, one replay with a fresh token after 401, deadline. */
 import type { Agent } from "undici";
-import type { ExactObject } from "../exact-json.ts";
-import type { LedgerAnswer, LedgerCall, LedgerFailure } from "../port.ts";
-import { createSharedTokenSource } from "./authorised-tokens.ts";
+import type { ExactObject } from "../../port/exact-json.ts";
+import type { LedgerAnswer, LedgerCall, LedgerFailure } from "../../port/ledger.ts";
+import { createSharedTokenSource } from "../auth/authorised-tokens.ts";
+import { createTokenSource, type TokenSource } from "../auth/tokens.ts";
 import type { XeroConnection, XeroLimitsLeft, XeroOptions } from "./connection.ts";
 import { createAgent, exchange, type HttpReply, tooLargeCause } from "./exchange.ts";
 import { failureOfSilence, readReply } from "./failure.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
-import { createTokenSource, type TokenSource } from "./tokens.ts";
-import { toldOf, userAgent } from "./told-answers.ts";
-import { createTurns, type Turns } from "./turn.ts";
+import { createTurns, type Turns } from "./permits.ts";
+import { toldOf, userAgent } from "./reported-answers.ts";
 
 /**
  * A call of the port on its way: its deadline runs since `beginCall`, over however many requests it takes, until `endMs`

@@ -1,11 +1,11 @@
 /** Plans, charges and meters as the application's side writes and lists them: what is the same for all three. */
 import type pg from "pg";
-import { type Decimal, formatDecimal } from "../../domain/decimal.ts";
-import type { MeterStatus } from "../../domain/meter.ts";
-import type { CatalogueStatus } from "../../domain/plan.ts";
-import { isId } from "../ids.ts";
-import { type Filter, getOne, type Listing, listPage, type Page, type PageRequest } from "../page.ts";
-import { type Actor, type Change, type Changed, type Changes, isTaken, type Transaction } from "./changes.ts";
+import type { MeterStatus } from "../../../domain/catalogue/meter.ts";
+import type { CatalogueStatus } from "../../../domain/catalogue/plan.ts";
+import { type Decimal, formatDecimal } from "../../../domain/money/decimal.ts";
+import { isId } from "../../database/ids.ts";
+import { type Filter, getOne, type Listing, listPage, type Page, type PageRequest } from "../../database/page.ts";
+import { type Actor, type Change, type Changed, type Changes, isTaken, type Transaction } from "../changes.ts";
 
 /** What every entry of the catalogue has. */
 export interface CatalogueEntry {

@@ -1,12 +1,12 @@
 /** Charges as the application's side writes and lists them. */
 import type pg from "pg";
-import { decideMove } from "../../domain/catalogue-status.ts";
-import { formatDecimal } from "../../domain/decimal.ts";
-import type { Charge } from "../../domain/plan.ts";
-import { type ChargeRow, chargeListing, readCharge } from "../catalogue.ts";
-import type { Listing } from "../page.ts";
+import { decideMove } from "../../../domain/catalogue/catalogue-status.ts";
+import type { Charge } from "../../../domain/catalogue/plan.ts";
+import { formatDecimal } from "../../../domain/money/decimal.ts";
+import { type ChargeRow, chargeListing, readCharge } from "../../catalogue/catalogue.ts";
+import type { Listing } from "../../database/page.ts";
+import type { Changes } from "../changes.ts";
 import { type CatalogueStore, createCatalogueStore, logged } from "./catalogue.ts";
-import type { Changes } from "./changes.ts";
 
 /** A charge with how many invoice lines bill it. */
 export interface AdminCharge {

@@ -1,9 +1,9 @@
 /** Meters as the application's side writes and lists them. */
 import type pg from "pg";
-import type { Meter } from "../../domain/meter.ts";
-import type { Listing } from "../page.ts";
+import type { Meter } from "../../../domain/catalogue/meter.ts";
+import type { Listing } from "../../database/page.ts";
+import type { Changes } from "../changes.ts";
 import { type CatalogueStore, createCatalogueStore, logged } from "./catalogue.ts";
-import type { Changes } from "./changes.ts";
 
 /** A meter with how many plans have a price for it. */
 export interface AdminMeter {

@@ -1,13 +1,13 @@
 /** Plans with their tiers and meters as the application's side writes and lists them. */
 import type pg from "pg";
-import { decideMove } from "../../domain/catalogue-status.ts";
-import { checkMeteredPlan, type MeteredPlan } from "../../domain/meter.ts";
-import { type PlanRow, planListing, readPlan } from "../catalogue.ts";
-import { type PlanMeterRow, planMetersJson, readPlanMeters } from "../meters.ts";
-import type { Listing } from "../page.ts";
-import { insertPlanPrices, planRecord } from "../plan-records.ts";
+import { decideMove } from "../../../domain/catalogue/catalogue-status.ts";
+import { checkMeteredPlan, type MeteredPlan } from "../../../domain/catalogue/meter.ts";
+import { type PlanRow, planListing, readPlan } from "../../catalogue/catalogue.ts";
+import { type PlanMeterRow, planMetersJson, readPlanMeters } from "../../catalogue/meters.ts";
+import { insertPlanPrices, planRecord } from "../../catalogue/plan-writes.ts";
+import type { Listing } from "../../database/page.ts";
+import type { Changes } from "../changes.ts";
 import { type CatalogueStore, createCatalogueStore, logged } from "./catalogue.ts";
-import type { Changes } from "./changes.ts";
 
 /** A plan with how many subscriptions have it, ended ones too. */
 export interface AdminPlan {

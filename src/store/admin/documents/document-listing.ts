@@ -3,10 +3,10 @@
  * notes are in one list. decisions §8.
  */
 import type pg from "pg";
-import { type Decimal, parseDecimal } from "../../domain/decimal.ts";
-import type { DocumentStatus } from "../../domain/invoice.ts";
-import { isRefusedPair } from "../allocations.ts";
-import { type Listing, listPage, type Page, type PageRequest } from "../page.ts";
+import type { DocumentStatus } from "../../../domain/billing/invoice.ts";
+import { type Decimal, parseDecimal } from "../../../domain/money/decimal.ts";
+import { type Listing, listPage, type Page, type PageRequest } from "../../database/page.ts";
+import { isRefusedPair } from "../../ledger-jobs/credit-allocations.ts";
 
 /** Invoices and credit notes. */
 export type DocumentKind = "invoice" | "credit_note";

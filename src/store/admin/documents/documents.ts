@@ -1,8 +1,8 @@
 /** Documents of which something failed or waits, and asking the ledger for it again. */
 import type pg from "pg";
-import { isId } from "../ids.ts";
-import { getOne, type Page, type PageRequest } from "../page.ts";
-import type { Actor, Changes } from "./changes.ts";
+import { isId } from "../../database/ids.ts";
+import { getOne, type Page, type PageRequest } from "../../database/page.ts";
+import type { Actor, Changes } from "../changes.ts";
 import { type AdminDocument, type DocumentState, documentListing, listDocuments } from "./document-listing.ts";
 import { type RetryOutcome, retryDocument } from "./retry-documents.ts";
 

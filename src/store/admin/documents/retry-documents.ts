@@ -3,18 +3,18 @@
  * with the operation that tells the ledger. decisions §§6 and 8.
  */
 import { strict as assert } from "node:assert";
-import { doubtsOf } from "../../domain/preflight.ts";
-import { planAllocations } from "../allocations.ts";
-import { holdOrganisation } from "../billing-changes.ts";
-import { lackingChanges } from "../close-amendments.ts";
-import { newId } from "../ids.ts";
-import { documentNumber } from "../invoice-records.ts";
-import { doubtOffers } from "../ledger-offers.ts";
-import { lockSubscriptions } from "../lock-order.ts";
-import type { DocumentWork } from "../neglected-work.ts";
-import { getOne } from "../page.ts";
-import type { Client } from "../raise-documents.ts";
-import type { Changed } from "./changes.ts";
+import { doubtsOf } from "../../../domain/billing/ledger-validation.ts";
+import { holdOrganisation } from "../../billing/locked-subscription.ts";
+import { newId } from "../../database/ids.ts";
+import { lockSubscriptions } from "../../database/lock-order.ts";
+import { getOne } from "../../database/page.ts";
+import { documentNumber } from "../../documents/invoice-writes.ts";
+import type { Client } from "../../documents/issue-documents.ts";
+import { doubtOffers } from "../../ledger-connection/reference-data.ts";
+import { lackingChanges } from "../../ledger-jobs/abandon-amendment.ts";
+import { planAllocations } from "../../ledger-jobs/credit-allocations.ts";
+import type { DocumentWork } from "../../ledger-jobs/stale-jobs.ts";
+import type { Changed } from "../changes.ts";
 import { type AdminDocument, type DocumentKind, documentListing } from "./document-listing.ts";
 
 /**

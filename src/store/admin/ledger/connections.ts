@@ -1,11 +1,11 @@
 /** Ledger connections and account mappings as records. */
 import type pg from "pg";
-import { type LedgerConnection as ConnectionRecord, Prisma } from "../../gen/prisma/client.ts";
-import { isId } from "../ids.ts";
-import { type ConnectionState, type LedgerConnection, readConnection } from "../ledger-connections.ts";
-import { tokenPlaces } from "../ledger-tokens.ts";
-import type { Sealing } from "../sealing.ts";
-import type { Actor, Changed, Changes, Transaction } from "./changes.ts";
+import { type LedgerConnection as ConnectionRecord, Prisma } from "../../../gen/prisma/client.ts";
+import type { Sealing } from "../../database/encryption.ts";
+import { isId } from "../../database/ids.ts";
+import { type ConnectionState, type LedgerConnection, readConnection } from "../../ledger-connection/connections.ts";
+import { tokenPlaces } from "../../ledger-connection/oauth-tokens.ts";
+import type { Actor, Changed, Changes, Transaction } from "../changes.ts";
 import type { ConsentTokens } from "./consents.ts";
 
 /** A connection without its secret. */

@@ -3,9 +3,9 @@
  * time, while the operator who asked is an active owner and the token by which they asked is good; what is secret of it is sealed.
  */
 import type pg from "pg";
-import { Prisma } from "../../gen/prisma/client.ts";
-import type { Sealing } from "../sealing.ts";
-import type { Actor, Changes } from "./changes.ts";
+import { Prisma } from "../../../gen/prisma/client.ts";
+import type { Sealing } from "../../database/encryption.ts";
+import type { Actor, Changes } from "../changes.ts";
 
 /** What is kept of a question: the hash of its state, never the state. */
 export interface ConsentToAsk {

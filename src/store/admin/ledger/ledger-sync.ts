@@ -1,6 +1,6 @@
 /** How an organisation's ledger is followed, and having it read again, as the application's side sees it. */
 import type pg from "pg";
-import type { Actor, Changes } from "./changes.ts";
+import type { Actor, Changes } from "../changes.ts";
 
 /** How the ledger is followed. Instants; counts are of the reading under way, or of the last one. */
 export interface LedgerSyncView {

@@ -1,10 +1,10 @@
 /** Usage events as operators see them: with the bill that takes each, and the document that it stands on. */
 import type pg from "pg";
-import { Refusal } from "../../domain/refusal.ts";
-import { formatInstant, type Quantity } from "../../domain/usage-reading.ts";
-import type { Page, PageRequest } from "../page.ts";
-import type { Client } from "../raise-documents.ts";
-import { microseconds } from "../usage-facts.ts";
+import { Refusal } from "../../../domain/refusal.ts";
+import { formatInstant, type Quantity } from "../../../domain/usage/parse.ts";
+import type { Page, PageRequest } from "../../database/page.ts";
+import type { Client } from "../../documents/issue-documents.ts";
+import { microseconds } from "../../usage/ingest-facts.ts";
 import { readUsagePlace, type UsagePlace, type UsagePlaceRow, usagePlaceColumns } from "./usage-rows.ts";
 
 /**

@@ -1,8 +1,9 @@
 /** What usage and its events have in common as rows: the period, the meter, and the document that bills them. */
-import { civilDate } from "../../domain/civil-date.ts";
-import type { DocumentStatus } from "../../domain/invoice.ts";
-import type { Meter } from "../../domain/meter.ts";
-import { type Interval, type Period, periodAt } from "../../domain/period.ts";
+
+import type { DocumentStatus } from "../../../domain/billing/invoice.ts";
+import { civilDate } from "../../../domain/calendar/civil-date.ts";
+import { type Interval, type Period, periodAt } from "../../../domain/calendar/period.ts";
+import type { Meter } from "../../../domain/catalogue/meter.ts";
 
 /** The meter of usage. */
 export type MeterName = Pick<Meter, "id" | "code" | "name">;

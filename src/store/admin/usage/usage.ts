@@ -1,9 +1,9 @@
 /** A subscription's usage by period, meter and bill, with the documents that bill it; and its events, looked at and voided. decisions §6. */
 import type pg from "pg";
-import { type Decimal, parseDecimal } from "../../domain/decimal.ts";
-import { isId } from "../ids.ts";
-import type { Page, PageRequest } from "../page.ts";
-import type { Actor, Changes } from "./changes.ts";
+import { type Decimal, parseDecimal } from "../../../domain/money/decimal.ts";
+import { isId } from "../../database/ids.ts";
+import type { Page, PageRequest } from "../../database/page.ts";
+import type { Actor, Changes } from "../changes.ts";
 import { type EventFilters, getEvent, listEvents, type StoredUsageEvent } from "./usage-events.ts";
 import { readUsagePlace, type UsagePlace, type UsagePlaceRow, usagePlaceColumns } from "./usage-rows.ts";
 import { type EventToVoid, type VoidOutcome, voidEvent } from "./void-usage.ts";

@@ -1,7 +1,8 @@
 /** Voiding a usage event: decided while no bill of its subscription can be made, so that it is voided or billed and never both. */
-import type { Client } from "../raise-documents.ts";
-import { lockToBill } from "../usage-locks.ts";
-import type { Changed } from "./changes.ts";
+
+import { lockToBill } from "../../billing/usage-locks.ts";
+import type { Client } from "../../documents/issue-documents.ts";
+import type { Changed } from "../changes.ts";
 import { getEvent, type StoredUsageEvent } from "./usage-events.ts";
 
 /** Which event is voided, why, and when by the organisation's clock. */

@@ -3,12 +3,12 @@
  * Each is written with its entry in the log in one transaction. What is written is due at once:
  * whoever writes it wakes the endpoint's workflow, and where that fails the scan of changes does.
  */
-import { eventBody, testEventType } from "../../domain/event.ts";
-import { Refusal } from "../../domain/refusal.ts";
-import type { DueDelivery } from "../due-endpoints.ts";
-import { newId } from "../ids.ts";
-import type { Client } from "../raise-documents.ts";
-import type { Changed } from "./changes.ts";
+import { eventBody, testEventType } from "../../../domain/events/event.ts";
+import { Refusal } from "../../../domain/refusal.ts";
+import { newId } from "../../database/ids.ts";
+import type { Client } from "../../documents/issue-documents.ts";
+import type { DueDelivery } from "../../events/due-endpoints.ts";
+import type { Changed } from "../changes.ts";
 
 /** A test event for an endpoint; `eventId` is new, or that of an earlier try of the same call. */
 export interface TestToSend {

@@ -1,9 +1,9 @@
 /** Deliveries as operators see them: what became of each event on its way to an endpoint. decisions §8. */
 import type pg from "pg";
-import { isId } from "../ids.ts";
-import { type Filter, getOne, type Listing, listPage, type Page, type PageRequest } from "../page.ts";
-import type { Client } from "../raise-documents.ts";
-import type { Actor, Changes } from "./changes.ts";
+import { isId } from "../../database/ids.ts";
+import { type Filter, getOne, type Listing, listPage, type Page, type PageRequest } from "../../database/page.ts";
+import type { Client } from "../../documents/issue-documents.ts";
+import type { Actor, Changes } from "../changes.ts";
 import {
   type EventsToResend,
   type ResendOutcome,

@@ -1,14 +1,14 @@
 /** Webhook endpoints as the application's side makes and keeps them: signing secrets go in and never come out. decisions §3 and §8. */
-import { Refusal } from "../../domain/refusal.ts";
-import type { Prisma, WebhookEndpoint } from "../../gen/prisma/client.ts";
-import { endpointSecretBound } from "../endpoint-secrets.ts";
-import { isId } from "../ids.ts";
-import type { Page, PageRequest } from "../page.ts";
-import type { Sealing } from "../sealing.ts";
-import type { Actor, Changed, Changes, Transaction } from "./changes.ts";
-import type { Made } from "./credentials.ts";
-import { given } from "./organisations.ts";
-import { pageBySeq } from "./page-by-seq.ts";
+import { Refusal } from "../../../domain/refusal.ts";
+import type { Prisma, WebhookEndpoint } from "../../../gen/prisma/client.ts";
+import type { Sealing } from "../../database/encryption.ts";
+import { isId } from "../../database/ids.ts";
+import type { Page, PageRequest } from "../../database/page.ts";
+import { endpointSecretBound } from "../../events/signing-secrets.ts";
+import type { Actor, Changed, Changes, Transaction } from "../changes.ts";
+import type { Made } from "../credentials.ts";
+import { given } from "../organisations.ts";
+import { pageBySeq } from "../page-by-seq.ts";
 
 /** An endpoint without its secrets. */
 export type EndpointView = Omit<

@@ -1,7 +1,7 @@
 /** Says in words what a text with a pattern must be: the expression itself is for the machine. decisions §1, Decimal text. */
 import { type DescField, getOption } from "@bufbuild/protobuf";
 import { field as rulesExtension } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
-import { field as fieldOption } from "../gen/proto/billing/options/v1/options_pb.ts";
+import { field as fieldOption } from "../../../gen/proto/billing/options/v1/options_pb.ts";
 
 /** 1, 9, 10, 99 … 999999999, 1000000000: where a decimal can end in the contract. Beyond them it has no end of its own. */
 const ends = Array.from({ length: 9 }, (_, digits) => [`1${"0".repeat(digits)}`, "9".repeat(digits + 1)])

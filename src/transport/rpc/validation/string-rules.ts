@@ -5,8 +5,8 @@
  */
 import { type DescField, type DescMessage, getOption, ScalarType } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
-import { Refusal } from "../domain/refusal.ts";
-import { field as fieldOption, TextFormat } from "../gen/proto/billing/options/v1/options_pb.ts";
+import { Refusal } from "../../../domain/refusal.ts";
+import { field as fieldOption, TextFormat } from "../../../gen/proto/billing/options/v1/options_pb.ts";
 
 /** What a text of one format must be: whether it is, and how that is said (`must be a day of the calendar, YYYY-MM-DD`). */
 export interface TextFormatRule {

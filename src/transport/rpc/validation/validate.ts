@@ -2,11 +2,11 @@
 import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
 import type { Path } from "@bufbuild/protobuf/reflect";
 import { createValidator, type Violation } from "@bufbuild/protovalidate";
-import { Refusal } from "../domain/refusal.ts";
+import { Refusal } from "../../../domain/refusal.ts";
+import { sayPattern } from "./describe-pattern.ts";
 import { enumWords } from "./enum-words.ts";
-import { compilePlainRules } from "./plain-rules.ts";
-import { sayPattern } from "./say-pattern.ts";
-import { compileTextRules, type TextFormats } from "./text-rules.ts";
+import { compileTextRules, type TextFormats } from "./string-rules.ts";
+import { compilePlainRules } from "./validation-fast-path.ts";
 
 /** Throws `invalid_parameter` at the first fault, with the field's path as `param`: `charges.0.charge_code`. */
 export type Validate = (schema: DescMessage, message: Message) => void;

@@ -2,9 +2,9 @@
  * What the billing run does: starts the billing of organisations that have something due, and performs it in rounds of chunks, telling
  * the ledger workflow of the documents that it leaves. architecture §5.
  */
-import type { BillingRound, DuePage, DuePageInput } from "../../workflows/contract.ts";
-import { checkpoint } from "../checkpoint.ts";
-import type { BillingRunStore, Parked } from "../store/billing-run.ts";
+import type { BillingRound, DuePage, DuePageInput } from "../../../../workflows/contract.ts";
+import { checkpoint } from "../../../crash-points.ts";
+import type { BillingRunStore, Parked } from "../../../store/billing/billing-run.ts";
 
 /** What the run needs. */
 export interface BillingParts {

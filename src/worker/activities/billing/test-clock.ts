@@ -4,10 +4,10 @@
  * §4 "Sandbox".
  */
 import { setTimeout as pause } from "node:timers/promises";
-import type { ClockProgressTold, ClockRound } from "../../workflows/contract.ts";
-import { checkpoint } from "../checkpoint.ts";
-import { chunkSize, type Parked } from "../store/billing-run.ts";
-import type { ClockProgress, TestClockStore } from "../store/test-clock.ts";
+import type { ClockProgressTold, ClockRound } from "../../../../workflows/contract.ts";
+import { checkpoint } from "../../../crash-points.ts";
+import { chunkSize, type Parked } from "../../../store/billing/billing-run.ts";
+import type { ClockProgress, TestClockStore } from "../../../store/billing/test-clock.ts";
 
 /** What a round needs. */
 export interface TestClockParts {

@@ -3,11 +3,11 @@
  * decides whether deliveries are sent, wait or end. Its answers are in the database alone, because
  * operators read histories. decisions §3 "Webhook endpoint".
  */
-import type { DeliveryBatches } from "../../workflows/contract.ts";
-import { wholeTimeMs } from "../domain/webhook-retry.ts";
-import type { EndpointState } from "../store/deliveries.ts";
-import type { EndpointKey } from "../store/due-endpoints.ts";
-import { type DeliverParts, exhaust, type Progress } from "./delivery-parts.ts";
+import type { DeliveryBatches } from "../../../../workflows/contract.ts";
+import { wholeTimeMs } from "../../../domain/events/retry-schedule.ts";
+import type { EndpointState } from "../../../store/events/deliveries.ts";
+import type { EndpointKey } from "../../../store/events/due-endpoints.ts";
+import { type DeliverParts, exhaust, type Progress } from "./delivery-dependencies.ts";
 import { sendDue } from "./send-due.ts";
 
 /** The activity of an endpoint's deliveries. */

@@ -1,10 +1,10 @@
 /**
  * The dependencies and the progress of deliveries to an endpoint, and the end of exhausted ones.
  */
-import { longestPauseMs, wholeTimeMs } from "../domain/webhook-retry.ts";
-import type { DeliveryStore } from "../store/deliveries.ts";
-import type { EndpointKey } from "../store/due-endpoints.ts";
-import type { Poster } from "../webhooks/post.ts";
+import { longestPauseMs, wholeTimeMs } from "../../../domain/events/retry-schedule.ts";
+import type { DeliveryStore } from "../../../store/events/deliveries.ts";
+import type { EndpointKey } from "../../../store/events/due-endpoints.ts";
+import type { Poster } from "../../../webhooks/post.ts";
 import type { DeliveryPace } from "./delivery-pace.ts";
 import type { RequestPermits } from "./request-permits.ts";
 

@@ -3,11 +3,11 @@
  * events chunk by chunk, and starts the deliveries to endpoints that have some due. architecture
  * §5.
  */
-import type { DuePage, DuePageInput, OrganisationEventsInput, TellingRound } from "../../workflows/contract.ts";
-import { checkpoint } from "../checkpoint.ts";
-import type { EndpointKey } from "../store/due-endpoints.ts";
-import type { Untold } from "../store/telling-apart.ts";
-import type { TellingStore } from "../store/telling-work.ts";
+import type { DuePage, DuePageInput, OrganisationEventsInput, TellingRound } from "../../../../workflows/contract.ts";
+import { checkpoint } from "../../../crash-points.ts";
+import type { EndpointKey } from "../../../store/events/due-endpoints.ts";
+import type { TellingStore } from "../../../store/events/outbox.ts";
+import type { Untold } from "../../../store/events/publish-isolated.ts";
 
 /** What telling needs. */
 export interface TellingParts {

@@ -4,7 +4,7 @@
  * The sending ends if failures open the breaker, the endpoint's state changes, or its time is over.
  */
 import { setTimeout as wait } from "node:timers/promises";
-import { checkpoint } from "../checkpoint.ts";
+import { checkpoint } from "../../../crash-points.ts";
 import {
   type AttemptVerdict,
   breakerSteps,
@@ -13,14 +13,14 @@ import {
   pauseAfter,
   putOffAfter,
   wholeTimeMs,
-} from "../domain/webhook-retry.ts";
-import type { EndpointState } from "../store/deliveries.ts";
-import type { Attempt } from "../store/delivery-attempts.ts";
-import type { ClaimedDelivery } from "../store/delivery-claims.ts";
-import type { EndpointKey } from "../store/due-endpoints.ts";
-import type { PostOutcome } from "../webhooks/post.ts";
-import { signatureHeader, signatureHeaderName } from "../webhooks/sign.ts";
-import { type DeliverParts, exhaust, type Progress } from "./delivery-parts.ts";
+} from "../../../domain/events/retry-schedule.ts";
+import type { EndpointState } from "../../../store/events/deliveries.ts";
+import type { Attempt } from "../../../store/events/delivery-attempts.ts";
+import type { ClaimedDelivery } from "../../../store/events/delivery-claims.ts";
+import type { EndpointKey } from "../../../store/events/due-endpoints.ts";
+import type { PostOutcome } from "../../../webhooks/post.ts";
+import { signatureHeader, signatureHeaderName } from "../../../webhooks/sign.ts";
+import { type DeliverParts, exhaust, type Progress } from "./delivery-dependencies.ts";
 import { requestsAtOnce } from "./request-permits.ts";
 
 /**

@@ -3,15 +3,24 @@
  * one step after the other until nothing is left to be applied. decisions §6 "Documents"; facts-ledger sections 1.4 and
  * 5.3.
  */
-import type { CreditAllocationInput, WorkRound } from "../../workflows/contract.ts";
-import { checkpoint } from "../checkpoint.ts";
-import { todayIn } from "../domain/civil-date.ts";
-import { compare, formatDecimal, formatShort, minimum, parseDecimal, subtract, sum, ZERO } from "../domain/decimal.ts";
-import type { Ledger, LedgerCreditNote, LedgerFailure, LedgerInvoice } from "../ledger/port.ts";
-import type { AllocationScope, OpenAllocating } from "../store/allocating.ts";
-import type { AllocationToSend } from "../store/allocations.ts";
-import type { AllocationSettlement, CreditSeen } from "../store/settle-allocations.ts";
-import type { UndoneSettlement } from "../store/settle-operations.ts";
+import type { CreditAllocationInput, WorkRound } from "../../../../workflows/contract.ts";
+import { checkpoint } from "../../../crash-points.ts";
+import { todayIn } from "../../../domain/calendar/civil-date.ts";
+import {
+  compare,
+  formatDecimal,
+  formatShort,
+  minimum,
+  parseDecimal,
+  subtract,
+  sum,
+  ZERO,
+} from "../../../domain/money/decimal.ts";
+import type { Ledger, LedgerCreditNote, LedgerFailure, LedgerInvoice } from "../../../ledger/port/ledger.ts";
+import type { AllocationSettlement, CreditSeen } from "../../../store/ledger-jobs/allocation-outcomes.ts";
+import type { AllocationScope, OpenAllocating } from "../../../store/ledger-jobs/allocation-scope.ts";
+import type { AllocationToSend } from "../../../store/ledger-jobs/credit-allocations.ts";
+import type { UndoneSettlement } from "../../../store/ledger-jobs/document-outcomes.ts";
 import {
   connectionPause,
   held,
@@ -20,7 +29,7 @@ import {
   settleFailure,
   settleRefusal,
 } from "./ledger-call.ts";
-import { type SettlementParts, unconnectedPauseMs } from "./settlement.ts";
+import { type SettlementParts, unconnectedPauseMs } from "./posting.ts";
 
 /** What a round needs. */
 export interface CreditAllocationParts extends Pick<SettlementParts, "openLedger" | "callDeadlineMs"> {

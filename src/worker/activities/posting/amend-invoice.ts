@@ -1,11 +1,11 @@
 /** One round of an amendment: takes it, asks the ledger for it, saves what came of it. */
-import type { CreditAllocationInput, InvoiceAmendmentInput, WorkRound } from "../../workflows/contract.ts";
-import { checkpoint } from "../checkpoint.ts";
-import { doubtsOf } from "../domain/preflight.ts";
-import type { AmendmentScope, OpenAmendments } from "../store/amendments.ts";
-import { askForAmendment } from "./ask-for-amendment.ts";
+import type { CreditAllocationInput, InvoiceAmendmentInput, WorkRound } from "../../../../workflows/contract.ts";
+import { checkpoint } from "../../../crash-points.ts";
+import { doubtsOf } from "../../../domain/billing/ledger-validation.ts";
+import type { AmendmentScope, OpenAmendments } from "../../../store/ledger-jobs/amendments.ts";
 import { connectionPause } from "./ledger-call.ts";
-import { type SettlementParts, unconnectedPauseMs } from "./settlement.ts";
+import { type SettlementParts, unconnectedPauseMs } from "./posting.ts";
+import { askForAmendment } from "./request-amendment.ts";
 
 /** What a round needs. */
 export interface AmendmentParts extends Pick<SettlementParts, "openLedger" | "callDeadlineMs"> {

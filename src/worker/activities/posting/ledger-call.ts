@@ -1,6 +1,6 @@
 /** What a failed call to a ledger means for the operations that it carried. Facts: facts-ledger sections 5.2 and 5.4. */
-import type { LedgerFailure } from "../ledger/port.ts";
-import type { Held, Settlement, UndoneSettlement } from "../store/settle-operations.ts";
+import type { LedgerFailure } from "../../../ledger/port/ledger.ts";
+import type { Held, Settlement, UndoneSettlement } from "../../../store/ledger-jobs/document-outcomes.ts";
 
 /** The first pause after a failed attempt; each further one doubles it. */
 const firstDelayMs = 1_000;

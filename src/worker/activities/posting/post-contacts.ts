@@ -1,8 +1,8 @@
 /** New customers' contacts: made in the ledger, or taken over from it. decisions §3 "Customer, create". */
 import { createHash } from "node:crypto";
-import type { Ledger, LedgerCall, LedgerContact } from "../ledger/port.ts";
-import type { ContactToSend, Taken } from "../store/operations.ts";
-import type { Settlement } from "../store/settle-operations.ts";
+import type { Ledger, LedgerCall, LedgerContact } from "../../../ledger/port/ledger.ts";
+import type { Settlement } from "../../../store/ledger-jobs/document-outcomes.ts";
+import type { ContactToSend, Taken } from "../../../store/ledger-jobs/jobs.ts";
 import {
   addressesAtOnce,
   type GroupOutcome,
@@ -17,7 +17,7 @@ import {
   settleMissing,
   settleRefusal,
 } from "./ledger-call.ts";
-import type { CallSettings } from "./settle-documents.ts";
+import type { CallSettings } from "./post-documents.ts";
 
 /** The longest contact number that the ledger takes. Facts: facts-ledger section 1.2. */
 const longestNumber = 50;

@@ -1,11 +1,11 @@
 /**
  * Waiting credit notes to the ledger, which makes them approved, and which of those that it has are ours. decisions §6.
  */
-import type { Ledger, LedgerCreditNote, LedgerCreditNoteDraft } from "../ledger/port.ts";
-import type { CreditNoteToSend, Taken } from "../store/operations.ts";
-import type { Settlement } from "../store/settle-operations.ts";
+import type { Ledger, LedgerCreditNote, LedgerCreditNoteDraft } from "../../../ledger/port/ledger.ts";
+import type { Settlement } from "../../../store/ledger-jobs/document-outcomes.ts";
+import type { CreditNoteToSend, Taken } from "../../../store/ledger-jobs/jobs.ts";
 import { addressesAtOnce, type GroupOutcome, held } from "./ledger-call.ts";
-import { type CallSettings, lineOf, sameAmounts, settleDocuments } from "./settle-documents.ts";
+import { type CallSettings, lineOf, sameAmounts, settleDocuments } from "./post-documents.ts";
 
 /** Sends what is ready and looks up what is uncertain. */
 export async function settleCreditNotes(

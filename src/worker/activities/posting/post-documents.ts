@@ -2,12 +2,13 @@
  * Waiting documents of one kind to the ledger and its answers back: one call for up to fifty, each with an outcome of
  * its own. What tells invoices and credit notes apart stands in files of theirs.
  */
-import { decimalOf, equals, multiply, parseDecimal } from "../domain/decimal.ts";
-import { type DocumentToJudge, judgeDocument, type LedgerOffer } from "../domain/preflight.ts";
-import type { LedgerAnswer, LedgerCall, LedgerLineDraft } from "../ledger/port.ts";
-import { foldText } from "../ledger/texts.ts";
-import type { LineToSend, Taken } from "../store/operations.ts";
-import type { Settlement } from "../store/settle-operations.ts";
+
+import { type DocumentToJudge, judgeDocument, type LedgerOffer } from "../../../domain/billing/ledger-validation.ts";
+import { decimalOf, equals, multiply, parseDecimal } from "../../../domain/money/decimal.ts";
+import type { LedgerAnswer, LedgerCall, LedgerLineDraft } from "../../../ledger/port/ledger.ts";
+import { foldText } from "../../../ledger/port/texts.ts";
+import type { Settlement } from "../../../store/ledger-jobs/document-outcomes.ts";
+import type { LineToSend, Taken } from "../../../store/ledger-jobs/jobs.ts";
 import {
   type Carried,
   type GroupOutcome,

@@ -1,9 +1,9 @@
 /** Waiting invoices to the ledger, as it takes them, and which of those that it has are ours. */
-import type { Ledger, LedgerInvoice, LedgerInvoiceDraft } from "../ledger/port.ts";
-import { groupSize, type InvoiceToSend, type Taken } from "../store/operations.ts";
-import type { NamedLine, Settlement } from "../store/settle-operations.ts";
+import type { Ledger, LedgerInvoice, LedgerInvoiceDraft } from "../../../ledger/port/ledger.ts";
+import type { NamedLine, Settlement } from "../../../store/ledger-jobs/document-outcomes.ts";
+import { groupSize, type InvoiceToSend, type Taken } from "../../../store/ledger-jobs/jobs.ts";
 import { type GroupOutcome, held } from "./ledger-call.ts";
-import { type CallSettings, lineOf, sameAmounts, settleDocuments } from "./settle-documents.ts";
+import { type CallSettings, lineOf, sameAmounts, settleDocuments } from "./post-documents.ts";
 
 /** Sends what is ready and looks up what is uncertain. */
 export async function settleInvoices(

@@ -1,15 +1,15 @@
 /** One round of an organisation's ledger workflow: takes what waits, asks the ledger, saves each outcome. */
-import type { CreditAllocationInput, LedgerSettlementInput, SettlementRound } from "../../workflows/contract.ts";
-import { checkpoint } from "../checkpoint.ts";
-import { doubtsOf } from "../domain/preflight.ts";
-import type { Ledger } from "../ledger/port.ts";
-import type { LedgerConnection } from "../store/ledger-connections.ts";
-import type { Settlement } from "../store/settle-operations.ts";
-import type { OpenSettling, SettlingScope } from "../store/settling.ts";
+import type { CreditAllocationInput, LedgerSettlementInput, SettlementRound } from "../../../../workflows/contract.ts";
+import { checkpoint } from "../../../crash-points.ts";
+import { doubtsOf } from "../../../domain/billing/ledger-validation.ts";
+import type { Ledger } from "../../../ledger/port/ledger.ts";
+import type { LedgerConnection } from "../../../store/ledger-connection/connections.ts";
+import type { Settlement } from "../../../store/ledger-jobs/document-outcomes.ts";
+import type { OpenSettling, SettlingScope } from "../../../store/ledger-jobs/post-documents.ts";
 import { connectionPause, type GroupOutcome, joinOutcomes, spentBudgetMs } from "./ledger-call.ts";
-import { settleContacts } from "./settle-contacts.ts";
-import { settleCreditNotes } from "./settle-credit-notes.ts";
-import { settleInvoices } from "./settle-invoices.ts";
+import { settleContacts } from "./post-contacts.ts";
+import { settleCreditNotes } from "./post-credit-notes.ts";
+import { settleInvoices } from "./post-invoices.ts";
 
 /** What a round needs. `openLedger` gives the adapter of a connection, kept from round to round. */
 export interface SettlementParts {

@@ -2,11 +2,11 @@
  * Reads again what the ledgers offer, before it is too old to judge documents by: calls for which nobody waits, so that those for whom
  * somebody does come first. Facts: facts-ledger section 4, "Pre-flight".
  */
-import { listOffer, organisationOffer } from "../domain/ledger-offer.ts";
-import type { LedgerOffer, OfferKind } from "../domain/preflight.ts";
-import type { Ledger, LedgerAnswer, LedgerCall } from "../ledger/port.ts";
-import type { LedgerConnection } from "../store/ledger-connections.ts";
-import type { DueOffers, OfferReading } from "../store/ledger-offers.ts";
+import { listOffer, organisationOffer } from "../../../domain/billing/ledger-reference-data.ts";
+import type { LedgerOffer, OfferKind } from "../../../domain/billing/ledger-validation.ts";
+import type { Ledger, LedgerAnswer, LedgerCall } from "../../../ledger/port/ledger.ts";
+import type { LedgerConnection } from "../../../store/ledger-connection/connections.ts";
+import type { DueOffers, OfferReading } from "../../../store/ledger-connection/reference-data.ts";
 import { connectionPause } from "./ledger-call.ts";
 
 /** What reading needs. `openLedger` gives the adapter of a connection, kept from call to call. */

@@ -3,7 +3,7 @@
  * lines, so that a repeat of what it did already can be refused: whatever it refuses for the invoice's sake is looked
  * at once more.
  */
-import { judgeLines, type LedgerOffer, unknownOffer } from "../domain/preflight.ts";
+import { judgeLines, type LedgerOffer, unknownOffer } from "../../../domain/billing/ledger-validation.ts";
 import type {
   Ledger,
   LedgerCall,
@@ -12,12 +12,12 @@ import type {
   LedgerInvoiceStatus,
   LedgerLine,
   LedgerLineChange,
-} from "../ledger/port.ts";
-import type { AmendmentLine, AmendmentToSend } from "../store/amendments.ts";
-import type { AmendmentSettlement, MirroredInvoice } from "../store/settle-amendments.ts";
-import type { NamedLine } from "../store/settle-operations.ts";
+} from "../../../ledger/port/ledger.ts";
+import type { AmendmentSettlement, MirroredInvoice } from "../../../store/ledger-jobs/amendment-outcomes.ts";
+import type { AmendmentLine, AmendmentToSend } from "../../../store/ledger-jobs/amendments.ts";
+import type { NamedLine } from "../../../store/ledger-jobs/document-outcomes.ts";
 import { held, retryDelayMs, settleFailure } from "./ledger-call.ts";
-import { lineOf } from "./settle-documents.ts";
+import { lineOf } from "./post-documents.ts";
 
 /** What came of it, and the failures of calls, which may pause the connection. */
 export interface AmendmentAnswer {

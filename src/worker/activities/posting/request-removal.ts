@@ -2,10 +2,10 @@
  * Asks the ledger to take one invoice out of its books, and says what its answer means. Asking again is always safe, since the invoice
  * is read first; so only a no that still holds when the invoice is looked at once more stops an end. Facts: facts-ledger section 5.3.
  */
-import { isUnsent } from "../domain/invoice.ts";
-import type { Ledger, LedgerCall, LedgerFailure, LedgerInvoice } from "../ledger/port.ts";
-import type { InvoiceTold, RemovalRefused, Removed } from "../store/held-ending.ts";
-import type { EndingTask } from "../store/removals.ts";
+import { isUnsent } from "../../../domain/billing/invoice.ts";
+import type { Ledger, LedgerCall, LedgerFailure, LedgerInvoice } from "../../../ledger/port/ledger.ts";
+import type { InvoiceTold, RemovalRefused, Removed } from "../../../store/subscriptions/end-lease.ts";
+import type { EndingTask } from "../../../store/subscriptions/end-removals.ts";
 
 /** An invoice that is to be removed, as it is held. */
 export type RemovalToAsk = EndingTask & { readonly kind: "remove" };

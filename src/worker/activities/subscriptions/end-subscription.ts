@@ -2,14 +2,14 @@
  * One round of an end: its removals, one after the other, each asked of the ledger and saved; then the end itself. Forward only: a
  * refusal stops it, and what is removed stays removed. Spec: End, rule 4.
  */
-import type { EndSubscriptionInput, WorkRound } from "../../workflows/contract.ts";
-import { checkpoint } from "../checkpoint.ts";
-import type { LedgerFailure } from "../ledger/port.ts";
-import type { HeldRemoval, InvoiceTold, LeftBecause } from "../store/held-ending.ts";
-import type { EndingScope, EndingTask, OpenEndings } from "../store/removals.ts";
-import { askForRemoval, type RemovalToAsk } from "./ask-for-removal.ts";
-import { connectionPause } from "./ledger-call.ts";
-import { type SettlementParts, unconnectedPauseMs } from "./settlement.ts";
+import type { EndSubscriptionInput, WorkRound } from "../../../../workflows/contract.ts";
+import { checkpoint } from "../../../crash-points.ts";
+import type { LedgerFailure } from "../../../ledger/port/ledger.ts";
+import type { HeldRemoval, InvoiceTold, LeftBecause } from "../../../store/subscriptions/end-lease.ts";
+import type { EndingScope, EndingTask, OpenEndings } from "../../../store/subscriptions/end-removals.ts";
+import { connectionPause } from "../posting/ledger-call.ts";
+import { type SettlementParts, unconnectedPauseMs } from "../posting/posting.ts";
+import { askForRemoval, type RemovalToAsk } from "../posting/request-removal.ts";
 
 /** What a round needs. */
 export interface EndingParts extends Pick<SettlementParts, "openLedger" | "callDeadlineMs"> {

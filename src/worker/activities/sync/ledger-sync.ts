@@ -8,16 +8,16 @@ import type {
   DuePageInput,
   LedgerMirrorInput,
   WorkRound,
-} from "../../workflows/contract.ts";
-import { isMerged } from "../domain/following-contact.ts";
-import type { Ledger, LedgerContact, LedgerFailure } from "../ledger/port.ts";
-import type { LedgerConnection } from "../store/ledger-connections.ts";
-import type { MirrorKind } from "../store/mirror-hints.ts";
-import { joinFollowed, nothingFollowed } from "../store/mirror-judgement.ts";
-import type { MirrorState, SweepPage } from "../store/mirror-sweeps.ts";
-import type { Mirroring, MirrorScope } from "../store/mirroring.ts";
-import { connectionPause, limitReason, retryDelayMs } from "./ledger-call.ts";
-import { followSeen, isForAll, type Looked, type Looking, lookAtHints, reasonOf } from "./look-at-hints.ts";
+} from "../../../../workflows/contract.ts";
+import { isMerged } from "../../../domain/customers/sync-contact.ts";
+import type { Ledger, LedgerContact, LedgerFailure } from "../../../ledger/port/ledger.ts";
+import type { LedgerConnection } from "../../../store/ledger-connection/connections.ts";
+import { joinFollowed, nothingFollowed } from "../../../store/ledger-jobs/observed-state.ts";
+import type { MirrorKind } from "../../../store/ledger-jobs/pending-notifications.ts";
+import type { MirrorState, SweepPage } from "../../../store/ledger-sync/incremental-sync.ts";
+import type { Mirroring, MirrorScope } from "../../../store/ledger-sync/sync-store.ts";
+import { connectionPause, limitReason, retryDelayMs } from "../posting/ledger-call.ts";
+import { followSeen, isForAll, type Looked, type Looking, lookAtHints, reasonOf } from "./read-notifications.ts";
 
 /** What the mirror needs. */
 export interface MirrorParts {

@@ -2,11 +2,16 @@
  * Looks at what hints say: the things are asked for together, those that are not there are asked for once more in another way before that
  * is believed, and where merges of contacts lead is found out first. What cannot be followed is kept and says why. Issue 8 "Mirror".
  */
-import { followMerges, isMerged, mostMerges } from "../domain/following-contact.ts";
-import type { Ledger, LedgerCall, LedgerChanged, LedgerContact, LedgerFailure } from "../ledger/port.ts";
-import type { MirrorKind, TakenHints, UnfollowedHint } from "../store/mirror-hints.ts";
-import { type DocumentKind, type Followed, joinFollowed, nothingFollowed } from "../store/mirror-judgement.ts";
-import type { MirrorScope } from "../store/mirroring.ts";
+import { followMerges, isMerged, mostMerges } from "../../../domain/customers/sync-contact.ts";
+import type { Ledger, LedgerCall, LedgerChanged, LedgerContact, LedgerFailure } from "../../../ledger/port/ledger.ts";
+import {
+  type DocumentKind,
+  type Followed,
+  joinFollowed,
+  nothingFollowed,
+} from "../../../store/ledger-jobs/observed-state.ts";
+import type { MirrorKind, TakenHints, UnfollowedHint } from "../../../store/ledger-jobs/pending-notifications.ts";
+import type { MirrorScope } from "../../../store/ledger-sync/sync-store.ts";
 
 /** What is asked, and how. */
 export interface Looking {

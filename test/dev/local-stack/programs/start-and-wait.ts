@@ -1,7 +1,7 @@
 /** Starts a stack with the stand-in programs and waits to be killed. */
 import { fileURLToPath } from "node:url";
-import { collectParts } from "../../../src/embedded/parts.ts";
-import { startStack } from "../../../src/embedded/stack.ts";
+import { startStack } from "../../../../src/dev/local-stack/stack.ts";
+import { collectParts } from "../../../../src/dev/local-stack/stack-settings.ts";
 
 const program = (name: string): string => fileURLToPath(new URL(`./${name}.ts`, import.meta.url));
 const log = (line: string): void => console.log(line);

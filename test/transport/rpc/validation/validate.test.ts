@@ -9,20 +9,20 @@ import {
 } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { describe, expect, test } from "vitest";
-import { DocumentState, ListDocumentsRequestSchema } from "../../src/gen/proto/billing/admin/v1/documents_pb.ts";
-import { DocumentStatus } from "../../src/gen/proto/billing/v1/common_pb.ts";
-import { CreateCustomerRequestSchema, CustomerService } from "../../src/gen/proto/billing/v1/customers_pb.ts";
-import { InvoiceService, ListInvoicesRequestSchema } from "../../src/gen/proto/billing/v1/invoices_pb.ts";
+import { DocumentState, ListDocumentsRequestSchema } from "../../../../src/gen/proto/billing/admin/v1/documents_pb.ts";
+import { DocumentStatus } from "../../../../src/gen/proto/billing/v1/common_pb.ts";
+import { CreateCustomerRequestSchema, CustomerService } from "../../../../src/gen/proto/billing/v1/customers_pb.ts";
+import { InvoiceService, ListInvoicesRequestSchema } from "../../../../src/gen/proto/billing/v1/invoices_pb.ts";
 import {
   type CreateSubscriptionRequest,
   CreateSubscriptionRequestSchema,
   ListSubscriptionsRequestSchema,
   SubscriptionService,
-} from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
-import { UsageEventSchema, UsageService } from "../../src/gen/proto/billing/v1/usage_pb.ts";
-import { patternOf, sayPattern } from "../../src/rpc/say-pattern.ts";
-import { createValidate } from "../../src/rpc/validate.ts";
-import { textFormats } from "../../src/services/text-formats.ts";
+} from "../../../../src/gen/proto/billing/v1/subscriptions_pb.ts";
+import { UsageEventSchema, UsageService } from "../../../../src/gen/proto/billing/v1/usage_pb.ts";
+import { textFormats } from "../../../../src/services/text-formats.ts";
+import { patternOf, sayPattern } from "../../../../src/transport/rpc/validation/describe-pattern.ts";
+import { createValidate } from "../../../../src/transport/rpc/validation/validate.ts";
 
 const schema = CreateSubscriptionRequestSchema;
 type Changes = MessageInitShape<typeof schema>;

@@ -3,11 +3,11 @@ import { create, type DescField, type DescMessage, getOption, type Message, Scal
 import { createValidator } from "@bufbuild/protovalidate";
 import { field as fieldRules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { describe, expect, test } from "vitest";
-import { field as fieldOption } from "../../src/gen/proto/billing/options/v1/options_pb.ts";
-import { CreateSubscriptionRequestSchema } from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
-import { ReportUsageRequestSchema } from "../../src/gen/proto/billing/v1/usage_pb.ts";
-import { compilePlainRules } from "../../src/rpc/plain-rules.ts";
-import { adminMethods, methods } from "../contract/methods.ts";
+import { field as fieldOption } from "../../../../src/gen/proto/billing/options/v1/options_pb.ts";
+import { CreateSubscriptionRequestSchema } from "../../../../src/gen/proto/billing/v1/subscriptions_pb.ts";
+import { ReportUsageRequestSchema } from "../../../../src/gen/proto/billing/v1/usage_pb.ts";
+import { compilePlainRules } from "../../../../src/transport/rpc/validation/validation-fast-path.ts";
+import { adminMethods, methods } from "../../../contract/methods.ts";
 
 const validator = createValidator({ failFast: true });
 const schemas = [...new Set([...methods, ...adminMethods].map(({ input }) => input))];
