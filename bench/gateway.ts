@@ -24,7 +24,7 @@ import { type HttpLoad, startHttpLoad } from "./support/http-load.ts";
 /** Enough to keep one core of the server busy, few enough that waiting stays a small part of it. */
 const connections = 32;
 /** Long enough that the compiler has settled after the first, short enough that all end within 20 s. */
-const roundMs = 1_500;
+const batchMs = 1_500;
 /** Gateway and floor in turn, so that whatever else the machine does meets both. */
 const rounds = 5;
 
@@ -161,10 +161,10 @@ export async function run(): Promise<void> {
   const floor = await startHttpFloor(201, "x".repeat(Buffer.byteLength(text)), body.length);
   const load = startHttpLoad();
   const speeds: { gateway: Speed[]; floor: Speed[] } = { gateway: [], floor: [] };
-  for (const port of [gateway.port, floor.port]) await measure(load, port, roundMs);
+  for (const port of [gateway.port, floor.port]) await measure(load, port, batchMs);
   for (let round = 0; round < rounds; round++) {
-    speeds.gateway.push(await measure(load, gateway.port, roundMs));
-    speeds.floor.push(await measure(load, floor.port, roundMs));
+    speeds.gateway.push(await measure(load, gateway.port, batchMs));
+    speeds.floor.push(await measure(load, floor.port, batchMs));
   }
   load.stop();
   floor.stop();

@@ -13,7 +13,7 @@ import { type MeasuredSystem, startMeasuredSystem } from "./support/system.ts";
 
 /** Enough to keep both cores busy. */
 const connections = 32;
-const roundMs = 4_000;
+const batchMs = 4_000;
 /** Service and floor in turn, so that whatever else the machine does meets both. */
 const rounds = 3;
 
@@ -132,7 +132,7 @@ async function measure(load: HttpLoad, work: () => Promise<number>): Promise<Spe
 
 /** Sends the statements by raw pg, as many at once as there are connections to the service; resolves with their number. */
 async function sendStatements(pool: pg.Pool, statements: readonly pg.QueryConfig[]): Promise<number> {
-  const endMs = performance.now() + roundMs;
+  const endMs = performance.now() + batchMs;
   let sent = 0;
   let answers = 0;
   const one = async () => {
@@ -162,7 +162,7 @@ export async function run(): Promise<void> {
     // The first round is for the compilers and the database's memory.
     for (let round = 0; round <= rounds; round++) {
       const lists = await measure(load, async () => {
-        const given = { port, requests, status: 200, connections, durationMs: roundMs, sleeps: true };
+        const given = { port, requests, status: 200, connections, durationMs: batchMs, sleeps: true };
         const result = await load.round(given);
         assert.equal(result.failures, 0, "every list is answered");
         results.push(result);

@@ -21,7 +21,7 @@ const floorConnections = 8;
 
 /** Service and floor in turn, so that whatever else the machine does meets both. */
 const rounds = 3;
-const roundMs = 4_000;
+const batchMs = 4_000;
 const floorMs = 2_500;
 const halfLoadMs = 6_000;
 
@@ -71,7 +71,7 @@ async function report(measuring: Measuring, reports: Reports): Promise<Round> {
     first: next.service,
     duplicates: duplicatesOf(reports),
     connections,
-    durationMs: reports.durationMs ?? roundMs,
+    durationMs: reports.durationMs ?? batchMs,
     perSecond: reports.perSecond ?? null,
   });
   const cpu = { all: cpuSecondsUsed(null) - cpuBefore.all, service: cpuSecondsUsed(load.pid) - cpuBefore.service };

@@ -1,7 +1,7 @@
 /**
  * The settings of the API and the worker: the environment, read once and typed. Every setting has a default but DATABASE_URL;
  * a wrong value stops the start with an error that names it. Temporal's own (`TEMPORAL_*`) are read by its library, and those
- * of embedded parts where they are started. BILLING_CRASH_AT is for fault tests alone: see `checkpoint.ts`.
+ * of embedded parts where they are started. BILLING_CRASH_AT is for fault tests alone: see `crashPoint.ts`.
  */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -61,7 +61,7 @@ export interface Config {
      */
     readonly addresses: Addresses;
     /** LEDGER_SWEEP_MINUTES, default 15: how often all changes of an organisation's ledger are read again, webhooks or not. */
-    readonly sweepMs: number;
+    readonly syncIntervalMs: number;
     /** XERO_WEBHOOK_KEY, the signing key of our webhook at Xero; null where it is not set, and then no webhook is taken. */
     readonly xeroWebhookKey: string | null;
     /** PUBLIC_URL, the address under which this API is known outside; documents in the ledger lead back to it. Null: they do not. */
@@ -127,7 +127,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     ledger: {
       callDeadlineMs: whole(env, "LEDGER_CALL_SECONDS", 10, 1, 20) * 1000,
       addresses: choice(env, "LEDGER_ADDRESSES", addresses, "public"),
-      sweepMs: whole(env, "LEDGER_SWEEP_MINUTES", 15, 1, 1_440) * 60_000,
+      syncIntervalMs: whole(env, "LEDGER_SWEEP_MINUTES", 15, 1, 1_440) * 60_000,
       xeroWebhookKey: text(env, "XERO_WEBHOOK_KEY", "") || null,
       publicUrl: publicUrl(env),
       xeroApp: xeroAppOf(env),

@@ -4,47 +4,47 @@
  */
 
 /** Those that every request passes in the API, before and after its operation. */
-const requestCheckpoints = ["admitted", "key_begun", "key_completed"] as const;
+const requestCrashPoints = ["admitted", "key_begun", "key_completed"] as const;
 
 /** The worker's, when it settles new documents. */
-export const settlementCheckpoints = ["settlement_taken", "settlement_answered", "settlement_saved"] as const;
+export const postingCrashPoints = ["posting_taken", "posting_answered", "posting_saved"] as const;
 
 /**
  * Those of a creation. A customer's creation loads no facts, so it passes all but `creation_loaded`.
  */
-export const creationCheckpoints = [
-  ...requestCheckpoints,
+export const creationCrashPoints = [
+  ...requestCrashPoints,
   "creation_loaded",
   "creation_saved",
   "ledger_woken",
-  "creation_settled",
-  ...settlementCheckpoints,
+  "creation_posted",
+  ...postingCrashPoints,
 ] as const;
 
 /** The worker's, when it changes an invoice that the ledger has. */
-export const amendmentCheckpoints = ["amendment_taken", "amendment_answered", "amendment_saved"] as const;
+export const amendmentCrashPoints = ["amendment_taken", "amendment_answered", "amendment_saved"] as const;
 
 /** The worker's, when it applies held credit. */
-export const allocationCheckpoints = ["allocation_taken", "allocation_answered", "allocation_saved"] as const;
+export const allocationCrashPoints = ["allocation_taken", "allocation_answered", "allocation_saved"] as const;
 
 /** Those of a change of units; which of the worker's it passes depends on what it raises. */
-export const unitsCheckpoints = [
-  ...requestCheckpoints,
+export const unitsCrashPoints = [
+  ...requestCrashPoints,
   "units_loaded",
   "units_saved",
   "ledger_woken",
-  "units_settled",
-  ...settlementCheckpoints,
-  ...amendmentCheckpoints,
+  "units_posted",
+  ...postingCrashPoints,
+  ...amendmentCrashPoints,
 ] as const;
 
 /** Those of an end; the worker's, and that of the ledger workflow, where it has invoices to remove. */
-export const endCheckpoints = [
-  ...requestCheckpoints,
+export const endCrashPoints = [
+  ...requestCrashPoints,
   "end_loaded",
   "end_saved",
   "ledger_woken",
-  "end_settled",
+  "end_posted",
   "removal_taken",
   "removal_answered",
   "removal_saved",
@@ -52,45 +52,45 @@ export const endCheckpoints = [
 ] as const;
 
 /** Those of a restoration; the worker's where it raises documents again. */
-export const restoreCheckpoints = [
-  ...requestCheckpoints,
+export const restoreCrashPoints = [
+  ...requestCrashPoints,
   "restore_loaded",
   "restore_saved",
   "ledger_woken",
-  "restore_settled",
-  ...settlementCheckpoints,
+  "restore_posted",
+  ...postingCrashPoints,
 ] as const;
 
 /** Those of a report of usage. */
-export const usageCheckpoints = [...requestCheckpoints, "usage_stored"] as const;
+export const usageCrashPoints = [...requestCrashPoints, "usage_stored"] as const;
 
 /** The worker's, when it performs what is due. */
-export const billingCheckpoints = ["chunk_loaded", "chunk_saved", "run_woken"] as const;
+export const billingCrashPoints = ["chunk_loaded", "chunk_saved", "run_woken"] as const;
 
 /** The worker's, when it advances a test clock and performs what is due on the way as the billing run does. */
-export const clockCheckpoints = ["clock_moved", ...billingCheckpoints, "clock_arrived"] as const;
+export const clockCrashPoints = ["clock_moved", ...billingCrashPoints, "clock_arrived"] as const;
 
 /** The worker's, when it combines changes into events and starts their deliveries. */
-export const tellingCheckpoints = ["telling_loaded", "telling_saved", "delivery_started"] as const;
+export const publishingCrashPoints = ["publishing_loaded", "publishing_saved", "delivery_started"] as const;
 
 /** The worker's, when it sends an event to an endpoint. */
-export const deliveryCheckpoints = ["delivery_loaded", "delivery_answered", "delivery_saved"] as const;
+export const deliveryCrashPoints = ["delivery_loaded", "delivery_answered", "delivery_saved"] as const;
 
 /** One of them. */
-export type Checkpoint =
-  | (typeof creationCheckpoints)[number]
-  | (typeof unitsCheckpoints)[number]
-  | (typeof allocationCheckpoints)[number]
-  | (typeof clockCheckpoints)[number]
-  | (typeof usageCheckpoints)[number]
-  | (typeof tellingCheckpoints)[number]
-  | (typeof deliveryCheckpoints)[number]
-  | (typeof endCheckpoints)[number]
-  | (typeof restoreCheckpoints)[number];
+export type CrashPoint =
+  | (typeof creationCrashPoints)[number]
+  | (typeof unitsCrashPoints)[number]
+  | (typeof allocationCrashPoints)[number]
+  | (typeof clockCrashPoints)[number]
+  | (typeof usageCrashPoints)[number]
+  | (typeof publishingCrashPoints)[number]
+  | (typeof deliveryCrashPoints)[number]
+  | (typeof endCrashPoints)[number]
+  | (typeof restoreCrashPoints)[number];
 
 const crashAt = process.env.BILLING_CRASH_AT;
 
 /** Dies here where the environment says so: SIGKILL, so that nothing is flushed, released or told. */
-export function checkpoint(name: Checkpoint): void {
+export function crashPoint(name: CrashPoint): void {
   if (crashAt === name) process.kill(process.pid, "SIGKILL");
 }

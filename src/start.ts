@@ -36,18 +36,18 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
 
 /** The message alone of an error that is meant for the user; all there is of any other. */
 async function failAndExit(problem: unknown): Promise<void> {
-  const isTold = problem instanceof Error && problem.constructor === Error;
-  await stopAndExit(1, isTold ? `\n${problem.message}` : problem);
+  const isPublished = problem instanceof Error && problem.constructor === Error;
+  await stopAndExit(1, isPublished ? `\n${problem.message}` : problem);
 }
 
 /** First data belongs to the demo ledger: where a database and a Temporal of one's own are set, none is made in them. */
-async function tellWhatThereIs(stack: Stack): Promise<void> {
+async function reportStack(stack: Stack): Promise<void> {
   const { baseUrl, adminUrl, databaseUrl, demoLedgerUrl, demoApp, demoWebhook, secretKey, temporalUiUrl } = stack;
   if (demoLedgerUrl !== undefined) {
     if (demoApp !== undefined) await registerDemoApp(demoLedgerUrl, demoApp);
     if (demoWebhook !== undefined) await registerDemoWebhook(demoLedgerUrl, demoWebhook);
-    const { makeFirstData, describeFirstData } = await import("./dev/local-stack/first-data.ts");
-    const firstData = await makeFirstData({ databaseUrl, demoLedgerUrl, secretKey });
+    const { createFirstData, describeFirstData } = await import("./dev/local-stack/first-data.ts");
+    const firstData = await createFirstData({ databaseUrl, demoLedgerUrl, secretKey });
     if (firstData !== null) {
       log(describeFirstData(firstData, { baseUrl, adminUrl, temporalUiUrl: temporalUiUrl ?? "" }));
       log(`What it raised, the demo ledger's books in a browser: ${demoLedgerUrl}`);
@@ -70,7 +70,7 @@ async function tellWhatThereIs(stack: Stack): Promise<void> {
 void parts.broken.then(failAndExit);
 try {
   const stack = await startStack({ env: process.env, log, lines, parts });
-  await tellWhatThereIs(stack);
+  await reportStack(stack);
   log("\nCtrl-C stops everything.");
 } catch (error) {
   await failAndExit(error);

@@ -4,7 +4,7 @@
  */
 import pg from "pg";
 import { withDatabaseUrl } from "../src/dev/local-stack/postgres/database-url.ts";
-import { makeFirstOperator } from "../src/store/admin/first-operator.ts";
+import { createFirstOperator } from "../src/store/admin/first-operator.ts";
 import { generateOperatorToken } from "../src/transport/rpc/api-key.ts";
 
 const [verb, name = "First operator", ...rest] = process.argv.slice(2);
@@ -20,7 +20,7 @@ const made = await withDatabaseUrl(
   async (databaseUrl) => {
     const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
     try {
-      return await makeFirstOperator(pool, name, token);
+      return await createFirstOperator(pool, name, token);
     } finally {
       await pool.end();
     }

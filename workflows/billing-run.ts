@@ -18,11 +18,11 @@ import {
   type OrganisationBillingInput,
   wakeSignal,
 } from "./contract.ts";
-import { databaseRound } from "./policies.ts";
+import { databaseBatch } from "./policies.ts";
 import { endAs, isLongRun } from "./run-end.ts";
 
 const { startDue } = proxyActivities<BillingActivities>({
-  ...databaseRound,
+  ...databaseBatch,
   summary: "start the billing of organisations that have something due",
 });
 
@@ -49,8 +49,8 @@ export async function billingRun(): Promise<void> {
  */
 export async function organisationBilling({ organisationId, progress }: OrganisationBillingInput): Promise<void> {
   // Made in here, because its queue is that of the workflow's own worker.
-  const { countDue, billRound } = proxyActivities<BillingActivities>({
-    ...databaseRound,
+  const { countDue, billBatch } = proxyActivities<BillingActivities>({
+    ...databaseBatch,
     taskQueue: billingQueue(workflowInfo().taskQueue),
     summary: "perform what is due",
   });
@@ -62,7 +62,7 @@ export async function organisationBilling({ organisationId, progress }: Organisa
   let { done, setAside, total } = progress ?? { done: 0, setAside: 0, total: await countDue(order) };
   for (;;) {
     isWoken = false;
-    const round = await billRound(order);
+    const round = await billBatch(order);
     done += round.done;
     setAside += round.setAside;
     setCurrentDetails(describe({ done, setAside, total }));

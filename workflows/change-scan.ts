@@ -5,18 +5,18 @@
  * repetition changes nothing.
  */
 import { continueAsNew, proxyActivities, setCurrentDetails, workflowInfo } from "@temporalio/workflow";
-import type { TellingActivities } from "../src/worker/activities/events/publish-changes.ts";
+import type { PublishingActivities } from "../src/worker/activities/events/publish-changes.ts";
 import { billingQueue, type DuePage, type DuePageInput, type OrganisationEventsInput } from "./contract.ts";
-import { databaseRound } from "./policies.ts";
+import { databaseBatch } from "./policies.ts";
 import { endAs, isLongRun } from "./run-end.ts";
 
-const { startDeliveriesDue } = proxyActivities<TellingActivities>({
-  ...databaseRound,
+const { startDeliveriesDue } = proxyActivities<PublishingActivities>({
+  ...databaseBatch,
   summary: "start the deliveries to endpoints that have some due",
 });
 
-const { startChanged } = proxyActivities<TellingActivities>({
-  ...databaseRound,
+const { startChanged } = proxyActivities<PublishingActivities>({
+  ...databaseBatch,
   summary: "start the telling of organisations where something changed",
 });
 
@@ -49,14 +49,14 @@ export async function changeScan(): Promise<void> {
  */
 export async function organisationEvents(input: OrganisationEventsInput): Promise<void> {
   // On the queue of billing: what bills many organisations at once has many of them to be told, and neither may take all connections.
-  const { tellRound } = proxyActivities<TellingActivities>({
-    ...databaseRound,
+  const { publishBatch } = proxyActivities<PublishingActivities>({
+    ...databaseBatch,
     taskQueue: billingQueue(workflowInfo().taskQueue),
     summary: "combine changes into events, and start their deliveries",
   });
   let { told = 0, started = 0 } = input;
   for (;;) {
-    const round = await tellRound(input);
+    const round = await publishBatch(input);
     told += round.told;
     started = Math.max(started, round.started);
     setCurrentDetails(`told ${counted(told)} events, started deliveries to ${counted(started)} endpoints`);

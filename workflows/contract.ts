@@ -3,13 +3,13 @@
  * counts only: never a secret, a name or an address, because histories are read by operators.
  */
 
-/** The input of `ledgerSettlement`. */
-export interface LedgerSettlementInput {
+/** The input of `ledgerPosting`. */
+export interface LedgerPostingInput {
   readonly organisationId: string;
 }
 
 /** What one round of settling did, and what is left. */
-export interface SettlementRound {
+export interface PostingBatch {
   /** Documents that the ledger took in this round. */
   readonly settled: number;
   /** Documents that it refused. */
@@ -28,7 +28,7 @@ export interface SettlementRound {
 export const wakeSignal = "wake";
 
 /** The workflow's type. */
-export const ledgerSettlementType = "ledgerSettlement";
+export const ledgerPostingType = "ledgerPosting";
 
 /** The id of an organisation's ledger workflow: there is one, or none while nothing waits. */
 export function ledgerWorkflowId(organisationId: string): string {
@@ -54,11 +54,11 @@ export interface EndSubscriptionInput {
   readonly organisationId: string;
   readonly subscriptionId: string;
   readonly customerId: string;
-  readonly endingId: string;
+  readonly terminationId: string;
 }
 
 /** What one round of a piece of work that has a workflow of its own came to. */
-export interface WorkRound {
+export interface WorkBatch {
   /** `settled`: nothing is left to do. `waiting`: to be tried again. */
   readonly state: "settled" | "waiting";
   /**
@@ -92,8 +92,8 @@ export function creditWorkflowId(subscriptionId: string): string {
 export const endSubscriptionType = "endSubscription";
 
 /** The id of an end's workflow: one for each ending. */
-export function endingWorkflowId(endingId: string): string {
-  return `end/${endingId}`;
+export function terminationWorkflowId(terminationId: string): string {
+  return `end/${terminationId}`;
 }
 
 /** The type of the workflow that looks, each minute, for which organisations something is due. */
@@ -134,7 +134,7 @@ export interface OrganisationBillingInput {
 }
 
 /** What one round of an organisation's billing did. */
-export interface BillingRound {
+export interface BillingBatch {
   readonly done: number;
   readonly setAside: number;
   /** Whether more may be due already. */
@@ -152,11 +152,11 @@ export function billingWorkflowId(organisationId: string): string {
 /** The input of `testClock`; `progress` is null but where the workflow continues itself. */
 export interface TestClockInput {
   readonly organisationId: string;
-  readonly progress: ClockProgressTold | null;
+  readonly progress: ClockProgressReport | null;
 }
 
 /** How far an advance of a test clock has come, and what was performed on the way: what the query `progress` answers. Instants are ISO 8601. */
-export interface ClockProgressTold {
+export interface ClockProgressReport {
   readonly from: string;
   readonly target: string;
   readonly now: string;
@@ -166,11 +166,11 @@ export interface ClockProgressTold {
 }
 
 /** What one round of advancing a test clock came to. */
-export interface ClockRound {
+export interface ClockBatch {
   /** Whether the clock is where it was to go. */
   readonly isThere: boolean;
   /** Null where it did not advance. */
-  readonly progress: ClockProgressTold | null;
+  readonly progress: ClockProgressReport | null;
 }
 
 /** The type of the workflow that advances the test clock of a sandbox. */
@@ -187,24 +187,24 @@ export function clockWorkflowId(organisationId: string): string {
   return `clock/${organisationId}`;
 }
 
-/** The input of `ledgerMirror`. */
-export interface LedgerMirrorInput {
+/** The input of `ledgerSync`. */
+export interface LedgerSyncInput {
   readonly organisationId: string;
 }
 
 /** The type of the workflow that looks at what people changed in an organisation's ledger. */
-export const ledgerMirrorType = "ledgerMirror";
+export const ledgerSyncType = "ledgerSync";
 
 /** The id of an organisation's mirror: there is one, or none while nothing is to be looked at. */
-export function mirrorWorkflowId(organisationId: string): string {
+export function ledgerSyncWorkflowId(organisationId: string): string {
   return `mirror/${organisationId}`;
 }
 
 /** The type of the workflow that looks, each minute, for which organisations there is something to be looked at. */
-export const ledgerSweepType = "ledgerSweep";
+export const ledgerSyncStartsType = "ledgerSyncStarts";
 
 /** The id of the schedule that starts it. */
-export const sweepScheduleId = "ledger-sweep";
+export const ledgerSyncScheduleId = "ledger-sweep";
 
 /** The input of `organisationEvents`: changes that were marked until then (ISO 8601, the database's clock) are combined and told. */
 export interface OrganisationEventsInput {
@@ -216,7 +216,7 @@ export interface OrganisationEventsInput {
 }
 
 /** What one round of telling an organisation's changes did. */
-export interface TellingRound {
+export interface PublishingBatch {
   /** Events that were written. */
   readonly told: number;
   /** Endpoints whose deliveries were started. */

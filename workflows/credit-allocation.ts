@@ -2,11 +2,11 @@
 import { proxyActivities } from "@temporalio/workflow";
 import type { CreditAllocationActivities } from "../src/worker/activities/posting/allocate-credit.ts";
 import type { CreditAllocationInput } from "./contract.ts";
-import { ledgerRound } from "./policies.ts";
-import { workInRounds } from "./rounds.ts";
+import { ledgerBatch } from "./policies.ts";
+import { workInBatches } from "./rounds.ts";
 
-const { allocateRound } = proxyActivities<CreditAllocationActivities>({
-  ...ledgerRound,
+const { allocateBatch } = proxyActivities<CreditAllocationActivities>({
+  ...ledgerBatch,
   summary: "put held credit on an invoice",
 });
 
@@ -15,5 +15,5 @@ const { allocateRound } = proxyActivities<CreditAllocationActivities>({
  * decisions §6.
  */
 export async function creditAllocation(input: CreditAllocationInput): Promise<void> {
-  await workInRounds(input, allocateRound);
+  await workInBatches(input, allocateBatch);
 }

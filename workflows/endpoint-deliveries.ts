@@ -14,7 +14,7 @@ import {
 } from "@temporalio/workflow";
 import type { DeliveryActivities } from "../src/worker/activities/events/deliver-due.ts";
 import { type DeliveryCounts, type EndpointDeliveriesInput, wakeSignal } from "./contract.ts";
-import { deliveryBatches, idleRoundMs, longestDeliveryWaitMs } from "./policies.ts";
+import { deliveryBatches, idleBatchMs, longestDeliveryWaitMs } from "./policies.ts";
 import { endAs, isLongRun } from "./run-end.ts";
 
 const { deliverDue } = proxyActivities<DeliveryActivities>({
@@ -44,7 +44,7 @@ export async function endpointDeliveries({ counts = none, ...endpoint }: Endpoin
     if (!isWoken && batches.nextInMs !== 0) {
       if (batches.nextInMs === null) return endAs("done");
       if (batches.nextInMs > longestDeliveryWaitMs) return endAs("rescheduled");
-      await condition(() => isWoken, Math.max(batches.nextInMs, idleRoundMs));
+      await condition(() => isWoken, Math.max(batches.nextInMs, idleBatchMs));
     }
     if (isLongRun()) await continueAsNew<typeof endpointDeliveries>({ ...endpoint, counts: all });
   }

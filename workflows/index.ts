@@ -5,6 +5,6 @@ export { creditAllocation } from "./credit-allocation.ts";
 export { endSubscription } from "./end-subscription.ts";
 export { endpointDeliveries } from "./endpoint-deliveries.ts";
 export { invoiceAmendment } from "./invoice-amendment.ts";
-export { ledgerMirror, ledgerSweep } from "./ledger-mirror.ts";
-export { ledgerSettlement } from "./ledger-settlement.ts";
+export { ledgerSync, ledgerSyncStarts } from "./ledger-mirror.ts";
+export { ledgerPosting } from "./ledger-settlement.ts";
 export { testClock } from "./test-clock.ts";

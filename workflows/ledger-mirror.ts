@@ -4,21 +4,21 @@
  * second run, a restart or a repetition changes nothing.
  */
 import { proxyActivities, setCurrentDetails } from "@temporalio/workflow";
-import type { MirrorActivities } from "../src/worker/activities/sync/ledger-sync.ts";
-import type { DuePageInput, LedgerMirrorInput } from "./contract.ts";
-import { databaseRound, ledgerRound } from "./policies.ts";
-import { workInRounds } from "./rounds.ts";
+import type { LedgerSyncActivities } from "../src/worker/activities/sync/ledger-sync.ts";
+import type { DuePageInput, LedgerSyncInput } from "./contract.ts";
+import { databaseBatch, ledgerBatch } from "./policies.ts";
+import { workInBatches } from "./rounds.ts";
 import { endAs } from "./run-end.ts";
 
-const { startMirrors } = proxyActivities<MirrorActivities>({
-  ...databaseRound,
+const { startMirrors } = proxyActivities<LedgerSyncActivities>({
+  ...databaseBatch,
   summary: "start the mirrors of organisations whose ledger is to be looked at",
 });
 
-const { mirrorRound } = proxyActivities<MirrorActivities>({ ...ledgerRound, summary: "look at what people changed" });
+const { syncBatch } = proxyActivities<LedgerSyncActivities>({ ...ledgerBatch, summary: "look at what people changed" });
 
 /** One run. It waits for no organisation. */
-export async function ledgerSweep(): Promise<void> {
+export async function ledgerSyncStarts(): Promise<void> {
   let found = 0;
   let started = 0;
   let input: DuePageInput = { after: null };
@@ -33,6 +33,6 @@ export async function ledgerSweep(): Promise<void> {
 }
 
 /** One organisation, until nothing is left to be looked at, or that is put off for long: a later run then starts it again. */
-export async function ledgerMirror(input: LedgerMirrorInput): Promise<void> {
-  await workInRounds(input, mirrorRound);
+export async function ledgerSync(input: LedgerSyncInput): Promise<void> {
+  await workInBatches(input, syncBatch);
 }

@@ -11,61 +11,61 @@ import {
   setCurrentDetails,
   setHandler,
 } from "@temporalio/workflow";
-import type { SettlementActivities } from "../src/worker/activities/posting/posting.ts";
-import { type LedgerSettlementInput, type SettlementRound, wakeSignal } from "./contract.ts";
-import { crowd, idleRoundMs, ledgerRound, lingerTime, longestWaitMs } from "./policies.ts";
+import type { PostingActivities } from "../src/worker/activities/posting/posting.ts";
+import { type LedgerPostingInput, type PostingBatch, wakeSignal } from "./contract.ts";
+import { highVolume, idleBatchMs, ledgerBatch, lingerTime, longestWaitMs } from "./policies.ts";
 import { endAs, isLongRun } from "./run-end.ts";
 
-const { settleRound } = proxyActivities<SettlementActivities>({ ...ledgerRound, summary: "settle what waits" });
+const { postBatch } = proxyActivities<PostingActivities>({ ...ledgerBatch, summary: "settle what waits" });
 
 const wake = defineSignal(wakeSignal);
 
 /** Ends when nothing waits, or when what waits is further off than `longestWaitMs`. */
-export async function ledgerSettlement(input: LedgerSettlementInput): Promise<void> {
+export async function ledgerPosting(input: LedgerPostingInput): Promise<void> {
   let dirty = true;
   let settled = 0;
   let refused = 0;
   setHandler(wake, () => {
     dirty = true;
   });
-  const settle = async (): Promise<SettlementRound> => {
-    const round = await settleRound(input);
+  const settle = async (): Promise<PostingBatch> => {
+    const round = await postBatch(input);
     settled += round.settled;
     refused += round.refused;
     setCurrentDetails(describe(round, settled, refused));
     return round;
   };
-  const settleCrowd = async (): Promise<void> => {
-    while (isCrowd(await settle()) && !isLongRun());
+  const postHighVolume = async (): Promise<void> => {
+    while (isHighVolume(await settle()) && !isLongRun());
   };
   for (;;) {
     while (dirty) {
       dirty = false;
       const round = await settle();
-      if (isCrowd(round)) {
-        await Promise.all(Array.from({ length: round.atOnce ?? 1 }, settleCrowd));
+      if (isHighVolume(round)) {
+        await Promise.all(Array.from({ length: round.atOnce ?? 1 }, postHighVolume));
         dirty = true;
       } else if (round.nextInMs !== null && !dirty) {
         if (round.nextInMs > longestWaitMs) return endAs("put_off");
         const isProgress = round.settled + round.refused > 0;
         if (!isProgress || round.nextInMs > 0) {
-          await condition(() => dirty, Math.max(round.nextInMs, isProgress ? 1 : idleRoundMs));
+          await condition(() => dirty, Math.max(round.nextInMs, isProgress ? 1 : idleBatchMs));
         }
         dirty = true;
       }
-      if (isLongRun()) await continueAsNew<typeof ledgerSettlement>(input);
+      if (isLongRun()) await continueAsNew<typeof ledgerPosting>(input);
     }
     if (!(await condition(() => dirty, lingerTime))) return endAs(refused > 0 ? "refused" : "done");
   }
 }
 
 /** Many wait and can go at once, and the ledger is too slow for one round after the other. */
-function isCrowd({ settled, waiting, nextInMs, atOnce = 1 }: SettlementRound): boolean {
-  return atOnce > 1 && settled > 0 && nextInMs === 0 && waiting >= crowd;
+function isHighVolume({ settled, waiting, nextInMs, atOnce = 1 }: PostingBatch): boolean {
+  return atOnce > 1 && settled > 0 && nextInMs === 0 && waiting >= highVolume;
 }
 
 /** `12 waiting, 340 settled, 1 refused, paused until 10:32:05 UTC: minute limit`. */
-function describe({ waiting, paused, nextInMs }: SettlementRound, settled: number, refused: number): string {
+function describe({ waiting, paused, nextInMs }: PostingBatch, settled: number, refused: number): string {
   const state = `${waiting} waiting, ${settled} settled, ${refused} refused`;
   if (paused === null) return state;
   const until = new Date(Date.now() + (nextInMs ?? 0)).toISOString().slice("YYYY-MM-DDT".length, -".000Z".length);

@@ -8,7 +8,7 @@ import type { ActivityOptions } from "@temporalio/workflow";
  * done again after these ten seconds, and one that was only slow meets a second one without harm, because what it took
  * is leased.
  */
-export const ledgerRound: ActivityOptions = {
+export const ledgerBatch: ActivityOptions = {
   startToCloseTimeout: "2 minutes",
   heartbeatTimeout: "10 seconds",
   retry: { initialInterval: "200 milliseconds", backoffCoefficient: 2, maximumInterval: "10 seconds" },
@@ -18,7 +18,7 @@ export const ledgerRound: ActivityOptions = {
  * A look into the database, or two seconds of chunks performed there. It is tried until the database is back; what a killed worker was
  * at is done again after ten seconds, without harm: a chunk is one transaction.
  */
-export const databaseRound: ActivityOptions = {
+export const databaseBatch: ActivityOptions = {
   startToCloseTimeout: "2 minutes",
   heartbeatTimeout: "10 seconds",
   retry: { initialInterval: "200 milliseconds", backoffCoefficient: 2, maximumInterval: "10 seconds" },
@@ -37,12 +37,12 @@ export const longestWaitMs = 60_000;
  * From so many waiting documents on, several rounds go on beside each other: two calls full. A ledger that takes seconds for fifty
  * documents takes several such calls at once, and only so its calls of a minute are all used.
  */
-export const crowd = 100;
+export const highVolume = 100;
 
 /**
  * The least wait after a round that moved nothing, so that work held by another worker is not asked for in a busy loop.
  */
-export const idleRoundMs = 250;
+export const idleBatchMs = 250;
 
 /**
  * Deliveries to one endpoint: five seconds of them, twenty where an answer is long in coming, and

@@ -3,8 +3,8 @@
  * a round finds is in the database, so that a second run, a restart or a repetition changes nothing.
  */
 import { condition, continueAsNew, defineSignal, setCurrentDetails, setHandler } from "@temporalio/workflow";
-import { type WorkRound, wakeSignal } from "./contract.ts";
-import { idleRoundMs, longestWaitMs } from "./policies.ts";
+import { type WorkBatch, wakeSignal } from "./contract.ts";
+import { idleBatchMs, longestWaitMs } from "./policies.ts";
 import { endAs, isLongRun } from "./run-end.ts";
 
 const wake = defineSignal(wakeSignal);
@@ -13,7 +13,7 @@ const wake = defineSignal(wakeSignal);
  * Ends when the work is settled, or when it can only be tried again after more than `longestWaitMs`. A start while it
  * runs is a signal: one that waits looks at once, and one that is about to end looks once more.
  */
-export async function workInRounds<Input>(input: Input, work: (input: Input) => Promise<WorkRound>): Promise<void> {
+export async function workInBatches<Input>(input: Input, work: (input: Input) => Promise<WorkBatch>): Promise<void> {
   let isWoken = false;
   let isRefused = false;
   setHandler(wake, () => {
@@ -29,7 +29,7 @@ export async function workInRounds<Input>(input: Input, work: (input: Input) => 
       if (round.state === "settled") return endAs(isRefused ? "refused" : round.outcome);
       const waitMs = round.nextInMs ?? 0;
       if (waitMs > longestWaitMs) return endAs("put_off");
-      await condition(() => isWoken, Math.max(waitMs, idleRoundMs));
+      await condition(() => isWoken, Math.max(waitMs, idleBatchMs));
     }
     if (isLongRun()) await continueAsNew<(again: Input) => Promise<void>>(input);
   }

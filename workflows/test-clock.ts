@@ -16,21 +16,21 @@ import type { TestClockActivities } from "../src/worker/activities/billing/test-
 import {
   advanceSignal,
   billingQueue,
-  type ClockProgressTold,
+  type ClockProgressReport,
   progressQuery as progressName,
   type TestClockInput,
 } from "./contract.ts";
-import { databaseRound } from "./policies.ts";
+import { databaseBatch } from "./policies.ts";
 import { endAs, isLongRun } from "./run-end.ts";
 
 const advance = defineSignal(advanceSignal);
-const progressQuery = defineQuery<ClockProgressTold | null>(progressName);
+const progressQuery = defineQuery<ClockProgressReport | null>(progressName);
 
 /** Ends when the clock is at its target and no further advance was asked for meanwhile. */
 export async function testClock({ progress: known, ...order }: TestClockInput): Promise<void> {
   // Made in here, because its queue is that of the workflow's own worker.
-  const { advanceRound } = proxyActivities<TestClockActivities>({
-    ...databaseRound,
+  const { advanceBatch } = proxyActivities<TestClockActivities>({
+    ...databaseBatch,
     taskQueue: billingQueue(workflowInfo().taskQueue),
     summary: "move the clock on and perform what is due",
   });
@@ -43,7 +43,7 @@ export async function testClock({ progress: known, ...order }: TestClockInput): 
   while (isAsked) {
     isAsked = false;
     for (;;) {
-      const round = await advanceRound(order);
+      const round = await advanceBatch(order);
       progress = round.progress ?? progress;
       if (progress !== null) setCurrentDetails(describe(progress));
       if (round.isThere) break;
@@ -54,7 +54,7 @@ export async function testClock({ progress: known, ...order }: TestClockInput): 
 }
 
 /** `2027-03-31T11:00:00.000Z on the way from … to …: 1,200 performed, 1,200 invoices raised, 0 set aside`. */
-function describe({ from, target, now, performed, raised, setAside }: ClockProgressTold): string {
+function describe({ from, target, now, performed, raised, setAside }: ClockProgressReport): string {
   const counted = (count: number) => count.toLocaleString("en");
   const place = now === target ? `${now}, from ${from}` : `${now} on the way from ${from} to ${target}`;
   return `${place}: ${counted(performed)} performed, ${counted(raised)} invoices raised, ${counted(setAside)} set aside`;

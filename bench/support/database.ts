@@ -7,7 +7,7 @@ import type pg from "pg";
 import { demoCatalogue } from "../../src/dev/local-stack/demo-catalogue.ts";
 import { startPostgres } from "../../src/dev/local-stack/postgres/postgres.ts";
 import { createSettingUp } from "../../src/store/admin/provision.ts";
-import { createSealing } from "../../src/store/database/encryption.ts";
+import { createEncryption } from "../../src/store/database/encryption.ts";
 import { newId } from "../../src/store/database/ids.ts";
 import { migrate, withDatabase } from "../../src/store/database/migrate.ts";
 import { createPool } from "../../src/store/database/pool.ts";
@@ -39,7 +39,7 @@ export async function startMeasuredDatabase(): Promise<MeasuredDatabase> {
   });
   const databaseUrl = withDatabase(postgres.url, "billing");
   const pool = createPool({ databaseUrl, size: poolSize, name: "bench" }, () => undefined);
-  const settingUp = createSettingUp(pool, createSealing(randomBytes(32)));
+  const settingUp = createSettingUp(pool, createEncryption(randomBytes(32)));
   const stop = async () => {
     await settingUp.close();
     await pool.end();

@@ -40,7 +40,7 @@ export async function renewAll(renew: Renew, organisationIds: readonly string[],
 
 /** The worker's own rounds. A subscription that is set aside ends the measurement; the ledger's workflow is woken by nobody. */
 export function renewByBilling(pool: pg.Pool): Renew {
-  const { billRound } = createBilling({
+  const { billBatch } = createBilling({
     store: createBillingRun(pool),
     startBilling: () => assert.fail("nothing is started here"),
     wake: async () => true,
@@ -49,7 +49,7 @@ export function renewByBilling(pool: pg.Pool): Renew {
   return async (organisationId) => {
     let renewed = 0;
     for (;;) {
-      const round = await billRound({ organisationId });
+      const round = await billBatch({ organisationId });
       renewed += round.done;
       if (!round.isMore) return renewed;
     }

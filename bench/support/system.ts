@@ -6,11 +6,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type pg from "pg";
-import { allScopes, type MadeOrganisation, makeDemoOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import { allScopes, type MadeOrganisation, createDemoOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { startStack } from "../../src/dev/local-stack/stack.ts";
 import { collectParts } from "../../src/dev/local-stack/stack-settings.ts";
 import { createSettingUp } from "../../src/store/admin/provision.ts";
-import { createSealing, type Sealing } from "../../src/store/database/encryption.ts";
+import { createEncryption, type Encryption } from "../../src/store/database/encryption.ts";
 import { newId } from "../../src/store/database/ids.ts";
 import { createPool } from "../../src/store/database/pool.ts";
 import { generateApiKey } from "../../src/transport/rpc/api-key.ts";
@@ -24,7 +24,7 @@ export interface MeasuredSystem {
   /** For first data, floors and looking at the end; as large as the service's own pools. */
   readonly pool: pg.Pool;
   /** Seals what the service opens. */
-  readonly sealing: Sealing;
+  readonly sealing: Encryption;
   /** Makes a live organisation with its catalogue and customers on a tenant of its own in the demo ledger. */
   organisation(name: string): Promise<MadeOrganisation>;
   /** Gives an organisation so many further keys: the rate limit is of a key. */
@@ -62,7 +62,7 @@ export async function startMeasuredSystem(
       parts,
     });
     const pool = createPool({ databaseUrl: stack.databaseUrl, size: poolSize, name: "bench" }, () => undefined);
-    const sealing = createSealing(Buffer.from(stack.secretKey, "base64"));
+    const sealing = createEncryption(Buffer.from(stack.secretKey, "base64"));
     const settingUp = createSettingUp(pool, sealing);
     const zone = { livemode: true, timezone: "Pacific/Auckland", currency: "NZD" };
     const demoLedgerUrl = stack.demoLedgerUrl ?? "";
@@ -72,7 +72,7 @@ export async function startMeasuredSystem(
       demoLedgerUrl,
       pool,
       sealing,
-      organisation: (name) => makeDemoOrganisation(settingUp, demoLedgerUrl, { ...zone, name }),
+      organisation: (name) => createDemoOrganisation(settingUp, demoLedgerUrl, { ...zone, name }),
       addKeys: (organisationId, count) => addKeys(pool, organisationId, count),
       stop: async () => {
         await settingUp.close();

@@ -16,7 +16,7 @@ import { textFormats } from "../services/text-formats.ts";
 import type { IdempotencyStore } from "../store/access/idempotency.ts";
 import { createOperatorAccess } from "../store/access/operator-tokens.ts";
 import { createAdminStore } from "../store/admin/admin-store.ts";
-import { createSealing, type Sealing } from "../store/database/encryption.ts";
+import { createEncryption, type Encryption } from "../store/database/encryption.ts";
 import { createPool } from "../store/database/pool.ts";
 import { exchangeOf } from "../transport/http/exchanges.ts";
 import type { Readiness } from "../transport/http/readiness.ts";
@@ -34,7 +34,7 @@ import { createIdempotency } from "../transport/rpc/idempotency.ts";
 import { observeCall } from "../transport/rpc/observe.ts";
 import { createOperatorGate } from "../transport/rpc/operator-gate.ts";
 import { reflectionRoutes } from "../transport/rpc/reflection.ts";
-import { createTell } from "../transport/rpc/refusals.ts";
+import { createReportError } from "../transport/rpc/refusals.ts";
 import { connectRoutes } from "../transport/rpc/routes.ts";
 import { createLedgerApp } from "./ledger-app.ts";
 
@@ -47,7 +47,7 @@ export interface AdminPortParts
       | "startAllocation"
       | "startBilling"
       | "startClock"
-      | "startMirror"
+      | "startLedgerSync"
       | "startDeliveries"
       | "openLedger"
       | "connect"
@@ -80,13 +80,13 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
   const { config, pool, keys, shutdownSignal } = parts;
   const { url } = config.database;
   const writing = createPool({ databaseUrl: url, size: writers, name: "admin" }, parts.onPoolError);
-  const sealing = sealingOf(config);
+  const sealing = encryptionOf(config);
   const store = createAdminStore({ reading: pool, writing }, sealing);
   const listening = { port: config.admin.port };
   const ledgerApp = createLedgerApp({ ...parts, sealing, redirectPort: () => listening.port });
   const adminParts = { ...parts, ...settingsOf(config), store, ledgerApp };
   const bindings = adminServices(adminParts);
-  const tell = createTell(parts.logFailure);
+  const tell = createReportError(parts.logFailure);
   const call = createCall<OperatorCaller>({
     idempotency: createIdempotency(keys),
     observe: observeCall,
@@ -178,8 +178,8 @@ const unknownPaths = {
 };
 
 /** Without SECRET_KEY everything works but what needs a ledger's credentials. */
-export function sealingOf({ secretKey, secretKeysBefore }: Config): Sealing {
-  if (secretKey !== null) return createSealing(secretKey, secretKeysBefore);
+export function encryptionOf({ secretKey, secretKeysBefore }: Config): Encryption {
+  if (secretKey !== null) return createEncryption(secretKey, secretKeysBefore);
   const refuse = (): never => {
     throw new Refusal(
       "temporarily_unavailable",

@@ -6,7 +6,7 @@ import { connectNodeAdapter } from "@connectrpc/connect-node";
 import type { Config } from "../config.ts";
 import { Refusal } from "../domain/refusal.ts";
 import { ledgerWebhooks } from "../ledger/index.ts";
-import type { LedgerHint } from "../ledger/port/ledger.ts";
+import type { LedgerNotification } from "../ledger/port/ledger.ts";
 import { services } from "../services/index.ts";
 import { permits } from "../services/permits.ts";
 import { textFormats } from "../services/text-formats.ts";
@@ -15,7 +15,7 @@ import { createIdempotencyStore, type IdempotencyStore } from "../store/access/i
 import { createPool } from "../store/database/pool.ts";
 import { createSchemaCheck } from "../store/database/schema-state.ts";
 import { createOutcomes } from "../store/ledger-jobs/job-notifications.ts";
-import { noteHints } from "../store/ledger-sync/record-notifications.ts";
+import { recordNotifications } from "../store/ledger-sync/record-notifications.ts";
 import { createStore } from "../store/tenant.ts";
 import { clientAddresses } from "../transport/http/client-addresses.ts";
 import { exchangeOf } from "../transport/http/exchanges.ts";
@@ -36,12 +36,12 @@ import type { ServiceBinding } from "../transport/rpc/implementation.ts";
 import { createRequestObserver, observeCall } from "../transport/rpc/observe.ts";
 import { operationsOf } from "../transport/rpc/operation.ts";
 import { reflectionRoutes } from "../transport/rpc/reflection.ts";
-import { createTell } from "../transport/rpc/refusals.ts";
+import { createReportError } from "../transport/rpc/refusals.ts";
 import { connectRoutes } from "../transport/rpc/routes.ts";
 import { checkTemporal, connectTemporal, type TemporalClient } from "../worker/temporal/connect.ts";
 import { createLedgerWork } from "../worker/temporal/ledger-work.ts";
 import { createStartWork } from "../worker/temporal/start-work.ts";
-import { type AdminPort, sealingOf, startAdminPort } from "./admin-api.ts";
+import { type AdminPort, encryptionOf, startAdminPort } from "./admin-api.ts";
 import { connectLedger, disconnectedText, keepAdapters, logAnswer } from "./ledger-adapters.ts";
 import { createLedgerConnect } from "./ledger-connect.ts";
 import type { Log } from "./log.ts";
@@ -66,8 +66,8 @@ export async function startApi(config: Config, log: Log): Promise<Running> {
   const starts = createStartWork(temporal.client, config.taskQueue, (workflowId, err) =>
     log.warn({ workflowId, err }, "a workflow could not be started; the dispatcher will"),
   );
-  const { startAmendment, startEnding } = starts;
-  const settlement = { wake: work.wake, startAmendment, startEnding, outcomes };
+  const { startAmendment, startTermination } = starts;
+  const settlement = { wake: work.wake, startAmendment, startTermination, outcomes };
   const bindings = services({ store: createStore(pool), settlement });
   const keys = createIdempotencyStore(pool, {
     onTrouble: (err) => {
@@ -80,7 +80,7 @@ export async function startApi(config: Config, log: Log): Promise<Running> {
   const adapters = keepAdapters(pool, {
     callDeadlineMs: config.ledger.callDeadlineMs,
     connect,
-    sealing: sealingOf(config),
+    sealing: encryptionOf(config),
     xeroApp: config.ledger.xeroApp,
     onDisconnected: (organisationId) => log.warn({ organisationId }, disconnectedText),
     onAnswered: logAnswer(log),
@@ -94,7 +94,7 @@ export async function startApi(config: Config, log: Log): Promise<Running> {
     onConnectionLimit: warnOfConnections(log),
     ...doors(config, log, metrics, pool, keys, bindings, readiness, stopping.signal),
     openapi: readOpenapi(),
-    doors: webhookDoors(config, pool, starts.startMirror),
+    doors: ledgerWebhookEndpoints(config, pool, starts.startLedgerSync),
     readiness,
     // Anyone may ask this port.
     metrics: null,
@@ -146,7 +146,7 @@ function openReadiness(config: Config, log: Log, temporal: TemporalClient): Read
 }
 
 /** The door for the ledger's webhooks, where their signing key is set. */
-function webhookDoors(
+function ledgerWebhookEndpoints(
   { api, ledger }: Config,
   pool: ReturnType<typeof createPool>,
   wake: (organisationId: string) => Promise<boolean>,
@@ -155,7 +155,7 @@ function webhookDoors(
   if (key === null) return new Map();
   const { signatureHeader, read } = ledgerWebhooks.xero;
   const addressOf = clientAddresses(api.trustedProxies);
-  const parts = { signatureHeader, wake, addressOf, note: (hints: readonly LedgerHint[]) => noteHints(pool, hints) };
+  const parts = { signatureHeader, wake, addressOf, note: (hints: readonly LedgerNotification[]) => recordNotifications(pool, hints) };
   return new Map([[xeroWebhookPath, ledgerWebhookAnswer({ ...parts, read: (delivery) => read(delivery, key) })]]);
 }
 
@@ -213,7 +213,7 @@ function doors(
     limitPerMinute: config.api.rateLimitPerMinute,
     onBatch: (size) => metrics.admissions.observe(size),
   });
-  const tell = createTell((err, requestId) => log.error({ requestId, err }, "failure"));
+  const tell = createReportError((err, requestId) => log.error({ requestId, err }, "failure"));
   const gate = createGate({ access, permits: (operation, caller) => permits(operation.name, caller) });
   const call = createCall({
     idempotency: createIdempotency(keys),

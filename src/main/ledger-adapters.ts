@@ -6,7 +6,7 @@ import type { Ledger } from "../ledger/port/ledger.ts";
 import type { SharedAuthorisation } from "../ledger/xero/auth/authorised-tokens.ts";
 import type { IdentityClient } from "../ledger/xero/auth/identity.ts";
 import type { XeroOptions, XeroTold } from "../ledger/xero/wire/connection.ts";
-import type { Sealing } from "../store/database/encryption.ts";
+import type { Encryption } from "../store/database/encryption.ts";
 import type { createPool } from "../store/database/pool.ts";
 import { createCallBudget } from "../store/ledger-connection/call-budget.ts";
 import type { LedgerConnection } from "../store/ledger-connection/connections.ts";
@@ -22,7 +22,7 @@ export const disconnectedText = "the ledger has ended its authorisation: an owne
 /** What adapters are opened with. */
 export interface AdapterParts {
   readonly callDeadlineMs: number;
-  readonly sealing: Sealing;
+  readonly sealing: Encryption;
   /** Opens the connections to ledgers. */
   readonly connect: buildConnector.connector;
   /** Our app at Xero, for connections by authorisation; null where it is not set. */

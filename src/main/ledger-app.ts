@@ -7,14 +7,14 @@ import { createXeroApp } from "../ledger/xero/auth/app.ts";
 import { redirectUrlOf } from "../ledger/xero/auth/app-settings.ts";
 import { createSharedTokenSource } from "../ledger/xero/auth/authorised-tokens.ts";
 import { createAgent } from "../ledger/xero/wire/exchange.ts";
-import type { Sealing } from "../store/database/encryption.ts";
+import type { Encryption } from "../store/database/encryption.ts";
 import { createLedgerTokens } from "../store/ledger-connection/oauth-tokens.ts";
 
 /** The app over a pool; null where its credentials are not set. `redirectPort` is the port of the callback. */
 export function createLedgerApp(parts: {
   readonly config: Config;
   readonly pool: pg.Pool;
-  readonly sealing: Sealing;
+  readonly sealing: Encryption;
   readonly redirectPort: () => number;
 }): (LedgerApp & { readonly close: () => Promise<void> }) | null {
   const { config, pool, sealing } = parts;

@@ -14,7 +14,7 @@ const secretMembers = [
   "keyHash",
   "secret",
   "clientSecret",
-  "sealedSecret",
+  "encryptedSecret",
   "password",
   "token",
   "accessToken",
@@ -23,14 +23,14 @@ const secretMembers = [
 ];
 
 /** What becomes of an error in a line. */
-interface ToldFailure {
+interface PublishFailure {
   readonly type: string;
   readonly message: string;
   readonly code?: unknown;
   readonly constraint?: unknown;
   readonly table?: unknown;
   readonly stack?: string;
-  readonly cause?: ToldFailure;
+  readonly cause?: PublishFailure;
 }
 
 /** A log of this process; `part` (`api`, `worker`) stands in every line. `destination` is standard output unless a test asks. */
@@ -41,7 +41,7 @@ export function createLog(part: string, level: LogLevel, destination?: { write(l
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
     formatters: { level: (label: string) => ({ level: label }) },
     redact: { paths: secretMembers.flatMap((name) => [name, `*.${name}`]), censor: "[hidden]" },
-    serializers: { err: tellFailure },
+    serializers: { err: reportFailure },
   };
   return destination === undefined ? pino(options) : pino(options, destination);
 }
@@ -50,7 +50,7 @@ export function createLog(part: string, level: LogLevel, destination?: { write(l
  * An error without what PostgreSQL adds of the row at fault (`detail`, `where`, parameters): those are customers' data. Causes
  * are told up to four deep.
  */
-function tellFailure(error: unknown, depth = 0): ToldFailure {
+function reportFailure(error: unknown, depth = 0): PublishFailure {
   if (!(error instanceof Error)) return { type: typeof error, message: String(error) };
   const { name, message, stack, cause } = error;
   const { code, constraint, table } = error as { code?: unknown; constraint?: unknown; table?: unknown };
@@ -61,6 +61,6 @@ function tellFailure(error: unknown, depth = 0): ToldFailure {
     ...(constraint === undefined ? {} : { constraint }),
     ...(table === undefined ? {} : { table }),
     ...(stack === undefined ? {} : { stack }),
-    ...(cause === undefined || depth >= 4 ? {} : { cause: tellFailure(cause, depth + 1) }),
+    ...(cause === undefined || depth >= 4 ? {} : { cause: reportFailure(cause, depth + 1) }),
   };
 }

@@ -8,35 +8,35 @@ import { createIdempotencyStore } from "../store/access/idempotency.ts";
 import { createBillingRun, type Parked } from "../store/billing/billing-run.ts";
 import { createTestClock, findStoppedClocks } from "../store/billing/test-clock.ts";
 import { boundQueries } from "../store/database/bound-queries.ts";
-import { createSealing, type Sealing } from "../store/database/encryption.ts";
+import { createEncryption, type Encryption } from "../store/database/encryption.ts";
 import { createPool } from "../store/database/pool.ts";
-import { forgetEvents } from "../store/events/delete-expired-events.ts";
+import { deleteExpiredEvents } from "../store/events/delete-expired-events.ts";
 import { createDeliveryStore } from "../store/events/deliveries.ts";
-import { createTelling } from "../store/events/outbox.ts";
-import type { Untold } from "../store/events/publish-isolated.ts";
-import { resealEndpoints } from "../store/events/reencrypt-signing-secrets.ts";
-import { forgetUnchosen } from "../store/ledger-connection/delete-expired-authorisations.ts";
-import { createOfferReading } from "../store/ledger-connection/reference-data.ts";
+import { createOutboxStore } from "../store/events/outbox.ts";
+import type { Unpublished } from "../store/events/publish-isolated.ts";
+import { reencryptEndpoints } from "../store/events/reencrypt-signing-secrets.ts";
+import { deleteExpiredConsents } from "../store/ledger-connection/delete-expired-authorisations.ts";
+import { createReferenceDataReading } from "../store/ledger-connection/reference-data.ts";
 import { createAllocating } from "../store/ledger-jobs/allocation-scope.ts";
 import { createAmendments } from "../store/ledger-jobs/amendments.ts";
-import { createSettling } from "../store/ledger-jobs/post-documents.ts";
-import { findNeglected } from "../store/ledger-jobs/stale-jobs.ts";
-import { createMirroring } from "../store/ledger-sync/sync-store.ts";
-import { createEndings } from "../store/subscriptions/end-removals.ts";
+import { createPosting } from "../store/ledger-jobs/post-documents.ts";
+import { findStaleJobs } from "../store/ledger-jobs/stale-jobs.ts";
+import { createLedgerSync } from "../store/ledger-sync/sync-store.ts";
+import { createTerminations } from "../store/subscriptions/end-removals.ts";
 import { createPoster } from "../webhooks/post.ts";
 import { createBilling } from "../worker/activities/billing/billing-run.ts";
 import { createTestClockActivities } from "../worker/activities/billing/test-clock.ts";
 import { createDelivery } from "../worker/activities/events/deliver-due.ts";
 import { createDeliveryPace } from "../worker/activities/events/delivery-pace.ts";
-import { createTellingActivities } from "../worker/activities/events/publish-changes.ts";
+import { createPublishingActivities } from "../worker/activities/events/publish-changes.ts";
 import { createRequestPermits } from "../worker/activities/events/request-permits.ts";
 import { createCreditAllocation } from "../worker/activities/posting/allocate-credit.ts";
 import { createAmendment } from "../worker/activities/posting/amend-invoice.ts";
-import { createSettlement } from "../worker/activities/posting/posting.ts";
-import { type OfferParts, readDueOffers } from "../worker/activities/posting/read-reference-data.ts";
-import { createEnding } from "../worker/activities/subscriptions/end-subscription.ts";
-import { createMirror } from "../worker/activities/sync/ledger-sync.ts";
-import { type Housekeeping, startHousekeeping } from "../worker/temporal/cleanup.ts";
+import { createPostingActivities } from "../worker/activities/posting/posting.ts";
+import { type ReferenceDataDependencies, readDueReferenceData } from "../worker/activities/posting/read-reference-data.ts";
+import { createEndSubscriptionActivities } from "../worker/activities/subscriptions/end-subscription.ts";
+import { createLedgerSyncActivities } from "../worker/activities/sync/ledger-sync.ts";
+import { type Cleanup, startCleanup } from "../worker/temporal/cleanup.ts";
 import { connectTemporal } from "../worker/temporal/connect.ts";
 import { startDispatcher } from "../worker/temporal/dispatcher.ts";
 import { createLedgerWork } from "../worker/temporal/ledger-work.ts";
@@ -51,7 +51,7 @@ import type { Running } from "./run.ts";
 import { serveWorkerMetrics } from "./worker-metrics.ts";
 
 /** Keys change once in years, and with them each worker starts anew. */
-const resealEveryMs = 30 * 60_000;
+const reencryptEveryMs = 30 * 60_000;
 
 /**
  * Connections that deliveries of webhooks have at once: whatever is to be sent, most of the
@@ -68,7 +68,7 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
     log.warn({ err }, "a database connection was lost"),
   );
   const temporal = connectTemporal();
-  const sealing = createSealing(config.secretKey, config.secretKeysBefore);
+  const sealing = createEncryption(config.secretKey, config.secretKeysBefore);
   const adapters = keepAdapters(pool, {
     callDeadlineMs: config.ledger.callDeadlineMs,
     connect: createLedgerConnect(config.ledger.addresses),
@@ -91,18 +91,18 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
     log.warn({ organisationId, subscriptionId, reason }, "a subscription was set aside by the billing run");
   const webhooks = openWebhooks(config, pool, sealing, log);
   const activities = {
-    ...createSettlement({ ...parts, openScope: createSettling(pool, sealing) }),
+    ...createPostingActivities({ ...parts, openScope: createPosting(pool, sealing) }),
     ...createAmendment({ ...parts, openScope: createAmendments(pool, sealing) }),
     ...createCreditAllocation({ ...parts, openScope: createAllocating(pool, sealing) }),
-    ...createEnding({ ...parts, openScope: createEndings(pool, sealing) }),
+    ...createEndSubscriptionActivities({ ...parts, openScope: createTerminations(pool, sealing) }),
     ...createBilling({ ...work, onParked, store: createBillingRun(pool) }),
-    ...createMirror({
+    ...createLedgerSyncActivities({
       ...parts,
-      mirroring: createMirroring(pool, sealing, config.ledger.sweepMs),
+      mirroring: createLedgerSync(pool, sealing, config.ledger.syncIntervalMs),
       onUnfollowed: (organisationId, what) =>
         log.warn({ organisationId, ...what }, "something of the ledger cannot be followed"),
     }),
-    ...createTellingActivities({ ...work, ...tellingParts(pool, log) }),
+    ...createPublishingActivities({ ...work, ...publishingDependencies(pool, log) }),
     ...webhooks.activities,
     ...createTestClockActivities({ ...work, onParked, store: createTestClock(pool) }),
   };
@@ -111,7 +111,7 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
   const onUnknown = (kind: string) => log.warn({ kind }, "dispatcher: work of a kind that is not known here was left");
   const dispatcher = startDispatcher(
     async (graceMs) => [
-      ...(await findNeglected(pool, graceMs, onUnknown)),
+      ...(await findStaleJobs(pool, graceMs, onUnknown)),
       ...(await findStoppedClocks(pool, graceMs)),
     ],
     work,
@@ -134,21 +134,21 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
 /** Deletes what is expired, and reads again what the ledgers offer. */
 function startHousekeepings(
   pool: pg.Pool,
-  sealing: Sealing,
-  ledger: Pick<OfferParts, "openLedger" | "callDeadlineMs">,
+  sealing: Encryption,
+  ledger: Pick<ReferenceDataDependencies, "openLedger" | "callDeadlineMs">,
   log: Log,
-): Housekeeping[] {
+): Cleanup[] {
   const onTrouble = (err: unknown) => log.warn({ err }, "housekeeping: the database could not be asked");
   const keys = createIdempotencyStore(pool, { onTrouble });
-  const forgetting = [forgetUnchosen, forgetEvents].map((forget) => (atMost: number) => forget(pool, atMost));
+  const forgetting = [deleteExpiredConsents, deleteExpiredEvents].map((forget) => (atMost: number) => forget(pool, atMost));
   const housekeepings = [keys.deleteExpired, ...forgetting].map((forget) =>
-    startHousekeeping(forget, { onError: onTrouble }),
+    startCleanup(forget, { onError: onTrouble }),
   );
   const onError = (organisationId: string, err: unknown) =>
     log.warn({ organisationId, err }, "what a ledger offers could not be read");
-  const offers = { store: createOfferReading(pool, sealing), ...ledger, onError };
+  const offers = { store: createReferenceDataReading(pool, sealing), ...ledger, onError };
   // Twenty calls at once: the lists of five organisations.
-  housekeepings.push(startHousekeeping((atMost) => readDueOffers(offers, atMost), { batch: 20, onError: onTrouble }));
+  housekeepings.push(startCleanup((atMost) => readDueReferenceData(offers, atMost), { batch: 20, onError: onTrouble }));
   return housekeepings;
 }
 
@@ -158,17 +158,17 @@ function asSetting(error: unknown): never {
 }
 
 /** What combines changes into events. */
-function tellingParts(pool: pg.Pool, log: Log) {
-  const onUntold = (organisationId: string, { kind, id, error: err }: Untold) =>
+function publishingDependencies(pool: pg.Pool, log: Log) {
+  const onUnpublished = (organisationId: string, { kind, id, error: err }: Unpublished) =>
     log.error(
       { organisationId, kind, id, err },
       "an object cannot be told to webhook endpoints; trying again in an hour",
     );
-  return { store: createTelling(pool, writeObject), onUntold };
+  return { store: createOutboxStore(pool, writeObject), onUnpublished };
 }
 
 /** What sends events to endpoints, and has their secrets sealed with the newest key. */
-function openWebhooks(config: Config, pool: pg.Pool, sealing: Sealing, log: Log) {
+function openWebhooks(config: Config, pool: pg.Pool, sealing: Encryption, log: Log) {
   const poster = createPoster({ mode: config.webhooks.addresses });
   const stopping = new AbortController();
   const activities = createDelivery({
@@ -180,10 +180,10 @@ function openWebhooks(config: Config, pool: pg.Pool, sealing: Sealing, log: Log)
     stopping: stopping.signal,
     onDisabled: (endpoint, reason) =>
       log.warn({ ...endpoint, reason }, "a webhook endpoint is disabled by what came of its deliveries"),
-    onSealed: (endpoint, err) => log.warn({ ...endpoint, err }, "a webhook endpoint's secret cannot be opened"),
+    onEncrypted: (endpoint, err) => log.warn({ ...endpoint, err }, "a webhook endpoint's secret cannot be opened"),
   });
-  const resealing = startHousekeeping((atMost) => resealEndpoints(pool, sealing, atMost), {
-    everyMs: resealEveryMs,
+  const resealing = startCleanup((atMost) => reencryptEndpoints(pool, sealing, atMost), {
+    everyMs: reencryptEveryMs,
     onError: (err) => log.warn({ err }, "the secrets of a webhook endpoint could not be sealed anew"),
   });
   return {

@@ -1,6 +1,6 @@
 /** Waiting, within an answer's budget, for the ledger to decide on what a request has committed. */
 import type { EndSubscriptionInput, InvoiceAmendmentInput } from "../../workflows/contract.ts";
-import { checkpoint } from "../crash-points.ts";
+import { crashPoint } from "../crash-points.ts";
 import type { OperationOutcome, Outcomes, Watch } from "../store/ledger-jobs/job-notifications.ts";
 
 /** Wakes the organisation's ledger workflow; false where Temporal could not be reached. */
@@ -10,13 +10,13 @@ export type WakeLedger = (organisationId: string) => Promise<boolean>;
 export type StartAmendment = (input: InvoiceAmendmentInput) => Promise<boolean>;
 
 /** Starts the workflow of an end; false where Temporal could not be reached. */
-export type StartEnding = (input: EndSubscriptionInput) => Promise<boolean>;
+export type StartTermination = (input: EndSubscriptionInput) => Promise<boolean>;
 
 /** What a method needs to have its documents settled. */
 export interface Settlement {
   readonly wake: WakeLedger;
   readonly startAmendment: StartAmendment;
-  readonly startEnding: StartEnding;
+  readonly startTermination: StartTermination;
   readonly outcomes: Outcomes;
 }
 
@@ -27,7 +27,7 @@ export const answerBudgetMs = 15_000;
  * Wakes the ledger workflow and waits until every watched operation is decided, is known to be put off past `untilMs`, or
  * `untilMs` has come. With Temporal out of reach nothing is waited for: what is committed is settled later by itself.
  */
-export async function awaitSettlement(
+export async function awaitPosting(
   { wake }: Settlement,
   organisationId: string,
   watch: Watch,
@@ -44,6 +44,6 @@ export async function awaitWork(
   untilMs: number,
 ): Promise<readonly OperationOutcome[]> {
   const begun = await begin();
-  checkpoint("ledger_woken");
+  crashPoint("ledger_woken");
   return watch.settled(organisationId, begun ? untilMs : Date.now());
 }

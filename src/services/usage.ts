@@ -3,7 +3,7 @@
  * Spec: POST /v1/usage_events.
  */
 import { strict as assert } from "node:assert";
-import { checkpoint } from "../crash-points.ts";
+import { crashPoint } from "../crash-points.ts";
 import type { ReportedUsage, UsageRejection, UsageVerdict } from "../domain/usage/ingest.ts";
 import { readQuantity, readTimestamp } from "../domain/usage/parse.ts";
 import {
@@ -30,7 +30,7 @@ function reportUsage({ store }: ServiceParts): Method {
     const { usage } = store.organisation(caller.organisationId);
     // Where the first answer was lost, what it stored is there already, and is told as that.
     const verdicts = await untilKnown(untilMs, () => usage.report(events.map(readEvent), caller.now));
-    checkpoint("usage_stored");
+    crashPoint("usage_stored");
     const count = (status: UsageVerdict["status"]) => verdicts.filter((verdict) => verdict.status === status).length;
     return {
       object: "usage_event_batch",

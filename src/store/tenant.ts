@@ -33,10 +33,10 @@ import { type DocumentFilters, documentFilters, invoiceListing } from "./documen
 import { abandonContact } from "./ledger-jobs/jobs.ts";
 import {
   getUnitsChange,
-  type MadeUnitsChange,
-  makeUnitsChange,
+  type AppliedUnitsChange,
+  applyUnitsChange,
   type UnitsChangeOutcome,
-  type UnitsChangeToMake,
+  type UnitsChangeOrder,
 } from "./subscriptions/change-units.ts";
 import {
   type CreationQuery,
@@ -47,8 +47,8 @@ import {
   loadCreation,
   saveCreation,
 } from "./subscriptions/create.ts";
-import { type EndingOutcome, type EndingToMake, makeEnding, tellEnding } from "./subscriptions/end.ts";
-import { makeRestoration, type RestorationOutcome, type RestorationToMake } from "./subscriptions/restore.ts";
+import { type TerminationOutcome, type TerminationRequest, createTermination, reportTermination } from "./subscriptions/end.ts";
+import { createRestoration, type RestorationOutcome, type RestorationRequest } from "./subscriptions/restore.ts";
 import {
   type PlannedSubscription,
   type SubscriptionFilters,
@@ -79,15 +79,15 @@ export interface Scope {
     loadCreation(query: CreationQuery): Promise<LoadedCreation>;
     saveCreation(creation: CreationToSave): Promise<CreationSave>;
     /** Performs what is due, then makes the change that `decide` decides, all in the lock of the subscription. */
-    changeUnits(change: UnitsChangeToMake, decide: (state: BillingState) => UnitsDecision): Promise<UnitsChangeOutcome>;
-    getUnitsChange(id: string): Promise<MadeUnitsChange>;
+    changeUnits(change: UnitsChangeOrder, decide: (state: BillingState) => UnitsDecision): Promise<UnitsChangeOutcome>;
+    getUnitsChange(id: string): Promise<AppliedUnitsChange>;
     /** Performs what is due, then ends the subscription as `decide` decides, or begins to: where invoices have to be removed first. */
-    end(ending: EndingToMake, decide: (facts: EndFacts) => EndDecision): Promise<EndingOutcome>;
+    end(ending: TerminationRequest, decide: (facts: EndFacts) => EndDecision): Promise<TerminationOutcome>;
     /** Notes that a caller is told that the ledger refused this end. */
-    tellEnding(endingId: string): Promise<void>;
+    reportTermination(terminationId: string): Promise<void>;
     /** Performs what is due, then restores the subscription as `decide` decides. */
     restore(
-      restoration: RestorationToMake,
+      restoration: RestorationRequest,
       decide: (facts: RestorationFacts) => Restoration,
     ): Promise<RestorationOutcome>;
     /** The operations by which the ledger is still to hear of the subscription's first or renewal invoices. */
@@ -131,11 +131,11 @@ function openScope(pool: pg.Pool, storeUsage: StoreUsage, organisationId: string
       ...collect(pool, organisationId, subscriptionListing, subscriptionFilters),
       loadCreation: (query) => loadCreation(pool, organisationId, query),
       saveCreation: (creation) => saveCreation(pool, organisationId, creation),
-      changeUnits: (change, decide) => makeUnitsChange(pool, organisationId, change, decide),
+      changeUnits: (change, decide) => applyUnitsChange(pool, organisationId, change, decide),
       getUnitsChange: (id) => getUnitsChange(pool, organisationId, id),
-      end: (ending, decide) => makeEnding(pool, organisationId, ending, decide),
-      tellEnding: (endingId) => tellEnding(pool, organisationId, endingId),
-      restore: (restoration, decide) => makeRestoration(pool, organisationId, restoration, decide),
+      end: (ending, decide) => createTermination(pool, organisationId, ending, decide),
+      reportTermination: (terminationId) => reportTermination(pool, organisationId, terminationId),
+      restore: (restoration, decide) => createRestoration(pool, organisationId, restoration, decide),
       findUnsent: (id) => findUnsent(pool, organisationId, id),
     },
     invoices: {

@@ -2,7 +2,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { addDueSubscriptions } from "../../bench/support/due-subscriptions.ts";
-import { billingCheckpoints } from "../../src/crash-points.ts";
+import { billingCrashPoints } from "../../src/crash-points.ts";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { inTransaction } from "../../src/store/database/pool.ts";
 import { openLine } from "../scenario/cut-line.ts";
@@ -61,7 +61,7 @@ async function expectEachMonthOnce({ organisationId, tenantId }: MadeOrganisatio
 }
 
 describe("a worker killed at a step leaves nothing undone and nothing done twice:", () => {
-  test.each(billingCheckpoints)("%s", async (point) => {
+  test.each(billingCrashPoints)("%s", async (point) => {
     const { organisation, moveOn } = await missedMonths();
     await system.worker.stop();
     await moveOn();

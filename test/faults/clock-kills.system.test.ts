@@ -3,7 +3,7 @@
  * a billing run beside it. Whatever happens, the clock gets there, and each period is billed once.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { clockCheckpoints } from "../../src/crash-points.ts";
+import { clockCrashPoints } from "../../src/crash-points.ts";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { billChunk, findDueOrganisations } from "../../src/store/billing/billing-run.ts";
 import { inTransaction } from "../../src/store/database/pool.ts";
@@ -43,7 +43,7 @@ async function asked(own: MadeOrganisation): Promise<void> {
 }
 
 describe("a worker killed at a step of an advance leaves nothing undone and nothing done twice:", () => {
-  test.each(clockCheckpoints)("%s", async (point) => {
+  test.each(clockCrashPoints)("%s", async (point) => {
     const own = await spread(8);
     await asked(own);
     // It may die before it has told that it is ready: the start itself is not waited for.
@@ -51,7 +51,7 @@ describe("a worker killed at a step of an advance leaves nothing undone and noth
     await system.worker.exited();
     await system.worker.start();
     const clock = await world.arrived(own);
-    expect(clock).toMatchObject({ ...arrived, advance: { performed: 27, invoicesRaised: 27 } });
+    expect(clock).toMatchObject({ ...arrived, advance: { performed: 27, invoicesIssued: 27 } });
     await expectEachRenewed(system, own, 3);
     await world.expectEqualBooks(own);
   });
@@ -77,7 +77,7 @@ test("a worker killed in the middle is gone on for by the next one, from where t
     expect(left.now >= middle.now).toBe(true);
   });
   await system.worker.start();
-  expect(await world.arrived(own)).toMatchObject({ ...arrived, advance: { performed: 900, invoicesRaised: 900 } });
+  expect(await world.arrived(own)).toMatchObject({ ...arrived, advance: { performed: 900, invoicesIssued: 900 } });
   await expectEachRenewed(system, own, 3);
 });
 

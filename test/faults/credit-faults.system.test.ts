@@ -4,7 +4,7 @@
  * facts-ledger section 5.5.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { allocationCheckpoints, settlementCheckpoints } from "../../src/crash-points.ts";
+import { allocationCrashPoints, postingCrashPoints } from "../../src/crash-points.ts";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import {
@@ -93,7 +93,7 @@ test("workers killed at each step, one after the other, make every note and ever
   await pay(paid, "100");
   const others: MadeOrganisation[] = [];
   // Each dies of work that nobody had begun; what it leaves undone, the next ones and the last one meet too.
-  for (const point of [...settlementCheckpoints, ...allocationCheckpoints]) {
+  for (const point of [...postingCrashPoints, ...allocationCrashPoints]) {
     const organisation = await addOrganisation();
     await raiseAll(organisation);
     others.push(organisation);

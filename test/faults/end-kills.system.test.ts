@@ -1,6 +1,6 @@
 /** SIGKILL between every two steps of an end, in the API and in the worker; then the same request again. Spec: Idempotency; End, rule 4. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { endCheckpoints as checkpoints } from "../../src/crash-points.ts";
+import { endCrashPoints as checkpoints } from "../../src/crash-points.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { type Endable, type EndsForTest, endPost, endsForTest, threeRemoved } from "./ends.ts";
 import { dieOf, post, postUntilDecided } from "./processes.ts";

@@ -3,7 +3,7 @@
  * ("a retry after a crash"); facts-ledger section 5.4.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { creationCheckpoints as checkpoints } from "../../src/crash-points.ts";
+import { creationCrashPoints as checkpoints } from "../../src/crash-points.ts";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { customerPost, expectOneDocumentEach, shownInvoice, subscriptionPost, synced } from "./books.ts";

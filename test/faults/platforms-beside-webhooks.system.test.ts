@@ -5,7 +5,7 @@
 import { randomBytes } from "node:crypto";
 import { Client, Connection } from "@temporalio/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createSealing } from "../../src/store/database/encryption.ts";
+import { createEncryption } from "../../src/store/database/encryption.ts";
 import { createStartWork } from "../../src/worker/temporal/start-work.ts";
 import { defaultTaskQueue, webhookQueue } from "../../workflows/contract.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
@@ -41,7 +41,7 @@ beforeAll(async () => {
   receiver = await startReceiver();
   // Nothing that is sent is answered.
   receiver.answer("/silent", { onceCame: Number.MAX_SAFE_INTEGER });
-  const rows = webhookRows(system.pool, createSealing(key));
+  const rows = webhookRows(system.pool, createEncryption(key));
   const organisations = await Promise.all(Array.from({ length: 25 }, () => rows.organisation()));
   endpoints = (
     await Promise.all(

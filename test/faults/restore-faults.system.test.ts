@@ -3,7 +3,7 @@
  * answers: what an end removed is raised again once, and the ledger's books have the same. Spec: Idempotency.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { restoreCheckpoints as checkpoints } from "../../src/crash-points.ts";
+import { restoreCrashPoints as checkpoints } from "../../src/crash-points.ts";
 import { refusalOf, refused } from "../scenario/checked-ask.ts";
 import type { LifeWorld } from "../scenario/life-world.ts";
 import { freePort } from "../support/ports.ts";

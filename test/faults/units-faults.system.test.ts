@@ -4,7 +4,7 @@
  * documents are those of `credit-faults` and `kill-at-every-step`. Spec: Idempotency.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { amendmentCheckpoints, settlementCheckpoints, unitsCheckpoints } from "../../src/crash-points.ts";
+import { amendmentCrashPoints, postingCrashPoints, unitsCrashPoints } from "../../src/crash-points.ts";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
 import { addBands, type Json, type UnitsWorld, unitsWorld } from "../scenario/units-world.ts";
@@ -22,8 +22,8 @@ beforeAll(async () => {
 
 afterAll(() => system?.stop());
 
-const ofWorker: readonly string[] = [...settlementCheckpoints, ...amendmentCheckpoints];
-const ofApi = unitsCheckpoints.filter((point) => !ofWorker.includes(point));
+const ofWorker: readonly string[] = [...postingCrashPoints, ...amendmentCrashPoints];
+const ofApi = unitsCrashPoints.filter((point) => !ofWorker.includes(point));
 /** Up to here nothing is written, and one kind of change is like another. */
 const unwritten: readonly string[] = ["admitted", "key_begun", "units_loaded"];
 /** The API begins an amendment in one way for all of them; a credit note beside it is begun in another. */
@@ -112,7 +112,7 @@ describe.concurrent("an API killed at a step leaves a key that works, and the ch
 
 test("workers killed at each step, one after the other, settle everything of the changes once after the last one's start", async () => {
   const rounds = [];
-  for (const point of amendmentCheckpoints) {
+  for (const point of amendmentCrashPoints) {
     rounds.push({
       point,
       changes: await Promise.all(names.map(async (name) => ({ name, ...(await prepared(cases[name])) }))),

@@ -3,7 +3,7 @@
  * the billing that takes them: whatever was told is stored once, and whatever is stored is billed once. decisions §6; facts-performance §6.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { amendmentCheckpoints, billingCheckpoints } from "../../src/crash-points.ts";
+import { amendmentCrashPoints, billingCrashPoints } from "../../src/crash-points.ts";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { createStartWork } from "../../src/worker/temporal/start-work.ts";
 import { defaultTaskQueue } from "../../workflows/contract.ts";
@@ -143,7 +143,7 @@ async function expectBilled({ own, late, joining, ending }: Awaited<ReturnType<t
 }
 
 test("workers killed at every step of billing usage, and of joining it to a draft, bill all of it once", async () => {
-  const due = await Promise.all(billingCheckpoints.map(dueOnEachKind));
+  const due = await Promise.all(billingCrashPoints.map(dueOnEachKind));
   await system.worker.stop();
   const { startBilling } = createStartWork(runs.client, defaultTaskQueue, () => undefined);
   const die = async (point: string): Promise<void> => {
@@ -152,13 +152,13 @@ test("workers killed at every step of billing usage, and of joining it to a draf
     await system.worker.exited();
   };
   // Each finds an organisation that was not due before. What they leave undone, the next ones and the last one meet too.
-  for (const [index, point] of billingCheckpoints.entries()) {
+  for (const [index, point] of billingCrashPoints.entries()) {
     const own = due[index]?.own as MadeOrganisation;
     await world.setClock(own, "2026-05-15");
     await until("its billing is started", () => startBilling(own.organisationId));
     await die(point);
   }
-  for (const point of amendmentCheckpoints) await die(point);
+  for (const point of amendmentCrashPoints) await die(point);
   await system.worker.start();
   for (const { own } of due) await runs.untilDone(own.organisationId);
   for (const one of due) await expectBilled(one);

@@ -193,19 +193,19 @@ describe("what is due", () => {
     fc.assert(
       fc.property(someStart, fc.array(fc.tuple(fc.nat(90), fc.boolean()), { maxLength: 10 }), (start, turns) => {
         let [way, day] = [beginning(start), start.today];
-        const raisedAhead = new Set<number>();
+        const issuedAhead = new Set<number>();
         for (const [gap, setupMode] of turns) {
           day = addDays(day, gap);
           way = performed(way, day);
-          if (way.state.nextPeriod !== null) raisedAhead.add(way.state.nextPeriod.index);
+          if (way.state.nextPeriod !== null) issuedAhead.add(way.state.nextPeriod.index);
           way = { ...way, state: { ...way.state, organisation: { ...way.state.organisation, setupMode } } };
         }
         const begun = way.periods.slice(1);
         expect(way.periods.map(({ index }) => index)).toEqual(way.periods.map((_, index) => index));
         expect(way.billed.map(({ index }) => index)).toEqual(
-          begun.filter(({ index, setupMode }) => !setupMode || raisedAhead.has(index)).map(({ index }) => index),
+          begun.filter(({ index, setupMode }) => !setupMode || issuedAhead.has(index)).map(({ index }) => index),
         );
-        begunAfterBilled += begun.filter(({ index, setupMode }) => setupMode && raisedAhead.has(index)).length;
+        begunAfterBilled += begun.filter(({ index, setupMode }) => setupMode && issuedAhead.has(index)).length;
       }),
       { numRuns: 300 },
     );

@@ -13,7 +13,7 @@ import type {
   BillingState,
   DeferredLine,
   PeriodState,
-  RaisedInvoice,
+  IssuedInvoice,
 } from "../../src/domain/subscriptions/billing-state.ts";
 import {
   decideUnitsChange,
@@ -27,7 +27,7 @@ import type { OrganisationSettings } from "../../src/domain/subscriptions/organi
 import {
   decideGoingOn,
   decideRestoration,
-  type RaisedAgain,
+  type Reissued,
   type RemovedInvoice,
 } from "../../src/domain/subscriptions/restore.ts";
 import { decideReversal, type NextPeriodLines, noNextPeriodLines } from "../../src/domain/subscriptions/reversal.ts";
@@ -116,7 +116,7 @@ export function stateIn(life: Life): BillingState {
 }
 
 /** A paper that a credit reverses counts as credited. */
-function openIn({ papers, credits }: Life): readonly (RaisedInvoice & { readonly sent: boolean })[] {
+function openIn({ papers, credits }: Life): readonly (IssuedInvoice & { readonly sent: boolean })[] {
   const open = papers
     .filter(({ isRemoved }) => !isRemoved)
     .map(({ id, type, periodIndex, lines }) => {
@@ -239,7 +239,7 @@ export function restore(life: Life): Life | null {
     decideRestoration({ state: stateIn(life), customerStatus: "active", removed, next: nextIn(life, []) }),
   );
   if (restoration === null) return null;
-  return raiseAgain({ ...life, subscription: restoration.subscription, removed: [] }, restoration);
+  return reissueInvoices({ ...life, subscription: restoration.subscription, removed: [] }, restoration);
 }
 
 /** What was refused after these were removed: what the subscription goes on to is billed again. */
@@ -249,7 +249,7 @@ function goOn(life: Life, gone: readonly string[]): Life {
   const lost = gone.filter((id) => id !== again?.of).map((id) => ({ id, until: subscription.renewalDate }));
   const after = { ...life, lost: [...life.lost, ...lost] };
   if (again === null) return after;
-  const raised = raiseAgain(after, again);
+  const raised = reissueInvoices(after, again);
   return again.periods.length === 0 ? raised : marked(raised, []);
 }
 
@@ -264,7 +264,7 @@ function removedIn({ current, papers, deferred }: Life, ids: readonly string[]):
     }));
 }
 
-function raiseAgain(life: Life, { periods, invoices, creditNote }: RaisedAgain): Life {
+function reissueInvoices(life: Life, { periods, invoices, creditNote }: Reissued): Life {
   const start: Life = { ...life, periods: written(life, periods) };
   const raised = invoices.reduce((now, { replaces, ...invoice }) => {
     const after = raise(now, invoice);

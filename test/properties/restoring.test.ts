@@ -11,15 +11,15 @@ import { change, end, type Life, pass, restore } from "./life.ts";
 import { requestIn, type Step, someEnd, someLife, someSteps } from "./life-steps.ts";
 
 /** What a period is to be billed for: whole at so many units, then for each rise from a day on. */
-interface Owed {
+interface DueCharges {
   readonly units: number | null;
   readonly moves: readonly { readonly from: number; readonly to: number; readonly day: CivilDate }[];
 }
 
 /** The model: what each period is to be billed for, by its index. */
-type Model = readonly Owed[];
+type Model = readonly DueCharges[];
 
-const whole = (units: number | null): Owed => ({ units, moves: [] });
+const whole = (units: number | null): DueCharges => ({ units, moves: [] });
 
 /** What a change adds: to the current period from its day on, to the next one from its first. */
 function changed(before: Life, after: Life, model: Model, request: UnitsChangeRequest): Model {
@@ -49,7 +49,7 @@ function isRenewalOf({ type, periodIndex }: Life["papers"][number], index: numbe
   return type === "renewal" && periodIndex === index;
 }
 
-function amountOf(life: Life, index: number, { from, to, day }: Owed["moves"][number]): Decimal {
+function amountOf(life: Life, index: number, { from, to, day }: DueCharges["moves"][number]): Decimal {
   const period = life.periods[index];
   if (period === undefined) throw new Error(`no period ${index}`);
   return prorate(life.plan, life.subscription, { fromUnits: from, toUnits: to, period, effectiveDate: day }).amount;

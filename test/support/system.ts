@@ -12,10 +12,10 @@ import { startDemoLedger } from "../../src/dev/demo-ledger/server.ts";
 import {
   type DemoOrganisation,
   type MadeOrganisation,
-  makeDemoOrganisation,
+  createDemoOrganisation,
 } from "../../src/dev/local-stack/first-data.ts";
 import { createSettingUp } from "../../src/store/admin/provision.ts";
-import { createSealing } from "../../src/store/database/encryption.ts";
+import { createEncryption } from "../../src/store/database/encryption.ts";
 import { newId } from "../../src/store/database/ids.ts";
 import { generateOperatorToken } from "../../src/transport/rpc/api-key.ts";
 import type { OperatorRole } from "../../src/transport/rpc/caller.ts";
@@ -152,7 +152,7 @@ export async function startSystem(settings: SystemSettings = {}): Promise<TestSy
     ...settings.env,
   };
   const pool = testPool(database.url, 4);
-  const settingUp = createSettingUp(pool, createSealing(secretKey));
+  const settingUp = createSettingUp(pool, createEncryption(secretKey));
   const api = testProcess("server.ts", env, async () => (await fetch(`${baseUrl}/readyz`)).status === 200);
   const worker = testProcess("worker.ts", env, async (output) => output.includes('"started"'));
   const admin = async (verb: string, path: string, body?: object): Promise<Response> => {
@@ -175,7 +175,7 @@ export async function startSystem(settings: SystemSettings = {}): Promise<TestSy
     worker,
     organisation: async (own = {}, changes = {}) => {
       const defaults = { name: "Northwind", livemode: true, timezone: "Pacific/Auckland", currency: "NZD" };
-      const made = await makeDemoOrganisation(settingUp, demoUrl, { ...defaults, ...own });
+      const made = await createDemoOrganisation(settingUp, demoUrl, { ...defaults, ...own });
       for (const [column, value] of Object.entries(changes)) {
         const text = `UPDATE organisations SET ${pg.escapeIdentifier(column)} = $2 WHERE id = $1`;
         await pool.query(text, [made.organisationId, value]);

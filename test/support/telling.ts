@@ -6,7 +6,7 @@ import { getThese, type Listing } from "../../src/store/database/page.ts";
 import { creditNoteListing } from "../../src/store/documents/credit-notes.ts";
 import { invoiceListing } from "../../src/store/documents/invoices.ts";
 import { findChanged } from "../../src/store/events/outbox.ts";
-import { type ObjectName, type ShownObject, tellChunk } from "../../src/store/events/publish-changes.ts";
+import { type ObjectName, type ShownObject, publishChunk } from "../../src/store/events/publish-changes.ts";
 import { subscriptionListing } from "../../src/store/subscriptions/subscriptions.ts";
 import { until as wait } from "./system.ts";
 
@@ -31,7 +31,7 @@ export async function tellAll(pool: pg.Pool, organisationId: string, chunkSize =
     const objects = await findChanged(pool, organisationId, until, 100_000);
     let chunks = 0;
     for (let at = 0; at < objects.length; at += chunkSize) {
-      await tellChunk(pool, organisationId, objects.slice(at, at + chunkSize), { write: writeObject });
+      await publishChunk(pool, organisationId, objects.slice(at, at + chunkSize), { write: writeObject });
       chunks += 1;
     }
     return chunks;

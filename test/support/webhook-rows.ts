@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { eventBody } from "../../src/domain/events/event.ts";
-import type { Sealing } from "../../src/store/database/encryption.ts";
+import type { Encryption } from "../../src/store/database/encryption.ts";
 import type { DueDelivery } from "../../src/store/events/due-endpoints.ts";
 import { endpointSecretBound } from "../../src/store/events/signing-secrets.ts";
 import { newSecret } from "../../src/webhooks/sign.ts";
@@ -30,7 +30,7 @@ export interface WebhookRows {
 }
 
 /** The rows over a pool; `sealing` is the workers'. */
-export function webhookRows(pool: pg.Pool, sealing: Sealing): WebhookRows {
+export function webhookRows(pool: pg.Pool, sealing: Encryption): WebhookRows {
   const seal = (endpointId: string, secret: string) => sealing.seal(secret, endpointSecretBound(endpointId));
   return {
     organisation: async () => {

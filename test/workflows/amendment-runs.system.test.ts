@@ -5,7 +5,7 @@
  */
 import { Client, Connection } from "@temporalio/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { amendmentCheckpoints } from "../../src/crash-points.ts";
+import { amendmentCrashPoints } from "../../src/crash-points.ts";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { amendmentWorkflowId, creditWorkflowId } from "../../workflows/contract.ts";
 import { addBands, type Json, type UnitsWorld, unitsWorld } from "../scenario/units-world.ts";
@@ -239,7 +239,7 @@ test("held credit is put on the next invoice by a workflow of its own, and its h
 // Last: it stops the worker that all others need.
 test("amendments whose workers die, one at each step, add their lines once, or are billed once where the invoice was paid meanwhile", async () => {
   const changes = [];
-  for (const point of amendmentCheckpoints) {
+  for (const point of amendmentCrashPoints) {
     changes.push({ point, isPaid: false, ...(await subscribed()) }, { point, isPaid: true, ...(await paid()) });
   }
   await system.worker.stop();

@@ -8,11 +8,11 @@ import { NativeConnection, Worker } from "@temporalio/worker";
 import { expect, inject, test } from "vitest";
 import { createStartWork } from "../../src/worker/temporal/start-work.ts";
 import {
-  type BillingRound,
+  type BillingBatch,
   billingQueue,
   billingWorkflowId,
   eventsWorkflowId,
-  type TellingRound,
+  type PublishingBatch,
 } from "../../workflows/contract.ts";
 import { temporalForTest } from "../support/temporal.ts";
 import { quietRuntime } from "../support/temporal-runtime.ts";
@@ -37,7 +37,7 @@ test("a billing and a telling of many rounds take their progress over into a new
   let counts = 0;
   let tellings = 0;
   const activities = {
-    tellRound: async (): Promise<TellingRound> => {
+    publishBatch: async (): Promise<PublishingBatch> => {
       tellings += 1;
       return { told: 10, started: 20, isMore: tellings < rounds };
     },
@@ -45,7 +45,7 @@ test("a billing and a telling of many rounds take their progress over into a new
       counts += 1;
       return rounds * 200;
     },
-    billRound: async (): Promise<BillingRound> => {
+    billBatch: async (): Promise<BillingBatch> => {
       begun += 1;
       return { done: 200, setAside: begun === 1 ? 1 : 0, isMore: begun < rounds };
     },

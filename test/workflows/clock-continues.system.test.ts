@@ -8,7 +8,7 @@ import { NativeConnection, Worker } from "@temporalio/worker";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import type { TestClockActivities } from "../../src/worker/activities/billing/test-clock.ts";
 import { createStartWork, type StartWork } from "../../src/worker/temporal/start-work.ts";
-import { billingQueue, type ClockProgressTold, clockWorkflowId, progressQuery } from "../../workflows/contract.ts";
+import { billingQueue, type ClockProgressReport, clockWorkflowId, progressQuery } from "../../workflows/contract.ts";
 import { until } from "../support/system.ts";
 import { temporalForTest } from "../support/temporal.ts";
 import { quietRuntime } from "../support/temporal-runtime.ts";
@@ -19,7 +19,7 @@ import { started } from "./started.ts";
 const rounds = Math.ceil(inject("longHistory") / 6) + 40;
 
 const taskQueue = "billing";
-const advances = new Map<string, TestClockActivities["advanceRound"]>();
+const advances = new Map<string, TestClockActivities["advanceBatch"]>();
 let connection: Connection;
 let native: NativeConnection;
 let client: Client;
@@ -33,7 +33,7 @@ beforeAll(async () => {
   client = new Client({ connection, namespace });
   work = createStartWork(client, taskQueue, () => undefined);
   const activities: TestClockActivities = {
-    advanceRound: async (order) => {
+    advanceBatch: async (order) => {
       const round = advances.get(order.organisationId);
       if (round === undefined) throw new Error("nobody's clock");
       return round(order);
@@ -56,7 +56,7 @@ beforeAll(async () => {
 afterAll(() => stop?.());
 
 /** What a round answers once so many were made. */
-const progressOf = (performed: number): ClockProgressTold => ({
+const progressOf = (performed: number): ClockProgressReport => ({
   from: "2026-04-01T00:00:00.000Z",
   target: "2031-04-01T00:00:00.000Z",
   now: "2030-01-01T00:00:00.000Z",

@@ -4,7 +4,7 @@
  */
 import { Client, Connection } from "@temporalio/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { endingWorkflowId } from "../../workflows/contract.ts";
+import { terminationWorkflowId } from "../../workflows/contract.ts";
 import { type Endable, type EndsForTest, endPost, endsForTest } from "../faults/ends.ts";
 import { postUntilDecided } from "../faults/processes.ts";
 import { type TestSystem, until } from "../support/system.ts";
@@ -28,7 +28,7 @@ afterAll(async () => {
 });
 
 /** The id of the newest end of the subscription, which is that of its operation. */
-async function endingOf({ id }: Endable): Promise<string> {
+async function terminationOf({ id }: Endable): Promise<string> {
   return until("the end is begun", async () => {
     const text = "SELECT id FROM endings WHERE subscription_id = $1 ORDER BY seq DESC LIMIT 1";
     return (await system.pool.query<{ id: string }>(text, [id])).rows[0]?.id;
@@ -36,14 +36,14 @@ async function endingOf({ id }: Endable): Promise<string> {
 }
 
 /** What the Temporal UI shows as the current details of the workflow. */
-async function detailsOf(endingId: string): Promise<string> {
-  const handle = client.workflow.getHandle(endingWorkflowId(endingId));
+async function detailsOf(terminationId: string): Promise<string> {
+  const handle = client.workflow.getHandle(terminationWorkflowId(terminationId));
   const shown = await handle.query<{ currentDetails?: string }>("__temporal_workflow_metadata");
   return shown.currentDetails ?? "";
 }
 
-async function attributesOf(endingId: string): Promise<object> {
-  return (await client.workflow.getHandle(endingWorkflowId(endingId)).describe()).searchAttributes;
+async function attributesOf(terminationId: string): Promise<object> {
+  return (await client.workflow.getHandle(terminationWorkflowId(terminationId)).describe()).searchAttributes;
 }
 
 const write = "POST /api.xro/2.0/Invoices/";
@@ -54,17 +54,17 @@ describe.concurrent("an end", () => {
     const { own, id } = endable;
     const { status, json } = await postUntilDecided(system.baseUrl, endPost(endable, "plain"));
     expect(status).toBe(200);
-    const endingId = await endingOf(endable);
-    await expectReplayable(client, endingWorkflowId(endingId), "end");
-    expect(await attributesOf(endingId)).toMatchObject({
+    const terminationId = await terminationOf(endable);
+    await expectReplayable(client, terminationWorkflowId(terminationId), "end");
+    expect(await attributesOf(terminationId)).toMatchObject({
       OrganisationId: [own.organisationId],
       SubscriptionId: [id],
       CustomerId: [json.customer],
-      OperationId: [endingId],
+      OperationId: [terminationId],
       OperationKind: ["end_subscription"],
       Outcome: ["ended"],
     });
-    expect(await detailsOf(endingId)).toBe("ended, 3 of 3 removed");
+    expect(await detailsOf(terminationId)).toBe("ended, 3 of 3 removed");
   });
 
   test("that the ledger refuses says at which invoice, and its history replays", async () => {
@@ -74,10 +74,10 @@ describe.concurrent("an end", () => {
     const match = `${write}${first.ledger.invoice_id}`;
     await system.fault({ kind: "refuse", match, tenantId: own.tenantId, messages: ["The lock date has passed."] });
     expect((await postUntilDecided(system.baseUrl, endPost(endable, "refused"))).status).toBe(409);
-    const endingId = await endingOf(endable);
-    await expectReplayable(client, endingWorkflowId(endingId), "end-refused");
-    expect(await attributesOf(endingId)).toMatchObject({ Outcome: ["refused"] });
-    expect(await detailsOf(endingId)).toBe("refused at INV-0001, 2 of 3 removed: period_locked");
+    const terminationId = await terminationOf(endable);
+    await expectReplayable(client, terminationWorkflowId(terminationId), "end-refused");
+    expect(await attributesOf(terminationId)).toMatchObject({ Outcome: ["refused"] });
+    expect(await detailsOf(terminationId)).toBe("refused at INV-0001, 2 of 3 removed: period_locked");
   });
 
   test("that waits for a limit of the ledger says for which invoice and why, and its history replays", async () => {
@@ -88,12 +88,12 @@ describe.concurrent("an end", () => {
     // For as long as a slow machine may need to see it, and not longer than an answer waits.
     await system.fault({ kind: "rate_limit", match, tenantId: own.tenantId, retryAfterSeconds: 8 });
     const answer = postUntilDecided(system.baseUrl, endPost(endable, "paused"));
-    const endingId = await endingOf(endable);
+    const terminationId = await terminationOf(endable);
     await until("it waits", async () => {
-      const details = await detailsOf(endingId).catch(() => "");
+      const details = await detailsOf(terminationId).catch(() => "");
       return details === "removing INV-0003, 2 of 3: rate limit of the ledger: minute";
     });
     expect((await answer).status).toBe(200);
-    await expectReplayable(client, endingWorkflowId(endingId), "end-pause");
+    await expectReplayable(client, terminationWorkflowId(terminationId), "end-pause");
   });
 });

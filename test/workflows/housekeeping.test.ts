@@ -1,6 +1,6 @@
 /** The housekeeping's loop: what it deletes, when, and what stops it. The deletion itself is tested with the store. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { startHousekeeping } from "../../src/worker/temporal/cleanup.ts";
+import { startCleanup } from "../../src/worker/temporal/cleanup.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -12,7 +12,7 @@ test("batches follow each other until one is not full, and again at every interv
     asked.push(atMost);
     return sizes.shift() ?? 0;
   };
-  const housekeeping = startHousekeeping(deleteExpired, { everyMs: 1_000, batch: 10, onError: unexpected });
+  const housekeeping = startCleanup(deleteExpired, { everyMs: 1_000, batch: 10, onError: unexpected });
   await vi.advanceTimersByTimeAsync(0);
   expect(asked).toEqual([10, 10, 10]);
   await vi.advanceTimersByTimeAsync(1_000);
@@ -32,7 +32,7 @@ test("a database that cannot be asked is told of, and asked again at the next in
     if (calls === 1) throw new Error("gone");
     return 0;
   };
-  const housekeeping = startHousekeeping(deleteExpired, { everyMs: 1_000, onError: (error) => troubles.push(error) });
+  const housekeeping = startCleanup(deleteExpired, { everyMs: 1_000, onError: (error) => troubles.push(error) });
   await vi.advanceTimersByTimeAsync(999);
   expect([calls, troubles.length]).toEqual([1, 1]);
   await vi.advanceTimersByTimeAsync(1);
@@ -47,7 +47,7 @@ test("a stop waits for the batch under way and begins no other", async () => {
     calls += 1;
     return batch.promise;
   };
-  const housekeeping = startHousekeeping(deleteExpired, { batch: 5, onError: unexpected });
+  const housekeeping = startCleanup(deleteExpired, { batch: 5, onError: unexpected });
   let isStopped = false;
   const stopped = housekeeping.stop().then(() => (isStopped = true));
   await vi.advanceTimersByTimeAsync(0);

@@ -5,7 +5,7 @@
 import { Client, Connection, ScheduleOverlapPolicy } from "@temporalio/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
-import { ledgerSweepType, mirrorWorkflowId, sweepScheduleId } from "../../workflows/contract.ts";
+import { ledgerSyncStartsType, ledgerSyncWorkflowId, ledgerSyncScheduleId } from "../../workflows/contract.ts";
 import { codeOf } from "../admin/services/request.ts";
 import { bookkeeper } from "../support/bookkeeper.ts";
 import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
@@ -76,7 +76,7 @@ test("a payment in the ledger is told by its webhook, and the invoice is paid he
     return seen.status === "paid" && seen;
   });
   expect(paid.amount_due).toBe("0.0000");
-  const workflowId = mirrorWorkflowId(made.organisationId);
+  const workflowId = ledgerSyncWorkflowId(made.organisationId);
   // One that anybody may have sent is turned away.
   const forged = await system.ask("POST", path, { body: {}, headers: { "x-xero-signature": "bm9ib2R5" } });
   expect([forged.status, forged.text]).toEqual([401, ""]);
@@ -110,7 +110,7 @@ test("what a webhook did not tell is found when an operator has the ledger read 
   await system.pool.query("UPDATE ledger_sweeps SET next_sweep_at = now() WHERE organisation_id = $1", [
     made.organisationId,
   ]);
-  const schedule = client.schedule.getHandle(sweepScheduleId);
+  const schedule = client.schedule.getHandle(ledgerSyncScheduleId);
   const { spec, policies } = await schedule.describe();
   expect(spec.intervals).toMatchObject([{ every: 60_000, offset: 30_000 }]);
   expect(policies).toMatchObject({ overlap: ScheduleOverlapPolicy.SKIP });
@@ -122,7 +122,7 @@ test("what a webhook did not tell is found when an operator has the ledger read 
     );
     return rows.length > 0;
   });
-  const query = `WorkflowType = '${ledgerSweepType}' AND ExecutionStatus = 'Completed'`;
+  const query = `WorkflowType = '${ledgerSyncStartsType}' AND ExecutionStatus = 'Completed'`;
   const run = await until("a run that found it has ended", async () => {
     for await (const { workflowId } of client.workflow.list({ query })) {
       if (/^the ledgers of [1-9]\d* organisations/.test(await detailsOf(workflowId))) return workflowId;
@@ -153,7 +153,7 @@ test("where too little of the ledger's day is left, the mirror waits and says so
   expect(await ask(operator, crypto.randomUUID())).toBe("organisation_not_found");
   expect(await ask(await system.operator("read-only"), made.organisationId)).toBe("insufficient_role");
   expect(await system.ledgerCalls(made.tenantId)).toEqual(calls);
-  const workflowId = mirrorWorkflowId(made.organisationId);
+  const workflowId = ledgerSyncWorkflowId(made.organisationId);
   await expectReplayable(client, workflowId, "mirror-waits");
   expect(await detailsOf(workflowId)).toBe("waits: our calls to the ledger are used up: day");
   expect((await client.workflow.getHandle(workflowId).describe()).searchAttributes).toMatchObject({

@@ -16,11 +16,11 @@ import {
   clockWorkflowId,
   creditWorkflowId,
   deliveriesWorkflowId,
-  endingWorkflowId,
+  terminationWorkflowId,
   eventsWorkflowId,
   ledgerWorkflowId,
-  mirrorWorkflowId,
-  sweepScheduleId,
+  ledgerSyncWorkflowId,
+  ledgerSyncScheduleId,
 } from "../../workflows/contract.ts";
 import { endPost, endsForTest } from "../faults/ends.ts";
 import { postUntilDecided } from "../faults/processes.ts";
@@ -71,7 +71,7 @@ async function amend(): Promise<void> {
   found['SubscriptionId = "…"'] = { id, ...told };
   found['InvoiceId = "…"'] = { id: invoice.id, ...told };
   found['OperationId = "…"'] = { id: operationId, ...told };
-  found['OrganisationId = "…" AND OperationKind = "settle_documents"'] = {
+  found['OrganisationId = "…" AND OperationKind = "record_documents"'] = {
     id: own.organisationId,
     workflowId: ledgerWorkflowId(own.organisationId),
     details: /^0 waiting, 1 settled, 0 refused$/,
@@ -99,7 +99,7 @@ async function refuseEnd(): Promise<void> {
   await system.fault({ kind: "refuse", match, tenantId: own.tenantId, messages: ["The lock date has passed."] });
   expect((await postUntilDecided(system.baseUrl, endPost({ own, id }, "refused"))).status).toBe(409);
   found['OperationKind = "end_subscription" AND Outcome = "refused"'] = {
-    workflowId: endingWorkflowId(await operationOf(own, "end_subscription")),
+    workflowId: terminationWorkflowId(await operationOf(own, "end_subscription")),
     details: /^refused at INV-0001, 2 of 3 removed: period_locked$/,
     outcome: "refused",
   };
@@ -143,13 +143,13 @@ async function followLedger(): Promise<void> {
   await until("it is read", isRead);
   found['OrganisationId = "…" AND OperationKind = "mirror_ledger"'] = {
     id: organisationId,
-    workflowId: mirrorWorkflowId(organisationId),
+    workflowId: ledgerSyncWorkflowId(organisationId),
     details: /^looked at \d+ in the ledger, 0 changed here$/,
     outcome: "done",
   };
   await until("its schedule is made", async () => {
     return client.schedule
-      .getHandle(sweepScheduleId)
+      .getHandle(ledgerSyncScheduleId)
       .trigger()
       .then(
         () => true,
@@ -157,7 +157,7 @@ async function followLedger(): Promise<void> {
       );
   });
   found['OperationKind = "ledger_sweep"'] = {
-    workflowId: `${sweepScheduleId}-`,
+    workflowId: `${ledgerSyncScheduleId}-`,
     details: /^the ledgers of \d+ organisations are to be looked at, \d+ mirrors are started$/,
     outcome: "done",
   };
@@ -193,7 +193,7 @@ async function tellChanges(): Promise<void> {
   };
 }
 
-async function putOff(): Promise<void> {
+async function reschedule(): Promise<void> {
   const own = await system.organisation();
   const limit = { kind: "rate_limit", match: "PUT /api.xro/2.0/Invoices", problem: "day", retryAfterSeconds: 3_600 };
   await system.fault({ ...limit, tenantId: own.tenantId });
@@ -228,7 +228,7 @@ beforeAll(async () => {
   world = await clockWorld(system, checkedAsk(system));
   connection = await Connection.connect({ address: system.temporal.address });
   client = new Client({ connection, namespace: system.temporal.namespace });
-  const works = [amend, amendClosed, refuseEnd, bill, advanceClock, followLedger, tellChanges, putOff, holdCredit];
+  const works = [amend, amendClosed, refuseEnd, bill, advanceClock, followLedger, tellChanges, reschedule, holdCredit];
   for (const work of works) await work();
 });
 

@@ -16,17 +16,17 @@ function historyOf(name: string): unknown {
 
 /** The round that each type of workflow begins with, as the bundle has it. */
 const firstRounds: Readonly<Record<string, string>> = {
-  ledgerSettlement: "const round = await settleRound(input);",
+  ledgerPosting: "const round = await postBatch(input);",
   invoiceAmendment: "const round = await work(input);",
   creditAllocation: "const round = await work(input);",
   endSubscription: "const round = await work(input);",
   billingRun: "const round = await startDue(input);",
-  organisationBilling: "const round = await billRound(order);",
-  ledgerSweep: "const round = await startMirrors(input);",
-  ledgerMirror: "const round = await work(input);",
-  testClock: "const round = await advanceRound(order);",
+  organisationBilling: "const round = await billBatch(order);",
+  ledgerSyncStarts: "const round = await startMirrors(input);",
+  ledgerSync: "const round = await work(input);",
+  testClock: "const round = await advanceBatch(order);",
   changeScan: "const round = await startChanged(input);",
-  organisationEvents: "const round = await tellRound(input);",
+  organisationEvents: "const round = await publishBatch(input);",
   endpointDeliveries: "const batches = await deliverDue(endpoint);",
 };
 
@@ -49,7 +49,7 @@ test("of each workflow a plain run is kept, of those that ask for documents also
     "settlement.json",
     "refusal.json",
     "pause.json",
-    "crowd.json",
+    "highVolume.json",
     "amendment.json",
     "amendment-pause.json",
     "credit.json",

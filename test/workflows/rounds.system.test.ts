@@ -12,7 +12,7 @@ import {
   type CreditAllocationInput,
   creditWorkflowId,
   type InvoiceAmendmentInput,
-  type WorkRound,
+  type WorkBatch,
 } from "../../workflows/contract.ts";
 import { longestWaitMs } from "../../workflows/policies.ts";
 import { until } from "../support/system.ts";
@@ -29,7 +29,7 @@ let client: Client;
 let work: StartWork;
 
 /** What the rounds of a subscription come to, one after the other; the last one again and again. */
-const decided = new Map<string, readonly WorkRound[]>();
+const decided = new Map<string, readonly WorkBatch[]>();
 
 /** What a subscription's rounds wait for before they answer. */
 const held = new Map<string, Promise<void>>();
@@ -37,10 +37,10 @@ const held = new Map<string, Promise<void>>();
 /** When each of its rounds began. */
 const begun = new Map<string, number[]>();
 
-const settled: WorkRound = { state: "settled", outcome: "done", detail: "INV-0001 done", nextInMs: null };
-const waiting = (nextInMs: number): WorkRound => ({ state: "waiting", outcome: null, detail: "amending", nextInMs });
+const settled: WorkBatch = { state: "settled", outcome: "done", detail: "INV-0001 done", nextInMs: null };
+const waiting = (nextInMs: number): WorkBatch => ({ state: "waiting", outcome: null, detail: "amending", nextInMs });
 
-async function round({ subscriptionId }: CreditAllocationInput): Promise<WorkRound> {
+async function round({ subscriptionId }: CreditAllocationInput): Promise<WorkBatch> {
   const times = [...(begun.get(subscriptionId) ?? []), performance.now()];
   begun.set(subscriptionId, times);
   await held.get(subscriptionId);
@@ -53,7 +53,7 @@ beforeAll(async () => {
   const { address, namespace } = await temporalForTest();
   [connection, native] = await Promise.all([Connection.connect({ address }), NativeConnection.connect({ address })]);
   client = new Client({ connection, namespace });
-  const activities = { amendRound: round, allocateRound: round };
+  const activities = { amendBatch: round, allocateBatch: round };
   const taskQueue = "billing";
   worker = await Worker.create({
     connection: native,
@@ -73,7 +73,7 @@ afterAll(async () => {
   await connection?.close();
 });
 
-function newInput(...rounds: readonly WorkRound[]): InvoiceAmendmentInput {
+function newInput(...rounds: readonly WorkBatch[]): InvoiceAmendmentInput {
   const [organisationId, subscriptionId, invoiceId, operationId] = [0, 1, 2, 3].map(() => randomUUID());
   if (!organisationId || !subscriptionId || !invoiceId || !operationId) throw new Error("four ids");
   decided.set(subscriptionId, rounds);

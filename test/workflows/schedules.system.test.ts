@@ -6,7 +6,7 @@ import { Client, Connection, ScheduleNotFoundError } from "@temporalio/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { lookAtSchedules } from "../../src/worker/temporal/schedule-watch.ts";
 import { ensureSchedules, OtherQueue, scheduleIds } from "../../src/worker/temporal/schedules.ts";
-import { billingScheduleId, changeScheduleId, sweepScheduleId } from "../../workflows/contract.ts";
+import { billingScheduleId, changeScheduleId, ledgerSyncScheduleId } from "../../workflows/contract.ts";
 import { freePort } from "../support/ports.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { temporalForTest } from "../support/temporal.ts";
@@ -83,14 +83,14 @@ test("schedules:move moves the schedules and terminates open runs of the former 
 
 test("a paused schedule is logged, counted and stays paused", async () => {
   await system.worker.stop();
-  await client.schedule.getHandle(sweepScheduleId).pause("while we look");
+  await client.schedule.getHandle(ledgerSyncScheduleId).pause("while we look");
   await system.worker.start({ TASK_QUEUE: "eco2" });
   const sample = (reason: string, value: number) =>
-    `billing_schedule_trouble{schedule="${sweepScheduleId}",reason="${reason}"} ${value}`;
+    `billing_schedule_trouble{schedule="${ledgerSyncScheduleId}",reason="${reason}"} ${value}`;
   await until("it is shown", async () => (await metrics()).includes(sample("paused", 1)));
   expect(await metrics()).toContain(sample("missing", 0));
   expect(system.worker.output()).toContain("the schedule ledger-sweep is paused (while we look)");
-  expect((await client.schedule.getHandle(sweepScheduleId).describe()).state.paused).toBe(true);
+  expect((await client.schedule.getHandle(ledgerSyncScheduleId).describe()).state.paused).toBe(true);
   expect((await fetch(`http://127.0.0.1:${metricsPort}/other`)).status).toBe(404);
 });
 
@@ -105,7 +105,7 @@ test("lookAtSchedules finds missing, paused, late and foreign schedules and noth
     const late = await lookAtSchedules(own, "mine", inFiveMinutes);
     expect(late.map(({ schedule, reason }) => [schedule, reason])).toEqual(scheduleIds.map((id) => [id, "late"]));
     await own.schedule.getHandle(billingScheduleId).pause();
-    await own.schedule.getHandle(sweepScheduleId).delete();
+    await own.schedule.getHandle(ledgerSyncScheduleId).delete();
     const changes = own.schedule.getHandle(changeScheduleId);
     await changes.update((before) => ({ ...before, action: { ...before.action, taskQueue: "theirs" } }) as never);
     const found = await until("the deletion is seen", async () => {
@@ -116,11 +116,11 @@ test("lookAtSchedules finds missing, paused, late and foreign schedules and noth
     expect(reasons).toEqual({
       [billingScheduleId]: "paused",
       [changeScheduleId]: "other_queue",
-      [sweepScheduleId]: "missing",
+      [ledgerSyncScheduleId]: "missing",
     });
     // One foreign schedule is enough: the missing one is not created on this queue either.
     await expect(ensureSchedules(own, "mine")).rejects.toThrow(OtherQueue);
-    await expect(own.schedule.getHandle(sweepScheduleId).describe()).rejects.toThrow(ScheduleNotFoundError);
+    await expect(own.schedule.getHandle(ledgerSyncScheduleId).describe()).rejects.toThrow(ScheduleNotFoundError);
   } finally {
     await connection.close();
   }

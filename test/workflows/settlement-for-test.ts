@@ -5,7 +5,7 @@
 import { Client, Connection } from "@temporalio/client";
 import { NativeConnection, Worker } from "@temporalio/worker";
 import { createLedgerWork } from "../../src/worker/temporal/ledger-work.ts";
-import type { LedgerSettlementInput, SettlementRound } from "../../workflows/contract.ts";
+import type { LedgerPostingInput, PostingBatch } from "../../workflows/contract.ts";
 import { temporalForTest } from "../support/temporal.ts";
 import { quietRuntime } from "../support/temporal-runtime.ts";
 import { bundle } from "./bundle.ts";
@@ -19,12 +19,12 @@ export interface SettlementForTest {
   /** When each round of the organisation began, by `performance.now()`. */
   rounds(organisationId: string): readonly number[];
   /** What the organisation's rounds do, instead of settling all that waits at once. */
-  decide(organisationId: string, round: () => Promise<SettlementRound>): void;
+  decide(organisationId: string, round: () => Promise<PostingBatch>): void;
   stop(): Promise<void>;
 }
 
 /** A round that found nothing, as a base for others. */
-export const nothing: SettlementRound = { settled: 0, refused: 0, waiting: 0, nextInMs: null, paused: null };
+export const nothing: PostingBatch = { settled: 0, refused: 0, waiting: 0, nextInMs: null, paused: null };
 
 /** Starts the worker in a namespace of its own. */
 export async function settlementForTest(): Promise<SettlementForTest> {
@@ -37,8 +37,8 @@ export async function settlementForTest(): Promise<SettlementForTest> {
   const client = new Client({ connection, namespace });
   const waiting = new Map<string, number>();
   const begun = new Map<string, number[]>();
-  const decisions = new Map<string, () => Promise<SettlementRound>>();
-  const settleRound = async ({ organisationId }: LedgerSettlementInput): Promise<SettlementRound> => {
+  const decisions = new Map<string, () => Promise<PostingBatch>>();
+  const postBatch = async ({ organisationId }: LedgerPostingInput): Promise<PostingBatch> => {
     begun.set(organisationId, [...(begun.get(organisationId) ?? []), performance.now()]);
     const decision = decisions.get(organisationId);
     if (decision !== undefined) return decision();
@@ -52,7 +52,7 @@ export async function settlementForTest(): Promise<SettlementForTest> {
     namespace,
     taskQueue,
     workflowBundle: { code: bundle },
-    activities: { settleRound },
+    activities: { postBatch },
   });
   const running = worker.run();
   const work = createLedgerWork(client, taskQueue, () => undefined);

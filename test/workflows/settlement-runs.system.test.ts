@@ -78,7 +78,7 @@ describe.concurrent("the organisation's workflow", () => {
     await system.fault({ ...slow, tenantId: organisation.tenantId });
     await addReadyDocuments(system.pool, organisation, 400);
     await allSettled(system, organisation.organisationId);
-    await expectReplayable(client, ledgerWorkflowId(organisation.organisationId), "crowd");
+    await expectReplayable(client, ledgerWorkflowId(organisation.organisationId), "highVolume");
     expect(await system.ledgerInvoices(organisation.tenantId)).toHaveLength(400);
   });
 

@@ -7,9 +7,9 @@ import { randomBytes } from "node:crypto";
 import { Client, Connection } from "@temporalio/client";
 import { historyToJSON } from "@temporalio/common/lib/proto-utils.js";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { deliveryCheckpoints } from "../../src/crash-points.ts";
+import { deliveryCrashPoints } from "../../src/crash-points.ts";
 import { pauseAfter } from "../../src/domain/events/retry-schedule.ts";
-import { createSealing } from "../../src/store/database/encryption.ts";
+import { createEncryption } from "../../src/store/database/encryption.ts";
 import { verifyWebhook } from "../../src/webhooks/verify.ts";
 import { createStartWork } from "../../src/worker/temporal/start-work.ts";
 import { changeScheduleId, defaultTaskQueue, deliveriesWorkflowId, webhookQueue } from "../../workflows/contract.ts";
@@ -45,7 +45,7 @@ beforeAll(async () => {
   system = await startSystem({ without: ["api", "worker"], env });
   connection = await Connection.connect({ address: system.temporal.address });
   client = new Client({ connection, namespace: system.temporal.namespace });
-  rows = webhookRows(system.pool, createSealing(key));
+  rows = webhookRows(system.pool, createEncryption(key));
   receiver = await startReceiver();
   organisationId = await rows.organisation();
 });
@@ -82,7 +82,7 @@ const settled = (one: Made, state: string) =>
 
 test("a worker killed at any step leaves nothing undelivered, and what is sent twice is the same event", async () => {
   const killed: Made[] = [];
-  for (const point of deliveryCheckpoints) {
+  for (const point of deliveryCrashPoints) {
     // It may die before it has told that it is ready: the start itself is not waited for.
     void system.worker.start({ BILLING_CRASH_AT: point }).catch(() => undefined);
     killed.push(await made(`/${point}`));

@@ -20,7 +20,8 @@ export const bannedWords: readonly BannedWord[] = [
     pattern: /(?<!Code\.|NGHTTP2_)cancel(?!_at_period_end|AtPeriodEnd|lation\b|lationScope|ledFailure|ledError)\w*/gi,
     use: "end (of a subscription), stop or abort (of work)",
     // A delivery's state is called so in the contract.
-    except: /^(?:(?:src\/embedded|src\/temporal|workflows|src\/ledger\/demo)\/|src\/admin\/present/webhooks\.ts$)/,
+    except:
+      /^(?:(?:src\/dev|src\/worker\/temporal|workflows)\/|src\/admin\/present\/webhooks\.ts$)/,
   },
   { pattern: /\b(?:TODO|FIXME|XXX)\b/g, use: "nothing: do it now, or leave it out" },
 ];

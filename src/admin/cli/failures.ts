@@ -32,7 +32,7 @@ export class UnreachableError extends Error {
 }
 
 /** How an error is told on the error output, and what the command ends with. `null`: none of ours, a fault of the program. */
-export function endingOf(error: unknown): { readonly exitCode: ExitCode; readonly code: string } | null {
+export function terminationOf(error: unknown): { readonly exitCode: ExitCode; readonly code: string } | null {
   if (error instanceof RefusedError) return { exitCode: exitCodes.refused, code: error.code };
   if (error instanceof UsageError) return { exitCode: exitCodes.usage, code: "usage" };
   if (error instanceof UnreachableError) return { exitCode: exitCodes.unreachable, code: "unreachable" };

@@ -3,7 +3,7 @@ import { Command, CommanderError } from "commander";
 import { operationOf } from "../../transport/rpc/operation.ts";
 import { addCompletion } from "./completion/add-completion.ts";
 import { defaultUrl } from "./connection.ts";
-import { type ExitCode, endingOf, exitCodes, RefusedError } from "./failures.ts";
+import { type ExitCode, terminationOf, exitCodes, RefusedError } from "./failures.ts";
 import { jsonText } from "./json-text.ts";
 import type { Noun, Verb } from "./noun.ts";
 import { nouns } from "./nouns/index.ts";
@@ -71,7 +71,7 @@ export async function runProgram(terminal: Terminal, words: readonly string[]): 
   } catch (error) {
     // Commander has written its message, or the help, already.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
-    const ending = endingOf(error);
+    const ending = terminationOf(error);
     if (ending === null || !(error instanceof Error)) throw error;
     terminal.err(words.includes("--json") ? errorJson(error, ending.code) : errorText(error));
     return ending.exitCode;

@@ -9,15 +9,15 @@ import { type DerivedKind, derivedId, newId } from "../../store/database/ids.ts"
 import type { PageRequest } from "../../store/database/page.ts";
 import type { EndpointKey } from "../../store/events/due-endpoints.ts";
 import type { LedgerConnection } from "../../store/ledger-connection/connections.ts";
-import type { NeglectedWork } from "../../store/ledger-jobs/stale-jobs.ts";
+import type { StaleJobs } from "../../store/ledger-jobs/stale-jobs.ts";
 import type { Call, OperatorCaller } from "../../transport/rpc/caller.ts";
 import type { Implementation } from "../../transport/rpc/implementation.ts";
 import type { AddressMode } from "../../webhooks/address.ts";
 import type { LedgerApp } from "../oauth/consent.ts";
 
 /** Starts the workflow of such a piece of work; false where Temporal could not be reached. */
-type Start<Kind extends NeglectedWork["kind"]> = (
-  input: Omit<Extract<NeglectedWork, { readonly kind: Kind }>, "kind">,
+type Start<Kind extends StaleJobs["kind"]> = (
+  input: Omit<Extract<StaleJobs, { readonly kind: Kind }>, "kind">,
 ) => Promise<boolean>;
 
 /** The store, the ledgers, and the way to have documents settled and what is due performed. */
@@ -40,7 +40,7 @@ export interface AdminParts {
   /** Starts the workflow of the organisation's test clock; false where Temporal could not be reached, and the dispatcher will. */
   readonly startClock: (organisationId: string) => Promise<boolean>;
   /** Has the organisation's ledger looked at; false where Temporal could not be reached. */
-  readonly startMirror: (organisationId: string) => Promise<boolean>;
+  readonly startLedgerSync: (organisationId: string) => Promise<boolean>;
   /** Starts the workflow of an invoice's amendment. */
   readonly startAmendment: Start<"amendment">;
   /** Starts the workflow that puts a subscription's credit on its invoices. */

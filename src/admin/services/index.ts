@@ -27,7 +27,7 @@ import { customerService } from "./customers.ts";
 import type { AdminParts } from "./dependencies.ts";
 import { documentService } from "./documents.ts";
 import { ledgerConnectionService } from "./ledger-connections.ts";
-import { ledgerMirrorService } from "./ledger-sync.ts";
+import { ledgerSyncService } from "./ledger-sync.ts";
 import { meterService } from "./meters.ts";
 import { operatorService } from "./operators.ts";
 import { organisationService } from "./organisations.ts";
@@ -41,7 +41,7 @@ export function adminServices(parts: AdminParts): readonly ServiceBinding<Operat
   return [
     bind(OrganisationService, organisationService(parts)),
     bind(LedgerConnectionService, ledgerConnectionService(parts)),
-    bind(LedgerMirrorService, ledgerMirrorService(parts)),
+    bind(LedgerMirrorService, ledgerSyncService(parts)),
     bind(AccountMappingService, accountMappingService(parts)),
     bind(ApiKeyService, apiKeyService(parts)),
     bind(MeterService, meterService(parts)),

@@ -14,7 +14,7 @@ const waitMs = 20_000;
 const lookEveryMs = 250;
 
 /** The methods of the service. Refuses `organisation_not_found`, `ledger_not_connected`. */
-export function ledgerMirrorService(parts: AdminParts): AdminImplementation<typeof LedgerMirrorService> {
+export function ledgerSyncService(parts: AdminParts): AdminImplementation<typeof LedgerMirrorService> {
   const view = async (organisationId: string): Promise<LedgerSyncView> => {
     const found = await parts.store.mirror.get(organisationId);
     if (found === null) throw notConnected();
@@ -29,7 +29,7 @@ export function ledgerMirrorService(parts: AdminParts): AdminImplementation<type
       const { id } = await requireOrganisation(parts, organisation);
       const askedAt = await parts.store.mirror.ask(actorOf(call), id);
       if (askedAt === null) throw notConnected();
-      await parts.startMirror(id);
+      await parts.startLedgerSync(id);
       const end = performance.now() + waitMs;
       for (;;) {
         const sync = await view(id);
@@ -60,7 +60,7 @@ function presentSync(organisation: string, sync: LedgerSyncView): MessageInitSha
     ...present("beganAt", sync.beganAt?.toISOString() ?? null),
     ...present("endedAt", sync.endedAt?.toISOString() ?? null),
     ...present("problem", problem),
-    ...present("hintsProblem", sync.hintsProblem),
+    ...present("notificationsProblem", sync.notificationsProblem),
     ...present("notBefore", sync.notBefore?.toISOString() ?? null),
   };
 }

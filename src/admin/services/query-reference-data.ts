@@ -1,5 +1,5 @@
 /** Asking a ledger what it offers on an operator's behalf: what it tells is kept, so that documents are judged by it. decisions §6. */
-import { listOffer, organisationOffer } from "../../domain/billing/ledger-reference-data.ts";
+import { referenceDataList, organisationReferenceData } from "../../domain/billing/ledger-reference-data.ts";
 import type {
   LedgerAnswer,
   LedgerMappingKind,
@@ -17,7 +17,7 @@ export async function askOptions(
 ): Promise<readonly LedgerMappingOption[]> {
   const told = await tellsOf(parts, organisationId);
   const options = await askLedger(parts, organisationId, (ledger, call) => ledger.listMappingOptions(call, kind));
-  await parts.store.offers.keep(organisationId, kind, listOffer(options), told());
+  await parts.store.offers.keep(organisationId, kind, referenceDataList(options), told());
   return options;
 }
 
@@ -29,7 +29,7 @@ export async function tryDescribe(
   const told = await tellsOf(parts, organisationId);
   const answer = await tryLedger(parts, organisationId, (ledger, call) => ledger.describe(call));
   if (answer.kind === "ok") {
-    await parts.store.offers.keep(organisationId, "organisation", organisationOffer(answer.value), told());
+    await parts.store.offers.keep(organisationId, "organisation", organisationReferenceData(answer.value), told());
   }
   return answer;
 }

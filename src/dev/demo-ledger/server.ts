@@ -8,7 +8,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { type DemoAnswer, jsonAnswer } from "./api/answers.ts";
 import { type DemoOutcome, type DemoParts, type DemoRequest, failedAnswer, handle } from "./api/gate.ts";
-import { forgetOldKeys } from "./api/keyed-write.ts";
+import { deleteExpiredKeys } from "./api/keyed-write.ts";
 import { createLimitBook, type DemoLimits, generousLimits } from "./api/limits.ts";
 import { openDatabase } from "./database.ts";
 import { createFaultBook } from "./faults.ts";
@@ -55,7 +55,7 @@ const packedFrom = 1_024;
 const keepAliveMs = 65_000;
 
 // Keys live six minutes: clearing them once a minute keeps the table small.
-const forgetEveryMs = 60_000;
+const cleanupEveryMs = 60_000;
 
 // A request that is still working after this is cut when the server stops.
 const stopWithinMs = 2_000;
@@ -97,8 +97,8 @@ export async function startDemoLedger(options: DemoLedgerOptions): Promise<DemoL
     throw error;
   }
   const forgetting = setInterval(() => {
-    forgetOldKeys(pool).catch((error: Error) => log({ event: "forget_keys", cause: error.message }));
-  }, forgetEveryMs);
+    deleteExpiredKeys(pool).catch((error: Error) => log({ event: "delete_expired_keys", cause: error.message }));
+  }, cleanupEveryMs);
   forgetting.unref();
   webhooks.kick();
   const address = server.address();

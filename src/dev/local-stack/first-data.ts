@@ -7,9 +7,9 @@ import pg from "pg";
 import type { Customer } from "../../domain/customers/customer.ts";
 import { ledgers } from "../../ledger/index.ts";
 import type { LedgerContactDraft } from "../../ledger/port/ledger.ts";
-import { makeFirstOperator } from "../../store/admin/first-operator.ts";
+import { createFirstOperator } from "../../store/admin/first-operator.ts";
 import { createSettingUp, type OrganisationToSave, type SettingUp } from "../../store/admin/provision.ts";
-import { createSealing } from "../../store/database/encryption.ts";
+import { createEncryption } from "../../store/database/encryption.ts";
 import { derivedId, newId } from "../../store/database/ids.ts";
 import type { LedgerConnection } from "../../store/ledger-connection/connections.ts";
 import { generateApiKey, generateOperatorToken } from "../../transport/rpc/api-key.ts";
@@ -72,9 +72,9 @@ const callDeadlineMs = 10_000;
 const firstTry = "first-try";
 
 /** Makes the first data, or returns null where the database has an organisation already. */
-export async function makeFirstData(settings: FirstDataSettings): Promise<FirstData | null> {
+export async function createFirstData(settings: FirstDataSettings): Promise<FirstData | null> {
   const pool = new pg.Pool({ connectionString: settings.databaseUrl, max: 2 });
-  const settingUp = createSettingUp(pool, createSealing(Buffer.from(settings.secretKey, "base64")));
+  const settingUp = createSettingUp(pool, createEncryption(Buffer.from(settings.secretKey, "base64")));
   try {
     if (!(await settingUp.isEmpty())) return null;
     const zone = { timezone: "Pacific/Auckland", currency: "NZD", metered: true };
@@ -85,7 +85,7 @@ export async function makeFirstData(settings: FirstDataSettings): Promise<FirstD
     // Together or not at all: a start that dies in between is begun anew by the next one.
     await settingUp.save(first.toSave, second.toSave);
     const token = generateOperatorToken();
-    const isMade = await makeFirstOperator(pool, "First operator", token);
+    const isMade = await createFirstOperator(pool, "First operator", token);
     return {
       liveKey: first.made.apiKey,
       testKey: second.made.apiKey,
@@ -99,7 +99,7 @@ export async function makeFirstData(settings: FirstDataSettings): Promise<FirstD
 }
 
 /** One organisation on a new tenant of the demo ledger. */
-export async function makeDemoOrganisation(
+export async function createDemoOrganisation(
   settingUp: SettingUp,
   demoLedgerUrl: string,
   organisation: DemoOrganisation,
@@ -115,9 +115,9 @@ async function prepareDemoOrganisation(
   organisation: DemoOrganisation,
 ): Promise<{ readonly made: MadeOrganisation; readonly toSave: OrganisationToSave }> {
   const { name, livemode, timezone, currency } = organisation;
-  const connection = await makeTenant(demoLedgerUrl, organisation);
+  const connection = await createTenant(demoLedgerUrl, organisation);
   const now = new Date();
-  const customers = await makeContacts(connection, demoContacts, now);
+  const customers = await createLedgerContacts(connection, demoContacts, now);
   const organisationId = newId();
   const key = generateApiKey(livemode);
   const apiKeyId = newId();
@@ -145,7 +145,7 @@ async function prepareDemoOrganisation(
   return { made: { organisationId, apiKeyId, apiKey: key.value, tenantId: connection.tenantId }, toSave };
 }
 
-async function makeTenant(demoLedgerUrl: string, organisation: DemoOrganisation): Promise<LedgerConnection> {
+async function createTenant(demoLedgerUrl: string, organisation: DemoOrganisation): Promise<LedgerConnection> {
   const tenantId = newId();
   const clientId = `demo-${tenantId}`;
   const clientSecret = randomBytes(24).toString("base64url");
@@ -161,7 +161,7 @@ async function makeTenant(demoLedgerUrl: string, organisation: DemoOrganisation)
   return { kind: "xero", grantKind: "custom", tenantId, baseUrl, identityUrl, clientId, clientSecret };
 }
 
-async function makeContacts(
+async function createLedgerContacts(
   connection: LedgerConnection,
   drafts: readonly LedgerContactDraft[],
   now: Date,

@@ -90,7 +90,7 @@ export async function startStack(settings: StackSettings): Promise<Stack> {
   if (plan.temporalPort !== undefined) await stopLeftTemporal(plan.temporalFile, log);
   await assertPortsFree(plan.wanted);
 
-  const [databaseUrl, temporal] = await settleBoth(
+  const [databaseUrl, temporal] = await postBoth(
     startDatabase(plan, env, log, parts),
     startTemporalPart(plan, settings, lines),
   );
@@ -228,7 +228,7 @@ function withoutOthersTemporal(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 }
 
 /** Waits for both even when one fails, so that a stop finds everything that was started. */
-async function settleBoth<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
+async function postBoth<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
   await Promise.allSettled([first, second]);
   return Promise.all([first, second]);
 }

@@ -1,8 +1,8 @@
 /** What a ledger told of what it offers, put down as documents are judged by it (`preflight.ts`). */
-import type { LedgerOffer } from "./ledger-validation.ts";
+import type { LedgerReferenceData } from "./ledger-validation.ts";
 
 /** What of a ledger's organisation decides whether it takes a document. */
-export function organisationOffer({
+export function organisationReferenceData({
   currency,
   periodLockDate,
   yearLockDate,
@@ -12,12 +12,12 @@ export function organisationOffer({
   readonly periodLockDate: string | null;
   readonly yearLockDate: string | null;
   readonly capabilities: { readonly multicurrency: boolean };
-}): NonNullable<LedgerOffer["organisation"]> {
+}): NonNullable<LedgerReferenceData["organisation"]> {
   return { currency, multicurrency, periodLockDate, yearLockDate };
 }
 
 /** A list as codes that are active or not. One code in two entries is active where one of them is. */
-export function listOffer(
+export function referenceDataList(
   options: readonly { readonly code: string; readonly active: boolean }[],
 ): Readonly<Record<string, boolean>> {
   const offer: Record<string, boolean> = {};

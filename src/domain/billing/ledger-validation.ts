@@ -6,17 +6,17 @@ import { equals, formatDecimal, parseDecimal, sum } from "../money/decimal.ts";
 import type { FirstInvoiceStatus } from "../subscriptions/organisation-settings.ts";
 
 /** The lists and the organisation of a ledger of which it is known what they hold. */
-export type OfferKind = "organisation" | "accounts" | "tax_rates" | "currencies";
+export type ReferenceDataKind = "organisation" | "accounts" | "tax_rates" | "currencies";
 
 /** Every kind, in the order in which they are read. */
-export const offerKinds: readonly OfferKind[] = ["organisation", "accounts", "tax_rates", "currencies"];
+export const referenceDataKinds: readonly ReferenceDataKind[] = ["organisation", "accounts", "tax_rates", "currencies"];
 
 /**
  * What a ledger offers; null where that is not known, or not well enough. `organisation`: its own currency, whether it takes others,
  * and the dates before which its books are locked (`YYYY-MM-DD`, null where there is none). The rest by code: whether that is active; a
  * list that names nothing is not known.
  */
-export interface LedgerOffer {
+export interface LedgerReferenceData {
   readonly organisation: {
     readonly currency: string;
     readonly multicurrency: boolean;
@@ -29,27 +29,27 @@ export interface LedgerOffer {
 }
 
 /** What a ledger offers of which nothing is known: it is never the reason of a no. */
-export const unknownOffer: LedgerOffer = { organisation: null, accounts: null, tax_rates: null, currencies: null };
+export const unknownReferenceData: LedgerReferenceData = { organisation: null, accounts: null, tax_rates: null, currencies: null };
 
 /** A line as it would be sent; `revenue_account` null where none is mapped, `tax_type` null for the account's own. */
-export interface LineToJudge {
+export interface LineToValidate {
   readonly amount: string;
   readonly revenue_account: string | null;
   readonly tax_type: string | null;
 }
 
 /** A document as it would be sent: the date `YYYY-MM-DD`, amounts decimal text. */
-export interface DocumentToJudge {
+export interface DocumentToValidate {
   readonly currency: string;
   readonly issue_date: string;
   readonly subtotal: string;
   /** The ledger was seen to have archived or erased the customer's contact. */
   readonly is_contact_gone: boolean;
   /** An operator asks again: what the ledger offers is for the ledger to say. */
-  readonly judged_there: boolean;
+  readonly observed_there: boolean;
   /** As what an invoice is made; a credit note, which has none, is made approved. */
   readonly first_status?: FirstInvoiceStatus;
-  readonly lines: readonly LineToJudge[];
+  readonly lines: readonly LineToValidate[];
 }
 
 /** Why a document is not sent: a reason of the ledger's port, in words, and what it was judged by (null: by itself). */
@@ -62,11 +62,11 @@ export interface Fault {
     | "period_locked"
     | "validation";
   readonly message: string;
-  readonly by: OfferKind | null;
+  readonly by: ReferenceDataKind | null;
 }
 
 /** What a refusal of the ledger's says about what it offers: that these are to be read again. */
-export function doubtsOf(reason: string): readonly OfferKind[] {
+export function invalidationsOf(reason: string): readonly ReferenceDataKind[] {
   switch (reason) {
     case "account_invalid":
       return ["accounts"];
@@ -82,19 +82,19 @@ export function doubtsOf(reason: string): readonly OfferKind[] {
 }
 
 /** The first fault of a document, null where it can be sent. `name` is what it is called in words: `invoice`. */
-export function judgeDocument(document: DocumentToJudge, name: string, offer: LedgerOffer): Fault | null {
-  const known = document.judged_there ? unknownOffer : offer;
+export function validateDocument(document: DocumentToValidate, name: string, offer: LedgerReferenceData): Fault | null {
+  const known = document.observed_there ? unknownReferenceData : offer;
   return (
-    judgeLines(document.lines, name, known) ??
-    judgeTotal(document) ??
-    judgeCurrency(document, known) ??
-    judgeContact(document) ??
-    judgeDate(document, known)
+    validateLines(document.lines, name, known) ??
+    validateTotal(document) ??
+    validateCurrency(document, known) ??
+    validateContact(document) ??
+    validateDate(document, known)
   );
 }
 
 /** The first fault of lines, null where they can be sent. The ledger counts in hundredths. */
-export function judgeLines(lines: readonly LineToJudge[], name: string, offer: LedgerOffer): Fault | null {
+export function validateLines(lines: readonly LineToValidate[], name: string, offer: LedgerReferenceData): Fault | null {
   if (lines.some((line) => line.revenue_account === null)) {
     return { reason: "account_invalid", message: `No revenue account is mapped for a line of this ${name}.`, by: null };
   }
@@ -103,7 +103,7 @@ export function judgeLines(lines: readonly LineToJudge[], name: string, offer: L
     return { reason: "currency_not_enabled", message, by: null };
   }
   for (const { revenue_account: account, tax_type: taxType } of lines) {
-    const fault = judgeAccount(account ?? "", offer) ?? judgeTaxType(taxType, offer);
+    const fault = validateAccount(account ?? "", offer) ?? validateTaxType(taxType, offer);
     if (fault !== null) return fault;
   }
   return null;
@@ -114,7 +114,7 @@ function isKnown(list: Readonly<Record<string, boolean>> | null): list is Readon
   return list !== null && Object.keys(list).length > 0;
 }
 
-function judgeAccount(code: string, { accounts }: LedgerOffer): Fault | null {
+function validateAccount(code: string, { accounts }: LedgerReferenceData): Fault | null {
   if (!isKnown(accounts) || accounts[code] === true) return null;
   const message = Object.hasOwn(accounts, code)
     ? `Account ${code} is archived in the ledger.`
@@ -123,19 +123,19 @@ function judgeAccount(code: string, { accounts }: LedgerOffer): Fault | null {
 }
 
 // A tax type that is not listed is the ledger's to judge: some it takes without listing them.
-function judgeTaxType(code: string | null, { tax_rates: taxTypes }: LedgerOffer): Fault | null {
+function validateTaxType(code: string | null, { tax_rates: taxTypes }: LedgerReferenceData): Fault | null {
   if (code === null || taxTypes?.[code] !== false) return null;
   return { reason: "tax_invalid", message: `Tax type ${code} is not active in the ledger.`, by: "tax_rates" };
 }
 
-function judgeTotal({ lines, subtotal }: DocumentToJudge): Fault | null {
+function validateTotal({ lines, subtotal }: DocumentToValidate): Fault | null {
   const ours = sum(lines.map(({ amount }) => parseDecimal(amount)));
   if (equals(ours, parseDecimal(subtotal))) return null;
   const message = `The lines come to ${formatDecimal(ours)} and the document to ${subtotal}.`;
   return { reason: "validation", message, by: null };
 }
 
-function judgeCurrency({ currency }: DocumentToJudge, { currencies, organisation }: LedgerOffer): Fault | null {
+function validateCurrency({ currency }: DocumentToValidate, { currencies, organisation }: LedgerReferenceData): Fault | null {
   if (organisation === null || currency === organisation.currency) return null;
   const message = `Currency ${currency} is not enabled in the ledger.`;
   if (!organisation.multicurrency) return { reason: "currency_not_enabled", message, by: "organisation" };
@@ -143,15 +143,15 @@ function judgeCurrency({ currency }: DocumentToJudge, { currencies, organisation
   return { reason: "currency_not_enabled", message, by: "currencies" };
 }
 
-function judgeContact({ is_contact_gone: isGone, judged_there: judgedThere }: DocumentToJudge): Fault | null {
-  if (!isGone || judgedThere) return null;
+function validateContact({ is_contact_gone: isGone, observed_there: observedThere }: DocumentToValidate): Fault | null {
+  if (!isGone || observedThere) return null;
   return { reason: "contact_inactive", message: "The customer's contact is archived in the ledger.", by: null };
 }
 
 // Of the day itself Xero's words say both, and drafts it may take before it: what is not certain is the ledger's to judge.
-function judgeDate(
-  { issue_date: date, first_status: status = "approved" }: DocumentToJudge,
-  { organisation }: LedgerOffer,
+function validateDate(
+  { issue_date: date, first_status: status = "approved" }: DocumentToValidate,
+  { organisation }: LedgerReferenceData,
 ): Fault | null {
   const locks = [organisation?.periodLockDate, organisation?.yearLockDate];
   const lock = locks

@@ -4,7 +4,7 @@
  */
 import { strict as assert } from "node:assert";
 import { equals } from "../money/decimal.ts";
-import type { BillingState, RaisedInvoice } from "../subscriptions/billing-state.ts";
+import type { BillingState, IssuedInvoice } from "../subscriptions/billing-state.ts";
 import type { InvoiceAmendment } from "../subscriptions/change-units.ts";
 import {
   type BilledUsage,
@@ -115,7 +115,7 @@ export function billApart(facts: UsageFacts, walk: UsageWalk, charges: UsageChar
 }
 
 /** Puts the charges on a renewal invoice that was raised ahead. decisions §6. */
-export function joinRenewal(walk: UsageWalk, charges: UsageCharges, { id }: RaisedInvoice): void {
+export function joinRenewal(walk: UsageWalk, charges: UsageCharges, { id }: IssuedInvoice): void {
   const usage = charges.lines.map(({ billed }) => billed);
   if (!charges.isCharged) walk.unbilled.push(...usage);
   else {
@@ -125,6 +125,6 @@ export function joinRenewal(walk: UsageWalk, charges: UsageCharges, { id }: Rais
 }
 
 /** Whether usage lines may join it now: a draft in the ledger that nothing else is being done to. decisions §6. */
-export function isJoinable(invoice: RaisedInvoice, { running }: Pick<BillingState, "running">): boolean {
+export function isJoinable(invoice: IssuedInvoice, { running }: Pick<BillingState, "running">): boolean {
   return running === null && invoice.status === "draft" && invoice.inLedger && equals(invoice.total, invoice.amountDue);
 }

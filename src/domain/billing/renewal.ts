@@ -6,7 +6,7 @@
 import { addDays, type CivilDate, compareDates } from "../calendar/civil-date.ts";
 import { invoiceCreateDays, isInvoiceWindow, type Period, periodAt } from "../calendar/period.ts";
 import { hasUnits } from "../catalogue/pricing/index.ts";
-import { type BillingState, type DeferredLine, type PeriodState, raisedAhead } from "../subscriptions/billing-state.ts";
+import { type BillingState, type DeferredLine, type PeriodState, issuedAhead } from "../subscriptions/billing-state.ts";
 import type { OrganisationSettings } from "../subscriptions/organisation-settings.ts";
 import { type Renewing, type Subscription, willRenew } from "../subscriptions/subscription.ts";
 import type { UsageCharges, UsageFacts } from "../usage/rating.ts";
@@ -105,7 +105,7 @@ export function decideDue(facts: DueFacts, { mayJoin = true }: DueOptions = {}):
   }
   if (walk.subscription.status === "complete") billDeferred(facts, walk);
   if (isOver(walk.subscription)) billLastUsage(facts, walk);
-  if (isRaisedAhead(facts, walk)) openNextPeriod(facts, walk, null);
+  if (isIssuedAhead(facts, walk)) openNextPeriod(facts, walk, null);
   const isUnchanged = walk.subscription === subscription && walk.bills === facts.usageBills;
   if (isUnchanged && walk.periods.length === 0 && walk.invoices.length === 0) return null;
   return {
@@ -153,7 +153,7 @@ function renew(facts: DueFacts, walk: Walk): void {
   const usageFacts = { ...facts, subscription: walk.subscription, period: walk.period };
   const charges = closePeriodBill(usageFacts, walk);
   const isOnNew = next === null && facts.organisation.firstInvoiceStatus === "draft";
-  const period = next === null ? openNextPeriod(facts, walk, isOnNew ? charges : null) : beginRaised(facts, walk, next);
+  const period = next === null ? openNextPeriod(facts, walk, isOnNew ? charges : null) : beginIssued(facts, walk, next);
   if (charges !== null && !isOnNew) billUsage(facts, usageFacts, walk, charges);
   walk.subscription = { ...walk.subscription, renewalDate: period.end };
   walk.period = period;
@@ -162,7 +162,7 @@ function renew(facts: DueFacts, walk: Walk): void {
 
 /** On the renewal invoice that was raised ahead, while that may be joined; else on one of its own, of the period that ends. decisions §6. */
 function billUsage(facts: DueFacts, usageFacts: UsageFacts, walk: Walk, charges: UsageCharges): void {
-  const renewal = usageFacts.period.index === facts.period.index ? raisedAhead(facts) : null;
+  const renewal = usageFacts.period.index === facts.period.index ? issuedAhead(facts) : null;
   if (renewal !== null && walk.mayJoin && isJoinable(renewal, facts)) {
     joinRenewal(walk, charges, renewal);
     return;
@@ -185,8 +185,8 @@ function billLastUsage(facts: DueFacts, walk: Walk): void {
  * and its billed units are the units at its start. Where it begins in Setup Mode nothing of it is billed from here on: no usage. decisions
  * §§4 and 5.
  */
-function beginRaised(facts: DueFacts, walk: Walk, next: PeriodState): PeriodState {
-  const isBilled = raisedAhead(facts) !== null || !hasUnits(facts.plan.type);
+function beginIssued(facts: DueFacts, walk: Walk, next: PeriodState): PeriodState {
+  const isBilled = issuedAhead(facts) !== null || !hasUnits(facts.plan.type);
   if (isBilled && !facts.organisation.setupMode) return next;
   const period = {
     ...next,
@@ -228,7 +228,7 @@ export function deferredInvoice({
  * Whether the invoice of the next period is raised by today, Invoice Create Days ahead. Not in Setup Mode. Spec: Change units, rule
  * 7; decisions §5.
  */
-function isRaisedAhead({ organisation, today }: DueFacts, { subscription, period, next }: Walk): boolean {
+function isIssuedAhead({ organisation, today }: DueFacts, { subscription, period, next }: Walk): boolean {
   if (next !== null || organisation.setupMode || !willRenew(subscription)) return false;
   const createDays = invoiceCreateDays(period, subscription.interval, organisation.invoiceCreateDays);
   return isInvoiceWindow(subscription.renewalDate, createDays, today);

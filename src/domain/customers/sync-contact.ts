@@ -5,13 +5,13 @@
 import type { Customer } from "./customer.ts";
 
 /** What is followed of a customer; `isDeactivated` where an operator made it inactive. */
-export interface FollowedCustomer
+export interface SyncedCustomer
   extends Pick<Customer, "name" | "firstName" | "lastName" | "email" | "status" | "ledgerContactId"> {
   readonly isDeactivated: boolean;
 }
 
 /** A contact as the ledger has it; `mergedInto` is the contact that took its place. */
-export interface ContactSeen {
+export interface ObservedContactState {
   readonly name: string;
   readonly firstName: string | null;
   readonly lastName: string | null;
@@ -25,7 +25,7 @@ export interface ContactSeen {
  * followed then, unless that is a customer already (`isCustomer`): then it is inactive. A contact without an address leaves the
  * customer's. Only an operator makes a customer active again that an operator made inactive.
  */
-export function followContact(customer: FollowedCustomer, contact: ContactSeen, isCustomer: boolean): FollowedCustomer {
+export function syncContact(customer: SyncedCustomer, contact: ObservedContactState, isCustomer: boolean): SyncedCustomer {
   if (isMerged(contact) && !isCustomer) return { ...customer, ledgerContactId: contact.mergedInto };
   if (contact.status !== "active") return { ...customer, status: "inactive" };
   return {
@@ -39,7 +39,7 @@ export function followContact(customer: FollowedCustomer, contact: ContactSeen, 
 }
 
 /** Whether another contact took this one's place. One that is active carries documents itself, wherever it says that it went. */
-export function isMerged({ status, mergedInto }: Pick<ContactSeen, "status" | "mergedInto">): boolean {
+export function isMerged({ status, mergedInto }: Pick<ObservedContactState, "status" | "mergedInto">): boolean {
   return status === "archived" && mergedInto !== null;
 }
 
@@ -50,9 +50,9 @@ export const mostMerges = 5;
  * Where the merges of a contact lead by the contacts that were seen, under their ids: to a contact (`end`), to one that was not seen yet
  * (`unseen`), or nowhere, where they lead back to where they were or go on for longer than `mostMerges`.
  */
-export function followMerges(
+export function resolveMerges(
   contactId: string,
-  seen: ReadonlyMap<string, Pick<ContactSeen, "status" | "mergedInto">>,
+  seen: ReadonlyMap<string, Pick<ObservedContactState, "status" | "mergedInto">>,
 ): { readonly kind: "end" | "unseen"; readonly contactId: string } | { readonly kind: "nowhere" } {
   const passed = new Set<string>();
   let id = contactId;

@@ -75,7 +75,7 @@ export interface ObjectWindow {
 }
 
 /** An event to be told of an object. */
-export interface EventToTell {
+export interface EventToPublish {
   readonly type: EventType;
   /** The members that were otherwise before the window, as JSON text; null for a new object. */
   readonly previousAttributes: string | null;
@@ -87,7 +87,7 @@ type Members = Readonly<Record<string, unknown>>;
  * The events of an object's window, in order: each kind once at most, `updated` only where no other is told, and nothing where all is as it
  * was. An object that was never told and is not new (it is from before there were webhooks) shows no previous attributes: `{}`.
  */
-export function decideEvents({ kind, marks, before, after }: ObjectWindow): readonly EventToTell[] {
+export function decideEvents({ kind, marks, before, after }: ObjectWindow): readonly EventToPublish[] {
   const isNew = before === null && marks.includes("created");
   const now = JSON.parse(after) as Members;
   const previous = before === null ? {} : previousOf(JSON.parse(before) as Members, now);

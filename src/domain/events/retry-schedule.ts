@@ -56,7 +56,7 @@ export function pauseAfter(
  * its next attempt would be if all before had been made, so that what waits for a worker's key is
  * claimed ever more rarely.
  */
-export function putOffAfter(ageMs: number, firstPauseMs: number, random: number): number {
+export function nextAttemptAfter(ageMs: number, firstPauseMs: number, random: number): number {
   return shorten(firstPauseMs + (growth - 1) * Math.max(ageMs, 0), firstPauseMs, random);
 }
 
@@ -93,7 +93,7 @@ const busyStatuses: readonly number[] = [429, 503];
  * Judges an answer by its status: any 2xx is delivered, `410 Gone` ends it, all else, redirects too, is tried again. `askedMs` is the pause
  * that it asked for, which counts with 429 and 503.
  */
-export function judgeAnswer(status: number, askedMs: number | null): AttemptVerdict {
+export function evaluateAnswer(status: number, askedMs: number | null): AttemptVerdict {
   if (status >= 200 && status < 300) return { kind: "delivered" };
   if (status === 410) return { kind: "gone", error: "410 Gone" };
   const isRedirect = status >= 300 && status < 400;

@@ -27,7 +27,7 @@ export interface PeriodState extends Period {
  * An invoice that is not removed, as far as rules look at it. `inLedger`: the ledger has it; `isPlanLineKnown`: it is known which of
  * its lines there is the plan's, where it has one.
  */
-export interface RaisedInvoice {
+export interface IssuedInvoice {
   readonly id: string;
   readonly number: string;
   readonly type: InvoiceType;
@@ -63,7 +63,7 @@ export interface BillingState {
   readonly plan: Plan;
   readonly period: PeriodState;
   readonly nextPeriod: PeriodState | null;
-  readonly invoices: readonly RaisedInvoice[];
+  readonly invoices: readonly IssuedInvoice[];
   readonly deferred: readonly DeferredLine[];
   readonly usage: readonly OpenUsage[] | null;
   readonly usageBills: UsageBills;
@@ -75,16 +75,16 @@ export interface BillingState {
  * The renewal invoice that was raised ahead and is not removed: while it is there the subscription is inside its invoice window.
  * decisions §6.
  */
-export function raisedAhead({
+export function issuedAhead({
   nextPeriod,
   invoices,
-}: Pick<BillingState, "nextPeriod" | "invoices">): RaisedInvoice | null {
+}: Pick<BillingState, "nextPeriod" | "invoices">): IssuedInvoice | null {
   if (nextPeriod === null) return null;
   return invoices.find(({ type, periodIndex }) => type === "renewal" && periodIndex === nextPeriod.index) ?? null;
 }
 
 /** Why the plan line of an invoice cannot be re-priced, as the end of a sentence; null where it can. decisions §6. */
-export function notAmendable(invoice: RaisedInvoice): string | null {
+export function notAmendable(invoice: IssuedInvoice): string | null {
   const { number, status, inLedger, total, amountDue, isPlanLineKnown } = invoice;
   if (status === "scheduled") return `invoice ${number} is still to be sent to the ledger`;
   if (!inLedger || status === "not_in_external") return `invoice ${number} is not in the ledger`;
@@ -96,7 +96,7 @@ export function notAmendable(invoice: RaisedInvoice): string | null {
 }
 
 /** Whether a payment or credit is on the invoice: what keeps it from being removed. Spec: End, rule 6. */
-export function hasMoney({ status, total, amountDue }: Pick<RaisedInvoice, "status" | "total" | "amountDue">): boolean {
+export function hasMoney({ status, total, amountDue }: Pick<IssuedInvoice, "status" | "total" | "amountDue">): boolean {
   return (status === "paid" && !isZero(total)) || !equals(total, amountDue);
 }
 

@@ -6,13 +6,13 @@ import { strict as assert } from "node:assert";
 import { type Proration, prorate } from "../billing/proration.ts";
 import type { CivilDate } from "../calendar/civil-date.ts";
 import { compare, type Decimal, isNegative, ZERO } from "../money/decimal.ts";
-import { type PeriodState, type RaisedInvoice, raisedAhead } from "./billing-state.ts";
+import { type PeriodState, type IssuedInvoice, issuedAhead } from "./billing-state.ts";
 import type { UnitsChangeFacts, UnitsChangeRequest } from "./change-units.ts";
 
 /** A change measured against what was billed. */
 export interface MeasuredChange {
   /** The invoice that bills the next period, raised ahead; null outside the invoice window. */
-  readonly renewalInvoice: RaisedInvoice | null;
+  readonly renewalInvoice: IssuedInvoice | null;
   /** The rest of the current period, above its billed units; null where it is not asked for or nothing is above them. */
   readonly proration: Proration | null;
   /**
@@ -31,7 +31,7 @@ export function measureChange(facts: UnitsChangeFacts, request: UnitsChangeReque
   const isAboveBilled = isAbove(period, facts, request) && subscription.status === "active";
   const whole = isAboveBilled ? prorateFrom(period.start, period, facts, request).amount : ZERO;
   return {
-    renewalInvoice: raisedAhead(facts),
+    renewalInvoice: issuedAhead(facts),
     proration: isAboveBilled && request.prorate && from !== null ? prorateFrom(from, period, facts, request) : null,
     isCredit: isNegative(whole) || isNextCredit(facts, request, whole),
     isAboveBilled,

@@ -5,7 +5,7 @@ import { compareDates } from "../calendar/civil-date.ts";
 import { amountLimit, hasUnits, lineAmount, maximumUnits } from "../catalogue/pricing/index.ts";
 import { compare, formatDecimal, isNegative, isZero } from "../money/decimal.ts";
 import { Refusal } from "../refusal.ts";
-import { checkNothingRuns, notAmendable, type RaisedInvoice } from "./billing-state.ts";
+import { checkNothingRuns, notAmendable, type IssuedInvoice } from "./billing-state.ts";
 import type { UnitsChangeFacts, UnitsChangeRequest } from "./change-units.ts";
 import type { MeasuredChange } from "./change-units-proration.ts";
 import { willRenew } from "./subscription.ts";
@@ -127,7 +127,7 @@ export function checkProration(
 }
 
 /** Refuses `renewal_invoice_not_amendable` for `amend`. Spec: Change units, rule 7; decisions §6. */
-export function checkRenewalAmendable({ nextPeriod }: UnitsChangeFacts, renewalInvoice: RaisedInvoice): void {
+export function checkRenewalAmendable({ nextPeriod }: UnitsChangeFacts, renewalInvoice: IssuedInvoice): void {
   const why = nextPeriod?.billedSeparately ? "an earlier change was billed separately" : notAmendable(renewalInvoice);
   if (why === null) return;
   const message = `The renewal invoice cannot be amended: ${why}. Send document separate.`;
@@ -135,7 +135,7 @@ export function checkRenewalAmendable({ nextPeriod }: UnitsChangeFacts, renewalI
 }
 
 /** The first invoice of a pending subscription, to be re-priced. Refuses `first_invoice_not_amendable`. decisions §4. */
-export function requireFirstInvoice({ invoices, period }: UnitsChangeFacts): RaisedInvoice {
+export function requireFirstInvoice({ invoices, period }: UnitsChangeFacts): IssuedInvoice {
   const first = invoices.find(({ type }) => type === "first");
   const why = period.billedSeparately
     ? "an earlier change was billed separately"

@@ -17,7 +17,7 @@ import {
 import type { Proration } from "../billing/proration.ts";
 import type { CivilDate } from "../calendar/civil-date.ts";
 import { isNegative, isZero, negate } from "../money/decimal.ts";
-import type { BillingState, PeriodState, RaisedInvoice } from "./billing-state.ts";
+import type { BillingState, PeriodState, IssuedInvoice } from "./billing-state.ts";
 import { isAbove, type MeasuredChange, measureChange, prorateFrom } from "./change-units-proration.ts";
 import {
   checkAccounts,
@@ -143,7 +143,7 @@ function billOutsideWindow(facts: UnitsChangeFacts, request: UnitsChangeRequest,
   const { plan, organisation, period, invoices } = facts;
   const { charge } = current;
   const decision = {
-    ...nothingRaised(facts, request),
+    ...nothingIssued(facts, request),
     periods: [current.state],
     creditNote: credit(facts, [current.credit]),
   };
@@ -163,12 +163,12 @@ function amendRenewal(
   facts: UnitsChangeFacts,
   request: UnitsChangeRequest,
   current: BilledChange,
-  renewalInvoice: RaisedInvoice,
+  renewalInvoice: IssuedInvoice,
 ): UnitsDecision {
   const { plan, organisation, subscription, nextPeriod } = facts;
   assert(nextPeriod !== null, "a renewal invoice bills the next period");
   return {
-    ...nothingRaised(facts, request),
+    ...nothingIssued(facts, request),
     periods: [current.state, { ...nextPeriod, billedUnits: request.units }],
     amended: {
       invoiceId: renewalInvoice.id,
@@ -194,7 +194,7 @@ function billSeparately(facts: UnitsChangeFacts, request: UnitsChangeRequest, cu
   const creditNote = credit(facts, [current.credit, next.credit]);
   const isBilled = lines.length > 0 || creditNote !== null;
   return {
-    ...nothingRaised(facts, request),
+    ...nothingIssued(facts, request),
     periods: [current.state, { ...next.state, billedSeparately: nextPeriod.billedSeparately || isBilled }],
     invoice: lines.length === 0 ? null : raise(facts, lines),
     creditNote,
@@ -217,17 +217,17 @@ function billNext(
 }
 
 /** While pending: the first invoice's plan line at the new units, up or down. decisions §4. */
-function repriceFirst(facts: UnitsChangeFacts, request: UnitsChangeRequest, first: RaisedInvoice): UnitsDecision {
+function repriceFirst(facts: UnitsChangeFacts, request: UnitsChangeRequest, first: IssuedInvoice): UnitsDecision {
   const { plan, organisation, subscription, period } = facts;
   const line = planLine(plan, { ...subscription, units: request.units }, period, organisation);
   return {
-    ...nothingRaised(facts, request),
+    ...nothingIssued(facts, request),
     periods: [{ ...period, billedUnits: request.units }],
     joined: { invoiceId: first.id, planLine: line, added: [], onlyDraft: false },
   };
 }
 
-function nothingRaised({ period }: UnitsChangeFacts, { units }: UnitsChangeRequest): UnitsDecision {
+function nothingIssued({ period }: UnitsChangeFacts, { units }: UnitsChangeRequest): UnitsDecision {
   return { units, periods: [period], invoice: null, joined: null, amended: null, deferred: null, creditNote: null };
 }
 

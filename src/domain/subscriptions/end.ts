@@ -17,7 +17,7 @@ import {
 import { type CivilDate, compareDates } from "../calendar/civil-date.ts";
 import { Refusal } from "../refusal.ts";
 import { chargeUsage, type UsageCharges } from "../usage/rating.ts";
-import { type BillingState, checkNothingRuns, hasMoney, type RaisedInvoice, raisedAhead } from "./billing-state.ts";
+import { type BillingState, checkNothingRuns, hasMoney, type IssuedInvoice, issuedAhead } from "./billing-state.ts";
 import { decideReversal, isReversible, type NextPeriodLines, noNextPeriodLines } from "./reversal.ts";
 import type { Subscription } from "./subscription.ts";
 
@@ -32,7 +32,7 @@ export interface EndRequest {
 }
 
 /** An invoice that an option may ask to remove. `sent`: the ledger sent it to the customer. */
-export interface OpenInvoice extends Omit<RaisedInvoice, "isPlanLineKnown"> {
+export interface OpenInvoice extends Omit<IssuedInvoice, "isPlanLineKnown"> {
   readonly sent: boolean;
 }
 
@@ -143,9 +143,9 @@ function checkRuns({ subscription: { status } }: BillingState): void {
  * The invoice of a period that never begins: that of the next one, raised ahead; of one that ends before it began, its first.
  * Spec: End, rule 6; decisions §4.
  */
-function billedAhead(state: BillingState, { when }: EndRequest): RaisedInvoice | null {
+function billedAhead(state: BillingState, { when }: EndRequest): IssuedInvoice | null {
   const isBefore = state.subscription.status === "pending" && when === "now";
-  if (!isBefore) return raisedAhead(state);
+  if (!isBefore) return issuedAhead(state);
   return state.invoices.find(({ type }) => type === "first") ?? null;
 }
 
@@ -153,7 +153,7 @@ function billedAhead(state: BillingState, { when }: EndRequest): RaisedInvoice |
 function checkSetupMode(
   state: BillingState,
   request: EndRequest,
-  ahead: RaisedInvoice | null,
+  ahead: IssuedInvoice | null,
   next: NextPeriodLines,
 ): void {
   if (!state.organisation.setupMode) return;

@@ -12,7 +12,7 @@ import { type CivilDate, compareDates } from "../calendar/civil-date.ts";
 import { hasUnits } from "../catalogue/pricing/index.ts";
 import type { Customer } from "../customers/customer.ts";
 import { Refusal } from "../refusal.ts";
-import { type BillingState, checkNothingRuns, type PeriodState, raisedAhead } from "./billing-state.ts";
+import { type BillingState, checkNothingRuns, type PeriodState, issuedAhead } from "./billing-state.ts";
 import { decideEndDate } from "./create-rules.ts";
 import { decideReversal, type NextPeriodLines, noNextPeriodLines } from "./reversal.ts";
 import type { Subscription } from "./subscription.ts";
@@ -65,7 +65,7 @@ export function decideRestoration(facts: RestorationFacts): Restoration {
   checkRestorable(facts);
   const subscription = asBefore(state);
   const { organisation, period } = state;
-  const renewal = lacksRenewal(state) ? raiseRenewal({ ...state, subscription }, next) : null;
+  const renewal = lacksRenewal(state) ? issueRenewal({ ...state, subscription }, next) : null;
   const copies = removed.flatMap((one) => (isAhead(state, one) ? [] : copyOf(state, one)));
   const nextPeriod = renewal?.period ?? state.nextPeriod;
   const due = decideDue({ ...state, subscription, nextPeriod });
@@ -80,7 +80,7 @@ export function decideRestoration(facts: RestorationFacts): Restoration {
 }
 
 /** What is written of invoices that are raised again, without anything else of a restoration. */
-export type RaisedAgain = Pick<Restoration, "periods" | "invoices" | "creditNote">;
+export type Reissued = Pick<Restoration, "periods" | "invoices" | "creditNote">;
 
 /**
  * The invoice of a period that the subscription goes on to after all, because the end that had removed it was refused at a later
@@ -91,14 +91,14 @@ export function decideGoingOn(
   state: BillingState,
   removed: readonly RemovedInvoice[],
   next: NextPeriodLines = noNextPeriodLines,
-): (RaisedAgain & { readonly of: string }) | null {
+): (Reissued & { readonly of: string }) | null {
   if (state.organisation.setupMode) return null;
   const isOfIt = (one: RemovedInvoice) =>
     isAhead(state, one) || (state.subscription.status === "pending" && one.type === "first");
   const one = removed.findLast(isOfIt);
   if (one === undefined) return null;
   if (!isAhead(state, one)) return { of: one.id, periods: [], invoices: copyOf(state, one), creditNote: null };
-  const { period, invoices, creditNote } = raiseRenewal(state, next);
+  const { period, invoices, creditNote } = issueRenewal(state, next);
   return { of: one.id, periods: [period], invoices, creditNote };
 }
 
@@ -140,7 +140,7 @@ function asBefore({ subscription, today }: BillingState): Subscription {
 
 /** Whether the next period was billed ahead, and has no renewal invoice any more. */
 function lacksRenewal(state: BillingState): boolean {
-  return state.nextPeriod !== null && raisedAhead(state) === null;
+  return state.nextPeriod !== null && issuedAhead(state) === null;
 }
 
 function isAhead({ period }: BillingState, { type, periodIndex }: RemovedInvoice): boolean {
@@ -173,7 +173,7 @@ function copyOf(state: BillingState, removed: RemovedInvoice): readonly Restored
  * The renewal invoice of the next period once more: the current units, and everything that is deferred by now. It bills the period alone:
  * what other documents still bill of it is reversed. decisions §4, §6 "Renewal invoice".
  */
-function raiseRenewal(
+function issueRenewal(
   state: BillingState,
   next: NextPeriodLines = noNextPeriodLines,
 ): Pick<Restoration, "invoices" | "creditNote"> & { readonly period: PeriodState } {

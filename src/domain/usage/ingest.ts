@@ -80,7 +80,7 @@ export type UsageVerdict =
   | { readonly status: "rejected"; readonly code: UsageRejection; readonly message: string };
 
 /** An event held against the state alone: to be stored, or the rejection where nothing is stored under its id. */
-export type JudgedUsage =
+export type EvaluatedUsage =
   | { readonly eventId: string; readonly details: UsageDetails; readonly event: UsageEvent; readonly rejection: null }
   | {
       readonly eventId: string;
@@ -93,13 +93,13 @@ export type JudgedUsage =
 const toleratedSkew = 60_000_000n;
 
 /** Holds an event against the state: subscription, meter, times, in the specification's order. What is stored is not looked at. */
-export function judgeUsage(reported: ReportedUsage, facts: UsageFacts): JudgedUsage {
+export function evaluateUsage(reported: ReportedUsage, facts: UsageFacts): EvaluatedUsage {
   const { eventId, quantity, occurredAt } = reported;
   const subscription = facts.subscriptions.get(reported.subscription.toLowerCase());
   const { by, value } = reported.meter;
   const meter = by === "id" ? facts.metersById.get(value.toLowerCase()) : facts.metersByCode.get(value);
   const details = { subscriptionId: subscription?.id ?? null, meterId: meter?.id ?? null, quantity, occurredAt };
-  const rejected = (code: UsageRejection, message: string): JudgedUsage => {
+  const rejected = (code: UsageRejection, message: string): EvaluatedUsage => {
     return { eventId, details, event: null, rejection: { status: "rejected", code, message } };
   };
   if (subscription === undefined)
@@ -135,7 +135,7 @@ export function judgeUsage(reported: ReportedUsage, facts: UsageFacts): JudgedUs
  * The events of a batch to store where their ids are free: the first of each id that the state lets pass, for a rejected one does not use
  * up its id.
  */
-export function eventsToStore(judged: readonly JudgedUsage[]): readonly UsageEvent[] {
+export function eventsToStore(judged: readonly EvaluatedUsage[]): readonly UsageEvent[] {
   const first = new Map<string, UsageEvent>();
   for (const { eventId, event } of judged) {
     if (event !== null && !first.has(eventId)) first.set(eventId, event);
@@ -147,8 +147,8 @@ export function eventsToStore(judged: readonly JudgedUsage[]): readonly UsageEve
  * What is told of each event, in order. `stored` is what stands under its ids without this batch: it is judged first, so that a resend
  * never turns into a rejection. Asserts that each event to store is either `created` now or `stored` before.
  */
-export function tellUsage(
-  judged: readonly JudgedUsage[],
+export function describeVerdict(
+  judged: readonly EvaluatedUsage[],
   created: ReadonlySet<string>,
   stored: ReadonlyMap<string, UsageDetails>,
 ): readonly UsageVerdict[] {

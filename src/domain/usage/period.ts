@@ -47,7 +47,7 @@ export function periodOf(terms: PeriodTerms, instant: Instant): PeriodWindow | n
   const found = known.find(({ startsAt, endsAt }) => startsAt <= instant && instant < endsAt);
   if (found !== undefined) return found;
   if (instant < dayStart(terms.timezone, terms.startDate)) return null;
-  const made = makeWindow(terms, instant);
+  const made = createWindow(terms, instant);
   known.push(made);
   windowCount += 1;
   return made;
@@ -67,7 +67,7 @@ function knownWindows({ timezone, startDate, billingDay, interval }: PeriodTerms
   return none;
 }
 
-function makeWindow(terms: PeriodTerms, instant: Instant): PeriodWindow {
+function createWindow(terms: PeriodTerms, instant: Instant): PeriodWindow {
   const { timezone, interval, startDate, billingDay } = terms;
   const anchor = { start: startDate, billingDay };
   const near = periodContaining(anchor, interval, todayIn(timezone, dateOf(instant)))?.index ?? 0;

@@ -50,7 +50,7 @@ export interface LedgerFound<Changed> {
  * Where to look: something of this kind was made or changed in the organisation that the ledger calls `tenantId`.
  * `changedAt` is when (ISO 8601), to the millisecond as `updatedAt` has it; null where it is not told that exactly.
  */
-export interface LedgerHint {
+export interface LedgerNotification {
   readonly tenantId: string;
   readonly kind: LedgerChangeKind;
   readonly ledgerId: string;
@@ -66,4 +66,4 @@ export interface LedgerWebhookDelivery {
 /** What a webhook says; `invalid` where its signature is not the ledger's. Never more than hints: look before you write. */
 export type LedgerWebhook =
   | { readonly kind: "invalid" }
-  | { readonly kind: "hints"; readonly hints: readonly LedgerHint[] };
+  | { readonly kind: "hints"; readonly hints: readonly LedgerNotification[] };

@@ -95,7 +95,7 @@ export interface LedgerCall {
   /** Nobody waits for what the call is about: of the budget of calls it leaves some to those for whom somebody does. */
   readonly isBackground?: boolean;
   /** Called when it has its turn among the calls of the budget, each request anew: what waits may gather for the next one. */
-  readonly onTurn?: () => void;
+  readonly onPermit?: () => void;
 }
 
 /**

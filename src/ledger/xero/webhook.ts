@@ -4,7 +4,7 @@
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { type ExactObject, filledTextOf, objectOf, objectsOf, readExactJson } from "../port/exact-json.ts";
-import type { LedgerChangeKind, LedgerHint, LedgerWebhook, LedgerWebhookDelivery } from "../port/ledger.ts";
+import type { LedgerChangeKind, LedgerNotification, LedgerWebhook, LedgerWebhookDelivery } from "../port/ledger.ts";
 import { refusedId } from "./wire/failure.ts";
 
 /** The header that carries the signature, in lower case. */
@@ -27,11 +27,11 @@ export function readXeroWebhook({ rawBody, signature }: LedgerWebhookDelivery, k
   const given = Buffer.from(signature);
   if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) return { kind: "invalid" };
   const body = objectOf(readExactJson(Buffer.from(rawBody).toString("utf8")));
-  const hints = objectsOf(body?.events).map(hintOf);
+  const hints = objectsOf(body?.events).map(notificationOf);
   return { kind: "hints", hints: hints.filter((hint) => hint !== undefined) };
 }
 
-function hintOf(event: ExactObject): LedgerHint | undefined {
+function notificationOf(event: ExactObject): LedgerNotification | undefined {
   const kind = kinds.get(filledTextOf(event.eventCategory) ?? "");
   const ledgerId = filledTextOf(event.resourceId)?.toLowerCase() ?? "";
   const tenantId = filledTextOf(event.tenantId)?.toLowerCase() ?? "";

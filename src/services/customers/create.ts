@@ -5,7 +5,7 @@
 import { strict as assert } from "node:assert";
 import { createHash } from "node:crypto";
 import { toBinary } from "@bufbuild/protobuf";
-import { checkpoint } from "../../crash-points.ts";
+import { crashPoint } from "../../crash-points.ts";
 import { type CustomerCreationRequest, decideCustomer } from "../../domain/customers/create-customer.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import {
@@ -21,7 +21,7 @@ import type { MethodImplementation } from "../../transport/rpc/implementation.ts
 import { untilKnown } from "../lost-answers.ts";
 import type { ServiceParts } from "../parts.ts";
 import { presentCustomer } from "../present.ts";
-import { answerBudgetMs, awaitSettlement } from "../settlement.ts";
+import { answerBudgetMs, awaitPosting } from "../settlement.ts";
 
 type Method = MethodImplementation<typeof CustomerService.method.createCustomer>;
 
@@ -37,13 +37,13 @@ export function createCustomer({ store, settlement }: ServiceParts): Method {
     const id = identityOf(call);
     return untilKnown(untilMs, async () => {
       const operationId = await begin(scope, id, request, call.caller.now, new Date(untilMs));
-      checkpoint("creation_saved");
+      crashPoint("creation_saved");
       if (operationId !== null) {
         const watch = settlement.outcomes.watch([operationId]);
-        const [outcome] = await awaitSettlement(settlement, scope.organisationId, watch, untilMs);
+        const [outcome] = await awaitPosting(settlement, scope.organisationId, watch, untilMs);
         await judge(scope, id, operationId, outcome, call.idempotencyKey !== null);
       }
-      checkpoint("creation_settled");
+      crashPoint("creation_posted");
       const customer = await scope.customers.get(id);
       assert(customer, "a customer whose contact is there is shown");
       return { customer: presentCustomer(customer) };

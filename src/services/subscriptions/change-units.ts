@@ -6,7 +6,7 @@
 import { strict as assert } from "node:assert";
 import { createHash } from "node:crypto";
 import { toBinary } from "@bufbuild/protobuf";
-import { checkpoint } from "../../crash-points.ts";
+import { crashPoint } from "../../crash-points.ts";
 import { civilDate } from "../../domain/calendar/civil-date.ts";
 import { Refusal, type RefusalCode } from "../../domain/refusal.ts";
 import { decideUnitsChange, type UnitsChangeRequest } from "../../domain/subscriptions/change-units.ts";
@@ -17,9 +17,9 @@ import {
 } from "../../gen/proto/billing/v1/subscriptions_pb.ts";
 import { derivedId, isId, newId } from "../../store/database/ids.ts";
 import type {
-  MadeUnitsChange,
+  AppliedUnitsChange,
   UnitsChangeOutcome,
-  UnitsChangeToMake,
+  UnitsChangeOrder,
   UnitsOperations,
 } from "../../store/subscriptions/change-units.ts";
 import type { Scope } from "../../store/tenant.ts";
@@ -53,7 +53,7 @@ export function changeUnits(parts: ServiceParts): Method {
 }
 
 /** The ids of a request: the same however often it looks for what became of it. */
-type RequestIds = Pick<UnitsChangeToMake, "requestId" | "operations">;
+type RequestIds = Pick<UnitsChangeOrder, "requestId" | "operations">;
 
 async function change(
   parts: ServiceParts,
@@ -67,18 +67,18 @@ async function change(
   // Watched before they are written, so that no outcome is missed.
   const watch = parts.settlement.outcomes.watch(Object.values(operations));
   try {
-    const { change, isRepeat } = await makeOnceSent(parts, scope, request, untilMs, () =>
+    const { change, isRepeat } = await applyOnceSent(parts, scope, request, untilMs, () =>
       make(parts, scope, request, call, ids, new Date(untilMs)),
     );
-    checkpoint("units_saved");
+    crashPoint("units_saved");
     // What this very request wrote, and lost the answer of, is still to be begun.
     const isOwn = change.operationIds.some((id) => Object.values(operations).includes(id));
-    if (isRepeat && !isOwn) await settleFurther(parts, scope, change, [], untilMs);
+    if (isRepeat && !isOwn) await awaitFurther(parts, scope, change, [], untilMs);
     else if (change.operationIds.length > 0) {
       await awaitWork(() => begin(parts, scope, change, operations), scope.organisationId, watch, untilMs);
-      await settleFurther(parts, scope, change, change.operationIds, untilMs);
+      await awaitFurther(parts, scope, change, change.operationIds, untilMs);
     }
-    checkpoint("units_settled");
+    crashPoint("units_posted");
     return await present(scope, change.id);
   } finally {
     watch.stop();
@@ -91,7 +91,7 @@ type Made = Pick<UnitsChangeOutcome & { readonly kind: "made" }, "change" | "isR
  * Makes the change. Where it is refused for an invoice that cannot be amended, and such an invoice is on its way to the ledger (the
  * one that the same request has had raised, for one), that is waited for, and the change is judged once more.
  */
-async function makeOnceSent(
+async function applyOnceSent(
   parts: ServiceParts,
   scope: Scope,
   { id }: ChangeUnitsRequest,
@@ -126,11 +126,11 @@ async function make(
       requestHash: createHash("sha256").update(toBinary(ChangeUnitsRequestSchema, request)).digest(),
       now: caller.now,
       // Not waited for: no answer depends on it.
-      onRaised: () => void settlement.wake(scope.organisationId),
+      onIssued: () => void settlement.wake(scope.organisationId),
       awaitedUntil,
     },
     (state) => {
-      checkpoint("units_loaded");
+      crashPoint("units_loaded");
       return decideUnitsChange(state, asked);
     },
   );
@@ -148,7 +148,7 @@ async function make(
 async function begin(
   { settlement }: ServiceParts,
   { organisationId }: Scope,
-  change: MadeUnitsChange,
+  change: AppliedUnitsChange,
   operations: UnitsOperations,
 ): Promise<boolean> {
   const { operationIds, subscriptionId } = change;
@@ -166,10 +166,10 @@ async function begin(
  * What has come of the change since: lines that could not join a draft any more are on an invoice of their own, which is waited for
  * too. Of an earlier try everything is looked at; usually it is settled long since.
  */
-async function settleFurther(
+async function awaitFurther(
   parts: ServiceParts,
   scope: Scope,
-  { id }: MadeUnitsChange,
+  { id }: AppliedUnitsChange,
   awaited: readonly string[],
   untilMs: number,
 ): Promise<void> {

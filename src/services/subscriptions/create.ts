@@ -6,7 +6,7 @@
 import { strict as assert } from "node:assert";
 import { createHash } from "node:crypto";
 import { toBinary } from "@bufbuild/protobuf";
-import { checkpoint } from "../../crash-points.ts";
+import { crashPoint } from "../../crash-points.ts";
 import { civilDate } from "../../domain/calendar/civil-date.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
 import { Refusal } from "../../domain/refusal.ts";
@@ -24,7 +24,7 @@ import type { MethodImplementation } from "../../transport/rpc/implementation.ts
 import { untilKnown } from "../lost-answers.ts";
 import type { ServiceParts } from "../parts.ts";
 import { presentInvoice, presentSubscription } from "../present.ts";
-import { answerBudgetMs, awaitSettlement } from "../settlement.ts";
+import { answerBudgetMs, awaitPosting } from "../settlement.ts";
 
 type Method = MethodImplementation<typeof SubscriptionService.method.createSubscription>;
 
@@ -53,11 +53,11 @@ async function create(
   const watch = parts.settlement.outcomes.watch([ids.operationId]);
   try {
     const written = await write(scope, id, request, call, ids, new Date(untilMs));
-    checkpoint("creation_saved");
+    crashPoint("creation_saved");
     if (written === null) return await present(scope, id, null);
-    if (written === ids) await awaitSettlement(parts.settlement, scope.organisationId, watch, untilMs);
-    else await settleEarlier(parts, scope.organisationId, written, untilMs);
-    checkpoint("creation_settled");
+    if (written === ids) await awaitPosting(parts.settlement, scope.organisationId, watch, untilMs);
+    else await postEarlier(parts, scope.organisationId, written, untilMs);
+    crashPoint("creation_posted");
     return await present(scope, id, written.invoiceId);
   } finally {
     watch.stop();
@@ -65,7 +65,7 @@ async function create(
 }
 
 /** An earlier try wrote it: usually it is settled long since, and the first look says so. */
-async function settleEarlier(
+async function postEarlier(
   { settlement }: ServiceParts,
   organisationId: string,
   { operationId }: InvoiceIds,
@@ -73,7 +73,7 @@ async function settleEarlier(
 ): Promise<void> {
   const [outcome] = await settlement.outcomes.watch([operationId]).settled(organisationId, Date.now());
   if (outcome?.state !== "waiting") return;
-  await awaitSettlement(settlement, organisationId, settlement.outcomes.watch([operationId]), untilMs);
+  await awaitPosting(settlement, organisationId, settlement.outcomes.watch([operationId]), untilMs);
 }
 
 async function present(scope: Scope, id: string, invoiceId: string | null): ReturnType<Method> {
@@ -116,7 +116,7 @@ async function write(
   };
   for (let attempt = 0; attempt < tries; attempt += 1) {
     const { facts, madeByRequest, catalogueVersion } = await scope.subscriptions.loadCreation(query);
-    checkpoint("creation_loaded");
+    crashPoint("creation_loaded");
     if (madeByRequest !== null) {
       if (madeByRequest.equals(requestHash)) return scope.invoices.findFirst(subscriptionId);
       throw new Refusal("idempotency_conflict", "This Idempotency-Key created a subscription by another request.");

@@ -6,7 +6,7 @@
 import { strict as assert } from "node:assert";
 import { createHash } from "node:crypto";
 import { toBinary } from "@bufbuild/protobuf";
-import { checkpoint } from "../../crash-points.ts";
+import { crashPoint } from "../../crash-points.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import { decideEnd, type EndRequest } from "../../domain/subscriptions/end.ts";
 import {
@@ -16,7 +16,7 @@ import {
 } from "../../gen/proto/billing/v1/subscriptions_pb.ts";
 import { derivedId, isId, newId } from "../../store/database/ids.ts";
 import type { OperationOutcome } from "../../store/ledger-jobs/job-notifications.ts";
-import type { EndingOutcome, EndingToMake } from "../../store/subscriptions/end.ts";
+import type { TerminationOutcome, TerminationRequest } from "../../store/subscriptions/end.ts";
 import type { Scope } from "../../store/tenant.ts";
 import type { Call } from "../../transport/rpc/caller.ts";
 import type { MethodImplementation } from "../../transport/rpc/implementation.ts";
@@ -43,13 +43,13 @@ export function endSubscription(parts: ServiceParts): Method {
     // Without a key it is of this request alone, which finds by it what it has done where the
     // answer was lost.
     const requestId = idempotencyKey === null ? newId() : derivedId("ending", caller.apiKeyId, idempotencyKey);
-    const ids = { endingId: newId(), requestId };
+    const ids = { terminationId: newId(), requestId };
     return untilKnown(untilMs, () => end(parts, request, call, ids, untilMs));
   };
 }
 
 /** The ids of a request: the same however often it looks for what became of it. */
-type RequestIds = Pick<EndingToMake, "endingId" | "requestId">;
+type RequestIds = Pick<TerminationRequest, "terminationId" | "requestId">;
 
 async function end(
   parts: ServiceParts,
@@ -59,19 +59,19 @@ async function end(
   untilMs: number,
 ): ReturnType<Method> {
   const scope = parts.store.organisation(call.caller.organisationId);
-  const { endingId } = ids;
+  const { terminationId } = ids;
   // Watched before it is written, so that no outcome is missed.
-  const watch = parts.settlement.outcomes.watch([endingId]);
+  const watch = parts.settlement.outcomes.watch([terminationId]);
   try {
     const made = await make(parts, scope, request, call, ids, new Date(untilMs));
-    checkpoint("end_saved");
+    crashPoint("end_saved");
     if (made.kind === "begun") {
       const input = { organisationId: scope.organisationId, subscriptionId: request.id, ...made };
-      const begin = () => parts.settlement.startEnding(input);
+      const begin = () => parts.settlement.startTermination(input);
       const [outcome] = await awaitWork(begin, scope.organisationId, watch, untilMs);
-      await judge(scope, endingId, outcome, call.idempotencyKey !== null);
+      await judge(scope, terminationId, outcome, call.idempotencyKey !== null);
     } else if (made.hasDocuments) await parts.settlement.wake(scope.organisationId);
-    checkpoint("end_settled");
+    crashPoint("end_posted");
     const ended = await scope.subscriptions.get(request.id);
     assert(ended, "what was ended is there");
     return { subscription: presentSubscription(ended.subscription, ended.plan) };
@@ -88,7 +88,7 @@ async function make(
   { caller }: Call,
   ids: RequestIds,
   awaitedUntil: Date,
-): Promise<EndingOutcome & { readonly kind: "ended" | "unchanged" | "begun" }> {
+): Promise<TerminationOutcome & { readonly kind: "ended" | "unchanged" | "begun" }> {
   const unknown = new Refusal("subscription_not_found", "There is no subscription with this id.");
   if (!isId(request.id)) throw unknown;
   const asked = read(request);
@@ -100,11 +100,11 @@ async function make(
       requestHash: createHash("sha256").update(toBinary(EndSubscriptionRequestSchema, request)).digest(),
       now: caller.now,
       // Not waited for: no answer depends on it.
-      onRaised: () => void settlement.wake(scope.organisationId),
+      onIssued: () => void settlement.wake(scope.organisationId),
       awaitedUntil,
     },
     (facts) => {
-      checkpoint("end_loaded");
+      crashPoint("end_loaded");
       return decideEnd(facts, asked);
     },
   );
@@ -118,7 +118,7 @@ async function make(
       throw new Refusal("request_in_progress", message, null, retryAfterSeconds);
     }
     case "refused":
-      throw await tell(scope, outcome.endingId, outcome.message);
+      throw await tell(scope, outcome.terminationId, outcome.message);
     default:
       return outcome;
   }
@@ -127,12 +127,12 @@ async function make(
 /** A request without a key cannot be asked again: it would be another end. */
 async function judge(
   scope: Scope,
-  endingId: string,
+  terminationId: string,
   outcome: OperationOutcome | undefined,
   hasKey: boolean,
 ): Promise<void> {
   if (outcome?.state === "done") return;
-  if (outcome?.state === "refused") throw await tell(scope, endingId, outcome.message ?? "");
+  if (outcome?.state === "refused") throw await tell(scope, terminationId, outcome.message ?? "");
   const advice = hasKey
     ? "ask again with the same Idempotency-Key, or look the subscription up"
     : "look the subscription up";
@@ -141,8 +141,8 @@ async function judge(
 }
 
 /** The ledger's no, which is noted as told: a repeat of the request is a new end. */
-async function tell(scope: Scope, endingId: string, message: string): Promise<Refusal> {
-  await scope.subscriptions.tellEnding(endingId);
+async function tell(scope: Scope, terminationId: string, message: string): Promise<Refusal> {
+  await scope.subscriptions.reportTermination(terminationId);
   return new Refusal("invalid_state", message);
 }
 

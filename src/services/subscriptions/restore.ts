@@ -6,7 +6,7 @@
 import { strict as assert } from "node:assert";
 import { createHash } from "node:crypto";
 import { toBinary } from "@bufbuild/protobuf";
-import { checkpoint } from "../../crash-points.ts";
+import { crashPoint } from "../../crash-points.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import { decideRestoration } from "../../domain/subscriptions/restore.ts";
 import {
@@ -23,7 +23,7 @@ import type { MethodImplementation } from "../../transport/rpc/implementation.ts
 import { untilKnown } from "../lost-answers.ts";
 import type { ServiceParts } from "../parts.ts";
 import { presentSubscription } from "../present.ts";
-import { answerBudgetMs, awaitSettlement } from "../settlement.ts";
+import { answerBudgetMs, awaitPosting } from "../settlement.ts";
 
 type Method = MethodImplementation<typeof SubscriptionService.method.restoreSubscription>;
 
@@ -58,12 +58,12 @@ async function restore(
       watch?.stop();
       watch = settlement.outcomes.watch(operationIds);
     });
-    checkpoint("restore_saved");
+    crashPoint("restore_saved");
     if (made.operationIds.length > 0) {
       watch ??= await unsettled(parts, scope, made.operationIds);
-      if (watch !== null) await awaitSettlement(settlement, scope.organisationId, watch, untilMs);
+      if (watch !== null) await awaitPosting(settlement, scope.organisationId, watch, untilMs);
     }
-    checkpoint("restore_settled");
+    crashPoint("restore_posted");
     const restored = await scope.subscriptions.get(made.subscriptionId);
     assert(restored, "what was restored is there");
     return { subscription: presentSubscription(restored.subscription, restored.plan) };
@@ -89,12 +89,12 @@ async function make(
       requestId,
       requestHash: createHash("sha256").update(toBinary(RestoreSubscriptionRequestSchema, request)).digest(),
       now: caller.now,
-      onRaised: () => void settlement.wake(scope.organisationId),
+      onIssued: () => void settlement.wake(scope.organisationId),
       awaitedUntil,
       watch,
     },
     (facts) => {
-      checkpoint("restore_loaded");
+      crashPoint("restore_loaded");
       return decideRestoration(facts);
     },
   );

@@ -32,7 +32,7 @@ export interface LeaseParts {
 }
 
 /** Endings tried at once: a database that has just come back is not to be met by all of them. */
-const settledAtOnce = 50;
+const finishedAtOnce = 50;
 
 /** An ending that could not be written for so long will not be: its lease is let go, and the key works again. */
 const giveUpAfterMs = 10 * 60_000;
@@ -59,19 +59,19 @@ export function createLeases({ everyMs, renew, settle, onTrouble }: LeaseParts):
   const work = async (): Promise<void> => {
     try {
       await renew([...held.values()].map(({ claim }) => claim));
-      await settleEnded();
+      await recordEnded();
     } catch (error) {
       onTrouble(error);
     }
   };
 
-  const settleEnded = async (): Promise<void> => {
-    const ended = [...held.values()].filter(({ ending }) => ending !== null).slice(0, settledAtOnce);
-    await Promise.all(ended.map(settleOne));
+  const recordEnded = async (): Promise<void> => {
+    const ended = [...held.values()].filter(({ ending }) => ending !== null).slice(0, finishedAtOnce);
+    await Promise.all(ended.map(postOne));
   };
 
   /** On its own, so that one that fails for ever does not hold up the others. */
-  const settleOne = async (leased: Leased): Promise<void> => {
+  const postOne = async (leased: Leased): Promise<void> => {
     const { owner } = leased.claim;
     try {
       await settle(leased);
@@ -98,7 +98,7 @@ export function createLeases({ everyMs, renew, settle, onTrouble }: LeaseParts):
     stop: async () => {
       if (timer !== null) clearTimeout(timer);
       await working;
-      await settleEnded();
+      await recordEnded();
       held.clear();
       if (timer !== null) clearTimeout(timer);
     },

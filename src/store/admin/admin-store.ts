@@ -2,8 +2,8 @@
 import type pg from "pg";
 import type { MeteredPlan } from "../../domain/catalogue/meter.ts";
 import type { Charge } from "../../domain/catalogue/plan.ts";
-import type { Sealing } from "../database/encryption.ts";
-import { createOfferStore, type OfferStore } from "../ledger-connection/reference-data.ts";
+import type { Encryption } from "../database/encryption.ts";
+import { createReferenceDataStore, type ReferenceDataStore } from "../ledger-connection/reference-data.ts";
 import { type AuditStore, createAuditStore } from "./audit.ts";
 import { type BillingStore, createBillingStore } from "./billing.ts";
 import type { CatalogueStore } from "./catalogue/catalogue.ts";
@@ -17,7 +17,7 @@ import { type CustomerStore, createCustomerStore } from "./customers.ts";
 import { createDocumentStore, type DocumentStore } from "./documents/documents.ts";
 import { type ConnectionStore, createConnectionStore } from "./ledger/connections.ts";
 import { type ConsentStore, createConsentStore } from "./ledger/consents.ts";
-import { createMirrorStore, type MirrorStore } from "./ledger/ledger-sync.ts";
+import { createLedgerSyncAdminStore, type LedgerSyncAdminStore } from "./ledger/ledger-sync.ts";
 import { createOrganisationStore, type OrganisationStore } from "./organisations.ts";
 import { createTestClockStore, type TestClockStore } from "./test-clock.ts";
 import { createUsageStore, type UsageStore } from "./usage/usage.ts";
@@ -29,8 +29,8 @@ export interface AdminStore {
   readonly organisations: OrganisationStore;
   readonly connections: ConnectionStore;
   readonly consents: ConsentStore;
-  readonly offers: OfferStore;
-  readonly mirror: MirrorStore;
+  readonly offers: ReferenceDataStore;
+  readonly mirror: LedgerSyncAdminStore;
   readonly apiKeys: ApiKeyStore;
   readonly meters: MeterStore;
   readonly plans: CatalogueStore<MeteredPlan, AdminPlan>;
@@ -56,14 +56,14 @@ export interface AdminPools {
 }
 
 /** The store over pools; `sealing` seals and opens the credentials of ledgers. */
-export function createAdminStore({ reading: pool, writing }: AdminPools, sealing: Sealing): AdminStore {
+export function createAdminStore({ reading: pool, writing }: AdminPools, sealing: Encryption): AdminStore {
   const changes = createChanges(writing);
   return {
     organisations: createOrganisationStore(changes, pool),
     connections: createConnectionStore(pool, changes, sealing),
     consents: createConsentStore(pool, changes, sealing),
-    offers: createOfferStore(pool),
-    mirror: createMirrorStore(pool, changes),
+    offers: createReferenceDataStore(pool),
+    mirror: createLedgerSyncAdminStore(pool, changes),
     apiKeys: createApiKeyStore(changes),
     meters: createMeterStore(pool, changes),
     plans: createPlanStore(pool, changes),

@@ -16,7 +16,7 @@ export interface FirstToken {
 }
 
 /** Makes it; false, and nothing is made, where there is an operator already, active or not. */
-export async function makeFirstOperator(pool: pg.Pool, name: string, token: FirstToken): Promise<boolean> {
+export async function createFirstOperator(pool: pg.Pool, name: string, token: FirstToken): Promise<boolean> {
   const { run, prisma } = createChanges(pool);
   const actor = {
     operatorId: null,

@@ -11,7 +11,7 @@ import { formatDecimal } from "../../domain/money/decimal.ts";
 import type { OrganisationSettings } from "../../domain/subscriptions/organisation-settings.ts";
 import { PrismaClient } from "../../gen/prisma/client.ts";
 import { insertPlanPrices, planRecord } from "../catalogue/plan-writes.ts";
-import type { Sealing } from "../database/encryption.ts";
+import type { Encryption } from "../database/encryption.ts";
 import type { LedgerConnection } from "../ledger-connection/connections.ts";
 
 /** A key to store: its hash, and what may be shown of it. */
@@ -51,7 +51,7 @@ const counters = ["invoice", "credit_note"] as const;
 const limitMs = 60_000;
 
 /** Setting up over a pool. */
-export function createSettingUp(pool: pg.Pool, sealing: Sealing): SettingUp {
+export function createSettingUp(pool: pg.Pool, sealing: Encryption): SettingUp {
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
   return {
     isEmpty: async () => (await prisma.organisation.count()) === 0,
@@ -68,7 +68,7 @@ export function createSettingUp(pool: pg.Pool, sealing: Sealing): SettingUp {
   };
 }
 
-async function saveAll(client: PrismaClient, sealing: Sealing, organisation: OrganisationToSave): Promise<void> {
+async function saveAll(client: PrismaClient, sealing: Encryption, organisation: OrganisationToSave): Promise<void> {
   const { settings, connection } = organisation;
   const organisationId = settings.id;
   await client.organisation.create({ data: { ...settings } });
@@ -81,8 +81,8 @@ async function saveAll(client: PrismaClient, sealing: Sealing, organisation: Org
       baseUrl: connection.baseUrl,
       identityUrl: connection.identityUrl,
       clientId: connection.clientId,
-      sealedSecret: new Uint8Array(sealed.bytes),
-      sealingKeyId: sealed.keyId,
+      encryptedSecret: new Uint8Array(sealed.bytes),
+      encryptionKeyId: sealed.keyId,
     },
   });
   await client.documentCounter.createMany({ data: counters.map((kind) => ({ organisationId, kind })) });

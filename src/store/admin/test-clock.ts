@@ -17,7 +17,7 @@ export interface TestClockAdvance {
   readonly from: Date;
   readonly to: Date;
   readonly performed: number;
-  readonly invoicesRaised: number;
+  readonly invoicesIssued: number;
   readonly setAside: number;
   readonly startedAt: Date;
   readonly finishedAt: Date | null;
@@ -128,7 +128,7 @@ function readAdvance(row: ClockRow): TestClockAdvance | null {
     from: row.started_from,
     to: row.target,
     performed: row.performed,
-    invoicesRaised: row.raised,
+    invoicesIssued: row.raised,
     setAside: row.set_aside,
     startedAt: row.started_at,
     finishedAt: row.finished_at,

@@ -9,7 +9,7 @@ import type {
   BillingState,
   DeferredLine,
   PeriodState,
-  RaisedInvoice,
+  IssuedInvoice,
   RunningOperation,
 } from "../../domain/subscriptions/billing-state.ts";
 import type { OrganisationSettings } from "../../domain/subscriptions/organisation-settings.ts";
@@ -39,7 +39,7 @@ export interface PeriodRow {
   billed_separately: boolean;
 }
 
-interface RaisedRow {
+interface IssuedRow {
   id: string;
   number: string;
   type: InvoiceType;
@@ -73,7 +73,7 @@ interface StateRow extends Omit<SubscriptionRow, "plan"> {
   usage_bill: number;
   usage_billed: number;
   periods: PeriodRow[] | null;
-  raised: RaisedRow[] | null;
+  raised: IssuedRow[] | null;
   deferred: DeferredRow[] | null;
   running: RunningRow | null;
 }
@@ -193,7 +193,7 @@ function readState(
     ...known,
     period,
     nextPeriod: periods.find(({ index }) => index === row.current_period + 1) ?? null,
-    invoices: (row.raised ?? []).map(readRaised),
+    invoices: (row.raised ?? []).map(readIssued),
     deferred: (row.deferred ?? []).map(readDeferred),
     usageBills: { open: row.usage_bill, billed: row.usage_billed },
     running: row.running === null ? null : readRunning(row.running),
@@ -229,7 +229,7 @@ export function readPeriod(row: PeriodRow): PeriodState {
   };
 }
 
-function readRaised(row: RaisedRow): RaisedInvoice {
+function readIssued(row: IssuedRow): IssuedInvoice {
   return {
     id: row.id,
     number: row.number,

@@ -14,15 +14,15 @@ import { lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction } from "../database/pool.ts";
 import type { Client } from "../documents/issue-documents.ts";
 import { loadStates } from "./billing-state.ts";
-import { leavesDocuments, raiseOwed } from "./save-billing.ts";
+import { leavesDocuments, saveCharges } from "./save-billing.ts";
 
-/** Which subscription is changed. `now` is the organisation's; `onRaised` is told once due documents are committed. */
+/** Which subscription is changed. `now` is the organisation's; `onIssued` is told once due documents are committed. */
 export interface ChangedSubscription {
   readonly subscriptionId: string;
   /** The organisation's when the request came; where its test clock has gone on since, what that shows counts. */
   readonly now: Date;
   /** What is due is performed for itself and stays: the ledger is to hear of it, also where the change is refused. */
-  readonly onRaised: () => void;
+  readonly onIssued: () => void;
   /** The change may end the subscription at once: all its usage is loaded, and held. */
   readonly closing?: boolean;
 }
@@ -35,7 +35,7 @@ export interface ChangedSubscription {
 export async function changeSubscription<T>(
   pool: pg.Pool,
   organisationId: string,
-  { subscriptionId, now, onRaised, closing = false }: ChangedSubscription,
+  { subscriptionId, now, onIssued, closing = false }: ChangedSubscription,
   change: (client: Client, state: BillingState) => Promise<T>,
 ): Promise<T | null> {
   for (;;) {
@@ -49,11 +49,11 @@ export async function changeSubscription<T>(
       const due = state.running?.kind === "end_subscription" ? null : decideDue(state, { mayJoin: false });
       if (due === null) return { kind: "changed", result: await change(client, state) } as const;
       await writeDue(client, organisationId, [due], at);
-      return { kind: "due", isRaised: leavesDocuments(due) } as const;
+      return { kind: "due", isIssued: leavesDocuments(due) } as const;
     });
     if (step.kind === "unknown") return null;
     if (step.kind === "changed") return step.result;
-    if (step.isRaised) onRaised();
+    if (step.isIssued) onIssued();
   }
 }
 
@@ -87,7 +87,7 @@ export async function writeDue(
   const periods = dues.flatMap((due) => due.periods.map((period) => ({ subscriptionId: due.subscription.id, period })));
   await savePeriods(client, organisationId, periods);
   const owed = dues.map((due) => ({ subscriptionId: due.subscription.id, ...due }));
-  await raiseOwed(client, organisationId, owed, now);
+  await saveCharges(client, organisationId, owed, now);
 }
 
 const subscriptionsText = `

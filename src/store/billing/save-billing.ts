@@ -2,35 +2,35 @@
 import type { ClosedUsage, DueInvoice } from "../../domain/billing/renewal-usage.ts";
 import type { BilledUsage } from "../../domain/usage/rating.ts";
 import { newId } from "../database/ids.ts";
-import { type Client, raiseCreditNotes, raiseInvoices } from "../documents/issue-documents.ts";
+import { type Client, issueCreditNotes, issueInvoices } from "../documents/issue-documents.ts";
 import { amendInvoice } from "../documents/save-amendment.ts";
 import { saveUsageBills, type UsageBillToSave } from "./billed-usage.ts";
 
 /** What one subscription owes. */
-export interface Owed extends ClosedUsage {
+export interface DueCharges extends ClosedUsage {
   readonly subscriptionId: string;
   readonly invoices: readonly DueInvoice[];
 }
 
 /** Whether new documents of it wait for the ledger. An amendment has a workflow of its own. */
-export function leavesDocuments({ invoices, creditNotes }: Pick<Owed, "invoices" | "creditNotes">): boolean {
+export function leavesDocuments({ invoices, creditNotes }: Pick<DueCharges, "invoices" | "creditNotes">): boolean {
   return invoices.length > 0 || creditNotes.length > 0;
 }
 
 /** Raises it, and notes of all usage which document bills it. `now` is the organisation's; nobody waits for the ledger. */
-export async function raiseOwed(
+export async function saveCharges(
   client: Client,
   organisationId: string,
-  owed: readonly Owed[],
+  owed: readonly DueCharges[],
   now: Date,
 ): Promise<void> {
   const raising = { createdAt: now, awaitedUntil: null };
   const ids = (subscriptionId: string) => ({ id: newId(), operationId: newId(), subscriptionId });
   const invoices = owed.flatMap((one) => one.invoices.map((invoice) => ({ ...ids(one.subscriptionId), ...invoice })));
   const notes = owed.flatMap((one) => one.creditNotes.map((note) => ({ ...ids(one.subscriptionId), ...note })));
-  await raiseInvoices(client, organisationId, invoices, raising);
+  await issueInvoices(client, organisationId, invoices, raising);
   // After the invoices: credit goes to invoices that are raised later than it.
-  await raiseCreditNotes(client, organisationId, notes, raising);
+  await issueCreditNotes(client, organisationId, notes, raising);
   const bills: UsageBillToSave[] = [];
   const note = (
     subscriptionId: string,

@@ -5,7 +5,7 @@
 import type pg from "pg";
 import { inTransaction } from "../database/pool.ts";
 import type { Client } from "../documents/issue-documents.ts";
-import type { NeglectedWork } from "../ledger-jobs/stale-jobs.ts";
+import type { StaleJobs } from "../ledger-jobs/stale-jobs.ts";
 import { billChunk, type ChunkOrder, type ChunkOutcome, performable } from "./billing-run.ts";
 
 /** An advance, and what was performed on the way so far. `now` is what the clock shows. */
@@ -120,7 +120,7 @@ async function countPerformed(client: Client, organisationId: string, outcome: C
  * Organisations whose clock should be advancing and has not for `graceMs`: its workflow was never started, or was lost.
  * The dispatcher starts it. Looks over all organisations: it carries ids only.
  */
-export async function findStoppedClocks(pool: pg.Pool, graceMs: number): Promise<readonly NeglectedWork[]> {
+export async function findStoppedClocks(pool: pg.Pool, graceMs: number): Promise<readonly StaleJobs[]> {
   const { rows } = await pool.query<{ organisation_id: string }>({
     name: "find_stopped_clocks",
     text: `SELECT organisation_id FROM clock_advances

@@ -2,16 +2,16 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
 
 /** A sealed secret: 12 bytes of nonce, 16 of tag, then the ciphertext. */
-export interface Sealed {
+export interface EncryptedSecret {
   readonly keyId: string;
   readonly bytes: Buffer;
 }
 
 /** Seals with one key of 32 bytes, and opens with it and those before it. `bound` ties a secret to its place: it opens nowhere else. */
-export interface Sealing {
-  seal(secret: string, bound: string): Sealed;
+export interface Encryption {
+  seal(secret: string, bound: string): EncryptedSecret;
   /** Throws where the secret was sealed with a key that is not known here, for another place, or was altered. */
-  open(sealed: Sealed, bound: string): string;
+  open(sealed: EncryptedSecret, bound: string): string;
 }
 
 /** A nonce of GCM's own length; random, since far fewer than 2^32 secrets are ever sealed with one key. NIST SP 800-38D. */
@@ -23,10 +23,10 @@ const tagBytes = 16;
 const wholeTag = { authTagLength: tagBytes };
 
 /**
- * Sealing with this key; what was sealed with one of `earlier` opens as well. A key's id is the head of its hash: it names the key
+ * Encryption with this key; what was sealed with one of `earlier` opens as well. A key's id is the head of its hash: it names the key
  * and tells nothing of it.
  */
-export function createSealing(key: Uint8Array, earlier: readonly Uint8Array[] = []): Sealing {
+export function createEncryption(key: Uint8Array, earlier: readonly Uint8Array[] = []): Encryption {
   if ([key, ...earlier].some(({ byteLength }) => byteLength !== 32)) {
     throw new Error("SECRET_KEY must be 32 bytes in base64.");
   }

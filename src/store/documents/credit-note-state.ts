@@ -20,7 +20,7 @@ import type { Client } from "./issue-documents.ts";
  * Credit on an invoice as the ledger has it; `id` is empty where the ledger does not tell it, `invoiceId` is the
  * ledger's.
  */
-export interface AllocationSeen {
+export interface ObservedAllocation {
   readonly id: string;
   readonly invoiceId: string;
   readonly amount: string;
@@ -28,7 +28,7 @@ export interface AllocationSeen {
 }
 
 /** A credit note as the ledger has it; `remainingCredit` is what it says is left. */
-export interface NoteSeen {
+export interface ObservedNoteState {
   readonly status: string;
   /** What its lines come to in the ledger; left out where that is not known. */
   readonly subtotal?: string;
@@ -37,11 +37,11 @@ export interface NoteSeen {
   readonly sent: boolean;
   /** The ledger's own time of it (ISO 8601); left out where that is not known. */
   readonly updatedAt?: string;
-  readonly allocations: readonly AllocationSeen[];
+  readonly allocations: readonly ObservedAllocation[];
 }
 
 /** An invoice as the ledger has it. */
-export interface InvoiceSeen {
+export interface ObservedInvoiceState {
   readonly status: string;
   readonly subtotal?: string;
   readonly total: string;
@@ -62,8 +62,8 @@ export interface KnownAllocation {
 
 /** What makes ours the ledger's. `kept` are as the ledger has them, `gone` are there no more. */
 export interface AllocationChanges {
-  readonly added: readonly AllocationSeen[];
-  readonly kept: readonly { readonly known: KnownAllocation; readonly seen: AllocationSeen }[];
+  readonly added: readonly ObservedAllocation[];
+  readonly kept: readonly { readonly known: KnownAllocation; readonly seen: ObservedAllocation }[];
   readonly gone: readonly KnownAllocation[];
 }
 
@@ -73,11 +73,11 @@ export interface AllocationChanges {
  */
 export function compareAllocations(
   known: readonly KnownAllocation[],
-  seen: readonly AllocationSeen[],
+  seen: readonly ObservedAllocation[],
 ): AllocationChanges {
   const open = new Set(known);
-  const kept: { known: KnownAllocation; seen: AllocationSeen }[] = [];
-  const match = (one: AllocationSeen, isSame: (own: KnownAllocation) => boolean): boolean => {
+  const kept: { known: KnownAllocation; seen: ObservedAllocation }[] = [];
+  const match = (one: ObservedAllocation, isSame: (own: KnownAllocation) => boolean): boolean => {
     const own = [...open].find(isSame);
     if (own === undefined) return false;
     open.delete(own);
@@ -120,11 +120,11 @@ export type NoteLook = "own" | "found" | "followed";
  * ourselves is taken from what is due of it. What others did may be in what we know of the invoice already: it is looked at again.
  * True where any of its allocations is new, another amount, or gone.
  */
-export async function saveNoteSeen(
+export async function saveObservedNote(
   client: Client,
   organisationId: string,
   creditNoteId: string,
-  note: NoteSeen,
+  note: ObservedNoteState,
   look: NoteLook,
 ): Promise<boolean> {
   await client.query({
@@ -162,7 +162,7 @@ export async function saveNoteSeen(
   const isOnlyOurs = look === "own" && changes.size === 1 && added.length === 1;
   if (!isOnlyOurs) await lookAgain(client, organisationId, [...changes.keys()]);
   await client.query({
-    name: "save_note_seen",
+    name: "save_observed_note",
     text: `UPDATE credit_notes n SET status = $3, total = $4::numeric, sent = $5, remaining_credit = $6::numeric,
         ledger_updated_at = coalesce($7, n.ledger_updated_at), ledger_told_at = now(),
         ledger_subtotal = coalesce($8, n.ledger_subtotal),
@@ -199,7 +199,7 @@ INSERT INTO allocations (id, organisation_id, credit_note_id, invoice_id, amount
 SELECT row.id, $1, $2, row.invoice_id, row.amount, row.date::timestamp AT TIME ZONE 'UTC', 'active', 'synced', row.ledger_allocation_id
 FROM row WHERE row.status = 'active' AND NOT EXISTS (SELECT 1 FROM changed WHERE changed.id = row.id)`;
 
-function record({ id, amount, date }: AllocationSeen): object {
+function record({ id, amount, date }: ObservedAllocation): object {
   return { amount, date, ledger_allocation_id: id === "" ? null : id };
 }
 
@@ -229,7 +229,7 @@ async function loadKnown(
 async function findInvoices(
   client: Client,
   organisationId: string,
-  allocations: readonly AllocationSeen[],
+  allocations: readonly ObservedAllocation[],
 ): Promise<ReadonlyMap<string, string>> {
   const { rows } = await client.query<{ id: string; ledger_invoice_id: string }>({
     name: "find_credited_invoices",
@@ -291,14 +291,14 @@ async function lookAgain(client: Client, organisationId: string, invoiceIds: rea
 }
 
 /** Writes an invoice's status and amounts as they were seen; its lines stay ours. */
-export async function saveInvoiceSeen(
+export async function saveObservedInvoice(
   client: Client,
   organisationId: string,
   invoiceId: string,
-  { status, subtotal, total, amountDue, sent, updatedAt }: InvoiceSeen,
+  { status, subtotal, total, amountDue, sent, updatedAt }: ObservedInvoiceState,
 ): Promise<void> {
   await client.query({
-    name: "save_invoice_seen",
+    name: "save_observed_invoice",
     text: `UPDATE invoices SET status = $3, total = $4, amount_due = $5, sent = $6, ledger_told_at = now(),
         ledger_updated_at = coalesce($7, ledger_updated_at), ledger_subtotal = coalesce($8, ledger_subtotal),
         sync_error = nullif(sync_error, ${unfitText})

@@ -20,7 +20,7 @@ import {
 export type Client = Pick<pg.PoolClient, "query">;
 
 /** An invoice to raise: its ids, the subscription that it is of, and the deferred lines that it bills. */
-export interface InvoiceToRaise {
+export interface InvoiceToIssue {
   readonly id: string;
   readonly operationId: string;
   readonly subscriptionId: string;
@@ -29,7 +29,7 @@ export interface InvoiceToRaise {
 }
 
 /** A credit note to raise. */
-export interface CreditNoteToRaise {
+export interface CreditNoteToIssue {
   readonly id: string;
   readonly operationId: string;
   readonly subscriptionId: string;
@@ -37,7 +37,7 @@ export interface CreditNoteToRaise {
 }
 
 /** `createdAt` is the organisation's now; until `awaitedUntil` a caller waits for the ledger (null: none does). */
-export interface Raising {
+export interface Issuing {
   readonly createdAt: Date;
   readonly awaitedUntil: Date | null;
 }
@@ -74,18 +74,18 @@ WITH ${takeNumbers}, invoice AS (
 SELECT (SELECT count(*) FROM invoice)::int AS raised, (SELECT count(*) FROM billed)::int AS billed`;
 
 /** Raises invoices, in the order given. Deferred lines that somebody else has billed meanwhile end the transaction. */
-export async function raiseInvoices(
+export async function issueInvoices(
   client: Client,
   organisationId: string,
-  invoices: readonly InvoiceToRaise[],
-  { createdAt, awaitedUntil }: Raising,
+  invoices: readonly InvoiceToIssue[],
+  { createdAt, awaitedUntil }: Issuing,
 ): Promise<void> {
   if (invoices.length === 0) return;
   const deferred = invoices.flatMap(({ id, deferredIds }) =>
     deferredIds.map((deferredId) => ({ id: deferredId, invoice_id: id })),
   );
   const { rows } = await client.query<{ raised: number; billed: number }>({
-    name: "raise_invoices",
+    name: "issue_invoices",
     text: invoicesText,
     values: [
       organisationId,
@@ -140,11 +140,11 @@ FROM jsonb_to_recordset($4) AS r(id uuid, position int, subscription_id uuid, op
  * Raises credit notes. Their credit is held until an invoice that is raised after them takes it; that of a reversal goes to the invoices that
  * it reverses first. Spec: Change units, rule 5; decisions §4.
  */
-export async function raiseCreditNotes(
+export async function issueCreditNotes(
   client: Client,
   organisationId: string,
-  notes: readonly CreditNoteToRaise[],
-  { createdAt, awaitedUntil }: Raising,
+  notes: readonly CreditNoteToIssue[],
+  { createdAt, awaitedUntil }: Issuing,
 ): Promise<void> {
   if (notes.length === 0) return;
   const records = notes.map(({ id, operationId, subscriptionId, draft }, position) => ({
@@ -173,7 +173,7 @@ export async function raiseCreditNotes(
     })),
   );
   await client.query({
-    name: "raise_credit_notes",
+    name: "issue_credit_notes",
     text: creditNotesText,
     values: [
       organisationId,

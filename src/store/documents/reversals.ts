@@ -15,7 +15,7 @@ import {
 import { organisationNow } from "../access/organisation-settings.ts";
 import { loadStates } from "../billing/billing-state.ts";
 import { newId } from "../database/ids.ts";
-import { type Client, raiseCreditNotes, raiseInvoices } from "./issue-documents.ts";
+import { type Client, issueCreditNotes, issueInvoices } from "./issue-documents.ts";
 
 interface LineRow {
   invoice_id: string | null;
@@ -77,8 +77,8 @@ export async function reverseNextPeriod(
   const { invoice, creditNote } = decideReversal(loaded.state, await loadNextPeriodLines(client, loaded.state));
   const ids = () => ({ id: newId(), operationId: newId(), subscriptionId });
   const raising = { createdAt: now, awaitedUntil: null };
-  await raiseInvoices(client, organisation.id, invoice === null ? [] : [{ ...ids(), ...invoice }], raising);
-  await raiseCreditNotes(
+  await issueInvoices(client, organisation.id, invoice === null ? [] : [{ ...ids(), ...invoice }], raising);
+  await issueCreditNotes(
     client,
     organisation.id,
     creditNote === null ? [] : [{ ...ids(), draft: creditNote }],

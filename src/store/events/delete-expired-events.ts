@@ -9,7 +9,7 @@ const keptFor = "interval '30 days'";
  * Deletes events of before 30 days, over all organisations, the oldest first and so many at most; answers how many. One that is still being
  * delivered stays. Several processes may do so at once.
  */
-export async function forgetEvents(pool: pg.Pool, atMost: number): Promise<number> {
+export async function deleteExpiredEvents(pool: pg.Pool, atMost: number): Promise<number> {
   return inTransaction(pool, async (client) => {
     const old = await client.query<{ id: string }>({
       name: "find_old_events",
@@ -30,19 +30,19 @@ export async function forgetEvents(pool: pg.Pool, atMost: number): Promise<numbe
     const eventIds = old.rows.map(({ id }) => id).filter((id) => !resent.has(id));
     const deliveryIds = deliveries.rows.filter((one) => !resent.has(one.event_id)).map(({ id }) => id);
     await client.query({
-      name: "forget_attempts",
+      name: "delete_expired_attempts",
       text: `DELETE FROM webhook_attempts a USING webhook_deliveries d
         WHERE d.id = ANY ($1) AND a.organisation_id = d.organisation_id AND a.delivery_id = d.id`,
       values: [deliveryIds],
     });
     await client.query({
-      name: "forget_deliveries",
+      name: "delete_expired_deliveries",
       text: `DELETE FROM webhook_deliveries d USING events e
         WHERE d.id = ANY ($1) AND e.organisation_id = d.organisation_id AND e.id = d.event_id`,
       values: [deliveryIds],
     });
     await client.query({
-      name: "forget_events",
+      name: "delete_expired_events",
       text: `DELETE FROM events e USING organisations o WHERE e.id = ANY ($1) AND e.organisation_id = o.id`,
       values: [eventIds],
     });

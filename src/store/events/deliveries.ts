@@ -4,7 +4,7 @@
  * the endpoint first, and deliveries by rising id.
  */
 import type pg from "pg";
-import type { Sealing } from "../database/encryption.ts";
+import type { Encryption } from "../database/encryption.ts";
 import { type AttemptRecord, type RecordedAttempts, recordAttempts } from "./delivery-attempts.ts";
 import { type ClaimedDelivery, claimDeliveries, deferDeliveries, releaseDeliveries } from "./delivery-claims.ts";
 import type { EndpointKey } from "./due-endpoints.ts";
@@ -111,7 +111,7 @@ interface LoadedRow {
 }
 
 /** The store over a pool; `sealing` opens the endpoints' secrets. */
-export function createDeliveryStore(pool: Pick<pg.Pool, "query">, sealing: Sealing): DeliveryStore {
+export function createDeliveryStore(pool: Pick<pg.Pool, "query">, sealing: Encryption): DeliveryStore {
   return {
     load: (key) => load(pool, sealing, key),
     claim: (key, limit) => claimDeliveries(pool, key, limit),
@@ -127,7 +127,7 @@ export function createDeliveryStore(pool: Pick<pg.Pool, "query">, sealing: Seali
 
 async function load(
   pool: Pick<pg.Pool, "query">,
-  sealing: Sealing,
+  sealing: Encryption,
   { organisationId, endpointId }: EndpointKey,
 ): Promise<EndpointState | null> {
   const { rows } = await pool.query<LoadedRow>({

@@ -5,7 +5,7 @@
 import type pg from "pg";
 import { type EndpointKey, findAllDueEndpoints, findDueEndpoints } from "./due-endpoints.ts";
 import type { ObjectName, WriteObject } from "./publish-changes.ts";
-import { type ToldApart, tellOrPutOff } from "./publish-isolated.ts";
+import { type PublishedIsolated, publishOrReschedule } from "./publish-isolated.ts";
 
 /** Organisations that have something to be told, by rising id, and the database's instant at which they had. */
 export interface NewsPage {
@@ -14,20 +14,20 @@ export interface NewsPage {
 }
 
 /** What telling asks of the database. */
-export interface TellingStore {
+export interface OutboxStore {
   findNews(after: string | null, limit: number): Promise<NewsPage>;
   findChanged(organisationId: string, until: Date, limit: number): Promise<readonly ObjectName[]>;
-  tell(organisationId: string, objects: readonly ObjectName[], onLoaded: () => void): Promise<ToldApart>;
+  tell(organisationId: string, objects: readonly ObjectName[], onLoaded: () => void): Promise<PublishedIsolated>;
   findDueEndpoints(organisationId: string): Promise<readonly EndpointKey[]>;
   findAllDueEndpoints(after: string | null, limit: number): Promise<readonly EndpointKey[]>;
 }
 
 /** The store over a pool; `write` makes the text of objects. */
-export function createTelling(pool: pg.Pool, write: WriteObject): TellingStore {
+export function createOutboxStore(pool: pg.Pool, write: WriteObject): OutboxStore {
   return {
     findNews: (after, limit) => findNews(pool, after, limit),
     findChanged: (organisationId, until, limit) => findChanged(pool, organisationId, until, limit),
-    tell: (organisationId, objects, onLoaded) => tellOrPutOff(pool, organisationId, objects, { write, onLoaded }),
+    tell: (organisationId, objects, onLoaded) => publishOrReschedule(pool, organisationId, objects, { write, onLoaded }),
     findDueEndpoints: (organisationId) => findDueEndpoints(pool, organisationId),
     findAllDueEndpoints: (after, limit) => findAllDueEndpoints(pool, after, limit),
   };

@@ -38,20 +38,20 @@ export interface ObjectName {
 }
 
 /** How a chunk is told. */
-export interface TellingOrder {
+export interface PublishingOrder {
   readonly write: WriteObject;
   /** Called when everything is loaded and decided, and nothing is written. */
   readonly onLoaded?: () => void;
 }
 
 /** What a chunk came to: events that were written, and deliveries of them. */
-export interface ToldChunk {
+export interface PublishedChunk {
   readonly events: number;
   readonly deliveries: number;
 }
 
 /** Another process is telling the organisation's changes. */
-export class TellingHeld extends Error {
+export class PublishingHeld extends Error {
   constructor(organisationId: string) {
     super(`another process tells the changes of organisation ${organisationId}`);
   }
@@ -94,19 +94,19 @@ interface Told {
  * Tells what changed of these objects of an organisation: all their marks are taken, and an object of which somebody else has told since is
  * left alone. Where another process is telling the organisation's changes it throws: whoever asked tries again.
  */
-export async function tellChunk(
+export async function publishChunk(
   pool: pg.Pool,
   organisationId: string,
   objects: readonly ObjectName[],
-  { write, onLoaded }: TellingOrder,
-): Promise<ToldChunk> {
+  { write, onLoaded }: PublishingOrder,
+): Promise<PublishedChunk> {
   return inTransaction(
     pool,
     async (client) => {
       const held = await hold(client, organisationId);
       const marked = await takeMarks(client, organisationId, objects);
       const texts = await loadTexts(client, organisationId, marked, write);
-      const told = await loadTold(client, organisationId, marked);
+      const told = await loadPublished(client, organisationId, marked);
       const decided = decide(held, marked, texts, told);
       onLoaded?.();
       return save(client, organisationId, held, decided);
@@ -117,7 +117,7 @@ export async function tellChunk(
 
 async function hold(client: pg.PoolClient, organisationId: string): Promise<Held> {
   const { rows } = await client.query<Held>({
-    name: "hold_telling",
+    name: "hold_publishing",
     text: `SELECT o.livemode, now() AS now, coalesce(o.test_clock, now()) AS told_at,
         pg_try_advisory_xact_lock(${lockClass}, hashtext(o.id::text)) AS is_alone,
         EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.organisation_id = o.id) AS has_endpoints,
@@ -128,7 +128,7 @@ async function hold(client: pg.PoolClient, organisationId: string): Promise<Held
   });
   const held = rows[0];
   if (held === undefined) throw new Error(`organisation ${organisationId} is gone`);
-  if (!held.is_alone) throw new TellingHeld(organisationId);
+  if (!held.is_alone) throw new PublishingHeld(organisationId);
   return held;
 }
 
@@ -180,13 +180,13 @@ async function loadTexts(
   return texts;
 }
 
-async function loadTold(
+async function loadPublished(
   client: pg.PoolClient,
   organisationId: string,
   marked: readonly Marked[],
 ): Promise<ReadonlyMap<string, Told>> {
   const { rows } = await client.query<{ id: string; sequence: string; object: string }>({
-    name: "load_told",
+    name: "load_published",
     text: `SELECT t.object_id AS id, t.sequence, t.object FROM unnest($2::text[], $3::uuid[]) AS o(kind, id)
       JOIN told_objects t ON t.organisation_id = $1 AND t.object_kind = o.kind AND t.object_id = o.id`,
     values: [organisationId, ...columnsOf(marked)],
@@ -210,17 +210,17 @@ function decide(
   { livemode, told_at: createdAt, has_endpoints, listeners }: Held,
   marked: readonly Marked[],
   texts: ReadonlyMap<string, string>,
-  toldBefore: ReadonlyMap<string, Told>,
+  publishedBefore: ReadonlyMap<string, Told>,
 ): Decided {
   const told: Decided["told"][number][] = [];
   const events: Decided["events"][number][] = [];
   for (const { kind, id, marks } of marked) {
     const object = texts.get(id);
     if (object === undefined) continue;
-    const before = toldBefore.get(id);
+    const before = publishedBefore.get(id);
     let sequence = before?.sequence ?? 0n;
-    const toTell = has_endpoints ? decideEvents({ kind, marks, before: before?.object ?? null, after: object }) : [];
-    for (const { type, previousAttributes } of toTell) {
+    const toPublish = has_endpoints ? decideEvents({ kind, marks, before: before?.object ?? null, after: object }) : [];
+    for (const { type, previousAttributes } of toPublish) {
       sequence += 1n;
       const eventId = newId();
       const envelope = { id: eventId, type, createdAt, livemode, sequence, object, previousAttributes };
@@ -241,10 +241,10 @@ async function save(
   organisationId: string,
   { now }: Held,
   { told, events, deliveries }: Decided,
-): Promise<ToldChunk> {
+): Promise<PublishedChunk> {
   if (told.length > 0) {
     await client.query({
-      name: "save_told",
+      name: "save_published",
       text: `INSERT INTO told_objects AS t (organisation_id, object_kind, object_id, sequence, object)
         SELECT $1, * FROM unnest($2::text[], $3::uuid[], $4::bigint[], $5::text[])
         ON CONFLICT (organisation_id, object_kind, object_id) DO UPDATE SET sequence = EXCLUDED.sequence, object = EXCLUDED.object`,

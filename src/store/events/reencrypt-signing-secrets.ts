@@ -1,10 +1,10 @@
 /** The signing secrets of webhook endpoints sealed anew with the key of now, so that a key of before can go without a platform's doing. */
 import type pg from "pg";
-import type { Sealing } from "../database/encryption.ts";
+import type { Encryption } from "../database/encryption.ts";
 import { inTransaction } from "../database/pool.ts";
 import { endpointSecretBound } from "./signing-secrets.ts";
 
-interface SealedRow {
+interface EncryptedRow {
   organisation_id: string;
   id: string;
   sealed_secret: Buffer;
@@ -13,39 +13,39 @@ interface SealedRow {
   previous_key_id: string | null;
 }
 
-const sealedBefore = "(sealing_key_id <> $1 OR previous_key_id <> $1)";
+const encryptedBefore = "(sealing_key_id <> $1 OR previous_key_id <> $1)";
 
 /**
  * Seals up to `atMost` endpoints' secrets anew that another key than the newest had sealed; the result is how many. Where one was sealed with
  * a key that is not known here, the others are sealed all the same, and then it rejects.
  */
-export async function resealEndpoints(pool: pg.Pool, sealing: Sealing, atMost: number): Promise<number> {
+export async function reencryptEndpoints(pool: pg.Pool, sealing: Encryption, atMost: number): Promise<number> {
   // What a key is called is told by what it seals.
   const { keyId } = sealing.seal("", "");
   const { rows } = await pool.query<{ organisation_id: string; id: string }>({
-    text: `SELECT organisation_id, id FROM webhook_endpoints WHERE ${sealedBefore} ORDER BY organisation_id, id LIMIT $2`,
+    text: `SELECT organisation_id, id FROM webhook_endpoints WHERE ${encryptedBefore} ORDER BY organisation_id, id LIMIT $2`,
     values: [keyId, atMost],
   });
   const failures: unknown[] = [];
   for (const { organisation_id: organisationId, id } of rows) {
-    await resealOne(pool, sealing, keyId, organisationId, id).catch((error: unknown) => failures.push(error));
+    await reencryptOne(pool, sealing, keyId, organisationId, id).catch((error: unknown) => failures.push(error));
   }
   if (failures.length > 0) throw failures[0];
   return rows.length;
 }
 
 /** Held, so that no rotation is written over. */
-async function resealOne(
+async function reencryptOne(
   pool: pg.Pool,
-  sealing: Sealing,
+  sealing: Encryption,
   keyId: string,
   organisationId: string,
   id: string,
 ): Promise<void> {
   await inTransaction(pool, async (client) => {
-    const { rows } = await client.query<SealedRow>({
+    const { rows } = await client.query<EncryptedRow>({
       text: `SELECT sealed_secret, sealing_key_id, sealed_previous, previous_key_id FROM webhook_endpoints
-        WHERE ${sealedBefore} AND organisation_id = $2 AND id = $3 FOR NO KEY UPDATE`,
+        WHERE ${encryptedBefore} AND organisation_id = $2 AND id = $3 FOR NO KEY UPDATE`,
       values: [keyId, organisationId, id],
     });
     const [row] = rows;

@@ -15,13 +15,13 @@ export interface LimitsLeft {
  * A call that may be made, to be given back by `end`; or why none may be made for `waitMs`. `concurrent` and waits within a second or
  * two are for the caller to wait out.
  */
-export type CallTurn =
+export type CallPermit =
   | { readonly kind: "granted"; readonly end: (left: LimitsLeft | null) => Promise<void> }
   | { readonly kind: "spent"; readonly scope: "minute" | "day" | "concurrent"; readonly waitMs: number };
 
 /** One organisation's budget. `isBackground`: nobody waits for what the call is about; some of the budget is kept from such calls. */
 export interface LedgerBudget {
-  take(isBackground: boolean): Promise<CallTurn>;
+  take(isBackground: boolean): Promise<CallPermit>;
 }
 
 interface TakenRow {

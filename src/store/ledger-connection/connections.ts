@@ -1,6 +1,6 @@
 /** The ledger that each organisation is connected to, and the pause that its ledger asked for. */
 import type pg from "pg";
-import type { Sealing } from "../database/encryption.ts";
+import type { Encryption } from "../database/encryption.ts";
 
 /**
  * A connection with its secret opened. Never logged. `custom` has credentials of its own; one by `authorisation` has the tokens that a
@@ -53,7 +53,7 @@ interface ConnectionRow {
 /** The organisation's connection, or null where it has none. */
 export async function readConnection(
   pool: pg.Pool,
-  sealing: Sealing,
+  sealing: Encryption,
   organisationId: string,
 ): Promise<ConnectionState | null> {
   const { rows } = await pool.query<ConnectionRow>({

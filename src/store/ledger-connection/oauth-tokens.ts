@@ -3,11 +3,11 @@
  * asks the ledger, outside of any transaction; whoever lost it saves nothing.
  */
 import type pg from "pg";
-import type { Sealing } from "../database/encryption.ts";
+import type { Encryption } from "../database/encryption.ts";
 import { newId } from "../database/ids.ts";
 
 /** The access token in use. `freshMs`: for how long it is still to be used; `generation` rises with each refresh. */
-export interface KeptTokens {
+export interface StoredTokens {
   readonly generation: string;
   readonly accessToken: string;
   readonly freshMs: number;
@@ -31,7 +31,7 @@ export interface FreshTokens {
 /** The tokens of one organisation. */
 export interface LedgerTokens {
   /** Null where there are none, or the connection is disconnected. */
-  read(): Promise<KeptTokens | null>;
+  read(): Promise<StoredTokens | null>;
   /** Null where another process has the lease, or the tokens are of another generation by now. */
   take(generation: string, leaseMs: number): Promise<RefreshLease | null>;
   /** False where the lease was lost. */
@@ -76,7 +76,7 @@ const disconnectText = `WITH ended AS (
 /** The tokens of an organisation over a pool. */
 export function createLedgerTokens(
   pool: Pick<pg.Pool, "query">,
-  sealing: Sealing,
+  sealing: Encryption,
   organisationId: string,
 ): LedgerTokens {
   const refreshPlace = tokenPlaces.refresh(organisationId);

@@ -3,8 +3,8 @@
  * background, and doubted as soon as the ledger contradicts it. Facts: facts-ledger section 4, "Pre-flight".
  */
 import type pg from "pg";
-import { type LedgerOffer, type OfferKind, offerKinds, unknownOffer } from "../../domain/billing/ledger-validation.ts";
-import type { Sealing } from "../database/encryption.ts";
+import { type LedgerReferenceData, type ReferenceDataKind, referenceDataKinds, unknownReferenceData } from "../../domain/billing/ledger-validation.ts";
+import type { Encryption } from "../database/encryption.ts";
 import type { Client } from "../documents/issue-documents.ts";
 import { type ConnectionState, pauseConnection, readConnection } from "./connections.ts";
 
@@ -27,26 +27,26 @@ const firstReading = "interval '5 minutes'";
 const readingPause = "interval '5 minutes'";
 
 /** What the ledger offers, as far as it is known well enough to refuse by it. */
-export async function readOffer(pool: pg.Pool, organisationId: string): Promise<LedgerOffer> {
-  const { rows } = await pool.query<{ kind: OfferKind; offer: unknown }>({
-    name: "read_ledger_offer",
+export async function loadReferenceData(pool: pg.Pool, organisationId: string): Promise<LedgerReferenceData> {
+  const { rows } = await pool.query<{ kind: ReferenceDataKind; offer: unknown }>({
+    name: "read_reference_data",
     text: `SELECT o.kind, o.offer FROM ledger_offers o
         JOIN ledger_connections c ON c.organisation_id = $1 AND c.tenant_id = o.tenant_id
       WHERE o.organisation_id = $1 AND o.told_at > now() - ${trustedFor} AND (o.doubted_at IS NULL OR o.doubted_at < o.told_at)`,
     values: [organisationId],
   });
-  return { ...unknownOffer, ...Object.fromEntries(rows.map(({ kind, offer }) => [kind, offer])) };
+  return { ...unknownReferenceData, ...Object.fromEntries(rows.map(({ kind, offer }) => [kind, offer])) };
 }
 
-async function keepOffer<Kind extends OfferKind>(
+async function saveReferenceData<Kind extends ReferenceDataKind>(
   pool: pg.Pool,
   organisationId: string,
   kind: Kind,
-  offer: NonNullable<LedgerOffer[Kind]>,
+  offer: NonNullable<LedgerReferenceData[Kind]>,
   { tenantId, ageMs }: { readonly tenantId: string; readonly ageMs: number },
 ): Promise<void> {
   await pool.query({
-    name: "keep_ledger_offer",
+    name: "save_reference_data",
     text: `INSERT INTO ledger_offers AS o (organisation_id, kind, tenant_id, offer, told_at, next_read_at)
       VALUES ($1, $2, $3, $4, now() - $5 * interval '1 millisecond', now() + ${freshFor})
       ON CONFLICT (organisation_id, kind) DO UPDATE SET tenant_id = excluded.tenant_id, offer = excluded.offer, told_at = excluded.told_at,
@@ -57,21 +57,21 @@ async function keepOffer<Kind extends OfferKind>(
 }
 
 /** Why a kind is to be read again: the ledger contradicted it; something was refused by it; an operator has mended something. */
-export type OfferDoubt = "contradicted" | "refused_by" | "mended";
+export type Invalidation = "contradicted" | "refused_by" | "mended";
 
 /**
  * Has these kinds read again. What the ledger contradicted and what was mended refuses nothing until then. A reading follows at once
  * where something was mended, else a while after the last one; where nothing was told by that, nothing is contradicted.
  */
-export async function doubtOffers(
+export async function invalidateReferenceData(
   client: pg.Pool | Client,
   organisationId: string,
-  kinds: readonly OfferKind[],
-  doubt: OfferDoubt,
+  kinds: readonly ReferenceDataKind[],
+  doubt: Invalidation,
 ): Promise<void> {
   if (kinds.length === 0) return;
   await client.query({
-    name: "doubt_ledger_offers",
+    name: "invalidate_reference_data",
     text: `WITH held AS (
         SELECT kind FROM ledger_offers WHERE organisation_id = $1 AND kind = ANY ($2) ORDER BY kind FOR UPDATE
       )
@@ -87,14 +87,14 @@ export async function doubtOffers(
  * Leaves kinds alone that could not be read, asked for `ageMs` ago; what is forbidden is known no longer. What was told or doubted since
  * counts for more.
  */
-async function putOffReading(
+async function rescheduleReading(
   pool: pg.Pool,
   organisationId: string,
-  kinds: readonly OfferKind[],
+  kinds: readonly ReferenceDataKind[],
   { pauseMs, ageMs, isForbidden }: FailedReading,
 ): Promise<void> {
   await pool.query({
-    name: "put_off_ledger_offers",
+    name: "reschedule_reference_data",
     text: `WITH asked AS (SELECT now() - $4 * interval '1 millisecond' AS at), held AS (
         SELECT o.kind FROM ledger_offers o, asked WHERE o.organisation_id = $1 AND o.kind = ANY ($2)
           AND NOT coalesce(greatest(o.told_at, o.doubted_at) > asked.at, false) ORDER BY o.kind FOR UPDATE OF o
@@ -115,35 +115,35 @@ export interface FailedReading {
 }
 
 /** Keeping what is told of an organisation's ledger. */
-export interface OfferStore {
+export interface ReferenceDataStore {
   /**
    * Keeps what the ledger told of a kind, `ageMs` after it was asked, of the tenant that was connected. What was told later stands;
    * what was doubted since is doubted still.
    */
-  keep<Kind extends OfferKind>(
+  keep<Kind extends ReferenceDataKind>(
     organisationId: string,
     kind: Kind,
-    offer: NonNullable<LedgerOffer[Kind]>,
+    offer: NonNullable<LedgerReferenceData[Kind]>,
     told: { readonly tenantId: string; readonly ageMs: number },
   ): Promise<void>;
 }
 
 /** Keeping offers over a pool. */
-export function createOfferStore(pool: pg.Pool): OfferStore {
+export function createReferenceDataStore(pool: pg.Pool): ReferenceDataStore {
   return {
-    keep: (organisationId, kind, offer, told) => keepOffer(pool, organisationId, kind, offer, told),
+    keep: (organisationId, kind, offer, told) => saveReferenceData(pool, organisationId, kind, offer, told),
   };
 }
 
 /** What reading offers asks of the data of all organisations. */
-export interface OfferReading extends OfferStore {
+export interface ReferenceDataReading extends ReferenceDataStore {
   /**
    * Takes what is to be read again, at most so many kinds: of each organisation whose ledger takes calls what was never read, is not
    * fresh, or was doubted. Nobody else takes it for five minutes, after which it is due again unless it was kept or put off.
    */
-  takeDue(atMost: number): Promise<readonly DueOffers[]>;
+  takeDue(atMost: number): Promise<readonly DueReferenceData[]>;
   /** Leaves these kinds alone for a while, unless something was told of them since, or doubted. */
-  putOff(organisationId: string, kinds: readonly OfferKind[], failed: FailedReading): Promise<void>;
+  reschedule(organisationId: string, kinds: readonly ReferenceDataKind[], failed: FailedReading): Promise<void>;
   /** The connection with its secret opened, or null where there is none. */
   connection(organisationId: string): Promise<ConnectionState | null>;
   /** Pauses every call of the connection. */
@@ -151,25 +151,25 @@ export interface OfferReading extends OfferStore {
 }
 
 /** Reading offers over a pool; `sealing` opens the connections' secrets. */
-export function createOfferReading(pool: pg.Pool, sealing: Sealing): OfferReading {
+export function createReferenceDataReading(pool: pg.Pool, sealing: Encryption): ReferenceDataReading {
   return {
-    ...createOfferStore(pool),
-    takeDue: (atMost) => takeDueOffers(pool, atMost),
-    putOff: (organisationId, kinds, failed) => putOffReading(pool, organisationId, kinds, failed),
+    ...createReferenceDataStore(pool),
+    takeDue: (atMost) => claimDueReferenceData(pool, atMost),
+    reschedule: (organisationId, kinds, failed) => rescheduleReading(pool, organisationId, kinds, failed),
     connection: (organisationId) => readConnection(pool, sealing, organisationId),
     pause: (organisationId, pauseMs, reason) => pauseConnection(pool, organisationId, pauseMs, reason),
   };
 }
 
 /** What is to be read of one organisation's ledger. */
-export interface DueOffers {
+export interface DueReferenceData {
   readonly organisationId: string;
-  readonly kinds: readonly OfferKind[];
+  readonly kinds: readonly ReferenceDataKind[];
 }
 
-async function takeDueOffers(pool: pg.Pool, atMost: number): Promise<readonly DueOffers[]> {
-  const { rows } = await pool.query<{ organisation_id: string; kinds: OfferKind[] }>({
-    name: "take_due_offers",
+async function claimDueReferenceData(pool: pg.Pool, atMost: number): Promise<readonly DueReferenceData[]> {
+  const { rows } = await pool.query<{ organisation_id: string; kinds: ReferenceDataKind[] }>({
+    name: "claim_due_reference_data",
     text: `WITH due AS (
         SELECT c.organisation_id, k.kind, c.tenant_id FROM ledger_connections c CROSS JOIN unnest($1::text[]) AS k(kind)
           LEFT JOIN ledger_offers o ON o.organisation_id = c.organisation_id AND o.kind = k.kind
@@ -182,7 +182,7 @@ async function takeDueOffers(pool: pg.Pool, atMost: number): Promise<readonly Du
         ON CONFLICT (organisation_id, kind) DO UPDATE SET next_read_at = excluded.next_read_at WHERE o.next_read_at <= now()
         RETURNING organisation_id, kind
       ) SELECT organisation_id, array_agg(kind) AS kinds FROM taken GROUP BY organisation_id`,
-    values: [offerKinds, atMost],
+    values: [referenceDataKinds, atMost],
   });
   return rows.map(({ organisation_id: organisationId, kinds }) => ({ organisationId, kinds }));
 }

@@ -15,9 +15,9 @@ import { loadStates, type PeriodRow, readPeriod } from "../billing/billing-state
 import { holdOrganisation, savePeriods } from "../billing/locked-subscription.ts";
 import { newId } from "../database/ids.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
-import { type Client, type Raising, raiseCreditNotes, raiseInvoices } from "../documents/issue-documents.ts";
+import { type Client, type Issuing, issueCreditNotes, issueInvoices } from "../documents/issue-documents.ts";
 import { appendLines } from "../documents/save-amendment.ts";
-import type { AmendmentSettlement, SettledAmendment } from "./amendment-outcomes.ts";
+import type { AmendmentOutcome, AmendmentAttempt } from "./amendment-outcomes.ts";
 import { plain } from "./document-outcomes.ts";
 import { doneMark, outcomesChannel } from "./job-notifications.ts";
 
@@ -36,10 +36,10 @@ export const lackingChanges = `SELECT asked.id FROM (
       AND o.invoice_id = $3 AND o.kind = 'amend_invoice'
   ) asked WHERE asked.is_lacking AND asked.seq > coalesce(asked.done_seq, 0)`;
 
-type Closing = AmendmentSettlement & { readonly kind: "closed" };
+type Closing = AmendmentOutcome & { readonly kind: "closed" };
 
 /** The documents that are raised; null where none is. */
-interface RaisedIds {
+interface IssuedIds {
   readonly invoiceId: string | null;
   readonly creditNoteId: string | null;
   readonly operationIds: readonly string[];
@@ -54,7 +54,7 @@ interface RaisedIds {
 export async function closeAmendment(
   client: Client,
   organisationId: string,
-  amendment: SettledAmendment,
+  amendment: AmendmentAttempt,
   closing: Closing,
 ): Promise<boolean> {
   const { id, subscription_id: subscriptionId } = amendment;
@@ -85,8 +85,8 @@ export async function closeAmendment(
     ],
   });
   await client.query({
-    name: "follow_closed_amendment",
-    text: followText,
+    name: "sync_abandoned_amendment",
+    text: syncText,
     values: [
       organisationId,
       subscriptionId,
@@ -109,7 +109,7 @@ interface HeldRow {
 async function hold(
   client: Client,
   organisationId: string,
-  { id, attempts }: SettledAmendment,
+  { id, attempts }: AmendmentAttempt,
 ): Promise<HeldRow | null> {
   const { rows } = await client.query<HeldRow>({
     name: "hold_amendment",
@@ -222,8 +222,8 @@ async function raise(
   { organisation: { id: organisationId }, subscription: { id: subscriptionId } }: BillingState,
   fromId: string,
   { invoice, creditNote }: ClosedDecision,
-  raising: Raising,
-): Promise<RaisedIds> {
+  raising: Issuing,
+): Promise<IssuedIds> {
   const operationIds: string[] = [];
   const reserve = () => {
     const ids = { id: newId(), operationId: newId(), subscriptionId };
@@ -232,13 +232,13 @@ async function raise(
   };
   const own = invoice === null ? null : { ...reserve(), draft: { ...invoice, lines: [] }, deferredIds: [] };
   if (invoice !== null && own !== null) {
-    await raiseInvoices(client, organisationId, [own], raising);
+    await issueInvoices(client, organisationId, [own], raising);
     await client.query({ name: "move_lines", text: moveLinesText, values: [organisationId, fromId, own.id] });
     await appendLines(client, organisationId, own.id, { lines: invoice.lines, amending: false });
   }
   // After the invoice: credit goes to invoices that are raised later than it.
   const note = creditNote === null ? null : { ...reserve(), draft: creditNote };
-  if (note !== null) await raiseCreditNotes(client, organisationId, [note], raising);
+  if (note !== null) await issueCreditNotes(client, organisationId, [note], raising);
   return { invoiceId: own?.id ?? null, creditNoteId: note?.id ?? null, operationIds };
 }
 
@@ -291,7 +291,7 @@ async function leaveInvoice(
 
 // A change whose charge went elsewhere before keeps that invoice. `$5`: the price of this one is still to be amended, so
 // that only those go with their lines that have one there.
-const followText = `
+const syncText = `
 UPDATE unit_changes c SET invoice_id = CASE WHEN c.invoice_id IS NULL OR c.invoice_id = $3 THEN $4 ELSE c.invoice_id END,
   renewal_invoice_id = CASE WHEN $5 THEN c.renewal_invoice_id ELSE nullif(c.renewal_invoice_id, $3) END,
   credit_note_id = coalesce(c.credit_note_id, $6), operation_ids = c.operation_ids || $7::uuid[]

@@ -5,7 +5,7 @@
 import type pg from "pg";
 import { lockInOrder } from "../database/lock-order.ts";
 import { inTransaction } from "../database/pool.ts";
-import { type InvoiceSeen, type NoteSeen, saveInvoiceSeen, saveNoteSeen } from "../documents/credit-note-state.ts";
+import { type ObservedInvoiceState, type ObservedNoteState, saveObservedInvoice, saveObservedNote } from "../documents/credit-note-state.ts";
 import type { Client } from "../documents/issue-documents.ts";
 import { planAllocations } from "./credit-allocations.ts";
 import {
@@ -14,30 +14,30 @@ import {
   heldOperation,
   isUnwritable,
   operationRecordType,
-  settledOperation,
-  type UndoneSettlement,
+  recordedJob,
+  type UndoneOutcome,
   undoneRecord,
   unwritableAnswer,
 } from "./document-outcomes.ts";
 
 /** The two sides of an allocation as the ledger was seen to have them; null for one that was not looked at. */
-export interface CreditSeen {
-  readonly note: NoteSeen | null;
-  readonly invoice: InvoiceSeen | null;
+export interface ObservedCreditState {
+  readonly note: ObservedNoteState | null;
+  readonly invoice: ObservedInvoiceState | null;
 }
 
 /**
  * What becomes of an allocation. `amount` is what is to be sent next time, null where that stays; `seen` is saved with
  * it.
  */
-export interface AllocationSettlement {
-  readonly settlement: UndoneSettlement | (Held & { readonly kind: "done" });
+export interface AllocationResult {
+  readonly settlement: UndoneOutcome | (Held & { readonly kind: "done" });
   readonly amount: string | null;
-  readonly seen: CreditSeen | null;
+  readonly seen: ObservedCreditState | null;
 }
 
-const settleText = `
-UPDATE operations o SET ${settledOperation}, amount = coalesce($3::numeric, o.amount)
+const recordStatement = `
+UPDATE operations o SET ${recordedJob}, amount = coalesce($3::numeric, o.amount)
 FROM jsonb_to_record($2) AS r(${operationRecordType})
 WHERE o.organisation_id = $1 AND ${heldOperation} AND o.kind = 'allocate_credit' RETURNING o.credit_note_id, o.invoice_id`;
 
@@ -46,22 +46,22 @@ WHERE o.organisation_id = $1 AND ${heldOperation} AND o.kind = 'allocate_credit'
  * step. What another round has taken meanwhile is left to it. Where what was seen fits no record here, the allocation
  * is refused, so that an operator sees it.
  */
-export async function settleAllocation(
+export async function recordAllocation(
   pool: pg.Pool,
   organisationId: string,
   subscriptionId: string,
-  settled: AllocationSettlement,
+  settled: AllocationResult,
 ): Promise<void> {
   try {
     await inTransaction(pool, (client) => settle(client, organisationId, subscriptionId, settled));
   } catch (error) {
     if (!isUnwritable(error) || settled.seen === null) throw error;
     const settlement = settled.settlement.kind === "done" ? unwritable(settled.settlement) : settled.settlement;
-    await settleAllocation(pool, organisationId, subscriptionId, { ...settled, settlement, seen: null });
+    await recordAllocation(pool, organisationId, subscriptionId, { ...settled, settlement, seen: null });
   }
 }
 
-function unwritable({ operationId, attempt }: Held): UndoneSettlement {
+function unwritable({ operationId, attempt }: Held): UndoneOutcome {
   return { kind: "refused", operationId, attempt, ...unwritableAnswer };
 }
 
@@ -69,7 +69,7 @@ async function settle(
   client: Client,
   organisationId: string,
   subscriptionId: string,
-  { settlement, amount, seen }: AllocationSettlement,
+  { settlement, amount, seen }: AllocationResult,
 ): Promise<void> {
   // Also where the note's credit was put on invoices of other subscriptions, by hand.
   await lockInOrder(client, organisationId, {
@@ -79,14 +79,14 @@ async function settle(
   });
   const record = settlement.kind === "done" ? doneRecord(settlement) : undoneRecord(settlement);
   const { rows } = await client.query<{ credit_note_id: string; invoice_id: string }>({
-    name: "settle_allocation",
-    text: settleText,
+    name: "record_allocation",
+    text: recordStatement,
     values: [organisationId, JSON.stringify(record), amount],
   });
   const held = rows[0];
   if (held === undefined) return;
-  if (seen?.note) await saveNoteSeen(client, organisationId, held.credit_note_id, seen.note, "own");
-  if (seen?.invoice) await saveInvoiceSeen(client, organisationId, held.invoice_id, seen.invoice);
+  if (seen?.note) await saveObservedNote(client, organisationId, held.credit_note_id, seen.note, "own");
+  if (seen?.invoice) await saveObservedInvoice(client, organisationId, held.invoice_id, seen.invoice);
   const isOver = settlement.kind === "done" || settlement.kind === "refused";
   if (isOver) await planAllocations(client, organisationId, [subscriptionId]);
 }

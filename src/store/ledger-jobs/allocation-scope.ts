@@ -1,13 +1,13 @@
 /** The store as the activities that apply held credit see it: one organisation's allocations and its connection. */
 import type pg from "pg";
-import type { Sealing } from "../database/encryption.ts";
+import type { Encryption } from "../database/encryption.ts";
 import { inTransaction } from "../database/pool.ts";
 import { type ConnectionState, pauseConnection, readConnection } from "../ledger-connection/connections.ts";
-import { type AllocationSettlement, settleAllocation } from "./allocation-outcomes.ts";
+import { type AllocationResult, recordAllocation } from "./allocation-outcomes.ts";
 import {
   type AllocationToSend,
   planAllocations,
-  putOffAllocation,
+  rescheduleAllocation,
   readAllocationWait,
   takeAllocation,
 } from "./credit-allocations.ts";
@@ -19,11 +19,11 @@ export interface AllocationScope {
   /** Pauses every call of the connection. */
   pause(pauseMs: number, reason: string): Promise<void>;
   /** Puts off the subscription's allocation, unless somebody holds it. */
-  putOff(subscriptionId: string, pauseMs: number, reason: string): Promise<void>;
+  reschedule(subscriptionId: string, pauseMs: number, reason: string): Promise<void>;
   /** True where a step was planned. */
   plan(subscriptionId: string): Promise<boolean>;
   take(subscriptionId: string, leaseMs: number): Promise<AllocationToSend | null>;
-  settle(subscriptionId: string, settled: AllocationSettlement): Promise<void>;
+  settle(subscriptionId: string, settled: AllocationResult): Promise<void>;
   /** In how many milliseconds the subscription's allocation can be tried; null where there is none. */
   nextInMs(subscriptionId: string): Promise<number | null>;
 }
@@ -32,18 +32,18 @@ export interface AllocationScope {
 export type OpenAllocating = (organisationId: string) => AllocationScope;
 
 /** Applying credit over a pool; `sealing` opens the connections' secrets. */
-export function createAllocating(pool: pg.Pool, sealing: Sealing): OpenAllocating {
+export function createAllocating(pool: pg.Pool, sealing: Encryption): OpenAllocating {
   return (organisationId) => ({
     connection: () => readConnection(pool, sealing, organisationId),
     pause: (pauseMs, reason) => pauseConnection(pool, organisationId, pauseMs, reason),
-    putOff: (subscriptionId, pauseMs, reason) =>
-      putOffAllocation(pool, organisationId, subscriptionId, pauseMs, reason),
+    reschedule: (subscriptionId, pauseMs, reason) =>
+      rescheduleAllocation(pool, organisationId, subscriptionId, pauseMs, reason),
     plan: async (subscriptionId) => {
       const planned = await inTransaction(pool, (client) => planAllocations(client, organisationId, [subscriptionId]));
       return planned.length > 0;
     },
     take: (subscriptionId, leaseMs) => takeAllocation(pool, organisationId, subscriptionId, leaseMs),
-    settle: (subscriptionId, settled) => settleAllocation(pool, organisationId, subscriptionId, settled),
+    settle: (subscriptionId, settled) => recordAllocation(pool, organisationId, subscriptionId, settled),
     nextInMs: (subscriptionId) => readAllocationWait(pool, organisationId, subscriptionId),
   });
 }

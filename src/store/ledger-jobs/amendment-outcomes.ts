@@ -13,8 +13,8 @@ import {
   isUnwritable,
   type NamedLine,
   plain,
-  settleOperations,
-  type UndoneSettlement,
+  recordOutcomes,
+  type UndoneOutcome,
   unwritableAnswer,
 } from "./document-outcomes.ts";
 import { doneMark, outcomesChannel } from "./job-notifications.ts";
@@ -23,7 +23,7 @@ import { doneMark, outcomesChannel } from "./job-notifications.ts";
  * The invoice as the ledger told it. `not_in_external`: the ledger no longer has it; then its amounts stay what they
  * were.
  */
-export interface MirroredInvoice {
+export interface SyncedInvoice {
   readonly status: DocumentStatus;
   /** What its lines come to in the ledger; left out where it told nothing. */
   readonly subtotal?: string;
@@ -38,27 +38,27 @@ export interface MirroredInvoice {
  * What becomes of a taken amendment. `done`: the lines stand in the ledger. `refused`: they do not, and stay to be sent
  * by another amendment. `closed`: the invoice takes no lines any more, so that they are billed elsewhere;
  * `isRepriceable`: its plan line can still be re-priced, by another amendment. `invoice` is null where the ledger told
- * nothing of it. The rest as in `UndoneSettlement`.
+ * nothing of it. The rest as in `UndoneOutcome`.
  */
-export type AmendmentSettlement =
-  | { readonly kind: "done"; readonly invoice: MirroredInvoice; readonly lines: readonly NamedLine[] }
+export type AmendmentOutcome =
+  | { readonly kind: "done"; readonly invoice: SyncedInvoice; readonly lines: readonly NamedLine[] }
   | {
       readonly kind: "refused";
       readonly reason: string;
       readonly message: string;
-      readonly invoice: MirroredInvoice | null;
+      readonly invoice: SyncedInvoice | null;
     }
   | {
       readonly kind: "closed";
       readonly reason: string;
       readonly message: string;
-      readonly invoice: MirroredInvoice;
+      readonly invoice: SyncedInvoice;
       readonly isRepriceable: boolean;
     }
-  | Extract<UndoneSettlement, { readonly kind: "again" | "uncertain" }>;
+  | Extract<UndoneOutcome, { readonly kind: "again" | "uncertain" }>;
 
 /** Which attempt at which amendment is settled. */
-export interface SettledAmendment {
+export interface AmendmentAttempt {
   readonly id: string;
   readonly attempts: number;
   readonly subscription_id: string;
@@ -93,11 +93,11 @@ SELECT pg_notify('${outcomesChannel}', CASE WHEN op.state = 'done' THEN '${doneM
  * invoice: it was left alone while one was amended; that is planned in the same transaction, its workflow still to be
  * started. decisions §6.
  */
-export async function settleAmendment(
+export async function recordAmendment(
   pool: pg.Pool,
   organisationId: string,
-  amendment: SettledAmendment,
-  settlement: AmendmentSettlement,
+  amendment: AmendmentAttempt,
+  settlement: AmendmentOutcome,
 ): Promise<boolean> {
   try {
     return await write(pool, organisationId, amendment, settlement);
@@ -110,11 +110,11 @@ export async function settleAmendment(
 async function write(
   pool: pg.Pool,
   organisationId: string,
-  amendment: SettledAmendment,
-  settlement: AmendmentSettlement,
+  amendment: AmendmentAttempt,
+  settlement: AmendmentOutcome,
 ): Promise<boolean> {
   if (settlement.kind === "again" || settlement.kind === "uncertain") {
-    await settleOperations(pool, organisationId, [settlement]);
+    await recordOutcomes(pool, organisationId, [settlement]);
     return false;
   }
   const { subscription_id: subscriptionId } = amendment;
@@ -132,8 +132,8 @@ async function write(
 async function decide(
   client: Client,
   organisationId: string,
-  { id, attempts, subscription_id: subscriptionId }: SettledAmendment,
-  settlement: AmendmentSettlement & { readonly kind: "done" | "refused" },
+  { id, attempts, subscription_id: subscriptionId }: AmendmentAttempt,
+  settlement: AmendmentOutcome & { readonly kind: "done" | "refused" },
 ): Promise<boolean> {
   // A change of units that is judged at this moment waits, and then sees the whole of it.
   await lockSubscriptions(client, organisationId, [subscriptionId]);
@@ -142,7 +142,7 @@ async function decide(
       ? [null, null, settlement.lines]
       : [plain(settlement.reason), plain(settlement.message), []];
   const { rowCount } = await client.query({
-    name: "settle_amendment",
+    name: "record_amendment",
     text: decideText,
     values: [
       organisationId,
@@ -151,7 +151,7 @@ async function decide(
       settlement.kind,
       reason,
       message,
-      ...mirrorValues(settlement.invoice),
+      ...syncValues(settlement.invoice),
       JSON.stringify(lines.map((line) => ({ id: line.id, ledger_line_id: line.ledgerLineId }))),
       settlement.invoice?.updatedAt ?? null,
       settlement.invoice?.subtotal ?? null,
@@ -160,6 +160,6 @@ async function decide(
   return rowCount === 1;
 }
 
-function mirrorValues(invoice: MirroredInvoice | null): readonly [string | null, ...unknown[]] {
+function syncValues(invoice: SyncedInvoice | null): readonly [string | null, ...unknown[]] {
   return [invoice?.status ?? null, invoice?.total ?? null, invoice?.amountDue ?? null, invoice?.sent ?? null];
 }

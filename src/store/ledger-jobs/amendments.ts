@@ -7,12 +7,12 @@
 import { strict as assert } from "node:assert";
 import type pg from "pg";
 import type { LineKind } from "../../domain/billing/invoice.ts";
-import type { LedgerOffer, OfferKind } from "../../domain/billing/ledger-validation.ts";
-import type { Sealing } from "../database/encryption.ts";
+import type { LedgerReferenceData, ReferenceDataKind } from "../../domain/billing/ledger-validation.ts";
+import type { Encryption } from "../database/encryption.ts";
 import { type ConnectionState, pauseConnection, readConnection } from "../ledger-connection/connections.ts";
-import { doubtOffers, readOffer } from "../ledger-connection/reference-data.ts";
+import { invalidateReferenceData, loadReferenceData } from "../ledger-connection/reference-data.ts";
 import { movedReason } from "./abandon-amendment.ts";
-import { type AmendmentSettlement, settleAmendment } from "./amendment-outcomes.ts";
+import { type AmendmentOutcome, recordAmendment } from "./amendment-outcomes.ts";
 import { outcomesChannel } from "./job-notifications.ts";
 import type { LineToSend } from "./jobs.ts";
 
@@ -37,7 +37,7 @@ export interface AmendmentToSend {
   /** Somebody waits for it. */
   readonly is_awaited: boolean;
   /** An operator asks again: what the ledger offers is for the ledger to say. */
-  readonly judged_there: boolean;
+  readonly observed_there: boolean;
   readonly subscription_id: string;
   readonly invoice_id: string;
   readonly number: string;
@@ -62,9 +62,9 @@ export interface AmendmentScope {
   /** The connection with its secret opened, or null where there is none. */
   connection(): Promise<ConnectionState | null>;
   /** What the ledger offers, as far as it is known well enough to refuse by it. */
-  offer(): Promise<LedgerOffer>;
+  offer(): Promise<LedgerReferenceData>;
   /** Has these kinds of what it offers read again: a refusal was about them. */
-  doubt(kinds: readonly OfferKind[]): Promise<void>;
+  doubt(kinds: readonly ReferenceDataKind[]): Promise<void>;
   /** Pauses every call of the connection. */
   pause(pauseMs: number, reason: string): Promise<void>;
   /** How the amendment stands; null where there is none. */
@@ -72,28 +72,28 @@ export interface AmendmentScope {
   /** The amendment under a lease, or null where it is settled, put off, or somebody else's now. */
   take(operationId: string, leaseMs: number): Promise<AmendmentToSend | null>;
   /** Puts the amendment off, unless somebody is at it; who waits for it is told. */
-  putOff(operationId: string, pauseMs: number, reason: string): Promise<void>;
+  reschedule(operationId: string, pauseMs: number, reason: string): Promise<void>;
   /**
    * Writes what became of it, unless it is another attempt's by now. True where held credit is to be put on an invoice
    * now.
    */
-  settle(amendment: AmendmentToSend, settlement: AmendmentSettlement): Promise<boolean>;
+  settle(amendment: AmendmentToSend, settlement: AmendmentOutcome): Promise<boolean>;
 }
 
 /** Opens an organisation for amending. */
 export type OpenAmendments = (organisationId: string) => AmendmentScope;
 
 /** Amending over a pool; `sealing` opens the connections' secrets. */
-export function createAmendments(pool: pg.Pool, sealing: Sealing): OpenAmendments {
+export function createAmendments(pool: pg.Pool, sealing: Encryption): OpenAmendments {
   return (organisationId) => ({
     connection: () => readConnection(pool, sealing, organisationId),
-    offer: () => readOffer(pool, organisationId),
-    doubt: (kinds) => doubtOffers(pool, organisationId, kinds, "refused_by"),
+    offer: () => loadReferenceData(pool, organisationId),
+    doubt: (kinds) => invalidateReferenceData(pool, organisationId, kinds, "refused_by"),
     pause: (pauseMs, reason) => pauseConnection(pool, organisationId, pauseMs, reason),
     look: (operationId) => look(pool, organisationId, operationId),
     take: (operationId, leaseMs) => take(pool, organisationId, operationId, leaseMs),
-    putOff: (operationId, pauseMs, reason) => putOff(pool, organisationId, operationId, pauseMs, reason),
-    settle: (amendment, settlement) => settleAmendment(pool, organisationId, amendment, settlement),
+    reschedule: (operationId, pauseMs, reason) => reschedule(pool, organisationId, operationId, pauseMs, reason),
+    settle: (amendment, settlement) => recordAmendment(pool, organisationId, amendment, settlement),
   });
 }
 
@@ -130,7 +130,7 @@ WITH taken AS (
     attempts = t.attempts + 1
   WHERE t.organisation_id = $1 AND t.id = $2 AND t.kind = 'amend_invoice'
     AND (t.state = 'ready' AND t.not_before <= now() OR t.state IN ('sending', 'uncertain') AND t.lease_until < now())
-  RETURNING t.id, t.attempts, t.joins, t.judged_there, coalesce(t.awaited_until > now(), false) AS is_awaited, t.subscription_id, t.invoice_id
+  RETURNING t.id, t.attempts, t.joins, t.observed_there, coalesce(t.awaited_until > now(), false) AS is_awaited, t.subscription_id, t.invoice_id
 )
 SELECT taken.*, i.number, i.ledger_invoice_id AS ledger_id,
   (SELECT json_agg(json_build_object('id', l.id, 'amending', l.amending, 'ledger_line_id', l.ledger_line_id,
@@ -156,7 +156,7 @@ async function take(
   return taken;
 }
 
-async function putOff(
+async function reschedule(
   pool: pg.Pool,
   organisationId: string,
   operationId: string,
@@ -164,7 +164,7 @@ async function putOff(
   reason: string,
 ): Promise<void> {
   await pool.query({
-    name: "put_off_amendment",
+    name: "reschedule_amendment",
     text: `WITH until AS (SELECT now() + $3 * interval '1 millisecond' AS instant), op AS (
         UPDATE operations o SET reason = $4, state = CASE WHEN o.state = 'ready' THEN 'ready' ELSE 'uncertain' END,
           not_before = CASE WHEN o.state = 'ready' THEN greatest(o.not_before, until.instant) ELSE o.not_before END,

@@ -192,7 +192,7 @@ export async function readAllocationWait(
  * Puts off the subscription's allocation: the connection is paused. One whose lease is over waits as long, because
  * looking it up is a call as well; one that somebody holds is left to them.
  */
-export async function putOffAllocation(
+export async function rescheduleAllocation(
   pool: pg.Pool,
   organisationId: string,
   subscriptionId: string,
@@ -200,7 +200,7 @@ export async function putOffAllocation(
   reason: string,
 ): Promise<void> {
   await pool.query({
-    name: "put_off_allocation",
+    name: "reschedule_allocation",
     text: `UPDATE operations o SET reason = $4, state = CASE WHEN o.state = 'ready' THEN 'ready' ELSE 'uncertain' END,
         not_before = CASE WHEN o.state = 'ready' THEN greatest(o.not_before, until.instant) ELSE o.not_before END,
         lease_until = CASE WHEN o.state = 'ready' THEN o.lease_until ELSE until.instant END

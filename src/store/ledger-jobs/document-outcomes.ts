@@ -1,9 +1,9 @@
 /** What becomes of taken operations and of the documents that they are about, written in one statement. */
 import pg from "pg";
-import type { OfferKind } from "../../domain/billing/ledger-validation.ts";
+import type { ReferenceDataKind } from "../../domain/billing/ledger-validation.ts";
 import { lockInOrder } from "../database/lock-order.ts";
 import { inTransaction } from "../database/pool.ts";
-import { type AllocationSeen, saveNoteSeen } from "../documents/credit-note-state.ts";
+import { type ObservedAllocation, saveObservedNote } from "../documents/credit-note-state.ts";
 import type { Client } from "../documents/issue-documents.ts";
 import { planAllocations } from "./credit-allocations.ts";
 import { doneMark, outcomesChannel } from "./job-notifications.ts";
@@ -18,13 +18,13 @@ export interface Held {
  * What becomes of a taken operation for which the ledger has nothing to show. Times are from now. `isRemembered`: the ledger
  * would answer the same idempotency key badly again. `isNumberTaken`: it refused the number and showed no document with it.
  */
-export type UndoneSettlement = Held & { readonly isRemembered?: true; readonly isNumberTaken?: true } & (
+export type UndoneOutcome = Held & { readonly isRemembered?: true; readonly isNumberTaken?: true } & (
     | {
         readonly kind: "refused";
         readonly reason: string;
         readonly message: string;
         /** By what we refused it ourselves, null by itself; left out where the ledger did. */
-        readonly judgedBy?: OfferKind | null;
+        readonly evaluatedBy?: ReferenceDataKind | null;
       }
     /** Nothing was sent, or it is known that nothing was made: to be sent again after `delayMs`. */
     | {
@@ -50,7 +50,7 @@ export interface NamedLine {
 
 /** What becomes of a taken operation: of one that is done, the document as the ledger has it. */
 export type Settlement =
-  | UndoneSettlement
+  | UndoneOutcome
   | (Held & {
       readonly kind: "invoice_done";
       readonly ledgerId: string;
@@ -75,7 +75,7 @@ export type Settlement =
       readonly sent: boolean;
       readonly updatedAt?: string;
       /** Where its credit is already: somebody used it before our note was found again. */
-      readonly allocations: readonly AllocationSeen[];
+      readonly allocations: readonly ObservedAllocation[];
     })
   | (Held & { readonly kind: "contact_done"; readonly ledgerId: string });
 
@@ -84,7 +84,7 @@ export const operationRecordType = `operation_id uuid, attempt int, state text, 
     rekey int, number_taken int`;
 
 /** What a record `r` makes of its operation `o`. */
-export const settledOperation = `state = r.state, reason = r.reason, message = coalesce(r.message, o.message),
+export const recordedJob = `state = r.state, reason = r.reason, message = coalesce(r.message, o.message),
     attempts = o.attempts - r.uncount, key_variant = o.key_variant + coalesce(r.rekey, 0),
     number_taken = o.number_taken + coalesce(r.number_taken, 0),
     not_before = CASE WHEN r.state = 'ready' THEN now() + r.delay_ms * interval '1 millisecond' ELSE o.not_before END,
@@ -94,12 +94,12 @@ export const settledOperation = `state = r.state, reason = r.reason, message = c
 /** Only the round that holds an operation settles it. */
 export const heldOperation = `o.id = r.operation_id AND o.state IN ('sending', 'uncertain') AND o.attempts = r.attempt`;
 
-const settleText = `
+const recordStatement = `
 WITH result AS (
   SELECT * FROM jsonb_to_recordset($2) AS r(${operationRecordType}, ledger_id text, status text, subtotal numeric, total numeric, amount_due numeric,
     remaining numeric, sent boolean, updated_at timestamptz, lines jsonb)
 ), op AS (
-  UPDATE operations o SET ${settledOperation}
+  UPDATE operations o SET ${recordedJob}
   FROM result r WHERE o.organisation_id = $1 AND ${heldOperation}
   RETURNING o.id, o.kind, o.subscription_id, o.invoice_id, o.credit_note_id, o.customer_id, r.state, r.message, r.ledger_id, r.status,
     r.subtotal, r.total, r.amount_due, r.remaining, r.sent, r.updated_at, r.lines
@@ -143,38 +143,38 @@ FROM op HAVING count(*) > 0`;
  * that the ledger has and no record fits is refused, so that an operator sees it. The result are the subscriptions
  * whose held credit can now be put on an invoice: planned in the same transaction, their workflows still to be started.
  */
-export async function settleOperations(
+export async function recordOutcomes(
   pool: pg.Pool,
   organisationId: string,
   settlements: readonly Settlement[],
 ): Promise<readonly string[]> {
   if (settlements.length === 0) return [];
   try {
-    return await settleTogether(pool, organisationId, settlements);
+    return await recordTogether(pool, organisationId, settlements);
   } catch (error) {
     if (!isUnwritable(error)) throw error;
     const [only] = settlements;
     if (settlements.length > 1) {
       const planned: string[] = [];
       for (const settlement of settlements) {
-        planned.push(...(await settleOperations(pool, organisationId, [settlement])));
+        planned.push(...(await recordOutcomes(pool, organisationId, [settlement])));
       }
       return planned;
     }
     if (only === undefined || !isDone(only)) throw error;
     // That the note is ours must not depend on where its credit is.
-    if (isUsed(only)) return settleOperations(pool, organisationId, [{ ...only, allocations: [] }]);
-    return settleOperations(pool, organisationId, [unwritable(only)]);
+    if (isUsed(only)) return recordOutcomes(pool, organisationId, [{ ...only, allocations: [] }]);
+    return recordOutcomes(pool, organisationId, [unwritable(only)]);
   }
 }
 
-async function settleTogether(
+async function recordTogether(
   pool: pg.Pool,
   organisationId: string,
   settlements: readonly Settlement[],
 ): Promise<readonly string[]> {
-  const values = [organisationId, JSON.stringify(settlements.map(settlementRecord))];
-  const query = { name: "settle_operations", text: settleText, values };
+  const values = [organisationId, JSON.stringify(settlements.map(outcomeRecord))];
+  const query = { name: "record_outcomes", text: recordStatement, values };
   const used = settlements.filter(isUsed);
   return inTransaction(pool, async (client) => {
     await lockInOrder(client, organisationId, {
@@ -183,7 +183,7 @@ async function settleTogether(
       operationIds: settlements.map(({ operationId }) => operationId),
       ledgerInvoiceIds: used.flatMap(({ allocations }) => allocations.map(({ invoiceId }) => invoiceId)),
     });
-    const { rows } = await client.query<SettledRow>(query);
+    const { rows } = await client.query<FinishedRow>(query);
     const credited = rows[0]?.credited ?? [];
     await saveUsed(client, organisationId, used, rows[0]?.notes ?? []);
     return planAllocations(client, organisationId, credited);
@@ -191,7 +191,7 @@ async function settleTogether(
 }
 
 /** The subscriptions of what is approved by now, and the notes that were settled; null where there are none. */
-interface SettledRow {
+interface FinishedRow {
   credited: string[] | null;
   notes: { id: string; subscription_id: string; operation_id: string }[] | null;
 }
@@ -201,13 +201,13 @@ async function saveUsed(
   client: Client,
   organisationId: string,
   used: readonly UsedNote[],
-  settled: NonNullable<SettledRow["notes"]>,
+  settled: NonNullable<FinishedRow["notes"]>,
 ): Promise<void> {
   const notes = used.flatMap((note) => {
     const row = settled.find(({ operation_id }) => operation_id === note.operationId);
     return row === undefined ? [] : [{ ...row, note }];
   });
-  for (const { id, note } of notes) await saveNoteSeen(client, organisationId, id, note, "found");
+  for (const { id, note } of notes) await saveObservedNote(client, organisationId, id, note, "found");
 }
 
 type UsedNote = Settlement & { readonly kind: "credit_note_done" };
@@ -237,7 +237,7 @@ function unwritable({ kind, operationId, attempt }: Settlement): Settlement {
   return { kind: "refused", operationId, attempt, ...why };
 }
 
-function settlementRecord(settlement: Settlement): object {
+function outcomeRecord(settlement: Settlement): object {
   switch (settlement.kind) {
     case "invoice_done": {
       const { ledgerId, status, subtotal, total, amountDue, sent, updatedAt } = settlement;
@@ -263,7 +263,7 @@ export function doneRecord({ operationId, attempt }: Held): object {
 }
 
 /** The record of one for which the ledger has nothing to show. */
-export function undoneRecord(settlement: UndoneSettlement): object {
+export function undoneRecord(settlement: UndoneOutcome): object {
   const { operationId, attempt } = settlement;
   const answered = {
     rekey: Number(settlement.isRemembered ?? false),

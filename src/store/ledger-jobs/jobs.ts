@@ -29,7 +29,7 @@ interface TakenRow {
 }
 
 /**
- * An invoice to be made in the ledger; dates `YYYY-MM-DD`, amounts decimal text. `is_contact_gone`, `judged_there` as in
+ * An invoice to be made in the ledger; dates `YYYY-MM-DD`, amounts decimal text. `is_contact_gone`, `observed_there` as in
  * `domain/preflight.ts`.
  */
 export interface InvoiceToSend extends TakenRow {
@@ -42,7 +42,7 @@ export interface InvoiceToSend extends TakenRow {
   readonly due_date: string;
   readonly contact_id: string;
   readonly is_contact_gone: boolean;
-  readonly judged_there: boolean;
+  readonly observed_there: boolean;
   readonly first_status: FirstInvoiceStatus;
   readonly lines: readonly LineToSend[];
 }
@@ -69,7 +69,7 @@ export interface CreditNoteToSend extends TakenRow {
   readonly issue_date: string;
   readonly contact_id: string;
   readonly is_contact_gone: boolean;
-  readonly judged_there: boolean;
+  readonly observed_there: boolean;
   readonly lines: readonly LineToSend[];
 }
 
@@ -85,11 +85,11 @@ export interface ContactToSend extends TakenRow {
 }
 
 // A customer whom no operator made inactive is so by its contact; what nobody has looked at for a day is the ledger's to judge.
-const judgedBy = `taken.judged_there, (c.status = 'inactive' AND c.deactivated_at IS NULL AND EXISTS (SELECT 1 FROM ledger_sweeps w
+const evaluatedBy = `taken.observed_there, (c.status = 'inactive' AND c.deactivated_at IS NULL AND EXISTS (SELECT 1 FROM ledger_sweeps w
     WHERE w.organisation_id = $1 AND w.swept_at > now() - interval '1 day')) AS is_contact_gone`;
 
 const invoiceColumns = `taken.invoice_id, i.number, i.reference, i.currency, i.subtotal, i.issue_date, i.due_date,
-  c.ledger_contact_id AS contact_id, ${judgedBy}, o.first_invoice_status AS first_status,
+  c.ledger_contact_id AS contact_id, ${evaluatedBy}, o.first_invoice_status AS first_status,
   (SELECT json_agg(json_build_object('id', l.id, 'name', l.name, 'description', l.description, 'units', l.units,
     'unit_price', l.unit_price::text, 'amount', l.amount::text, 'revenue_account', l.revenue_account, 'tax_type', l.tax_type)
     ORDER BY l.position) FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = i.id) AS lines`;
@@ -99,7 +99,7 @@ const invoiceJoins = `JOIN invoices i ON i.organisation_id = $1 AND i.id = taken
 
 // A credit note's day is stored as its midnight in UTC.
 const creditNoteColumns = `taken.credit_note_id, n.number, n.reference, n.currency, n.subtotal,
-  (n.credit_note_date AT TIME ZONE 'UTC')::date AS issue_date, c.ledger_contact_id AS contact_id, ${judgedBy},
+  (n.credit_note_date AT TIME ZONE 'UTC')::date AS issue_date, c.ledger_contact_id AS contact_id, ${evaluatedBy},
   (SELECT json_agg(json_build_object('id', l.id, 'name', l.name, 'description', l.description, 'units', NULL, 'unit_price', NULL,
     'amount', l.amount::text, 'revenue_account', l.revenue_account, 'tax_type', l.tax_type)
     ORDER BY l.position) FROM credit_note_lines l WHERE l.organisation_id = $1 AND l.credit_note_id = n.id) AS lines`;
@@ -188,9 +188,9 @@ async function take<T extends TakenRow>(
 }
 
 /** Puts off everything of an organisation that is ready, and tells those who wait: its connection is paused. */
-export async function putOff(pool: pg.Pool, organisationId: string, pauseMs: number, reason: string): Promise<void> {
+export async function reschedule(pool: pg.Pool, organisationId: string, pauseMs: number, reason: string): Promise<void> {
   await pool.query({
-    name: "put_off_operations",
+    name: "reschedule_jobs",
     // What somebody is at in this moment is let be: whoever begins to send it meets the pause.
     text: `WITH until AS (SELECT now() + $2 * interval '1 millisecond' AS instant), waiting AS (
         SELECT o.id FROM operations o, until
@@ -206,7 +206,7 @@ export async function putOff(pool: pg.Pool, organisationId: string, pauseMs: num
 }
 
 /** The kinds that an organisation's ledger workflow works off. Amendments, allocations and ends have workflows of their own. */
-export const settlementKinds = ["create_invoice", "create_contact", "import_contact", "create_credit_note"];
+export const postingKinds = ["create_invoice", "create_contact", "import_contact", "create_credit_note"];
 
 /**
  * What waits of an organisation for its ledger workflow: how many, and in how many milliseconds the next can be tried (null where
@@ -222,7 +222,7 @@ export async function readWaiting(
         CASE WHEN count(*) > 0 THEN greatest(0, ceil(1000 * extract(epoch FROM
           min(CASE WHEN state = 'ready' THEN not_before ELSE lease_until END) - now())))::float8 END AS next_in_ms
       FROM operations WHERE organisation_id = $1 AND state IN ('ready', 'sending', 'uncertain') AND kind = ANY ($2)`,
-    values: [organisationId, settlementKinds],
+    values: [organisationId, postingKinds],
   });
   return { waiting: rows[0]?.waiting ?? 0, nextInMs: rows[0]?.next_in_ms ?? null };
 }

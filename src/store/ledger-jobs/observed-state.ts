@@ -26,10 +26,10 @@ export interface Followed {
 }
 
 /** Nothing came of it. */
-export const nothingFollowed: Followed = { changed: 0, credited: [], again: [], unfit: [] };
+export const nothingSynced: Followed = { changed: 0, credited: [], again: [], unfit: [] };
 
 /** Several looks as one. */
-export function joinFollowed(all: readonly Followed[]): Followed {
+export function joinSynced(all: readonly Followed[]): Followed {
   return {
     changed: all.reduce((sum, { changed }) => sum + changed, 0),
     credited: [...new Set(all.flatMap(({ credited }) => credited))],

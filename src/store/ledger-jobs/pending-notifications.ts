@@ -5,13 +5,13 @@
 import type pg from "pg";
 
 /** The kinds of things that are followed, in the order of a sweep: a note's allocations come before the invoices that they are on. */
-export const mirrorKinds = ["contacts", "credit_notes", "invoices"] as const;
+export const syncKinds = ["contacts", "credit_notes", "invoices"] as const;
 
 /** One of them. */
-export type MirrorKind = (typeof mirrorKinds)[number];
+export type SyncKind = (typeof syncKinds)[number];
 
 /** How many hints are taken at once: as many as one call looks up, and few where each has an address of its own. */
-const hintsAtOnce = "CASE WHEN $2 = 'credit_notes' THEN 8 ELSE 40 END";
+const notificationsAtOnce = "CASE WHEN $2 = 'credit_notes' THEN 8 ELSE 40 END";
 
 /** After so many calls that failed a thing is asked for alone: one that the ledger always fails on must not keep others in its call. */
 const togetherFailures = 2;
@@ -20,13 +20,13 @@ const togetherFailures = 2;
 const longestPause = "interval '6 hours'";
 
 /** A hint as it was taken: what comes later for the same thing stays. */
-export interface TakenHint {
+export interface ClaimedNotification {
   readonly ledgerId: string;
   readonly receivedAt: string;
 }
 
 /** Something that was asked for and cannot be followed, and why not, in words that name nobody. */
-export interface UnfollowedHint {
+export interface SkippedNotification {
   readonly ledgerId: string;
   readonly reason: string;
 }
@@ -35,9 +35,9 @@ export interface UnfollowedHint {
  * Hints of one kind, and when they were taken by the database's clock: what is read for them is as new as that. `isAlone`: calls failed
  * for the one that it is.
  */
-export interface TakenHints {
-  readonly kind: MirrorKind;
-  readonly hints: readonly TakenHint[];
+export interface ClaimedNotifications {
+  readonly kind: SyncKind;
+  readonly hints: readonly ClaimedNotification[];
   readonly isAlone: boolean;
   readonly takenAt: string;
 }
@@ -84,7 +84,7 @@ WITH due AS (
       AND NOT ${isBusyNote})
     ELSE EXISTS (SELECT FROM customers d WHERE d.organisation_id = $1 AND d.ledger_contact_id = h.ledger_id) END AS is_free
   FROM ledger_hints h WHERE h.organisation_id = $1 AND h.kind = $2 AND h.try_at <= now() AND (h.failures >= ${togetherFailures}) = $3
-  ORDER BY CASE WHEN $3 THEN h.try_at ELSE h.received_at END LIMIT ${hintsAtOnce}
+  ORDER BY CASE WHEN $3 THEN h.try_at ELSE h.received_at END LIMIT ${notificationsAtOnce}
 ), busy AS (
   SELECT h.ledger_id FROM ledger_hints h JOIN due USING (ledger_id) WHERE h.organisation_id = $1 AND h.kind = $2 AND NOT due.is_free
   ORDER BY h.ledger_id FOR UPDATE OF h
@@ -108,24 +108,24 @@ interface TakenRow {
 }
 
 /** Drops the hints of a kind that need no look: of what is not ours, and of what was written here since it was changed. */
-export async function dropHints(pool: pg.Pool, organisationId: string, kind: MirrorKind): Promise<void> {
-  await pool.query({ name: "drop_hints", text: dropText, values: [organisationId, kind] });
+export async function dropNotifications(pool: pg.Pool, organisationId: string, kind: SyncKind): Promise<void> {
+  await pool.query({ name: "drop_notifications", text: dropText, values: [organisationId, kind] });
 }
 
 /**
  * The hints of the first kind that has some to be looked at, as many as one call is to ask for: those that calls failed for come after
  * all the others, one at a time. Null where there are none.
  */
-export async function takeHints(pool: pg.Pool, organisationId: string): Promise<TakenHints | null> {
-  const { rows: due } = await pool.query<{ kind: MirrorKind; is_alone: boolean }>({
-    name: "due_hints",
+export async function claimNotifications(pool: pg.Pool, organisationId: string): Promise<ClaimedNotifications | null> {
+  const { rows: due } = await pool.query<{ kind: SyncKind; is_alone: boolean }>({
+    name: "due_notifications",
     text: dueText,
     values: [organisationId],
   });
   for (const { kind, is_alone: isAlone } of due) {
-    await dropHints(pool, organisationId, kind);
+    await dropNotifications(pool, organisationId, kind);
     const values = [organisationId, kind, isAlone];
-    const { rows } = await pool.query<TakenRow>({ name: "take_hints", text: takeText, values });
+    const { rows } = await pool.query<TakenRow>({ name: "claim_notifications", text: takeText, values });
     const [first] = rows;
     if (first === undefined) continue;
     const hints = (isAlone ? [first] : rows).map((row) => ({ ledgerId: row.ledger_id, receivedAt: row.received_at }));
@@ -138,19 +138,19 @@ export async function takeHints(pool: pg.Pool, organisationId: string): Promise<
  * Ends hints that were looked at. Those `again` are looked at once more in a moment; those `unfollowed` stay, are looked at ever more
  * rarely and say why. One that was alone says that the ledger answers again: from then on the others of its kind are asked for together.
  */
-export async function endHints(
+export async function finishNotifications(
   pool: pg.Pool,
   organisationId: string,
-  { kind, hints, isAlone }: TakenHints,
+  { kind, hints, isAlone }: ClaimedNotifications,
   again: readonly string[],
-  unfollowed: readonly UnfollowedHint[],
+  unfollowed: readonly SkippedNotification[],
 ): Promise<void> {
   const reasons = new Map([
     ...again.map((id) => [id, null] as const),
     ...unfollowed.map(({ ledgerId, reason }) => [ledgerId, reason] as const),
   ]);
   await pool.query({
-    name: "end_hints",
+    name: "finish_notifications",
     text: `WITH taken AS (SELECT * FROM unnest($3::text[], $4::timestamptz[]) AS t(ledger_id, received_at)),
         kept AS (SELECT * FROM unnest($5::text[], $6::text[]) AS k(ledger_id, reason)), locked AS (
         SELECT h.ledger_id FROM ledger_hints h JOIN taken USING (ledger_id) WHERE h.organisation_id = $1 AND h.kind = $2
@@ -173,13 +173,13 @@ export async function endHints(
       [...reasons.values()],
     ],
   });
-  if (isAlone && hints.length > 0) await rejoinHints(pool, organisationId, kind);
+  if (isAlone && hints.length > 0) await rejoinNotifications(pool, organisationId, kind);
 }
 
 // One that the ledger always fails on is alone again after one more failure.
-async function rejoinHints(pool: pg.Pool, organisationId: string, kind: MirrorKind): Promise<void> {
+async function rejoinNotifications(pool: pg.Pool, organisationId: string, kind: SyncKind): Promise<void> {
   await pool.query({
-    name: "rejoin_hints",
+    name: "rejoin_notifications",
     text: `UPDATE ledger_hints h SET failures = ${togetherFailures - 1} FROM (
         SELECT ledger_id FROM ledger_hints WHERE organisation_id = $1 AND kind = $2 AND failures >= ${togetherFailures}
         ORDER BY ledger_id FOR UPDATE) AS alone
@@ -189,14 +189,14 @@ async function rejoinHints(pool: pg.Pool, organisationId: string, kind: MirrorKi
 }
 
 /** Writes that the call for these things failed: each is asked for again later, and later each time. */
-export async function failHints(
+export async function failNotifications(
   pool: pg.Pool,
   organisationId: string,
-  { kind, hints }: Pick<TakenHints, "kind" | "hints">,
+  { kind, hints }: Pick<ClaimedNotifications, "kind" | "hints">,
   reason: string,
 ): Promise<void> {
   await pool.query({
-    name: "fail_hints",
+    name: "fail_notifications",
     text: `UPDATE ledger_hints h SET failures = h.failures + 1, reason = $4,
         try_at = now() + least(${longestPause}, greatest(interval '2 seconds', now() - h.received_at))
       FROM (SELECT ledger_id FROM ledger_hints WHERE organisation_id = $1 AND kind = $2 AND ledger_id = ANY ($3)
@@ -210,16 +210,16 @@ export async function failHints(
  * Leaves hints, of things that are ours or may be on their way to become so. One that could not be looked at, and is told of anew, waits
  * for a minute at most, because what kept it may be mended; with `keepsPauses` it waits as it did, because nothing new was told.
  */
-export async function leaveHints(
+export async function leaveNotifications(
   pool: Pick<pg.Pool, "query">,
   organisationId: string,
-  kind: MirrorKind,
+  kind: SyncKind,
   hints: readonly { readonly ledgerId: string; readonly changedAt: string | null }[],
   keepsPauses = false,
 ): Promise<void> {
   if (hints.length === 0) return;
   await pool.query({
-    name: "leave_hints",
+    name: "leave_notifications",
     text: `INSERT INTO ledger_hints (organisation_id, kind, ledger_id, changed_at)
       SELECT $1, $2, ledger_id, CASE WHEN bool_and(changed_at IS NOT NULL) THEN max(changed_at) END
       FROM unnest($3::text[], $4::timestamptz[]) AS h(ledger_id, changed_at) GROUP BY ledger_id ORDER BY ledger_id

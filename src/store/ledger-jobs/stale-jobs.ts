@@ -1,9 +1,9 @@
 /** Work that waits and that nobody seems to be at: what the dispatcher starts. */
 import type pg from "pg";
-import { settlementKinds } from "./jobs.ts";
+import { postingKinds } from "./jobs.ts";
 
 /** Work that nobody seems to be at, by the workflow that does it: an organisation's ledger workflow, or one of its own. */
-export type NeglectedWork =
+export type StaleJobs =
   | { readonly kind: "settlement"; readonly organisationId: string }
   | {
       readonly kind: "amendment";
@@ -19,13 +19,13 @@ export type NeglectedWork =
       readonly organisationId: string;
       readonly subscriptionId: string;
       readonly customerId: string;
-      readonly endingId: string;
+      readonly terminationId: string;
     };
 
 /** The work that a document of the ledger can leave. */
-export type DocumentWork = Extract<NeglectedWork, { readonly kind: "settlement" | "amendment" | "allocation" }>;
+export type DocumentWork = Extract<StaleJobs, { readonly kind: "settlement" | "amendment" | "allocation" }>;
 
-interface NeglectedRow {
+interface StaleJobRow {
   organisation_id: string;
   kind: string;
   subscription_id: string;
@@ -38,13 +38,13 @@ interface NeglectedRow {
  * What waits and nobody seems to be at: ready for longer than `graceMs`, or its lease over. The dispatcher starts its workflow.
  * Looks over all organisations: it carries ids only. Kinds that a newer version has left are passed over, each told to `onUnknown`.
  */
-export async function findNeglected(
+export async function findStaleJobs(
   pool: pg.Pool,
   graceMs: number,
   onUnknown: (kind: string) => void = () => undefined,
-): Promise<readonly NeglectedWork[]> {
-  const { rows } = await pool.query<NeglectedRow>({
-    name: "find_neglected",
+): Promise<readonly StaleJobs[]> {
+  const { rows } = await pool.query<StaleJobRow>({
+    name: "find_stale_jobs",
     text: `SELECT DISTINCT organisation_id, CASE WHEN kind = ANY ($2) THEN 'settlement' ELSE kind END AS kind,
         CASE WHEN kind IN ('amend_invoice', 'allocate_credit', 'end_subscription') THEN subscription_id END AS subscription_id,
         CASE WHEN kind = 'amend_invoice' THEN invoice_id END AS invoice_id,
@@ -54,14 +54,14 @@ export async function findNeglected(
       FROM operations
       WHERE state IN ('ready', 'sending', 'uncertain')
         AND CASE WHEN state = 'ready' THEN not_before ELSE lease_until END < now() - $1 * interval '1 millisecond'`,
-    values: [graceMs, settlementKinds],
+    values: [graceMs, postingKinds],
   });
-  const found = rows.map((row) => ({ kind: row.kind, work: readNeglected(row) }));
+  const found = rows.map((row) => ({ kind: row.kind, work: readStaleJobs(row) }));
   for (const kind of new Set(found.filter(({ work }) => work === null).map((one) => one.kind))) onUnknown(kind);
   return found.flatMap(({ work }) => (work === null ? [] : [work]));
 }
 
-function readNeglected(row: NeglectedRow): NeglectedWork | null {
+function readStaleJobs(row: StaleJobRow): StaleJobs | null {
   const { organisation_id: organisationId, subscription_id: subscriptionId, invoice_id: invoiceId } = row;
   switch (row.kind) {
     case "settlement":
@@ -76,7 +76,7 @@ function readNeglected(row: NeglectedRow): NeglectedWork | null {
         organisationId,
         subscriptionId,
         customerId: row.customer_id,
-        endingId: row.operation_id,
+        terminationId: row.operation_id,
       };
     default:
       return null;

@@ -3,7 +3,7 @@
  * on, so that a webhook that never came loses nothing; and until when the ledger is not asked. Facts: facts-ledger section 1.9.
  */
 import type pg from "pg";
-import { type MirrorKind, mirrorKinds, takenAt } from "../ledger-jobs/pending-notifications.ts";
+import { type SyncKind, syncKinds, takenAt } from "../ledger-jobs/pending-notifications.ts";
 
 /**
  * How far back each sweep begins before its mark: what was still being written there then is read now. The mark itself
@@ -24,8 +24,8 @@ const partPaidEvery = "interval '1 day'";
 const mostPartPaid = 200;
 
 /** The next page of the sweep under way: changes of `kind` since then (ISO 8601), from `cursor` of the page before. */
-export interface SweepPage {
-  readonly kind: MirrorKind;
+export interface SyncPage {
+  readonly kind: SyncKind;
   readonly since: string;
   readonly cursor: string | null;
   readonly takenAt: string;
@@ -42,7 +42,7 @@ export interface SweptPage {
  * How the mirror stands: `waitMs` until the ledger may be asked, `nextInMs` until something is to be done (null: nothing is), `failures`
  * how often looks have failed one after the other, and why the last one did, or something waits.
  */
-export interface MirrorState {
+export interface SyncState {
   readonly waitMs: number;
   readonly reason: string | null;
   readonly failures: number;
@@ -50,24 +50,24 @@ export interface MirrorState {
 }
 
 // Where many are followed from the same moment on, as after an upgrade, their first sweeps are spread over the time between two.
-const firstSweepAt = (sweepMs: string): string =>
-  `greatest(c.created_at + ${sweepMs} * interval '1 millisecond', now() + random() * ${sweepMs} * interval '1 millisecond')`;
+const firstSyncAt = (syncIntervalMs: string): string =>
+  `greatest(c.created_at + ${syncIntervalMs} * interval '1 millisecond', now() + random() * ${syncIntervalMs} * interval '1 millisecond')`;
 
 /**
  * How the mirror of an organisation stands. Its first sweep is due once the connection is as old as the time between two, and somewhere
  * within that time from now on; where it leads to another tenant by now, all is read anew.
  */
-export async function readMirror(pool: pg.Pool, organisationId: string, sweepMs: number): Promise<MirrorState> {
+export async function readSyncState(pool: pg.Pool, organisationId: string, syncIntervalMs: number): Promise<SyncState> {
   const { rows } = await pool.query<{
     wait_ms: number;
     reason: string | null;
     failures: number;
     next_in_ms: number | null;
   }>({
-    name: "read_mirror",
+    name: "read_sync_state",
     text: `WITH made AS (
         INSERT INTO ledger_sweeps AS s (organisation_id, tenant_id, next_sweep_at)
-        SELECT c.organisation_id, c.tenant_id, ${firstSweepAt("$2::float8")} FROM ledger_connections c WHERE c.organisation_id = $1
+        SELECT c.organisation_id, c.tenant_id, ${firstSyncAt("$2::float8")} FROM ledger_connections c WHERE c.organisation_id = $1
         ON CONFLICT (organisation_id) DO UPDATE SET tenant_id = excluded.tenant_id, sweep_kind = NULL, sweep_cursor = NULL,
           contacts_since = NULL, credit_notes_since = NULL, invoices_since = NULL, not_before = NULL, reason = NULL, failures = 0
         WHERE s.tenant_id <> excluded.tenant_id RETURNING *
@@ -80,32 +80,32 @@ export async function readMirror(pool: pg.Pool, organisationId: string, sweepMs:
           UNION ALL SELECT min(h.try_at) FROM ledger_hints h WHERE h.organisation_id = $1) AS due
           WHERE due.at IS NOT NULL HAVING count(*) > 0)::float8 AS next_in_ms
       FROM sweep`,
-    values: [organisationId, sweepMs],
+    values: [organisationId, syncIntervalMs],
   });
   const [row] = rows;
   if (row === undefined) return { waitMs: 0, reason: null, failures: 0, nextInMs: null };
   return { waitMs: row.wait_ms, reason: row.reason, failures: row.failures, nextInMs: row.next_in_ms };
 }
 
-interface SweepRow {
-  sweep_kind: MirrorKind;
+interface SyncPageRow {
+  sweep_kind: SyncKind;
   sweep_cursor: string | null;
   since: Date;
   taken_at: string;
 }
 
 /** The next page of the sweep under way, or of the one that is due, which begins with it; null where neither is, or it has just failed. */
-export async function takeSweep(pool: pg.Pool, organisationId: string): Promise<SweepPage | null> {
+export async function claimSyncPage(pool: pg.Pool, organisationId: string): Promise<SyncPage | null> {
   const begun = await pool.query({
-    name: "begin_sweep",
-    text: `UPDATE ledger_sweeps SET sweep_kind = '${mirrorKinds[0]}', sweep_cursor = NULL, began_at = clock_timestamp(),
+    name: "begin_sync",
+    text: `UPDATE ledger_sweeps SET sweep_kind = '${syncKinds[0]}', sweep_cursor = NULL, began_at = clock_timestamp(),
         contacts_changed = 0, credit_notes_changed = 0, invoices_changed = 0
       WHERE organisation_id = $1 AND sweep_kind IS NULL AND next_sweep_at <= now()`,
     values: [organisationId],
   });
   if (begun.rowCount === 1) await hintPartPaid(pool, organisationId);
-  const { rows } = await pool.query<SweepRow>({
-    name: "take_sweep",
+  const { rows } = await pool.query<SyncPageRow>({
+    name: "claim_sync_page",
     text: `SELECT s.sweep_kind, s.sweep_cursor, ${takenAt} AS taken_at,
         coalesce(CASE s.sweep_kind WHEN 'contacts' THEN s.contacts_since WHEN 'credit_notes' THEN s.credit_notes_since
           ELSE s.invoices_since END, c.created_at) - $2 * interval '1 millisecond' AS since
@@ -163,26 +163,26 @@ FROM (SELECT CASE WHEN $5::timestamptz IS NOT NULL THEN least($5::timestamptz, n
     (SELECT day_remaining FROM ledger_budgets WHERE organisation_id = $1) AS day_remaining) AS over
 WHERE s.organisation_id = $1 AND s.sweep_kind = $2 AND s.sweep_cursor IS NOT DISTINCT FROM $3`;
 
-/** Moves the sweep on by a page that was saved; after the last kind it is over, and the next one due after `sweepMs`. */
+/** Moves the sweep on by a page that was saved; after the last kind it is over, and the next one due after `syncIntervalMs`. */
 export async function endPage(
   pool: pg.Pool,
   organisationId: string,
-  page: SweepPage,
+  page: SyncPage,
   { cursor, highWater, changed }: SweptPage,
-  sweepMs: number,
+  syncIntervalMs: number,
 ): Promise<void> {
-  const next = mirrorKinds[mirrorKinds.indexOf(page.kind) + 1] ?? null;
+  const next = syncKinds[syncKinds.indexOf(page.kind) + 1] ?? null;
   await pool.query({
-    name: "end_sweep_page",
+    name: "end_sync_page",
     text: endPageText,
-    values: [organisationId, page.kind, page.cursor, cursor, highWater, changed, next, sweepMs],
+    values: [organisationId, page.kind, page.cursor, cursor, highWater, changed, next, syncIntervalMs],
   });
 }
 
 /** Has the sweep under way go on after `delayMs` only, because its page failed. */
-export async function failSweep(pool: pg.Pool, organisationId: string, delayMs: number): Promise<void> {
+export async function failSyncPage(pool: pg.Pool, organisationId: string, delayMs: number): Promise<void> {
   await pool.query({
-    name: "fail_sweep",
+    name: "fail_sync_page",
     text: `UPDATE ledger_sweeps SET next_sweep_at = now() + $2 * interval '1 millisecond'
       WHERE organisation_id = $1 AND sweep_kind IS NOT NULL`,
     values: [organisationId, delayMs],
@@ -193,13 +193,13 @@ export async function failSweep(pool: pg.Pool, organisationId: string, delayMs: 
  * Writes that the ledger could not be asked, so that all looks wait for `delayMs`; null: it could be again. A sweep that failed says why,
  * and how often, until it has gone on.
  */
-export async function putOffMirror(
+export async function rescheduleSync(
   pool: pg.Pool,
   organisationId: string,
   put: { readonly delayMs: number; readonly reason: string; readonly isFailure: boolean } | null,
 ): Promise<void> {
   await pool.query({
-    name: "put_off_mirror",
+    name: "reschedule_sync",
     text: `UPDATE ledger_sweeps SET not_before = now() + $2 * interval '1 millisecond',
         reason = coalesce($3, CASE WHEN sweep_kind IS NOT NULL THEN reason END),
         failures = CASE WHEN $3::text IS NULL AND sweep_kind IS NULL THEN 0 ELSE failures + $4::int END
@@ -216,9 +216,9 @@ export async function findMirrors(
   pool: pg.Pool,
   after: string | null,
   limit: number,
-  sweepMs: number,
+  syncIntervalMs: number,
 ): Promise<readonly string[]> {
-  if (after === null) await beginMirrors(pool, sweepMs);
+  if (after === null) await beginMirrors(pool, syncIntervalMs);
   const { rows } = await pool.query<{ organisation_id: string }>({
     name: "find_mirrors",
     text: `SELECT c.organisation_id FROM ledger_connections c LEFT JOIN ledger_sweeps s ON s.organisation_id = c.organisation_id
@@ -231,9 +231,9 @@ export async function findMirrors(
 }
 
 /** Of these organisations those with a hint that is due, in whose ledgers it can be looked now. */
-export async function findWithHints(pool: pg.Pool, organisationIds: readonly string[]): Promise<readonly string[]> {
+export async function findWithNotifications(pool: pg.Pool, organisationIds: readonly string[]): Promise<readonly string[]> {
   const { rows } = await pool.query<{ organisation_id: string }>({
-    name: "find_with_hints",
+    name: "find_with_notifications",
     text: `SELECT c.organisation_id FROM ledger_connections c LEFT JOIN ledger_sweeps s ON s.organisation_id = c.organisation_id
       WHERE c.organisation_id = ANY ($1::uuid[]) AND ${isAskable}
         AND EXISTS (SELECT FROM ledger_hints h WHERE h.organisation_id = c.organisation_id AND h.try_at <= now())`,
@@ -245,13 +245,13 @@ export async function findWithHints(pool: pg.Pool, organisationIds: readonly str
 // Connected, and nothing says that it has to wait.
 const isAskable = "c.disconnected_at IS NULL AND coalesce(greatest(c.paused_until, s.not_before) <= now(), true)";
 
-async function beginMirrors(pool: pg.Pool, sweepMs: number): Promise<void> {
+async function beginMirrors(pool: pg.Pool, syncIntervalMs: number): Promise<void> {
   await pool.query({
     name: "begin_mirrors",
     text: `INSERT INTO ledger_sweeps (organisation_id, tenant_id, next_sweep_at)
-      SELECT c.organisation_id, c.tenant_id, ${firstSweepAt("$1::float8")} FROM ledger_connections c WHERE c.disconnected_at IS NULL
+      SELECT c.organisation_id, c.tenant_id, ${firstSyncAt("$1::float8")} FROM ledger_connections c WHERE c.disconnected_at IS NULL
         AND NOT EXISTS (SELECT FROM ledger_sweeps s WHERE s.organisation_id = c.organisation_id)
       ON CONFLICT DO NOTHING`,
-    values: [sweepMs],
+    values: [syncIntervalMs],
   });
 }

@@ -1,12 +1,12 @@
 /** Notes what webhooks of the ledger told: for the organisations that are connected to those tenants, and of what may be theirs. */
 import type pg from "pg";
-import { dropHints, leaveHints, type MirrorKind } from "../ledger-jobs/pending-notifications.ts";
-import { findWithHints } from "./incremental-sync.ts";
+import { dropNotifications, leaveNotifications, type SyncKind } from "../ledger-jobs/pending-notifications.ts";
+import { findWithNotifications } from "./incremental-sync.ts";
 
 /** Where to look, as a webhook told it. */
-export interface ToldHint {
+export interface ReceivedNotification {
   readonly tenantId: string;
-  readonly kind: MirrorKind;
+  readonly kind: SyncKind;
   readonly ledgerId: string;
   /** When it was changed, by the ledger's time (ISO 8601); null where that is not told exactly. */
   readonly changedAt: string | null;
@@ -16,7 +16,7 @@ export interface ToldHint {
  * Notes hints; the organisations that have something to be looked at now, by their ids. Others' tenants are passed over, and so are those
  * whose connection has ended: when they are connected again, the sweep reads what they were not told.
  */
-export async function noteHints(pool: pg.Pool, hints: readonly ToldHint[]): Promise<readonly string[]> {
+export async function recordNotifications(pool: pg.Pool, hints: readonly ReceivedNotification[]): Promise<readonly string[]> {
   if (hints.length === 0) return [];
   const { rows } = await pool.query<{ organisation_id: string; tenant_id: string }>({
     name: "find_connected_tenants",
@@ -27,12 +27,12 @@ export async function noteHints(pool: pg.Pool, hints: readonly ToldHint[]): Prom
     const own = hints.filter((hint) => hint.tenantId === tenantId.toLowerCase());
     const byKind = Map.groupBy(own, ({ kind }) => kind);
     for (const [kind, ofKind] of byKind) {
-      await leaveHints(pool, organisationId, kind, ofKind);
+      await leaveNotifications(pool, organisationId, kind, ofKind);
       // A ledger tells of everything in it, and of our own writes as well: for those nobody is woken.
-      await dropHints(pool, organisationId, kind);
+      await dropNotifications(pool, organisationId, kind);
     }
   }
-  return findWithHints(
+  return findWithNotifications(
     pool,
     rows.map((row) => row.organisation_id),
   );

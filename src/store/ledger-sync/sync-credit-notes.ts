@@ -5,15 +5,15 @@
 import type pg from "pg";
 import { lockInOrder } from "../database/lock-order.ts";
 import { inTransaction } from "../database/pool.ts";
-import { type NoteSeen, saveNoteSeen } from "../documents/credit-note-state.ts";
+import { type ObservedNoteState, saveObservedNote } from "../documents/credit-note-state.ts";
 import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
 import { isUnwritable } from "../ledger-jobs/document-outcomes.ts";
-import { type Dated, type Followed, joinFollowed, nothingFollowed, verdict } from "../ledger-jobs/observed-state.ts";
+import { type Dated, type Followed, joinSynced, nothingSynced, verdict } from "../ledger-jobs/observed-state.ts";
 
 /** A credit note as it was looked at. */
-export type NoteLooked = NoteSeen & Dated;
+export type ObservedCreditNote = ObservedNoteState & Dated;
 
-const seenNote = `jsonb_to_recordset($2) AS r(id text, status text, total numeric, remaining numeric, sent boolean, updated_at timestamptz)`;
+const observedNote = `jsonb_to_recordset($2) AS r(id text, status text, total numeric, remaining numeric, sent boolean, updated_at timestamptz)`;
 const isOtherNote =
   "(d.status, d.total, d.remaining_credit, d.sent) IS DISTINCT FROM (r.status, r.total, r.remaining, r.sent)";
 
@@ -27,16 +27,16 @@ interface NoteRow {
  * Writes credit notes as they were looked at after `askedAt`, each on its own, with what was allocated or taken back by hand. One whose
  * amounts fit no record here keeps what it was.
  */
-export async function followNotes(
+export async function syncCreditNotes(
   pool: pg.Pool,
   organisationId: string,
-  looked: readonly NoteLooked[],
+  looked: readonly ObservedCreditNote[],
   askedAt: string,
 ): Promise<Followed> {
-  if (looked.length === 0) return nothingFollowed;
+  if (looked.length === 0) return nothingSynced;
   const { rows } = await pool.query<NoteRow>({
-    name: "find_followed_notes",
-    text: `SELECT d.id, d.ledger_credit_note_id AS ledger_id, d.subscription_id FROM ${seenNote}
+    name: "find_synced_notes",
+    text: `SELECT d.id, d.ledger_credit_note_id AS ledger_id, d.subscription_id FROM ${observedNote}
       JOIN credit_notes d ON d.organisation_id = $1 AND d.ledger_credit_note_id = r.id
       WHERE ${isOtherNote} OR d.ledger_updated_at IS DISTINCT FROM r.updated_at`,
     values: [organisationId, JSON.stringify(looked.map(noteRecord))],
@@ -46,14 +46,14 @@ export async function followNotes(
     const note = looked.find(({ id }) => id === row.ledger_id);
     if (note !== undefined) each.push(await followNote(pool, organisationId, row, note, askedAt));
   }
-  return joinFollowed(each);
+  return joinSynced(each);
 }
 
 async function followNote(
   pool: pg.Pool,
   organisationId: string,
   { id, ledger_id: ledgerId, subscription_id: subscriptionId }: NoteRow,
-  note: NoteLooked,
+  note: ObservedCreditNote,
   askedAt: string,
 ): Promise<Followed> {
   try {
@@ -63,25 +63,25 @@ async function followNote(
         ledgerNoteIds: [ledgerId],
       });
       const { rows } = await client.query<{ verdict: string; is_other: boolean }>({
-        name: "judge_followed_note",
-        text: `SELECT ${verdict("credit_notes")} AS verdict, ${isOtherNote} AS is_other FROM ${seenNote}
+        name: "evaluate_synced_note",
+        text: `SELECT ${verdict("credit_notes")} AS verdict, ${isOtherNote} AS is_other FROM ${observedNote}
           JOIN credit_notes d ON d.organisation_id = $1 AND d.ledger_credit_note_id = r.id FOR NO KEY UPDATE OF d`,
         values: [organisationId, JSON.stringify([noteRecord(note)]), askedAt],
       });
       const [judged] = rows;
       if (judged?.verdict !== "write")
-        return { ...nothingFollowed, again: judged?.verdict === "again" ? [ledgerId] : [] };
-      const isMoved = await saveNoteSeen(client, organisationId, id, note, "followed");
+        return { ...nothingSynced, again: judged?.verdict === "again" ? [ledgerId] : [] };
+      const isMoved = await saveObservedNote(client, organisationId, id, note, "followed");
       const credited = await planAllocations(client, organisationId, [subscriptionId]);
-      return { ...nothingFollowed, changed: judged.is_other || isMoved ? 1 : 0, credited };
+      return { ...nothingSynced, changed: judged.is_other || isMoved ? 1 : 0, credited };
     });
   } catch (error) {
     // No other waits for it.
     if (!isUnwritable(error)) throw error;
-    return { ...nothingFollowed, unfit: [ledgerId] };
+    return { ...nothingSynced, unfit: [ledgerId] };
   }
 }
 
-function noteRecord({ id, status, total, remainingCredit, sent, updatedAt }: NoteLooked): object {
+function noteRecord({ id, status, total, remainingCredit, sent, updatedAt }: ObservedCreditNote): object {
   return { id, status, total, remaining: remainingCredit, sent, updated_at: updatedAt };
 }

@@ -1,21 +1,21 @@
 /** Customers as their contacts in the ledger were changed by people. Issue 8 "Customers". */
 import type pg from "pg";
 import type { Customer } from "../../domain/customers/customer.ts";
-import { type ContactSeen, type FollowedCustomer, followContact } from "../../domain/customers/sync-contact.ts";
+import { type ObservedContactState, type SyncedCustomer, syncContact } from "../../domain/customers/sync-contact.ts";
 import { lockInOrder } from "../database/lock-order.ts";
 import { inTransaction, isDatabaseError, uniqueViolation } from "../database/pool.ts";
 import type { Client } from "../documents/issue-documents.ts";
 import { isUnwritable, plain } from "../ledger-jobs/document-outcomes.ts";
-import { type Followed, joinFollowed, nothingFollowed } from "../ledger-jobs/observed-state.ts";
-import { leaveHints } from "../ledger-jobs/pending-notifications.ts";
+import { type Followed, joinSynced, nothingSynced } from "../ledger-jobs/observed-state.ts";
+import { leaveNotifications } from "../ledger-jobs/pending-notifications.ts";
 
 /** A contact as it was looked at, by its id there, and the ledger's own time of it (ISO 8601). */
-export interface ContactLooked extends ContactSeen {
+export interface ObservedContact extends ObservedContactState {
   readonly id: string;
   readonly updatedAt: string;
 }
 
-interface FollowedRow {
+interface SyncedRow {
   id: string;
   name: string;
   first_name: string | null;
@@ -27,14 +27,14 @@ interface FollowedRow {
 }
 
 /** Writes what became of customers by their contacts, each on its own; contacts that are no customers are passed over. */
-export async function followContacts(
+export async function syncContacts(
   pool: pg.Pool,
   organisationId: string,
-  looked: readonly ContactLooked[],
+  looked: readonly ObservedContact[],
 ): Promise<Followed> {
-  if (looked.length === 0) return nothingFollowed;
+  if (looked.length === 0) return nothingSynced;
   const { rows } = await pool.query<{ ledger_contact_id: string }>({
-    name: "find_followed_customers",
+    name: "find_synced_customers",
     text: `SELECT c.ledger_contact_id FROM customers c
         JOIN unnest($2::text[], $3::timestamptz[]) AS r(id, updated_at) ON r.id = c.ledger_contact_id
       WHERE c.organisation_id = $1 AND c.ledger_updated_at IS DISTINCT FROM r.updated_at`,
@@ -43,41 +43,41 @@ export async function followContacts(
   const ours = new Set(rows.map((row) => row.ledger_contact_id));
   const each: Followed[] = [];
   for (const contact of looked) if (ours.has(contact.id)) each.push(await follow(pool, organisationId, contact));
-  return joinFollowed(each);
+  return joinSynced(each);
 }
 
-async function follow(pool: pg.Pool, organisationId: string, contact: ContactLooked): Promise<Followed> {
+async function follow(pool: pg.Pool, organisationId: string, contact: ObservedContact): Promise<Followed> {
   try {
     const isChanged = await inTransaction(pool, (client) => write(client, organisationId, contact));
-    return { ...nothingFollowed, changed: isChanged ? 1 : 0 };
+    return { ...nothingSynced, changed: isChanged ? 1 : 0 };
   } catch (error) {
     // Another customer got the contact at this moment: looked at again, it is known to be one.
-    if (isDatabaseError(error, uniqueViolation)) return { ...nothingFollowed, again: [contact.id] };
+    if (isDatabaseError(error, uniqueViolation)) return { ...nothingSynced, again: [contact.id] };
     if (!isUnwritable(error)) throw error;
-    return { ...nothingFollowed, unfit: [contact.id] };
+    return { ...nothingSynced, unfit: [contact.id] };
   }
 }
 
-async function write(client: Client, organisationId: string, contact: ContactLooked): Promise<boolean> {
+async function write(client: Client, organisationId: string, contact: ObservedContact): Promise<boolean> {
   // A contact that took another's place gets a customer that others may be making of it.
   await lockInOrder(client, organisationId, { organisation: true });
-  const { rows } = await client.query<FollowedRow>({
-    name: "hold_followed_customer",
+  const { rows } = await client.query<SyncedRow>({
+    name: "hold_synced_customer",
     text: `SELECT id, name, first_name, last_name, email, status, ledger_contact_id, deactivated_at IS NOT NULL AS is_deactivated
       FROM customers WHERE organisation_id = $1 AND ledger_contact_id = $2 AND coalesce(ledger_updated_at <= $3, true) FOR NO KEY UPDATE`,
     values: [organisationId, contact.id, contact.updatedAt],
   });
   const [row] = rows;
   if (row === undefined) return false;
-  const before = readFollowed(row);
-  const after = followContact(
+  const before = readSynced(row);
+  const after = syncContact(
     before,
     plainContact(contact),
     await isCustomer(client, organisationId, contact.mergedInto),
   );
   const isMoved = after.ledgerContactId !== contact.id;
   await client.query({
-    name: "follow_customer",
+    name: "sync_customer",
     text: `UPDATE customers SET name = $3, first_name = $4, last_name = $5, email = $6, status = $7, ledger_contact_id = $8,
         ledger_updated_at = $9 WHERE organisation_id = $1 AND id = $2`,
     values: [
@@ -94,7 +94,7 @@ async function write(client: Client, organisationId: string, contact: ContactLoo
   });
   // What the other contact says is what the customer is from now on.
   if (isMoved && after.ledgerContactId !== null) {
-    await leaveHints(client, organisationId, "contacts", [{ ledgerId: after.ledgerContactId, changedAt: null }]);
+    await leaveNotifications(client, organisationId, "contacts", [{ ledgerId: after.ledgerContactId, changedAt: null }]);
   }
   return isMoved || keysOf(before).some((key) => before[key] !== after[key]);
 }
@@ -127,7 +127,7 @@ export async function loseContacts(
   return rowCount ?? 0;
 }
 
-function readFollowed(row: FollowedRow): FollowedCustomer {
+function readSynced(row: SyncedRow): SyncedCustomer {
   return {
     name: row.name,
     firstName: row.first_name,
@@ -139,7 +139,7 @@ function readFollowed(row: FollowedRow): FollowedCustomer {
   };
 }
 
-function plainContact(contact: ContactLooked): ContactSeen {
+function plainContact(contact: ObservedContact): ObservedContactState {
   const text = (value: string | null) => (value === null ? null : plain(value));
   const { name, firstName, lastName, email } = contact;
   return {
@@ -151,6 +151,6 @@ function plainContact(contact: ContactLooked): ContactSeen {
   };
 }
 
-function keysOf(customer: FollowedCustomer): readonly (keyof FollowedCustomer)[] {
-  return Object.keys(customer) as (keyof FollowedCustomer)[];
+function keysOf(customer: SyncedCustomer): readonly (keyof SyncedCustomer)[] {
+  return Object.keys(customer) as (keyof SyncedCustomer)[];
 }

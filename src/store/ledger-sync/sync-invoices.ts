@@ -5,7 +5,7 @@
 import type pg from "pg";
 import { lockInOrder, lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction } from "../database/pool.ts";
-import type { InvoiceSeen } from "../documents/credit-note-state.ts";
+import type { ObservedInvoiceState } from "../documents/credit-note-state.ts";
 import type { Client } from "../documents/issue-documents.ts";
 import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
 import { isUnwritable } from "../ledger-jobs/document-outcomes.ts";
@@ -14,17 +14,17 @@ import {
   type DocumentKind,
   type Followed,
   isBusy,
-  joinFollowed,
+  joinSynced,
   ledgerIdColumn,
-  nothingFollowed,
+  nothingSynced,
   unfitText,
   verdict,
 } from "../ledger-jobs/observed-state.ts";
 
 /** An invoice as it was looked at. */
-export type InvoiceLooked = InvoiceSeen & Dated;
+export type ObservedInvoice = ObservedInvoiceState & Dated;
 
-const seenInvoice = `jsonb_to_recordset($2) AS r(id text, status text, subtotal numeric, total numeric, amount_due numeric, sent boolean,
+const observedInvoice = `jsonb_to_recordset($2) AS r(id text, status text, subtotal numeric, total numeric, amount_due numeric, sent boolean,
     updated_at timestamptz)`;
 const isOtherInvoice =
   "(d.status, d.total, d.amount_due, d.sent) IS DISTINCT FROM (r.status, r.total, r.amount_due, r.sent)";
@@ -36,7 +36,7 @@ const invoicesText = `
 WITH judged AS (
   SELECT d.id AS own_id, d.subscription_id, d.ledger_invoice_id AS ledger_id, r.status, r.subtotal, r.total, r.amount_due, r.sent, r.updated_at,
     ${isOtherInvoice} AS is_other, ${verdict("invoices")} AS verdict
-  FROM ${seenInvoice} JOIN invoices d ON d.organisation_id = $1 AND d.ledger_invoice_id = r.id
+  FROM ${observedInvoice} JOIN invoices d ON d.organisation_id = $1 AND d.ledger_invoice_id = r.id
   WHERE ${isDifferent} AND d.subscription_id = ANY ($4::uuid[]) ORDER BY d.id FOR NO KEY UPDATE OF d
 ), written AS (
   UPDATE invoices i SET status = j.status, total = j.total, amount_due = j.amount_due, sent = j.sent, ledger_updated_at = j.updated_at,
@@ -46,10 +46,10 @@ WITH judged AS (
 )
 SELECT subscription_id, ledger_id, status, is_other, verdict FROM judged
 UNION ALL SELECT d.subscription_id, d.ledger_invoice_id, r.status, ${isOtherInvoice}, 'again'
-FROM ${seenInvoice} JOIN invoices d ON d.organisation_id = $1 AND d.ledger_invoice_id = r.id
+FROM ${observedInvoice} JOIN invoices d ON d.organisation_id = $1 AND d.ledger_invoice_id = r.id
 WHERE ${isDifferent} AND d.subscription_id <> ALL ($4::uuid[])`;
 
-interface JudgedRow {
+interface EvaluatedRow {
   subscription_id: string;
   ledger_id: string;
   status: string;
@@ -61,13 +61,13 @@ interface JudgedRow {
  * Writes invoices as they were looked at after `askedAt` (of the database's clock), together; those that are not ours are passed over.
  * One whose amounts fit no record here keeps what it was and says so.
  */
-export async function followInvoices(
+export async function syncInvoices(
   pool: pg.Pool,
   organisationId: string,
-  looked: readonly InvoiceLooked[],
+  looked: readonly ObservedInvoice[],
   askedAt: string,
 ): Promise<Followed> {
-  if (looked.length === 0) return nothingFollowed;
+  if (looked.length === 0) return nothingSynced;
   try {
     return await inTransaction(pool, (client) => writeInvoices(client, organisationId, looked, askedAt));
   } catch (error) {
@@ -75,15 +75,15 @@ export async function followInvoices(
     const [only] = looked;
     if (looked.length === 1 && only !== undefined) return leaveUnfit(pool, organisationId, only, askedAt);
     const each: Followed[] = [];
-    for (const one of looked) each.push(await followInvoices(pool, organisationId, [one], askedAt));
-    return joinFollowed(each);
+    for (const one of looked) each.push(await syncInvoices(pool, organisationId, [one], askedAt));
+    return joinSynced(each);
   }
 }
 
 async function writeInvoices(
   client: Client,
   organisationId: string,
-  looked: readonly InvoiceLooked[],
+  looked: readonly ObservedInvoice[],
   askedAt: string,
 ): Promise<Followed> {
   const records = looked.map(({ id, status, subtotal, total, amountDue, sent, updatedAt }) => {
@@ -91,23 +91,23 @@ async function writeInvoices(
   });
   const seen = JSON.stringify(records);
   const { rows: found } = await client.query<{ subscription_id: string }>({
-    name: "find_followed_invoices",
-    text: `SELECT DISTINCT d.subscription_id FROM ${seenInvoice}
+    name: "find_synced_invoices",
+    text: `SELECT DISTINCT d.subscription_id FROM ${observedInvoice}
       JOIN invoices d ON d.organisation_id = $1 AND d.ledger_invoice_id = r.id WHERE ${isDifferent}`,
     values: [organisationId, seen],
   });
-  if (found.length === 0) return nothingFollowed;
+  if (found.length === 0) return nothingSynced;
   const subscriptionIds = found.map((row) => row.subscription_id);
   await lockSubscriptions(client, organisationId, subscriptionIds);
-  const { rows } = await client.query<JudgedRow>({
-    name: "follow_invoices",
+  const { rows } = await client.query<EvaluatedRow>({
+    name: "sync_invoices",
     text: invoicesText,
     values: [organisationId, seen, askedAt, subscriptionIds],
   });
   const written = rows.filter((row) => row.verdict === "write" && row.is_other);
   const open = written.filter(({ status }) => status === "approved").map((row) => row.subscription_id);
   return {
-    ...nothingFollowed,
+    ...nothingSynced,
     changed: written.length,
     credited: await planAllocations(client, organisationId, open),
     again: againOf(rows),
@@ -115,7 +115,7 @@ async function writeInvoices(
 }
 
 /** Only one that differs is worth a second look. */
-function againOf(rows: readonly JudgedRow[]): readonly string[] {
+function againOf(rows: readonly EvaluatedRow[]): readonly string[] {
   return rows.filter((row) => row.verdict === "again" && row.is_other).map((row) => row.ledger_id);
 }
 
@@ -132,7 +132,7 @@ SELECT verdict FROM judged`;
 async function leaveUnfit(
   pool: pg.Pool,
   organisationId: string,
-  { id, updatedAt }: InvoiceLooked,
+  { id, updatedAt }: ObservedInvoice,
   askedAt: string,
 ): Promise<Followed> {
   const { rows } = await pool.query<{ verdict: string }>({
@@ -141,7 +141,7 @@ async function leaveUnfit(
     values: [organisationId, id, askedAt, updatedAt],
   });
   // An invoice says itself what is wrong with it; what the ledger refused of it stays said.
-  return rows[0]?.verdict === "again" ? { ...nothingFollowed, again: [id] } : nothingFollowed;
+  return rows[0]?.verdict === "again" ? { ...nothingSynced, again: [id] } : nothingSynced;
 }
 
 const goneText = (kind: DocumentKind): string => `
@@ -176,7 +176,7 @@ export async function loseDocuments(
     });
   });
   const again = rows.filter((row) => row.is_busy).map((row) => row.ledger_id);
-  return { ...nothingFollowed, changed: rows.length - again.length, again };
+  return { ...nothingSynced, changed: rows.length - again.length, again };
 }
 
 /** Our numbers of documents, by their ids in the ledger. */

@@ -14,14 +14,14 @@ import {
   updateSubscriptions,
 } from "../billing/locked-subscription.ts";
 import { newId } from "../database/ids.ts";
-import { type Client, raiseCreditNotes, raiseInvoices } from "../documents/issue-documents.ts";
+import { type Client, issueCreditNotes, issueInvoices } from "../documents/issue-documents.ts";
 import { amendInvoice } from "../documents/save-amendment.ts";
 
 /**
  * A change of units to be made. `requestId` is derived from the idempotency key, or of this request
  * alone without one; null where it is not looked for.
  */
-export interface UnitsChangeToMake extends ChangedSubscription {
+export interface UnitsChangeOrder extends ChangedSubscription {
   readonly requestId: string | null;
   readonly requestHash: Uint8Array;
   readonly awaitedUntil: Date;
@@ -36,7 +36,7 @@ export interface UnitsOperations {
 }
 
 /** A change that was made, and what it raised; null where it raised none. */
-export interface MadeUnitsChange {
+export interface AppliedUnitsChange {
   readonly id: string;
   readonly subscriptionId: string;
   readonly units: number;
@@ -52,7 +52,7 @@ export interface MadeUnitsChange {
  * request; `unknown`: the organisation has no such subscription.
  */
 export type UnitsChangeOutcome =
-  | { readonly kind: "made"; readonly change: MadeUnitsChange; readonly isRepeat: boolean }
+  | { readonly kind: "made"; readonly change: AppliedUnitsChange; readonly isRepeat: boolean }
   | { readonly kind: "conflict" }
   | { readonly kind: "unknown" };
 
@@ -71,10 +71,10 @@ interface ChangeRow {
 const columns = `id, subscription_id, to_units, invoice_id, renewal_invoice_id, credit_note_id, deferred, operation_ids, request_hash`;
 
 /** Makes the change that `decide` decides; what it refuses leaves everything as it was. Spec: Change units; Idempotency. */
-export async function makeUnitsChange(
+export async function applyUnitsChange(
   pool: pg.Pool,
   organisationId: string,
-  asked: UnitsChangeToMake,
+  asked: UnitsChangeOrder,
   decide: (state: BillingState) => UnitsDecision,
 ): Promise<UnitsChangeOutcome> {
   const changed = await changeSubscription(pool, organisationId, asked, async (client, state) => {
@@ -89,7 +89,7 @@ export async function makeUnitsChange(
 }
 
 /** The change with this id; it exists. */
-export async function getUnitsChange(pool: pg.Pool, organisationId: string, id: string): Promise<MadeUnitsChange> {
+export async function getUnitsChange(pool: pg.Pool, organisationId: string, id: string): Promise<AppliedUnitsChange> {
   const { rows } = await pool.query<ChangeRow>({
     name: "get_unit_change",
     text: `SELECT ${columns} FROM unit_changes WHERE organisation_id = $1 AND id = $2`,
@@ -121,9 +121,9 @@ async function findRepeated(
 async function saveChange(
   client: Client,
   state: BillingState,
-  asked: UnitsChangeToMake,
+  asked: UnitsChangeOrder,
   decision: UnitsDecision,
-): Promise<MadeUnitsChange> {
+): Promise<AppliedUnitsChange> {
   const { organisation, subscription, plan, period, nextPeriod } = state;
   const { id: organisationId } = organisation;
   const { subscriptionId, operations, awaitedUntil } = asked;
@@ -159,20 +159,20 @@ async function saveChange(
       draft: decision.invoice,
       deferredIds: [],
     };
-    await raiseInvoices(client, organisationId, [invoice], raising);
+    await issueInvoices(client, organisationId, [invoice], raising);
     operationIds.push(operations.invoice);
   }
   // After the invoice: credit goes to invoices that are raised later than it.
   const creditNoteId = decision.creditNote === null ? null : newId();
   if (decision.creditNote !== null && creditNoteId !== null) {
     const note = { id: creditNoteId, operationId: operations.creditNote, subscriptionId, draft: decision.creditNote };
-    await raiseCreditNotes(client, organisationId, [note], raising);
+    await issueCreditNotes(client, organisationId, [note], raising);
     operationIds.push(operations.creditNote);
   }
   if (decision.deferred !== null) {
     await deferLine(client, state, prorationLine(plan, decision.deferred, organisation), null);
   }
-  const made: MadeUnitsChange = {
+  const made: AppliedUnitsChange = {
     id: newId(),
     subscriptionId,
     units: decision.units,
@@ -224,8 +224,8 @@ async function insertChange(
   client: Client,
   organisationId: string,
   fromUnits: number,
-  change: MadeUnitsChange,
-  { requestId, requestHash }: UnitsChangeToMake,
+  change: AppliedUnitsChange,
+  { requestId, requestHash }: UnitsChangeOrder,
 ): Promise<void> {
   await client.query({
     name: "insert_unit_change",
@@ -249,7 +249,7 @@ async function insertChange(
   });
 }
 
-function readChange(row: ChangeRow): MadeUnitsChange {
+function readChange(row: ChangeRow): AppliedUnitsChange {
   return {
     id: row.id,
     subscriptionId: row.subscription_id,

@@ -2,8 +2,8 @@
 import type { DocumentStatus } from "../../domain/billing/invoice.ts";
 
 /** An ending that is held, and by which attempt: only the round that holds it may settle it. */
-export interface HeldEnding {
-  readonly endingId: string;
+export interface HeldTermination {
+  readonly terminationId: string;
   readonly subscriptionId: string;
   readonly attempt: number;
 }
@@ -13,7 +13,7 @@ export interface HeldEnding {
  * `isAhead`: it bills a period that never begins, so that nothing ends while it cannot be removed. `isOnlyUnsent`: it is left alone where
  * somebody has approved or sent it in the ledger. Spec: End, rule 6; decisions §6.
  */
-export interface HeldRemoval extends HeldEnding {
+export interface HeldRemoval extends HeldTermination {
   readonly step: number;
   readonly invoiceId: string;
   readonly number: string;
@@ -27,7 +27,7 @@ export interface HeldRemoval extends HeldEnding {
 export type LeftBecause = "has_payment_or_credit" | "approved_or_sent";
 
 /** An invoice as the ledger told it; amounts are decimal text. */
-export interface InvoiceTold {
+export interface ReportedInvoice {
   readonly status: DocumentStatus;
   readonly total: string;
   readonly amountDue: string;
@@ -42,14 +42,14 @@ export interface InvoiceTold {
  */
 export interface Removed {
   readonly outcome: "deleted" | "voided" | "already_removed" | "not_found";
-  readonly invoice: InvoiceTold | null;
+  readonly invoice: ReportedInvoice | null;
 }
 
 /** The ledger's no to a removal: its reason and its own words; `invoice` is as it was told, null where it was not. */
 export interface RemovalRefused {
   readonly reason: string;
   readonly message: string;
-  readonly invoice: InvoiceTold | null;
+  readonly invoice: ReportedInvoice | null;
 }
 
 /** Whether operation `o` is the ending `$2` in attempt `$3`: only the round that holds it may settle it. */

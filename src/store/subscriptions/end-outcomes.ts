@@ -21,9 +21,9 @@ import { isUnwritable } from "../ledger-jobs/document-outcomes.ts";
 import { doneMark, outcomesChannel } from "../ledger-jobs/job-notifications.ts";
 import { writeEnded } from "./end.ts";
 import {
-  type HeldEnding,
+  type HeldTermination,
   type HeldRemoval,
-  type InvoiceTold,
+  type ReportedInvoice,
   isHeld,
   type LeftBecause,
   type RemovalRefused,
@@ -32,7 +32,7 @@ import {
 import { refuseLast, saveRefused } from "./end-rejected.ts";
 
 /** Settling endings of one organisation. What another round holds by now is left to it: then the result is false or null. */
-export interface SettleEnding {
+export interface RecordTermination {
   /**
    * The invoice is out of the books. With a renewal invoice, what other documents bill of its period is reversed: `raised` if a document
    * waits for the ledger because of it.
@@ -41,7 +41,7 @@ export interface SettleEnding {
   /** Gives up an invoice that the ledger does not have, as `removed`; null where somebody has begun to send it. */
   drop(held: HeldRemoval): Promise<{ readonly raised: boolean } | null>;
   /** An invoice that an option asked to remove is left alone, as `invoice` tells it, and the end goes on. */
-  leave(held: HeldRemoval, because: LeftBecause, invoice: InvoiceTold): Promise<boolean>;
+  leave(held: HeldRemoval, because: LeftBecause, invoice: ReportedInvoice): Promise<boolean>;
   /**
    * The ledger refused: what is still to be removed is left, and the subscription goes on. `raised`: the invoice of the period that it
    * goes on to, which was removed already, is raised again and waits for the ledger.
@@ -51,11 +51,11 @@ export interface SettleEnding {
    * The subscription ends, or is set to; it is refused where what was used since the end began comes to more than can be billed.
    * `raised`: an invoice, of what is still owed or of the period that it goes on to, waits for the ledger.
    */
-  finish(held: HeldEnding, when: EndWhen): Promise<{ readonly raised: boolean } | null>;
+  finish(held: HeldTermination, when: EndWhen): Promise<{ readonly raised: boolean } | null>;
 }
 
 /** Settling over a pool. */
-export function createSettleEnding(pool: pg.Pool, organisationId: string): SettleEnding {
+export function createRecordTermination(pool: pg.Pool, organisationId: string): RecordTermination {
   return {
     removed: (held, removed) => saveRemoved(pool, organisationId, held, removed),
     drop: (held) => inTransaction(pool, (client) => drop(client, organisationId, held)),
@@ -74,12 +74,12 @@ async function saveRemoved(
 ): Promise<{ readonly raised: boolean } | null> {
   const { outcome } = removed;
   const status = removed.invoice?.status ?? "deleted";
-  const save = (told: InvoiceTold | null) =>
+  const save = (told: ReportedInvoice | null) =>
     inTransaction(pool, async (client) => {
       const organisation = await holdOrganisation(client, organisationId);
       await lockSubscriptions(client, organisationId, [held.subscriptionId]);
       if (!(await takeBack(client, organisationId, held))) return null;
-      return mirrorRemoved(client, organisation, held, { outcome, status, told });
+      return syncRemoved(client, organisation, held, { outcome, status, told });
     });
   try {
     return await save(removed.invoice);
@@ -119,21 +119,21 @@ async function drop(
           AND held.kind = 'create_invoice' AND EXISTS (SELECT 1 FROM held e WHERE e.id = $2)
         RETURNING c.id
       ) SELECT pg_notify('${outcomesChannel}', op.id::text) FROM op`,
-    values: [organisationId, held.endingId, held.attempt, held.invoiceId],
+    values: [organisationId, held.terminationId, held.attempt, held.invoiceId],
   });
   const isGivenUp = rowCount === 1;
   if (!isGivenUp && rows[0]?.status !== "not_in_external") return null;
   if (!(await takeBack(client, organisationId, held))) return null;
-  return mirrorRemoved(client, organisation, held, { outcome: "never_sent", status: "deleted", told: null });
+  return syncRemoved(client, organisation, held, { outcome: "never_sent", status: "deleted", told: null });
 }
 
 /** The operation is ready for the next step, if this round still holds it. */
-async function takeBack(client: Client, organisationId: string, { endingId, attempt }: HeldEnding): Promise<boolean> {
+async function takeBack(client: Client, organisationId: string, { terminationId, attempt }: HeldTermination): Promise<boolean> {
   const { rowCount } = await client.query({
-    name: "take_back_ending",
+    name: "take_back_termination",
     text: `UPDATE operations o SET state = 'ready', not_before = now(), lease_until = NULL, first_sent_at = NULL, reason = NULL
       WHERE o.organisation_id = $1 AND ${isHeld}`,
-    values: [organisationId, endingId, attempt],
+    values: [organisationId, terminationId, attempt],
   });
   return rowCount === 1;
 }
@@ -155,26 +155,26 @@ FROM invoice JOIN subscriptions s ON s.organisation_id = $1 AND s.id = invoice.s
 WHERE d.organisation_id = $1 AND d.invoice_id = invoice.id AND invoice.type = 'renewal' AND invoice.period_index > s.current_period`;
 
 /** `told` are the amounts; null leaves them, and nothing is due. */
-interface MirroredRemoval {
+interface SyncedRemoval {
   readonly outcome: Removed["outcome"] | "never_sent";
   readonly status: DocumentStatus;
-  readonly told: InvoiceTold | null;
+  readonly told: ReportedInvoice | null;
 }
 
 /** The renewal invoice is removed at the same stroke as the rest of its period is reversed. decisions §4. */
-async function mirrorRemoved(
+async function syncRemoved(
   client: Client,
   organisation: OrganisationSettings,
-  { endingId, subscriptionId, step, isAhead }: HeldRemoval,
-  { outcome, status, told }: MirroredRemoval,
+  { terminationId, subscriptionId, step, isAhead }: HeldRemoval,
+  { outcome, status, told }: SyncedRemoval,
 ): Promise<{ readonly raised: boolean }> {
   const { id: organisationId } = organisation;
   await client.query({
-    name: "mirror_removed",
+    name: "sync_removed",
     text: removedText,
     values: [
       organisationId,
-      endingId,
+      terminationId,
       step,
       outcome,
       status,
@@ -203,10 +203,10 @@ async function saveLeft(
   organisationId: string,
   held: HeldRemoval,
   because: LeftBecause,
-  invoice: InvoiceTold,
+  invoice: ReportedInvoice,
 ): Promise<boolean> {
-  const { endingId, subscriptionId, step } = held;
-  const save = (told: InvoiceTold | null) =>
+  const { terminationId, subscriptionId, step } = held;
+  const save = (told: ReportedInvoice | null) =>
     inTransaction(pool, async (client) => {
       await lockSubscriptions(client, organisationId, [subscriptionId]);
       if (!(await takeBack(client, organisationId, held))) return false;
@@ -214,7 +214,7 @@ async function saveLeft(
       await client.query({
         name: "leave_removal",
         text: leftText,
-        values: [organisationId, endingId, step, status, total, amountDue, sent, updatedAt, because],
+        values: [organisationId, terminationId, step, status, total, amountDue, sent, updatedAt, because],
       });
       // Its workflow is started by the dispatcher.
       await planAllocations(client, organisationId, [subscriptionId]);
@@ -232,17 +232,17 @@ async function saveLeft(
 async function finish(
   client: Client,
   organisationId: string,
-  held: HeldEnding,
+  held: HeldTermination,
   when: EndWhen,
 ): Promise<{ readonly raised: boolean } | null> {
-  const { endingId, subscriptionId, attempt } = held;
+  const { terminationId, subscriptionId, attempt } = held;
   const organisation = await holdOrganisation(client, organisationId);
   await lockSubscriptions(client, organisationId, [subscriptionId]);
   const { rows } = await client.query<{ now: Date }>({
-    name: "hold_ending",
+    name: "hold_termination",
     text: `SELECT coalesce(g.test_clock, now()) AS now FROM operations o JOIN organisations g ON g.id = $1
       WHERE o.organisation_id = $1 AND ${isHeld} FOR UPDATE OF o`,
-    values: [organisationId, endingId, attempt],
+    values: [organisationId, terminationId, attempt],
   });
   if (rows[0] === undefined) return null;
   const { now } = rows[0];
@@ -251,13 +251,13 @@ async function finish(
   const ended = endedUnlessRefused(loaded.state, when, await loadNextPeriodLines(client, loaded.state));
   if (ended instanceof Refusal) return refuseLast(client, organisation, held, ended.message);
   await client.query({
-    name: "finish_ending",
+    name: "finish_termination",
     text: `WITH op AS (
         UPDATE operations o SET state = 'done', reason = NULL, lease_until = NULL, settled_at = now()
         WHERE o.organisation_id = $1 AND o.id = $2 RETURNING o.id
       ), ending AS (UPDATE endings e SET ended = true FROM op WHERE e.organisation_id = $1 AND e.id = op.id)
       SELECT pg_notify('${outcomesChannel}', '${doneMark}' || op.id) FROM op`,
-    values: [organisationId, endingId],
+    values: [organisationId, terminationId],
   });
   await writeEnded(client, organisationId, loaded.currentPeriod, ended, now);
   return { raised: leavesDocuments(ended) };

@@ -15,8 +15,8 @@ import { loadNextPeriodLines } from "../documents/reversals.ts";
 import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
 import { isUnwritable, plain } from "../ledger-jobs/document-outcomes.ts";
 import { outcomesChannel } from "../ledger-jobs/job-notifications.ts";
-import { type HeldEnding, type HeldRemoval, type InvoiceTold, isHeld, type RemovalRefused } from "./end-lease.ts";
-import { loadRemoved, raiseAgain } from "./reissue-invoices.ts";
+import { type HeldTermination, type HeldRemoval, type ReportedInvoice, isHeld, type RemovalRefused } from "./end-lease.ts";
+import { loadRemoved, reissueInvoices } from "./reissue-invoices.ts";
 
 const removedAlready = `coalesce('Removed already, and staying so: ' || (SELECT string_agg(i.number, ', ' ORDER BY r.step)
         FROM removals r JOIN invoices i ON i.organisation_id = $1 AND i.id = r.invoice_id
@@ -47,7 +47,7 @@ export async function saveRefused(
   held: HeldRemoval,
   refused: RemovalRefused,
 ): Promise<{ readonly raised: boolean } | null> {
-  const save = (told: InvoiceTold | null) =>
+  const save = (told: ReportedInvoice | null) =>
     inTransaction(pool, async (client) => {
       const organisation = await holdOrganisation(client, organisationId);
       await lockSubscriptions(client, organisationId, [held.subscriptionId]);
@@ -68,7 +68,7 @@ export async function saveRefused(
 async function writeRefused(
   client: Client,
   organisationId: string,
-  { endingId, attempt, step, number }: HeldRemoval,
+  { terminationId, attempt, step, number }: HeldRemoval,
   { reason, message, invoice: told }: RemovalRefused,
 ): Promise<boolean> {
   const { rowCount } = await client.query({
@@ -76,7 +76,7 @@ async function writeRefused(
     text: refusedText,
     values: [
       organisationId,
-      endingId,
+      terminationId,
       attempt,
       step,
       plain(reason),
@@ -107,11 +107,11 @@ SELECT pg_notify('${outcomesChannel}', op.id::text) FROM op`;
 export async function refuseLast(
   client: Client,
   organisation: OrganisationSettings,
-  held: HeldEnding,
+  held: HeldTermination,
   message: string,
 ): Promise<{ readonly raised: boolean }> {
-  const values = [organisation.id, held.endingId, held.attempt, message];
-  await client.query({ name: "refuse_ending", text: refusedLastText, values });
+  const values = [organisation.id, held.terminationId, held.attempt, message];
+  await client.query({ name: "refuse_termination", text: refusedLastText, values });
   return { raised: await goOn(client, organisation, held) };
 }
 
@@ -119,22 +119,22 @@ export async function refuseLast(
 async function goOn(
   client: Client,
   organisation: OrganisationSettings,
-  { endingId, subscriptionId }: HeldEnding,
+  { terminationId, subscriptionId }: HeldTermination,
 ): Promise<boolean> {
   const { id: organisationId } = organisation;
   const now = await organisationNow(client, organisationId);
   const [loaded] = await loadStates(client, organisation, { ids: [subscriptionId], now });
   if (loaded === undefined) throw new Error(`subscription ${subscriptionId} is gone`);
-  const query = { subscriptionId, currentPeriod: loaded.currentPeriod, endingId };
+  const query = { subscriptionId, currentPeriod: loaded.currentPeriod, terminationId };
   const removed = await loadRemoved(client, organisationId, query);
   const again = decideGoingOn(loaded.state, removed, await loadNextPeriodLines(client, loaded.state));
   if (again === null) return false;
   await client.query({
-    name: "mark_raised_again",
+    name: "mark_reissued",
     text: "UPDATE removals SET raised_again = true WHERE organisation_id = $1 AND ending_id = $2 AND invoice_id = $3",
-    values: [organisationId, endingId, again.of],
+    values: [organisationId, terminationId, again.of],
   });
   const raising = { createdAt: now, awaitedUntil: null, watch: () => undefined };
-  await raiseAgain(client, organisationId, subscriptionId, again, raising);
+  await reissueInvoices(client, organisationId, subscriptionId, again, raising);
   return true;
 }

@@ -5,27 +5,27 @@
  */
 import type pg from "pg";
 import type { EndWhen } from "../../domain/subscriptions/end.ts";
-import type { Sealing } from "../database/encryption.ts";
+import type { Encryption } from "../database/encryption.ts";
 import { type ConnectionState, pauseConnection, readConnection } from "../ledger-connection/connections.ts";
 import { outcomesChannel } from "../ledger-jobs/job-notifications.ts";
-import type { HeldEnding, HeldRemoval } from "./end-lease.ts";
-import { createSettleEnding, type SettleEnding } from "./end-outcomes.ts";
+import type { HeldTermination, HeldRemoval } from "./end-lease.ts";
+import { createRecordTermination, type RecordTermination } from "./end-outcomes.ts";
 
 /**
  * What is to be done next of an ending. `remove`: the invoice is in the ledger, under `ledgerId`. `drop`: it is not, and nobody has begun to
  * send it. `wait`: it is on its way there, or something else is done to it there. `finish`: all are removed.
  */
-export type EndingTask =
+export type TerminationTask =
   | (HeldRemoval & { readonly kind: "remove"; readonly ledgerId: string })
   | (HeldRemoval & { readonly kind: "drop" | "wait" })
-  | (HeldEnding & { readonly kind: "finish"; readonly when: EndWhen });
+  | (HeldTermination & { readonly kind: "finish"; readonly when: EndWhen });
 
 /**
  * How an ending stands. `outcome`: `ended` or `refused`, null while it waits: then it can be taken in `nextInMs`, and `reason` is what
  * went wrong last. `current` is the invoice that is removed next, or was refused; of `removals` so many are `removed`, and so many
  * `left` alone.
  */
-export interface EndingState {
+export interface TerminationState {
   readonly outcome: string | null;
   readonly reason: string | null;
   readonly nextInMs: number | null;
@@ -36,30 +36,30 @@ export interface EndingState {
 }
 
 /** What ending subscriptions asks of one organisation's data. */
-export interface EndingScope extends SettleEnding {
+export interface TerminationStore extends RecordTermination {
   /** The connection with its secret opened, or null where there is none. */
   connection(): Promise<ConnectionState | null>;
   /** Pauses every call of the connection. */
   pause(pauseMs: number, reason: string): Promise<void>;
   /** How the ending stands; null where there is none. */
-  look(endingId: string): Promise<EndingState | null>;
+  look(terminationId: string): Promise<TerminationState | null>;
   /** What is to be done next, under a lease; null where it is decided, put off, or somebody else's now. */
-  take(endingId: string, leaseMs: number): Promise<EndingTask | null>;
+  take(terminationId: string, leaseMs: number): Promise<TerminationTask | null>;
   /** Lets go of it, to be taken again after `delayMs`; who waits for it is told. */
-  release(held: HeldEnding, delayMs: number, reason: string): Promise<void>;
+  release(held: HeldTermination, delayMs: number, reason: string): Promise<void>;
 }
 
 /** Opens an organisation for ending its subscriptions. */
-export type OpenEndings = (organisationId: string) => EndingScope;
+export type OpenTerminations = (organisationId: string) => TerminationStore;
 
 /** Ending over a pool; `sealing` opens the connections' secrets. */
-export function createEndings(pool: pg.Pool, sealing: Sealing): OpenEndings {
+export function createTerminations(pool: pg.Pool, sealing: Encryption): OpenTerminations {
   return (organisationId) => ({
-    ...createSettleEnding(pool, organisationId),
+    ...createRecordTermination(pool, organisationId),
     connection: () => readConnection(pool, sealing, organisationId),
     pause: (pauseMs, reason) => pauseConnection(pool, organisationId, pauseMs, reason),
-    look: (endingId) => look(pool, organisationId, endingId),
-    take: (endingId, leaseMs) => take(pool, organisationId, endingId, leaseMs),
+    look: (terminationId) => look(pool, organisationId, terminationId),
+    take: (terminationId, leaseMs) => take(pool, organisationId, terminationId, leaseMs),
     release: (held, delayMs, reason) => release(pool, organisationId, held, delayMs, reason),
   });
 }
@@ -75,9 +75,9 @@ interface StateRow {
   left: number;
 }
 
-async function look(pool: pg.Pool, organisationId: string, endingId: string): Promise<EndingState | null> {
+async function look(pool: pg.Pool, organisationId: string, terminationId: string): Promise<TerminationState | null> {
   const { rows } = await pool.query<StateRow>({
-    name: "look_at_ending",
+    name: "read_termination",
     text: `SELECT o.state, e.ended, o.reason, r.current, r.removals, r.removed, r.left, CASE WHEN o.settled_at IS NULL THEN
         greatest(0, ceil(1000 * extract(epoch FROM CASE WHEN o.state = 'ready' THEN o.not_before ELSE o.lease_until END - now())))
         END::float8 AS next_in_ms
@@ -89,7 +89,7 @@ async function look(pool: pg.Pool, organisationId: string, endingId: string): Pr
         FROM removals m JOIN invoices i ON i.organisation_id = $1 AND i.id = m.invoice_id
         WHERE m.organisation_id = $1 AND m.ending_id = e.id
       ) r WHERE e.organisation_id = $1 AND e.id = $2`,
-    values: [organisationId, endingId],
+    values: [organisationId, terminationId],
   });
   const row = rows[0];
   if (row === undefined) return null;
@@ -141,17 +141,17 @@ FROM taken JOIN endings e ON e.organisation_id = $1 AND e.id = taken.id LEFT JOI
 async function take(
   pool: pg.Pool,
   organisationId: string,
-  endingId: string,
+  terminationId: string,
   leaseMs: number,
-): Promise<EndingTask | null> {
+): Promise<TerminationTask | null> {
   const { rows } = await pool.query<TaskRow>({
-    name: "take_ending",
+    name: "take_termination",
     text: takeText,
-    values: [organisationId, endingId, leaseMs],
+    values: [organisationId, terminationId, leaseMs],
   });
   const row = rows[0];
   if (row === undefined) return null;
-  const held: HeldEnding = { endingId, subscriptionId: row.subscription_id, attempt: row.attempts };
+  const held: HeldTermination = { terminationId, subscriptionId: row.subscription_id, attempt: row.attempts };
   const { step, number } = row;
   if (step === null) return { ...held, kind: "finish", when: row.end_when };
   const { invoice_id: invoiceId, tried_ms: triedMs, is_awaited: isAwaited, is_ahead: isAhead } = row;
@@ -166,17 +166,17 @@ async function take(
 async function release(
   pool: pg.Pool,
   organisationId: string,
-  { endingId, attempt }: HeldEnding,
+  { terminationId, attempt }: HeldTermination,
   delayMs: number,
   reason: string,
 ): Promise<void> {
   await pool.query({
-    name: "release_ending",
+    name: "release_termination",
     text: `WITH op AS (
         UPDATE operations o SET state = 'ready', not_before = now() + $4 * interval '1 millisecond', lease_until = NULL, reason = $5
         WHERE o.organisation_id = $1 AND o.id = $2 AND o.attempts = $3 AND o.kind = 'end_subscription'
           AND o.state IN ('sending', 'uncertain') RETURNING o.id
       ) SELECT pg_notify('${outcomesChannel}', op.id::text) FROM op`,
-    values: [organisationId, endingId, attempt, delayMs, reason],
+    values: [organisationId, terminationId, attempt, delayMs, reason],
   });
 }

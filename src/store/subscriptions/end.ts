@@ -14,16 +14,16 @@ import {
   type OpenInvoice,
 } from "../../domain/subscriptions/end.ts";
 import { type ChangedSubscription, changeSubscription, updateSubscriptions } from "../billing/locked-subscription.ts";
-import { leavesDocuments, raiseOwed } from "../billing/save-billing.ts";
+import { leavesDocuments, saveCharges } from "../billing/save-billing.ts";
 import type { Client } from "../documents/issue-documents.ts";
 import { loadNextPeriodLines } from "../documents/reversals.ts";
 
 /**
- * An end to be made. `endingId` is also the id of its operation, made before so that it can be watched; `requestId` is derived from
+ * An end to be made. `terminationId` is also the id of its operation, made before so that it can be watched; `requestId` is derived from
  * the idempotency key, or of this request alone without one; null where it is not looked for.
  */
-export interface EndingToMake extends ChangedSubscription {
-  readonly endingId: string;
+export interface TerminationRequest extends ChangedSubscription {
+  readonly terminationId: string;
   readonly when: EndWhen;
   readonly requestId: string | null;
   readonly requestHash: Uint8Array;
@@ -36,22 +36,22 @@ export interface EndingToMake extends ChangedSubscription {
  * `refused`: the ledger refused an earlier try, whose caller was not told. `conflict`: the key belongs to another request. `unknown`:
  * the organisation has no such subscription.
  */
-export type EndingOutcome =
+export type TerminationOutcome =
   | { readonly kind: "ended" | "unchanged"; readonly hasDocuments: boolean }
-  | { readonly kind: "begun"; readonly endingId: string; readonly customerId: string }
-  | { readonly kind: "refused"; readonly endingId: string; readonly message: string }
+  | { readonly kind: "begun"; readonly terminationId: string; readonly customerId: string }
+  | { readonly kind: "refused"; readonly terminationId: string; readonly message: string }
   | { readonly kind: "running" | "conflict" | "unknown" };
 
 /** Ends the subscription as `decide` decides; what it refuses leaves everything as it was. Spec: End; Idempotency. */
-export async function makeEnding(
+export async function createTermination(
   pool: pg.Pool,
   organisationId: string,
-  asked: EndingToMake,
+  asked: TerminationRequest,
   decide: (facts: EndFacts) => EndDecision,
-): Promise<EndingOutcome> {
+): Promise<TerminationOutcome> {
   const { subscriptionId, now } = asked;
   const order = { ...asked, closing: asked.when === "now" };
-  const changed = await changeSubscription<EndingOutcome>(pool, organisationId, order, async (client, state) => {
+  const changed = await changeSubscription<TerminationOutcome>(pool, organisationId, order, async (client, state) => {
     const earlier = await findRepeated(client, organisationId, asked);
     const repeated = earlier === null ? null : repeat(earlier, asked, state.subscription.customerId);
     if (repeated !== null) return repeated;
@@ -60,10 +60,10 @@ export async function makeEnding(
     const decision = decide(facts);
     if (decision.kind === "unchanged") return { kind: "unchanged", hasDocuments: false };
     if (decision.removals.length > 0) {
-      await insertEnding(client, organisationId, asked, decision);
-      return { kind: "begun", endingId: asked.endingId, customerId: state.subscription.customerId };
+      await insertTermination(client, organisationId, asked, decision);
+      return { kind: "begun", terminationId: asked.terminationId, customerId: state.subscription.customerId };
     }
-    await insertEnding(client, organisationId, asked, null);
+    await insertTermination(client, organisationId, asked, null);
     const ended = decideEnded(state, asked.when, next);
     await writeEnded(client, organisationId, state.period.index, ended, now);
     return { kind: "ended", hasDocuments: leavesDocuments(ended) };
@@ -81,15 +81,15 @@ export async function writeEnded(
 ): Promise<void> {
   const subscriptionId = ended.subscription.id;
   await updateSubscriptions(client, organisationId, [{ currentPeriod, ...ended }], now);
-  await raiseOwed(client, organisationId, [{ subscriptionId, ...ended }], now);
+  await saveCharges(client, organisationId, [{ subscriptionId, ...ended }], now);
 }
 
 /** Notes that a caller is told that the ledger refused: a repeat of the request is a new one from then on. */
-export async function tellEnding(pool: pg.Pool, organisationId: string, endingId: string): Promise<void> {
+export async function reportTermination(pool: pg.Pool, organisationId: string, terminationId: string): Promise<void> {
   await pool.query({
-    name: "tell_ending",
+    name: "report_termination",
     text: "UPDATE endings SET told = true WHERE organisation_id = $1 AND id = $2",
-    values: [organisationId, endingId],
+    values: [organisationId, terminationId],
   });
 }
 
@@ -108,17 +108,17 @@ interface EarlierRow {
 async function findRepeated(
   client: Client,
   organisationId: string,
-  { requestId, endingId }: EndingToMake,
+  { requestId, terminationId }: TerminationRequest,
 ): Promise<EarlierRow | null> {
   if (requestId === null) return null;
   const { rows } = await client.query<EarlierRow>({
-    name: "find_ending",
+    name: "find_termination",
     text: `SELECT e.id, e.request_hash, e.ended, o.state, o.message
       FROM endings e LEFT JOIN operations o ON o.organisation_id = $1 AND o.id = e.id
       WHERE e.organisation_id = $1 AND e.request_id = $2 AND (NOT e.told OR e.id = $3)
         AND e.created_at > now() - interval '23 hours 59 minutes'
       ORDER BY e.seq DESC LIMIT 1`,
-    values: [organisationId, requestId, endingId],
+    values: [organisationId, requestId, terminationId],
   });
   return rows[0] ?? null;
 }
@@ -129,14 +129,14 @@ async function findRepeated(
  */
 function repeat(
   earlier: EarlierRow,
-  { requestHash, endingId }: EndingToMake,
+  { requestHash, terminationId }: TerminationRequest,
   customerId: string,
-): EndingOutcome | null {
-  const isOwn = earlier.id === endingId;
+): TerminationOutcome | null {
+  const isOwn = earlier.id === terminationId;
   if (!earlier.request_hash.equals(requestHash)) return earlier.state === "refused" ? null : { kind: "conflict" };
   if (earlier.ended) return { kind: "ended", hasDocuments: isOwn };
-  if (earlier.state !== "refused") return isOwn ? { kind: "begun", endingId, customerId } : { kind: "running" };
-  return { kind: "refused", endingId: earlier.id, message: earlier.message ?? "" };
+  if (earlier.state !== "refused") return isOwn ? { kind: "begun", terminationId, customerId } : { kind: "running" };
+  return { kind: "refused", terminationId: earlier.id, message: earlier.message ?? "" };
 }
 
 interface OpenRow {
@@ -196,18 +196,18 @@ INSERT INTO operations (id, organisation_id, kind, state, subscription_id, await
 SELECT ending.id, $1, 'end_subscription', 'ready', $3, $8::timestamptz FROM ending WHERE $5::uuid[] IS NOT NULL`;
 
 /** Without removals (null) it has ended; with them an operation of the same id holds the subscription until it is decided. */
-async function insertEnding(
+async function insertTermination(
   client: Client,
   organisationId: string,
-  asked: EndingToMake,
+  asked: TerminationRequest,
   decision: Pick<EndDecision & { readonly kind: "ends" }, "removals" | "onlyUnsent"> | null,
 ): Promise<void> {
   await client.query({
-    name: "insert_ending",
+    name: "insert_termination",
     text: insertText,
     values: [
       organisationId,
-      asked.endingId,
+      asked.terminationId,
       asked.subscriptionId,
       asked.when,
       decision?.removals ?? null,

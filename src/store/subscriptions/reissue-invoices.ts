@@ -1,10 +1,10 @@
 /** Invoices that ends have removed, with what they billed, and how they are raised again. Spec: Restore; End, rule 4. */
-import type { RaisedAgain, RemovedInvoice } from "../../domain/subscriptions/restore.ts";
+import type { Reissued, RemovedInvoice } from "../../domain/subscriptions/restore.ts";
 import { takeOverUsage } from "../billing/billed-usage.ts";
 import { savePeriods } from "../billing/locked-subscription.ts";
 import { newId } from "../database/ids.ts";
 import { type InvoiceRow, invoiceListing, readInvoice } from "../documents/invoices.ts";
-import { type Client, type Raising, raiseCreditNotes, raiseInvoices } from "../documents/issue-documents.ts";
+import { type Client, type Issuing, issueCreditNotes, issueInvoices } from "../documents/issue-documents.ts";
 
 interface RemovedRow extends InvoiceRow {
   period_index: number;
@@ -29,19 +29,19 @@ ORDER BY t.seq`;
 export interface RemovedQuery {
   readonly subscriptionId: string;
   readonly currentPeriod: number;
-  readonly endingId: string | null;
+  readonly terminationId: string | null;
 }
 
 /** The invoices that ends have removed and nobody has raised again, oldest first. */
 export async function loadRemoved(
   client: Client,
   organisationId: string,
-  { subscriptionId, currentPeriod, endingId }: RemovedQuery,
+  { subscriptionId, currentPeriod, terminationId }: RemovedQuery,
 ): Promise<readonly RemovedInvoice[]> {
   const { rows } = await client.query<RemovedRow>({
     name: "load_removed_invoices",
     text: removedText,
-    values: [organisationId, subscriptionId, currentPeriod, endingId],
+    values: [organisationId, subscriptionId, currentPeriod, terminationId],
   });
   return rows.map(readRemoved);
 }
@@ -52,12 +52,12 @@ function readRemoved(row: RemovedRow): RemovedInvoice {
 }
 
 /** Raises them; `watch` is told before anything is written which operations that leaves. */
-export async function raiseAgain(
+export async function reissueInvoices(
   client: Client,
   organisationId: string,
   subscriptionId: string,
-  { periods, invoices, creditNote }: RaisedAgain,
-  { watch, ...raising }: Raising & { readonly watch: (operationIds: readonly string[]) => void },
+  { periods, invoices, creditNote }: Reissued,
+  { watch, ...raising }: Issuing & { readonly watch: (operationIds: readonly string[]) => void },
 ): Promise<readonly string[]> {
   const raised = invoices.map((invoice) => ({ id: newId(), operationId: newId(), subscriptionId, ...invoice }));
   const notes = creditNote === null ? [] : [{ id: newId(), operationId: newId(), subscriptionId, draft: creditNote }];
@@ -68,12 +68,12 @@ export async function raiseAgain(
     organisationId,
     periods.map((period) => ({ subscriptionId, period })),
   );
-  await raiseInvoices(client, organisationId, raised, raising);
+  await issueInvoices(client, organisationId, raised, raising);
   const replaced = raised.flatMap(({ id, replaces }) => (replaces === null ? [] : [{ id, replaces }]));
   await takeOverDeferred(client, organisationId, replaced);
   await takeOverUsage(client, organisationId, replaced);
   // After the invoices: credit goes to invoices that are raised later than it.
-  await raiseCreditNotes(client, organisationId, notes, raising);
+  await issueCreditNotes(client, organisationId, notes, raising);
   return operationIds;
 }
 

@@ -10,7 +10,7 @@ import { type ChangedSubscription, changeSubscription, updateSubscriptions } fro
 import { newId } from "../database/ids.ts";
 import type { Client } from "../documents/issue-documents.ts";
 import { loadNextPeriodLines } from "../documents/reversals.ts";
-import { loadRemoved, raiseAgain } from "./reissue-invoices.ts";
+import { loadRemoved, reissueInvoices } from "./reissue-invoices.ts";
 
 /**
  * A restoration to be made. `requestId` is derived from the idempotency key, or of this request
@@ -18,7 +18,7 @@ import { loadRemoved, raiseAgain } from "./reissue-invoices.ts";
  * before they are committed, so that no outcome is missed: again where the transaction is run
  * again.
  */
-export interface RestorationToMake extends ChangedSubscription {
+export interface RestorationRequest extends ChangedSubscription {
   readonly requestId: string | null;
   readonly requestHash: Uint8Array;
   readonly awaitedUntil: Date;
@@ -45,10 +45,10 @@ interface EarlierRow {
 }
 
 /** Restores the subscription as `decide` decides; what it refuses leaves everything as it was. Spec: Restore; Idempotency. */
-export async function makeRestoration(
+export async function createRestoration(
   pool: pg.Pool,
   organisationId: string,
-  asked: RestorationToMake,
+  asked: RestorationRequest,
   decide: (facts: RestorationFacts) => Restoration,
 ): Promise<RestorationOutcome> {
   const { subscriptionId, requestHash } = asked;
@@ -83,7 +83,7 @@ async function findRepeated(
 
 async function loadFacts(client: Client, state: BillingState): Promise<RestorationFacts> {
   const { organisation, subscription, period } = state;
-  const query = { subscriptionId: subscription.id, currentPeriod: period.index, endingId: null };
+  const query = { subscriptionId: subscription.id, currentPeriod: period.index, terminationId: null };
   const removed = await loadRemoved(client, organisation.id, query);
   const { rows: customers } = await client.query<{ status: RestorationFacts["customerStatus"] }>({
     name: "load_customer_status",
@@ -99,7 +99,7 @@ async function loadFacts(client: Client, state: BillingState): Promise<Restorati
 async function saveRestoration(
   client: Client,
   state: BillingState,
-  asked: RestorationToMake,
+  asked: RestorationRequest,
   restoration: Restoration,
 ): Promise<readonly string[]> {
   const { id: organisationId } = state.organisation;
@@ -108,7 +108,7 @@ async function saveRestoration(
   const written = { subscription, currentPeriod: state.period.index, dueDate };
   await updateSubscriptions(client, organisationId, [written], createdAt);
   const raising = { createdAt, awaitedUntil, watch };
-  const operationIds = await raiseAgain(client, organisationId, subscriptionId, restoration, raising);
+  const operationIds = await reissueInvoices(client, organisationId, subscriptionId, restoration, raising);
   await insertRestoration(client, organisationId, operationIds, asked);
   return operationIds;
 }
@@ -119,7 +119,7 @@ async function insertRestoration(
   client: Client,
   organisationId: string,
   operationIds: readonly string[],
-  { subscriptionId, requestId, requestHash }: RestorationToMake,
+  { subscriptionId, requestId, requestHash }: RestorationRequest,
 ): Promise<void> {
   await client.query({
     name: "insert_restoration",

@@ -6,11 +6,11 @@ import type pg from "pg";
 import {
   eventsToStore,
   isOver,
-  type JudgedUsage,
-  judgeUsage,
+  type EvaluatedUsage,
+  evaluateUsage,
   lateUsageDueAt,
   type ReportedUsage,
-  tellUsage,
+  describeVerdict,
   type UsageDetails,
   type UsageEvent,
   type UsageVerdict,
@@ -89,7 +89,7 @@ async function tryBatch(client: Client, catalogue: MeterCatalogue, batch: Batch)
   const { subscriptions } = loaded;
   const meters = await catalogue.meters(client, organisationId, loaded.catalogueVersion);
   const facts = { ...meters, subscriptions, now: instantOf(now) };
-  const judged = reported.map((one) => judgeUsage(one, facts));
+  const judged = reported.map((one) => evaluateUsage(one, facts));
   const events = eventsToStore(judged);
   const late = lateSubscriptions(events, subscriptions);
   const unlocked = late.filter(({ id }) => !locked.has(id)).map(({ id }) => id);
@@ -99,13 +99,13 @@ async function tryBatch(client: Client, catalogue: MeterCatalogue, batch: Batch)
   const used = new Set(
     events.filter(({ eventId }) => created.has(eventId)).map(({ subscriptionId }) => subscriptionId),
   );
-  await makeDue(
+  await setDue(
     client,
     organisationId,
     late.filter(({ id }) => used.has(id)),
     now,
   );
-  return { kind: "told", verdicts: tellUsage(judged, created, stored) };
+  return { kind: "told", verdicts: describeVerdict(judged, created, stored) };
 }
 
 /** Those that are over and for which nothing is due: what is stored of them now has to be billed by itself. decisions §6. */
@@ -157,7 +157,7 @@ async function insertEvents(
 }
 
 /** The ids under which something may be stored without this batch: of what was not stored now, also of what state would reject. */
-function idsToFind(judged: readonly JudgedUsage[], created: ReadonlySet<string>): readonly string[] {
+function idsToFind(judged: readonly EvaluatedUsage[], created: ReadonlySet<string>): readonly string[] {
   return [...new Set(judged.map(({ eventId }) => eventId))].filter((eventId) => !created.has(eventId));
 }
 
@@ -191,7 +191,7 @@ async function loadStored(
 }
 
 /** Has late usage billed: their rows are locked, and nothing was due for them. */
-async function makeDue(
+async function setDue(
   client: Client,
   organisationId: string,
   subscriptions: readonly LoadedSubscription[],

@@ -3,7 +3,7 @@
  * never counted. It only notes where to look; what the ledger sends is never written. Facts: facts-ledger section 1.9.
  */
 
-import type { LedgerHint, LedgerWebhook, LedgerWebhookDelivery } from "../../ledger/port/ledger.ts";
+import type { LedgerNotification, LedgerWebhook, LedgerWebhookDelivery } from "../../ledger/port/ledger.ts";
 import type { HttpRequest, HttpResponse } from "../rest/exchange.ts";
 import { assertAnnouncedSize, readBody } from "../rest/read-body.ts";
 import { RequestFault } from "../rest/request-fault.ts";
@@ -21,7 +21,7 @@ export interface LedgerWebhookParts {
   readonly signatureHeader: string;
   readonly read: (delivery: LedgerWebhookDelivery) => LedgerWebhook;
   /** Notes where to look; the organisations whose ledgers these are. */
-  readonly note: (hints: readonly LedgerHint[]) => Promise<readonly string[]>;
+  readonly note: (hints: readonly LedgerNotification[]) => Promise<readonly string[]>;
   /** Has an organisation's ledger looked at; what could not be started is found within the minute. */
   readonly wake: (organisationId: string) => Promise<unknown>;
   readonly addressOf: AddressOf;

@@ -51,7 +51,7 @@ const maxDepth = 32;
 /** As many members as an integer has bits that can be told apart. */
 const maxMembers = 31;
 /** The longest name of a member that is not ours to be repeated in an answer: long enough to be recognised. */
-const longestToldName = 100;
+const longestPublishedName = 100;
 const maxInt32 = 2_147_483_647;
 const minInt32 = -2_147_483_648;
 
@@ -162,8 +162,8 @@ function namesOf(field: DescField, form: JsonForm): readonly string[] {
 }
 
 function refuseName(cursor: Cursor, name: string): never {
-  if (name.length > longestToldName) {
-    cursor.path[cursor.depth - 1] = `${name.slice(0, longestToldName).toWellFormed()}…`;
+  if (name.length > longestPublishedName) {
+    cursor.path[cursor.depth - 1] = `${name.slice(0, longestPublishedName).toWellFormed()}…`;
   }
   return refuseValue(cursor, "is not a member of this request");
 }

@@ -16,7 +16,7 @@ interface Parameter {
 
 const maxInt32 = 2_147_483_647;
 /** The longest name of a parameter that is not ours to be repeated in an answer. */
-const longestToldName = 100;
+const longestPublishedName = 100;
 
 /**
  * Compiles the reader of a query (without its question mark) into `message`; only the given fields can be parameters.
@@ -52,7 +52,7 @@ function refuse(name: string, expectation: string): never {
 }
 
 function shortened(name: string): string {
-  return name.length > longestToldName ? `${name.slice(0, longestToldName).toWellFormed()}…` : name;
+  return name.length > longestPublishedName ? `${name.slice(0, longestPublishedName).toWellFormed()}…` : name;
 }
 
 function decode(text: string, name: string | null): string {

@@ -2,7 +2,7 @@
  * What is judged before a request's body is read: key, rate, scope, permission and the header `Idempotency-Key`, in this order,
  * the same for REST, Connect and gRPC. Spec: Authentication, Limits; decisions §1, steps 2 to 5.
  */
-import { checkpoint } from "../../crash-points.ts";
+import { crashPoint } from "../../crash-points.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import { type Access, type AdmittedKey, isDatabaseUnreachable, type RateWindow } from "../../store/access/api-keys.ts";
 import { hashApiKey, isApiKey } from "./api-key.ts";
@@ -63,7 +63,7 @@ export function createGate({ access, permits }: GateParts): Gate {
       const forbidden = permits(operation, caller);
       if (forbidden !== null) throw new Refusal("insufficient_scope", forbidden);
       const idempotencyKey = readIdempotencyKey(operation.idempotencyKey, headers.idempotencyKey);
-      checkpoint("admitted");
+      crashPoint("admitted");
       return { operation, caller, requestId, idempotencyKey };
     },
   };

@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { clone, type DescMessage, fromBinary, getOption, type Message, toBinary } from "@bufbuild/protobuf";
-import { checkpoint } from "../../crash-points.ts";
+import { crashPoint } from "../../crash-points.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import { field as fieldOption } from "../../gen/proto/billing/options/v1/options_pb.ts";
 import { http } from "../../gen/proto/google/api/annotations_pb.ts";
@@ -56,7 +56,7 @@ export function createIdempotency(store: IdempotencyStore): Idempotency {
           throw new Refusal("request_in_progress", message, null, retryAfterSeconds);
         }
         case "begun":
-          checkpoint("key_begun");
+          crashPoint("key_begun");
           return finish(store, begun.claim, output, execute);
       }
     },
@@ -94,7 +94,7 @@ async function finish(
     throw error;
   }
   const other = await store.complete(claim, response);
-  checkpoint("key_completed");
+  crashPoint("key_completed");
   return other === null ? { message, replayed: false } : { message: fromBinary(output, other), replayed: true };
 }
 

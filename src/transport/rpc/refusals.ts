@@ -35,14 +35,14 @@ export type LogFailure = (error: unknown, requestId: string) => void;
 const internalMessage = "Something went wrong on our side; please retry, and quote the request id if it goes on";
 
 /** A `tell` over a log. A refusal with a `cause` (another system could not be reached) is logged as well. */
-export function createTell(log: LogFailure): Tell {
+export function createReportError(log: LogFailure): Tell {
   return (error, requestId) => {
     if (error instanceof Refusal) {
       if (error.cause !== undefined) log(error.cause, requestId);
-      return toldOf(error, requestId);
+      return publishedOf(error, requestId);
     }
     log(error, requestId);
-    return toldOf(new Refusal("internal_error", internalMessage), requestId);
+    return publishedOf(new Refusal("internal_error", internalMessage), requestId);
   };
 }
 
@@ -58,7 +58,7 @@ export function temporarilyUnavailable(cause: unknown): Refusal {
   return refusal;
 }
 
-function toldOf(refusal: Refusal, requestId: string): Told {
+function publishedOf(refusal: Refusal, requestId: string): Told {
   const { status, type } = refusals[refusal.code];
   const { code, message, param, retryAfterSeconds } = refusal;
   return { status, type, code, message, param, requestId, retryAfterSeconds };

@@ -22,7 +22,7 @@ import { retellLibraryErrors } from "./library-faults.ts";
 import { type Operation, operationOf } from "./operation.ts";
 import { connectErrorOf, type Tell, type Told } from "./refusals.ts";
 import { checkJsonBodies } from "./strict-json.ts";
-import { answerWrongDoors } from "./unsupported-requests.ts";
+import { refuseUnsupportedRequests } from "./unsupported-requests.ts";
 
 /** What the port knows of a request, and what is noted here for the line of its log. */
 export interface RequestRecord {
@@ -121,7 +121,7 @@ export function connectRoutes<C extends Principal = Caller>(
       for (const binding of bindings) router.service(binding.service, implementationOf(binding, parts, tell));
       const own = router.handlers.length;
       for (const open of parts.open ?? []) open(router);
-      answerWrongDoors(router.handlers, own, {
+      refuseUnsupportedRequests(router.handlers, own, {
         admit: async (method, values, response) => {
           const operation = operations.get(method);
           if (operation !== undefined) await admit(parts, operation, stateOf(values), response);

@@ -10,14 +10,14 @@ import { Refusal } from "../../domain/refusal.ts";
 import { connectErrorOf, type Told } from "./refusals.ts";
 
 /** How such a request is judged and told. */
-export interface WrongDoorParts {
+export interface UnsupportedRequestDependencies {
   /** The gate, for methods that have one; throws its refusal. */
   readonly admit: (method: DescMethod, values: ContextValues | undefined, response: Headers) => Promise<void>;
   readonly tell: (values: ContextValues | undefined, error: unknown) => Told;
 }
 
 /** Replaces the first `count` handlers of a router by ones that answer wrong methods and content types in full. */
-export function answerWrongDoors(handlers: UniversalHandler[], count: number, parts: WrongDoorParts): void {
+export function refuseUnsupportedRequests(handlers: UniversalHandler[], count: number, parts: UnsupportedRequestDependencies): void {
   for (const [index, handler] of handlers.slice(0, count).entries()) {
     const guarded = async (request: UniversalServerRequest): Promise<UniversalServerResponse> => {
       if (!handler.allowedMethods.includes(request.method)) {
@@ -46,7 +46,7 @@ function unknownMethod(handler: UniversalHandler, request: UniversalServerReques
 /** Connect's error JSON with the table's status, or the one that HTTP has for the case. */
 function refuse(
   request: UniversalServerRequest,
-  parts: WrongDoorParts,
+  parts: UnsupportedRequestDependencies,
   status: number | null,
   header: Headers,
   error: unknown,

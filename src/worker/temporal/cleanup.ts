@@ -7,12 +7,12 @@
 export type DeleteExpired = (atMost: number) => Promise<number>;
 
 /** The housekeeping of one worker process. */
-export interface Housekeeping {
+export interface Cleanup {
   stop(): Promise<void>;
 }
 
 /** Times and sizes, which tests shorten, and who hears of trouble. */
-export interface HousekeepingSettings {
+export interface CleanupSettings {
   readonly everyMs?: number;
   readonly batch?: number;
   /** Told where the database could not be asked; it is asked again at the next time. */
@@ -26,7 +26,7 @@ const defaultEveryMs = 60_000;
 const defaultBatch = 1_000;
 
 /** Looks at once, then at every interval, until stopped. */
-export function startHousekeeping(deleteExpired: DeleteExpired, settings: HousekeepingSettings): Housekeeping {
+export function startCleanup(deleteExpired: DeleteExpired, settings: CleanupSettings): Cleanup {
   const { everyMs = defaultEveryMs, batch = defaultBatch, onError } = settings;
   let stopped = false;
   let wakeUp: () => void = () => undefined;

@@ -6,15 +6,15 @@ import {
   amendmentWorkflowId,
   clockWorkflowId,
   creditWorkflowId,
-  endingWorkflowId,
+  terminationWorkflowId,
   ledgerWorkflowId,
 } from "../../../workflows/contract.ts";
-import type { NeglectedWork } from "../../store/ledger-jobs/stale-jobs.ts";
+import type { StaleJobs } from "../../store/ledger-jobs/stale-jobs.ts";
 import type { LedgerWork } from "./ledger-work.ts";
 import type { StartWork } from "./start-work.ts";
 
 /** Finds work that has been due for longer than `graceMs`. */
-export type FindNeglected = (graceMs: number) => Promise<readonly NeglectedWork[]>;
+export type FindStaleJobs = (graceMs: number) => Promise<readonly StaleJobs[]>;
 
 /** The dispatcher of one worker process; several of them only wake twice. */
 export interface Dispatcher {
@@ -35,22 +35,22 @@ const graceMs = 3_000;
 
 /** Starts looking; `onError` is told where the database could not be asked. */
 export function startDispatcher(
-  findNeglected: FindNeglected,
+  findStaleJobs: FindStaleJobs,
   work: LedgerWork & StartWork,
   onError: (error: unknown) => void,
 ): Dispatcher {
   let stopped = false;
   let wakeUp: () => void = () => undefined;
   const startedAt = new Map<string, number>();
-  const start = async (workflowId: string, neglected: NeglectedWork): Promise<void> => {
+  const start = async (workflowId: string, neglected: StaleJobs): Promise<void> => {
     const now = performance.now();
     if (now - (startedAt.get(workflowId) ?? Number.NEGATIVE_INFINITY) < startAgainMs) return;
-    if (await startNeglected(work, neglected)) startedAt.set(workflowId, now);
+    if (await startStaleJobs(work, neglected)) startedAt.set(workflowId, now);
   };
   const look = async (): Promise<void> => {
     while (!stopped) {
       try {
-        const found = await findNeglected(graceMs);
+        const found = await findStaleJobs(graceMs);
         const neglected = new Map(found.map((one) => [workflowIdOf(one), one]));
         for (const workflowId of startedAt.keys()) if (!neglected.has(workflowId)) startedAt.delete(workflowId);
         for (const [workflowId, one] of neglected) {
@@ -80,7 +80,7 @@ export function startDispatcher(
   };
 }
 
-function workflowIdOf(work: NeglectedWork): string {
+function workflowIdOf(work: StaleJobs): string {
   switch (work.kind) {
     case "settlement":
       return ledgerWorkflowId(work.organisationId);
@@ -89,13 +89,13 @@ function workflowIdOf(work: NeglectedWork): string {
     case "allocation":
       return creditWorkflowId(work.subscriptionId);
     case "ending":
-      return endingWorkflowId(work.endingId);
+      return terminationWorkflowId(work.terminationId);
     case "clock":
       return clockWorkflowId(work.organisationId);
   }
 }
 
-function startNeglected(work: LedgerWork & StartWork, neglected: NeglectedWork): Promise<boolean> {
+function startStaleJobs(work: LedgerWork & StartWork, neglected: StaleJobs): Promise<boolean> {
   switch (neglected.kind) {
     case "settlement":
       return work.wake(neglected.organisationId);
@@ -104,7 +104,7 @@ function startNeglected(work: LedgerWork & StartWork, neglected: NeglectedWork):
     case "allocation":
       return work.startAllocation(neglected);
     case "ending":
-      return work.startEnding(neglected);
+      return work.startTermination(neglected);
     case "clock":
       return work.startClock(neglected.organisationId);
   }

@@ -6,8 +6,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Client } from "@temporalio/client";
 import { WorkflowIdConflictPolicy, WorkflowIdReusePolicy } from "@temporalio/client";
 import {
-  type LedgerSettlementInput,
-  ledgerSettlementType,
+  type LedgerPostingInput,
+  ledgerPostingType,
   ledgerWorkflowId,
   wakeSignal,
 } from "../../../workflows/contract.ts";
@@ -49,10 +49,10 @@ export function createLedgerWork(
   const flights = new Map<string, Flight>();
 
   const send = async (organisationId: string): Promise<boolean> => {
-    const input: LedgerSettlementInput = { organisationId };
+    const input: LedgerPostingInput = { organisationId };
     try {
       await client.withDeadline(Date.now() + engineDeadlineMs, () =>
-        client.workflow.signalWithStart(ledgerSettlementType, {
+        client.workflow.signalWithStart(ledgerPostingType, {
           taskQueue,
           workflowId: ledgerWorkflowId(organisationId),
           workflowIdReusePolicy: WorkflowIdReusePolicy.ALLOW_DUPLICATE,
@@ -64,7 +64,7 @@ export function createLedgerWork(
           staticSummary: "settles the organisation's waiting documents in its ledger",
           typedSearchAttributes: typedAttributes({
             OrganisationId: organisationId,
-            OperationKind: "settle_documents",
+            OperationKind: "record_documents",
           }),
         }),
       );

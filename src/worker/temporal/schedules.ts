@@ -18,8 +18,8 @@ import {
   billingScheduleId,
   changeScanType,
   changeScheduleId,
-  ledgerSweepType,
-  sweepScheduleId,
+  ledgerSyncStartsType,
+  ledgerSyncScheduleId,
 } from "../../../workflows/contract.ts";
 import type { WorkerLog } from "./run-worker.ts";
 import { typedAttributes } from "./search-attributes.ts";
@@ -71,8 +71,8 @@ const schedules = [
     kind: "change_scan",
   },
   {
-    id: sweepScheduleId,
-    type: ledgerSweepType,
+    id: ledgerSyncScheduleId,
+    type: ledgerSyncStartsType,
     offset: "30 seconds",
     summary: "starts the mirrors of organisations whose ledger is to be looked at",
     kind: "ledger_sweep",

@@ -16,15 +16,15 @@ import {
   deliveriesWorkflowId,
   type EndpointDeliveriesInput,
   type EndSubscriptionInput,
-  endingWorkflowId,
+  terminationWorkflowId,
   endpointDeliveriesType,
   endSubscriptionType,
   eventsWorkflowId,
   type InvoiceAmendmentInput,
   invoiceAmendmentType,
-  type LedgerMirrorInput,
-  ledgerMirrorType,
-  mirrorWorkflowId,
+  type LedgerSyncInput,
+  ledgerSyncType,
+  ledgerSyncWorkflowId,
   type OrganisationBillingInput,
   type OrganisationEventsInput,
   organisationBillingType,
@@ -41,10 +41,10 @@ import { type SearchAttributeName, typedAttributes } from "./search-attributes.t
 export interface StartWork {
   startAmendment(input: InvoiceAmendmentInput): Promise<boolean>;
   startAllocation(input: CreditAllocationInput): Promise<boolean>;
-  startEnding(input: EndSubscriptionInput): Promise<boolean>;
+  startTermination(input: EndSubscriptionInput): Promise<boolean>;
   startBilling(organisationId: string): Promise<boolean>;
   startClock(organisationId: string): Promise<boolean>;
-  startMirror(organisationId: string): Promise<boolean>;
+  startLedgerSync(organisationId: string): Promise<boolean>;
   startEvents(input: OrganisationEventsInput): Promise<boolean>;
   /** What is due to the endpoint; also what has just become so. */
   startDeliveries(endpoint: EndpointDeliveriesInput): Promise<boolean>;
@@ -97,7 +97,7 @@ export function createStartWork(
 type StartOne = (start: Start) => Promise<boolean>;
 
 /** What is done to documents of one subscription. */
-function documentStarts(start: StartOne): Pick<StartWork, "startAmendment" | "startAllocation" | "startEnding"> {
+function documentStarts(start: StartOne): Pick<StartWork, "startAmendment" | "startAllocation" | "startTermination"> {
   return {
     startAmendment: ({ organisationId, subscriptionId, invoiceId, operationId }) =>
       start({
@@ -127,18 +127,18 @@ function documentStarts(start: StartOne): Pick<StartWork, "startAmendment" | "st
           OperationKind: "allocate_credit",
         },
       }),
-    startEnding: ({ organisationId, subscriptionId, customerId, endingId }) =>
+    startTermination: ({ organisationId, subscriptionId, customerId, terminationId }) =>
       start({
         type: endSubscriptionType,
-        workflowId: endingWorkflowId(endingId),
-        input: { organisationId, subscriptionId, customerId, endingId } satisfies EndSubscriptionInput,
+        workflowId: terminationWorkflowId(terminationId),
+        input: { organisationId, subscriptionId, customerId, terminationId } satisfies EndSubscriptionInput,
         signal: wakeSignal,
         summary: "ends a subscription once its invoices are removed in the ledger",
         attributes: {
           OrganisationId: organisationId,
           SubscriptionId: subscriptionId,
           CustomerId: customerId,
-          OperationId: endingId,
+          OperationId: terminationId,
           OperationKind: "end_subscription",
         },
       }),
@@ -170,7 +170,7 @@ function webhookStarts(start: StartOne, ownQueue: string): Pick<StartWork, "star
 }
 
 /** What is done for an organisation: one run at a time. */
-function organisationStarts(start: StartOne): Pick<StartWork, "startBilling" | "startClock" | "startMirror"> {
+function organisationStarts(start: StartOne): Pick<StartWork, "startBilling" | "startClock" | "startLedgerSync"> {
   return {
     startBilling: (organisationId) =>
       start({
@@ -181,11 +181,11 @@ function organisationStarts(start: StartOne): Pick<StartWork, "startBilling" | "
         summary: "performs what is due for the organisation's subscriptions",
         attributes: { OrganisationId: organisationId, OperationKind: "billing" },
       }),
-    startMirror: (organisationId) =>
+    startLedgerSync: (organisationId) =>
       start({
-        type: ledgerMirrorType,
-        workflowId: mirrorWorkflowId(organisationId),
-        input: { organisationId } satisfies LedgerMirrorInput,
+        type: ledgerSyncType,
+        workflowId: ledgerSyncWorkflowId(organisationId),
+        input: { organisationId } satisfies LedgerSyncInput,
         signal: wakeSignal,
         summary: "looks at what people changed in the organisation's ledger",
         attributes: { OrganisationId: organisationId, OperationKind: "mirror_ledger" },

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { verifyWebhook } from "../../../src/webhooks/verify.ts";
 import { startSystem, type TestSystem, until } from "../../support/system.ts";
 import { type Received, startReceiver, type WebhookReceiver } from "../../support/webhook-receiver.ts";
-import { makeContacts, makeTenant } from "../services/request.ts";
+import { createLedgerContacts, createTenant } from "../services/request.ts";
 import { addEvent } from "../services/webhook-rows.ts";
 
 const main = fileURLToPath(new URL("../../../src/admin/cli/main.ts", import.meta.url));
@@ -66,12 +66,12 @@ async function subscribe(key: string, order: string, units: number) {
 }
 
 test("an operator takes an organisation to its first invoice, mends a failed document, and revokes a leaked key", async () => {
-  const tenant = await makeTenant(system);
+  const tenant = await createTenant(system);
   const contacts = Array.from({ length: 4 }, (_, index) => ({
     name: `Contact ${index}`,
     email: `c${index}@first.example`,
   }));
-  await makeContacts(tenant, [{ name: "First Customer", code: "FIRST", email: "pay@first.example" }, ...contacts]);
+  await createLedgerContacts(tenant, [{ name: "First Customer", code: "FIRST", email: "pay@first.example" }, ...contacts]);
 
   // First organisation.
   expect(await done(["operators", "whoami"])).toMatch(/operator name +Olga/);

@@ -6,12 +6,12 @@ import { addressesAt } from "../../../src/ledger/xero/auth/app.ts";
 import { createSharedTokenSource } from "../../../src/ledger/xero/auth/authorised-tokens.ts";
 import type { TokenSource } from "../../../src/ledger/xero/auth/tokens.ts";
 import { createAgent } from "../../../src/ledger/xero/wire/exchange.ts";
-import { createSealing } from "../../../src/store/database/encryption.ts";
+import { createEncryption } from "../../../src/store/database/encryption.ts";
 import { readConnection } from "../../../src/store/ledger-connection/connections.ts";
-import { forgetUnchosen } from "../../../src/store/ledger-connection/delete-expired-authorisations.ts";
+import { deleteExpiredConsents } from "../../../src/store/ledger-connection/delete-expired-authorisations.ts";
 import { createLedgerTokens } from "../../../src/store/ledger-connection/oauth-tokens.ts";
 import { startSystem, type TestSystem } from "../../support/system.ts";
-import { type AdminAsk, askWith, codeOf, makeTenant, type Tenant } from "../services/request.ts";
+import { type AdminAsk, askWith, codeOf, createTenant, type Tenant } from "../services/request.ts";
 import { askDemo, comeBack, tickTenants } from "./browser.ts";
 
 const service = "LedgerConnectionService";
@@ -76,13 +76,13 @@ const connectionOf = async (organisation: string) =>
 /** An organisation that is connected by consent to a tenant of its own. */
 async function connected(): Promise<{ readonly organisation: string; readonly tenant: Tenant }> {
   const organisation = await newOrganisation();
-  const tenant = await makeTenant(system);
+  const tenant = await createTenant(system);
   expect((await comeBack(await consent(await begin(organisation), [tenant])))[0]).toBe(200);
   return { organisation, tenant };
 }
 
 /** A source of tokens as another process has it. */
-function source(organisation: string, pool: pg.Pool = system.pool, sealing = createSealing(key)): TokenSource {
+function source(organisation: string, pool: pg.Pool = system.pool, sealing = createEncryption(key)): TokenSource {
   const client = { ...app, ...addressesAt(system.demoUrl) };
   const keeper = createLedgerTokens(pool, sealing, organisation);
   return createSharedTokenSource(agent, { app: client, keeper });
@@ -101,7 +101,7 @@ const makeStale = (organisation: string) =>
 describe("a consent", () => {
   test("connects the organisation, is in the audit log by who asked for it, and its state is good once", async () => {
     const organisation = await newOrganisation();
-    const tenant = await makeTenant(system);
+    const tenant = await createTenant(system);
     expect(await owner.refused(`${service}/GetLedgerAuthorisation`, { organisation })).toBe("invalid_state");
     const url = await begin(organisation);
     expect(await statusOf(organisation)).toBe("PENDING");
@@ -130,7 +130,7 @@ describe("a consent", () => {
 
   test("is worth nothing where its state is unknown, old, asked for anew, or not its own code's", async () => {
     const organisation = await newOrganisation();
-    const tenant = await makeTenant(system);
+    const tenant = await createTenant(system);
     const unknown = await comeBack(`${callback}?state=${randomUUID()}&code=x`);
     expect(unknown).toEqual([400, expect.stringContaining("begin anew")]);
     const first = await consent(await begin(organisation), [tenant]);
@@ -159,7 +159,7 @@ describe("a consent", () => {
 
   test("of an operator who may no longer connect ledgers, or whose token ended, connects nothing", async () => {
     const organisation = await newOrganisation();
-    const tenant = await makeTenant(system);
+    const tenant = await createTenant(system);
     const ends = {
       Left: "UPDATE operators SET active = false WHERE name = $1",
       Demoted: "UPDATE operators SET role = 'admin' WHERE name = $1",
@@ -181,7 +181,7 @@ describe("a consent", () => {
 
   test("for several tenants waits for a choice, by who asked and for what was consented to", async () => {
     const organisation = await newOrganisation();
-    const tenants = [await makeTenant(system), await makeTenant(system)];
+    const tenants = [await createTenant(system), await createTenant(system)];
     const [status, html] = await comeBack(await consent(await begin(organisation), tenants));
     expect([status, html]).toEqual([200, expect.stringContaining(tenants[1]?.tenantId ?? "none")]);
     expect(await statusOf(organisation)).toBe("CHOOSE");
@@ -191,7 +191,7 @@ describe("a consent", () => {
     expect(await other.refused(choose, meant)).toBe("invalid_state");
     expect(await owner.refused(choose, { ...meant, tenantId: randomUUID() })).toBe("invalid_state tenant_id");
     expect(await owner.refused(choose, { ...meant, organisation: await newOrganisation() })).toBe("invalid_state");
-    expect(await forgetUnchosen(system.pool, 10)).toBe(0);
+    expect(await deleteExpiredConsents(system.pool, 10)).toBe(0);
     expect((await owner.done(choose, meant)).connection.tenantId).toBe(tenants[1]?.tenantId);
     expect(await owner.refused(choose, meant)).toBe("invalid_state");
     expect(await owner.done(`${service}/CheckLedgerConnection`, { organisation })).toMatchObject({ ok: true });
@@ -216,19 +216,19 @@ describe("a consent", () => {
 
   test("whose choice nobody makes in time is forgotten with its tokens", async () => {
     const organisation = await newOrganisation();
-    await comeBack(await consent(await begin(organisation), [await makeTenant(system), await makeTenant(system)]));
+    await comeBack(await consent(await begin(organisation), [await createTenant(system), await createTenant(system)]));
     await system.pool.query("UPDATE ledger_consents SET expires_at = now() WHERE organisation_id = $1", [organisation]);
     expect(await statusOf(organisation)).toBe("EXPIRED");
-    expect(await forgetUnchosen(system.pool, 10)).toBe(1);
+    expect(await deleteExpiredConsents(system.pool, 10)).toBe(1);
     expect(await statusOf(organisation)).toBe("FAILED");
   });
 
   test("cannot lead to another tenant than the customers are of, and takes a custom connection's place on theirs", async () => {
     const { organisationId: organisation, tenantId } = await system.organisation();
-    const elsewhere = await comeBack(await consent(await begin(organisation), [await makeTenant(system)]));
+    const elsewhere = await comeBack(await consent(await begin(organisation), [await createTenant(system)]));
     expect(elsewhere).toEqual([400, expect.stringContaining("tenant they are of")]);
     expect(await connectionOf(organisation)).toMatchObject({ grant: "LEDGER_GRANT_CUSTOM", tenantId });
-    const both = [await makeTenant(system), { ...(await makeTenant(system)), tenantId }];
+    const both = [await createTenant(system), { ...(await createTenant(system)), tenantId }];
     expect((await comeBack(await consent(await begin(organisation), both)))[0]).toBe(200);
     expect(await connectionOf(organisation)).toMatchObject({ grant: "LEDGER_GRANT_AUTHORISATION", tenantId });
   });
@@ -260,7 +260,7 @@ describe("the tokens", () => {
     await tokenOf(source(organisation));
     expect(await refreshes()).toBe(before + 2);
     await makeStale(organisation);
-    const keeper = createLedgerTokens(system.pool, createSealing(key), organisation);
+    const keeper = createLedgerTokens(system.pool, createEncryption(key), organisation);
     const { generation } = (await keeper.read()) ?? { generation: "" };
     const dead = await keeper.take(generation, 60_000);
     const late = { accessToken: "late", refreshToken: "late", used: "late", freshMs: 1 };
@@ -277,13 +277,13 @@ describe("the tokens", () => {
     const { organisation } = await connected();
     const next = randomBytes(32);
     expect(
-      await source(organisation, system.pool, createSealing(next)).token(null, AbortSignal.timeout(20_000)),
+      await source(organisation, system.pool, createEncryption(next)).token(null, AbortSignal.timeout(20_000)),
     ).toMatchObject({ kind: "unavailable", cause: expect.stringContaining("sealed with key") });
-    const rotated = createSealing(next, [key]);
+    const rotated = createEncryption(next, [key]);
     await tokenOf(source(organisation, system.pool, rotated));
     await makeStale(organisation);
     await tokenOf(source(organisation, system.pool, rotated));
-    await tokenOf(source(organisation, system.pool, createSealing(next)));
+    await tokenOf(source(organisation, system.pool, createEncryption(next)));
   });
 
   test("that the ledger takes no more disconnect the organisation, which is told and pauses all its work", async () => {
@@ -301,11 +301,11 @@ describe("the tokens", () => {
     });
     const check = await owner.done(`${service}/CheckLedgerConnection`, { organisation });
     expect([check.ok, check.problem]).toEqual([undefined, expect.stringContaining("authorise the connection again")]);
-    const state = await readConnection(system.pool, createSealing(key), organisation);
+    const state = await readConnection(system.pool, createEncryption(key), organisation);
     expect([state?.isDisconnected, (state?.pausedMs ?? 0) > 0]).toEqual([true, true]);
     expect((await comeBack(await consent(await begin(organisation), [tenant])))[0]).toBe(200);
     // By this every process knows that its token is that of another consent.
-    const anew = await readConnection(system.pool, createSealing(key), organisation);
+    const anew = await readConnection(system.pool, createEncryption(key), organisation);
     expect(anew?.connection.consentedAt).toMatch(/^\d+\.\d+$/);
     expect(anew?.connection.consentedAt).not.toBe(state?.connection.consentedAt);
     expect((await connectionOf(organisation)).disconnectedAt).toBeUndefined();
@@ -374,7 +374,7 @@ describe("a disconnection", () => {
 
   test("of a custom connection deletes its secret, and the same tenant can be connected again", async () => {
     const organisation = await newOrganisation();
-    const tenant = await makeTenant(system);
+    const tenant = await createTenant(system);
     await owner.done(`${service}/ConnectLedger`, { organisation, ...tenant });
     expect(await owner.done(`${service}/CheckLedgerConnection`, { organisation })).toMatchObject({ ok: true });
     expect((await owner.done(disconnect, { organisation })).endedInLedger).toBeUndefined();
@@ -394,7 +394,7 @@ test("no state, code, token or secret stands in a log, in the audit log, or unse
   expect(secrets.size).toBeGreaterThan(20);
   expect(system.api.output()).toContain("/ledger/xero/callback");
   for (const secret of secrets) {
-    const isTold = [secret, hex(secret)].some((form) => kept.includes(form) || system.api.output().includes(form));
-    expect([secret.slice(0, 6), isTold]).toEqual([secret.slice(0, 6), false]);
+    const isPublished = [secret, hex(secret)].some((form) => kept.includes(form) || system.api.output().includes(form));
+    expect([secret.slice(0, 6), isPublished]).toEqual([secret.slice(0, 6), false]);
   }
 });

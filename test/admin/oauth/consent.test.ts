@@ -33,7 +33,7 @@ describe("a consent that fails here", () => {
   };
 
   /** What is told of it, where our app fails so. */
-  async function toldOf(error: Error): Promise<readonly string[]> {
+  async function publishedOf(error: Error): Promise<readonly string[]> {
     const told: string[] = [];
     const consents = { use: async () => asked, fail: async (_: string, why: string) => void told.push(why) };
     const ledgerApp: Partial<LedgerApp> = { exchange: () => Promise.reject(error) };
@@ -44,10 +44,10 @@ describe("a consent that fails here", () => {
   }
 
   test("is told as failed at once, and never in the words of what failed", async () => {
-    expect(await toldOf(new Error("duplicate key (code)=(secret)"))).toEqual([
+    expect(await publishedOf(new Error("duplicate key (code)=(secret)"))).toEqual([
       "Something failed on our side: begin anew.",
     ]);
     const refusal = new Refusal("temporarily_unavailable", "SECRET_KEY is not set for this process.");
-    expect(await toldOf(refusal)).toEqual(["SECRET_KEY is not set for this process."]);
+    expect(await publishedOf(refusal)).toEqual(["SECRET_KEY is not set for this process."]);
   });
 });

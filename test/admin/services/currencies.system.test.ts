@@ -5,7 +5,7 @@
 import { beforeAll, expect, test } from "vitest";
 import type { TestSystem } from "../../support/system.ts";
 import { sharedSystem } from "../../support/system-for-many.ts";
-import { type AdminAsk, askWith, makeTenant } from "./request.ts";
+import { type AdminAsk, askWith, createTenant } from "./request.ts";
 
 let system: TestSystem;
 let admin: AdminAsk;
@@ -54,7 +54,7 @@ test("without a connection every currency is taken, and the connection warns of 
   const unfit = await admin.done("PlanService/CreatePlan", { organisation, code: "dinar", ...plan });
   await admin.done("ChargeService/CreateCharge", { organisation, code: "setup", ...charge });
   await admin.done("PlanService/CreatePlan", { organisation, code: "euro", currency: "EUR", ...plan });
-  const tenant = await makeTenant(system);
+  const tenant = await createTenant(system);
   const connected = await admin.done("LedgerConnectionService/ConnectLedger", { organisation, ...tenant });
   const warning =
     "The ledger keeps 2 decimal places of an amount, and KWD has 3 decimal places: " +

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../../src/dev/local-stack/first-data.ts";
 import type { TestSystem } from "../../support/system.ts";
 import { sharedSystem } from "../../support/system-for-many.ts";
-import { type AdminAsk, askWith, makeContacts, makeTenant } from "./request.ts";
+import { type AdminAsk, askWith, createLedgerContacts, createTenant } from "./request.ts";
 
 let system: TestSystem;
 let admin: AdminAsk;
@@ -21,7 +21,7 @@ beforeAll(async () => {
 describe("customers", () => {
   test("are imported from the ledger's contacts, each judged on its own, and a repeat changes nothing", async () => {
     const { connection } = await admin.done("LedgerConnectionService/GetLedgerConnection", own);
-    const tenant = await makeTenant(system);
+    const tenant = await createTenant(system);
     const { organisation } = await admin.done("OrganisationService/CreateOrganisation", {
       name: "Importers",
       timezone: "Pacific/Auckland",
@@ -31,7 +31,7 @@ describe("customers", () => {
     expect(connection.tenantId).not.toBe(tenant.tenantId);
     expect(await admin.refused("CustomerService/ListLedgerContacts", here)).toBe("ledger_not_connected");
     await admin.done("LedgerConnectionService/ConnectLedger", { ...here, ...tenant });
-    await makeContacts(tenant, [
+    await createLedgerContacts(tenant, [
       { name: "Full", code: "FULL", email: "full@x.example" },
       { name: "Silent", code: "SILENT" },
       { name: "Clash", code: "OTHER", email: "clash@x.example" },
@@ -67,7 +67,7 @@ describe("customers", () => {
   });
 
   test("are all imported, each contact judged on its own, by one call to the ledger; what cannot be is told, and a repeat changes nothing", async () => {
-    const tenant = await makeTenant(system);
+    const tenant = await createTenant(system);
     const { organisation } = await admin.done("OrganisationService/CreateOrganisation", {
       name: "All of them",
       timezone: "Pacific/Auckland",
@@ -80,7 +80,7 @@ describe("customers", () => {
       name: `Many ${index}`,
       email: `many-${index}@x.example`,
     }));
-    await makeContacts(tenant, [
+    await createLedgerContacts(tenant, [
       { name: "Full", code: "FULL", email: "full@x.example" },
       { name: "Silent", code: "SILENT" },
       { name: "Gone", email: "gone@x.example" },

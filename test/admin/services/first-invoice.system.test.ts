@@ -5,7 +5,7 @@
 import { beforeAll, expect, test } from "vitest";
 import { type TestSystem, until } from "../../support/system.ts";
 import { sharedSystem } from "../../support/system-for-many.ts";
-import { type AdminAsk, askWith, makeContacts, makeTenant } from "./request.ts";
+import { type AdminAsk, askWith, createLedgerContacts, createTenant } from "./request.ts";
 
 let system: TestSystem;
 let admin: AdminAsk;
@@ -23,8 +23,8 @@ test("a new organisation gets to its first invoice, and one that failed for want
   });
   expect(organisation).toMatchObject({ name: "First Ltd", livemode: true, numberPrefix: "INV-", dueDays: 14 });
   const own = { organisation: organisation.id };
-  const tenant = await makeTenant(system);
-  await makeContacts(tenant, [{ name: "First Customer", code: "FIRST", email: "pay@first.example" }]);
+  const tenant = await createTenant(system);
+  await createLedgerContacts(tenant, [{ name: "First Customer", code: "FIRST", email: "pay@first.example" }]);
   const connected = await admin.done("LedgerConnectionService/ConnectLedger", { ...own, ...tenant });
   expect(connected.ledger).toMatchObject({ name: "Own books", currency: "NZD" });
   expect(JSON.stringify(connected)).not.toContain(tenant.clientSecret);

@@ -9,7 +9,7 @@ import {
   ServerReflection,
   ServerReflectionRequestSchema,
 } from "../../../src/gen/proto/grpc/reflection/v1/reflection_pb.ts";
-import { makeFirstOperator } from "../../../src/store/admin/first-operator.ts";
+import { createFirstOperator } from "../../../src/store/admin/first-operator.ts";
 import { generateOperatorToken } from "../../../src/transport/rpc/api-key.ts";
 import { operationOf } from "../../../src/transport/rpc/operation.ts";
 import { adminMethods } from "../../contract/methods.ts";
@@ -23,7 +23,7 @@ const firstToken = generateOperatorToken();
 
 beforeAll(async () => {
   system = await startSystem();
-  expect(await makeFirstOperator(system.pool, "Olga", firstToken)).toBe(true);
+  expect(await createFirstOperator(system.pool, "Olga", firstToken)).toBe(true);
   admin = askWith(system, firstToken.value);
   made = await system.organisation();
 });
@@ -31,7 +31,7 @@ beforeAll(async () => {
 afterAll(() => system?.stop());
 
 test("the first operator is made once, is an owner, and is in the log", async () => {
-  const late = await Promise.all([1, 2].map(() => makeFirstOperator(system.pool, "Late", generateOperatorToken())));
+  const late = await Promise.all([1, 2].map(() => createFirstOperator(system.pool, "Late", generateOperatorToken())));
   expect(late).toEqual([false, false]);
   const { operator, token } = await admin.done("OperatorService/GetCurrentOperator");
   expect(operator).toMatchObject({ name: "Olga", role: "OPERATOR_ROLE_OWNER", active: true });

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../../src/dev/local-stack/first-data.ts";
 import type { TestSystem } from "../../support/system.ts";
 import { sharedSystem } from "../../support/system-for-many.ts";
-import { type AdminAsk, askWith, makeTenant } from "./request.ts";
+import { type AdminAsk, askWith, createTenant } from "./request.ts";
 
 let system: TestSystem;
 let admin: AdminAsk;
@@ -102,7 +102,7 @@ describe("organisations", () => {
 
 describe("ledger connections and mappings", () => {
   test("take working credentials, never show the secret, and keep to the tenant once there are customers", async () => {
-    const tenant = await makeTenant(system);
+    const tenant = await createTenant(system);
     const connect = "LedgerConnectionService/ConnectLedger";
     expect(await admin.refused(connect, { ...own, ...tenant })).toBe("invalid_state tenant_id");
     const { organisation } = await admin.done("OrganisationService/CreateOrganisation", {

@@ -49,7 +49,7 @@ export function codeOf(answer: Answered): string {
 }
 
 /** A new tenant of the demo ledger, with its own books. */
-export async function makeTenant(system: TestSystem): Promise<Tenant> {
+export async function createTenant(system: TestSystem): Promise<Tenant> {
   const tenantId = randomUUID();
   const clientId = `demo-${tenantId}`;
   const clientSecret = randomBytes(24).toString("base64url");
@@ -65,7 +65,7 @@ export async function makeTenant(system: TestSystem): Promise<Tenant> {
 }
 
 /** Makes contacts in a tenant; without an e-mail address where none is given. */
-export async function makeContacts(
+export async function createLedgerContacts(
   tenant: Tenant,
   contacts: readonly { readonly name: string; readonly code?: string; readonly email?: string }[],
 ): Promise<void> {

@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import type { Client } from "@temporalio/client";
 import type pg from "pg";
-import type { Sealing } from "../../../src/store/database/encryption.ts";
+import type { Encryption } from "../../../src/store/database/encryption.ts";
 import { endpointSecretBound } from "../../../src/store/events/signing-secrets.ts";
 import { deliveriesWorkflowId } from "../../../workflows/contract.ts";
 import { until } from "../../support/system.ts";
@@ -48,7 +48,7 @@ export async function failing(pool: pg.Pool, endpointId: string): Promise<void> 
 }
 
 /** The secrets of an endpoint that are kept, the newest first. */
-export async function openSecrets(pool: pg.Pool, sealing: Sealing, endpointId: string): Promise<readonly string[]> {
+export async function openSecrets(pool: pg.Pool, sealing: Encryption, endpointId: string): Promise<readonly string[]> {
   const { rows } = await pool.query("SELECT * FROM webhook_endpoints WHERE id = $1", [endpointId]);
   const [row] = rows;
   const open = (bytes: Buffer, keyId: string) => sealing.open({ bytes, keyId }, endpointSecretBound(endpointId));

@@ -3,7 +3,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { Client, Connection } from "@temporalio/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventTypes } from "../../../src/domain/events/event.ts";
-import { createSealing } from "../../../src/store/database/encryption.ts";
+import { createEncryption } from "../../../src/store/database/encryption.ts";
 import { defaultTaskQueue, webhookQueue } from "../../../workflows/contract.ts";
 import { startSystem, type TestSystem } from "../../support/system.ts";
 import { type AdminAsk, askWith, codeOf } from "./request.ts";
@@ -52,7 +52,7 @@ async function rows(text: string, values: readonly unknown[]) {
 }
 
 /** The secrets of an endpoint as whoever signs opens them. */
-const sealed = (id: string) => openSecrets(system.pool, createSealing(key), id);
+const sealed = (id: string) => openSecrets(system.pool, createEncryption(key), id);
 
 describe("endpoints", () => {
   test("are made, read, listed and changed, each change with its entry, and their secret is shown once and sealed", async () => {

@@ -5,7 +5,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { delimiter, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { describeFirstData, type FirstData, makeFirstData } from "../../../src/dev/local-stack/first-data.ts";
+import { describeFirstData, type FirstData, createFirstData } from "../../../src/dev/local-stack/first-data.ts";
 import { startSystem, type TestSystem } from "../../support/system.ts";
 import { commandsIn, keysIn, readCurl } from "./first-start.ts";
 
@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => system.stop());
 
 function make(demoLedgerUrl = system.demoUrl): Promise<FirstData | null> {
-  return makeFirstData({ databaseUrl: system.databaseUrl, demoLedgerUrl, secretKey });
+  return createFirstData({ databaseUrl: system.databaseUrl, demoLedgerUrl, secretKey });
 }
 
 async function run(curl: string): Promise<{ status: number; json: Record<string, unknown> }> {

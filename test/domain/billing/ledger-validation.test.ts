@@ -1,20 +1,20 @@
 /** What is refused before a ledger is asked, and that what is not known refuses nothing. */
 import { describe, expect, test } from "vitest";
 import {
-  type DocumentToJudge,
-  doubtsOf,
-  judgeDocument,
-  type LedgerOffer,
-  unknownOffer,
+  type DocumentToValidate,
+  invalidationsOf,
+  validateDocument,
+  type LedgerReferenceData,
+  unknownReferenceData,
 } from "../../../src/domain/billing/ledger-validation.ts";
 
 const line = { amount: "12.5000", revenue_account: "200", tax_type: "OUTPUT2" } as const;
-const document: DocumentToJudge = {
+const document: DocumentToValidate = {
   currency: "EUR",
   issue_date: "2026-04-10",
   subtotal: "25.0000",
   is_contact_gone: false,
-  judged_there: false,
+  observed_there: false,
   lines: [line, { ...line, tax_type: null }],
 };
 const organisation = {
@@ -23,7 +23,7 @@ const organisation = {
   periodLockDate: null,
   yearLockDate: "2026-04-09",
 } as const;
-const offer: LedgerOffer = {
+const offer: LedgerReferenceData = {
   organisation,
   accounts: { "200": true, "205": false },
   tax_rates: { OUTPUT2: true, OLD: false },
@@ -31,12 +31,12 @@ const offer: LedgerOffer = {
 };
 
 /** Reason and what it was judged by, of the document with these changes. */
-function faultOf(changes: Partial<DocumentToJudge>, known: Partial<LedgerOffer> = {}): string | null {
-  const fault = judgeDocument({ ...document, ...changes }, "invoice", { ...offer, ...known });
+function faultOf(changes: Partial<DocumentToValidate>, known: Partial<LedgerReferenceData> = {}): string | null {
+  const fault = validateDocument({ ...document, ...changes }, "invoice", { ...offer, ...known });
   return fault && `${fault.reason} by ${fault.by}`;
 }
 
-const lined = (changes: Partial<DocumentToJudge["lines"][number]>) => ({ lines: [line, { ...line, ...changes }] });
+const lined = (changes: Partial<DocumentToValidate["lines"][number]>) => ({ lines: [line, { ...line, ...changes }] });
 
 describe("a document", () => {
   test("that the ledger takes by all that is known has no fault", () => {
@@ -44,7 +44,7 @@ describe("a document", () => {
     expect(faultOf({ currency: "NZD" }, { currencies: {} })).toBeNull();
   });
 
-  test.each<[string, Partial<DocumentToJudge>, Partial<LedgerOffer>, string]>([
+  test.each<[string, Partial<DocumentToValidate>, Partial<LedgerReferenceData>, string]>([
     ["without an account", lined({ revenue_account: null }), {}, "account_invalid by null"],
     ["on an account that is not there", lined({ revenue_account: "999" }), {}, "account_invalid by accounts"],
     ["on an archived account", lined({ revenue_account: "205" }), {}, "account_invalid by accounts"],
@@ -83,7 +83,7 @@ describe("a document", () => {
   };
 
   test("is never refused by what is not known, nor by a tax type that is not listed", () => {
-    expect(faultOf(doubtful, unknownOffer)).toBeNull();
+    expect(faultOf(doubtful, unknownReferenceData)).toBeNull();
     expect(faultOf(lined({ tax_type: "NEW" }))).toBeNull();
   });
 
@@ -100,12 +100,12 @@ describe("a document", () => {
   });
 
   test("that an operator asks for again is the ledger's to judge, but for what is wrong in itself", () => {
-    expect(faultOf({ ...doubtful, is_contact_gone: true, judged_there: true })).toBeNull();
-    expect(faultOf({ judged_there: true, subtotal: "1.0000" })).toBe("validation by null");
+    expect(faultOf({ ...doubtful, is_contact_gone: true, observed_there: true })).toBeNull();
+    expect(faultOf({ observed_there: true, subtotal: "1.0000" })).toBe("validation by null");
   });
 });
 
 test("a refusal of the ledger's casts doubt on what it is about, and on nothing else", () => {
-  expect(doubtsOf("period_locked")).toEqual(["organisation"]);
-  expect(doubtsOf("duplicate_number")).toEqual([]);
+  expect(invalidationsOf("period_locked")).toEqual(["organisation"]);
+  expect(invalidationsOf("duplicate_number")).toEqual([]);
 });

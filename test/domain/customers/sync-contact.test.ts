@@ -2,14 +2,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
-  type ContactSeen,
-  type FollowedCustomer,
-  followContact,
-  followMerges,
+  type ObservedContactState,
+  type SyncedCustomer,
+  syncContact,
+  resolveMerges,
   mostMerges,
 } from "../../../src/domain/customers/sync-contact.ts";
 
-const customer: FollowedCustomer = {
+const customer: SyncedCustomer = {
   name: "Acme",
   firstName: null,
   lastName: null,
@@ -19,7 +19,7 @@ const customer: FollowedCustomer = {
   isDeactivated: false,
 };
 
-const contact: ContactSeen = {
+const contact: ObservedContactState = {
   name: "Acme",
   firstName: null,
   lastName: null,
@@ -31,11 +31,11 @@ const contact: ContactSeen = {
 describe("a customer", () => {
   test("goes over to the contact that its own was merged into, and only where that archived it", () => {
     const merged = { ...contact, status: "archived", mergedInto: "b" } as const;
-    expect(followContact(customer, merged, false)).toEqual({ ...customer, ledgerContactId: "b" });
-    expect(followContact(customer, merged, true)).toEqual({ ...customer, status: "inactive" });
+    expect(syncContact(customer, merged, false)).toEqual({ ...customer, ledgerContactId: "b" });
+    expect(syncContact(customer, merged, true)).toEqual({ ...customer, status: "inactive" });
     // An active contact carries its documents itself, whatever it says.
-    expect(followContact(customer, { ...merged, status: "active" }, false)).toEqual(customer);
-    expect(followContact(customer, { ...merged, status: "erased" }, false)).toEqual({
+    expect(syncContact(customer, { ...merged, status: "active" }, false)).toEqual(customer);
+    expect(syncContact(customer, { ...merged, status: "erased" }, false)).toEqual({
       ...customer,
       status: "inactive",
     });
@@ -46,7 +46,7 @@ describe("the merges of a contact", () => {
   const archived = (mergedInto: string | null) => ({ status: "archived", mergedInto }) as const;
 
   test("lead to the last contact, to one that is still to be looked at, or nowhere where they lead round", () => {
-    const seen = new Map<string, Pick<ContactSeen, "status" | "mergedInto">>([
+    const seen = new Map<string, Pick<ObservedContactState, "status" | "mergedInto">>([
       ["a", archived("b")],
       ["b", archived("c")],
       ["c", { status: "active", mergedInto: "a" }],
@@ -57,10 +57,10 @@ describe("the merges of a contact", () => {
       ["h", archived("e")],
       ["i", archived(null)],
     ]);
-    expect(followMerges("a", seen)).toEqual({ kind: "end", contactId: "c" });
-    expect(followMerges("d", seen)).toEqual({ kind: "unseen", contactId: "unknown" });
-    expect(followMerges("i", seen)).toEqual({ kind: "end", contactId: "i" });
-    for (const id of ["e", "f", "g", "h"]) expect(followMerges(id, seen)).toEqual({ kind: "nowhere" });
+    expect(resolveMerges("a", seen)).toEqual({ kind: "end", contactId: "c" });
+    expect(resolveMerges("d", seen)).toEqual({ kind: "unseen", contactId: "unknown" });
+    expect(resolveMerges("i", seen)).toEqual({ kind: "end", contactId: "i" });
+    for (const id of ["e", "f", "g", "h"]) expect(resolveMerges(id, seen)).toEqual({ kind: "nowhere" });
   });
 
   test("are followed so many times and no more", () => {
@@ -71,8 +71,8 @@ describe("the merges of a contact", () => {
           index < length ? archived(String(index + 1)) : ({ status: "active", mergedInto: null } as const),
         ]),
       );
-    expect(followMerges("0", chain(mostMerges))).toEqual({ kind: "end", contactId: String(mostMerges) });
-    expect(followMerges("0", chain(mostMerges + 1))).toEqual({ kind: "nowhere" });
+    expect(resolveMerges("0", chain(mostMerges))).toEqual({ kind: "end", contactId: String(mostMerges) });
+    expect(resolveMerges("0", chain(mostMerges + 1))).toEqual({ kind: "nowhere" });
   });
 
   test("come to an end whatever the ledger says", () => {
@@ -81,7 +81,7 @@ describe("the merges of a contact", () => {
     const seen = fc.array(fc.tuple(id, fc.record({ status, mergedInto: fc.option(id) })));
     fc.assert(
       fc.property(id, seen, (from, contacts) => {
-        const told = followMerges(from, new Map(contacts));
+        const told = resolveMerges(from, new Map(contacts));
         if (told.kind !== "end") return;
         const end = new Map<string, (typeof contacts)[number][1]>(contacts).get(told.contactId);
         expect(end?.status === "archived" && end.mergedInto !== null).toBe(false);

@@ -4,9 +4,9 @@ import {
   breakerAfter,
   breakerSteps,
   defaultFirstPauseMs,
-  judgeAnswer,
+  evaluateAnswer,
   pauseAfter,
-  putOffAfter,
+  nextAttemptAfter,
   wholeTimeMs,
 } from "../../../src/domain/events/retry-schedule.ts";
 
@@ -52,9 +52,9 @@ describe("attempts", () => {
   });
 
   test("that cannot be signed come as far apart as those that are made, by the age of the delivery", () => {
-    for (const made of schedule(() => 0)) expect(putOffAfter(made, first, 0)).toBe(nextAfter(made));
-    expect(putOffAfter(-5, first, 0)).toBe(first);
-    expect(putOffAfter(0, first, 1)).toBe(27_000);
+    for (const made of schedule(() => 0)) expect(nextAttemptAfter(made, first, 0)).toBe(nextAfter(made));
+    expect(nextAttemptAfter(-5, first, 0)).toBe(first);
+    expect(nextAttemptAfter(0, first, 1)).toBe(27_000);
   });
 });
 
@@ -78,17 +78,17 @@ describe("an endpoint's breaker", () => {
 
 describe("an answer", () => {
   test.each([200, 201, 202, 204, 226, 299])("%i is delivered", (status) => {
-    expect(judgeAnswer(status, null)).toEqual({ kind: "delivered" });
+    expect(evaluateAnswer(status, null)).toEqual({ kind: "delivered" });
   });
 
   test("410 wants nothing ever again, not even later", () => {
-    expect(judgeAnswer(410, 5)).toEqual({ kind: "gone", error: "410 Gone" });
+    expect(evaluateAnswer(410, 5)).toEqual({ kind: "gone", error: "410 Gone" });
   });
 
   test.each([
     199, 300, 301, 302, 304, 307, 308, 400, 401, 404, 408, 409, 418, 429, 500, 503, 599,
   ])("%i is tried again", (status) => {
-    const verdict = judgeAnswer(status, 1_000);
+    const verdict = evaluateAnswer(status, 1_000);
     const isBusy = status === 429 || status === 503;
     const isRedirect = status >= 300 && status < 400;
     const error = `the endpoint answered ${status}${isRedirect ? ", and redirects are not followed" : ""}`;

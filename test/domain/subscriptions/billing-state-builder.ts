@@ -9,7 +9,7 @@ import type { Plan } from "../../../src/domain/catalogue/plan.ts";
 import { hasUnits } from "../../../src/domain/catalogue/pricing/index.ts";
 import { equals, formatDecimal, formatShort, parseDecimal, sum, ZERO } from "../../../src/domain/money/decimal.ts";
 import { Refusal } from "../../../src/domain/refusal.ts";
-import type { BillingState, PeriodState, RaisedInvoice } from "../../../src/domain/subscriptions/billing-state.ts";
+import type { BillingState, PeriodState, IssuedInvoice } from "../../../src/domain/subscriptions/billing-state.ts";
 import {
   decideUnitsChange,
   type InvoiceAmendment,
@@ -46,8 +46,8 @@ export interface StateOrder {
   /** The next period, where its renewal invoice was raised ahead: billed for the units where nothing else is said. */
   readonly next?: Partial<PeriodState>;
   /** The renewal invoice of the next period; null where it was removed. */
-  readonly renewalInvoice?: Partial<RaisedInvoice> | null;
-  readonly invoices?: readonly RaisedInvoice[];
+  readonly renewalInvoice?: Partial<IssuedInvoice> | null;
+  readonly invoices?: readonly IssuedInvoice[];
   readonly deferred?: BillingState["deferred"];
   readonly usage?: BillingState["usage"];
   readonly usageBills?: BillingState["usageBills"];
@@ -113,7 +113,7 @@ export function stateOf(order: StateOrder = {}): BillingState {
 }
 
 /** A renewal invoice of June 2026 that is a draft in the ledger, with nothing paid, or what is said. */
-export function raised(differs: Partial<RaisedInvoice> = {}): RaisedInvoice {
+export function raised(differs: Partial<IssuedInvoice> = {}): IssuedInvoice {
   const { type = "renewal", periodIndex = 5 } = differs;
   const amount = parseDecimal("100.00");
   return {

@@ -4,7 +4,7 @@ import { decideDue } from "../../../src/domain/billing/renewal.ts";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
 import { parseDecimal, ZERO } from "../../../src/domain/money/decimal.ts";
 import { Refusal } from "../../../src/domain/refusal.ts";
-import type { RaisedInvoice } from "../../../src/domain/subscriptions/billing-state.ts";
+import type { IssuedInvoice } from "../../../src/domain/subscriptions/billing-state.ts";
 import { decideUnitsChange } from "../../../src/domain/subscriptions/change-units.ts";
 import { decideEnd, decideEnded, type EndRequest, type OpenInvoice } from "../../../src/domain/subscriptions/end.ts";
 import {
@@ -295,7 +295,7 @@ describe("now", () => {
   });
 
   it("ends a pending one before it began: its first invoice is removed, unless money is on it", () => {
-    const first = (differs: Partial<RaisedInvoice> = {}): StateOrder => ({
+    const first = (differs: Partial<IssuedInvoice> = {}): StateOrder => ({
       index: 0,
       startDate: "2026-07-01",
       today: "2026-06-10",

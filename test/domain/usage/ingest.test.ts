@@ -4,12 +4,12 @@ import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
 import {
   eventsToStore,
   isOver,
-  judgeUsage,
+  evaluateUsage,
   lateUsageDueAt,
   type ReportableMeter,
   type ReportableSubscription,
   type ReportedUsage,
-  tellUsage,
+  describeVerdict,
   type UsageDetails,
   type UsageFacts,
 } from "../../../src/domain/usage/ingest.ts";
@@ -77,8 +77,8 @@ function report(sent: Sent = {}): ReportedUsage {
 
 /** `created`, or the code of the rejection, of an event under whose id nothing is stored. */
 function verdictOf(sent: Sent, facts: UsageFacts = factsWith()): string {
-  const judged = judgeUsage(report(sent), facts);
-  const [verdict] = tellUsage([judged], new Set(judged.event === null ? [] : [judged.eventId]), new Map());
+  const judged = evaluateUsage(report(sent), facts);
+  const [verdict] = describeVerdict([judged], new Set(judged.event === null ? [] : [judged.eventId]), new Map());
   return verdict?.status === "rejected" ? verdict.code : (verdict?.status ?? "");
 }
 
@@ -120,7 +120,7 @@ describe("an event is rejected", () => {
 
   test("not before the renewal date while its end is under way, and its message says when that ends at the latest", () => {
     expect(verdictOf({ timestamp: "2026-04-30T11:59:59.999999Z" }, ending)).toBe("created");
-    const judged = judgeUsage(report({ timestamp: "2026-05-05T00:00:00Z" }), ending);
+    const judged = evaluateUsage(report({ timestamp: "2026-05-05T00:00:00Z" }), ending);
     expect(judged.rejection).toMatchObject({
       message: "The subscription is being ended, at the latest at 2026-04-30T12:00:00.000000Z.",
     });
@@ -146,7 +146,7 @@ describe("an event is rejected", () => {
   });
 
   test("with words that name what was sent and what is known", () => {
-    const said = (sent: Sent, facts: UsageFacts) => judgeUsage(report(sent), facts).rejection;
+    const said = (sent: Sent, facts: UsageFacts) => evaluateUsage(report(sent), facts).rejection;
     expect(said({ subscription: "ACME" }, factsWith())).toMatchObject({
       message: "There is no subscription with the id ACME.",
     });
@@ -196,13 +196,13 @@ describe("an event is taken", () => {
     ["the period before", "2026-04-05T00:00:00Z", 1, 5],
     ["the first period", "2026-03-05T00:00:00Z", 0, 5],
   ])("of %s onto the bill of the current one", (_, timestamp, periodIndex, bill) => {
-    expect(judgeUsage(report({ timestamp }), factsWith()).event).toMatchObject({ periodIndex, bill });
+    expect(evaluateUsage(report({ timestamp }), factsWith()).event).toMatchObject({ periodIndex, bill });
   });
 
   test("of periods whose renewal is still to be performed onto the bills that these will be", () => {
     const behind = factsWith({ currentPeriod: 0, usageBill: 3 });
     const bills = ["2026-03-05", "2026-04-05", "2026-05-05"].map(
-      (day) => judgeUsage(report({ timestamp: `${day}T00:00:00Z` }), behind).event,
+      (day) => evaluateUsage(report({ timestamp: `${day}T00:00:00Z` }), behind).event,
     );
     expect(bills).toMatchObject([
       { periodIndex: 0, bill: 3 },
@@ -215,14 +215,14 @@ describe("an event is taken", () => {
 describe("of several events with one id", () => {
   /** What is told of each, where `stored` stood before and all that could be stored was. */
   function told(sent: readonly Sent[], stored: Readonly<Record<string, Sent>> = {}, facts = factsWith()): string[] {
-    const judged = sent.map((one) => judgeUsage(report(one), facts));
+    const judged = sent.map((one) => evaluateUsage(report(one), facts));
     const standing = new Map<string, UsageDetails>();
     for (const [eventId, one] of Object.entries(stored))
-      standing.set(eventId, judgeUsage(report(one), factsWith()).details);
+      standing.set(eventId, evaluateUsage(report(one), factsWith()).details);
     const created = eventsToStore(judged)
       .map(({ eventId }) => eventId)
       .filter((eventId) => !standing.has(eventId));
-    const verdicts = tellUsage(judged, new Set(created), standing);
+    const verdicts = describeVerdict(judged, new Set(created), standing);
     expect(verdicts.filter(({ status }) => status === "created")).toHaveLength(created.length);
     return verdicts.map((verdict) => (verdict.status === "rejected" ? verdict.code : verdict.status));
   }
@@ -276,16 +276,16 @@ describe("of several events with one id", () => {
       ["timestamp", { timestamp: "2026-05-05T00:00:00.000001Z" }],
       ["quantity, timestamp", { quantity: "2", timestamp: "2026-05-05T00:00:01Z" }],
     ];
-    const stored = new Map([["e", judgeUsage(report(), factsWith()).details]]);
+    const stored = new Map([["e", evaluateUsage(report(), factsWith()).details]]);
     for (const [named, sent] of others) {
-      const [verdict] = tellUsage([judgeUsage(report(sent), factsWith())], new Set(), stored);
+      const [verdict] = describeVerdict([evaluateUsage(report(sent), factsWith())], new Set(), stored);
       const message = `An event with this id is stored with another ${named}.`;
       expect(verdict).toEqual({ status: "rejected", code: "event_id_conflict", message });
     }
   });
 
   test("an event that is neither stored now nor found is no verdict", () => {
-    expect(() => tellUsage([judgeUsage(report(), factsWith())], new Set(), new Map())).toThrow(
+    expect(() => describeVerdict([evaluateUsage(report(), factsWith())], new Set(), new Map())).toThrow(
       /neither stored nor found/,
     );
   });

@@ -6,7 +6,7 @@ import {
   createSharedTokenSource,
   type RenewedTokens,
   type SharedTokens,
-  type TokenKeeper,
+  type TokenStore,
 } from "../../../src/ledger/xero/auth/authorised-tokens.ts";
 
 const app = { identityUrl: "http://identity.test/connect/token", clientId: "app", clientSecret: "hunter2" };
@@ -40,7 +40,7 @@ function answers(...replies: readonly (readonly [number, unknown])[]): void {
 const stale: SharedTokens = { generation: "1", accessToken: "old", freshMs: 0 };
 const given = { access_token: "new", refresh_token: "refresh-3", expires_in: 1_800 };
 
-function keeperOf(previous: string | null = "refresh-1"): TokenKeeper {
+function keeperOf(previous: string | null = "refresh-1"): TokenStore {
   let tokens: SharedTokens | null = stale;
   return {
     read: async () => tokens,
@@ -58,7 +58,7 @@ function keeperOf(previous: string | null = "refresh-1"): TokenKeeper {
   };
 }
 
-const ask = (keeper: TokenKeeper, rejected: string | null = null, client: typeof app | null = app) =>
+const ask = (keeper: TokenStore, rejected: string | null = null, client: typeof app | null = app) =>
   createSharedTokenSource(agent, { app: client, keeper }).token(rejected, AbortSignal.timeout(20_000));
 
 test("a refresh token is shown once, and the new one is saved before its access token is used", async () => {
@@ -109,7 +109,7 @@ test("without the app's credentials a token in use is given, and none is refresh
 });
 
 /** A keeper whose `save` rejects or answers so, one after the other, and then does what it does. */
-function failingKeeper(...saves: readonly ("rejects" | "lost")[]): TokenKeeper {
+function failingKeeper(...saves: readonly ("rejects" | "lost")[]): TokenStore {
   const keeper = keeperOf();
   const left = [...saves];
   return {
@@ -136,7 +136,7 @@ test("new tokens that cannot be saved for long are used, and saved before the ne
   answers([200, given], [200, { ...given, access_token: "newer" }]);
   let isDown = true;
   const keeper = keeperOf();
-  const save: TokenKeeper["save"] = (...args) =>
+  const save: TokenStore["save"] = (...args) =>
     isDown ? Promise.reject(new Error("the database is not there")) : keeper.save(...args);
   const source = createSharedTokenSource(agent, { app, keeper: { ...keeper, save } });
   const token = (rejected: string | null) => source.token(rejected, AbortSignal.timeout(20_000));
@@ -155,7 +155,7 @@ test("new tokens that cannot be saved any more, because there are others by now,
   answers([200, given]);
   const others: SharedTokens = { generation: "2", accessToken: "others", freshMs: 60_000 };
   const keeper = failingKeeper("rejects", "lost");
-  const read: TokenKeeper["read"] = async () => (events.includes("lost") ? others : stale);
+  const read: TokenStore["read"] = async () => (events.includes("lost") ? others : stale);
   expect(await ask({ ...keeper, read })).toEqual({ kind: "ok", value: "others" });
   expect([shown, events]).toEqual([["refresh-2"], ["rejects", "lost"]]);
 });

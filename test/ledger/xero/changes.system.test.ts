@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type LedgerKind, ledgers, ledgerWebhooks } from "../../../src/ledger/index.ts";
-import type { Ledger, LedgerChangeKind, LedgerHint } from "../../../src/ledger/port/ledger.ts";
+import type { Ledger, LedgerChangeKind, LedgerNotification } from "../../../src/ledger/port/ledger.ts";
 import type { XeroConnection } from "../../../src/ledger/xero/wire/connection.ts";
 import {
   aCall,
@@ -121,7 +121,7 @@ describe.each(kinds)("%s", (kind) => {
 
   test("each change is told by a signed webhook, also where the first delivery was answered 500", async () => {
     const key = "a signing key";
-    const hints: LedgerHint[] = [];
+    const hints: LedgerNotification[] = [];
     let refusals = 1;
     const { signatureHeader, read } = ledgerWebhooks[kind];
     const receiver = createServer(async (request, response) => {
@@ -156,8 +156,8 @@ describe.each(kinds)("%s", (kind) => {
       const last = { tenantId, kind: "invoices", ledgerId: after.id, changedAt: after.updatedAt };
       const made = { ...last, kind: "contacts", ledgerId: contact?.id, changedAt: contact?.updatedAt };
       // What was answered 500 comes again later than what was changed since.
-      const isTold = (wanted: object) => hints.some((one) => isDeepStrictEqual(one, wanted));
-      await until("both are told", async () => isTold(last) && isTold(made));
+      const isPublished = (wanted: object) => hints.some((one) => isDeepStrictEqual(one, wanted));
+      await until("both are told", async () => isPublished(last) && isPublished(made));
       expect(refusals).toBe(0);
       // One for all organisations is for those to come as well.
       expect((await world.admin("webhook", { url, key: "another" })).status).toBe(400);

@@ -1,7 +1,7 @@
 /** Turns within the budget of calls: who is first, what is waited out, what is told, and that no call waits past its deadline. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { CallBudget } from "../../../src/ledger/port/ledger.ts";
-import { createTurns, type Turns, type Waiting } from "../../../src/ledger/xero/wire/permits.ts";
+import { createPermits, type Turns, type Waiting } from "../../../src/ledger/xero/wire/permits.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -45,13 +45,13 @@ function watch(turns: Turns, call: Waiting): { answer: unknown } {
 }
 
 test("without a budget there is always a turn", async () => {
-  expect(await createTurns(undefined).take(aCall({ leftMs: 1 }))).toMatchObject({ kind: "granted" });
+  expect(await createPermits(undefined).take(aCall({ leftMs: 1 }))).toMatchObject({ kind: "granted" });
 });
 
 test("a short wait is waited out, and the budget asked again when it is over", async () => {
   const freeAt = performance.now() + 2_000;
   const budget = budgetOf(() => (performance.now() < freeAt ? minute(freeAt - performance.now()) : "granted"));
-  const watched = watch(createTurns(budget), aCall());
+  const watched = watch(createPermits(budget), aCall());
   await vi.advanceTimersByTimeAsync(1_999);
   expect(watched.answer).toBeNull();
   await vi.advanceTimersByTimeAsync(1);
@@ -61,12 +61,12 @@ test("a short wait is waited out, and the budget asked again when it is over", a
 
 test("a long wait is told at once, as ours", async () => {
   const budget = budgetOf(() => minute(20_000));
-  expect(await createTurns(budget).take(aCall())).toEqual({ ...ours, retryAfterMs: 20_000 });
+  expect(await createPermits(budget).take(aCall())).toEqual({ ...ours, retryAfterMs: 20_000 });
   expect(budget.asked).toHaveLength(1);
 });
 
 test("a call waits for half of what it has left at the most, and not at all once its deadline has passed", async () => {
-  const turns = createTurns(budgetOf(() => minute(600)));
+  const turns = createPermits(budgetOf(() => minute(600)));
   const patient = watch(turns, aCall({ leftMs: 2_000 }));
   expect(await turns.take(aCall({ leftMs: 1_000 }))).toMatchObject({ ...ours, retryAfterMs: 1_600 });
   expect(patient.answer).toBeNull();
@@ -80,7 +80,7 @@ test("what a call has begun goes first, then calls for which somebody waits, eac
   let free = 1;
   const order: string[] = [];
   const budget = budgetOf(() => (free-- > 0 ? "granted" : minute(100)));
-  const turns = createTurns(budget);
+  const turns = createPermits(budget);
   const begun = aCall({ isBackground: true });
   await turns.take(begun);
   await vi.advanceTimersByTimeAsync(0);
@@ -101,7 +101,7 @@ test("what a call has begun goes first, then calls for which somebody waits, eac
 });
 
 test("those who come later are told to come back one after the other", async () => {
-  const turns = createTurns(budgetOf(() => minute(3_000)));
+  const turns = createPermits(budgetOf(() => minute(3_000)));
   const calls = Array.from({ length: 4 }, () => turns.take(aCall({ isBackground: true })));
   const answers = await Promise.all(calls);
   expect(answers.map((answer) => "retryAfterMs" in answer && answer.retryAfterMs)).toEqual([
@@ -116,7 +116,7 @@ test("one who waits asks again as soon as a call of its process is over, where t
     running += 1;
     return "granted";
   });
-  const turns = createTurns(budget);
+  const turns = createPermits(budget);
   const first = await turns.take(aCall());
   const second = watch(turns, aCall());
   await vi.advanceTimersByTimeAsync(10);
@@ -131,7 +131,7 @@ test("one who waits asks again as soon as a call of its process is over, where t
 
 test("only the first in the queue asks the budget, however many wait", async () => {
   const budget = budgetOf(() => minute(1_000));
-  const turns = createTurns(budget);
+  const turns = createPermits(budget);
   for (let index = 0; index < 50; index += 1) void turns.take(aCall({ isBackground: true }));
   await vi.advanceTimersByTimeAsync(999);
   expect(budget.asked).toHaveLength(1);
@@ -139,7 +139,7 @@ test("only the first in the queue asks the budget, however many wait", async () 
 
 test("a budget that cannot be asked allows nothing, tells everybody so, and is asked again by the next", async () => {
   let isAway = true;
-  const turns = createTurns({
+  const turns = createPermits({
     take: async () => {
       if (isAway) throw new Error("the database is away");
       return { kind: "granted", end: async () => undefined };

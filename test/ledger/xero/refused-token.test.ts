@@ -3,11 +3,11 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import type { SharedTokens, TokenKeeper } from "../../../src/ledger/xero/auth/authorised-tokens.ts";
+import type { SharedTokens, TokenStore } from "../../../src/ledger/xero/auth/authorised-tokens.ts";
 import { beginCall, createXeroWire } from "../../../src/ledger/xero/wire/wire.ts";
 import { keepAdapters } from "../../../src/main/ledger-adapters.ts";
 import { createLedgerConnect } from "../../../src/main/ledger-connect.ts";
-import { createSealing } from "../../../src/store/database/encryption.ts";
+import { createEncryption } from "../../../src/store/database/encryption.ts";
 import type { LedgerConnection } from "../../../src/store/ledger-connection/connections.ts";
 
 let server: Server;
@@ -47,7 +47,7 @@ const connection = (): LedgerConnection => ({
 });
 
 /** A keeper with these tokens, which nobody refreshes. */
-function keeperOf(tokens: () => SharedTokens): TokenKeeper {
+function keeperOf(tokens: () => SharedTokens): TokenStore {
   const never = () => Promise.reject(new Error("nothing is to be refreshed here"));
   return { read: async () => tokens(), take: async () => null, save: never, release: never, disconnect: never };
 }
@@ -76,7 +76,7 @@ test("an adapter is kept while its connection stays the same, and made anew by e
   const adapters = keepAdapters(pool, {
     callDeadlineMs: 1_000,
     connect: createLedgerConnect("development"),
-    sealing: createSealing(Buffer.alloc(32)),
+    sealing: createEncryption(Buffer.alloc(32)),
     xeroApp: null,
     onDisconnected: () => undefined,
   });

@@ -10,9 +10,9 @@ import { decideEnd } from "../../../src/domain/subscriptions/end.ts";
 import { decideRestoration } from "../../../src/domain/subscriptions/restore.ts";
 import { type Changes, createChanges } from "../../../src/store/admin/changes.ts";
 import { createOrganisationStore, type OrganisationStore } from "../../../src/store/admin/organisations.ts";
-import { createSealing } from "../../../src/store/database/encryption.ts";
+import { createEncryption } from "../../../src/store/database/encryption.ts";
 import { newId } from "../../../src/store/database/ids.ts";
-import { createEndings } from "../../../src/store/subscriptions/end-removals.ts";
+import { createTerminations } from "../../../src/store/subscriptions/end-removals.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { until } from "../../support/system.ts";
 import { type UsedWorld, usedWorld } from "../billing/used-fixture.ts";
@@ -51,19 +51,19 @@ async function refusedSwitch(organisation: string, on: boolean): Promise<string>
 
 const subscriptions = (organisation: string) => createStore(world.pool).organisation(organisation).subscriptions;
 
-const endings = (organisation: string) => createEndings(world.pool, createSealing(randomBytes(32)))(organisation);
+const endings = (organisation: string) => createTerminations(world.pool, createEncryption(randomBytes(32)))(organisation);
 
 const order = (subscriptionId: string, now: string) => ({
   subscriptionId,
   requestId: newId(),
   requestHash: Buffer.alloc(32),
   now: new Date(now),
-  onRaised: () => undefined,
+  onIssued: () => undefined,
   awaitedUntil: new Date(now),
 });
 
 const end = (organisation: string, id: string, now: string, isVoiding = false) =>
-  subscriptions(organisation).end({ ...order(id, now), endingId: newId(), when: "now" }, (facts) =>
+  subscriptions(organisation).end({ ...order(id, now), terminationId: newId(), when: "now" }, (facts) =>
     decideEnd(facts, { when: "now", deleteUnsentInvoices: false, voidApprovedInvoices: isVoiding }),
   );
 
@@ -71,12 +71,12 @@ const end = (organisation: string, id: string, now: string, isVoiding = false) =
 async function begun(organisation: string, id: string, now: string, isVoiding = false): Promise<string> {
   const outcome = await end(organisation, id, now, isVoiding);
   if (outcome.kind !== "begun") throw new Error(`the end is ${outcome.kind}`);
-  return outcome.endingId;
+  return outcome.terminationId;
 }
 
 /** An end under way, whose first task is that kind. */
-async function take<K extends "drop" | "remove" | "finish">(organisation: string, endingId: string, kind: K) {
-  const task = await endings(organisation).take(endingId, 60_000);
+async function take<K extends "drop" | "remove" | "finish">(organisation: string, terminationId: string, kind: K) {
+  const task = await endings(organisation).take(terminationId, 60_000);
   if (task?.kind !== kind) throw new Error(`the task is ${task?.kind}`);
   return task as Extract<NonNullable<typeof task>, { readonly kind: K }>;
 }
@@ -155,12 +155,12 @@ test("an end under way refuses a switch until it is refused itself, and its rene
   await inLedger(id, "approved");
   await world.setClock(organisation, "2026-04-01");
   await world.bill(organisation);
-  const endingId = await begun(organisation, id, "2026-04-01T12:00:00Z", true);
-  await endings(organisation).drop(await take(organisation, endingId, "drop"));
+  const terminationId = await begun(organisation, id, "2026-04-01T12:00:00Z", true);
+  await endings(organisation).drop(await take(organisation, terminationId, "drop"));
   const message = await refusedSwitch(organisation, true);
   expect(message).toContain(id);
   expect(message).toContain("ended");
-  const removal = await take(organisation, endingId, "remove");
+  const removal = await take(organisation, terminationId, "remove");
   await endings(organisation).refuse(removal, { reason: "period_locked", message: "locked", invoice: null });
   expect(await switched(organisation, true)).toMatchObject({ changed: true });
   expect(await starts(id)).toEqual(["2026-03-10", "2026-04-10", "2026-04-10"]);
@@ -182,10 +182,10 @@ test("an end under way is finished outside Setup Mode: the switch comes after it
   );
   await world.setClock(organisation, "2026-04-01");
   await world.bill(organisation);
-  const endingId = await begun(organisation, id, "2026-04-01T12:00:00Z");
-  await endings(organisation).drop(await take(organisation, endingId, "drop"));
+  const terminationId = await begun(organisation, id, "2026-04-01T12:00:00Z");
+  await endings(organisation).drop(await take(organisation, terminationId, "drop"));
   await refusedSwitch(organisation, true);
-  await endings(organisation).finish(await take(organisation, endingId, "finish"), "now");
+  await endings(organisation).finish(await take(organisation, terminationId, "finish"), "now");
   expect(await switched(organisation, true)).toMatchObject({ changed: true });
   expect((await world.invoices(id)).map(({ type }) => type)).toContain("change");
 });
@@ -213,9 +213,9 @@ test("a restoration whose documents the ledger does not have yet refuses a switc
   await inLedger(id, "approved");
   await world.setClock(organisation, "2026-04-01");
   await world.bill(organisation);
-  const endingId = await begun(organisation, id, "2026-04-01T12:00:00Z");
-  await endings(organisation).drop(await take(organisation, endingId, "drop"));
-  await endings(organisation).finish(await take(organisation, endingId, "finish"), "now");
+  const terminationId = await begun(organisation, id, "2026-04-01T12:00:00Z");
+  await endings(organisation).drop(await take(organisation, terminationId, "drop"));
+  await endings(organisation).finish(await take(organisation, terminationId, "finish"), "now");
   const watch = () => undefined;
   await subscriptions(organisation).restore({ ...order(id, "2026-04-01T12:00:00Z"), watch }, decideRestoration);
   const message = await refusedSwitch(organisation, true);

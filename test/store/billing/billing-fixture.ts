@@ -6,7 +6,7 @@ import { demoCatalogue } from "../../../src/dev/local-stack/demo-catalogue.ts";
 import { type CreationRequest, decideCreation } from "../../../src/domain/subscriptions/create.ts";
 import { createSettingUp } from "../../../src/store/admin/provision.ts";
 import { billChunk, type ChunkOrder, type ChunkOutcome } from "../../../src/store/billing/billing-run.ts";
-import { createSealing } from "../../../src/store/database/encryption.ts";
+import { createEncryption } from "../../../src/store/database/encryption.ts";
 import { newId } from "../../../src/store/database/ids.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { requestOf } from "../../domain/subscriptions/creation-builder.ts";
@@ -50,7 +50,7 @@ export interface BillingWorld {
 export async function billingWorld(given?: FreshDatabase): Promise<BillingWorld> {
   const database = given ?? (await freshDatabase());
   const pool = testPool(database.url, 8, "billing-world");
-  const settingUp = createSettingUp(pool, createSealing(randomBytes(32)));
+  const settingUp = createSettingUp(pool, createEncryption(randomBytes(32)));
   const store = createStore(pool);
   const world: BillingWorld = {
     url: database.url,

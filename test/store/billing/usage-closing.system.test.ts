@@ -48,13 +48,13 @@ async function end(
     .organisation(organisation)
     .subscriptions.end(
       {
-        endingId: newId(),
+        terminationId: newId(),
         subscriptionId,
         when,
         requestId: null,
         requestHash: Buffer.alloc(32),
         now: new Date(now),
-        onRaised: () => undefined,
+        onIssued: () => undefined,
         awaitedUntil: new Date(now),
       },
       (facts) => decideEnd(facts, { when, deleteUnsentInvoices: false, voidApprovedInvoices: false }),

@@ -50,7 +50,7 @@ test("what was rejected after an end is taken under the same id once that is res
   await world.setClock(organisation, now.toISOString());
   await world.use(organisation, id, ["4", "2026-03-12"]);
   const asked = { subscriptionId: id, now, awaitedUntil: now, requestId: null, requestHash: Buffer.alloc(32) };
-  const ending = { ...asked, endingId: newId(), when: "now", onRaised: () => undefined } as const;
+  const ending = { ...asked, terminationId: newId(), when: "now", onIssued: () => undefined } as const;
   const request = { when: "now", deleteUnsentInvoices: false, voidApprovedInvoices: false } as const;
   expect(await subscriptions.end(ending, (facts) => decideEnd(facts, request))).toMatchObject({ kind: "ended" });
 
@@ -62,7 +62,7 @@ test("what was rejected after an end is taken under the same id once that is res
   const meter = { by: "code", value: "api-calls" } as const;
   const between = [{ eventId: randomUUID(), subscription: id, meter, quantity, occurredAt }];
   expect(words(await usage.report(between, later))).toEqual(["after_subscription_end"]);
-  const restored = { ...asked, now: later, onRaised: () => undefined, watch: () => undefined };
+  const restored = { ...asked, now: later, onIssued: () => undefined, watch: () => undefined };
   expect(await subscriptions.restore(restored, decideRestoration)).toMatchObject({ kind: "made" });
   expect(words(await usage.report(between, later))).toEqual(["created"]);
   expect(words(await usage.report(between, later))).toEqual(["duplicate"]);

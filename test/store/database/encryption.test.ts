@@ -1,9 +1,9 @@
 /** Secrets at rest open whole or not at all. */
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
-import { createSealing } from "../../../src/store/database/encryption.ts";
+import { createEncryption } from "../../../src/store/database/encryption.ts";
 
-const sealing = createSealing(randomBytes(32));
+const sealing = createEncryption(randomBytes(32));
 const nonceBytes = 12;
 const tagBytes = 16;
 

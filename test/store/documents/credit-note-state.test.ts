@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { parseDecimal } from "../../../src/domain/money/decimal.ts";
 import {
-  type AllocationSeen,
+  type ObservedAllocation,
   compareAllocations,
   type KnownAllocation,
 } from "../../../src/store/documents/credit-note-state.ts";
@@ -18,12 +18,12 @@ function known(id: string, ledgerId: string | null, amount: string, isActive = t
   };
 }
 
-function seen(id: string, amount: string, invoiceId = "a"): AllocationSeen {
+function seen(id: string, amount: string, invoiceId = "a"): ObservedAllocation {
   return { id, invoiceId, amount, date: "2026-04-10" };
 }
 
 /** The outcome as ids: ours of what is kept or gone, the ledger's of what is added. */
-function compared(ours: readonly KnownAllocation[], ledgers: readonly AllocationSeen[]): object {
+function compared(ours: readonly KnownAllocation[], ledgers: readonly ObservedAllocation[]): object {
   const { added, kept, gone } = compareAllocations(ours, ledgers);
   return {
     added: added.map(({ id }) => id),

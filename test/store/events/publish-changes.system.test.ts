@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { writeObject } from "../../../src/main/render-event-object.ts";
 import { newId } from "../../../src/store/database/ids.ts";
-import { forgetEvents } from "../../../src/store/events/delete-expired-events.ts";
-import { createTelling, findChanged, findNews } from "../../../src/store/events/outbox.ts";
-import { tellChunk } from "../../../src/store/events/publish-changes.ts";
-import { createTellingActivities } from "../../../src/worker/activities/events/publish-changes.ts";
+import { deleteExpiredEvents } from "../../../src/store/events/delete-expired-events.ts";
+import { createOutboxStore, findChanged, findNews } from "../../../src/store/events/outbox.ts";
+import { publishChunk } from "../../../src/store/events/publish-changes.ts";
+import { createPublishingActivities } from "../../../src/worker/activities/events/publish-changes.ts";
 import { eventsOf, expectAllTold, shownTexts, tellAll } from "../../support/telling.ts";
 import { poolBefore, type TellingWorld, tellingWorld } from "./publish-fixture.ts";
 
@@ -179,11 +179,11 @@ describe("nothing is lost or told twice", () => {
     const onLoaded = () => {
       throw new Error("killed");
     };
-    await expect(tellChunk(world.pool, own, objects, { ...order, onLoaded })).rejects.toThrow("killed");
+    await expect(publishChunk(world.pool, own, objects, { ...order, onLoaded })).rejects.toThrow("killed");
     expect(await world.marks(own)).toBe(1);
     expect(await world.news(own)).toEqual(['subscription.updated 2 {"label":""}']);
     // The same chunk once more, as an activity that is repeated after its answer was lost.
-    expect(await tellChunk(world.pool, own, objects, order)).toEqual({ events: 0, deliveries: 0 });
+    expect(await publishChunk(world.pool, own, objects, order)).toEqual({ events: 0, deliveries: 0 });
   });
 
   test("where something changes after the snapshot: that is told next, as a change of what was told", async () => {
@@ -191,7 +191,7 @@ describe("nothing is lost or told twice", () => {
     await world.set("subscriptions", id, "label = 'a'");
     const pool = poolBefore(world.pool, "take_marks", () => world.set("subscriptions", id, "label = 'b', units = 11"));
     const objects = await findChanged(world.pool, own, later(), 10);
-    expect(await tellChunk(pool, own, objects, order)).toMatchObject({ events: 1 });
+    expect(await publishChunk(pool, own, objects, order)).toMatchObject({ events: 1 });
     expect((await eventsOf(world.pool, own)).at(-1)?.data).toMatchObject({
       object: { label: "a", units: 10 },
       previous_attributes: { label: "" },
@@ -217,10 +217,10 @@ describe("nothing is lost or told twice", () => {
     await world.set("subscriptions", id, "label = 'a'");
     const objects = await findChanged(world.pool, own, later(), 10);
     const during: unknown[] = [];
-    const pool = poolBefore(world.pool, "load_told", async () => {
-      during.push(await tellChunk(world.pool, own, objects, order).catch((error: Error) => error.message));
+    const pool = poolBefore(world.pool, "load_published", async () => {
+      during.push(await publishChunk(world.pool, own, objects, order).catch((error: Error) => error.message));
     });
-    expect(await tellChunk(pool, own, objects, order)).toMatchObject({ events: 1 });
+    expect(await publishChunk(pool, own, objects, order)).toMatchObject({ events: 1 });
     expect(during).toEqual([expect.stringMatching(/^another process tells the changes/)]);
     // One whose snapshot is of before the other's commit is broken off by the database, and finds
     // nothing to tell when it is run again.
@@ -228,7 +228,7 @@ describe("nothing is lost or told twice", () => {
     const late = poolBefore(world.pool, "take_marks", async () => {
       await world.pool.query("DELETE FROM object_changes WHERE organisation_id = $1", [own]);
     });
-    expect(await tellChunk(late, own, objects, order)).toMatchObject({ events: 0 });
+    expect(await publishChunk(late, own, objects, order)).toMatchObject({ events: 0 });
     await world.set("subscriptions", id, "label = 'c'");
     expect(await world.news(own)).toEqual(['subscription.updated 3 {"label":"a"}']);
   });
@@ -237,9 +237,9 @@ describe("nothing is lost or told twice", () => {
 describe("a round of telling", () => {
   const startsOf = (answer = true) => {
     const started: string[] = [];
-    const activities = createTellingActivities({
-      store: createTelling(world.pool, writeObject),
-      onUntold: (_, { error }) => {
+    const activities = createPublishingActivities({
+      store: createOutboxStore(world.pool, writeObject),
+      onUnpublished: (_, { error }) => {
         throw error;
       },
       startEvents: async ({ organisationId, until }) => answer && started.push(`${organisationId} ${until}`) > 0,
@@ -252,10 +252,10 @@ describe("a round of telling", () => {
   test("tells all that changed, and starts the deliveries to its endpoint", async () => {
     const own = await world.listening();
     for (let count = 0; count < 3; count++) await world.subscribe(own);
-    const { tellRound, started } = startsOf();
+    const { publishBatch, started } = startsOf();
     const input = { organisationId: own, until: later().toISOString() };
     // With the customer of before.
-    expect(await tellRound(input)).toEqual({ told: 6, started: 1, isMore: false });
+    expect(await publishBatch(input)).toEqual({ told: 6, started: 1, isMore: false });
     const text = "SELECT DISTINCT endpoint_id AS id FROM webhook_deliveries WHERE organisation_id = $1";
     const { rows } = await world.pool.query<{ id: string }>(text, [own]);
     expect(started).toEqual(rows.map(({ id }) => `${own} ${id}`));
@@ -263,18 +263,18 @@ describe("a round of telling", () => {
       "UPDATE webhook_deliveries SET due_at = now() + interval '1 hour' WHERE organisation_id = $1",
       [own],
     );
-    expect(await tellRound(input)).toEqual({ told: 0, started: 0, isMore: false });
+    expect(await publishBatch(input)).toEqual({ told: 0, started: 0, isMore: false });
   });
 
   test("leaves deliveries to a later one where the engine takes none, and nothing that is told waits for that", async () => {
     const own = await world.listening();
-    const { tellRound } = startsOf(false);
-    expect(await tellRound({ organisationId: own, until: later().toISOString() })).toEqual({
+    const { publishBatch } = startsOf(false);
+    expect(await publishBatch({ organisationId: own, until: later().toISOString() })).toEqual({
       told: 0,
       started: 0,
       isMore: false,
     });
-    expect(await startsOf().tellRound({ organisationId: own, until: later().toISOString() })).toMatchObject({
+    expect(await startsOf().publishBatch({ organisationId: own, until: later().toISOString() })).toMatchObject({
       started: 1,
     });
   });
@@ -287,7 +287,7 @@ describe("a round of telling", () => {
       return writeObject(object);
     };
     const objects = await findChanged(world.pool, own, later(), 10);
-    const { events, untold } = await createTelling(world.pool, write).tell(own, objects, () => undefined);
+    const { events, untold } = await createOutboxStore(world.pool, write).tell(own, objects, () => undefined);
     expect(untold).toEqual([{ kind: "subscription", id: bad, error: new Error("no word for it") }]);
     expect(events).toBe(objects.length - 1);
     expect((await eventsOf(world.pool, own)).map(({ data }) => data.object.id)).toContain(good);
@@ -340,9 +340,9 @@ test("a quiet minute is one statement for changes and one for deliveries, and wh
       return world.pool.query(statement);
     },
   };
-  const { startChanged, startDeliveriesDue } = createTellingActivities({
-    store: createTelling(pool as never, writeObject),
-    onUntold: (_, { error }) => {
+  const { startChanged, startDeliveriesDue } = createPublishingActivities({
+    store: createOutboxStore(pool as never, writeObject),
+    onUnpublished: (_, { error }) => {
       throw error;
     },
     startEvents: async () => true,
@@ -381,9 +381,9 @@ test("events are kept for 30 days, longer where one is still being delivered, an
   await event("31 days", "delivered");
   await event("32 days", "exhausted");
   const kept = [await event("31 days", "pending"), await event("29 days", "delivered"), await event("29 days", null)];
-  expect(await forgetEvents(world.pool, 2)).toBe(2);
-  expect(await forgetEvents(world.pool, 2)).toBe(1);
-  expect(await forgetEvents(world.pool, 2)).toBe(0);
+  expect(await deleteExpiredEvents(world.pool, 2)).toBe(2);
+  expect(await deleteExpiredEvents(world.pool, 2)).toBe(1);
+  expect(await deleteExpiredEvents(world.pool, 2)).toBe(0);
   const left = await world.pool.query<{ id: string }>("SELECT id FROM events WHERE object_id = id ORDER BY id");
   expect(left.rows.map(({ id }) => id)).toEqual(kept.sort());
   const attempts = await world.pool.query("SELECT delivery_id AS id FROM webhook_attempts ORDER BY 1");

@@ -2,10 +2,10 @@
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { tellingCheckpoints } from "../../../src/crash-points.ts";
+import { publishingCrashPoints } from "../../../src/crash-points.ts";
 import { writeObject } from "../../../src/main/render-event-object.ts";
-import { createTelling } from "../../../src/store/events/outbox.ts";
-import { createTellingActivities } from "../../../src/worker/activities/events/publish-changes.ts";
+import { createOutboxStore } from "../../../src/store/events/outbox.ts";
+import { createPublishingActivities } from "../../../src/worker/activities/events/publish-changes.ts";
 import { eventsOf, expectAllTold, untilNobodyElse } from "../../support/telling.ts";
 import { type TellingWorld, tellingWorld } from "./publish-fixture.ts";
 
@@ -31,9 +31,9 @@ async function killedAt(point: string, organisationId: string): Promise<string |
 /** What another process does after it; the endpoints whose deliveries it starts. */
 async function tellOn(organisationId: string): Promise<readonly string[]> {
   const started: string[] = [];
-  const { tellRound } = createTellingActivities({
-    store: createTelling(world.pool, writeObject),
-    onUntold: (_, { error }) => {
+  const { publishBatch } = createPublishingActivities({
+    store: createOutboxStore(world.pool, writeObject),
+    onUnpublished: (_, { error }) => {
       throw error;
     },
     startEvents: async () => true,
@@ -41,7 +41,7 @@ async function tellOn(organisationId: string): Promise<readonly string[]> {
   });
   const until = new Date(Date.now() + 60_000).toISOString();
   // What the killed one held is free once the database has noticed.
-  await untilNobodyElse(() => tellRound({ organisationId, until }));
+  await untilNobodyElse(() => publishBatch({ organisationId, until }));
   return started.sort();
 }
 
@@ -57,14 +57,14 @@ async function counts(organisationId: string): Promise<object> {
 }
 
 const told = { marks: 0, events: 4, deliveries: 4, due: true };
-const after: Readonly<Record<(typeof tellingCheckpoints)[number], object>> = {
+const after: Readonly<Record<(typeof publishingCrashPoints)[number], object>> = {
   // Nothing of the chunk is there: two subscriptions with their invoices and lines, and a delivery of before.
-  telling_loaded: { marks: 6, events: 0, deliveries: 0, due: null },
-  telling_saved: told,
+  publishing_loaded: { marks: 6, events: 0, deliveries: 0, due: null },
+  publishing_saved: told,
   delivery_started: told,
 };
 
-test.each(tellingCheckpoints)("killed at %s", async (point) => {
+test.each(publishingCrashPoints)("killed at %s", async (point) => {
   const own = await world.listening();
   await world.pool.query("DELETE FROM webhook_deliveries WHERE organisation_id = $1", [own]);
   for (let count = 0; count < 2; count++) await world.subscribe(own);

@@ -2,8 +2,8 @@
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createSealing } from "../../../src/store/database/encryption.ts";
-import { resealEndpoints } from "../../../src/store/events/reencrypt-signing-secrets.ts";
+import { createEncryption } from "../../../src/store/database/encryption.ts";
+import { reencryptEndpoints } from "../../../src/store/events/reencrypt-signing-secrets.ts";
 import { openSecrets } from "../../admin/services/webhook-rows.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";
@@ -24,7 +24,7 @@ afterAll(async () => {
 
 test("a new key seals every endpoint's secrets anew, page by page, and one of an unknown key holds up no other", async () => {
   const [lost, old, next] = [randomBytes(32), randomBytes(32), randomBytes(32)];
-  const rows = webhookRows(pool, createSealing(old));
+  const rows = webhookRows(pool, createEncryption(old));
   const organisationId = await rows.organisation();
   const made = [
     await rows.endpoint(organisationId, "https://a.example/"),
@@ -33,25 +33,25 @@ test("a new key seals every endpoint's secrets anew, page by page, and one of an
   const [plain, rotated] = made;
   if (plain === undefined || rotated === undefined) throw new Error("two endpoints were made");
   const newest = await rows.rotate(rotated, 60);
-  const sealing = createSealing(next, [old]);
+  const sealing = createEncryption(next, [old]);
   // A process whose key is still the old one, and that was given the next: the first step of a change on many machines.
-  const early = createSealing(old, [next]);
-  expect([await resealEndpoints(pool, sealing, 1), await resealEndpoints(pool, sealing, 1)]).toEqual([1, 1]);
-  expect(await resealEndpoints(pool, sealing, 1)).toBe(0);
-  const alone = createSealing(next);
+  const early = createEncryption(old, [next]);
+  expect([await reencryptEndpoints(pool, sealing, 1), await reencryptEndpoints(pool, sealing, 1)]).toEqual([1, 1]);
+  expect(await reencryptEndpoints(pool, sealing, 1)).toBe(0);
+  const alone = createEncryption(next);
   expect(await openSecrets(pool, alone, plain.id)).toEqual([plain.secret]);
   expect(await openSecrets(pool, alone, rotated.id)).toEqual([newest, rotated.secret]);
   expect(await openSecrets(pool, early, rotated.id)).toEqual([newest, rotated.secret]);
-  await expect(openSecrets(pool, createSealing(old), rotated.id)).rejects.toThrow("sealed with key");
+  await expect(openSecrets(pool, createEncryption(old), rotated.id)).rejects.toThrow("sealed with key");
   // Until the last one has changed such a process seals with the old key, which opens everywhere; then all is sealed with the next.
-  expect([await resealEndpoints(pool, early, 10), await resealEndpoints(pool, sealing, 10)]).toEqual([2, 2]);
+  expect([await reencryptEndpoints(pool, early, 10), await reencryptEndpoints(pool, sealing, 10)]).toEqual([2, 2]);
   expect(await openSecrets(pool, alone, rotated.id)).toEqual([newest, rotated.secret]);
 
-  const other = await webhookRows(pool, createSealing(lost)).endpoint(organisationId, "https://c.example/");
-  const last = createSealing(randomBytes(32), [next]);
-  await expect(resealEndpoints(pool, last, 10)).rejects.toThrow("sealed with key");
+  const other = await webhookRows(pool, createEncryption(lost)).endpoint(organisationId, "https://c.example/");
+  const last = createEncryption(randomBytes(32), [next]);
+  await expect(reencryptEndpoints(pool, last, 10)).rejects.toThrow("sealed with key");
   expect(await openSecrets(pool, last, rotated.id)).toEqual([newest, rotated.secret]);
-  expect(await openSecrets(pool, createSealing(lost), other.id)).toEqual([other.secret]);
+  expect(await openSecrets(pool, createEncryption(lost), other.id)).toEqual([other.secret]);
   const { rows: keys } = await pool.query("SELECT DISTINCT sealing_key_id FROM webhook_endpoints");
   expect(keys).toHaveLength(2);
 });

@@ -1,7 +1,7 @@
 /** The budget of ledger calls in the database: what many processes take of it together, whatever becomes of them and of its clock. */
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { CallTurn, LedgerBudget } from "../../../src/store/ledger-connection/call-budget.ts";
+import type { CallPermit, LedgerBudget } from "../../../src/store/ledger-connection/call-budget.ts";
 import { until } from "../../support/system.ts";
 import { type BudgetsForTest, budgetsForTest, kill, mostWithin } from "./budget-fixture.ts";
 
@@ -16,7 +16,7 @@ afterAll(() => budgets?.stop());
 /** So many numbers from 0 on. */
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
 
-type Granted = CallTurn & { readonly kind: "granted" };
+type Granted = CallPermit & { readonly kind: "granted" };
 
 async function granted(budget: LedgerBudget, isBackground = false): Promise<Granted> {
   const turn = await budget.take(isBackground);
@@ -24,7 +24,7 @@ async function granted(budget: LedgerBudget, isBackground = false): Promise<Gran
   return turn;
 }
 
-async function spent(budget: LedgerBudget, isBackground = false): Promise<CallTurn & { readonly kind: "spent" }> {
+async function spent(budget: LedgerBudget, isBackground = false): Promise<CallPermit & { readonly kind: "spent" }> {
   const turn = await budget.take(isBackground);
   if (turn.kind !== "spent") throw new Error("granted");
   return turn;
@@ -34,7 +34,7 @@ async function spent(budget: LedgerBudget, isBackground = false): Promise<CallTu
  * What is said to a call that comes at once after another: where the machine stood still meanwhile for the seconds between two calls, it is
  * granted, and the next is asked for.
  */
-async function spentAtOnce(budget: LedgerBudget): Promise<CallTurn & { readonly kind: "spent" }> {
+async function spentAtOnce(budget: LedgerBudget): Promise<CallPermit & { readonly kind: "spent" }> {
   for (const _ of upTo(5)) {
     const turn = await budget.take(false);
     if (turn.kind === "spent") return turn;

@@ -6,14 +6,14 @@
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newId } from "../../../src/store/database/ids.ts";
-import type { AllocationSeen, InvoiceSeen } from "../../../src/store/documents/credit-note-state.ts";
-import { settleAllocation } from "../../../src/store/ledger-jobs/allocation-outcomes.ts";
+import type { ObservedAllocation, ObservedInvoiceState } from "../../../src/store/documents/credit-note-state.ts";
+import { recordAllocation } from "../../../src/store/ledger-jobs/allocation-outcomes.ts";
 import {
-  putOffAllocation,
+  rescheduleAllocation,
   readAllocationWait,
   takeAllocation,
 } from "../../../src/store/ledger-jobs/credit-allocations.ts";
-import { settleOperations } from "../../../src/store/ledger-jobs/document-outcomes.ts";
+import { recordOutcomes } from "../../../src/store/ledger-jobs/document-outcomes.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";
 import {
@@ -57,13 +57,13 @@ afterAll(async () => {
 const newParty = (): Promise<Party> => addParty(pool);
 
 /** So much credit on the invoice that the ledger has under this id. */
-function onInvoice(invoiceId: string, amount: string): AllocationSeen {
+function onInvoice(invoiceId: string, amount: string): ObservedAllocation {
   return { id: anId(), invoiceId, amount, date: "2026-04-11" };
 }
 
 /** Refuses what is planned, over an invoice of which so much is due by now. */
 async function refuseOver(party: Party, amountDue: string): Promise<void> {
-  const invoice: InvoiceSeen = { status: "approved", total: "100", amountDue, sent: false };
+  const invoice: ObservedInvoiceState = { status: "approved", total: "100", amountDue, sent: false };
   await settleRefused(party, await take(party), { note: null, invoice });
 }
 
@@ -130,7 +130,7 @@ describe.concurrent("what is planned", () => {
       [newId(), organisationId, subscriptionId, id],
     );
     expect(
-      await settleOperations(pool, organisationId, await takenInvoices(party, "4", { status: "approved" })),
+      await recordOutcomes(pool, organisationId, await takenInvoices(party, "4", { status: "approved" })),
     ).toEqual([]);
     await addInvoice(party, "5");
     expect(await planned(party)).toEqual(["ready 5.00 CN-0001 INV-0002"]);
@@ -149,7 +149,7 @@ describe.concurrent("what is planned", () => {
         await takenNotes(party, "10"),
         await takenInvoices(party, "4", { status: "approved" }),
       ];
-      const both = await Promise.all([notes, invoices].map((one) => settleOperations(pool, party.organisationId, one)));
+      const both = await Promise.all([notes, invoices].map((one) => recordOutcomes(pool, party.organisationId, one)));
       expect(both.flat()).toEqual([party.subscriptionId]);
       expect(await planned(party)).toEqual(["ready 4.00 CN-0001 INV-0001"]);
     }
@@ -202,8 +202,8 @@ describe.concurrent("a note and an invoice that the ledger refused together", ()
 
 describe.concurrent("an allocation that is put off", () => {
   const hour = 3_600_000;
-  const putOff = ({ organisationId, subscriptionId }: Party) =>
-    putOffAllocation(pool, organisationId, subscriptionId, hour, "day limit");
+  const reschedule = ({ organisationId, subscriptionId }: Party) =>
+    rescheduleAllocation(pool, organisationId, subscriptionId, hour, "day limit");
   const waitOf = ({ organisationId, subscriptionId }: Party) =>
     readAllocationWait(pool, organisationId, subscriptionId);
 
@@ -211,11 +211,11 @@ describe.concurrent("an allocation that is put off", () => {
     const party = await newParty();
     await addNote(party, "10");
     await addInvoice(party, "4");
-    await putOff(party);
+    await reschedule(party);
     expect(await waitOf(party)).toBeGreaterThan(hour - 60_000);
     await pool.query("UPDATE operations SET not_before = now() WHERE organisation_id = $1", [party.organisationId]);
     await take(party, 0);
-    await putOff(party);
+    await reschedule(party);
     expect(await planned(party)).toEqual(["uncertain 4.00 CN-0001 INV-0001"]);
     expect(await waitOf(party)).toBeGreaterThan(hour - 60_000);
     const { rows } = await pool.query(
@@ -230,7 +230,7 @@ describe.concurrent("an allocation that is put off", () => {
     await addNote(party, "10");
     await addInvoice(party, "4");
     await take(party);
-    await putOff(party);
+    await reschedule(party);
     expect(await planned(party)).toEqual(["sending 4.00 CN-0001 INV-0001"]);
     expect(await waitOf(party)).toBeLessThanOrEqual(60_000);
   });
@@ -279,7 +279,7 @@ describe.concurrent("a taken allocation", () => {
       reason: "less",
     } as const;
     const settled = { settlement: again, amount: "1.2500", seen: null };
-    await settleAllocation(pool, party.organisationId, party.subscriptionId, settled);
+    await recordAllocation(pool, party.organisationId, party.subscriptionId, settled);
     expect(await take(party)).toMatchObject({ attempts: 2, isUncertain: false, amount: "1.2500" });
   });
 });
@@ -352,7 +352,7 @@ describe.concurrent("a settled document", () => {
   test("has the ledger's total with tax, and all of its credit left", async () => {
     const party = await newParty();
     await raiseCredit(pool, party.organisationId, party.subscriptionId, "10");
-    await settleOperations(pool, party.organisationId, await takenNotes(party, "11.5"));
+    await recordOutcomes(pool, party.organisationId, await takenNotes(party, "11.5"));
     expect(await ourCredit(pool, party)).toMatchObject([{ status: "AUTHORISED", total: "11.50", remaining: "11.50" }]);
   });
 
@@ -362,7 +362,7 @@ describe.concurrent("a settled document", () => {
     await addInvoice(party, "50");
     const used = [onInvoice(await ledgerIdOf(party, "INV-0001"), "3.0000"), onInvoice(anId(), "2.0000")];
     const settlements = await takenNotes(party, "11.5", "approved", ...used);
-    expect(await settleOperations(pool, party.organisationId, settlements)).toEqual([party.subscriptionId]);
+    expect(await recordOutcomes(pool, party.organisationId, settlements)).toEqual([party.subscriptionId]);
     expect(await ourCredit(pool, party)).toMatchObject([
       {
         status: "AUTHORISED",
@@ -382,7 +382,7 @@ describe.concurrent("a settled document", () => {
     // More than we know the invoice to come to.
     const used = onInvoice(await ledgerIdOf(party, "INV-0001"), "10.0000");
     const settlements = await takenNotes(party, "10", "paid", used);
-    expect(await settleOperations(pool, party.organisationId, settlements)).toEqual([]);
+    expect(await recordOutcomes(pool, party.organisationId, settlements)).toEqual([]);
     expect(await ourCredit(pool, party)).toMatchObject([{ status: "PAID", remaining: "0.00", allocations: [] }]);
     expect((await ourDue(pool, party))[0]).toMatchObject({ due: "4.00" });
   });

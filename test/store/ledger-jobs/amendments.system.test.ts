@@ -5,8 +5,8 @@
 import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createSealing } from "../../../src/store/database/encryption.ts";
-import type { AmendmentSettlement } from "../../../src/store/ledger-jobs/amendment-outcomes.ts";
+import { createEncryption } from "../../../src/store/database/encryption.ts";
+import type { AmendmentOutcome } from "../../../src/store/ledger-jobs/amendment-outcomes.ts";
 import {
   type AmendmentScope,
   type AmendmentToSend,
@@ -14,7 +14,7 @@ import {
 } from "../../../src/store/ledger-jobs/amendments.ts";
 import { outcomesChannel } from "../../../src/store/ledger-jobs/job-notifications.ts";
 import { readWaiting } from "../../../src/store/ledger-jobs/jobs.ts";
-import { findNeglected } from "../../../src/store/ledger-jobs/stale-jobs.ts";
+import { findStaleJobs } from "../../../src/store/ledger-jobs/stale-jobs.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";
 import { until } from "../../support/system.ts";
@@ -30,7 +30,7 @@ const told: string[] = [];
 beforeAll(async () => {
   database = await freshDatabase();
   pool = testPool(database.url, 6);
-  openAmendments = createAmendments(pool, createSealing(randomBytes(32)));
+  openAmendments = createAmendments(pool, createEncryption(randomBytes(32)));
   listener = new pg.Client({ connectionString: database.url });
   await listener.connect();
   listener.on("notification", ({ payload }) => told.push(payload ?? ""));
@@ -77,7 +77,7 @@ async function linesOf(invoiceId: string) {
   return (await pool.query(text, [invoiceId])).rows;
 }
 
-const done = ({ line, addedLine }: AmendedRows): AmendmentSettlement => ({
+const done = ({ line, addedLine }: AmendedRows): AmendmentOutcome => ({
   kind: "done",
   invoice: draft,
   lines: [
@@ -166,17 +166,17 @@ describe("an amendment", () => {
 
   test("that is put off waits so long, also where its answer was lost, and never while somebody is at it", async () => {
     const { operationId, scope } = await added();
-    await scope.putOff(operationId, 60_000, "minute limit");
+    await scope.reschedule(operationId, 60_000, "minute limit");
     expect(await scope.look(operationId)).toMatchObject({ outcome: null, reason: "minute limit" });
     expect((await scope.look(operationId))?.nextInMs).toBeGreaterThan(40_000);
     expect(await scope.take(operationId, leaseMs)).toBeNull();
     await until("who waits is told", async () => told.includes(operationId));
     await pool.query("UPDATE operations SET not_before = now() WHERE id = $1", [operationId]);
     await taken(scope, operationId);
-    await scope.putOff(operationId, 60_000, "day limit");
+    await scope.reschedule(operationId, 60_000, "day limit");
     expect(await one("operations", operationId)).toMatchObject({ state: "sending", reason: "minute limit" });
     await loseLease(operationId);
-    await scope.putOff(operationId, 60_000, "day limit");
+    await scope.reschedule(operationId, 60_000, "day limit");
     expect(await one("operations", operationId)).toMatchObject({
       state: "uncertain",
       reason: "day limit",
@@ -228,7 +228,7 @@ describe("a refused amendment", () => {
   test("stands for an answer that fits no record", async () => {
     const { rows, operationId, scope } = await added();
     const invoice = { ...draft, total: "9999999999999999.0000" };
-    await scope.settle(await taken(scope, operationId), { ...done(rows), invoice } as AmendmentSettlement);
+    await scope.settle(await taken(scope, operationId), { ...done(rows), invoice } as AmendmentOutcome);
     expect(await one("operations", operationId)).toMatchObject({ state: "refused", reason: "validation" });
     expect(await one("invoices", rows.invoice)).toMatchObject({ total: "25.0000" });
   });
@@ -332,7 +332,7 @@ describe("what waits", () => {
     const { organisation: organisationId, subscription: subscriptionId, invoice: invoiceId } = rows;
     const graceMs = -1_000;
     const found = async () =>
-      (await findNeglected(pool, graceMs)).filter((work) => work.organisationId === organisationId);
+      (await findStaleJobs(pool, graceMs)).filter((work) => work.organisationId === organisationId);
     expect(await readWaiting(pool, organisationId)).toEqual({ waiting: 0, nextInMs: null });
     expect(await found()).toEqual([{ kind: "amendment", organisationId, subscriptionId, invoiceId, operationId }]);
 

@@ -6,15 +6,15 @@ import type pg from "pg";
 import { formatDecimal, parseDecimal, subtract, sum } from "../../../src/domain/money/decimal.ts";
 import { newId } from "../../../src/store/database/ids.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
-import type { AllocationSeen } from "../../../src/store/documents/credit-note-state.ts";
-import { type CreditSeen, settleAllocation } from "../../../src/store/ledger-jobs/allocation-outcomes.ts";
+import type { ObservedAllocation } from "../../../src/store/documents/credit-note-state.ts";
+import { type ObservedCreditState, recordAllocation } from "../../../src/store/ledger-jobs/allocation-outcomes.ts";
 import {
   type AllocationToSend,
   type AskedPair,
   planAllocations,
   takeAllocation,
 } from "../../../src/store/ledger-jobs/credit-allocations.ts";
-import { type Settlement, settleOperations } from "../../../src/store/ledger-jobs/document-outcomes.ts";
+import { type Settlement, recordOutcomes } from "../../../src/store/ledger-jobs/document-outcomes.ts";
 import { takeCreditNotes, takeInvoices } from "../../../src/store/ledger-jobs/jobs.ts";
 import { addSubscription, anId, raiseCredit, raiseInvoice } from "../../worker/activities/issue-credit.ts";
 
@@ -58,7 +58,7 @@ export async function addInvoice(
 ): Promise<readonly string[]> {
   const { pool, organisationId, subscriptionId } = party;
   await raiseInvoice(pool, organisationId, subscriptionId, amount);
-  return settleOperations(pool, organisationId, await takenInvoices(party, amount, outcome));
+  return recordOutcomes(pool, organisationId, await takenInvoices(party, amount, outcome));
 }
 
 /** What becomes of the invoices that wait. */
@@ -86,7 +86,7 @@ export async function takenInvoices(
 export async function addNote(party: Party, amount: string): Promise<readonly string[]> {
   const { pool, organisationId, subscriptionId } = party;
   await raiseCredit(pool, organisationId, subscriptionId, amount);
-  return settleOperations(pool, organisationId, await takenNotes(party, amount));
+  return recordOutcomes(pool, organisationId, await takenNotes(party, amount));
 }
 
 /** What becomes of the credit notes that wait, approved over `total` unless told otherwise; nothing of it is used but `used`. */
@@ -94,7 +94,7 @@ export async function takenNotes(
   { pool, organisationId }: Party,
   total: string,
   status = "approved",
-  ...used: readonly AllocationSeen[]
+  ...used: readonly ObservedAllocation[]
 ): Promise<readonly Settlement[]> {
   const { ready } = await takeCreditNotes(pool, organisationId, 60_000);
   return ready.map(({ id, attempts }) => ({
@@ -137,19 +137,19 @@ export async function take(
 }
 
 /** A note over `total` as it is seen with these allocations: what they do not use is left. */
-export function noteSeen(total: string, status: string, ...allocations: readonly AllocationSeen[]): CreditSeen {
+export function noteSeen(total: string, status: string, ...allocations: readonly ObservedAllocation[]): ObservedCreditState {
   return {
     note: { status, total, remainingCredit: leftOf(total, allocations), sent: false, allocations },
     invoice: null,
   };
 }
 
-function leftOf(total: string, used: readonly AllocationSeen[]): string {
+function leftOf(total: string, used: readonly ObservedAllocation[]): string {
   return formatDecimal(subtract(parseDecimal(total), sum(used.map(({ amount }) => parseDecimal(amount)))));
 }
 
 /** What the ledger shows of a taken allocation that was done. */
-export function entry({ invoiceLedgerId, amount }: AllocationToSend, id = anId()): AllocationSeen {
+export function entry({ invoiceLedgerId, amount }: AllocationToSend, id = anId()): ObservedAllocation {
   return { id, invoiceId: invoiceLedgerId, amount, date: "2026-04-11" };
 }
 
@@ -164,17 +164,17 @@ export async function ledgerIdOf({ pool, organisationId }: Party, number: string
 export function settleDone(
   { pool, organisationId, subscriptionId }: Party,
   { id, attempts }: AllocationToSend,
-  seen: CreditSeen,
+  seen: ObservedCreditState,
 ): Promise<void> {
   const settlement = { kind: "done", operationId: id, attempt: attempts } as const;
-  return settleAllocation(pool, organisationId, subscriptionId, { settlement, amount: null, seen });
+  return recordAllocation(pool, organisationId, subscriptionId, { settlement, amount: null, seen });
 }
 
 /** Settles a taken allocation as refused, over what is seen of it. */
 export function settleRefused(
   { pool, organisationId, subscriptionId }: Party,
   { id, attempts }: AllocationToSend,
-  seen: CreditSeen | null,
+  seen: ObservedCreditState | null,
 ): Promise<void> {
   const settlement = {
     kind: "refused",
@@ -183,5 +183,5 @@ export function settleRefused(
     reason: "period_locked",
     message: "The lock date has passed.",
   } as const;
-  return settleAllocation(pool, organisationId, subscriptionId, { settlement, amount: null, seen });
+  return recordAllocation(pool, organisationId, subscriptionId, { settlement, amount: null, seen });
 }

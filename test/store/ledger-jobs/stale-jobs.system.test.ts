@@ -4,7 +4,7 @@
  */
 import type pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { findNeglected } from "../../../src/store/ledger-jobs/stale-jobs.ts";
+import { findStaleJobs } from "../../../src/store/ledger-jobs/stale-jobs.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";
 import { raiseInvoice } from "../../worker/activities/issue-credit.ts";
@@ -34,7 +34,7 @@ test("operations of kinds that nobody here knows are told of once each look, and
       UPDATE operations SET kind = 'from_a_newer_version' WHERE id IN (SELECT DISTINCT ON (organisation_id) id FROM operations)`,
   );
   const unknown: string[] = [];
-  const found = await findNeglected(pool, -1_000, (kind) => unknown.push(kind));
+  const found = await findStaleJobs(pool, -1_000, (kind) => unknown.push(kind));
   const settlements = parties.map(({ organisationId }) => ({ kind: "settlement", organisationId }));
   expect(found).toHaveLength(2);
   expect(found).toEqual(expect.arrayContaining(settlements));

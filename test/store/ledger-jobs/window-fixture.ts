@@ -7,12 +7,12 @@ import type pg from "pg";
 import { Refusal } from "../../../src/domain/refusal.ts";
 import { decideUnitsChange, type UnitsChangeRequest } from "../../../src/domain/subscriptions/change-units.ts";
 import { retryDocument } from "../../../src/store/admin/documents/retry-documents.ts";
-import { createSealing } from "../../../src/store/database/encryption.ts";
+import { createEncryption } from "../../../src/store/database/encryption.ts";
 import { newId } from "../../../src/store/database/ids.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
-import type { AmendmentSettlement, MirroredInvoice } from "../../../src/store/ledger-jobs/amendment-outcomes.ts";
+import type { AmendmentOutcome, SyncedInvoice } from "../../../src/store/ledger-jobs/amendment-outcomes.ts";
 import { createAmendments } from "../../../src/store/ledger-jobs/amendments.ts";
-import type { MadeUnitsChange } from "../../../src/store/subscriptions/change-units.ts";
+import type { AppliedUnitsChange } from "../../../src/store/subscriptions/change-units.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import type { Answered } from "../../support/system.ts";
 import { seedInvoice } from "./amendment-rows.ts";
@@ -33,11 +33,11 @@ export interface WindowWorld {
   /** The invoice that can be amended: the renewal invoice, or the first one while pending. */
   readonly invoiceId: string;
   /** The change that was made, or the code of its refusal. */
-  change(request: UnitsChangeRequest): Promise<MadeUnitsChange | string>;
+  change(request: UnitsChangeRequest): Promise<AppliedUnitsChange | string>;
   /** Makes the change and has the ledger say so of its amendment, where it has one. */
-  changed(request: UnitsChangeRequest, says: LedgerSays): Promise<MadeUnitsChange>;
+  changed(request: UnitsChangeRequest, says: LedgerSays): Promise<AppliedUnitsChange>;
   /** The ledger's answer to the amendment that waits; its operation's id, null where none waits. */
-  answer(says: LedgerSays, changes?: Partial<MirroredInvoice>): Promise<string | null>;
+  answer(says: LedgerSays, changes?: Partial<SyncedInvoice>): Promise<string | null>;
   /** Asks for the refused amendment of an invoice once more, as an operator does: the invoice above, where none is named. */
   retry(invoiceId?: string): Promise<string>;
   /** Moves the organisation's clock. */
@@ -45,7 +45,7 @@ export interface WindowWorld {
   /** Has the ledger make what waits for it, as drafts with known lines. */
   send(): Promise<void>;
   /** The change as it is told now. */
-  told(change: MadeUnitsChange): Promise<MadeUnitsChange>;
+  told(change: AppliedUnitsChange): Promise<AppliedUnitsChange>;
   rows(text: string): Promise<readonly Row[]>;
   one(table: string, id: string): Promise<Row>;
   /** The lines of an invoice as `kind units amount`, in order. */
@@ -75,14 +75,14 @@ export async function windowWorld(pool: pg.Pool, order: WindowOrder = {}): Promi
     ${order.isBands ? bands(organisationId, plan) : ""} ${order.isPending ? pending(subscriptionId) : ""}
     COMMIT`);
   const store = createStore(pool).organisation(organisationId);
-  const amendments = createAmendments(pool, createSealing(randomBytes(32)))(organisationId);
+  const amendments = createAmendments(pool, createEncryption(randomBytes(32)))(organisationId);
   const rows = async (text: string) => (await pool.query(text)).rows;
   let now = new Date("2026-03-01T12:00:00Z");
-  const change = async (request: UnitsChangeRequest): Promise<MadeUnitsChange | string> => {
+  const change = async (request: UnitsChangeRequest): Promise<AppliedUnitsChange | string> => {
     const operations = { invoice: newId(), amendment: newId(), creditNote: newId() };
     const asked = { subscriptionId, requestId: null, requestHash: randomBytes(32), now, awaitedUntil: now, operations };
     try {
-      const outcome = await store.subscriptions.changeUnits({ ...asked, onRaised: () => undefined }, (state) =>
+      const outcome = await store.subscriptions.changeUnits({ ...asked, onIssued: () => undefined }, (state) =>
         decideUnitsChange(state, request),
       );
       return outcome.kind === "made" ? outcome.change : outcome.kind;
@@ -163,7 +163,7 @@ export async function windowWorld(pool: pg.Pool, order: WindowOrder = {}): Promi
   return world;
 }
 
-function settlementOf(says: LedgerSays, invoice: MirroredInvoice): AmendmentSettlement {
+function settlementOf(says: LedgerSays, invoice: SyncedInvoice): AmendmentOutcome {
   const refusal = { reason: "wrong_status", message: "Invoice INV-0002 is paid.", isRepriceable: false };
   const gone = { status: "not_in_external", total: null, amountDue: null, sent: null } as const;
   switch (says) {

@@ -1,7 +1,7 @@
 /** Customers as their contacts in the ledger are, whatever people do to those. Issue 8 "Customers". */
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { ContactLooked } from "../../../src/store/ledger-sync/sync-customers.ts";
+import type { ObservedContact } from "../../../src/store/ledger-sync/sync-customers.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";
 import { anId } from "../../worker/activities/issue-credit.ts";
@@ -24,7 +24,7 @@ afterAll(async () => {
 const open = (party: Party) => mirroringOf(pool).open(party.organisationId);
 
 describe.concurrent("a customer", () => {
-  const contact = (changes: Partial<ContactLooked> = {}): ContactLooked => ({
+  const contact = (changes: Partial<ObservedContact> = {}): ObservedContact => ({
     id: "contact",
     name: "Acme",
     firstName: null,
@@ -53,7 +53,7 @@ describe.concurrent("a customer", () => {
       email: "b@acme.example",
       updatedAt: ledgerTime(3),
     });
-    expect(await scope.followContacts([named, contact({ id: anId() })])).toMatchObject({ changed: 1 });
+    expect(await scope.syncContacts([named, contact({ id: anId() })])).toMatchObject({ changed: 1 });
     const after = {
       name: "Acme Holdings",
       first_name: "Ada",
@@ -62,19 +62,19 @@ describe.concurrent("a customer", () => {
       contact: "contact",
     };
     expect(await customerOf(party)).toEqual(after);
-    expect(await scope.followContacts([contact({ name: "Older", updatedAt: ledgerTime(2) })])).toMatchObject({
+    expect(await scope.syncContacts([contact({ name: "Older", updatedAt: ledgerTime(2) })])).toMatchObject({
       changed: 0,
     });
     const archived = { ...named, status: "archived", updatedAt: ledgerTime(4) } as const;
-    expect(await scope.followContacts([archived])).toMatchObject({ changed: 1 });
+    expect(await scope.syncContacts([archived])).toMatchObject({ changed: 1 });
     expect(await customerOf(party)).toEqual({ ...after, status: "inactive" });
     // Without an address the contact leaves the customer's.
-    await scope.followContacts([{ ...named, email: null, updatedAt: ledgerTime(5) }]);
+    await scope.syncContacts([{ ...named, email: null, updatedAt: ledgerTime(5) }]);
     expect(await customerOf(party)).toEqual(after);
     await scope.loseContacts(["contact"]);
     expect(await customerOf(party)).toEqual({ ...after, status: "inactive" });
     // Seen again, as it was, it is there again.
-    expect(await scope.followContacts([{ ...named, updatedAt: ledgerTime(5) }])).toMatchObject({ changed: 1 });
+    expect(await scope.syncContacts([{ ...named, updatedAt: ledgerTime(5) }])).toMatchObject({ changed: 1 });
     expect(await customerOf(party)).toEqual(after);
   });
 
@@ -83,7 +83,7 @@ describe.concurrent("a customer", () => {
     await pool.query("UPDATE customers SET status = 'inactive', deactivated_at = now() WHERE organisation_id = $1", [
       party.organisationId,
     ]);
-    await open(party).followContacts([contact({ name: "Renamed" })]);
+    await open(party).syncContacts([contact({ name: "Renamed" })]);
     expect(await customerOf(party)).toMatchObject({ name: "Renamed", status: "inactive" });
   });
 
@@ -92,12 +92,12 @@ describe.concurrent("a customer", () => {
     const into = anId();
     const merged = contact({ status: "archived", mergedInto: into });
     // An active contact is still its own, whatever it says.
-    await open(party).followContacts([{ ...merged, status: "active", updatedAt: ledgerTime(-1) }]);
+    await open(party).syncContacts([{ ...merged, status: "active", updatedAt: ledgerTime(-1) }]);
     expect(await customerOf(party)).toMatchObject({ contact: "contact", status: "active" });
-    expect(await open(party).followContacts([merged])).toMatchObject({ changed: 1 });
+    expect(await open(party).syncContacts([merged])).toMatchObject({ changed: 1 });
     expect(await customerOf(party)).toMatchObject({ contact: into, status: "active" });
     expect(await hintsOf(party)).toEqual([`contacts ${into}`]);
-    expect(await open(party).takeHints()).toMatchObject({ kind: "contacts" });
+    expect(await open(party).claimNotifications()).toMatchObject({ kind: "contacts" });
 
     const both = await addConnectedParty(pool);
     await pool.query(
@@ -105,7 +105,7 @@ describe.concurrent("a customer", () => {
         VALUES (gen_random_uuid(), $1, 'OTHER', 'Other', 'o@acme.example', 'active', $2)`,
       [both.organisationId, into],
     );
-    expect(await open(both).followContacts([merged])).toMatchObject({ changed: 1 });
+    expect(await open(both).syncContacts([merged])).toMatchObject({ changed: 1 });
     expect(await customerOf(both)).toMatchObject({ contact: "contact", status: "inactive" });
   });
 });

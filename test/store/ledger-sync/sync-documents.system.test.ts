@@ -5,7 +5,7 @@
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { inTransaction } from "../../../src/store/database/pool.ts";
-import { saveInvoiceSeen } from "../../../src/store/documents/credit-note-state.ts";
+import { saveObservedInvoice } from "../../../src/store/documents/credit-note-state.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";
 import { anId, ourCredit } from "../../worker/activities/issue-credit.ts";
@@ -63,14 +63,14 @@ describe.concurrent("an invoice", () => {
     ["changed in its lines", { total: "115", amountDue: "115" }, "approved 115.00 of 115.00"],
   ])("that was %s by hand is so here", async (_, changes, after) => {
     const { party, id } = await withInvoice();
-    const followed = await open(party).followInvoices(
+    const followed = await open(party).syncInvoices(
       [invoiceLooked(id, changes), invoiceLooked(anId(), changes)],
       await clockOf(party),
     );
     expect(followed).toMatchObject({ changed: 1, credited: [], again: [] });
     expect(await told(party, "INV-0001")).toBe(after);
     // The same look once more changes nothing.
-    const again = await open(party).followInvoices([invoiceLooked(id, changes)], await clockOf(party));
+    const again = await open(party).syncInvoices([invoiceLooked(id, changes)], await clockOf(party));
     expect(again.changed).toBe(0);
   });
 
@@ -79,7 +79,7 @@ describe.concurrent("an invoice", () => {
     await addNote(party, "30");
     await addInvoice(party, "100", { status: "draft" });
     const id = await ledgerIdOf(party, "INV-0001");
-    const { credited } = await open(party).followInvoices([invoiceLooked(id)], await clockOf(party));
+    const { credited } = await open(party).syncInvoices([invoiceLooked(id)], await clockOf(party));
     expect(credited).toEqual([party.subscriptionId]);
     expect(await planned(party)).toEqual(["ready 30.00 CN-0001 INV-0001"]);
   });
@@ -88,20 +88,20 @@ describe.concurrent("an invoice", () => {
     const { party, id } = await withInvoice();
     const scope = open(party);
     const early = await clockOf(party);
-    await scope.followInvoices(
+    await scope.syncInvoices(
       [invoiceLooked(id, { amountDue: "60", updatedAt: ledgerTime(5) })],
       await clockOf(party),
     );
     const older = invoiceLooked(id, { amountDue: "80", updatedAt: ledgerTime(4) });
-    expect(await scope.followInvoices([older], await clockOf(party))).toMatchObject({
+    expect(await scope.syncInvoices([older], await clockOf(party))).toMatchObject({
       changed: 0,
       credited: [],
       again: [],
     });
     const overtaken = invoiceLooked(id, { amountDue: "50", updatedAt: ledgerTime(6) });
-    expect(await scope.followInvoices([overtaken], early)).toMatchObject({ changed: 0, credited: [], again: [id] });
+    expect(await scope.syncInvoices([overtaken], early)).toMatchObject({ changed: 0, credited: [], again: [id] });
     expect(await told(party, "INV-0001")).toBe("approved 60.00 of 100.00");
-    expect(await scope.followInvoices([overtaken], await clockOf(party))).toMatchObject({ changed: 1, again: [] });
+    expect(await scope.syncInvoices([overtaken], await clockOf(party))).toMatchObject({ changed: 1, again: [] });
   });
 
   test("and a note that one of our own operations is on its way with are left to that", async () => {
@@ -112,15 +112,15 @@ describe.concurrent("an invoice", () => {
     const taken = await take(party);
     const scope = open(party);
     const look = invoiceLooked(id, { amountDue: "70" });
-    expect(await scope.followInvoices([look], await clockOf(party))).toMatchObject({ changed: 0, again: [id] });
+    expect(await scope.syncInvoices([look], await clockOf(party))).toMatchObject({ changed: 0, again: [id] });
     const note = noteLooked(noteId, { total: "30", remainingCredit: "0", allocations: [entry(taken)] });
-    expect(await scope.followNotes([note], await clockOf(party))).toMatchObject({ changed: 0, again: [noteId] });
+    expect(await scope.syncCreditNotes([note], await clockOf(party))).toMatchObject({ changed: 0, again: [noteId] });
     const left = { changed: 0, credited: [], again: [id] };
     expect(await scope.loseDocuments("invoices", [id, anId()], await clockOf(party))).toMatchObject(left);
     await settleDone(party, taken, noteSeen("30", "paid", ...note.allocations));
     // That nobody else did anything is known: nothing is to be looked at.
     expect(await hintsOf(party)).toEqual([]);
-    expect(await scope.followInvoices([look], await clockOf(party))).toMatchObject({ changed: 0, again: [] });
+    expect(await scope.syncInvoices([look], await clockOf(party))).toMatchObject({ changed: 0, again: [] });
     expect(await told(party, "INV-0001")).toBe("approved 70.00 of 100.00");
   });
 
@@ -128,14 +128,14 @@ describe.concurrent("an invoice", () => {
     const { party, id } = await withInvoice();
     const scope = open(party);
     const early = await clockOf(party);
-    await scope.followInvoices([invoiceLooked(id, { sent: true })], await clockOf(party));
+    await scope.syncInvoices([invoiceLooked(id, { sent: true })], await clockOf(party));
     expect(await scope.loseDocuments("invoices", [id], early)).toMatchObject({ changed: 0, again: [id] });
     expect(await scope.findNumbers("invoices", [id, anId()])).toEqual(new Map([[id, "INV-0001"]]));
     expect(await scope.loseDocuments("invoices", [id], await clockOf(party))).toMatchObject({ changed: 1, again: [] });
     expect(await told(party, "INV-0001")).toBe(
       "not_in_external 100.00 of 100.00 The ledger does not have it any more.",
     );
-    await scope.followInvoices([invoiceLooked(id)], await clockOf(party));
+    await scope.syncInvoices([invoiceLooked(id)], await clockOf(party));
     expect(await told(party, "INV-0001")).toBe("approved 100.00 of 100.00");
   });
 
@@ -148,27 +148,27 @@ describe.concurrent("an invoice", () => {
       invoiceLooked(id, { total: "-5", amountDue: "-5" }),
       invoiceLooked(other, { status: "paid", total: "50", amountDue: "0" }),
     ];
-    expect(await open(party).followInvoices(looked, await clockOf(party))).toMatchObject({ changed: 1 });
+    expect(await open(party).syncInvoices(looked, await clockOf(party))).toMatchObject({ changed: 1 });
     expect(await told(party, "INV-0001")).toBe(
       "approved 100.00 of 100.00 What the ledger has of it fits no record here.",
     );
     expect(await told(party, "INV-0002")).toBe("paid 0.00 of 50.00");
     const scope = open(party);
-    await scope.followInvoices([invoiceLooked(id)], await clockOf(party));
+    await scope.syncInvoices([invoiceLooked(id)], await clockOf(party));
     expect(await told(party, "INV-0001")).toBe("approved 100.00 of 100.00");
     // An answer of before is not believed, whether it fits or not.
-    await scope.followInvoices([invoiceLooked(id, { updatedAt: ledgerTime(5) })], await clockOf(party));
+    await scope.syncInvoices([invoiceLooked(id, { updatedAt: ledgerTime(5) })], await clockOf(party));
     const unfit = invoiceLooked(id, { total: "-5", amountDue: "-5", updatedAt: ledgerTime(6) });
-    expect(await scope.followInvoices([unfit], early)).toMatchObject({ changed: 0, credited: [], again: [id] });
+    expect(await scope.syncInvoices([unfit], early)).toMatchObject({ changed: 0, credited: [], again: [id] });
     // Neither is anything said in place of what the ledger refused.
     const says = (sync_error: string | null) =>
       pool.query("UPDATE invoices SET sync_error = $2 WHERE ledger_invoice_id = $1", [id, sync_error]);
     await says("refused");
-    await scope.followInvoices([unfit], await clockOf(party));
+    await scope.syncInvoices([unfit], await clockOf(party));
     expect(await told(party, "INV-0001")).toBe("approved 100.00 of 100.00 refused");
     await says(null);
     const older = { ...unfit, updatedAt: ledgerTime(4) };
-    expect(await scope.followInvoices([older], await clockOf(party))).toMatchObject({ again: [] });
+    expect(await scope.syncInvoices([older], await clockOf(party))).toMatchObject({ again: [] });
     expect(await told(party, "INV-0001")).toBe("approved 100.00 of 100.00");
   });
 });
@@ -190,7 +190,7 @@ describe.concurrent("a credit note", () => {
     const scope = open(party);
     const byHand = { id: anId(), invoiceId: first, amount: "30", date: "2026-04-12" };
     const used = noteLooked(noteId, { remainingCredit: "70", allocations: [byHand], updatedAt: ledgerTime(1) });
-    expect(await scope.followNotes([used, noteLooked(anId())], await clockOf(party))).toMatchObject({ changed: 1 });
+    expect(await scope.syncCreditNotes([used, noteLooked(anId())], await clockOf(party))).toMatchObject({ changed: 1 });
     expect(await told(party, "CN-0001")).toBe("approved 70.00 of 100.00");
     expect(await ourCredit(pool, party)).toMatchObject([{ allocations: [{ invoice: "INV-0001", amount: "30.00" }] }]);
     expect(await hintsOf(party)).toEqual([`invoices ${first}`]);
@@ -199,7 +199,7 @@ describe.concurrent("a credit note", () => {
 
     const moved = { ...byHand, id: anId(), invoiceId: second };
     const later = noteLooked(noteId, { remainingCredit: "70", allocations: [moved], updatedAt: ledgerTime(2) });
-    expect(await scope.followNotes([later], await clockOf(party))).toMatchObject({ changed: 1 });
+    expect(await scope.syncCreditNotes([later], await clockOf(party))).toMatchObject({ changed: 1 });
     expect(await hintsOf(party)).toEqual([`invoices ${first}`, `invoices ${second}`].sort());
     const { rows } = await pool.query(
       "SELECT status, count(*)::int AS of FROM allocations WHERE organisation_id = $1 GROUP BY status ORDER BY status",
@@ -220,9 +220,9 @@ describe.concurrent("a credit note", () => {
     await settleDone(party, first, noteSeen("30", "approved", entry(first)));
     const scope = open(party);
     const due = invoiceLooked(id, { total: "20", amountDue: "20", updatedAt: ledgerTime(1) });
-    expect(await scope.followInvoices([due], await clockOf(party))).toMatchObject({ changed: 1, credited: [] });
+    expect(await scope.syncInvoices([due], await clockOf(party))).toMatchObject({ changed: 1, credited: [] });
     const back = noteLooked(noteId, { total: "30", remainingCredit: "30", updatedAt: ledgerTime(1) });
-    expect(await scope.followNotes([back], await clockOf(party))).toMatchObject({ changed: 1, credited: [] });
+    expect(await scope.syncCreditNotes([back], await clockOf(party))).toMatchObject({ changed: 1, credited: [] });
     expect(await addInvoice(party, "5")).toEqual([party.subscriptionId]);
     const next = await take(party);
     await settleDone(party, next, noteSeen("30", "approved", entry(next)));
@@ -244,19 +244,19 @@ describe.concurrent("a credit note", () => {
     const { party, noteId } = await withNote();
     const scope = open(party);
     const gone = noteLooked(noteId, { status: "voided", remainingCredit: "0", updatedAt: ledgerTime(9) });
-    await scope.followNotes([gone], await clockOf(party));
+    await scope.syncCreditNotes([gone], await clockOf(party));
     expect(await told(party, "CN-0001")).toBe("voided 0.00 of 100.00");
     const older = noteLooked(noteId, { updatedAt: ledgerTime(8) });
-    expect(await scope.followNotes([older], await clockOf(party))).toMatchObject({
+    expect(await scope.syncCreditNotes([older], await clockOf(party))).toMatchObject({
       changed: 0,
       credited: [],
       again: [],
     });
     // Neither is one that was only looked at later counted as changed.
     const same = { ...gone, updatedAt: ledgerTime(10) };
-    expect(await scope.followNotes([same], await clockOf(party))).toMatchObject({ changed: 0 });
+    expect(await scope.syncCreditNotes([same], await clockOf(party))).toMatchObject({ changed: 0 });
     const unfit = { ...gone, total: "-5", updatedAt: ledgerTime(11) };
-    expect(await scope.followNotes([unfit], await clockOf(party))).toMatchObject({
+    expect(await scope.syncCreditNotes([unfit], await clockOf(party))).toMatchObject({
       changed: 0,
       again: [],
       unfit: [noteId],
@@ -291,7 +291,7 @@ test("looks at once with a settlement never write what is older over what is new
       pay();
       // The answer takes a while, in which others look and write.
       if (round % 3 === 0) await pool.query("SELECT pg_sleep(0.005)");
-      await open(party).followInvoices([seen], askedAt);
+      await open(party).syncInvoices([seen], askedAt);
     }
   };
   // A settlement is of an operation that is on its way: looks leave the invoice to it until its answer is saved.
@@ -306,13 +306,13 @@ test("looks at once with a settlement never write what is older over what is new
       const seen = now();
       await pool.query("SELECT pg_sleep(0.003)");
       await inTransaction(pool, async (client) => {
-        await saveInvoiceSeen(client, organisationId, invoiceId ?? "", seen);
+        await saveObservedInvoice(client, organisationId, invoiceId ?? "", seen);
         await client.query("DELETE FROM operations WHERE organisation_id = $1 AND state = 'sending'", [organisationId]);
       });
     }
   };
   await Promise.all([looks(), looks(), looks(), settles()]);
-  await open(party).followInvoices([now()], await clockOf(party));
+  await open(party).syncInvoices([now()], await clockOf(party));
   expect(await told(party, "INV-0001")).toBe(`approved ${due}.00 of 100.00`);
   const { rows } = await pool.query<{ due: string }>("SELECT due FROM written ORDER BY at");
   const written = rows.map((row) => Number(row.due));

@@ -1,19 +1,19 @@
 /** An organisation whose ledger is connected, without any ledger: what people did there is what a test says. */
 import type pg from "pg";
-import type { NoteLooked } from "../../../src/store/ledger-sync/sync-credit-notes.ts";
-import type { InvoiceLooked } from "../../../src/store/ledger-sync/sync-invoices.ts";
-import { createMirroring, type Mirroring } from "../../../src/store/ledger-sync/sync-store.ts";
+import type { ObservedCreditNote } from "../../../src/store/ledger-sync/sync-credit-notes.ts";
+import type { ObservedInvoice } from "../../../src/store/ledger-sync/sync-invoices.ts";
+import { createLedgerSync, type LedgerSync } from "../../../src/store/ledger-sync/sync-store.ts";
 import { addParty, type Party } from "../ledger-jobs/credit-party.ts";
 
 /** The time between two sweeps in these tests. */
-export const sweepMs = 900_000;
+export const syncIntervalMs = 900_000;
 
 /** Following over a pool; no secret is opened. */
-export function mirroringOf(pool: pg.Pool): Mirroring {
+export function mirroringOf(pool: pg.Pool): LedgerSync {
   const refuse = (): never => {
     throw new Error("no secret is opened here");
   };
-  return createMirroring(pool, { seal: refuse, open: refuse }, sweepMs);
+  return createLedgerSync(pool, { seal: refuse, open: refuse }, syncIntervalMs);
 }
 
 /** A subscription of an organisation that has been connected for an hour, and whose first sweep is due. */
@@ -43,12 +43,12 @@ export function ledgerTime(afterMs: number): string {
 }
 
 /** An invoice as it was looked at: approved over 100, nothing paid, unless told otherwise. */
-export function invoiceLooked(id: string, changes: Partial<InvoiceLooked> = {}): InvoiceLooked {
+export function invoiceLooked(id: string, changes: Partial<ObservedInvoice> = {}): ObservedInvoice {
   return { id, status: "approved", total: "100", amountDue: "100", sent: false, updatedAt: ledgerTime(0), ...changes };
 }
 
 /** A note as it was looked at: approved over 100, all of it left, unless told otherwise. */
-export function noteLooked(id: string, changes: Partial<NoteLooked> = {}): NoteLooked {
+export function noteLooked(id: string, changes: Partial<ObservedCreditNote> = {}): ObservedCreditNote {
   const amounts = { total: "100", remainingCredit: "100" };
   return { id, status: "approved", ...amounts, sent: false, allocations: [], updatedAt: ledgerTime(0), ...changes };
 }

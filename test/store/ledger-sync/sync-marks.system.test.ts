@@ -1,7 +1,7 @@
 /** From where a sweep reads: marks that move with time, and invoices of which the ledger tells nothing by itself. */
 import type pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { MirrorScope } from "../../../src/store/ledger-sync/sync-store.ts";
+import type { LedgerSyncTenant } from "../../../src/store/ledger-sync/sync-store.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";
 import { addInvoice, ledgerIdOf, type Party } from "../ledger-jobs/credit-party.ts";
@@ -19,7 +19,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-function open({ organisationId }: Party): MirrorScope {
+function open({ organisationId }: Party): LedgerSyncTenant {
   return mirroringOf(pool).open(organisationId);
 }
 
@@ -28,7 +28,7 @@ async function sweptSince(party: Party, highWater: string | null): Promise<Recor
   await pool.query("UPDATE ledger_sweeps SET next_sweep_at = now() WHERE organisation_id = $1", [party.organisationId]);
   const since: Record<string, number> = {};
   for (;;) {
-    const page = await open(party).takeSweep();
+    const page = await open(party).claimSyncPage();
     if (page === null) return since;
     since[page.kind] = Date.parse(page.since);
     await open(party).endPage(page, { cursor: null, highWater, changed: 0 });

@@ -1,8 +1,8 @@
 /** What is to be looked at in the ledger and when: hints of webhooks, and the sweep behind them. */
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { leaveHints } from "../../../src/store/ledger-jobs/pending-notifications.ts";
-import { noteHints } from "../../../src/store/ledger-sync/record-notifications.ts";
+import { leaveNotifications } from "../../../src/store/ledger-jobs/pending-notifications.ts";
+import { recordNotifications } from "../../../src/store/ledger-sync/record-notifications.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";
 import { addSubscription, anId, raiseInvoice } from "../../worker/activities/issue-credit.ts";
@@ -14,7 +14,7 @@ import {
   invoiceLooked,
   ledgerTime,
   mirroringOf,
-  sweepMs,
+  syncIntervalMs,
 } from "./sync-fixture.ts";
 
 let database: FreshDatabase;
@@ -33,7 +33,7 @@ afterAll(async () => {
 const open = (party: Party) => mirroringOf(pool).open(party.organisationId);
 
 const leave = (party: Party, ledgerId: string, changedAt: string | null = null) =>
-  leaveHints(pool, party.organisationId, "invoices", [{ ledgerId, changedAt }]);
+  leaveNotifications(pool, party.organisationId, "invoices", [{ ledgerId, changedAt }]);
 
 async function isFound({ organisationId }: Party): Promise<boolean> {
   return (await mirroringOf(pool).find(null, 1_000)).includes(organisationId);
@@ -46,18 +46,18 @@ describe.concurrent("a hint", () => {
     const id = await ledgerIdOf(party, "INV-0001");
     await leave(party, id);
     expect(await isFound(party)).toBe(true);
-    const first = await open(party).takeHints();
+    const first = await open(party).claimNotifications();
     expect(first).toMatchObject({ kind: "invoices", hints: [{ ledgerId: id }] });
     await leave(party, id);
-    if (first !== null) await open(party).endHints(first, [], []);
-    const second = await open(party).takeHints();
+    if (first !== null) await open(party).finishNotifications(first, [], []);
+    const second = await open(party).claimNotifications();
     expect(second?.hints).toHaveLength(1);
     // One that has to be looked at again is, in a while that grows with the time that it has waited.
     await pool.query("UPDATE ledger_hints SET received_at = now() - interval '1 hour' WHERE organisation_id = $1", [
       party.organisationId,
     ]);
-    if (second !== null) await open(party).endHints(second, [id], []);
-    expect(await open(party).takeHints()).toBeNull();
+    if (second !== null) await open(party).finishNotifications(second, [id], []);
+    expect(await open(party).claimNotifications()).toBeNull();
     expect(await hintsOf(party)).toEqual([`invoices ${id}`]);
     await pool.query("UPDATE ledger_sweeps SET next_sweep_at = now() + interval '1 hour' WHERE organisation_id = $1", [
       party.organisationId,
@@ -77,7 +77,7 @@ describe.concurrent("a hint", () => {
         [party.organisationId, ledgerIds],
       );
     const taken = async () => {
-      const some = await open(party).takeHints();
+      const some = await open(party).claimNotifications();
       if (some === null) throw new Error("something is to be looked at");
       return { some, ids: some.hints.map(({ ledgerId }) => ledgerId).sort() };
     };
@@ -87,21 +87,21 @@ describe.concurrent("a hint", () => {
       await due([poor, other]);
       const together = await taken();
       expect(together.ids).toEqual([poor, other].sort());
-      await open(party).failHints(together.some, "the ledger answered 500");
-      expect(await open(party).takeHints()).toBeNull();
+      await open(party).failNotifications(together.some, "the ledger answered 500");
+      expect(await open(party).claimNotifications()).toBeNull();
     }
     await leave(party, fresh);
     await due([poor, other, fresh]);
     const first = await taken();
     expect(first.ids).toEqual([fresh]);
-    await open(party).endHints(first.some, [], []);
+    await open(party).finishNotifications(first.some, [], []);
     const alone = await taken();
     expect(alone.ids).toHaveLength(1);
-    await open(party).failHints(alone.some, "the ledger answered 500");
+    await open(party).failNotifications(alone.some, "the ledger answered 500");
     const last = await taken();
     expect([...alone.ids, ...last.ids].sort()).toEqual([poor, other].sort());
     // What was looked at and cannot be followed stays, says why, and is no reason to be alone, nor for the others to be any longer.
-    await open(party).endHints(last.some, [], [{ ledgerId: last.ids[0] ?? "", reason: "unread" }]);
+    await open(party).finishNotifications(last.some, [], [{ ledgerId: last.ids[0] ?? "", reason: "unread" }]);
     const { rows } = await pool.query<{ told: string; in_s: number }>(
       `SELECT concat_ws(' ', failures, reason) AS told, extract(epoch FROM try_at - now())::float8 AS in_s FROM ledger_hints
         WHERE organisation_id = $1 ORDER BY failures`,
@@ -120,7 +120,7 @@ describe.concurrent("a hint", () => {
     ]);
     const received = "SELECT received_at FROM ledger_hints WHERE organisation_id = $1 AND ledger_id = $2";
     const before = await pool.query(received, [party.organisationId, last.ids[0]]);
-    await open(party).leaveHints("invoices", [{ ledgerId: last.ids[0] ?? "", changedAt: null }]);
+    await open(party).leaveNotifications("invoices", [{ ledgerId: last.ids[0] ?? "", changedAt: null }]);
     expect(await soon()).toBe(0);
     expect((await pool.query(received, [party.organisationId, last.ids[0]])).rows).toEqual(before.rows);
     await leave(party, last.ids[0] ?? "");
@@ -135,7 +135,7 @@ describe.concurrent("a hint", () => {
     const contacts = "SELECT ledger_contact_id AS id FROM customers WHERE organisation_id = $1 LIMIT 1";
     const { rows } = await pool.query<{ id: string }>(contacts, [party.organisationId]);
     const contact = rows[0]?.id ?? "";
-    await leaveHints(pool, party.organisationId, "contacts", [{ ledgerId: contact, changedAt: null }]);
+    await leaveNotifications(pool, party.organisationId, "contacts", [{ ledgerId: contact, changedAt: null }]);
     for (const id of [fresh, ...failed]) await leave(party, id);
     await pool.query(
       `UPDATE ledger_hints SET failures = 5, reason = 'the ledger answered 500', received_at = now() - interval '1 hour',
@@ -145,11 +145,11 @@ describe.concurrent("a hint", () => {
     );
     const looked: (readonly string[])[] = [];
     for (;;) {
-      const some = await open(party).takeHints();
+      const some = await open(party).claimNotifications();
       if (some === null) break;
       looked.push([`${some.kind} ${some.isAlone}`, ...some.hints.map(({ ledgerId }) => ledgerId).sort()]);
-      if (some.kind === "contacts") await open(party).failHints(some, "the ledger answered 500");
-      else await open(party).endHints(some, [], []);
+      if (some.kind === "contacts") await open(party).failNotifications(some, "the ledger answered 500");
+      else await open(party).finishNotifications(some, [], []);
     }
     expect(looked).toEqual([
       ["invoices false", fresh],
@@ -165,7 +165,7 @@ describe.concurrent("a hint", () => {
     await addInvoice(party, "100");
     const tenantId = party.organisationId;
     const ledgerId = await ledgerIdOf(party, "INV-0001");
-    const note = () => noteHints(pool, [{ tenantId, kind: "invoices", ledgerId, changedAt: null }]);
+    const note = () => recordNotifications(pool, [{ tenantId, kind: "invoices", ledgerId, changedAt: null }]);
     const connection = (assignments: string) =>
       pool.query(`UPDATE ledger_connections SET ${assignments} WHERE organisation_id = $1`, [party.organisationId]);
     await connection(
@@ -181,9 +181,9 @@ describe.concurrent("a hint", () => {
     expect(await hintsOf(party)).toEqual([`invoices ${ledgerId}`]);
     await connection("paused_until = NULL, paused_reason = NULL");
     await open(party).look();
-    await open(party).putOff({ delayMs: 3_600_000, reason: "the ledger answered 503", isFailure: true });
+    await open(party).reschedule({ delayMs: 3_600_000, reason: "the ledger answered 503", isFailure: true });
     expect(await note()).toEqual([]);
-    await open(party).putOff(null);
+    await open(party).reschedule(null);
     expect(await note()).toEqual([party.organisationId]);
   });
 
@@ -191,19 +191,19 @@ describe.concurrent("a hint", () => {
     const party = await addConnectedParty(pool);
     await addInvoice(party, "100");
     const id = await ledgerIdOf(party, "INV-0001");
-    await open(party).followInvoices([invoiceLooked(id, { updatedAt: ledgerTime(7) })], await clockOf(party));
+    await open(party).syncInvoices([invoiceLooked(id, { updatedAt: ledgerTime(7) })], await clockOf(party));
     await leave(party, anId());
     await leave(party, id, ledgerTime(7));
-    await leaveHints(pool, party.organisationId, "contacts", [{ ledgerId: anId(), changedAt: null }]);
-    await leaveHints(pool, party.organisationId, "credit_notes", [{ ledgerId: anId(), changedAt: null }]);
-    expect(await open(party).takeHints()).toBeNull();
+    await leaveNotifications(pool, party.organisationId, "contacts", [{ ledgerId: anId(), changedAt: null }]);
+    await leaveNotifications(pool, party.organisationId, "credit_notes", [{ ledgerId: anId(), changedAt: null }]);
+    expect(await open(party).claimNotifications()).toBeNull();
     expect(await hintsOf(party)).toEqual([]);
     // A later change, and one of which the time is not told, are looked at.
     await leave(party, id, ledgerTime(8));
-    expect((await open(party).takeHints())?.hints).toHaveLength(1);
+    expect((await open(party).claimNotifications())?.hints).toHaveLength(1);
     await leave(party, id);
     await leave(party, id, ledgerTime(7));
-    expect((await open(party).takeHints())?.hints).toHaveLength(1);
+    expect((await open(party).claimNotifications())?.hints).toHaveLength(1);
   });
 
   test("waits where the document may be on its way to become ours, or one of our operations is on its way with it", async () => {
@@ -218,7 +218,7 @@ describe.concurrent("a hint", () => {
     await takenInvoices(other, "10", { status: "approved" });
     const unknown = anId();
     await leave(party, unknown);
-    expect(await open(party).takeHints()).toBeNull();
+    expect(await open(party).claimNotifications()).toBeNull();
     expect(await hintsOf(party)).toEqual([`invoices ${id}`, `invoices ${unknown}`].sort());
   });
 });
@@ -229,7 +229,7 @@ describe.concurrent("a sweep", () => {
     const scope = open(party);
     expect(await isFound(party)).toBe(true);
     expect(await scope.look()).toMatchObject({ waitMs: 0, nextInMs: 0 });
-    const contacts = await scope.takeSweep();
+    const contacts = await scope.claimSyncPage();
     const created = Date.now() - 3_600_000;
     expect(contacts).toMatchObject({ kind: "contacts", cursor: null });
     expect(Math.abs(Date.parse(contacts?.since ?? "") + 300_000 - created)).toBeLessThan(60_000);
@@ -237,23 +237,23 @@ describe.concurrent("a sweep", () => {
     await scope.endPage(contacts, { cursor: "2", highWater: ledgerTime(100), changed: 2 });
     // Another round that had the same page moves nothing.
     await scope.endPage(contacts, { cursor: "7", highWater: ledgerTime(50), changed: 2 });
-    const last = await scope.takeSweep();
+    const last = await scope.claimSyncPage();
     // The newest come first: the mark stays until all pages are read.
     expect(last).toMatchObject({ kind: "contacts", cursor: "2", since: contacts.since });
     if (last === null) throw new Error("it goes on");
     await scope.endPage(last, { cursor: null, highWater: null, changed: 1 });
     for (const kind of ["credit_notes", "invoices"]) {
-      const page = await scope.takeSweep();
+      const page = await scope.claimSyncPage();
       expect(page?.kind).toBe(kind);
       if (page !== null) await scope.endPage(page, { cursor: null, highWater: null, changed: 0 });
     }
-    expect(await scope.takeSweep()).toBeNull();
+    expect(await scope.claimSyncPage()).toBeNull();
     expect(await scope.look()).toMatchObject({ nextInMs: null });
     expect(await isFound(party)).toBe(false);
     const { rows } = await pool.query(
       `SELECT contacts_changed, invoices_changed, round(extract(epoch FROM next_sweep_at - now()) * 1000 / $2, 1)::float8 AS next
         FROM ledger_sweeps WHERE organisation_id = $1`,
-      [party.organisationId, sweepMs],
+      [party.organisationId, syncIntervalMs],
     );
     expect(rows).toEqual([{ contacts_changed: 3, invoices_changed: 0, next: 1 }]);
   });
@@ -262,13 +262,13 @@ describe.concurrent("a sweep", () => {
   async function sweepOnce(party: Party): Promise<number> {
     await open(party).look();
     for (;;) {
-      const page = await open(party).takeSweep();
+      const page = await open(party).claimSyncPage();
       if (page === null) break;
       await open(party).endPage(page, { cursor: null, highWater: null, changed: 0 });
     }
     const { rows } = await pool.query<{ next: number }>(
       "SELECT round(extract(epoch FROM next_sweep_at - now()) * 1000 / $2)::float8 AS next FROM ledger_sweeps WHERE organisation_id = $1",
-      [party.organisationId, sweepMs],
+      [party.organisationId, syncIntervalMs],
     );
     return rows[0]?.next ?? 0;
   }
@@ -296,7 +296,7 @@ describe.concurrent("a sweep", () => {
   test("that is asked for while one is under way is made after it", async () => {
     const party = await addConnectedParty(pool);
     await open(party).look();
-    await open(party).takeSweep();
+    await open(party).claimSyncPage();
     await pool.query("UPDATE ledger_sweeps SET asked_at = clock_timestamp() WHERE organisation_id = $1", [
       party.organisationId,
     ]);
@@ -312,23 +312,23 @@ describe.concurrent("a sweep", () => {
     const party = await addConnectedParty(pool);
     const scope = open(party);
     await scope.look();
-    const page = await scope.takeSweep();
+    const page = await scope.claimSyncPage();
     if (page !== null) await scope.endPage(page, { cursor: null, highWater: ledgerTime(0), changed: 0 });
-    await scope.failSweep(7_200_000);
-    await scope.putOff({ delayMs: 3_600_000, reason: "the ledger answered 503", isFailure: true });
+    await scope.failSyncPage(7_200_000);
+    await scope.reschedule({ delayMs: 3_600_000, reason: "the ledger answered 503", isFailure: true });
     expect(await scope.look()).toMatchObject({ reason: "the ledger answered 503", failures: 1 });
     expect((await scope.look()).waitMs).toBeGreaterThan(3_000_000);
     expect(await isFound(party)).toBe(false);
     // What else can be looked at meanwhile says nothing of the page that failed.
-    await scope.putOff(null);
+    await scope.reschedule(null);
     expect(await scope.look()).toMatchObject({ waitMs: 0, failures: 1, reason: "the ledger answered 503" });
     expect((await scope.look()).nextInMs).toBeGreaterThan(6_000_000);
-    expect([await isFound(party), await scope.takeSweep()]).toEqual([false, null]);
+    expect([await isFound(party), await scope.claimSyncPage()]).toEqual([false, null]);
     await pool.query("UPDATE ledger_sweeps SET next_sweep_at = now() WHERE organisation_id = $1", [
       party.organisationId,
     ]);
     expect(await isFound(party)).toBe(true);
-    const again = await scope.takeSweep();
+    const again = await scope.claimSyncPage();
     if (again !== null) await scope.endPage(again, { cursor: "2", highWater: null, changed: 0 });
     expect(await scope.look()).toMatchObject({ waitMs: 0, failures: 0, reason: null });
     await pool.query("UPDATE ledger_connections SET tenant_id = 'another' WHERE organisation_id = $1", [
@@ -355,13 +355,13 @@ describe.concurrent("a sweep", () => {
     const { rows } = await pool.query<{ id: string; share: number }>(
       `SELECT s.organisation_id AS id, extract(epoch FROM s.next_sweep_at - now())::float8 * 1000 / $2 AS share
         FROM ledger_sweeps s WHERE s.organisation_id = ANY ($1)`,
-      [ids, sweepMs],
+      [ids, syncIntervalMs],
     );
     const shares = rows.filter(({ id }) => id !== made).map(({ share }) => share);
     // At the same instant for all would be so by design, not by chance: three random ones differ.
     expect(new Set(shares).size).toBe(3);
     for (const share of shares) expect(share).toBeLessThanOrEqual(1);
     // A minute for the test itself.
-    expect(rows.find(({ id }) => id === made)?.share).toBeGreaterThan(1 - 60_000 / sweepMs);
+    expect(rows.find(({ id }) => id === made)?.share).toBeGreaterThan(1 - 60_000 / syncIntervalMs);
   });
 });

@@ -3,10 +3,10 @@ import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { decideUnitsChange } from "../../../src/domain/subscriptions/change-units.ts";
 import { decideEnd, type EndWhen } from "../../../src/domain/subscriptions/end.ts";
-import { createSealing } from "../../../src/store/database/encryption.ts";
+import { createEncryption } from "../../../src/store/database/encryption.ts";
 import { newId } from "../../../src/store/database/ids.ts";
-import type { EndingOutcome } from "../../../src/store/subscriptions/end.ts";
-import { createEndings, type EndingTask } from "../../../src/store/subscriptions/end-removals.ts";
+import type { TerminationOutcome } from "../../../src/store/subscriptions/end.ts";
+import { createTerminations, type TerminationTask } from "../../../src/store/subscriptions/end-removals.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { type UsedWorld, usedWorld } from "../billing/used-fixture.ts";
 
@@ -28,17 +28,17 @@ function end(
   subscriptionId: string,
   options = none,
   when: EndWhen = "now",
-): Promise<EndingOutcome> {
+): Promise<TerminationOutcome> {
   const requestId = requestIds.get(subscriptionId) ?? newId();
   requestIds.set(subscriptionId, requestId);
   const order = {
-    endingId: newId(),
+    terminationId: newId(),
     subscriptionId,
     when,
     requestId,
     requestHash: Buffer.alloc(32),
     now: new Date(now),
-    onRaised: () => undefined,
+    onIssued: () => undefined,
     awaitedUntil: new Date(now),
   };
   const request = { when, ...options };
@@ -48,16 +48,16 @@ function end(
 }
 
 /** The rounds of an end that was begun: each task is of the kind that is expected. */
-function roundsOf(organisation: string, begun: EndingOutcome) {
+function roundsOf(organisation: string, begun: TerminationOutcome) {
   if (begun.kind !== "begun") throw new Error(begun.kind);
-  const { endingId } = begun;
-  const scope = createEndings(world.pool, createSealing(randomBytes(32)))(organisation);
-  const take = async <Kind extends EndingTask["kind"]>(kind: Kind): Promise<EndingTask & { readonly kind: Kind }> => {
-    const task = await scope.take(endingId, 60_000);
+  const { terminationId } = begun;
+  const scope = createTerminations(world.pool, createEncryption(randomBytes(32)))(organisation);
+  const take = async <Kind extends TerminationTask["kind"]>(kind: Kind): Promise<TerminationTask & { readonly kind: Kind }> => {
+    const task = await scope.take(terminationId, 60_000);
     if (task?.kind !== kind) throw new Error(`${task?.kind} is to be done`);
-    return task as EndingTask & { readonly kind: Kind };
+    return task as TerminationTask & { readonly kind: Kind };
   };
-  return { scope, take, endingId, look: () => scope.look(endingId) };
+  return { scope, take, terminationId, look: () => scope.look(terminationId) };
 }
 
 test("an end is refused, and not stuck, where what is used while it removes invoices comes to more than can be billed", async () => {
@@ -66,7 +66,7 @@ test("an end is refused, and not stuck, where what is used while it removes invo
   const id = await world.subscribe(organisation);
   await world.setClock(organisation, now);
   await world.bill(organisation);
-  const { scope, take, endingId, look } = roundsOf(organisation, await end(organisation, id));
+  const { scope, take, terminationId, look } = roundsOf(organisation, await end(organisation, id));
   expect(await scope.drop(await take("drop"))).toEqual({ raised: false });
   await world.use(organisation, id, ["9999999999999999", "2026-03-20"]);
   // The renewal invoice that was removed is raised again for what the subscription goes on to.
@@ -79,7 +79,7 @@ test("an end is refused, and not stuck, where what is used while it removes invo
     "INV-0003 renewal",
   ]);
   const told = await end(organisation, id);
-  expect(told).toMatchObject({ kind: "refused", endingId });
+  expect(told).toMatchObject({ kind: "refused", terminationId });
   expect(told.kind === "refused" && told.message).toMatch(
     /^The subscription goes on\. Removed already, and staying so: INV-0002\. The usage of API calls comes to .* have to be voided\.$/,
   );
@@ -129,7 +129,7 @@ test("a reversal is written once, with the removal of the renewal invoice, also 
     requestId: null,
     requestHash: Buffer.alloc(32),
     now: new Date(now),
-    onRaised: () => undefined,
+    onIssued: () => undefined,
     awaitedUntil: new Date(now),
     operations: { invoice: newId(), amendment: newId(), creditNote: newId() },
   };

@@ -104,14 +104,14 @@ test(`${closes} closes while ${reporters} connections report: billed equals acce
     }
     for (const subscriptionId of ids) {
       const ending = {
-        endingId: newId(),
+        terminationId: newId(),
         subscriptionId,
         when: "now",
         requestId: null,
         requestHash: Buffer.alloc(32),
       } as const;
       const request = { when: "now", deleteUnsentInvoices: false, voidApprovedInvoices: false } as const;
-      await subscriptions.end({ ...ending, now, onRaised: () => undefined, awaitedUntil: now }, (facts) =>
+      await subscriptions.end({ ...ending, now, onIssued: () => undefined, awaitedUntil: now }, (facts) =>
         decideEnd(facts, request),
       );
     }

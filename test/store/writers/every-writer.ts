@@ -13,7 +13,7 @@ import { decideRestoration } from "../../../src/domain/subscriptions/restore.ts"
 import type { Quantity } from "../../../src/domain/usage/parse.ts";
 import { createAdminStore } from "../../../src/store/admin/admin-store.ts";
 import type { Actor } from "../../../src/store/admin/changes.ts";
-import { createSealing } from "../../../src/store/database/encryption.ts";
+import { createEncryption } from "../../../src/store/database/encryption.ts";
 import { newId } from "../../../src/store/database/ids.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { requestOf } from "../../domain/subscriptions/creation-builder.ts";
@@ -44,7 +44,7 @@ export interface WriterPools extends Pick<WriterParts, "pool" | "admin"> {
 /** Connections into a world. */
 export function writerPools(world: UsedWorld): WriterPools {
   const [pool, reading] = [testPool(world.url, 8, "writers"), testPool(world.url, 4, "writers-reading")];
-  const admin = createAdminStore({ reading, writing: pool }, createSealing(randomBytes(32)));
+  const admin = createAdminStore({ reading, writing: pool }, createEncryption(randomBytes(32)));
   const close = async () => {
     await admin.close();
     await Promise.all([pool.end(), reading.end()]);
@@ -108,13 +108,13 @@ function apiOf(parts: WriterParts): Record<string, () => Promise<unknown>> {
     requestId: newId(),
     requestHash: randomBytes(32),
     now: await nowOf(parts),
-    onRaised: () => undefined,
+    onIssued: () => undefined,
     awaitedUntil: new Date(),
   });
   const end = async (when: "now" | "period_end") => {
     const removes = when === "now";
     const request = { when, deleteUnsentInvoices: removes, voidApprovedInvoices: removes };
-    const ending = { ...(await change()), endingId: newId(), when };
+    const ending = { ...(await change()), terminationId: newId(), when };
     return store.subscriptions.end(ending, (facts) => decideEnd(facts, request));
   };
   return {

@@ -5,15 +5,15 @@
 import { randomBytes } from "node:crypto";
 import { billChunk } from "../../../src/store/billing/billing-run.ts";
 import { createTestClock } from "../../../src/store/billing/test-clock.ts";
-import { createSealing } from "../../../src/store/database/encryption.ts";
+import { createEncryption } from "../../../src/store/database/encryption.ts";
 import { createAllocating } from "../../../src/store/ledger-jobs/allocation-scope.ts";
 import { createAmendments } from "../../../src/store/ledger-jobs/amendments.ts";
-import { type Settlement, settleOperations } from "../../../src/store/ledger-jobs/document-outcomes.ts";
-import { putOff, takeContacts, takeCreditNotes, takeInvoices } from "../../../src/store/ledger-jobs/jobs.ts";
-import { followNotes } from "../../../src/store/ledger-sync/sync-credit-notes.ts";
-import { followContacts } from "../../../src/store/ledger-sync/sync-customers.ts";
-import { followInvoices, type InvoiceLooked, loseDocuments } from "../../../src/store/ledger-sync/sync-invoices.ts";
-import { createEndings } from "../../../src/store/subscriptions/end-removals.ts";
+import { type Settlement, recordOutcomes } from "../../../src/store/ledger-jobs/document-outcomes.ts";
+import { reschedule, takeContacts, takeCreditNotes, takeInvoices } from "../../../src/store/ledger-jobs/jobs.ts";
+import { syncCreditNotes } from "../../../src/store/ledger-sync/sync-credit-notes.ts";
+import { syncContacts } from "../../../src/store/ledger-sync/sync-customers.ts";
+import { syncInvoices, type ObservedInvoice, loseDocuments } from "../../../src/store/ledger-sync/sync-invoices.ts";
+import { createTerminations } from "../../../src/store/subscriptions/end-removals.ts";
 import { below, ledgerId, pick, type WriterParts } from "./writer-parts.ts";
 
 /**
@@ -29,13 +29,13 @@ type Row = Record<string, string>;
 
 /** The writers by name. */
 export function workersOf({ pool, organisationId, ids }: WriterParts) {
-  const sealing = createSealing(randomBytes(32));
+  const sealing = createEncryption(randomBytes(32));
   const amendments = createAmendments(pool, sealing)(organisationId);
   const allocating = createAllocating(pool, sealing)(organisationId);
-  const endings = createEndings(pool, sealing)(organisationId);
+  const endings = createTerminations(pool, sealing)(organisationId);
   const clock = createTestClock(pool);
   const rowsOf = async (text: string) => (await pool.query<Row>(text, [organisationId])).rows;
-  const settling = (settlements: readonly Settlement[]) => settleOperations(pool, organisationId, settlements);
+  const settling = (settlements: readonly Settlement[]) => recordOutcomes(pool, organisationId, settlements);
   const waiting = async (kind: string): Promise<string | undefined> => {
     const [row] = await rowsOf(`SELECT id FROM operations WHERE organisation_id = $1 AND kind = '${kind}'
         AND state IN ('ready', 'sending', 'uncertain') ORDER BY random() LIMIT 1`);
@@ -73,7 +73,7 @@ export function workersOf({ pool, organisationId, ids }: WriterParts) {
       });
       return settling(settled);
     },
-    "put off": () => putOff(pool, organisationId, 1, "paused"),
+    "put off": () => reschedule(pool, organisationId, 1, "paused"),
     allocate: async () => {
       const subscriptionId = pick(ids);
       await allocating.plan(subscriptionId);
@@ -146,11 +146,11 @@ export function workersOf({ pool, organisationId, ids }: WriterParts) {
       const at = await askedAt();
       const rows = await rowsOf(`SELECT ledger_invoice_id AS id, status, total, amount_due FROM invoices
         WHERE organisation_id = $1 AND ledger_invoice_id IS NOT NULL AND status IN ('draft', 'approved', 'paid') ORDER BY random() LIMIT 6`);
-      const looked = rows.map(({ id = "", status, total = "", amount_due: amountDue = "" }): InvoiceLooked => {
+      const looked = rows.map(({ id = "", status, total = "", amount_due: amountDue = "" }): ObservedInvoice => {
         const told = status === "draft" ? "approved" : (status ?? "");
         return { id, status: told, total, amountDue, sent: below(2) === 0, updatedAt: now() };
       });
-      return followInvoices(pool, organisationId, looked, at);
+      return syncInvoices(pool, organisationId, looked, at);
     },
     "sync credit notes": async () => {
       const at = await askedAt();
@@ -161,7 +161,7 @@ export function workersOf({ pool, organisationId, ids }: WriterParts) {
         WHERE organisation_id = $1 AND ledger_invoice_id IS NOT NULL AND status = 'approved' AND amount_due > 1 ORDER BY random() LIMIT 1`);
       if (note?.id === undefined || invoice?.id === undefined) return null;
       const looked = { id: note.id, ...(await noteSeen(note.id, "0.0100", invoice.id)) };
-      return followNotes(pool, organisationId, [looked], at);
+      return syncCreditNotes(pool, organisationId, [looked], at);
     },
     "lose documents": async () => {
       const at = await askedAt();
@@ -194,7 +194,7 @@ export function workersOf({ pool, organisationId, ids }: WriterParts) {
           updatedAt: now(),
         } as const;
       });
-      return followContacts(pool, organisationId, looked);
+      return syncContacts(pool, organisationId, looked);
     },
     "run billing": () => billChunk(pool, organisationId),
     "move the clock": async () => {

@@ -10,7 +10,7 @@ import { createChanges } from "../../../src/store/admin/changes.ts";
 import { createOrganisationStore } from "../../../src/store/admin/organisations.ts";
 import { newId } from "../../../src/store/database/ids.ts";
 import { lockSubscriptions } from "../../../src/store/database/lock-order.ts";
-import { type Settlement, settleOperations } from "../../../src/store/ledger-jobs/document-outcomes.ts";
+import { type Settlement, recordOutcomes } from "../../../src/store/ledger-jobs/document-outcomes.ts";
 import { takeInvoices } from "../../../src/store/ledger-jobs/jobs.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { testPool } from "../../support/pool.ts";
@@ -96,7 +96,7 @@ test("forty ends beside the settlement of their forty invoices all begin, and al
   const asked = {
     requestHash: Buffer.alloc(32),
     now,
-    onRaised: () => undefined,
+    onIssued: () => undefined,
     awaitedUntil: now,
     when: "now",
   } as const;
@@ -104,11 +104,11 @@ test("forty ends beside the settlement of their forty invoices all begin, and al
   const { outcomes, broken } = await apart(async (pool) => {
     const { subscriptions } = createStore(pool).organisation(organisationId);
     const ends = ids.map((subscriptionId) =>
-      subscriptions.end({ ...asked, subscriptionId, requestId: newId(), endingId: newId() }, (facts) =>
+      subscriptions.end({ ...asked, subscriptionId, requestId: newId(), terminationId: newId() }, (facts) =>
         decideEnd(facts, options),
       ),
     );
-    const [, ...begun] = await Promise.all([settleOperations(pool, organisationId, settlements), ...ends]);
+    const [, ...begun] = await Promise.all([recordOutcomes(pool, organisationId, settlements), ...ends]);
     return begun.map(({ kind }) => kind);
   });
   expect(outcomes).toEqual(ids.map(() => "begun"));
@@ -125,7 +125,7 @@ describe("whoever holds a subscription", () => {
     const { organisationId, ids, settlements } = await fortyToSettle();
     const { broken } = await apart(async (pool) => {
       const settled = await holding(organisationId, ids.slice(-1), async (client) => {
-        const settling = settleOperations(pool, organisationId, settlements);
+        const settling = recordOutcomes(pool, organisationId, settlements);
         await until("the settlement waits", isWaiting);
         await client.query("SELECT 1 FROM invoices WHERE subscription_id = ANY ($1) FOR KEY SHARE", [ids]);
         return { settling };

@@ -4,7 +4,7 @@ import { type ClientRequest, request as httpRequest } from "node:http";
 import { BlockList } from "node:net";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { ledgerWebhooks } from "../../../src/ledger/index.ts";
-import type { LedgerHint } from "../../../src/ledger/port/ledger.ts";
+import type { LedgerNotification } from "../../../src/ledger/port/ledger.ts";
 import { clientAddresses } from "../../../src/transport/http/client-addresses.ts";
 import {
   type LedgerWebhookParts,
@@ -20,7 +20,7 @@ const event = {
   eventCategory: "INVOICE",
   eventDateUtc: "2026-04-01T00:00:00.000",
 };
-const noted: LedgerHint[] = [];
+const noted: LedgerNotification[] = [];
 const woken: string[] = [];
 
 let port: TestPort;

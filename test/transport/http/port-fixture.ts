@@ -18,7 +18,7 @@ import { type GatewayParts, restHandler } from "../../../src/transport/rest/hand
 import { compileRoutes } from "../../../src/transport/rest/routes.ts";
 import type { Pass } from "../../../src/transport/rpc/gate.ts";
 import { type Operation, operationsOf } from "../../../src/transport/rpc/operation.ts";
-import { createTell } from "../../../src/transport/rpc/refusals.ts";
+import { createReportError } from "../../../src/transport/rpc/refusals.ts";
 
 /** Every service of the contract. */
 export const services: readonly DescService[] = [
@@ -39,7 +39,7 @@ export const operations: readonly Operation[] = operationsOf(services).map((oper
 }));
 
 /** How an error is told, by the domain's own table. */
-export const tell = createTell(() => {});
+export const tell = createReportError(() => {});
 
 /** What a test's operation does: answers the message, or throws its refusal. */
 export type Answer = (pass: Pass, request: Message, signal: AbortSignal) => object | Promise<object>;

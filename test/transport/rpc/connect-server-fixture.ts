@@ -23,7 +23,7 @@ import { bind, type Implementation, planned } from "../../../src/transport/rpc/i
 import { observeCall } from "../../../src/transport/rpc/observe.ts";
 import { operationOf } from "../../../src/transport/rpc/operation.ts";
 import { type ReflectionLimits, reflectionRoutes } from "../../../src/transport/rpc/reflection.ts";
-import { createTell } from "../../../src/transport/rpc/refusals.ts";
+import { createReportError } from "../../../src/transport/rpc/refusals.ts";
 import { connectRoutes, type RequestRecord } from "../../../src/transport/rpc/routes.ts";
 import { accessOf } from "./admission-fixture.ts";
 import { plannedUsageService } from "./planned-usage.ts";
@@ -92,7 +92,7 @@ export async function startServer(settings: ServerSettings): Promise<TestServer>
         implementations: bindings,
       }),
       checkJson: jsonCheck(({ code, message, param }) => new Refusal(code, message, param)),
-      tell: createTell((error) => failures.push(error)),
+      tell: createReportError((error) => failures.push(error)),
       recordOf: (request) => recordByRequest.get(request),
       open: [
         healthRoutes({

@@ -2,10 +2,10 @@
 import { describe, expect, test } from "vitest";
 import { Refusal, type RefusalCode, refusals } from "../../../src/domain/refusal.ts";
 import { ErrorDetailSchema } from "../../../src/gen/proto/billing/v1/common_pb.ts";
-import { connectErrorOf, createTell, temporarilyUnavailable } from "../../../src/transport/rpc/refusals.ts";
+import { connectErrorOf, createReportError, temporarilyUnavailable } from "../../../src/transport/rpc/refusals.ts";
 
 const logged: unknown[] = [];
-const tell = createTell((error) => logged.push(error));
+const tell = createReportError((error) => logged.push(error));
 
 describe("what is told", () => {
   test.each(

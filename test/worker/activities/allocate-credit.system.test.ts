@@ -143,7 +143,7 @@ describe.concurrent("a look-up after a lost answer", () => {
     await until("the note is voided", async () => {
       const text = "UPDATE demo_ledger.credit_notes SET status = 'VOIDED' WHERE tenant_id = $1";
       if ((await world.pool.query(text, [party.tenantId])).rowCount === 1) return true;
-      await world.settleRound(party);
+      await world.postBatch(party);
       return false;
     });
     await world.settle(party);

@@ -7,19 +7,19 @@ import { setTimeout as wait } from "node:timers/promises";
 import type pg from "pg";
 import type { CallCounts } from "../../../src/dev/demo-ledger/api/limits.ts";
 import { type DemoLedgerOptions, startDemoLedger } from "../../../src/dev/demo-ledger/server.ts";
-import { makeDemoOrganisation } from "../../../src/dev/local-stack/first-data.ts";
+import { createDemoOrganisation } from "../../../src/dev/local-stack/first-data.ts";
 import type { Ledger } from "../../../src/ledger/port/ledger.ts";
 import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
 import { createSettingUp } from "../../../src/store/admin/provision.ts";
-import { createSealing, type Sealing } from "../../../src/store/database/encryption.ts";
+import { createEncryption, type Encryption } from "../../../src/store/database/encryption.ts";
 import type { LedgerConnection } from "../../../src/store/ledger-connection/connections.ts";
-import { createOfferReading } from "../../../src/store/ledger-connection/reference-data.ts";
+import { createReferenceDataReading } from "../../../src/store/ledger-connection/reference-data.ts";
 import { createAllocating } from "../../../src/store/ledger-jobs/allocation-scope.ts";
-import { createSettling } from "../../../src/store/ledger-jobs/post-documents.ts";
+import { createPosting } from "../../../src/store/ledger-jobs/post-documents.ts";
 import { createCreditAllocation } from "../../../src/worker/activities/posting/allocate-credit.ts";
-import { createSettlement } from "../../../src/worker/activities/posting/posting.ts";
-import { type OfferParts, readDueOffers } from "../../../src/worker/activities/posting/read-reference-data.ts";
-import type { CreditAllocationInput, WorkRound } from "../../../workflows/contract.ts";
+import { createPostingActivities } from "../../../src/worker/activities/posting/posting.ts";
+import { type ReferenceDataDependencies, readDueReferenceData } from "../../../src/worker/activities/posting/read-reference-data.ts";
+import type { CreditAllocationInput, WorkBatch } from "../../../workflows/contract.ts";
 import { freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";
 import { until } from "../../support/system.ts";
@@ -33,7 +33,7 @@ export interface CreditWorld {
   readonly pool: pg.Pool;
   readonly demoUrl: string;
   readonly openLedger: (organisationId: string, connection: LedgerConnection) => Ledger;
-  readonly sealing: Sealing;
+  readonly sealing: Encryption;
   /** The subscriptions whose workflows were to be started. */
   readonly started: readonly CreditAllocationInput[];
   /** A new organisation whose invoices are made approved, with a subscription. */
@@ -46,13 +46,13 @@ export interface CreditWorld {
   /** Settles the organisation's documents until none waits. */
   settle(party: CreditParty): Promise<void>;
   /** One round of the organisation's ledger workflow. */
-  settleRound(party: CreditParty): Promise<unknown>;
+  postBatch(party: CreditParty): Promise<unknown>;
   /** One round of the subscription's credit workflow. */
-  round(party: CreditParty): Promise<WorkRound>;
+  round(party: CreditParty): Promise<WorkBatch>;
   /** Rounds until one is settled, waiting as long as each says; the last one, refused where one of them was, as its workflow ends. */
-  allocate(party: CreditParty): Promise<WorkRound>;
+  allocate(party: CreditParty): Promise<WorkBatch>;
   /** Reads what the ledgers offer, as far as that is due; how many lists were taken. */
-  readOffers(): Promise<number>;
+  readReferenceData(): Promise<number>;
   /** The organisations of which that went wrong for reasons of ours. */
   readonly unreadable: readonly string[];
   /** How many requests the organisation's ledger has taken. */
@@ -79,11 +79,11 @@ export async function startCreditWorld(
   const database = await freshDatabase();
   const demo = await startDemoLedger({ databaseUrl: database.url, port: 0, faults: true, ...demoOptions });
   const pool = testPool(database.url, 8);
-  const sealing = createSealing(randomBytes(32));
+  const sealing = createEncryption(randomBytes(32));
   const settingUp = createSettingUp(pool, sealing);
   const ledgers = new Map<string, Ledger>();
   const started: CreditAllocationInput[] = [];
-  const parts: Omit<Parameters<typeof createSettlement>[0], "openScope"> = {
+  const parts: Omit<Parameters<typeof createPostingActivities>[0], "openScope"> = {
     openLedger: (organisationId, connection) => {
       const ledger = ledgers.get(organisationId) ?? createXeroLedger(connection);
       ledgers.set(organisationId, ledger);
@@ -94,14 +94,14 @@ export async function startCreditWorld(
     startAllocation: async (input) => started.push(input),
   };
   const unreadable: string[] = [];
-  const offers: OfferParts = {
-    store: createOfferReading(pool, sealing),
+  const offers: ReferenceDataDependencies = {
+    store: createReferenceDataReading(pool, sealing),
     openLedger: parts.openLedger,
     callDeadlineMs: listDeadlineMs,
     onError: (organisationId) => void unreadable.push(organisationId),
   };
-  const { settleRound } = createSettlement({ ...parts, openScope: createSettling(pool, sealing) });
-  const { allocateRound } = createCreditAllocation({ ...parts, openScope: createAllocating(pool, sealing) });
+  const { postBatch } = createPostingActivities({ ...parts, openScope: createPosting(pool, sealing) });
+  const { allocateBatch } = createCreditAllocation({ ...parts, openScope: createAllocating(pool, sealing) });
   const admin = async (path: string, body?: object): Promise<unknown> => {
     const headers = { "content-type": "application/json" };
     const sent = body === undefined ? {} : { method: "POST", headers, body: JSON.stringify(body) };
@@ -109,10 +109,10 @@ export async function startCreditWorld(
     if (!answer.ok) throw new Error(`demo ledger: ${answer.status} ${await answer.text()}`);
     return answer.json();
   };
-  const round = ({ organisationId, subscriptionId }: CreditParty) => allocateRound({ organisationId, subscriptionId });
+  const round = ({ organisationId, subscriptionId }: CreditParty) => allocateBatch({ organisationId, subscriptionId });
   const settle = ({ organisationId }: CreditParty) =>
     until("every document is settled", async () => {
-      const { nextInMs } = await settleRound({ organisationId });
+      const { nextInMs } = await postBatch({ organisationId });
       if (nextInMs !== null) await wait(nextInMs);
       return nextInMs === null;
     });
@@ -124,7 +124,7 @@ export async function startCreditWorld(
     started,
     party: async () => {
       const own = { name: "Northwind", livemode: true, timezone: "Pacific/Auckland", currency: "NZD" };
-      const { organisationId, tenantId } = await makeDemoOrganisation(settingUp, demo.url, own);
+      const { organisationId, tenantId } = await createDemoOrganisation(settingUp, demo.url, own);
       await pool.query("UPDATE organisations SET first_invoice_status = 'approved' WHERE id = $1", [organisationId]);
       return { organisationId, tenantId, subscriptionId: await addSubscription(pool, organisationId) };
     },
@@ -136,7 +136,7 @@ export async function startCreditWorld(
       }
     },
     settle: async (party) => void (await settle(party)),
-    settleRound,
+    postBatch,
     round,
     allocate: (party) => {
       let isRefused = false;
@@ -147,7 +147,7 @@ export async function startCreditWorld(
         return done.state === "settled" && { ...done, outcome: isRefused ? "refused" : done.outcome };
       });
     },
-    readOffers: () => readDueOffers(offers, 20),
+    readReferenceData: () => readDueReferenceData(offers, 20),
     unreadable,
     calls: async ({ tenantId }) => ((await admin(`tenants/${tenantId}/calls`)) as CallCounts).taken,
     fault: async ({ tenantId }, fault) => void (await admin("faults", { ...fault, tenantId })),

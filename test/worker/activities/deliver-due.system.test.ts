@@ -5,7 +5,7 @@
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createSealing } from "../../../src/store/database/encryption.ts";
+import { createEncryption } from "../../../src/store/database/encryption.ts";
 import { createPoster } from "../../../src/webhooks/post.ts";
 import { verifyWebhook } from "../../../src/webhooks/verify.ts";
 import { createDelivery } from "../../../src/worker/activities/events/deliver-due.ts";
@@ -287,7 +287,7 @@ test("of a hundred events to ten endpoints, a thousand deliveries, two dead endp
 test("what cannot be signed is not sent, and waits for the worker's key", async () => {
   const { receiver, attempt, deliveryRow, endpointRow, waiting, parts, told, pool } = world;
   const { path, endpoint, delivery } = await waiting();
-  const elsewhere = createDelivery(parts(createSealing(randomBytes(32))));
+  const elsewhere = createDelivery(parts(createEncryption(randomBytes(32))));
   // With twice its age.
   expect(await attempt(delivery, elsewhere)).toEqual({ ...nothing, nextInMs: about(60_000) });
   expect(told).toContain(`${endpoint.id} is sealed`);

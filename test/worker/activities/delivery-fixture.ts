@@ -2,7 +2,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import type pg from "pg";
 import { defaultFirstPauseMs, wholeTimeMs } from "../../../src/domain/events/retry-schedule.ts";
-import { createSealing, type Sealing } from "../../../src/store/database/encryption.ts";
+import { createEncryption, type Encryption } from "../../../src/store/database/encryption.ts";
 import { createDeliveryStore } from "../../../src/store/events/deliveries.ts";
 import type { Attempt, RecordedAttempts } from "../../../src/store/events/delivery-attempts.ts";
 import type { EndpointKey } from "../../../src/store/events/due-endpoints.ts";
@@ -38,7 +38,7 @@ export interface DeliveryWorld {
   /** What was told of endpoints: `ID is disabled: REASON`, `ID is sealed`. */
   readonly told: readonly string[];
   /** A process of its own, with permits of its own. */
-  parts(sealing?: Sealing): DeliverParts;
+  parts(sealing?: Encryption): DeliverParts;
   waiting(count?: number): Promise<Waiting>;
   /** Has a delivery due now, and delivers what is due to its endpoint. */
   attempt(delivery: MadeDelivery, by?: DeliveryActivities): Promise<DeliveryBatches>;
@@ -64,7 +64,7 @@ export const justNow = {
 export async function deliveryWorld(): Promise<DeliveryWorld> {
   const database = await freshDatabase();
   const pool = testPool(database.url, 8);
-  const ownSealing = createSealing(randomBytes(32));
+  const ownSealing = createEncryption(randomBytes(32));
   const rows = webhookRows(pool, ownSealing);
   const receiver = await startReceiver();
   // What is said of answers holds also where this machine stands still for a second.
@@ -77,7 +77,7 @@ export async function deliveryWorld(): Promise<DeliveryWorld> {
     permits: createRequestPermits(),
     firstPauseMs: defaultFirstPauseMs,
     onDisabled: ({ endpointId }, reason) => told.push(`${endpointId} is disabled: ${reason}`),
-    onSealed: ({ endpointId }) => told.push(`${endpointId} is sealed`),
+    onEncrypted: ({ endpointId }) => told.push(`${endpointId} is sealed`),
     random: () => 0,
   });
   const deliver = createDelivery(parts());

@@ -10,7 +10,7 @@ import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
 import { parseDecimal } from "../../../src/domain/money/decimal.ts";
 import { newId } from "../../../src/store/database/ids.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
-import { raiseCreditNotes, raiseInvoices } from "../../../src/store/documents/issue-documents.ts";
+import { issueCreditNotes, issueInvoices } from "../../../src/store/documents/issue-documents.ts";
 
 /** An organisation, and where it is in the ledger. */
 export interface CreditOrganisation {
@@ -66,7 +66,7 @@ export async function raiseInvoice(
   };
   const raising = { createdAt: new Date(), awaitedUntil: null };
   await inTransaction(pool, (client) =>
-    raiseInvoices(client, organisationId, [{ ...ids, subscriptionId, draft, deferredIds: [] }], raising),
+    issueInvoices(client, organisationId, [{ ...ids, subscriptionId, draft, deferredIds: [] }], raising),
   );
   return ids;
 }
@@ -91,7 +91,7 @@ export async function raiseCredit(
   const draft = { reference: "", currency: "NZD", issueDate: day, lines: [line], subtotal };
   const raising = { createdAt: new Date(), awaitedUntil: null };
   await inTransaction(pool, (client) =>
-    raiseCreditNotes(client, organisationId, [{ ...ids, subscriptionId, draft }], raising),
+    issueCreditNotes(client, organisationId, [{ ...ids, subscriptionId, draft }], raising),
   );
   return ids;
 }

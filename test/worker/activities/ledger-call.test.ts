@@ -5,9 +5,9 @@ import {
   connectionPause,
   groupCalls,
   retryDelayMs,
-  settleFailedLookup,
-  settleFailure,
-  settleMissing,
+  failedLookupOutcome,
+  failureOutcome,
+  missingOutcome,
   spentBudgetMs,
 } from "../../../src/worker/activities/posting/ledger-call.ts";
 
@@ -28,18 +28,18 @@ describe("a failure of a whole call", () => {
     ["a refusal is final for none of several", refused("validation"), false, { kind: "again", countsAsAttempt: true }],
     ["an address that is not there is final for nobody", refused("not_found"), true, { kind: "again" }],
   ])("%s", (_, failure, isAlone, expected) => {
-    expect(settleFailure(operation(1), failure, 9, isAlone)).toMatchObject({ attempt: 1, ...expected });
+    expect(failureOutcome(operation(1), failure, 9, isAlone)).toMatchObject({ attempt: 1, ...expected });
   });
 
   test("a look-up that failed leaves the operation uncertain", () => {
     for (const failure of [lost, unsent, limited(5), out, refused("validation")]) {
-      expect(settleFailedLookup(operation(3), failure).kind).toBe("uncertain");
+      expect(failedLookupOutcome(operation(3), failure).kind).toBe("uncertain");
     }
   });
 });
 
 test("every pause is a whole number of milliseconds, grows, and ends at five minutes", () => {
-  const delays = Array.from({ length: 40 }, (_, index) => settleMissing(operation(index + 1))).map((settlement) =>
+  const delays = Array.from({ length: 40 }, (_, index) => missingOutcome(operation(index + 1))).map((settlement) =>
     settlement.kind === "again" ? settlement.delayMs : Number.NaN,
   );
   for (const [index, delayMs] of delays.entries()) {

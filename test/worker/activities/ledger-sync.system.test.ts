@@ -5,31 +5,31 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createChanges } from "../../../src/store/admin/changes.ts";
 import { createCustomerStore } from "../../../src/store/admin/customers.ts";
-import { createMirrorStore } from "../../../src/store/admin/ledger/ledger-sync.ts";
-import type { MirrorKind } from "../../../src/store/ledger-jobs/pending-notifications.ts";
-import { noteHints } from "../../../src/store/ledger-sync/record-notifications.ts";
-import { createMirroring } from "../../../src/store/ledger-sync/sync-store.ts";
-import { createMirror, type MirrorActivities } from "../../../src/worker/activities/sync/ledger-sync.ts";
+import { createLedgerSyncAdminStore } from "../../../src/store/admin/ledger/ledger-sync.ts";
+import type { SyncKind } from "../../../src/store/ledger-jobs/pending-notifications.ts";
+import { recordNotifications } from "../../../src/store/ledger-sync/record-notifications.ts";
+import { createLedgerSync } from "../../../src/store/ledger-sync/sync-store.ts";
+import { createLedgerSyncActivities, type LedgerSyncActivities } from "../../../src/worker/activities/sync/ledger-sync.ts";
 import { type Bookkeeper, bookkeeper } from "../../support/bookkeeper.ts";
 import { until } from "../../support/system.ts";
 import { type CreditParty, type CreditWorld, startCreditWorld } from "./credit-fixture.ts";
 import { bookedCredit, ourCredit } from "./issue-credit.ts";
 
 let world: CreditWorld;
-let mirror: MirrorActivities;
+let mirror: LedgerSyncActivities;
 const woken: string[] = [];
 const unfollowed: object[] = [];
 const credited: string[] = [];
 
 beforeAll(async () => {
   world = await startCreditWorld();
-  mirror = createMirror({
-    mirroring: createMirroring(world.pool, world.sealing, 3_600_000),
+  mirror = createLedgerSyncActivities({
+    mirroring: createLedgerSync(world.pool, world.sealing, 3_600_000),
     openLedger: world.openLedger,
     // No fault here is a silent one: nobody waits for it, however slow the machine is.
     callDeadlineMs: 20_000,
     onUnfollowed: (organisationId, what) => unfollowed.push({ organisationId, ...what }),
-    startMirror: async (organisationId) => woken.push(organisationId) > 0,
+    startLedgerSync: async (organisationId) => woken.push(organisationId) > 0,
     startAllocation: async ({ subscriptionId }) => credited.push(subscriptionId) > 0,
   });
 });
@@ -61,8 +61,8 @@ async function due({ organisationId, tenantId }: CreditParty): Promise<void> {
 }
 
 /** A webhook's hint of an hour ago: what fails is not tried again within the test, until all hints are due by this. */
-async function hintAt({ organisationId, tenantId }: CreditParty, kind: MirrorKind, ledgerId?: string): Promise<void> {
-  if (ledgerId !== undefined) await noteHints(world.pool, [{ tenantId, kind, ledgerId, changedAt: null }]);
+async function hintAt({ organisationId, tenantId }: CreditParty, kind: SyncKind, ledgerId?: string): Promise<void> {
+  if (ledgerId !== undefined) await recordNotifications(world.pool, [{ tenantId, kind, ledgerId, changedAt: null }]);
   await world.pool.query(
     "UPDATE ledger_hints SET try_at = now(), received_at = now() - interval '1 hour' WHERE organisation_id = $1",
     [organisationId],
@@ -90,7 +90,7 @@ async function ledgerIdOf({ organisationId }: CreditParty, name: string): Promis
 /** Rounds until nothing is left to be looked at. */
 async function rest({ organisationId }: Pick<CreditParty, "organisationId">): Promise<void> {
   await until("nothing is left to be looked at", async () => {
-    const round = await mirror.mirrorRound({ organisationId });
+    const round = await mirror.syncBatch({ organisationId });
     expect(round.detail).toMatch(/^looked at \d+ in the ledger, \d+ changed here/);
     return round.state === "settled";
   });
@@ -171,8 +171,8 @@ describe.concurrent("what a person does in the ledger", () => {
       { ...hint, tenantId: crypto.randomUUID() },
       { ...hint, ledgerId: crypto.randomUUID() },
     ];
-    expect(await noteHints(world.pool, others)).toEqual([]);
-    expect(await noteHints(world.pool, [...others, hint])).toEqual([party.organisationId]);
+    expect(await recordNotifications(world.pool, others)).toEqual([]);
+    expect(await recordNotifications(world.pool, [...others, hint])).toEqual([party.organisationId]);
     await rest(party);
     expect(await invoices(party)).toContain("INV-0003 not_in_external 36.00");
     // That is not believed of one whose number is on another document there.
@@ -182,7 +182,7 @@ describe.concurrent("what a person does in the ledger", () => {
       [party.organisationId, crypto.randomUUID()],
     );
     await hintAt(party, "invoices", await ledgerIdOf(party, "INV-0001"));
-    expect(await mirror.mirrorRound(party)).toMatchObject({
+    expect(await mirror.syncBatch(party)).toMatchObject({
       detail: expect.stringContaining(", 1 cannot be followed"),
     });
     expect(await invoices(party)).toContain("INV-0001 paid 0.00");
@@ -284,15 +284,15 @@ describe.concurrent("what a person does in the ledger", () => {
     await due(party);
     const { organisationId } = party;
     await until("all that can be read is", async () =>
-      /cannot be followed/.test((await mirror.mirrorRound(party)).detail),
+      /cannot be followed/.test((await mirror.syncBatch(party)).detail),
     );
     const reason = "what the ledger tells of it cannot be read";
     expect(await hints(party)).toEqual([`0 ${reason}`]);
     expect(unfollowed).toContainEqual({ organisationId, kind: "invoices", ids: [id], reason });
-    const views = createMirrorStore(world.pool, createChanges(world.pool));
+    const views = createLedgerSyncAdminStore(world.pool, createChanges(world.pool));
     expect(await views.get(organisationId)).toMatchObject({
       hints: 1,
-      hintsProblem: `1 cannot be followed: ${reason}`,
+      notificationsProblem: `1 cannot be followed: ${reason}`,
     });
     expect(unfollowed).toContainEqual({
       organisationId,
@@ -311,7 +311,7 @@ describe.concurrent("what a person does in the ledger", () => {
     await hintAt(party, "invoices", id);
     await due(party);
     await until("the sweep is made all the same", async () => {
-      await mirror.mirrorRound(party);
+      await mirror.syncBatch(party);
       return (await invoices(party)).includes("INV-0001 approved 12.00");
     });
     expect(await hints(party)).toEqual(["1 the ledger answered 500"]);
@@ -320,15 +320,15 @@ describe.concurrent("what a person does in the ledger", () => {
     await world.fault(party, { match: "GET /api.xro/2.0/Invoices?IDs", kind: "status", status: 500, times: 1 });
     await world.pool.query("UPDATE ledger_hints SET failures = 2 WHERE organisation_id = $1", [organisationId]);
     await hintAt(party, "invoices");
-    expect(await mirror.mirrorRound(party)).toMatchObject({ detail: "waits: the ledger answered 500" });
+    expect(await mirror.syncBatch(party)).toMatchObject({ detail: "waits: the ledger answered 500" });
     expect(await hints(party)).toEqual(["3 the ledger answered 500"]);
-    expect(await createMirroring(world.pool, world.sealing, 3_600_000).open(organisationId).look()).toMatchObject({
+    expect(await createLedgerSync(world.pool, world.sealing, 3_600_000).open(organisationId).look()).toMatchObject({
       waitMs: 0,
     });
     await hintAt(party, "invoices");
     await rest(party);
     expect(await hints(party)).toEqual([]);
-    expect(await views.get(organisationId)).toMatchObject({ hints: 0, hintsProblem: null, problem: null });
+    expect(await views.get(organisationId)).toMatchObject({ hints: 0, notificationsProblem: null, problem: null });
   });
 });
 
@@ -338,7 +338,7 @@ test("a ledger that cannot be asked is asked again later, and a limit of calls i
   await hand.pay("INV-0001");
   await due(party);
   await world.fault(party, { match: "GET /api.xro/2.0/Contacts", kind: "status", status: 503 });
-  expect(await mirror.mirrorRound({ organisationId })).toMatchObject({
+  expect(await mirror.syncBatch({ organisationId })).toMatchObject({
     state: "waiting",
     detail: "waits: the ledger answered 503",
     nextInMs: 1_000,
@@ -347,16 +347,16 @@ test("a ledger that cannot be asked is asked again later, and a limit of calls i
     "UPDATE ledger_sweeps SET not_before = not_before + interval '1 hour' WHERE organisation_id = $1",
     [organisationId],
   );
-  expect(await mirror.mirrorRound({ organisationId })).toMatchObject({ detail: "waits: the ledger answered 503" });
+  expect(await mirror.syncBatch({ organisationId })).toMatchObject({ detail: "waits: the ledger answered 503" });
   // What else is to be looked at goes on before the page that failed does.
   await world.pool.query(
     "UPDATE ledger_sweeps SET not_before = now(), next_sweep_at = now() + interval '1 hour' WHERE organisation_id = $1",
     [organisationId],
   );
   await hintAt(party, "invoices", await ledgerIdOf(party, "INV-0001"));
-  await mirror.mirrorRound({ organisationId });
+  await mirror.syncBatch({ organisationId });
   expect(await invoices(party)).toEqual(["INV-0001 paid 0.00"]);
-  expect(await createMirrorStore(world.pool, createChanges(world.pool)).get(organisationId)).toMatchObject({
+  expect(await createLedgerSyncAdminStore(world.pool, createChanges(world.pool)).get(organisationId)).toMatchObject({
     isWaiting: true,
     problem: "the ledger answered 503",
     hints: 0,
@@ -368,7 +368,7 @@ test("a ledger that cannot be asked is asked again later, and a limit of calls i
     problem: "day",
     retryAfterSeconds: 7_200,
   });
-  expect(await mirror.mirrorRound({ organisationId })).toMatchObject({
+  expect(await mirror.syncBatch({ organisationId })).toMatchObject({
     detail: "paused: day limit",
     nextInMs: 7_200_000,
   });

@@ -44,7 +44,7 @@ async function bringForward({ organisationId }: CreditParty): Promise<void> {
 /** Rounds until no document of the party waits; how many that took. */
 async function roundsOf(party: CreditParty, most: number): Promise<number> {
   for (let round = 1; round <= most; round += 1) {
-    await world.settleRound(party);
+    await world.postBatch(party);
     const rows = await operations(party);
     if (rows.every(({ state }) => state === "done" || state === "refused")) return round;
     await bringForward(party);
@@ -81,7 +81,7 @@ describe("an invoice whose number the ledger keeps in another form", () => {
     await foldNumbers(party, " INV-");
     await raiseInvoice(world.pool, party.organisationId, party.subscriptionId, "10");
     await world.fault(party, { match: putInvoices, kind: "drop_after" });
-    await world.settleRound(party);
+    await world.postBatch(party);
     // The ledger has forgotten the key of the first request.
     await world.pool.query("DELETE FROM demo_ledger.idempotency");
     await bringForward(party);
@@ -94,7 +94,7 @@ describe("an invoice whose number the ledger keeps in another form", () => {
     const party = await world.party();
     await raiseInvoice(world.pool, party.organisationId, party.subscriptionId, "10");
     await world.fault(party, { match: putInvoices, kind: "drop_after" });
-    await world.settleRound(party);
+    await world.postBatch(party);
     const renamed = "UPDATE demo_ledger.invoices SET number = number || '-B' WHERE tenant_id = $1";
     await world.pool.query(renamed, [party.tenantId]);
     await world.pool.query("DELETE FROM demo_ledger.idempotency");
@@ -115,7 +115,7 @@ test.each([
   await raise(world.pool, party.organisationId, party.subscriptionId, "10");
   await world.fault(party, { match, kind: "refuse", messages: [words], times: 99 });
   const before = await world.faultsLeft();
-  await world.settleRound(party);
+  await world.postBatch(party);
   expect(await operations(party)).toMatchObject([{ state: "uncertain", number_taken: 1 }]);
   await bringForward(party);
   await roundsOf(party, 4);
@@ -137,7 +137,7 @@ describe("in a large organisation", () => {
       await raiseInvoice(world.pool, party.organisationId, party.subscriptionId, "10");
     }
     await world.fault(party, { match: "PUT /api.xro/2.0/", kind: "drop_after", times: 2 });
-    await world.settleRound(party);
+    await world.postBatch(party);
     await bringForward(party);
     await roundsOf(party, 6);
     const states = (await operations(party)).map(({ state }) => state);
@@ -149,11 +149,11 @@ describe("in a large organisation", () => {
     const party = await world.party();
     await raiseInvoice(world.pool, party.organisationId, party.subscriptionId, "10");
     await world.fault(party, { match: putInvoices, kind: "drop_after" });
-    await world.settleRound(party);
+    await world.postBatch(party);
     await bringForward(party);
     const body = JSON.stringify({ ErrorNumber: 51, Type: "HighVolumeException", Message: "A high number of invoices" });
     await world.fault(party, { match: "GET /api.xro/2.0/Invoices", kind: "status", status: 400, body });
-    await world.settleRound(party);
+    await world.postBatch(party);
     const reason = "look-up failed: A high number of invoices";
     expect(await operations(party)).toMatchObject([{ state: "uncertain", reason }]);
     await bringForward(party);
@@ -204,7 +204,7 @@ describe("the idempotency key of a call", () => {
     const party = await world.party();
     await raiseInvoice(world.pool, party.organisationId, party.subscriptionId, "10");
     await world.fault(party, { match: putInvoices, kind: "status", status: 500 });
-    await world.settleRound(party);
+    await world.postBatch(party);
     expect(await operations(party)).toMatchObject([{ state: "uncertain", key_variant: 1 }]);
     await bringForward(party);
     await roundsOf(party, 3);

@@ -3,12 +3,12 @@
  * amount there than here are told, with both. Facts: facts-ledger section 4.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { offerKinds } from "../../../src/domain/billing/ledger-validation.ts";
+import { referenceDataKinds } from "../../../src/domain/billing/ledger-validation.ts";
 import { formatDecimal } from "../../../src/domain/money/decimal.ts";
 import { createChanges } from "../../../src/store/admin/changes.ts";
 import { createDocumentStore } from "../../../src/store/admin/documents/documents.ts";
-import { doubtOffers } from "../../../src/store/ledger-connection/reference-data.ts";
-import { followInvoices } from "../../../src/store/ledger-sync/sync-invoices.ts";
+import { invalidateReferenceData } from "../../../src/store/ledger-connection/reference-data.ts";
+import { syncInvoices } from "../../../src/store/ledger-sync/sync-invoices.ts";
 import { type CreditParty, type CreditWorld, startCreditWorld } from "./credit-fixture.ts";
 import { raiseCredit, raiseInvoice } from "./issue-credit.ts";
 
@@ -72,7 +72,7 @@ test("what its ledger would refuse is refused without any call, in words of ours
   // One whose connection was made just now is left to whoever made it.
   await world.party();
   const party = await oldParty();
-  expect(await world.readOffers()).toBe(4);
+  expect(await world.readReferenceData()).toBe(4);
   expect(await settled(party)).toEqual(["approved", null, null]);
   const before = await world.calls(party);
   const refusedBy = async (reason: string, changes: Record<string, string | null>) => {
@@ -109,7 +109,7 @@ test("what its ledger would refuse is refused without any call, in words of ours
 
 test("what is old, doubted or another tenant's refuses nothing: the ledger is asked, and what it contradicts is read again", async () => {
   const party = await oldParty();
-  await world.readOffers();
+  await world.readReferenceData();
   await know(party, "accounts", { "200": false }, "31 minutes");
   expect(await settled(party)).toEqual(["approved", null, null]);
   await know(party, "accounts", { "200": false }, "16 minutes");
@@ -119,7 +119,7 @@ test("what is old, doubted or another tenant's refuses nothing: the ledger is as
     party.organisationId,
   ]);
   expect(await settled(party)).toEqual(["approved", null, null]);
-  expect(await world.readOffers()).toBe(1);
+  expect(await world.readReferenceData()).toBe(1);
   expect(await settled(party)).toEqual(["approved", null, null]);
   await know(party, "accounts", { "205": true }, "16 minutes");
   expect(await settled(party, { "invoice_lines.revenue_account": "205" })).toMatchObject([
@@ -137,7 +137,7 @@ test("what is old, doubted or another tenant's refuses nothing: the ledger is as
 
 test("what an operator has mended is asked of the ledger by a retry, whatever was known, and is known from then on", async () => {
   const party = await oldParty();
-  await world.readOffers();
+  await world.readReferenceData();
   await know(party, "accounts", { "200": false });
   const { organisationId, subscriptionId } = party;
   const { id } = await raiseInvoice(world.pool, organisationId, subscriptionId, "10");
@@ -148,7 +148,7 @@ test("what an operator has mended is asked of the ledger by a retry, whatever wa
   await world.settle(party);
   expect(await documents.get(organisationId, id)).toMatchObject({ state: "synced", status: "approved" });
   const before = await world.calls(party);
-  expect(await world.readOffers()).toBe(1);
+  expect(await world.readReferenceData()).toBe(1);
   expect(await world.calls(party)).toBe(before + 1);
   expect(await settled(party)).toEqual(["approved", null, null]);
 });
@@ -166,22 +166,22 @@ async function readings({ organisationId }: CreditParty): Promise<readonly strin
 
 test("a list that cannot be read is left alone for an hour, one that may not be read for six and is known no longer", async () => {
   const party = await oldParty();
-  expect(await world.readOffers()).toBe(4);
+  expect(await world.readReferenceData()).toBe(4);
   const due = "UPDATE ledger_offers SET next_read_at = now() WHERE organisation_id = $1";
   await world.pool.query(due, [party.organisationId]);
   await world.fault(party, { match: "GET /api.xro/2.0/Accounts", kind: "status", status: 500, times: 9 });
   const body = JSON.stringify({ Detail: "User does not have permission to access this resource" });
   await world.fault(party, { match: "GET /api.xro/2.0/TaxRates", kind: "status", status: 403, body, times: 9 });
-  expect(await world.readOffers()).toBe(4);
-  expect(await world.readOffers()).toBe(0);
+  expect(await world.readReferenceData()).toBe(4);
+  expect(await world.readReferenceData()).toBe(0);
   const told = ["currencies told 6", "organisation told 6"];
   expect(await readings(party)).toEqual(["accounts told 1", ...told, "tax_rates unknown 6"]);
   // What was never told cannot be contradicted: no call is spent on it.
-  await doubtOffers(world.pool, party.organisationId, ["accounts", "tax_rates"], "contradicted");
+  await invalidateReferenceData(world.pool, party.organisationId, ["accounts", "tax_rates"], "contradicted");
   expect(await readings(party)).toEqual(["accounts told 0", ...told, "tax_rates unknown 6"]);
-  await doubtOffers(world.pool, party.organisationId, ["tax_rates"], "mended");
+  await invalidateReferenceData(world.pool, party.organisationId, ["tax_rates"], "mended");
   expect(await dueKinds(party)).toEqual(["tax_rates"]);
-  expect(await world.readOffers()).toBe(1);
+  expect(await world.readReferenceData()).toBe(1);
   expect(await dueKinds(party)).toEqual([]);
 });
 
@@ -193,15 +193,15 @@ test("a ledger that is paused is left alone, and one whose secret cannot be open
   ]);
   const pause = "UPDATE ledger_connections SET paused_until = now() + $2::interval WHERE organisation_id = $1";
   await world.pool.query(pause, [party.organisationId, "1 hour"]);
-  expect(await world.readOffers()).toBe(4);
+  expect(await world.readReferenceData()).toBe(4);
   expect(world.unreadable).toEqual([broken.organisationId]);
-  const unknown = (hours: number) => [...offerKinds].sort().map((kind) => `${kind} unknown ${hours}`);
+  const unknown = (hours: number) => [...referenceDataKinds].sort().map((kind) => `${kind} unknown ${hours}`);
   expect(await readings(broken)).toEqual(unknown(1));
   await world.pool.query("UPDATE ledger_offers SET next_read_at = now() WHERE organisation_id = $1", [
     broken.organisationId,
   ]);
   await world.pool.query(pause, [party.organisationId, "0"]);
-  expect(await world.readOffers()).toBe(8);
+  expect(await world.readReferenceData()).toBe(8);
   expect((await readings(party)).every((one) => one.endsWith(" told 6"))).toBe(true);
   expect(await readings(party)).toHaveLength(4);
 });
@@ -232,7 +232,7 @@ test("a document that comes to another amount in the ledger is listed with both 
     const [{ id, at } = { id: "", at: "" }] = found;
     const updatedAt = new Date(Date.now() + 1_000).toISOString();
     const amounts = { total: "25.2000", amountDue: "25.2000", subtotal };
-    return followInvoices(world.pool, organisationId, [{ id, status, sent: false, updatedAt, ...amounts }], at);
+    return syncInvoices(world.pool, organisationId, [{ id, status, sent: false, updatedAt, ...amounts }], at);
   };
   const before = await world.calls(party);
   await seen("approved", "21.0000");

@@ -1,7 +1,7 @@
 /** Rounds of telling stay short, pages follow each other, and nothing is started more than some at once; doubles stand for store and engine. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { TellingStore } from "../../../src/store/events/outbox.ts";
-import { createTellingActivities, type TellingParts } from "../../../src/worker/activities/events/publish-changes.ts";
+import type { OutboxStore } from "../../../src/store/events/outbox.ts";
+import { createPublishingActivities, type PublishingDependencies } from "../../../src/worker/activities/events/publish-changes.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
 afterEach(() => void vi.useRealTimers());
@@ -9,8 +9,8 @@ afterEach(() => void vi.useRealTimers());
 const now = new Date("2026-03-01T12:00:00.123Z");
 const until = now.toISOString();
 
-function activities(store: Partial<TellingStore>, parts: Partial<TellingParts> = {}) {
-  const quiet: TellingStore = {
+function activities(store: Partial<OutboxStore>, parts: Partial<PublishingDependencies> = {}) {
+  const quiet: OutboxStore = {
     findNews: async () => ({ organisationIds: [], now }),
     findChanged: async () => [],
     tell: async () => ({ events: 0, deliveries: 0, untold: [] }),
@@ -19,11 +19,11 @@ function activities(store: Partial<TellingStore>, parts: Partial<TellingParts> =
   };
   const startEvents = async () => true;
   const startDeliveries = async () => true;
-  return createTellingActivities({
+  return createPublishingActivities({
     store: { ...quiet, ...store },
     startEvents,
     startDeliveries,
-    onUntold: () => expect.unreachable("all can be told"),
+    onUnpublished: () => expect.unreachable("all can be told"),
     ...parts,
   });
 }
@@ -59,7 +59,7 @@ test("organisations are started in pages, up to the database's instant, those th
 
 test("a round tells in chunks of 200, and breaks off after two seconds with the rest left to the next one; what is told goes out meanwhile", async () => {
   const chunks: number[] = [];
-  const store: Partial<TellingStore> = {
+  const store: Partial<OutboxStore> = {
     findChanged: async (organisationId, upTo, limit) => {
       expect([organisationId, upTo, limit]).toEqual(["o", now, 5_000]);
       return objects(1_000);
@@ -71,17 +71,17 @@ test("a round tells in chunks of 200, and breaks off after two seconds with the 
     },
     findDueEndpoints: async () => endpoints(3),
   };
-  const { tellRound } = activities(store);
-  expect(await tellRound({ organisationId: "o", until })).toEqual({ told: 402, started: 3, isMore: true });
+  const { publishBatch } = activities(store);
+  expect(await publishBatch({ organisationId: "o", until })).toEqual({ told: 402, started: 3, isMore: true });
   expect(chunks).toEqual([200, 200]);
 });
 
 test("a round looks until nothing is left", async () => {
   const looks = [objects(5_000), objects(7), []];
-  const { tellRound } = activities({
+  const { publishBatch } = activities({
     findChanged: async () => looks.shift() ?? expect.unreachable("nothing was left"),
   });
-  expect(await tellRound({ organisationId: "o", until })).toMatchObject({ isMore: false });
+  expect(await publishBatch({ organisationId: "o", until })).toMatchObject({ isMore: false });
   expect(looks).toEqual([]);
 });
 
@@ -90,14 +90,14 @@ test("what cannot be told is told of, and the rest is told", async () => {
   const [first, second] = [objects(1), objects(2)];
   const looks = [[...first, ...second], []];
   const one = { kind: "customer" as const, id: "o0", error: new Error("no word for it") };
-  const { tellRound } = activities(
+  const { publishBatch } = activities(
     {
       findChanged: async () => looks.shift() ?? [],
       tell: async () => ({ events: 2, deliveries: 0, untold: [one] }),
     },
-    { onUntold: (organisationId, what) => void untold.push(organisationId, what) },
+    { onUnpublished: (organisationId, what) => void untold.push(organisationId, what) },
   );
-  expect(await tellRound({ organisationId: "o", until })).toEqual({ told: 2, started: 0, isMore: false });
+  expect(await publishBatch({ organisationId: "o", until })).toEqual({ told: 2, started: 0, isMore: false });
   expect(untold).toEqual(["o", one]);
 });
 
@@ -123,9 +123,9 @@ test("endpoints with something due are started in pages, several at once, those 
 });
 
 test("a round starts the deliveries to each endpoint of its organisation that has some due, once", async () => {
-  const { tellRound } = activities(
+  const { publishBatch } = activities(
     { findDueEndpoints: async (organisationId) => (organisationId === "o" ? endpoints(20) : []) },
     { startDeliveries: async ({ endpointId }) => endpointId !== "p7" },
   );
-  expect(await tellRound({ organisationId: "o", until })).toEqual({ told: 0, started: 19, isMore: false });
+  expect(await publishBatch({ organisationId: "o", until })).toEqual({ told: 0, started: 19, isMore: false });
 });

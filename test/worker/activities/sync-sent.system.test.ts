@@ -1,22 +1,22 @@
 /** The mirror sees that a person has e-mailed an invoice, also where the ledger moves no time of change for it. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createMirroring } from "../../../src/store/ledger-sync/sync-store.ts";
-import { createMirror, type MirrorActivities } from "../../../src/worker/activities/sync/ledger-sync.ts";
+import { createLedgerSync } from "../../../src/store/ledger-sync/sync-store.ts";
+import { createLedgerSyncActivities, type LedgerSyncActivities } from "../../../src/worker/activities/sync/ledger-sync.ts";
 import { bookkeeper } from "../../support/bookkeeper.ts";
 import { until } from "../../support/system.ts";
 import { type CreditParty, type CreditWorld, startCreditWorld } from "./credit-fixture.ts";
 
 let world: CreditWorld;
-let mirror: MirrorActivities;
+let mirror: LedgerSyncActivities;
 
 beforeAll(async () => {
   world = await startCreditWorld();
-  mirror = createMirror({
-    mirroring: createMirroring(world.pool, world.sealing, 3_600_000),
+  mirror = createLedgerSyncActivities({
+    mirroring: createLedgerSync(world.pool, world.sealing, 3_600_000),
     openLedger: world.openLedger,
     callDeadlineMs: 20_000,
     onUnfollowed: () => undefined,
-    startMirror: async () => true,
+    startLedgerSync: async () => true,
     startAllocation: async () => true,
   });
 });
@@ -29,7 +29,7 @@ async function sweep({ organisationId, tenantId }: CreditParty): Promise<void> {
       ON CONFLICT (organisation_id) DO UPDATE SET next_sweep_at = now(), not_before = NULL`,
     [organisationId, tenantId],
   );
-  const isSettled = async () => (await mirror.mirrorRound({ organisationId })).state === "settled";
+  const isSettled = async () => (await mirror.syncBatch({ organisationId })).state === "settled";
   await until("nothing is left to be looked at", isSettled);
 }
 

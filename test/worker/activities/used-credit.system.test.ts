@@ -3,7 +3,7 @@
  * says no to the rest makes of it, and whose note it is after its answer was lost. decisions §§3 and 6.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { findNeglected } from "../../../src/store/ledger-jobs/stale-jobs.ts";
+import { findStaleJobs } from "../../../src/store/ledger-jobs/stale-jobs.ts";
 import { bookkeeper } from "../../support/bookkeeper.ts";
 import { until } from "../../support/system.ts";
 import { type CreditParty, type CreditWorld, startCreditWorld } from "./credit-fixture.ts";
@@ -46,7 +46,7 @@ async function untilThere(party: CreditParty, ...numbers: readonly string[]): Pr
       UNION ALL SELECT number FROM demo_ledger.credit_notes WHERE tenant_id = $1`;
     const { rows } = await world.pool.query<{ number: string }>(text, [party.tenantId]);
     if (numbers.every((number) => rows.some((row) => row.number === number))) return true;
-    await world.settleRound(party);
+    await world.postBatch(party);
     return false;
   });
 }
@@ -147,7 +147,7 @@ test("an uncertain allocation waits as long as the connection is paused, and nob
   );
   const { nextInMs } = await world.round(party);
   expect(nextInMs).toBeGreaterThan(50 * 60_000);
-  const neglected = (await findNeglected(world.pool, 0)).filter((work) => work.organisationId === party.organisationId);
+  const neglected = (await findStaleJobs(world.pool, 0)).filter((work) => work.organisationId === party.organisationId);
   expect(neglected).toEqual([]);
   expect(await plannedCredit(world.pool, party)).toMatchObject([{ state: "uncertain", reason: "day limit" }]);
 });

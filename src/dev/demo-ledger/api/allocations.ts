@@ -20,7 +20,7 @@ import { wrongStatus } from "../documents/document-rules.ts";
 import { loadDocument, selectedOf } from "../documents/document-store.ts";
 import { amountDueOf, type InvoiceRow } from "../documents/invoice-rows.ts";
 import { type DemoAnswer, jsonAnswer, notFoundAnswer, validationAnswer } from "./answers.ts";
-import { type ApiRequest, isSummarised, readElements, refusedEcho, settledAnswer } from "./api-request.ts";
+import { type ApiRequest, isSummarised, readElements, refusedEcho, finishedAnswer } from "./api-request.ts";
 import { isUuid } from "./contacts.ts";
 import { creditNotes } from "./credit-notes.ts";
 import { invoices } from "./invoices.ts";
@@ -42,13 +42,13 @@ export async function createAllocations(request: ApiRequest, client: Queryable, 
   if (!note) return notFoundAnswer();
   const wanted = read.elements.map((sent) => ({ sent, invoiceId: invoiceIdOf(sent) }));
   const ids = wanted.map(({ invoiceId }) => invoiceId);
-  const judge = createJudge(request, note, await lockInvoices(request, client, ids));
+  const judge = createDocumentValidation(request, note, await lockInvoices(request, client, ids));
   const judged = wanted.map(({ sent, invoiceId }) => ({ sent, outcome: judge(sent, invoiceId) }));
   const good = judged.flatMap(({ outcome }) => ("messages" in outcome ? [] : [outcome]));
   if (good.length === judged.length || !isSummarised(request)) {
     await insertAllocations(client, request.tenant.tenantId, note.id, good);
   }
-  return settledAnswer(
+  return finishedAnswer(
     request,
     "Allocations",
     judged.map(({ sent, outcome }) =>
@@ -80,14 +80,14 @@ export async function removeAllocation(
     request.tenant.tenantId,
     allocation.allocation_id,
   ]);
-  await settleSums(client, request.tenant.tenantId, note.id, [allocation.invoice_id]);
+  await recordSums(client, request.tenant.tenantId, note.id, [allocation.invoice_id]);
   return jsonAnswer(200, presentRemovedAllocation(allocation));
 }
 
 type AllocationOutcome = NewAllocation | { readonly messages: readonly string[] };
 
 // Judges one after the other, each by what those before it left of the credit and of what is due.
-function createJudge(
+function createDocumentValidation(
   request: ApiRequest,
   note: CreditNoteRow,
   locked: readonly InvoiceRow[],
@@ -169,12 +169,12 @@ async function insertAllocations(
     [tenantId, creditNoteId, JSON.stringify(allocations)],
   );
   const touched = allocations.map(({ invoiceId }) => invoiceId);
-  await settleSums(client, tenantId, creditNoteId, touched);
+  await recordSums(client, tenantId, creditNoteId, touched);
 }
 
 // The sums of both sides, taken from the allocations that are there, and the statuses that follow from them. The rows
 // are locked; the tables' checks refuse a sum above the total.
-async function settleSums(
+async function recordSums(
   client: Queryable,
   tenantId: string,
   creditNoteId: string,

@@ -66,7 +66,7 @@ export type Settled =
   | { readonly kind: "refused"; readonly element: object };
 
 /** The answer to a create: 400 with the refused ones where errors are summarised, else 200 with all, in their order. */
-export function settledAnswer(request: ApiRequest, member: string, settled: readonly Settled[]): DemoAnswer {
+export function finishedAnswer(request: ApiRequest, member: string, settled: readonly Settled[]): DemoAnswer {
   const refused = settled.filter(({ kind }) => kind === "refused");
   if (refused.length > 0 && isSummarised(request)) return validationAnswer(refused.map(({ element }) => element));
   return listAnswer(

@@ -14,7 +14,7 @@ import {
   validationAnswer,
   xeroInstant,
 } from "./answers.ts";
-import { type ApiRequest, readElements, refusedElement, type Settled, settledAnswer } from "./api-request.ts";
+import { type ApiRequest, readElements, refusedElement, type Settled, finishedAnswer } from "./api-request.ts";
 import { clausesOf, isSummary, isTooMuch, paginationOf, readListQuery } from "./list-query.ts";
 
 /** A contact as it is stored. */
@@ -147,7 +147,7 @@ export async function createContacts(request: ApiRequest, client: Queryable): Pr
     const reasons = messages.length > 0 ? messages : [conflictOf(sent, numbers)];
     return { kind: "refused", element: refusedElement("ContactID", "HasValidationErrors", sent, reasons) };
   });
-  return settledAnswer(request, "Contacts", settled);
+  return finishedAnswer(request, "Contacts", settled);
 }
 
 /** `POST /Contacts/{id}`: changes the members that are sent; `ContactStatus` archives and restores. */

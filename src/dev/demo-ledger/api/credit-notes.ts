@@ -1,7 +1,7 @@
 /** Sales credit notes as a kind of document: their table, their names in filters, and what is shown with them. */
 import { loadAllocations } from "../documents/allocation-rows.ts";
 import { allocatedOf, type CreditNoteRow, presentCreditNote } from "../documents/credit-note-rows.ts";
-import { judgeCreditNoteChange, judgeNewCreditNote } from "../documents/credit-note-rules.ts";
+import { validateCreditNoteChange, validateNewCreditNote } from "../documents/credit-note-rules.ts";
 import { presentContactOf } from "../documents/document-contacts.ts";
 import type { DocumentValues } from "../documents/document-rules.ts";
 import { documentColumns } from "../documents/document-store.ts";
@@ -38,8 +38,8 @@ export const creditNotes: DocumentResource<CreditNoteRow, DocumentValues> = {
   filters: {},
   searched: [],
   heavy: null,
-  judgeNew: judgeNewCreditNote,
-  judgeChange: judgeCreditNoteChange,
+  validateNew: validateNewCreditNote,
+  validateChange: validateCreditNoteChange,
   async present(client, rows, contacts, withLines) {
     const allocated = rows.filter((row) => allocatedOf(row) !== 0n).map((row) => row.id);
     const allocations = await loadAllocations(client, "credit_note_id", allocated);

@@ -6,7 +6,7 @@ import { presentContactOf } from "../documents/document-contacts.ts";
 import { documentColumns } from "../documents/document-store.ts";
 import type { DocumentResource } from "../documents/documents.ts";
 import { type InvoiceRow, type PaymentRow, presentInvoice } from "../documents/invoice-rows.ts";
-import { type InvoiceValues, judgeInvoiceChange, judgeNewInvoice } from "../documents/invoice-rules.ts";
+import { type InvoiceValues, validateInvoiceChange, validateNewInvoice } from "../documents/invoice-rules.ts";
 
 /** `/Invoices`. */
 export const invoices: DocumentResource<InvoiceRow, InvoiceValues> = {
@@ -41,8 +41,8 @@ export const invoices: DocumentResource<InvoiceRow, InvoiceValues> = {
   searched: ["number", "reference"],
   heavy: ["Payments", "HasAttachments", "LineItems"],
   filters: { IDs: "invoice_id", InvoiceNumbers: "number", ContactIDs: "contact_id", Statuses: "status" },
-  judgeNew: judgeNewInvoice,
-  judgeChange: judgeInvoiceChange,
+  validateNew: validateNewInvoice,
+  validateChange: validateInvoiceChange,
   async present(client, rows, contacts, withLines) {
     const payments = await loadPayments(client, idsWhere(rows, "amount_paid"));
     const allocations = await loadAllocations(client, "invoice_id", idsWhere(rows, "amount_credited"));

@@ -38,7 +38,7 @@ const saveAnswer = {
   text: "update demo_ledger.idempotency set status = $3, body = $4 where client_id = $1 and key = $2",
 };
 
-interface KeptAnswer {
+interface CachedAnswer {
   readonly fingerprint: string;
   readonly status: number;
   readonly body: string;
@@ -58,7 +58,7 @@ export async function keyedWrite(
   return inTransaction(pool, async (client) => {
     const taken = await client.query({ ...takeKey, values: [clientId, key, fingerprint] });
     if (taken.rowCount === 0) {
-      const { rows } = await client.query<KeptAnswer>({ ...readKey, values: [clientId, key] });
+      const { rows } = await client.query<CachedAnswer>({ ...readKey, values: [clientId, key] });
       return replay(key, fingerprint, rows[0]);
     }
     const answer = await work(client);
@@ -68,14 +68,14 @@ export async function keyedWrite(
 }
 
 /** Forgets keys that nobody can use any more. */
-export async function forgetOldKeys(pool: pg.Pool): Promise<void> {
+export async function deleteExpiredKeys(pool: pg.Pool): Promise<void> {
   await pool.query(
     "delete from demo_ledger.idempotency where created_at < clock_timestamp() - make_interval(secs => $1)",
     [keyLifeSeconds],
   );
 }
 
-function replay(key: string, fingerprint: string, kept: KeptAnswer | undefined): DemoAnswer {
+function replay(key: string, fingerprint: string, kept: CachedAnswer | undefined): DemoAnswer {
   if (kept?.fingerprint !== fingerprint) {
     const message = `Idempotency Key: ${key} is used with a different request.`;
     return badRequestAnswer(10, "ValidationException", message);

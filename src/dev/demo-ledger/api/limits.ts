@@ -53,7 +53,7 @@ export function createLimitBook(limits: DemoLimits): LimitBook {
   const counts = new Map<string, CallCounts>();
 
   const countsOf = (tenantId: string): CallCounts => counts.get(tenantId) ?? { taken: 0, turnedAway: 0 };
-  const turnAway = (tenantId: string, problem: string, retryAfterSeconds: number) => {
+  const rejectForRate = (tenantId: string, problem: string, retryAfterSeconds: number) => {
     const { taken, turnedAway } = countsOf(tenantId);
     counts.set(tenantId, { taken, turnedAway: turnedAway + 1 });
     return { kind: "turned_away", answer: limitAnswer(problem, retryAfterSeconds) } as const;
@@ -88,10 +88,10 @@ export function createLimitBook(limits: DemoLimits): LimitBook {
       const hit = counted.find(({ most, window }) => window.used >= most);
       if (hit) {
         const waitMs = hit.window.startedAt + hit.lengthMs - performance.now();
-        return turnAway(tenantId, hit.problem, Math.max(1, Math.ceil(waitMs / 1_000)));
+        return rejectForRate(tenantId, hit.problem, Math.max(1, Math.ceil(waitMs / 1_000)));
       }
       const atOnce = running.get(tenantId) ?? 0;
-      if (atOnce >= limits.concurrent) return turnAway(tenantId, "concurrent", 1);
+      if (atOnce >= limits.concurrent) return rejectForRate(tenantId, "concurrent", 1);
       running.set(tenantId, atOnce + 1);
       for (const { window } of counted) window.used += 1;
       const { taken, turnedAway } = countsOf(tenantId);

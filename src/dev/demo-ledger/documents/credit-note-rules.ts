@@ -6,8 +6,8 @@ import { allocatedOf, type CreditNoteRow } from "./credit-note-rows.ts";
 import {
   type DocumentValues,
   type Judged,
-  judgeDocument,
-  judgeFirst,
+  validateDocument,
+  evaluateFirst,
   moneyOnIt,
   nextStatusOf,
   type SentDocument,
@@ -22,18 +22,18 @@ export const creditNoteNames = {
 } as const;
 
 /** A new credit note. Allocations sent along are not applied, as in Xero; `SentToContact` cannot be written. */
-export function judgeNewCreditNote(document: SentDocument): Judged<DocumentValues> {
-  const first = judgeFirst(document.sent, creditNoteNames);
-  const judged = judgeDocument(document, null, first.values, creditNoteNames);
+export function validateNewCreditNote(document: SentDocument): Judged<DocumentValues> {
+  const first = evaluateFirst(document.sent, creditNoteNames);
+  const judged = validateDocument(document, null, first.values, creditNoteNames);
   return { values: judged.values, messages: [...first.messages, ...judged.messages] };
 }
 
 /** A change of a credit note. With credit on an invoice nothing of it changes until that is taken back. */
-export function judgeCreditNoteChange(document: SentDocument, current: CreditNoteRow): Judged<DocumentValues> {
+export function validateCreditNoteChange(document: SentDocument, current: CreditNoteRow): Judged<DocumentValues> {
   const applied = allocatedOf(current);
   if (applied !== 0n) return { values: current, messages: [moneyOnIt] };
   const status = nextStatusOf(document.sent, current.status);
   if (!status) return { values: current, messages: [wrongStatus(creditNoteNames)] };
   if (status === "VOIDED" || status === "DELETED") return { values: { ...current, status }, messages: [] };
-  return judgeDocument(document, { row: current, applied }, status, creditNoteNames);
+  return validateDocument(document, { row: current, applied }, status, creditNoteNames);
 }

@@ -75,7 +75,7 @@ export function isRemoved(status: XeroStatus): boolean {
  * The status of an approved document by what is open of it: Xero shows one with nothing open as paid, also one over
  * nothing (from Xero's help pages; not tried). Others keep theirs.
  */
-export function settledStatus(status: XeroStatus, open: bigint): XeroStatus {
+export function finishedStatus(status: XeroStatus, open: bigint): XeroStatus {
   if (status !== "AUTHORISED" && status !== "PAID") return status;
   return open === 0n ? "PAID" : "AUTHORISED";
 }

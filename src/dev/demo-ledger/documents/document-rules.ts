@@ -10,7 +10,7 @@ import type { Tenant } from "../tenants.ts";
 import { documentAmountsOf, type LineAmountTypes } from "./document-amounts.ts";
 import { dateOf, issueDateFaults, todayIn } from "./document-dates.ts";
 import { readLines, rereadLines } from "./document-lines.ts";
-import { type DocumentRow, settledStatus, type XeroStatus } from "./document-rows.ts";
+import { type DocumentRow, finishedStatus, type XeroStatus } from "./document-rows.ts";
 
 /** What a document will be once it is stored; `number` null lets the ledger number it. */
 export type DocumentValues = Pick<
@@ -71,7 +71,7 @@ const firstStatuses: readonly XeroStatus[] = ["DRAFT", "SUBMITTED", "AUTHORISED"
 const maxNumberLength = 255;
 
 /** The status of a new document, and what is wrong with its type and status. */
-export function judgeFirst(sent: ExactObject, { type, title }: DocumentNames): Judged<XeroStatus> {
+export function evaluateFirst(sent: ExactObject, { type, title }: DocumentNames): Judged<XeroStatus> {
   const asked = textOf(sent.Status) ?? "DRAFT";
   const status = firstStatuses.find((first) => first === asked);
   const messages = textOf(sent.Type) === type ? [] : [`${title} Type must be ${type} in the demo ledger.`];
@@ -91,7 +91,7 @@ export function wrongStatus({ title }: Pick<DocumentNames, "title">): string {
 }
 
 /** The common values of a document, new or there, that is to have this status. */
-export function judgeDocument(
+export function validateDocument(
   { tenant, sent, unitPlaces }: SentDocument,
   there: CurrentDocument | null,
   status: XeroStatus,
@@ -129,7 +129,7 @@ export function judgeDocument(
     contact_id: filledTextOf(objectOf(sent.Contact)?.ContactID) ?? current?.contact_id ?? "",
     number,
     reference: textOf(sent.Reference) ?? current?.reference ?? "",
-    status: settledStatus(status, scaledOf(amounts.total, 2) - (there?.applied ?? 0n)),
+    status: finishedStatus(status, scaledOf(amounts.total, 2) - (there?.applied ?? 0n)),
     line_amount_types: rules.types,
     currency,
     issue_date: issueDate ?? "",

@@ -67,7 +67,7 @@ export async function insertDocuments<Row extends DocumentRow>(
   if (drafts.length === 0) return new Map();
   const numberOf = (number: string | null) => (foldsNumbers ? (number?.trim() ?? null) : number);
   const given = drafts.map(({ values }) => numberOf(values.number)).filter((number) => number !== null);
-  const made = await makeNumbers(client, table, tenantId, drafts.length - given.length, given);
+  const made = await reserveNumbers(client, table, tenantId, drafts.length - given.length, given);
   const numbered = drafts.map(({ id, values }) => ({ ...values, id, number: numberOf(values.number) ?? made.shift() }));
   const names = Object.keys(table.columns).join(", ");
   const types = Object.entries(table.columns).map(([name, type]) => `${name} ${type}`);
@@ -112,7 +112,7 @@ export async function changeDocument<Row extends DocumentRow>(
 }
 
 // The counter goes on over numbers that somebody gave by hand, also within this request.
-async function makeNumbers(
+async function reserveNumbers(
   client: Queryable,
   table: DocumentTable,
   tenantId: string,

@@ -12,7 +12,7 @@ import {
   notFoundAnswer,
   validationAnswer,
 } from "../api/answers.ts";
-import { type ApiRequest, readElements, refusedElement, type Settled, settledAnswer } from "../api/api-request.ts";
+import { type ApiRequest, readElements, refusedElement, type Settled, finishedAnswer } from "../api/api-request.ts";
 import type { ContactRow } from "../api/contacts.ts";
 import { clausesOf, isSummary, isTooMuch, type ListColumns, paginationOf, readListQuery } from "../api/list-query.ts";
 import { inSavepoint, inSnapshot, type Queryable, violatedIndex } from "../database.ts";
@@ -38,8 +38,8 @@ export interface DocumentResource<Row extends DocumentRow, Values extends Docume
   readonly filters: Readonly<Record<string, string>>;
   readonly searched: readonly string[];
   readonly heavy: readonly string[] | null;
-  readonly judgeNew: (document: SentDocument) => Judged<Values>;
-  readonly judgeChange: (document: SentDocument, current: Row) => Judged<Values>;
+  readonly validateNew: (document: SentDocument) => Judged<Values>;
+  readonly validateChange: (document: SentDocument, current: Row) => Judged<Values>;
   readonly present: (
     client: Queryable,
     rows: readonly Row[],
@@ -121,7 +121,7 @@ export async function createDocuments<Row extends DocumentRow, Values extends Do
   const read = readElements(request, resource.member);
   if (!("kind" in read)) return read;
   const { tenantId } = request.tenant;
-  const judged = read.elements.map((sent) => ({ sent, ...resource.judgeNew(sentDocument(request, sent)) }));
+  const judged = read.elements.map((sent) => ({ sent, ...resource.validateNew(sentDocument(request, sent)) }));
   const contactIds = judged.map(({ values }) => values.contact_id);
   const contacts = await loadContacts(client, tenantId, contactIds);
   const drafts = judged.map(({ sent, values, messages }): Draft<Values> => {
@@ -138,7 +138,7 @@ export async function createDocuments<Row extends DocumentRow, Values extends Do
   const elements = await presentEach(resource, client, [...stored.values()], contacts);
   // As in Xero, the good ones stay made also where the answer is a 400 that names the others.
   const settled = drafts.map((draft) => settle(resource, draft, elements.get(draft.id)));
-  return settledAnswer(request, resource.member, settled);
+  return finishedAnswer(request, resource.member, settled);
 }
 
 /** A change of one document: its status, and edits where the status allows them. */
@@ -154,7 +154,7 @@ export async function updateDocument<Row extends DocumentRow, Values extends Doc
   const { tenantId } = request.tenant;
   const current = await loadDocument<Row>(client, resource.table, tenantId, id, "for update");
   if (!current) return notFoundAnswer();
-  const { values, messages } = resource.judgeChange(sentDocument(request, sent), current);
+  const { values, messages } = resource.validateChange(sentDocument(request, sent), current);
   const isMoved = values.contact_id.toLowerCase() !== current.contact_id;
   const contacts = isMoved ? await loadContacts(client, tenantId, [values.contact_id]) : new Map<string, ContactRow>();
   const faults = [

@@ -7,8 +7,8 @@ import { isOpen, type XeroStatus } from "./document-rows.ts";
 import {
   type DocumentValues,
   type Judged,
-  judgeDocument,
-  judgeFirst,
+  validateDocument,
+  evaluateFirst,
   moneyOnIt,
   nextStatusOf,
   type SentDocument,
@@ -25,28 +25,28 @@ const moneyOnVoided =
   "The status VOIDED cannot be applied to the invoice because it has payments or credit notes allocated to it.";
 
 /** A new invoice. Contacts and unique numbers are judged where the database is asked. */
-export function judgeNewInvoice(document: SentDocument): Judged<InvoiceValues> {
-  const first = judgeFirst(document.sent, names);
-  const judged = judgeValues(document, null, first.values);
+export function validateNewInvoice(document: SentDocument): Judged<InvoiceValues> {
+  const first = evaluateFirst(document.sent, names);
+  const judged = validateValues(document, null, first.values);
   return { values: judged.values, messages: [...first.messages, ...judged.messages] };
 }
 
 /** A change of an invoice, by what is there and what is sent. */
-export function judgeInvoiceChange(document: SentDocument, current: InvoiceRow): Judged<InvoiceValues> {
+export function validateInvoiceChange(document: SentDocument, current: InvoiceRow): Judged<InvoiceValues> {
   const hasMoney = moneyOn(current) !== 0n;
   if (document.sent.Status === "VOIDED" && hasMoney) return { values: current, messages: [moneyOnVoided] };
   const status = nextStatusOf(document.sent, current.status);
   if (!status) return { values: current, messages: [wrongStatus(names)] };
   if (status === "VOIDED" || status === "DELETED") return { values: { ...current, status }, messages: [] };
-  const judged = judgeValues(document, current, status);
+  const judged = validateValues(document, current, status);
   if (judged.messages.length > 0 || !hasMoney || isSameMoney(judged.values, current)) return judged;
   return { values: current, messages: [moneyOnIt] };
 }
 
-function judgeValues(document: SentDocument, current: InvoiceRow | null, status: XeroStatus): Judged<InvoiceValues> {
+function validateValues(document: SentDocument, current: InvoiceRow | null, status: XeroStatus): Judged<InvoiceValues> {
   const { sent } = document;
   const there = current && { row: current, applied: moneyOn(current) };
-  const { values, messages } = judgeDocument(document, there, status, names);
+  const { values, messages } = validateDocument(document, there, status, names);
   const own: string[] = [];
   const dueDate = dateOf(sent.DueDate, current?.due_date ?? null);
   if (dueDate === undefined) own.push("The DueDate is not a valid date.");

@@ -41,7 +41,7 @@ const role = "postgres";
 /** A first start recovers a crashed folder within seconds; a minute tells a slow disk from a hang. */
 const readyLimitMs = 60_000;
 
-/** Fast shutdown writes a checkpoint; after the limit the immediate one, from which the next start recovers. */
+/** Fast shutdown writes a crashPoint; after the limit the immediate one, from which the next start recovers. */
 const endings = [
   { signal: "SIGINT", limitMs: 20_000 },
   { signal: "SIGQUIT", limitMs: 5_000 },

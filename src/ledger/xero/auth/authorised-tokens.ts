@@ -9,7 +9,7 @@ import { filledTextOf } from "../../port/exact-json.ts";
 import type { LedgerAnswer, LedgerFailure } from "../../port/ledger.ts";
 import { xeroDefaults } from "../wire/connection.ts";
 import { askIdentity, freshMsOf, grantRefused, type IdentityAnswer, type IdentityClient, notSent } from "./identity.ts";
-import { type KeptToken, oneFlight, type TokenSource } from "./tokens.ts";
+import { type StoredToken, oneFlight, type TokenSource } from "./tokens.ts";
 
 /** The tokens of a connection as they stand. `freshMs`: how long the access token is still to be used. */
 export interface SharedTokens {
@@ -19,7 +19,7 @@ export interface SharedTokens {
 }
 
 /** The right to refresh, of one process at a time. `previous` is the refresh token before. */
-export interface RefreshTurn {
+export interface RefreshPermit {
   readonly leaseId: string;
   readonly refreshToken: string;
   readonly previous: string | null;
@@ -34,11 +34,11 @@ export interface RenewedTokens {
 }
 
 /** Where a connection's tokens are kept for all processes. */
-export interface TokenKeeper {
+export interface TokenStore {
   /** Null where the connection has none, or is disconnected. */
   read(): Promise<SharedTokens | null>;
   /** The turn to refresh tokens of this generation; null where another process has it, or they are refreshed already. */
-  take(generation: string, leaseMs: number): Promise<RefreshTurn | null>;
+  take(generation: string, leaseMs: number): Promise<RefreshPermit | null>;
   /** False where the turn was lost meanwhile: nothing was saved. */
   save(leaseId: string, tokens: RenewedTokens): Promise<boolean>;
   /** Gives the turn back without new tokens. */
@@ -50,7 +50,7 @@ export interface TokenKeeper {
 /** A connection by authorisation: the app that a person consented to (null where its credentials are not here), and where the tokens are. */
 export interface SharedAuthorisation {
   readonly app: IdentityClient | null;
-  readonly keeper: TokenKeeper;
+  readonly keeper: TokenStore;
 }
 
 /** How long a turn lasts beyond its request: it has to be saved. */
@@ -94,7 +94,7 @@ export function createSharedTokenSource(
   );
 }
 
-async function obtain(flight: Flight, rejected: string | null): Promise<LedgerAnswer<KeptToken>> {
+async function obtain(flight: Flight, rejected: string | null): Promise<LedgerAnswer<StoredToken>> {
   const { authorisation, timeoutMs } = flight;
   const { app, keeper } = authorisation;
   const leaseMs = timeoutMs + saveMs;
@@ -125,7 +125,7 @@ async function obtain(flight: Flight, rejected: string | null): Promise<LedgerAn
  * The token that could not be saved yet: good for this call, and the next one tries again to save it first. Where it was rejected there
  * is none: another refresh would lose its tokens as well.
  */
-function held({ tokens, staleAt, cause }: Unsaved, rejected: string | null): LedgerAnswer<KeptToken> {
+function held({ tokens, staleAt, cause }: Unsaved, rejected: string | null): LedgerAnswer<StoredToken> {
   const isGood = tokens.accessToken !== rejected && performance.now() < staleAt;
   if (isGood) return { kind: "ok", value: { value: tokens.accessToken, refreshAt: performance.now() } };
   return notSent(`no token: those of the last refresh cannot be saved: ${cause}`);
@@ -162,7 +162,7 @@ function causeOf(error: unknown): string {
 async function refresh(
   flight: Flight,
   app: IdentityClient,
-  { leaseId, refreshToken, previous }: RefreshTurn,
+  { leaseId, refreshToken, previous }: RefreshPermit,
 ): Promise<LedgerFailure | null> {
   const { agent, timeoutMs } = flight;
   const { keeper } = flight.authorisation;

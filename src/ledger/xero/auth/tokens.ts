@@ -16,7 +16,7 @@ export interface TokenSource {
 }
 
 /** An access token, and until when by `performance.now()` it is to be used. */
-export interface KeptToken {
+export interface StoredToken {
   readonly value: string;
   readonly refreshAt: number;
 }
@@ -30,9 +30,9 @@ export function createTokenSource(agent: Dispatcher, connection: XeroConnection,
  * Keeps the token that `renew` gives, and lets one renewal serve all calls that wait. `renew` gives another token than the
  * rejected one, and never rejects.
  */
-export function oneFlight(renew: (rejected: string | null) => Promise<LedgerAnswer<KeptToken>>): TokenSource {
-  let kept: KeptToken | null = null;
-  let flight: { readonly rejected: string | null; readonly answer: Promise<LedgerAnswer<KeptToken>> } | null = null;
+export function oneFlight(renew: (rejected: string | null) => Promise<LedgerAnswer<StoredToken>>): TokenSource {
+  let kept: StoredToken | null = null;
+  let flight: { readonly rejected: string | null; readonly answer: Promise<LedgerAnswer<StoredToken>> } | null = null;
 
   const fly = (rejected: string | null) => {
     const answer = renew(rejected).then((renewed) => {
@@ -67,7 +67,7 @@ async function fetchToken(
   agent: Dispatcher,
   connection: XeroConnection,
   options: XeroOptions,
-): Promise<LedgerAnswer<KeptToken>> {
+): Promise<LedgerAnswer<StoredToken>> {
   const scope = options.scopes ?? xeroDefaults.scopes;
   const signal = AbortSignal.timeout(options.tokenTimeoutMs ?? xeroDefaults.tokenTimeoutMs);
   const answer = await askIdentity(agent, connection, { grant_type: "client_credentials", scope }, signal);

@@ -51,7 +51,7 @@ interface Waiter {
 type Spent = Extract<Awaited<ReturnType<CallBudget["take"]>>, { readonly kind: "spent" }>;
 
 /** Turns over a budget. */
-export function createTurns(budget: CallBudget | undefined): Turns {
+export function createPermits(budget: CallBudget | undefined): Turns {
   if (budget === undefined) return { take: async () => ({ kind: "granted", end: async () => undefined }) };
   const begun = new WeakSet<Waiting>();
   let queue: readonly Waiter[] = [];
@@ -73,7 +73,7 @@ export function createTurns(budget: CallBudget | undefined): Turns {
       };
       head.resolve({ kind: "granted", end });
     } else {
-      queue = tellLongWaits(queue, answer);
+      queue = reportLongWaits(queue, answer);
       const [first] = queue;
       // One that came meanwhile may have its turn where this one has none.
       if (first === undefined || first.rank < head.rank) return;
@@ -120,7 +120,7 @@ async function ask(budget: CallBudget, { call, rank }: Waiter) {
 }
 
 /** Tells those for whom it takes too long; the others go on waiting. */
-function tellLongWaits(queue: readonly Waiter[], { scope, waitMs }: Spent): readonly Waiter[] {
+function reportLongWaits(queue: readonly Waiter[], { scope, waitMs }: Spent): readonly Waiter[] {
   const nowMs = performance.now();
   return queue.filter(({ giveUpMs, resolve }, place) => {
     if (nowMs + waitMs <= giveUpMs) return true;

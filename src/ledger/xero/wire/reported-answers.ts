@@ -12,7 +12,7 @@ const longestWarning = 500;
 const mostWarnings = 20;
 
 /** What is to be told of an answer; null where it is good and warns of nothing. */
-export function toldOf(method: string, path: string, reply: HttpReply): XeroTold | null {
+export function publishedOf(method: string, path: string, reply: HttpReply): XeroTold | null {
   const warnings = warningsOf(path, reply);
   if (reply.status < 400 && warnings.length === 0) return null;
   const id = reply.headers["xero-correlation-id"] ?? "";

@@ -8,8 +8,8 @@ import type { XeroConnection, XeroLimitsLeft, XeroOptions } from "./connection.t
 import { createAgent, exchange, type HttpReply, tooLargeCause } from "./exchange.ts";
 import { failureOfSilence, readReply } from "./failure.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
-import { createTurns, type Turns } from "./permits.ts";
-import { toldOf, userAgent } from "./reported-answers.ts";
+import { createPermits, type Turns } from "./permits.ts";
+import { publishedOf, userAgent } from "./reported-answers.ts";
 
 /**
  * A call of the port on its way: its deadline runs since `beginCall`, over however many requests it takes, until `endMs`
@@ -21,7 +21,7 @@ export interface XeroCall {
   readonly operationKeys: readonly string[];
   readonly variant: string | null;
   readonly isBackground: boolean;
-  readonly onTurn: () => void;
+  readonly onPermit: () => void;
 }
 
 /** Starts the clock of a call. */
@@ -33,7 +33,7 @@ export function beginCall(call: LedgerCall): XeroCall {
     operationKeys: call.operationKeys,
     variant: call.variant ?? null,
     isBackground: call.isBackground ?? false,
-    onTurn: call.onTurn ?? (() => undefined),
+    onPermit: call.onPermit ?? (() => undefined),
   };
 }
 
@@ -74,7 +74,7 @@ export function createXeroWire(connection: XeroConnection, options: XeroOptions)
     authorisation === undefined
       ? createTokenSource(agent, connection, options)
       : createSharedTokenSource(agent, authorisation, tokenTimeoutMs);
-  const parts = { agent, tokens, turns: createTurns(options.budget), connection, options };
+  const parts = { agent, tokens, turns: createPermits(options.budget), connection, options };
   return {
     send: (call, request) => send(parts, call, request),
     ask: async (call, request) => {
@@ -112,7 +112,7 @@ async function attempt(
   if (token.kind !== "ok") return { answer: token, token: null };
   const turn = await parts.turns.take(call);
   if (turn.kind !== "granted") return { answer: turn, token: token.value };
-  call.onTurn();
+  call.onPermit();
   const reply = await exchange(
     parts.agent,
     {
@@ -129,7 +129,7 @@ async function attempt(
     if (!reply.sent || reply.cause === tooLargeCause) await turn.end(null);
     return { answer: failureOfSilence(reply, request.method !== "GET"), token: token.value };
   }
-  const told = parts.options.observeAnswer === undefined ? null : toldOf(request.method, request.path, reply);
+  const told = parts.options.observeAnswer === undefined ? null : publishedOf(request.method, request.path, reply);
   if (told !== null) parts.options.observeAnswer?.(told);
   const left = limitsOf(reply);
   await turn.end(left);

@@ -3,14 +3,14 @@
  * with the operation that tells the ledger. decisions §§6 and 8.
  */
 import { strict as assert } from "node:assert";
-import { doubtsOf } from "../../../domain/billing/ledger-validation.ts";
+import { invalidationsOf } from "../../../domain/billing/ledger-validation.ts";
 import { holdOrganisation } from "../../billing/locked-subscription.ts";
 import { newId } from "../../database/ids.ts";
 import { lockSubscriptions } from "../../database/lock-order.ts";
 import { getOne } from "../../database/page.ts";
 import { documentNumber } from "../../documents/invoice-writes.ts";
 import type { Client } from "../../documents/issue-documents.ts";
-import { doubtOffers } from "../../ledger-connection/reference-data.ts";
+import { invalidateReferenceData } from "../../ledger-connection/reference-data.ts";
 import { lackingChanges } from "../../ledger-jobs/abandon-amendment.ts";
 import { planAllocations } from "../../ledger-jobs/credit-allocations.ts";
 import type { DocumentWork } from "../../ledger-jobs/stale-jobs.ts";
@@ -173,7 +173,7 @@ const mapTexts: Readonly<Record<DocumentKind, string>> = {
  * them where the ledger refused what they had. What the ledger was known to offer may be mended too: it is read again.
  */
 async function mapLines(client: Client, organisationId: string, { id, kind, reason }: AdminDocument): Promise<void> {
-  await doubtOffers(client, organisationId, doubtsOf(reason ?? ""), "mended");
+  await invalidateReferenceData(client, organisationId, invalidationsOf(reason ?? ""), "mended");
   const isRefused = reason === "account_invalid" || reason === "tax_invalid";
   await client.query({ text: mapTexts[kind], values: [organisationId, id, isRefused] });
 }
@@ -202,9 +202,9 @@ const scheduleTexts: Readonly<Record<DocumentKind, string>> = {
 };
 
 const askTexts: Readonly<Record<DocumentKind, string>> = {
-  invoice: `INSERT INTO operations (id, organisation_id, kind, state, subscription_id, invoice_id, judged_there)
+  invoice: `INSERT INTO operations (id, organisation_id, kind, state, subscription_id, invoice_id, observed_there)
     VALUES ($1, $2, 'create_invoice', 'ready', $3, $4, true)`,
-  credit_note: `INSERT INTO operations (id, organisation_id, kind, state, subscription_id, credit_note_id, judged_there)
+  credit_note: `INSERT INTO operations (id, organisation_id, kind, state, subscription_id, credit_note_id, observed_there)
     VALUES ($1, $2, 'create_credit_note', 'ready', $3, $4, true)`,
 };
 
@@ -218,7 +218,7 @@ const runningText = `SELECT
     AND (o.kind IN ('amend_invoice', 'end_subscription') OR o.kind = 'allocate_credit' AND o.invoice_id = $3) ORDER BY o.seq LIMIT 1`;
 
 // A price alone is no line that joins: it can be amended also where the invoice is no draft any more.
-const askAgainText = `INSERT INTO operations (id, organisation_id, kind, state, subscription_id, invoice_id, judged_there, joins)
+const askAgainText = `INSERT INTO operations (id, organisation_id, kind, state, subscription_id, invoice_id, observed_there, joins)
   SELECT $3, o.organisation_id, 'amend_invoice', 'ready', o.subscription_id, o.invoice_id, true, o.joins AND EXISTS (SELECT 1
     FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = o.invoice_id AND l.amending AND l.kind <> 'plan')
   FROM operations o WHERE o.organisation_id = $1 AND o.id = $2`;

@@ -1,7 +1,7 @@
 /** Ledger connections and account mappings as records. */
 import type pg from "pg";
 import { type LedgerConnection as ConnectionRecord, Prisma } from "../../../gen/prisma/client.ts";
-import type { Sealing } from "../../database/encryption.ts";
+import type { Encryption } from "../../database/encryption.ts";
 import { isId } from "../../database/ids.ts";
 import { type ConnectionState, type LedgerConnection, readConnection } from "../../ledger-connection/connections.ts";
 import { tokenPlaces } from "../../ledger-connection/oauth-tokens.ts";
@@ -9,7 +9,7 @@ import type { Actor, Changed, Changes, Transaction } from "../changes.ts";
 import type { ConsentTokens } from "./consents.ts";
 
 /** A connection without its secret. */
-export type ConnectionView = Omit<ConnectionRecord, "sealedSecret" | "sealingKeyId">;
+export type ConnectionView = Omit<ConnectionRecord, "encryptedSecret" | "encryptionKeyId">;
 
 /** An account and a tax type of the ledger; null takes the next wider mapping. */
 export interface Mapping {
@@ -70,12 +70,12 @@ export interface ConnectionStore {
 }
 
 /** Connections over changes; without `sealing` none can be saved or opened. */
-export function createConnectionStore(pool: pg.Pool, { prisma, run }: Changes, sealing: Sealing): ConnectionStore {
+export function createConnectionStore(pool: pg.Pool, { prisma, run }: Changes, sealing: Encryption): ConnectionStore {
   return {
     view: (organisationId) =>
       prisma.ledgerConnection.findUnique({
         where: { organisationId },
-        omit: { sealedSecret: true, sealingKeyId: true },
+        omit: { encryptedSecret: true, encryptionKeyId: true },
       }),
     inLedger: async (organisationId) => {
       const kept = await prisma.ledgerAuthorisation.findUnique({ where: { organisationId } });
@@ -105,7 +105,7 @@ export function createConnectionStore(pool: pg.Pool, { prisma, run }: Changes, s
 
 async function save(
   transaction: Transaction,
-  sealing: Sealing,
+  sealing: Encryption,
   organisationId: string,
   connection: LedgerConnection,
   granted: GrantedTokens | null,
@@ -120,8 +120,8 @@ async function save(
   const sealed = granted === null ? sealing.seal(clientSecret, organisationId) : null;
   const data = {
     ...shown,
-    sealedSecret: sealed && new Uint8Array(sealed.bytes),
-    sealingKeyId: sealed?.keyId ?? null,
+    encryptedSecret: sealed && new Uint8Array(sealed.bytes),
+    encryptionKeyId: sealed?.keyId ?? null,
     ...welcome,
   };
   const after = await transaction.ledgerConnection.upsert({
@@ -156,7 +156,7 @@ async function lock(transaction: Transaction, organisationId: string): Promise<v
 
 async function saveTokens(
   transaction: Transaction,
-  sealing: Sealing,
+  sealing: Encryption,
   organisationId: string,
   { accessToken, refreshToken, freshMs, ledgerConnection }: GrantedTokens,
 ): Promise<void> {
@@ -164,10 +164,10 @@ async function saveTokens(
   const refresh = sealing.seal(refreshToken, tokenPlaces.refresh(organisationId));
   const data = {
     ledgerConnection,
-    sealedAccess: new Uint8Array(access.bytes),
-    sealedRefresh: new Uint8Array(refresh.bytes),
-    sealedPrevious: null,
-    sealingKeyId: access.keyId,
+    encryptedAccess: new Uint8Array(access.bytes),
+    encryptedRefresh: new Uint8Array(refresh.bytes),
+    encryptedPrevious: null,
+    encryptionKeyId: access.keyId,
     freshUntil: new Date(Date.now() + freshMs),
     leaseId: null,
     leaseUntil: null,
@@ -181,7 +181,7 @@ async function saveTokens(
   // One that was asked for meanwhile is not answered by this.
   await transaction.ledgerConsent.updateMany({
     where: { organisationId, usedAt: { not: null } },
-    data: { connectedAt: new Date(), failure: null, sealedTokens: null, tenants: Prisma.DbNull },
+    data: { connectedAt: new Date(), failure: null, encryptedTokens: null, tenants: Prisma.DbNull },
   });
 }
 
@@ -198,8 +198,8 @@ async function disconnect(
     where: { organisationId },
     data: {
       ...welcome,
-      sealedSecret: null,
-      sealingKeyId: null,
+      encryptedSecret: null,
+      encryptionKeyId: null,
       disconnectedAt: new Date(),
       disconnectedReason: reason,
     },

@@ -4,7 +4,7 @@
  */
 import type pg from "pg";
 import { Prisma } from "../../../gen/prisma/client.ts";
-import type { Sealing } from "../../database/encryption.ts";
+import type { Encryption } from "../../database/encryption.ts";
 import type { Actor, Changes } from "../changes.ts";
 
 /** What is kept of a question: the hash of its state, never the state. */
@@ -113,7 +113,7 @@ interface UsedRow {
 const unopened = "What was kept of this question cannot be opened with our keys: begin anew.";
 
 /** Consents over changes and a pool for what no operator does by a call. */
-export function createConsentStore(pool: pg.Pool, { prisma, run }: Changes, sealing: Sealing): ConsentStore {
+export function createConsentStore(pool: pg.Pool, { prisma, run }: Changes, sealing: Encryption): ConsentStore {
   const find = (organisationId: string) => prisma.ledgerConsent.findUnique({ where: { organisationId } });
   const fail = async (organisationId: string, failure: string): Promise<void> => {
     await pool.query({ text: failText, values: [organisationId, failure] });
@@ -130,11 +130,11 @@ export function createConsentStore(pool: pg.Pool, { prisma, run }: Changes, seal
           stateHash: new Uint8Array(stateHash),
           redirectUrl,
           sealedVerifier: new Uint8Array(sealed.bytes),
-          sealingKeyId: sealed.keyId,
+          encryptionKeyId: sealed.keyId,
           createdAt: now,
           expiresAt,
         };
-        const none = { sealedTokens: null, tenants: Prisma.DbNull, usedAt: null, connectedAt: null, failure: null };
+        const none = { encryptedTokens: null, tenants: Prisma.DbNull, usedAt: null, connectedAt: null, failure: null };
         const where = { organisationId };
         await transaction.ledgerConsent.upsert({
           where,
@@ -171,8 +171,8 @@ export function createConsentStore(pool: pg.Pool, { prisma, run }: Changes, seal
     },
     choice: async (organisationId) => {
       const row = await find(organisationId);
-      if (row === null || row.sealedTokens === null || viewOf(row, new Date()).status !== "choose") return null;
-      const sealed = { keyId: row.sealingKeyId, bytes: Buffer.from(row.sealedTokens) };
+      if (row === null || row.encryptedTokens === null || viewOf(row, new Date()).status !== "choose") return null;
+      const sealed = { keyId: row.encryptionKeyId, bytes: Buffer.from(row.encryptedTokens) };
       const { freshUntil, ...tokens } = JSON.parse(
         sealing.open(sealed, places.tokens(organisationId)),
       ) as ConsentTokens & {

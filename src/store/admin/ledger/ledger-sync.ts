@@ -14,11 +14,11 @@ export interface LedgerSyncView {
   readonly invoicesChanged: number;
   readonly hints: number;
   /** How many of the hints could not be followed the last time, and why one of them could not. */
-  readonly hintsProblem: string | null;
+  readonly notificationsProblem: string | null;
 }
 
 /** Following as operators see it; null stands for an organisation that is not connected. */
-export interface MirrorStore {
+export interface LedgerSyncAdminStore {
   get(organisationId: string): Promise<LedgerSyncView | null>;
   /** All is due to be read again, with what could not be followed; the instant from which on a reading counts. */
   ask(actor: Actor, organisationId: string): Promise<Date | null>;
@@ -34,11 +34,11 @@ interface SyncRow {
   credit_notes: number;
   invoices: number;
   hints: number;
-  hints_problem: string | null;
+  notifications_problem: string | null;
 }
 
 /** Following over changes. */
-export function createMirrorStore(pool: pg.Pool, { run }: Changes): MirrorStore {
+export function createLedgerSyncAdminStore(pool: pg.Pool, { run }: Changes): LedgerSyncAdminStore {
   return {
     get: async (organisationId) => {
       const { rows } = await pool.query<SyncRow>({ name: "get_ledger_sync", text: getText, values: [organisationId] });
@@ -77,7 +77,7 @@ SELECT s.began_at, s.swept_at AS ended_at, s.sweep_kind IS NOT NULL OR coalesce(
   coalesce(s.invoices_changed, 0) AS invoices,
   (SELECT count(*)::int FROM ledger_hints h WHERE h.organisation_id = c.organisation_id) AS hints,
   (SELECT concat(count(*), ' cannot be followed: ', min(h.reason)) FROM ledger_hints h
-    WHERE h.organisation_id = c.organisation_id AND h.reason IS NOT NULL HAVING count(*) > 0) AS hints_problem
+    WHERE h.organisation_id = c.organisation_id AND h.reason IS NOT NULL HAVING count(*) > 0) AS notifications_problem
 FROM ledger_connections c LEFT JOIN ledger_sweeps s ON s.organisation_id = c.organisation_id WHERE c.organisation_id = $1`;
 
 function readSync(row: SyncRow): LedgerSyncView {
@@ -91,6 +91,6 @@ function readSync(row: SyncRow): LedgerSyncView {
     creditNotesChanged: row.credit_notes,
     invoicesChanged: row.invoices,
     hints: row.hints,
-    hintsProblem: row.hints_problem,
+    notificationsProblem: row.notifications_problem,
   };
 }

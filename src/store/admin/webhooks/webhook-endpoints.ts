@@ -1,7 +1,7 @@
 /** Webhook endpoints as the application's side makes and keeps them: signing secrets go in and never come out. decisions §3 and §8. */
 import { Refusal } from "../../../domain/refusal.ts";
 import type { Prisma, WebhookEndpoint } from "../../../gen/prisma/client.ts";
-import type { Sealing } from "../../database/encryption.ts";
+import type { Encryption } from "../../database/encryption.ts";
 import { isId } from "../../database/ids.ts";
 import type { Page, PageRequest } from "../../database/page.ts";
 import { endpointSecretBound } from "../../events/signing-secrets.ts";
@@ -13,7 +13,7 @@ import { pageBySeq } from "../page-by-seq.ts";
 /** An endpoint without its secrets. */
 export type EndpointView = Omit<
   WebhookEndpoint,
-  "seq" | "sealedSecret" | "sealingKeyId" | "sealedPrevious" | "previousKeyId"
+  "seq" | "encryptedSecret" | "encryptionKeyId" | "encryptedPrevious" | "previousKeyId"
 >;
 
 /** A new endpoint; `secret` is sealed. */
@@ -66,17 +66,17 @@ const healthy = { failures: 0, failingSince: null, openUntil: null } as const;
 
 const secrets = {
   seq: true,
-  sealedSecret: true,
-  sealingKeyId: true,
-  sealedPrevious: true,
+  encryptedSecret: true,
+  encryptionKeyId: true,
+  encryptedPrevious: true,
   previousKeyId: true,
 } as const;
 
 /** Endpoints over changes. */
-export function createEndpointStore({ prisma, run }: Changes, sealing: Sealing): EndpointStore {
+export function createEndpointStore({ prisma, run }: Changes, sealing: Encryption): EndpointStore {
   const seal = (id: string, secret: string) => {
     const { bytes, keyId } = sealing.seal(secret, endpointSecretBound(id));
-    return { sealedSecret: new Uint8Array(bytes), sealingKeyId: keyId };
+    return { encryptedSecret: new Uint8Array(bytes), encryptionKeyId: keyId };
   };
   const change = async <Refused extends string>(
     actor: Actor,
@@ -137,8 +137,8 @@ function previousOf(
   endpoint: WebhookEndpoint,
   { dropPrevious, dropCurrent }: Omit<Rotation, "secret">,
   now: number,
-): Pick<WebhookEndpoint, "sealedPrevious" | "previousKeyId" | "previousUntil"> {
-  const { sealedSecret, sealingKeyId, sealedPrevious, previousKeyId, previousUntil } = endpoint;
+): Pick<WebhookEndpoint, "encryptedPrevious" | "previousKeyId" | "previousUntil"> {
+  const { encryptedSecret, encryptionKeyId, encryptedPrevious, previousKeyId, previousUntil } = endpoint;
   const hasPrevious = !dropPrevious && previousUntil !== null && previousUntil.getTime() > now;
   if (hasPrevious && !dropCurrent) {
     const message =
@@ -147,9 +147,9 @@ function previousOf(
     throw new Refusal("invalid_state", message);
   }
   const until = new Date(now + overlapMs);
-  if (!dropCurrent) return { sealedPrevious: sealedSecret, previousKeyId: sealingKeyId, previousUntil: until };
-  if (hasPrevious) return { sealedPrevious, previousKeyId, previousUntil: until };
-  return { sealedPrevious: null, previousKeyId: null, previousUntil: null };
+  if (!dropCurrent) return { encryptedPrevious: encryptedSecret, previousKeyId: encryptionKeyId, previousUntil: until };
+  if (hasPrevious) return { encryptedPrevious, previousKeyId, previousUntil: until };
+  return { encryptedPrevious: null, previousKeyId: null, previousUntil: null };
 }
 
 /** What is to be written of an endpoint; null: nothing. A word says why it cannot be. */

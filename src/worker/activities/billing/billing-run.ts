@@ -2,8 +2,8 @@
  * What the billing run does: starts the billing of organisations that have something due, and performs it in rounds of chunks, telling
  * the ledger workflow of the documents that it leaves. architecture §5.
  */
-import type { BillingRound, DuePage, DuePageInput } from "../../../../workflows/contract.ts";
-import { checkpoint } from "../../../crash-points.ts";
+import type { BillingBatch, DuePage, DuePageInput } from "../../../../workflows/contract.ts";
+import { crashPoint } from "../../../crash-points.ts";
 import type { BillingRunStore, Parked } from "../../../store/billing/billing-run.ts";
 
 /** What the run needs. */
@@ -27,7 +27,7 @@ export interface BillingActivities {
   startDue(input: DuePageInput): Promise<DuePage>;
   /** How many subscriptions of the organisation are due. */
   countDue(order: BillingOrder): Promise<number>;
-  billRound(order: BillingOrder): Promise<BillingRound>;
+  billBatch(order: BillingOrder): Promise<BillingBatch>;
 }
 
 /** Organisations on a page: started within seconds, so that the activity stays short. */
@@ -40,14 +40,14 @@ const startsAtOnce = 16;
  * How long a round goes on with further chunks: only then the engine is told, which costs it and the worker as much as a chunk does.
  * Short against what a worker's end waits for.
  */
-const roundMs = 2_000;
+const batchMs = 2_000;
 
 /** The activities over these parts. */
 export function createBilling(parts: BillingParts): BillingActivities {
   return {
     startDue: ({ after }) => startDue(parts, after),
     countDue: async ({ organisationId }) => (await parts.store.countDue(organisationId)).due,
-    billRound: ({ organisationId }) => billRound(parts, organisationId),
+    billBatch: ({ organisationId }) => billBatch(parts, organisationId),
   };
 }
 
@@ -64,30 +64,30 @@ async function startDue({ store, startBilling }: BillingParts, after: string | n
 }
 
 /** Chunks, one after the other, for a while. A repetition finds what the first one left. */
-async function billRound({ store, wake, onParked }: BillingParts, organisationId: string): Promise<BillingRound> {
-  const endMs = performance.now() + roundMs;
+async function billBatch({ store, wake, onParked }: BillingParts, organisationId: string): Promise<BillingBatch> {
+  const endMs = performance.now() + batchMs;
   let done = 0;
   let setAside = 0;
-  let raisedSinceWake = 0;
+  let issuedSinceWake = 0;
   let hasWoken = false;
-  const tellLedger = async (): Promise<void> => {
+  const notifyLedger = async (): Promise<void> => {
     await wake(organisationId);
-    checkpoint("run_woken");
-    raisedSinceWake = 0;
+    crashPoint("run_woken");
+    issuedSinceWake = 0;
     hasWoken = true;
   };
   for (;;) {
-    const chunk = await store.billChunk(organisationId, { onLoaded: () => checkpoint("chunk_loaded") });
-    if (chunk.taken > 0) checkpoint("chunk_saved");
+    const chunk = await store.billChunk(organisationId, { onLoaded: () => crashPoint("chunk_loaded") });
+    if (chunk.taken > 0) crashPoint("chunk_saved");
     done += chunk.taken;
     setAside += chunk.parked.length;
     for (const parked of chunk.parked) onParked(organisationId, parked);
-    raisedSinceWake += chunk.raised;
+    issuedSinceWake += chunk.raised;
     // At once, so that the first documents go out while further chunks are performed; those find the workflow at work.
-    if (raisedSinceWake > 0 && !hasWoken) await tellLedger();
+    if (issuedSinceWake > 0 && !hasWoken) await notifyLedger();
     const isMore = chunk.taken > 0;
     if (isMore && performance.now() < endMs) continue;
-    if (raisedSinceWake > 0) await tellLedger();
+    if (issuedSinceWake > 0) await notifyLedger();
     return { done, setAside, isMore };
   }
 }

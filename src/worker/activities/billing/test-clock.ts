@@ -4,8 +4,8 @@
  * §4 "Sandbox".
  */
 import { setTimeout as pause } from "node:timers/promises";
-import type { ClockProgressTold, ClockRound } from "../../../../workflows/contract.ts";
-import { checkpoint } from "../../../crash-points.ts";
+import type { ClockProgressReport, ClockBatch } from "../../../../workflows/contract.ts";
+import { crashPoint } from "../../../crash-points.ts";
 import { chunkSize, type Parked } from "../../../store/billing/billing-run.ts";
 import type { ClockProgress, TestClockStore } from "../../../store/billing/test-clock.ts";
 
@@ -25,46 +25,46 @@ export interface ClockOrder {
 
 /** The activities of the clock's workflow. */
 export interface TestClockActivities {
-  advanceRound(order: ClockOrder): Promise<ClockRound>;
+  advanceBatch(order: ClockOrder): Promise<ClockBatch>;
 }
 
 /**
  * How long a round goes on with further instants: only then the engine is told, which costs it and the worker as much
  * as some of them do. Short against what a worker's end waits for, and often enough for whoever looks at the progress.
  */
-const roundMs = 2_000;
+const batchMs = 2_000;
 
 /** How long a subscription that somebody else has locked is waited for at a time. */
 const lockedMs = 20;
 
 /** The activities over these parts. */
 export function createTestClockActivities(parts: TestClockParts): TestClockActivities {
-  return { advanceRound: ({ organisationId }) => advanceRound(parts, organisationId) };
+  return { advanceBatch: ({ organisationId }) => advanceBatch(parts, organisationId) };
 }
 
 /** From one due instant to the next, for a while. A repetition goes on from where the clock is. */
-async function advanceRound(parts: TestClockParts, organisationId: string): Promise<ClockRound> {
+async function advanceBatch(parts: TestClockParts, organisationId: string): Promise<ClockBatch> {
   const { store, wake } = parts;
-  const endMs = performance.now() + roundMs;
-  let hasRaised = false;
+  const endMs = performance.now() + batchMs;
+  let hasIssued = false;
   // Once a round: while the clock is on its way every wake-up has the ledger workflow look through all that waits.
-  const tellLedger = async (): Promise<void> => {
-    if (!hasRaised) return;
+  const notifyLedger = async (): Promise<void> => {
+    if (!hasIssued) return;
     await wake(organisationId);
-    checkpoint("run_woken");
+    crashPoint("run_woken");
   };
   for (;;) {
     const move = await store.moveClock(organisationId);
     if (move.kind !== "moved") {
-      checkpoint("clock_arrived");
-      await tellLedger();
-      return { isThere: true, progress: move.kind === "arrived" ? tellProgress(move.progress) : null };
+      crashPoint("clock_arrived");
+      await notifyLedger();
+      return { isThere: true, progress: move.kind === "arrived" ? reportProgress(move.progress) : null };
     }
-    checkpoint("clock_moved");
-    hasRaised = (await billInstant(parts, organisationId, endMs)) || hasRaised;
+    crashPoint("clock_moved");
+    hasIssued = (await billInstant(parts, organisationId, endMs)) || hasIssued;
     if (performance.now() < endMs) continue;
-    await tellLedger();
-    return { isThere: false, progress: tellProgress(move.progress) };
+    await notifyLedger();
+    return { isThere: false, progress: reportProgress(move.progress) };
   }
 }
 
@@ -74,18 +74,18 @@ async function billInstant(
   organisationId: string,
   endMs: number,
 ): Promise<boolean> {
-  let hasRaised = false;
+  let hasIssued = false;
   for (;;) {
-    const chunk = await store.billChunk(organisationId, { onLoaded: () => checkpoint("chunk_loaded") });
-    if (chunk.taken > 0) checkpoint("chunk_saved");
+    const chunk = await store.billChunk(organisationId, { onLoaded: () => crashPoint("chunk_loaded") });
+    if (chunk.taken > 0) crashPoint("chunk_saved");
     for (const parked of chunk.parked) onParked(organisationId, parked);
-    hasRaised ||= chunk.raised > 0;
+    hasIssued ||= chunk.raised > 0;
     if (chunk.taken === 0) await pause(lockedMs);
     // Whether anything is left there, the next move of the clock will see.
-    if (chunk.taken < chunkSize || performance.now() > endMs) return hasRaised;
+    if (chunk.taken < chunkSize || performance.now() > endMs) return hasIssued;
   }
 }
 
-function tellProgress({ from, target, now, ...counts }: ClockProgress): ClockProgressTold {
+function reportProgress({ from, target, now, ...counts }: ClockProgress): ClockProgressReport {
   return { from: from.toISOString(), target: target.toISOString(), now: now.toISOString(), ...counts };
 }

@@ -20,7 +20,7 @@ export interface DeliverParts {
   /** Called for each endpoint that is disabled because of its answers, or the lack of them. */
   readonly onDisabled: (endpoint: EndpointKey, reason: string) => void;
   /** Called if an endpoint's secrets cannot be opened. */
-  readonly onSealed: (endpoint: EndpointKey, error: unknown) => void;
+  readonly onEncrypted: (endpoint: EndpointKey, error: unknown) => void;
   /** The process is to end: nothing further is sent. */
   readonly stopping?: AbortSignal;
   /** From 0 up to 1; `Math.random` by default. */

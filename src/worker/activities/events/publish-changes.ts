@@ -3,17 +3,17 @@
  * events chunk by chunk, and starts the deliveries to endpoints that have some due. architecture
  * §5.
  */
-import type { DuePage, DuePageInput, OrganisationEventsInput, TellingRound } from "../../../../workflows/contract.ts";
-import { checkpoint } from "../../../crash-points.ts";
+import type { DuePage, DuePageInput, OrganisationEventsInput, PublishingBatch } from "../../../../workflows/contract.ts";
+import { crashPoint } from "../../../crash-points.ts";
 import type { EndpointKey } from "../../../store/events/due-endpoints.ts";
-import type { TellingStore } from "../../../store/events/outbox.ts";
-import type { Untold } from "../../../store/events/publish-isolated.ts";
+import type { OutboxStore } from "../../../store/events/outbox.ts";
+import type { Unpublished } from "../../../store/events/publish-isolated.ts";
 
 /** What telling needs. */
-export interface TellingParts {
-  readonly store: TellingStore;
+export interface PublishingDependencies {
+  readonly store: OutboxStore;
   /** Told of each object that cannot be told, and is put off. */
-  readonly onUntold: (organisationId: string, untold: Untold) => void;
+  readonly onUnpublished: (organisationId: string, untold: Unpublished) => void;
   /** Starts the workflow that tells an organisation's changes, or leaves the one that runs to itself; false where Temporal was not reached. */
   readonly startEvents: (input: OrganisationEventsInput) => Promise<boolean>;
   /**
@@ -24,10 +24,10 @@ export interface TellingParts {
 }
 
 /** The activities of the telling workflows. */
-export interface TellingActivities {
+export interface PublishingActivities {
   startChanged(input: DuePageInput): Promise<DuePage>;
   startDeliveriesDue(input: DuePageInput): Promise<DuePage>;
-  tellRound(input: OrganisationEventsInput): Promise<TellingRound>;
+  publishBatch(input: OrganisationEventsInput): Promise<PublishingBatch>;
 }
 
 /**
@@ -39,7 +39,7 @@ const pageSize = 500;
 const startsAtOnce = 16;
 
 /** How long a round goes on with further chunks: short against what a worker's end waits for. */
-const roundMs = 2_000;
+const batchMs = 2_000;
 
 /** Objects of a transaction: enough that its round trips cost each of them next to nothing. */
 const chunkSize = 200;
@@ -48,15 +48,15 @@ const chunkSize = 200;
 const lookSize = 5_000;
 
 /** The activities over these parts. */
-export function createTellingActivities(parts: TellingParts): TellingActivities {
+export function createPublishingActivities(parts: PublishingDependencies): PublishingActivities {
   return {
     startChanged: ({ after }) => startChanged(parts, after),
     startDeliveriesDue: ({ after }) => startDeliveriesDue(parts, after),
-    tellRound: (input) => tellRound(parts, input),
+    publishBatch: (input) => publishBatch(parts, input),
   };
 }
 
-async function startChanged({ store, startEvents }: TellingParts, after: string | null): Promise<DuePage> {
+async function startChanged({ store, startEvents }: PublishingDependencies, after: string | null): Promise<DuePage> {
   const { organisationIds, now } = await store.findNews(after, pageSize);
   const until = now.toISOString();
   const started = await startEach(organisationIds, (organisationId) => startEvents({ organisationId, until }));
@@ -69,33 +69,33 @@ async function startChanged({ store, startEvents }: TellingParts, after: string 
  * or doubled where it breaks off: a chunk is one transaction, and what is due and not started is
  * found by the next minute's scan.
  */
-async function tellRound(
-  parts: TellingParts,
+async function publishBatch(
+  parts: PublishingDependencies,
   { organisationId, until }: OrganisationEventsInput,
-): Promise<TellingRound> {
-  const { told, isMore } = await tellAWhile(parts, organisationId, new Date(until));
+): Promise<PublishingBatch> {
+  const { told, isMore } = await publishForAWhile(parts, organisationId, new Date(until));
   return { told, started: await startOwnDeliveries(parts, organisationId), isMore };
 }
 
-async function tellAWhile({ store, onUntold }: TellingParts, organisationId: string, until: Date) {
-  const endMs = performance.now() + roundMs;
+async function publishForAWhile({ store, onUnpublished }: PublishingDependencies, organisationId: string, until: Date) {
+  const endMs = performance.now() + batchMs;
   let told = 0;
   for (;;) {
     const objects = await store.findChanged(organisationId, until, lookSize);
     if (objects.length === 0) return { told, isMore: false };
     for (let at = 0; at < objects.length; at += chunkSize) {
       const chunk = objects.slice(at, at + chunkSize);
-      const { events, untold } = await store.tell(organisationId, chunk, () => checkpoint("telling_loaded"));
-      checkpoint("telling_saved");
+      const { events, untold } = await store.tell(organisationId, chunk, () => crashPoint("publishing_loaded"));
+      crashPoint("publishing_saved");
       told += events;
-      for (const one of untold) onUntold(organisationId, one);
+      for (const one of untold) onUnpublished(organisationId, one);
       if (performance.now() > endMs) return { told, isMore: true };
     }
   }
 }
 
 /** Attempts whose pause is over, and starts that were missed. */
-async function startDeliveriesDue({ store, startDeliveries }: TellingParts, after: string | null): Promise<DuePage> {
+async function startDeliveriesDue({ store, startDeliveries }: PublishingDependencies, after: string | null): Promise<DuePage> {
   const endpoints = await store.findAllDueEndpoints(after, pageSize);
   const started = await startEach(endpoints, startDeliveries);
   const next = endpoints.length < pageSize ? null : (endpoints.at(-1)?.endpointId ?? null);
@@ -106,10 +106,10 @@ async function startDeliveriesDue({ store, startDeliveries }: TellingParts, afte
  * What was told goes out at once. Where the engine does not take a start the next minute's scan
  * makes it.
  */
-async function startOwnDeliveries({ store, startDeliveries }: TellingParts, organisationId: string): Promise<number> {
+async function startOwnDeliveries({ store, startDeliveries }: PublishingDependencies, organisationId: string): Promise<number> {
   return startEach(await store.findDueEndpoints(organisationId), async (endpoint) => {
     const isStarted = await startDeliveries(endpoint);
-    checkpoint("delivery_started");
+    crashPoint("delivery_started");
     return isStarted;
   });
 }

@@ -4,14 +4,14 @@
  * The sending ends if failures open the breaker, the endpoint's state changes, or its time is over.
  */
 import { setTimeout as wait } from "node:timers/promises";
-import { checkpoint } from "../../../crash-points.ts";
+import { crashPoint } from "../../../crash-points.ts";
 import {
   type AttemptVerdict,
   breakerSteps,
   failuresToOpen,
-  judgeAnswer,
+  evaluateAnswer,
   pauseAfter,
-  putOffAfter,
+  nextAttemptAfter,
   wholeTimeMs,
 } from "../../../domain/events/retry-schedule.ts";
 import type { EndpointState } from "../../../store/events/deliveries.ts";
@@ -170,7 +170,7 @@ async function claim(sending: Sending, endpoint: EndpointState): Promise<void> {
   const { parts, key, progress } = sending;
   sending.claimedAtMs = performance.now();
   const claimed = await parts.store.claim(key, sending.claimSize);
-  checkpoint("delivery_loaded");
+  crashPoint("delivery_loaded");
   sending.claimed += claimed.length;
   sending.isOver ||= claimed.length === 0;
   const overdue = claimed.filter(({ ageMs }) => ageMs >= wholeTimeMs(parts.firstPauseMs));
@@ -200,9 +200,9 @@ async function openSecrets(
   try {
     return endpoint.secrets();
   } catch (error) {
-    parts.onSealed(key, error);
+    parts.onEncrypted(key, error);
     const random = parts.random ?? Math.random;
-    const deferred = claimed.map((one) => ({ ...one, pauseMs: putOffAfter(one.ageMs, parts.firstPauseMs, random()) }));
+    const deferred = claimed.map((one) => ({ ...one, pauseMs: nextAttemptAfter(one.ageMs, parts.firstPauseMs, random()) }));
     await parts.store.defer(key, deferred, "the endpoint's signing secret cannot be opened");
     return null;
   }
@@ -217,7 +217,7 @@ async function send(sending: Sending, delivery: ClaimedDelivery): Promise<void> 
   sending.underWay += 1;
   const posted = await parts.poster.post({ url, body, headers });
   sending.underWay -= 1;
-  checkpoint("delivery_answered");
+  crashPoint("delivery_answered");
   const verdict = evaluate(posted);
   if (verdict.kind === "delivered") sending.failures = 0;
   else sending.failures += 1;
@@ -250,7 +250,7 @@ function attemptOf(
 
 function evaluate(posted: PostOutcome): AttemptVerdict {
   if (posted.kind === "failed") return { kind: "failed", error: posted.error, askedMs: null };
-  return judgeAnswer(posted.status, posted.retryAfterMs);
+  return evaluateAnswer(posted.status, posted.retryAfterMs);
 }
 
 /** Records the attempts since the last record, each address in a statement. */
@@ -271,7 +271,7 @@ async function recordOf({ parts, key, progress, isProbe }: Sending, url: string,
       wholeMs: wholeTimeMs(firstPauseMs),
     }),
   );
-  checkpoint("delivery_saved");
+  crashPoint("delivery_saved");
   progress.delivered += recorded.delivered;
   progress.dropped += recorded.dropped;
   if (recorded.hasDisabled) {

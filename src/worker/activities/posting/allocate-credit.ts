@@ -3,8 +3,8 @@
  * one step after the other until nothing is left to be applied. decisions §6 "Documents"; facts-ledger sections 1.4 and
  * 5.3.
  */
-import type { CreditAllocationInput, WorkRound } from "../../../../workflows/contract.ts";
-import { checkpoint } from "../../../crash-points.ts";
+import type { CreditAllocationInput, WorkBatch } from "../../../../workflows/contract.ts";
+import { crashPoint } from "../../../crash-points.ts";
 import { todayIn } from "../../../domain/calendar/civil-date.ts";
 import {
   compare,
@@ -17,28 +17,28 @@ import {
   ZERO,
 } from "../../../domain/money/decimal.ts";
 import type { Ledger, LedgerCreditNote, LedgerFailure, LedgerInvoice } from "../../../ledger/port/ledger.ts";
-import type { AllocationSettlement, CreditSeen } from "../../../store/ledger-jobs/allocation-outcomes.ts";
+import type { AllocationResult, ObservedCreditState } from "../../../store/ledger-jobs/allocation-outcomes.ts";
 import type { AllocationScope, OpenAllocating } from "../../../store/ledger-jobs/allocation-scope.ts";
 import type { AllocationToSend } from "../../../store/ledger-jobs/credit-allocations.ts";
-import type { UndoneSettlement } from "../../../store/ledger-jobs/document-outcomes.ts";
+import type { UndoneOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 import {
   connectionPause,
   held,
   retryDelayMs,
-  settleFailedLookup,
-  settleFailure,
-  settleRefusal,
+  failedLookupOutcome,
+  failureOutcome,
+  refusalOutcome,
 } from "./ledger-call.ts";
-import { type SettlementParts, unconnectedPauseMs } from "./posting.ts";
+import { type PostingDependencies, unconnectedPauseMs } from "./posting.ts";
 
 /** What a round needs. */
-export interface CreditAllocationParts extends Pick<SettlementParts, "openLedger" | "callDeadlineMs"> {
+export interface CreditAllocationParts extends Pick<PostingDependencies, "openLedger" | "callDeadlineMs"> {
   readonly openScope: OpenAllocating;
 }
 
 /** The activities of the credit workflow. */
 export interface CreditAllocationActivities {
-  allocateRound(input: CreditAllocationInput): Promise<WorkRound>;
+  allocateBatch(input: CreditAllocationInput): Promise<WorkBatch>;
 }
 
 /**
@@ -48,15 +48,15 @@ export interface CreditAllocationActivities {
 const leaseFactor = 4;
 
 /** How long a round goes on with further steps: short against what its workflow and a worker's end wait for. */
-const roundMs = 1_000;
+const batchMs = 1_000;
 
 /** The activities over these parts. Each round re-reads the database, so a repetition finds only what is left. */
 export function createCreditAllocation(parts: CreditAllocationParts): CreditAllocationActivities {
-  return { allocateRound: (input) => allocateRound(parts, input) };
+  return { allocateBatch: (input) => allocateBatch(parts, input) };
 }
 
-async function allocateRound(parts: CreditAllocationParts, input: CreditAllocationInput): Promise<WorkRound> {
-  const endMs = performance.now() + roundMs;
+async function allocateBatch(parts: CreditAllocationParts, input: CreditAllocationInput): Promise<WorkBatch> {
+  const endMs = performance.now() + batchMs;
   let refused: "refused" | null = null;
   let detail = "no credit is left that an invoice could take";
   for (;;) {
@@ -91,16 +91,16 @@ async function allocateNext(
   const state = await scope.connection();
   if (state === null || state.pausedMs > 0) {
     const reason = state?.pausedReason ?? "no ledger is connected";
-    return putOff(scope, subscriptionId, state?.pausedMs ?? unconnectedPauseMs, reason);
+    return reschedule(scope, subscriptionId, state?.pausedMs ?? unconnectedPauseMs, reason);
   }
   const operation = await scope.take(subscriptionId, leaseFactor * parts.callDeadlineMs);
   if (operation === null) return { kind: "moved" };
-  checkpoint("allocation_taken");
+  crashPoint("allocation_taken");
   const ledger = parts.openLedger(organisationId, state.connection);
   const { settled, failure } = await attempt(ledger, operation, parts.callDeadlineMs);
-  checkpoint("allocation_answered");
+  crashPoint("allocation_answered");
   await scope.settle(subscriptionId, settled);
-  checkpoint("allocation_saved");
+  crashPoint("allocation_saved");
   const what = `${formatShort(parseDecimal(operation.amount))} of ${operation.noteNumber} on ${operation.invoiceNumber}`;
   const { settlement } = settled;
   if (settlement.kind === "done") return { kind: "over", outcome: "done", detail: `put ${what}` };
@@ -110,7 +110,7 @@ async function allocateNext(
   const pause = failure === null ? null : connectionPause([failure]);
   if (pause !== null) {
     await scope.pause(pause.pauseMs, pause.reason);
-    return putOff(scope, subscriptionId, pause.pauseMs, pause.reason);
+    return reschedule(scope, subscriptionId, pause.pauseMs, pause.reason);
   }
   if (settlement.delayMs === 0) return { kind: "moved" };
   const detail = `putting ${what}, attempt ${operation.attempts}: ${settlement.reason}`;
@@ -121,8 +121,8 @@ async function allocateNext(
  * A paused connection: what is ready is put off, and what is uncertain waits as long, because a look-up is a call as
  * well.
  */
-async function putOff(scope: AllocationScope, subscriptionId: string, pauseMs: number, reason: string): Promise<Step> {
-  await scope.putOff(subscriptionId, pauseMs, reason);
+async function reschedule(scope: AllocationScope, subscriptionId: string, pauseMs: number, reason: string): Promise<Step> {
+  await scope.reschedule(subscriptionId, pauseMs, reason);
   const waitMs = await scope.nextInMs(subscriptionId);
   if (waitMs === null) return { kind: "moved" };
   return { kind: "waiting", detail: `paused: ${reason}`, nextInMs: Math.max(waitMs, pauseMs) };
@@ -130,7 +130,7 @@ async function putOff(scope: AllocationScope, subscriptionId: string, pauseMs: n
 
 /** What an attempt came to; `failure` is that of a whole call, which may pause the connection. */
 interface Attempted {
-  readonly settled: AllocationSettlement;
+  readonly settled: AllocationResult;
   readonly failure: LedgerFailure | null;
 }
 
@@ -141,7 +141,7 @@ interface Attempted {
 async function attempt(ledger: Ledger, operation: AllocationToSend, deadlineMs: number): Promise<Attempted> {
   if (operation.isUncertain || operation.attempts > 1) {
     const looked = await lookAt(ledger, operation, deadlineMs);
-    if (looked.kind !== "ok") return undone(settleFailedLookup(operation, looked), looked);
+    if (looked.kind !== "ok") return undone(failedLookupOutcome(operation, looked), looked);
     const decided = decide(operation, looked.note, looked.invoice);
     if (decided !== null) return { settled: decided, failure: null };
   }
@@ -156,7 +156,7 @@ async function attempt(ledger: Ledger, operation: AllocationToSend, deadlineMs: 
   );
   if (answer.kind === "ok") return { settled: done(operation, { note: answer.value, invoice: null }), failure: null };
   if (answer.kind !== "refused" || answer.reason === "not_found") {
-    return undone(settleFailure(operation, answer, deadlineMs, true), answer);
+    return undone(failureOutcome(operation, answer, deadlineMs, true), answer);
   }
   const looked = await lookAt(ledger, operation, deadlineMs);
   if (looked.kind !== "ok") {
@@ -166,7 +166,7 @@ async function attempt(ledger: Ledger, operation: AllocationToSend, deadlineMs: 
     return undone({ ...again, isRemembered: true }, looked);
   }
   const { note, invoice } = looked;
-  const refused = { settlement: settleRefusal(operation, answer), amount: null, seen: { note, invoice } };
+  const refused = { settlement: refusalOutcome(operation, answer), amount: null, seen: { note, invoice } };
   return { settled: decide(operation, note, invoice) ?? refused, failure: null };
 }
 
@@ -195,8 +195,8 @@ function decide(
   operation: AllocationToSend,
   note: LedgerCreditNote,
   invoice: LedgerInvoice,
-): AllocationSettlement | null {
-  const seen: CreditSeen = { note, invoice };
+): AllocationResult | null {
+  const seen: ObservedCreditState = { note, invoice };
   const amount = parseDecimal(operation.amount);
   const own = note.allocations.filter(({ invoiceId }) => invoiceId === operation.invoiceLedgerId);
   const applied = sum(own.map((one) => parseDecimal(one.amount)));
@@ -217,10 +217,10 @@ const nothingLeft = {
   message: "Nothing is left of the credit note, or nothing is due on the invoice.",
 } as const;
 
-function done(operation: AllocationToSend, seen: CreditSeen): AllocationSettlement {
+function done(operation: AllocationToSend, seen: ObservedCreditState): AllocationResult {
   return { settlement: { ...held(operation), kind: "done" }, amount: null, seen };
 }
 
-function undone(settlement: UndoneSettlement, failure: LedgerFailure): Attempted {
+function undone(settlement: UndoneOutcome, failure: LedgerFailure): Attempted {
   return { settled: { settlement, amount: null, seen: null }, failure };
 }

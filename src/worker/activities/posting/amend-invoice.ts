@@ -1,14 +1,14 @@
 /** One round of an amendment: takes it, asks the ledger for it, saves what came of it. */
-import type { CreditAllocationInput, InvoiceAmendmentInput, WorkRound } from "../../../../workflows/contract.ts";
-import { checkpoint } from "../../../crash-points.ts";
-import { doubtsOf } from "../../../domain/billing/ledger-validation.ts";
+import type { CreditAllocationInput, InvoiceAmendmentInput, WorkBatch } from "../../../../workflows/contract.ts";
+import { crashPoint } from "../../../crash-points.ts";
+import { invalidationsOf } from "../../../domain/billing/ledger-validation.ts";
 import type { AmendmentScope, OpenAmendments } from "../../../store/ledger-jobs/amendments.ts";
 import { connectionPause } from "./ledger-call.ts";
-import { type SettlementParts, unconnectedPauseMs } from "./posting.ts";
+import { type PostingDependencies, unconnectedPauseMs } from "./posting.ts";
 import { askForAmendment } from "./request-amendment.ts";
 
 /** What a round needs. */
-export interface AmendmentParts extends Pick<SettlementParts, "openLedger" | "callDeadlineMs"> {
+export interface AmendmentParts extends Pick<PostingDependencies, "openLedger" | "callDeadlineMs"> {
   readonly openScope: OpenAmendments;
   /** Wakes the organisation's ledger workflow, where an amendment leaves documents to be made. */
   readonly wake: (organisationId: string) => Promise<boolean>;
@@ -18,7 +18,7 @@ export interface AmendmentParts extends Pick<SettlementParts, "openLedger" | "ca
 
 /** The activities of the amending workflow. */
 export interface AmendmentActivities {
-  amendRound(input: InvoiceAmendmentInput): Promise<WorkRound>;
+  amendBatch(input: InvoiceAmendmentInput): Promise<WorkBatch>;
 }
 
 /**
@@ -29,41 +29,41 @@ const leaseFactor = 3;
 
 /** The activities over these parts. A round that is repeated finds what the first one left. */
 export function createAmendment(parts: AmendmentParts): AmendmentActivities {
-  return { amendRound: (input) => amendRound(parts, input) };
+  return { amendBatch: (input) => amendBatch(parts, input) };
 }
 
-async function amendRound(
+async function amendBatch(
   parts: AmendmentParts,
   { organisationId, subscriptionId, operationId }: InvoiceAmendmentInput,
-): Promise<WorkRound> {
+): Promise<WorkBatch> {
   const scope = parts.openScope(organisationId);
   const connected = await scope.connection();
   if (connected === null || connected.pausedMs > 0) {
     const reason = connected?.pausedReason ?? "no ledger is connected";
-    await scope.putOff(operationId, connected?.pausedMs ?? unconnectedPauseMs, reason);
-    return describeRound(scope, operationId);
+    await scope.reschedule(operationId, connected?.pausedMs ?? unconnectedPauseMs, reason);
+    return describeBatch(scope, operationId);
   }
   const amendment = await scope.take(operationId, leaseFactor * parts.callDeadlineMs);
-  if (amendment === null) return describeRound(scope, operationId);
-  checkpoint("amendment_taken");
+  if (amendment === null) return describeBatch(scope, operationId);
+  crashPoint("amendment_taken");
   const ledger = parts.openLedger(organisationId, connected.connection);
   const { settlement, failures } = await askForAmendment(ledger, amendment, parts.callDeadlineMs, await scope.offer());
-  checkpoint("amendment_answered");
+  crashPoint("amendment_answered");
   // Before anybody is told of it: nobody else is to ask meanwhile.
   const pause = connectionPause(failures);
   if (pause !== null) await scope.pause(pause.pauseMs, pause.reason);
   const isCreditPlanned = await scope.settle(amendment, settlement);
-  checkpoint("amendment_saved");
-  if (settlement.kind === "refused") await scope.doubt(doubtsOf(settlement.reason));
+  crashPoint("amendment_saved");
+  if (settlement.kind === "refused") await scope.doubt(invalidationsOf(settlement.reason));
   if (settlement.kind === "closed") await parts.wake(organisationId);
   if (isCreditPlanned) await parts.startAllocation({ organisationId, subscriptionId });
-  return describeRound(scope, operationId);
+  return describeBatch(scope, operationId);
 }
 
 /**
  * The round as the database has it now: also where another one was faster. Reasons only: messages may name somebody.
  */
-async function describeRound(scope: AmendmentScope, operationId: string): Promise<WorkRound> {
+async function describeBatch(scope: AmendmentScope, operationId: string): Promise<WorkBatch> {
   const state = await scope.look(operationId);
   if (state === null) {
     return { state: "settled", outcome: "unknown", detail: "there is no such amendment", nextInMs: null };

@@ -1,6 +1,6 @@
 /** What a failed call to a ledger means for the operations that it carried. Facts: facts-ledger sections 5.2 and 5.4. */
 import type { LedgerFailure } from "../../../ledger/port/ledger.ts";
-import type { Held, Settlement, UndoneSettlement } from "../../../store/ledger-jobs/document-outcomes.ts";
+import type { Held, Settlement, UndoneOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 
 /** The first pause after a failed attempt; each further one doubles it. */
 const firstDelayMs = 1_000;
@@ -53,7 +53,7 @@ export function groupCalls<T extends Carried>(
 }
 
 /** Back to where it was taken from, at once: this round has no room for it. */
-export function settleLater(operation: Carried): UndoneSettlement {
+export function rescheduleOutcome(operation: Carried): UndoneOutcome {
   return { ...held(operation), kind: "again", delayMs: 0, countsAsAttempt: false, reason: "next round" };
 }
 
@@ -62,20 +62,20 @@ export function settleLater(operation: Carried): UndoneSettlement {
  * `rate_limited` and `unauthorised` use up no attempt; a lost answer is looked up, never sent again blindly. A refusal of
  * a whole call is final only for a document that was alone in it, and never where the ledger has no such address.
  */
-export function settleFailure(
+export function failureOutcome(
   operation: Carried,
   failure: LedgerFailure,
   lookUpAfterMs: number,
   isAlone: boolean,
-): UndoneSettlement {
+): UndoneOutcome {
   const own = held(operation);
-  const again = (delayMs: number, countsAsAttempt: boolean, reason: string): UndoneSettlement => {
+  const again = (delayMs: number, countsAsAttempt: boolean, reason: string): UndoneOutcome => {
     return { ...own, kind: "again", delayMs, countsAsAttempt, reason };
   };
   switch (failure.kind) {
     case "refused": {
       const message = failure.messages.join(" ") || "Refused";
-      if (isAlone && failure.reason !== "not_found") return settleRefusal(operation, failure);
+      if (isAlone && failure.reason !== "not_found") return refusalOutcome(operation, failure);
       const reason = `the whole call was refused: ${message}`;
       return { ...again(retryDelayMs(operation.attempts), true, reason), isRemembered: true };
     }
@@ -100,15 +100,15 @@ export function limitReason({ scope, isOurs }: LedgerFailure & { readonly kind: 
 }
 
 /** The ledger's final no to one document. */
-export function settleRefusal(
+export function refusalOutcome(
   operation: Carried,
   { reason, messages }: LedgerFailure & { kind: "refused" },
-): UndoneSettlement {
+): UndoneOutcome {
   return { ...held(operation), kind: "refused", reason, message: messages.join(" ") || "Refused" };
 }
 
 /** Looked up and not there: sent again at once after the first lost answer, later with growing pauses. */
-export function settleMissing(operation: Carried): UndoneSettlement {
+export function missingOutcome(operation: Carried): UndoneOutcome {
   // Each time it was sent and then looked up: two attempts.
   const delayMs = operation.attempts <= togetherAttempts ? 0 : retryDelayMs(Math.ceil(operation.attempts / 2));
   return {
@@ -136,7 +136,7 @@ const lagMs = 60_000;
 export function settleTaken(
   operation: Carried & { readonly number: string; readonly number_taken: number },
   messages: readonly string[],
-): UndoneSettlement {
+): UndoneOutcome {
   const words = messages.join(" ");
   const answered = { ...held(operation), isNumberTaken: true, isRemembered: true } as const;
   const reason = `taken and not found: ${words}`;
@@ -158,7 +158,7 @@ export function groupLookUps<T>(
 }
 
 /** Still uncertain: this round has no room for its look-up. */
-export function lookUpLater(operation: Carried): UndoneSettlement {
+export function lookUpLater(operation: Carried): UndoneOutcome {
   const reason = "looked up in the next round";
   return { ...held(operation), kind: "uncertain", delayMs: 0, countsAsAttempt: false, reason };
 }
@@ -192,7 +192,7 @@ export function spentBudgetMs(failures: readonly LedgerFailure[]): number {
  * The settlement of an operation whose look-up failed: it stays uncertain, and nothing is sent before a look-up succeeds.
  * The ledger's own words stay with it.
  */
-export function settleFailedLookup(operation: Carried, failure: LedgerFailure): UndoneSettlement {
+export function failedLookupOutcome(operation: Carried, failure: LedgerFailure): UndoneOutcome {
   const delayMs = failure.kind === "rate_limited" ? failure.retryAfterMs : retryDelayMs(operation.attempts);
   return { ...held(operation), kind: "uncertain", delayMs, reason: `look-up failed: ${causeOf(failure)}` };
 }

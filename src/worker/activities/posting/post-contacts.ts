@@ -11,11 +11,11 @@ import {
   held,
   joinOutcomes,
   lookUpLater,
-  settleFailedLookup,
-  settleFailure,
-  settleLater,
-  settleMissing,
-  settleRefusal,
+  failedLookupOutcome,
+  failureOutcome,
+  rescheduleOutcome,
+  missingOutcome,
+  refusalOutcome,
 } from "./ledger-call.ts";
 import type { CallSettings } from "./post-documents.ts";
 
@@ -39,7 +39,7 @@ const mostImports = 5;
 export type FindImported = (contactIds: readonly string[]) => Promise<ReadonlySet<string>>;
 
 /** Makes, looks up and imports what was taken. */
-export async function settleContacts(
+export async function postContacts(
   ledger: Ledger,
   taken: Taken<ContactToSend>,
   settings: CallSettings,
@@ -49,11 +49,11 @@ export async function settleContacts(
   const uncertain = taken.uncertain.filter(({ kind }) => kind === "create_contact");
   // An import only reads the ledger: one that was broken off is simply done again.
   const imports = [...taken.ready, ...taken.uncertain].filter(({ kind }) => kind === "import_contact");
-  const postponed = [...later, ...imports.slice(mostImports)].map(settleLater);
+  const postponed = [...later, ...imports.slice(mostImports)].map(rescheduleOutcome);
   const claimed = claims(findImported);
   const outcomes = await Promise.all([
     ...calls.map((call) => createContacts(ledger, call, settings, claimed)),
-    lookUpAll(ledger, uncertain, settings, claimed, settleMissing),
+    lookUpAll(ledger, uncertain, settings, claimed, missingOutcome),
     ...imports.slice(0, mostImports).map((contact) => importContact(ledger, contact, settings, claimed)),
   ]);
   return joinOutcomes([{ settlements: postponed, failures: [] }, ...outcomes]);
@@ -73,8 +73,8 @@ function claims(findImported: FindImported): Claim {
 }
 
 /** Somebody waits for each contact. */
-function callOf({ deadlineMs, onTurn }: CallSettings): LedgerCall {
-  return { deadlineMs, operationKeys: [], ...(onTurn === undefined ? {} : { onTurn }) };
+function callOf({ deadlineMs, onPermit }: CallSettings): LedgerCall {
+  return { deadlineMs, operationKeys: [], ...(onPermit === undefined ? {} : { onPermit }) };
 }
 
 async function createContacts(
@@ -98,7 +98,7 @@ async function createContacts(
   const answer = await ledger.createContacts(call, drafts);
   if (answer.kind !== "ok") {
     const isAlone = contacts.length === 1;
-    const settlements = contacts.map((contact) => settleFailure(contact, answer, settings.deadlineMs, isAlone));
+    const settlements = contacts.map((contact) => failureOutcome(contact, answer, settings.deadlineMs, isAlone));
     return { settlements, failures: [answer] };
   }
   const settlements: Settlement[] = [];
@@ -108,8 +108,8 @@ async function createContacts(
     if (element === undefined) throw new Error("the ledger's adapter left out an element");
     if (element.kind === "ok") settlements.push(done(contact, element.value));
     else if (element.kind === "refused" && element.reason === "duplicate_contact") takenNames.push(contact);
-    else if (element.kind === "refused") settlements.push(settleRefusal(contact, element));
-    else settlements.push(settleFailure(contact, element, settings.deadlineMs, true));
+    else if (element.kind === "refused") settlements.push(refusalOutcome(contact, element));
+    else settlements.push(failureOutcome(contact, element, settings.deadlineMs, true));
   }
   const looked = await lookUpAll(ledger, takenNames, settings, claim, (contact) => refuse(contact, nameTaken));
   return joinOutcomes([{ settlements, failures: [] }, looked]);
@@ -141,7 +141,7 @@ async function lookUpContacts(
   const call = callOf(settings);
   const answer = await ledger.findContacts(call, { codes: contacts.map(({ code }) => contactNumber(code)) });
   if (answer.kind !== "ok") {
-    return { settlements: contacts.map((contact) => settleFailedLookup(contact, answer)), failures: [answer] };
+    return { settlements: contacts.map((contact) => failedLookupOutcome(contact, answer)), failures: [answer] };
   }
   const byCode = new Map(answer.value.map((contact) => [contact.code, contact]));
   const settlements: Settlement[] = [];
@@ -172,14 +172,14 @@ async function importContact(
 ): Promise<GroupOutcome> {
   const call = callOf(settings);
   const answer = await ledger.getContact(call, contact.wanted_contact_id ?? "");
-  if (answer.kind === "refused") return { settlements: [settleRefusal(contact, answer)], failures: [] };
+  if (answer.kind === "refused") return { settlements: [refusalOutcome(contact, answer)], failures: [] };
   if (answer.kind !== "ok") {
-    return { settlements: [settleFailure(contact, answer, settings.deadlineMs, true)], failures: [answer] };
+    return { settlements: [failureOutcome(contact, answer, settings.deadlineMs, true)], failures: [answer] };
   }
-  return { settlements: [await judgeImport(contact, answer.value, claim)], failures: [] };
+  return { settlements: [await validateImport(contact, answer.value, claim)], failures: [] };
 }
 
-async function judgeImport(contact: ContactToSend, found: LedgerContact, claim: Claim): Promise<Settlement> {
+async function validateImport(contact: ContactToSend, found: LedgerContact, claim: Claim): Promise<Settlement> {
   if (found.status !== "active") return refuse(contact, inactive);
   return (await claim(found.id)) ? done(contact, found) : refuse(contact, imported);
 }

@@ -5,10 +5,10 @@ import type { Ledger, LedgerCreditNote, LedgerCreditNoteDraft } from "../../../l
 import type { Settlement } from "../../../store/ledger-jobs/document-outcomes.ts";
 import type { CreditNoteToSend, Taken } from "../../../store/ledger-jobs/jobs.ts";
 import { addressesAtOnce, type GroupOutcome, held } from "./ledger-call.ts";
-import { type CallSettings, lineOf, sameAmounts, settleDocuments } from "./post-documents.ts";
+import { type CallSettings, lineOf, sameAmounts, postDocuments } from "./post-documents.ts";
 
 /** Sends what is ready and looks up what is uncertain. */
-export async function settleCreditNotes(
+export async function postCreditNotes(
   ledger: Ledger,
   taken: Taken<CreditNoteToSend>,
   settings: CallSettings,
@@ -23,8 +23,8 @@ export async function settleCreditNotes(
     draftOf,
     isOurs,
     done,
-  } as const satisfies Parameters<typeof settleDocuments<CreditNoteToSend, LedgerCreditNoteDraft, LedgerCreditNote>>[0];
-  return settleDocuments(kind, taken, settings);
+  } as const satisfies Parameters<typeof postDocuments<CreditNoteToSend, LedgerCreditNoteDraft, LedgerCreditNote>>[0];
+  return postDocuments(kind, taken, settings);
 }
 
 /**

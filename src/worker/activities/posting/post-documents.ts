@@ -3,7 +3,7 @@
  * its own. What tells invoices and credit notes apart stands in files of theirs.
  */
 
-import { type DocumentToJudge, judgeDocument, type LedgerOffer } from "../../../domain/billing/ledger-validation.ts";
+import { type DocumentToValidate, validateDocument, type LedgerReferenceData } from "../../../domain/billing/ledger-validation.ts";
 import { decimalOf, equals, multiply, parseDecimal } from "../../../domain/money/decimal.ts";
 import type { LedgerAnswer, LedgerCall, LedgerLineDraft } from "../../../ledger/port/ledger.ts";
 import { foldText } from "../../../ledger/port/texts.ts";
@@ -17,25 +17,25 @@ import {
   held,
   joinOutcomes,
   lookUpLater,
-  settleFailedLookup,
-  settleFailure,
-  settleLater,
-  settleMissing,
-  settleRefusal,
+  failedLookupOutcome,
+  failureOutcome,
+  rescheduleOutcome,
+  missingOutcome,
+  refusalOutcome,
   settleTaken,
 } from "./ledger-call.ts";
 
 /**
  * How calls are made: `deadlineMs` for each, where a document leads back to us (null: nowhere), and what the ledger is known to offer.
  */
-export interface CallSettings extends Pick<LedgerCall, "onTurn"> {
+export interface CallSettings extends Pick<LedgerCall, "onPermit"> {
   readonly deadlineMs: number;
   readonly publicUrl: string | null;
-  readonly offer: LedgerOffer;
+  readonly offer: LedgerReferenceData;
 }
 
 /** A taken operation that makes a document under the number reserved for it. */
-export interface DocumentToSend extends Carried, DocumentToJudge {
+export interface DocumentToSend extends Carried, DocumentToValidate {
   readonly is_awaited: boolean;
   readonly number: string;
   readonly key_variant: number;
@@ -61,26 +61,26 @@ export interface DocumentKind<Document extends DocumentToSend, Draft, Found exte
 const descriptionLimit = 4_000;
 
 /** Sends what is ready and looks up what is uncertain. */
-export async function settleDocuments<
+export async function postDocuments<
   Document extends DocumentToSend,
   Draft,
   Found extends { readonly number: string },
 >(kind: DocumentKind<Document, Draft, Found>, taken: Taken<Document>, settings: CallSettings): Promise<GroupOutcome> {
   const judged = taken.ready.map((document) => ({
     document,
-    fault: judgeDocument(document, kind.name, settings.offer),
+    fault: validateDocument(document, kind.name, settings.offer),
   }));
   const refusals = judged.flatMap(({ document, fault }): Settlement[] => {
     if (fault === null) return [];
     const { reason, message, by } = fault;
-    return [{ ...held(document), kind: "refused", reason, message, judgedBy: by }];
+    return [{ ...held(document), kind: "refused", reason, message, evaluatedBy: by }];
   });
   const { calls, later } = groupCalls(judged.filter(({ fault }) => fault === null).map(({ document }) => document));
   const outcomes = await Promise.all([
     ...calls.map((call) => send(kind, call, settings)),
     lookUpAll(kind, taken.uncertain, settings, null),
   ]);
-  return joinOutcomes([{ settlements: [...refusals, ...later.map(settleLater)], failures: [] }, ...outcomes]);
+  return joinOutcomes([{ settlements: [...refusals, ...later.map(rescheduleOutcome)], failures: [] }, ...outcomes]);
 }
 
 /**
@@ -112,9 +112,9 @@ export function sameAmounts(
 }
 
 /** A call about these documents: one for whom somebody waits takes the others along. */
-function callOf(documents: readonly DocumentToSend[], { deadlineMs, onTurn }: CallSettings): LedgerCall {
+function callOf(documents: readonly DocumentToSend[], { deadlineMs, onPermit }: CallSettings): LedgerCall {
   const isBackground = !documents.some(({ is_awaited }) => is_awaited);
-  return { deadlineMs, operationKeys: [], isBackground, ...(onTurn === undefined ? {} : { onTurn }) };
+  return { deadlineMs, operationKeys: [], isBackground, ...(onPermit === undefined ? {} : { onPermit }) };
 }
 
 async function send<Document extends DocumentToSend, Draft, Found extends { readonly number: string }>(
@@ -131,7 +131,7 @@ async function send<Document extends DocumentToSend, Draft, Found extends { read
   const answer = await kind.create(call, documents.map(kind.draftOf));
   if (answer.kind !== "ok") {
     const isAlone = documents.length === 1;
-    const settlements = documents.map((document) => settleFailure(document, answer, settings.deadlineMs, isAlone));
+    const settlements = documents.map((document) => failureOutcome(document, answer, settings.deadlineMs, isAlone));
     return { settlements, failures: [answer] };
   }
   const settlements: Settlement[] = [];
@@ -143,8 +143,8 @@ async function send<Document extends DocumentToSend, Draft, Found extends { read
     // By our own earlier request whose answer was lost, or by somebody else.
     else if (element.kind === "refused" && element.reason === "duplicate_number")
       numberTaken.set(document, element.messages);
-    else if (element.kind === "refused") settlements.push(settleRefusal(document, element));
-    else settlements.push(settleFailure(document, element, settings.deadlineMs, true));
+    else if (element.kind === "refused") settlements.push(refusalOutcome(document, element));
+    else settlements.push(failureOutcome(document, element, settings.deadlineMs, true));
   }
   const looked = await lookUpAll(kind, [...numberTaken.keys()], settings, numberTaken);
   return joinOutcomes([{ settlements, failures: [] }, looked]);
@@ -178,7 +178,7 @@ async function lookUp<Document extends DocumentToSend, Draft, Found extends { re
     taken !== null,
   );
   if (answer.kind !== "ok") {
-    return { settlements: documents.map((document) => settleFailedLookup(document, answer)), failures: [answer] };
+    return { settlements: documents.map((document) => failedLookupOutcome(document, answer)), failures: [answer] };
   }
   const byNumber = Map.groupBy(answer.value, (found) => foldText(found.number));
   const settlements = documents.map((document): Settlement => {
@@ -188,7 +188,7 @@ async function lookUp<Document extends DocumentToSend, Draft, Found extends { re
       named.find((found) => kind.isOurs(document, found));
     if (ours !== undefined) return kind.done(document, ours);
     if (named.length === 0) {
-      return taken === null ? settleMissing(document) : settleTaken(document, taken.get(document) ?? []);
+      return taken === null ? missingOutcome(document) : settleTaken(document, taken.get(document) ?? []);
     }
     const message = `The number ${document.number} is taken by another ${kind.name} in the ledger.`;
     return { ...held(document), kind: "refused", reason: "duplicate_number", message };

@@ -3,10 +3,10 @@ import type { Ledger, LedgerInvoice, LedgerInvoiceDraft } from "../../../ledger/
 import type { NamedLine, Settlement } from "../../../store/ledger-jobs/document-outcomes.ts";
 import { groupSize, type InvoiceToSend, type Taken } from "../../../store/ledger-jobs/jobs.ts";
 import { type GroupOutcome, held } from "./ledger-call.ts";
-import { type CallSettings, lineOf, sameAmounts, settleDocuments } from "./post-documents.ts";
+import { type CallSettings, lineOf, sameAmounts, postDocuments } from "./post-documents.ts";
 
 /** Sends what is ready and looks up what is uncertain. */
-export async function settleInvoices(
+export async function postInvoices(
   ledger: Ledger,
   taken: Taken<InvoiceToSend>,
   settings: CallSettings,
@@ -20,8 +20,8 @@ export async function settleInvoices(
     draftOf: (invoice) => draftOf(invoice, settings.publicUrl),
     isOurs,
     done,
-  } as const satisfies Parameters<typeof settleDocuments<InvoiceToSend, LedgerInvoiceDraft, LedgerInvoice>>[0];
-  return settleDocuments(kind, taken, settings);
+  } as const satisfies Parameters<typeof postDocuments<InvoiceToSend, LedgerInvoiceDraft, LedgerInvoice>>[0];
+  return postDocuments(kind, taken, settings);
 }
 
 /**

@@ -1,19 +1,19 @@
 /** One round of an organisation's ledger workflow: takes what waits, asks the ledger, saves each outcome. */
-import type { CreditAllocationInput, LedgerSettlementInput, SettlementRound } from "../../../../workflows/contract.ts";
-import { checkpoint } from "../../../crash-points.ts";
-import { doubtsOf } from "../../../domain/billing/ledger-validation.ts";
+import type { CreditAllocationInput, LedgerPostingInput, PostingBatch } from "../../../../workflows/contract.ts";
+import { crashPoint } from "../../../crash-points.ts";
+import { invalidationsOf } from "../../../domain/billing/ledger-validation.ts";
 import type { Ledger } from "../../../ledger/port/ledger.ts";
 import type { LedgerConnection } from "../../../store/ledger-connection/connections.ts";
 import type { Settlement } from "../../../store/ledger-jobs/document-outcomes.ts";
-import type { OpenSettling, SettlingScope } from "../../../store/ledger-jobs/post-documents.ts";
+import type { OpenPosting, PostingStore } from "../../../store/ledger-jobs/post-documents.ts";
 import { connectionPause, type GroupOutcome, joinOutcomes, spentBudgetMs } from "./ledger-call.ts";
-import { settleContacts } from "./post-contacts.ts";
-import { settleCreditNotes } from "./post-credit-notes.ts";
-import { settleInvoices } from "./post-invoices.ts";
+import { postContacts } from "./post-contacts.ts";
+import { postCreditNotes } from "./post-credit-notes.ts";
+import { postInvoices } from "./post-invoices.ts";
 
 /** What a round needs. `openLedger` gives the adapter of a connection, kept from round to round. */
-export interface SettlementParts {
-  readonly openScope: OpenSettling;
+export interface PostingDependencies {
+  readonly openScope: OpenPosting;
   readonly openLedger: (organisationId: string, connection: LedgerConnection) => Ledger;
   /** How long one call to the ledger may take. */
   readonly callDeadlineMs: number;
@@ -23,8 +23,8 @@ export interface SettlementParts {
 }
 
 /** The activities of the ledger workflow. */
-export interface SettlementActivities {
-  settleRound(input: LedgerSettlementInput): Promise<SettlementRound>;
+export interface PostingActivities {
+  postBatch(input: LedgerPostingInput): Promise<PostingBatch>;
 }
 
 /**
@@ -52,30 +52,30 @@ const mostAtOnce = 4;
 const callGapMs = 1_000;
 
 /** How long a round goes on with further groups: short against what its workflow and a worker's end wait for. */
-const roundMs = 1_000;
+const batchMs = 1_000;
 
 /** The activities over these parts. Each round re-reads the database, so a repetition finds only what is left. */
-export function createSettlement(parts: SettlementParts): SettlementActivities {
-  const gather = createGather();
-  return { settleRound: ({ organisationId }) => settleRound(parts, gather, organisationId) };
+export function createPostingActivities(parts: PostingDependencies): PostingActivities {
+  const gather = createCoalesce();
+  return { postBatch: ({ organisationId }) => postBatch(parts, gather, organisationId) };
 }
 
 /**
  * Groups, one after the other, as long as there is more to take: only then the engine is told, which costs it and the worker
  * more than a group does.
  */
-async function settleRound(parts: SettlementParts, gather: Gather, organisationId: string): Promise<SettlementRound> {
-  const endMs = performance.now() + roundMs;
+async function postBatch(parts: PostingDependencies, gather: Gather, organisationId: string): Promise<PostingBatch> {
+  const endMs = performance.now() + batchMs;
   let settled = 0;
   let refused = 0;
   for (;;) {
     const gathered = await gather(organisationId);
     let sentMs = performance.now();
-    const onTurn = () => {
+    const onPermit = () => {
       sentMs = performance.now();
       gathered();
     };
-    const group = await settleGroup(parts, organisationId, onTurn).finally(gathered);
+    const group = await postGroup(parts, organisationId, onPermit).finally(gathered);
     settled += group.settled;
     refused += group.refused;
     const atOnce = Math.min(mostAtOnce, 1 + Math.floor((performance.now() - sentMs) / callGapMs));
@@ -84,7 +84,7 @@ async function settleRound(parts: SettlementParts, gather: Gather, organisationI
   }
 }
 
-function createGather(): Gather {
+function createCoalesce(): Gather {
   const last = new Map<string, Promise<void>>();
   return async (organisationId) => {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -98,16 +98,16 @@ function createGather(): Gather {
   };
 }
 
-/** Takes what waits, and settles it; `onTurn` is called for each request that is on its way. */
-async function settleGroup(
-  parts: SettlementParts,
+/** Takes what waits, and settles it; `onPermit` is called for each request that is on its way. */
+async function postGroup(
+  parts: PostingDependencies,
   organisationId: string,
-  onTurn: () => void,
-): Promise<SettlementRound> {
+  onPermit: () => void,
+): Promise<PostingBatch> {
   const scope = parts.openScope(organisationId);
   const state = await scope.connection();
   if (state === null || state.pausedMs > 0) {
-    return putOff(scope, state?.pausedMs ?? unconnectedPauseMs, state?.pausedReason ?? "no ledger is connected");
+    return reschedule(scope, state?.pausedMs ?? unconnectedPauseMs, state?.pausedReason ?? "no ledger is connected");
   }
   const ledger = parts.openLedger(organisationId, state.connection);
   const leaseMs = leaseFactor * parts.callDeadlineMs;
@@ -117,17 +117,17 @@ async function settleGroup(
     scope.takeCreditNotes(leaseMs),
     scope.offer(),
   ]);
-  const settings = { deadlineMs: parts.callDeadlineMs, publicUrl: parts.publicUrl, offer, onTurn };
-  checkpoint("settlement_taken");
+  const settings = { deadlineMs: parts.callDeadlineMs, publicUrl: parts.publicUrl, offer, onPermit };
+  crashPoint("posting_taken");
   // Each kind is saved as soon as it is answered: neither waits for the other.
   const save = async (outcome: GroupOutcome): Promise<GroupOutcome> => {
-    checkpoint("settlement_answered");
+    crashPoint("posting_answered");
     // Before anybody is told of it: nobody else is to ask meanwhile.
     const asked = connectionPause(outcome.failures);
     if (asked !== null) await scope.pause(asked.pauseMs, asked.reason);
     const credited = await scope.settle(outcome.settlements);
-    checkpoint("settlement_saved");
-    await doubtOffer(scope, outcome.settlements);
+    crashPoint("posting_saved");
+    await invalidateReferenceDataKind(scope, outcome.settlements);
     const { startAllocation } = parts;
     if (startAllocation !== undefined) {
       await Promise.all(credited.map((subscriptionId) => startAllocation({ organisationId, subscriptionId })));
@@ -136,9 +136,9 @@ async function settleGroup(
   };
   const { settlements, failures } = joinOutcomes(
     await Promise.all([
-      settleContacts(ledger, contacts, settings, scope.findImported).then(save),
-      settleInvoices(ledger, invoices, settings).then(save),
-      settleCreditNotes(ledger, creditNotes, settings).then(save),
+      postContacts(ledger, contacts, settings, scope.findImported).then(save),
+      postInvoices(ledger, invoices, settings).then(save),
+      postCreditNotes(ledger, creditNotes, settings).then(save),
     ]),
   );
   const settled = settlements.filter(({ kind }) => kind.endsWith("_done")).length;
@@ -156,21 +156,21 @@ async function settleGroup(
       paused: spentMs > 0 ? "our calls to the ledger are used up" : null,
     };
   }
-  return { ...(await putOff(scope, pause.pauseMs, pause.reason)), settled, refused };
+  return { ...(await reschedule(scope, pause.pauseMs, pause.reason)), settled, refused };
 }
 
 /** What the ledger offers is read again where it refused for its sake, and where we did by what may be so no longer. */
-async function doubtOffer(scope: SettlingScope, settlements: readonly Settlement[]): Promise<void> {
+async function invalidateReferenceDataKind(scope: PostingStore, settlements: readonly Settlement[]): Promise<void> {
   const refused = settlements.filter((settlement) => settlement.kind === "refused");
-  const contradicted = refused.flatMap(({ judgedBy, reason }) => (judgedBy === undefined ? doubtsOf(reason) : []));
-  const judgedBy = refused.flatMap(({ judgedBy: by }) => by ?? []);
+  const contradicted = refused.flatMap(({ evaluatedBy, reason }) => (evaluatedBy === undefined ? invalidationsOf(reason) : []));
+  const evaluatedBy = refused.flatMap(({ evaluatedBy: by }) => by ?? []);
   await scope.doubt([...new Set(contradicted)], "contradicted");
-  await scope.doubt([...new Set(judgedBy)], "refused_by");
+  await scope.doubt([...new Set(evaluatedBy)], "refused_by");
 }
 
 /** A paused connection: what is ready is put off, and what is uncertain waits as long, because a look-up is a call as well. */
-async function putOff(scope: SettlingScope, pauseMs: number, reason: string): Promise<SettlementRound> {
-  await scope.putOff(pauseMs, reason);
+async function reschedule(scope: PostingStore, pauseMs: number, reason: string): Promise<PostingBatch> {
+  await scope.reschedule(pauseMs, reason);
   const { waiting, nextInMs } = await scope.waiting();
   return {
     settled: 0,

@@ -3,7 +3,7 @@
  * lines, so that a repeat of what it did already can be refused: whatever it refuses for the invoice's sake is looked
  * at once more.
  */
-import { judgeLines, type LedgerOffer, unknownOffer } from "../../../domain/billing/ledger-validation.ts";
+import { validateLines, type LedgerReferenceData, unknownReferenceData } from "../../../domain/billing/ledger-validation.ts";
 import type {
   Ledger,
   LedgerCall,
@@ -13,15 +13,15 @@ import type {
   LedgerLine,
   LedgerLineChange,
 } from "../../../ledger/port/ledger.ts";
-import type { AmendmentSettlement, MirroredInvoice } from "../../../store/ledger-jobs/amendment-outcomes.ts";
+import type { AmendmentOutcome, SyncedInvoice } from "../../../store/ledger-jobs/amendment-outcomes.ts";
 import type { AmendmentLine, AmendmentToSend } from "../../../store/ledger-jobs/amendments.ts";
 import type { NamedLine } from "../../../store/ledger-jobs/document-outcomes.ts";
-import { held, retryDelayMs, settleFailure } from "./ledger-call.ts";
+import { held, retryDelayMs, failureOutcome } from "./ledger-call.ts";
 import { lineOf } from "./post-documents.ts";
 
 /** What came of it, and the failures of calls, which may pause the connection. */
 export interface AmendmentAnswer {
-  readonly settlement: AmendmentSettlement;
+  readonly settlement: AmendmentOutcome;
   readonly failures: readonly LedgerFailure[];
 }
 
@@ -47,7 +47,7 @@ export async function askForAmendment(
   ledger: Ledger,
   amendment: AmendmentToSend,
   deadlineMs: number,
-  offer: LedgerOffer,
+  offer: LedgerReferenceData,
 ): Promise<AmendmentAnswer> {
   const { id, lines, joins } = amendment;
   const fault = faultOf(amendment, offer);
@@ -69,7 +69,7 @@ export async function askForAmendment(
       return ledgerLineId === undefined ? [] : [{ id: line.id, ledgerLineId }];
     });
     if (named.length < changed.length) throw new Error("the ledger's adapter left out a line");
-    return { settlement: { kind: "done", invoice: mirrorOf(invoice), lines: named }, failures: [] };
+    return { settlement: { kind: "done", invoice: syncOf(invoice), lines: named }, failures: [] };
   }
   if (answer.kind !== "refused") return undone(amendment, answer, deadlineMs);
   switch (answer.reason) {
@@ -90,11 +90,11 @@ export async function askForAmendment(
  * what the ledger offers by now says nothing of that. A plan line is never added: sent without its id it would stand there twice.
  */
 export function faultOf(
-  { lines, number, attempts, judged_there: judgedThere }: AmendmentToSend,
-  offer: LedgerOffer,
+  { lines, number, attempts, observed_there: observedThere }: AmendmentToSend,
+  offer: LedgerReferenceData,
 ): { readonly reason: string; readonly message: string } | null {
   const amending = lines.filter((line) => line.amending);
-  const fault = judgeLines(amending, "invoice", judgedThere || attempts > 1 ? unknownOffer : offer);
+  const fault = validateLines(amending, "invoice", observedThere || attempts > 1 ? unknownReferenceData : offer);
   if (fault !== null) return { reason: fault.reason, message: fault.message };
   if (amending.every((line) => line.kind !== "plan" || line.ledger_line_id !== null)) return null;
   return { reason: "validation", message: `It is not known which line of ${number} in the ledger is the plan's.` };
@@ -131,13 +131,13 @@ async function lookAtInvoice(
   if (answer.kind !== "ok") return undone(amendment, answer, deadlineMs);
   const found = answer.value;
   const lines = standingLines(amendment.lines, found.lines);
-  if (lines !== null) return { settlement: { kind: "done", invoice: mirrorOf(found), lines }, failures: [] };
+  if (lines !== null) return { settlement: { kind: "done", invoice: syncOf(found), lines }, failures: [] };
   const allowed = amendment.joins ? joined : open;
   const isOpenAgain = refusal.reason === "wrong_status" && allowed.includes(found.status);
   if (isOpenAgain && amendment.attempts < believedAttempts) {
     return { settlement: again(amendment, "the invoice can be changed again"), failures: [] };
   }
-  return { settlement: closed(amendment, refusal, mirrorOf(found)), failures: [] };
+  return { settlement: closed(amendment, refusal, syncOf(found)), failures: [] };
 }
 
 /**
@@ -167,7 +167,7 @@ function lookCall({ is_awaited: isAwaited }: AmendmentToSend, deadlineMs: number
  * The invoice takes the lines no more: they are billed elsewhere. One that only is no draft any more can still be
  * re-priced. decisions §6.
  */
-function closed(amendment: AmendmentToSend, refusal: Refusal, invoice: MirroredInvoice): AmendmentSettlement {
+function closed(amendment: AmendmentToSend, refusal: Refusal, invoice: SyncedInvoice): AmendmentOutcome {
   const isOpen = open.some((status) => status === invoice.status);
   const isRepriceable = amendment.joins && refusal.reason === "wrong_status" && isOpen;
   return { kind: "closed", reason: refusal.reason, message: messageOf(refusal), invoice, isRepriceable };
@@ -175,17 +175,17 @@ function closed(amendment: AmendmentToSend, refusal: Refusal, invoice: MirroredI
 
 /** Nothing is known to be done by this call: tried again, since an amendment reads before it writes. */
 function undone(amendment: AmendmentToSend, failure: LedgerFailure, deadlineMs: number): AmendmentAnswer {
-  const settlement = settleFailure(amendment, failure, deadlineMs, false);
+  const settlement = failureOutcome(amendment, failure, deadlineMs, false);
   if (settlement.kind === "refused") throw new Error("a refusal of a look-up is no refusal of the amendment");
   return { settlement, failures: [failure] };
 }
 
-function again(amendment: AmendmentToSend, reason: string): AmendmentSettlement {
+function again(amendment: AmendmentToSend, reason: string): AmendmentOutcome {
   const delayMs = retryDelayMs(amendment.attempts);
   return { ...held(amendment), kind: "again", delayMs, countsAsAttempt: true, reason };
 }
 
-function refused(refusal: Refusal, invoice: MirroredInvoice | null): AmendmentSettlement {
+function refused(refusal: Refusal, invoice: SyncedInvoice | null): AmendmentOutcome {
   return { kind: "refused", reason: refusal.reason, message: messageOf(refusal), invoice };
 }
 
@@ -193,7 +193,7 @@ function messageOf({ messages }: Refusal): string {
   return messages.join(" ") || "Refused";
 }
 
-function mirrorOf({ status, subtotal, total, amountDue, sent, updatedAt }: LedgerInvoice): MirroredInvoice {
+function syncOf({ status, subtotal, total, amountDue, sent, updatedAt }: LedgerInvoice): SyncedInvoice {
   return { status, subtotal, total, amountDue, sent, updatedAt };
 }
 

@@ -4,11 +4,11 @@
  */
 import { isUnsent } from "../../../domain/billing/invoice.ts";
 import type { Ledger, LedgerCall, LedgerFailure, LedgerInvoice } from "../../../ledger/port/ledger.ts";
-import type { InvoiceTold, RemovalRefused, Removed } from "../../../store/subscriptions/end-lease.ts";
-import type { EndingTask } from "../../../store/subscriptions/end-removals.ts";
+import type { ReportedInvoice, RemovalRefused, Removed } from "../../../store/subscriptions/end-lease.ts";
+import type { TerminationTask } from "../../../store/subscriptions/end-removals.ts";
 
 /** An invoice that is to be removed, as it is held. */
-export type RemovalToAsk = EndingTask & { readonly kind: "remove" };
+export type RemovalToAsk = TerminationTask & { readonly kind: "remove" };
 
 /**
  * What came of it. `kept`: it was asked for as never sent, and is approved or sent in the ledger. `again`: nothing is decided; `failure` is
@@ -17,7 +17,7 @@ export type RemovalToAsk = EndingTask & { readonly kind: "remove" };
 export type RemovalAnswer =
   | { readonly kind: "removed"; readonly removed: Removed }
   | { readonly kind: "refused"; readonly refused: RemovalRefused }
-  | { readonly kind: "kept"; readonly invoice: InvoiceTold }
+  | { readonly kind: "kept"; readonly invoice: ReportedInvoice }
   | { readonly kind: "again"; readonly reason: string; readonly failure: LedgerFailure | null };
 
 /** For so long a refusal is not believed that names a status which the invoice does not have: it was changed at the same moment. */
@@ -75,7 +75,7 @@ function isRemoved({ status }: LedgerInvoice): boolean {
   return status === "voided" || status === "deleted";
 }
 
-function told({ status, total, amountDue, sent, updatedAt }: LedgerInvoice): InvoiceTold {
+function told({ status, total, amountDue, sent, updatedAt }: LedgerInvoice): ReportedInvoice {
   return { status, total, amountDue, sent, updatedAt };
 }
 

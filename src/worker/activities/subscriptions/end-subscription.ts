@@ -2,32 +2,32 @@
  * One round of an end: its removals, one after the other, each asked of the ledger and saved; then the end itself. Forward only: a
  * refusal stops it, and what is removed stays removed. Spec: End, rule 4.
  */
-import type { EndSubscriptionInput, WorkRound } from "../../../../workflows/contract.ts";
-import { checkpoint } from "../../../crash-points.ts";
+import type { EndSubscriptionInput, WorkBatch } from "../../../../workflows/contract.ts";
+import { crashPoint } from "../../../crash-points.ts";
 import type { LedgerFailure } from "../../../ledger/port/ledger.ts";
-import type { HeldRemoval, InvoiceTold, LeftBecause } from "../../../store/subscriptions/end-lease.ts";
-import type { EndingScope, EndingTask, OpenEndings } from "../../../store/subscriptions/end-removals.ts";
+import type { HeldRemoval, ReportedInvoice, LeftBecause } from "../../../store/subscriptions/end-lease.ts";
+import type { TerminationStore, TerminationTask, OpenTerminations } from "../../../store/subscriptions/end-removals.ts";
 import { connectionPause } from "../posting/ledger-call.ts";
-import { type SettlementParts, unconnectedPauseMs } from "../posting/posting.ts";
+import { type PostingDependencies, unconnectedPauseMs } from "../posting/posting.ts";
 import { askForRemoval, type RemovalToAsk } from "../posting/request-removal.ts";
 
 /** What a round needs. */
-export interface EndingParts extends Pick<SettlementParts, "openLedger" | "callDeadlineMs"> {
-  readonly openScope: OpenEndings;
+export interface EndSubscriptionDependencies extends Pick<PostingDependencies, "openLedger" | "callDeadlineMs"> {
+  readonly openScope: OpenTerminations;
   /** Wakes the organisation's ledger workflow, where an end leaves an invoice to be made. */
   readonly wake: (organisationId: string) => Promise<boolean>;
 }
 
 /** The activities of the ending workflow. */
-export interface EndingActivities {
-  endRound(input: EndSubscriptionInput): Promise<WorkRound>;
+export interface EndSubscriptionActivities {
+  endBatch(input: EndSubscriptionInput): Promise<WorkBatch>;
 }
 
 /** How much longer than a call's deadline an ending is held: a removal asks twice at most, and its outcome is to be saved. */
 const leaseFactor = 3;
 
 /** How long a round goes on with further removals: short against what its workflow and a worker's end wait for. */
-const roundMs = 1_000;
+const batchMs = 1_000;
 
 /** The first pause after a failed attempt. Each next one lasts as long as was tried already, so that they double. */
 const firstDelayMs = 1_000;
@@ -42,30 +42,30 @@ const firstLookMs = 250;
 const longestLookMs = 30_000;
 
 /** The activities over these parts. A round that is repeated finds what the first one left. */
-export function createEnding(parts: EndingParts): EndingActivities {
-  return { endRound: (input) => endRound(parts, input) };
+export function createEndSubscriptionActivities(parts: EndSubscriptionDependencies): EndSubscriptionActivities {
+  return { endBatch: (input) => endBatch(parts, input) };
 }
 
-async function endRound(parts: EndingParts, { organisationId, endingId }: EndSubscriptionInput): Promise<WorkRound> {
+async function endBatch(parts: EndSubscriptionDependencies, { organisationId, terminationId }: EndSubscriptionInput): Promise<WorkBatch> {
   const scope = parts.openScope(organisationId);
-  const endMs = performance.now() + roundMs;
+  const endMs = performance.now() + batchMs;
   for (;;) {
-    const task = await scope.take(endingId, leaseFactor * parts.callDeadlineMs);
+    const task = await scope.take(terminationId, leaseFactor * parts.callDeadlineMs);
     const isMoved = task !== null && (await perform(parts, organisationId, scope, task));
-    if (!isMoved || performance.now() >= endMs) return describeRound(scope, endingId);
+    if (!isMoved || performance.now() >= endMs) return describeBatch(scope, terminationId);
   }
 }
 
 /** True where the next thing can be done at once. */
 async function perform(
-  parts: EndingParts,
+  parts: EndSubscriptionDependencies,
   organisationId: string,
-  scope: EndingScope,
-  task: EndingTask,
+  scope: TerminationStore,
+  task: TerminationTask,
 ): Promise<boolean> {
   switch (task.kind) {
     case "remove":
-      checkpoint("removal_taken");
+      crashPoint("removal_taken");
       return remove(parts, organisationId, scope, task);
     case "drop":
       return (await wakeIfRaised(parts, organisationId, await scope.drop(task))) || lookLater(scope, task);
@@ -73,7 +73,7 @@ async function perform(
       return lookLater(scope, task);
     case "finish": {
       const finished = await scope.finish(task, task.when);
-      checkpoint("end_finished");
+      crashPoint("end_finished");
       if (finished?.raised) await parts.wake(organisationId);
       return false;
     }
@@ -81,9 +81,9 @@ async function perform(
 }
 
 async function remove(
-  parts: EndingParts,
+  parts: EndSubscriptionDependencies,
   organisationId: string,
-  scope: EndingScope,
+  scope: TerminationStore,
   task: RemovalToAsk,
 ): Promise<boolean> {
   const connected = await scope.connection();
@@ -94,11 +94,11 @@ async function remove(
   }
   const ledger = parts.openLedger(organisationId, connected.connection);
   const answer = await askForRemoval(ledger, task, parts.callDeadlineMs);
-  checkpoint("removal_answered");
+  crashPoint("removal_answered");
   switch (answer.kind) {
     case "removed":
       await wakeIfRaised(parts, organisationId, await scope.removed(task, answer.removed));
-      checkpoint("removal_saved");
+      crashPoint("removal_saved");
       return true;
     case "kept":
       return leave(scope, task, "approved_or_sent", answer.invoice);
@@ -108,7 +108,7 @@ async function remove(
         return leave(scope, task, reason, invoice);
       }
       const refused = await scope.refuse(task, answer.refused);
-      checkpoint("removal_saved");
+      crashPoint("removal_saved");
       if (refused?.raised) await parts.wake(organisationId);
       return false;
     }
@@ -123,7 +123,7 @@ async function remove(
 
 /** Whether it was saved; the document that reverses the next period is sent to the ledger. */
 async function wakeIfRaised(
-  { wake }: EndingParts,
+  { wake }: EndSubscriptionDependencies,
   organisationId: string,
   saved: { readonly raised: boolean } | null,
 ): Promise<boolean> {
@@ -132,9 +132,9 @@ async function wakeIfRaised(
 }
 
 /** decisions §6: paid ones are left alone, and so is what was asked for as never sent and is not so any more. */
-async function leave(scope: EndingScope, task: HeldRemoval, because: LeftBecause, invoice: InvoiceTold): Promise<true> {
+async function leave(scope: TerminationStore, task: HeldRemoval, because: LeftBecause, invoice: ReportedInvoice): Promise<true> {
   await scope.leave(task, because, invoice);
-  checkpoint("removal_saved");
+  crashPoint("removal_saved");
   return true;
 }
 
@@ -145,15 +145,15 @@ function retryMs({ triedMs }: HeldRemoval, failure: LedgerFailure | null): numbe
 }
 
 /** Something else is done with the invoice, and comes first. */
-async function lookLater(scope: EndingScope, task: HeldRemoval): Promise<false> {
+async function lookLater(scope: TerminationStore, task: HeldRemoval): Promise<false> {
   const delayMs = Math.min(longestLookMs, Math.max(firstLookMs, task.triedMs));
   await scope.release(task, delayMs, "the invoice is on its way to the ledger");
   return false;
 }
 
 /** The round as the database has it now: also where another one was faster. Reasons only: messages may name somebody. */
-async function describeRound(scope: EndingScope, endingId: string): Promise<WorkRound> {
-  const state = await scope.look(endingId);
+async function describeBatch(scope: TerminationStore, terminationId: string): Promise<WorkBatch> {
+  const state = await scope.look(terminationId);
   if (state === null) return { state: "settled", outcome: "unknown", detail: "there is no such end", nextInMs: null };
   const { outcome, reason, nextInMs, current, removals, removed, left } = state;
   const why = reason === null ? "" : `: ${reason}`;

@@ -6,40 +6,40 @@ import type {
   CreditAllocationInput,
   DuePage,
   DuePageInput,
-  LedgerMirrorInput,
-  WorkRound,
+  LedgerSyncInput,
+  WorkBatch,
 } from "../../../../workflows/contract.ts";
 import { isMerged } from "../../../domain/customers/sync-contact.ts";
 import type { Ledger, LedgerContact, LedgerFailure } from "../../../ledger/port/ledger.ts";
 import type { LedgerConnection } from "../../../store/ledger-connection/connections.ts";
-import { joinFollowed, nothingFollowed } from "../../../store/ledger-jobs/observed-state.ts";
-import type { MirrorKind } from "../../../store/ledger-jobs/pending-notifications.ts";
-import type { MirrorState, SweepPage } from "../../../store/ledger-sync/incremental-sync.ts";
-import type { Mirroring, MirrorScope } from "../../../store/ledger-sync/sync-store.ts";
+import { joinSynced, nothingSynced } from "../../../store/ledger-jobs/observed-state.ts";
+import type { SyncKind } from "../../../store/ledger-jobs/pending-notifications.ts";
+import type { SyncState, SyncPage } from "../../../store/ledger-sync/incremental-sync.ts";
+import type { LedgerSync, LedgerSyncTenant } from "../../../store/ledger-sync/sync-store.ts";
 import { connectionPause, limitReason, retryDelayMs } from "../posting/ledger-call.ts";
-import { followSeen, isForAll, type Looked, type Looking, lookAtHints, reasonOf } from "./read-notifications.ts";
+import { syncObserved, isForAll, type Looked, type Looking, readNotifications, reasonOf } from "./read-notifications.ts";
 
 /** What the mirror needs. */
-export interface MirrorParts {
-  readonly mirroring: Mirroring;
+export interface LedgerSyncDependencies {
+  readonly mirroring: LedgerSync;
   readonly openLedger: (organisationId: string, connection: LedgerConnection) => Ledger;
   /** How long one call to the ledger may take. */
   readonly callDeadlineMs: number;
   /** Starts or wakes the organisation's mirror; false where Temporal was not reached. */
-  readonly startMirror: (organisationId: string) => Promise<boolean>;
+  readonly startLedgerSync: (organisationId: string) => Promise<boolean>;
   /** Something of the ledger cannot be followed: these, by its ids where it told them, and why. */
   readonly onUnfollowed: (
     organisationId: string,
-    what: { readonly kind: MirrorKind; readonly ids: readonly string[]; readonly reason: string },
+    what: { readonly kind: SyncKind; readonly ids: readonly string[]; readonly reason: string },
   ) => void;
   /** Starts putting held credit on invoices that were approved there. */
   readonly startAllocation: (input: CreditAllocationInput) => Promise<boolean>;
 }
 
 /** The activities of the mirror's workflows. */
-export interface MirrorActivities {
+export interface LedgerSyncActivities {
   startMirrors(input: DuePageInput): Promise<DuePage>;
-  mirrorRound(input: LedgerMirrorInput): Promise<WorkRound>;
+  syncBatch(input: LedgerSyncInput): Promise<WorkBatch>;
 }
 
 /** Organisations on a page: started within seconds, so that the activity stays short. */
@@ -52,22 +52,22 @@ const startsAtOnce = 16;
 const longestForAllMs = 60_000;
 
 /** How long a round goes on with further calls: short against what its workflow and a worker's end wait for. */
-const roundMs = 1_000;
+const batchMs = 1_000;
 
 /** The activities over these parts. Each round re-reads the database, so a repetition finds only what is left. */
-export function createMirror(parts: MirrorParts): MirrorActivities {
+export function createLedgerSyncActivities(parts: LedgerSyncDependencies): LedgerSyncActivities {
   return {
     startMirrors: ({ after }) => startMirrors(parts, after),
-    mirrorRound: ({ organisationId }) => mirrorRound(parts, organisationId),
+    syncBatch: ({ organisationId }) => syncBatch(parts, organisationId),
   };
 }
 
-async function startMirrors({ mirroring, startMirror }: MirrorParts, after: string | null): Promise<DuePage> {
+async function startMirrors({ mirroring, startLedgerSync }: LedgerSyncDependencies, after: string | null): Promise<DuePage> {
   const page = await mirroring.find(after, pageSize);
   const waiting = page.values();
   let started = 0;
   const starter = async (): Promise<void> => {
-    for (const organisationId of waiting) if (await startMirror(organisationId)) started += 1;
+    for (const organisationId of waiting) if (await startLedgerSync(organisationId)) started += 1;
   };
   await Promise.all(Array.from({ length: startsAtOnce }, starter));
   return { found: page.length, started, next: page.length < pageSize ? null : (page.at(-1) ?? null) };
@@ -80,8 +80,8 @@ interface Counts {
   unfollowed: number;
 }
 
-async function mirrorRound(parts: MirrorParts, organisationId: string): Promise<WorkRound> {
-  const endMs = performance.now() + roundMs;
+async function syncBatch(parts: LedgerSyncDependencies, organisationId: string): Promise<WorkBatch> {
+  const endMs = performance.now() + batchMs;
   const scope = parts.mirroring.open(organisationId);
   const counts: Counts = { looked: 0, changed: 0, unfollowed: 0 };
   const call = { deadlineMs: parts.callDeadlineMs, operationKeys: [], isBackground: true };
@@ -101,13 +101,13 @@ async function mirrorRound(parts: MirrorParts, organisationId: string): Promise<
       step.followed.credited.map((subscriptionId) => parts.startAllocation({ organisationId, subscriptionId })),
     );
     if (step.failure !== null) return failed(scope, state, step.failure, step.of);
-    if (state.reason !== null) await scope.putOff(null);
+    if (state.reason !== null) await scope.reschedule(null);
     if (performance.now() >= endMs) return waiting(described(counts), 0);
   }
 }
 
 /** What a look was at in the end: hints, one that calls failed for before, or a page of the sweep. */
-type LookedAt = "hints" | "lone_hint" | "page";
+type LookedAt = "hints" | "lone_notification" | "page";
 
 /** A look, and at what. */
 type Look = Looked & { readonly of: LookedAt };
@@ -116,39 +116,39 @@ type Look = Looked & { readonly of: LookedAt };
  * Hints first, because somebody may be looking at the document; null where nothing is to be looked at. Hints that fail keep no sweep
  * that is due from being made.
  */
-async function lookOnce(parts: MirrorParts, organisationId: string, looking: Looking): Promise<Look | null> {
-  const hints = await looking.scope.takeHints();
-  const of = hints?.isAlone ? "lone_hint" : "hints";
-  const byHints = hints === null ? null : ({ ...(await lookAtHints(looking, hints)), of } as const);
-  if (hints !== null && byHints !== null && byHints.unfollowed.length > 0) {
-    const reasons = [...new Set(byHints.unfollowed.map(({ reason }) => reason))];
-    const ids = byHints.unfollowed.map(({ ledgerId }) => ledgerId);
+async function lookOnce(parts: LedgerSyncDependencies, organisationId: string, looking: Looking): Promise<Look | null> {
+  const hints = await looking.scope.claimNotifications();
+  const of = hints?.isAlone ? "lone_notification" : "hints";
+  const byNotifications = hints === null ? null : ({ ...(await readNotifications(looking, hints)), of } as const);
+  if (hints !== null && byNotifications !== null && byNotifications.unfollowed.length > 0) {
+    const reasons = [...new Set(byNotifications.unfollowed.map(({ reason }) => reason))];
+    const ids = byNotifications.unfollowed.map(({ ledgerId }) => ledgerId);
     parts.onUnfollowed(organisationId, { kind: hints.kind, ids, reason: reasons.join("; ") });
   }
-  if (byHints !== null && (byHints.failure === null || isForAll(byHints.failure))) return byHints;
-  const page = await looking.scope.takeSweep();
-  if (page === null) return byHints;
-  const bySweep = await lookAtPage(parts, organisationId, looking, page);
-  if (byHints === null) return bySweep;
-  return { ...bySweep, ...countsOf([byHints, bySweep]), unfollowed: byHints.unfollowed };
+  if (byNotifications !== null && (byNotifications.failure === null || isForAll(byNotifications.failure))) return byNotifications;
+  const page = await looking.scope.claimSyncPage();
+  if (page === null) return byNotifications;
+  const byIncrementalSync = await lookAtPage(parts, organisationId, looking, page);
+  if (byNotifications === null) return byIncrementalSync;
+  return { ...byIncrementalSync, ...countsOf([byNotifications, byIncrementalSync]), unfollowed: byNotifications.unfollowed };
 }
 
 function countsOf(looks: readonly Looked[]): Pick<Looked, "looked" | "followed"> {
   return {
     looked: looks.reduce((sum, { looked }) => sum + looked, 0),
-    followed: joinFollowed(looks.map(({ followed }) => followed)),
+    followed: joinSynced(looks.map(({ followed }) => followed)),
   };
 }
 
 async function lookAtPage(
-  parts: MirrorParts,
+  parts: LedgerSyncDependencies,
   organisationId: string,
   { scope, ledger, call }: Looking,
-  page: SweepPage,
+  page: SyncPage,
 ): Promise<Look> {
   const { kind, since, cursor, takenAt } = page;
   const answer = await ledger.listChanges(call, { kind, since, ...(cursor === null ? {} : { cursor }) });
-  const none = { looked: 0, followed: nothingFollowed, unfollowed: [], failure: null, of: "page" } as const;
+  const none = { looked: 0, followed: nothingSynced, unfollowed: [], failure: null, of: "page" } as const;
   if (answer.kind !== "ok") return { ...none, failure: answer };
   const { changes, unread, ...next } = answer.value;
   const ids = unread.filter((id) => id !== null);
@@ -159,8 +159,8 @@ async function lookAtPage(
   // Contacts that were merged are looked at by their hints, with where they went; hints of what is not ours are dropped.
   const merged = kind === "contacts" ? (changes as readonly LedgerContact[]).filter(isMerged) : [];
   const others = changes.filter(({ id }) => !merged.some((contact) => contact.id === id));
-  const followed = await followSeen(scope, kind, others, takenAt);
-  await scope.leaveHints(kind, [
+  const followed = await syncObserved(scope, kind, others, takenAt);
+  await scope.leaveNotifications(kind, [
     ...[...followed.again, ...followed.unfit, ...ids].map((ledgerId) => ({ ledgerId, changedAt: null })),
     ...merged.map(({ id, updatedAt }) => ({ ledgerId: id, changedAt: updatedAt })),
   ]);
@@ -174,11 +174,11 @@ async function lookAtPage(
  * meanwhile. A limit of the ledger's own pauses all calls of the connection.
  */
 async function failed(
-  scope: MirrorScope,
-  { failures }: MirrorState,
+  scope: LedgerSyncTenant,
+  { failures }: SyncState,
   failure: LedgerFailure,
   of: LookedAt,
-): Promise<WorkRound> {
+): Promise<WorkBatch> {
   const pause = connectionPause([failure]);
   if (pause !== null) {
     await scope.pause(pause.pauseMs, pause.reason);
@@ -186,18 +186,18 @@ async function failed(
   }
   if (failure.kind === "rate_limited") {
     const reason = limitReason(failure);
-    await scope.putOff({ delayMs: failure.retryAfterMs, reason, isFailure: false });
+    await scope.reschedule({ delayMs: failure.retryAfterMs, reason, isFailure: false });
     return waiting(`waits: ${reason}`, failure.retryAfterMs);
   }
   const reason = reasonOf(failure);
   const retryMs = retryDelayMs(failures + 1);
   const delayMs = Math.min(retryMs, longestForAllMs);
-  if (of === "page") await scope.failSweep(retryMs);
-  await scope.putOff({ delayMs: of === "lone_hint" ? 0 : delayMs, reason, isFailure: true });
+  if (of === "page") await scope.failSyncPage(retryMs);
+  await scope.reschedule({ delayMs: of === "lone_notification" ? 0 : delayMs, reason, isFailure: true });
   return waiting(`waits: ${reason}`, delayMs);
 }
 
-function atRest({ nextInMs }: MirrorState, counts: Counts): WorkRound {
+function atRest({ nextInMs }: SyncState, counts: Counts): WorkBatch {
   const detail = described(counts);
   return nextInMs === null ? settled(detail) : waiting(`${detail}; something is to be looked at again`, nextInMs);
 }
@@ -207,10 +207,10 @@ function described({ looked, changed, unfollowed }: Counts): string {
   return unfollowed === 0 ? told : `${told}, ${unfollowed} cannot be followed`;
 }
 
-function settled(detail: string): WorkRound {
+function settled(detail: string): WorkBatch {
   return { state: "settled", outcome: "done", detail, nextInMs: null };
 }
 
-function waiting(detail: string, nextInMs: number): WorkRound {
+function waiting(detail: string, nextInMs: number): WorkBatch {
   return { state: "waiting", outcome: null, detail, nextInMs };
 }

@@ -2,20 +2,20 @@
  * Looks at what hints say: the things are asked for together, those that are not there are asked for once more in another way before that
  * is believed, and where merges of contacts lead is found out first. What cannot be followed is kept and says why. Issue 8 "Mirror".
  */
-import { followMerges, isMerged, mostMerges } from "../../../domain/customers/sync-contact.ts";
+import { resolveMerges, isMerged, mostMerges } from "../../../domain/customers/sync-contact.ts";
 import type { Ledger, LedgerCall, LedgerChanged, LedgerContact, LedgerFailure } from "../../../ledger/port/ledger.ts";
 import {
   type DocumentKind,
   type Followed,
-  joinFollowed,
-  nothingFollowed,
+  joinSynced,
+  nothingSynced,
 } from "../../../store/ledger-jobs/observed-state.ts";
-import type { MirrorKind, TakenHints, UnfollowedHint } from "../../../store/ledger-jobs/pending-notifications.ts";
-import type { MirrorScope } from "../../../store/ledger-sync/sync-store.ts";
+import type { SyncKind, ClaimedNotifications, SkippedNotification } from "../../../store/ledger-jobs/pending-notifications.ts";
+import type { LedgerSyncTenant } from "../../../store/ledger-sync/sync-store.ts";
 
 /** What is asked, and how. */
 export interface Looking {
-  readonly scope: MirrorScope;
+  readonly scope: LedgerSyncTenant;
   readonly ledger: Ledger;
   readonly call: LedgerCall;
 }
@@ -24,7 +24,7 @@ export interface Looking {
 export interface Looked {
   readonly looked: number;
   readonly followed: Followed;
-  readonly unfollowed: readonly UnfollowedHint[];
+  readonly unfollowed: readonly SkippedNotification[];
   /** Why the rest could not be looked at, null where there is none. */
   readonly failure: LedgerFailure | null;
 }
@@ -32,7 +32,7 @@ export interface Looked {
 /** What became of some of the things that were asked for: those `unasked` could not be, because of `failure`. */
 interface Sought {
   readonly followed: Followed;
-  readonly unfollowed: readonly UnfollowedHint[];
+  readonly unfollowed: readonly SkippedNotification[];
   readonly unasked: readonly string[];
   readonly failure: LedgerFailure | null;
 }
@@ -59,24 +59,24 @@ export function reasonOf(failure: LedgerFailure): string {
 }
 
 /** Writes what things of one kind were seen to be after `askedAt`. */
-export function followSeen<Kind extends MirrorKind>(
-  scope: MirrorScope,
+export function syncObserved<Kind extends SyncKind>(
+  scope: LedgerSyncTenant,
   kind: Kind,
   seen: readonly LedgerChanged[Kind][],
   askedAt: string,
 ): Promise<Followed> {
   switch (kind) {
     case "contacts":
-      return scope.followContacts(seen as readonly LedgerChanged["contacts"][]);
+      return scope.syncContacts(seen as readonly LedgerChanged["contacts"][]);
     case "credit_notes":
-      return scope.followNotes(seen as readonly LedgerChanged["credit_notes"][], askedAt);
+      return scope.syncCreditNotes(seen as readonly LedgerChanged["credit_notes"][], askedAt);
     default:
-      return scope.followInvoices(seen as readonly LedgerChanged["invoices"][], askedAt);
+      return scope.syncInvoices(seen as readonly LedgerChanged["invoices"][], askedAt);
   }
 }
 
 /** Looks at hints that were taken, and ends them. */
-export async function lookAtHints(looking: Looking, taken: TakenHints): Promise<Looked> {
+export async function readNotifications(looking: Looking, taken: ClaimedNotifications): Promise<Looked> {
   const { scope, ledger, call } = looking;
   const { kind, hints, takenAt } = taken;
   const ids = hints.map(({ ledgerId }) => ledgerId);
@@ -85,7 +85,7 @@ export async function lookAtHints(looking: Looking, taken: TakenHints): Promise<
   const { found, unread } = answer.value;
   const missing = ids.filter((id) => !found.some((one) => one.id === id) && !unread.includes(id));
   const parts = [
-    await followFound(looking, kind, found, takenAt),
+    await syncFound(looking, kind, found, takenAt),
     unfollowed(unread, unreadReason),
     kind === "contacts"
       ? await seekContacts(looking, missing, takenAt)
@@ -94,8 +94,8 @@ export async function lookAtHints(looking: Looking, taken: TakenHints): Promise<
   return end(scope, taken, parts);
 }
 
-async function end(scope: MirrorScope, taken: TakenHints, parts: readonly Sought[]): Promise<Looked> {
-  const followed = joinFollowed(parts.map((part) => part.followed));
+async function end(scope: LedgerSyncTenant, taken: ClaimedNotifications, parts: readonly Sought[]): Promise<Looked> {
+  const followed = joinSynced(parts.map((part) => part.followed));
   const kept = [...parts, unfollowed(followed.unfit, unfitReason)].flatMap((part) => part.unfollowed);
   const unaskedIds = new Set(parts.flatMap((part) => part.unasked));
   const failure = parts.find((part) => part.failure !== null)?.failure ?? null;
@@ -103,39 +103,39 @@ async function end(scope: MirrorScope, taken: TakenHints, parts: readonly Sought
     ...taken,
     hints: taken.hints.filter(({ ledgerId }) => unaskedIds.has(ledgerId) === isRest),
   }));
-  if (asked !== undefined) await scope.endHints(asked, followed.again, kept);
+  if (asked !== undefined) await scope.finishNotifications(asked, followed.again, kept);
   // A limit says nothing of these things: they are asked for again as they were.
-  if (rest !== undefined && failure !== null && !isForAll(failure)) await scope.failHints(rest, reasonOf(failure));
+  if (rest !== undefined && failure !== null && !isForAll(failure)) await scope.failNotifications(rest, reasonOf(failure));
   return { looked: taken.hints.length - unaskedIds.size, followed, unfollowed: kept, failure };
 }
 
-async function followFound<Kind extends MirrorKind>(
+async function syncFound<Kind extends SyncKind>(
   { scope, ledger, call }: Looking,
   kind: Kind,
   found: readonly LedgerChanged[Kind][],
   askedAt: string,
 ): Promise<Sought> {
-  if (kind !== "contacts") return sought(await followSeen(scope, kind, found, askedAt));
+  if (kind !== "contacts") return sought(await syncObserved(scope, kind, found, askedAt));
   const contacts = found as readonly LedgerContact[];
   const merged = contacts.filter(isMerged);
   const seen = new Map(contacts.map((contact) => [contact.id, contact]));
   const failure = await seeMerges(ledger, call, merged, seen);
-  const followed = [await scope.followContacts(contacts.filter((contact) => !isMerged(contact)))];
+  const followed = [await scope.syncContacts(contacts.filter((contact) => !isMerged(contact)))];
   if (failure !== null) return { ...sought(followed[0]), unasked: merged.map(({ id }) => id), failure };
   const lost: string[] = [];
   for (const contact of merged) {
-    const led = followMerges(contact.id, seen);
+    const led = resolveMerges(contact.id, seen);
     if (led.kind === "unseen") lost.push(contact.id);
     // Where merges lead round nobody took its place: it is archived, and that is all.
     else
       followed.push(
-        await scope.followContacts([{ ...contact, mergedInto: led.kind === "end" ? led.contactId : null }]),
+        await scope.syncContacts([{ ...contact, mergedInto: led.kind === "end" ? led.contactId : null }]),
       );
   }
   const changed = lost.length === 0 ? 0 : await scope.loseContacts(lost);
   return {
     ...unfollowed(lost, lostMergeReason),
-    followed: joinFollowed([...followed, { ...nothingFollowed, changed }]),
+    followed: joinSynced([...followed, { ...nothingSynced, changed }]),
   };
 }
 
@@ -148,7 +148,7 @@ async function seeMerges(
 ): Promise<LedgerFailure | null> {
   const asked = new Set<string>();
   for (let merge = 0; merge < mostMerges; merge += 1) {
-    const leads = merged.map(({ id }) => followMerges(id, seen));
+    const leads = merged.map(({ id }) => resolveMerges(id, seen));
     const unseen = leads.flatMap((led) => (led.kind === "unseen" && !asked.has(led.contactId) ? [led.contactId] : []));
     if (unseen.length === 0) return null;
     const answer = await ledger.getMany(call, { kind: "contacts", ids: [...new Set(unseen)] });
@@ -169,15 +169,15 @@ async function seekContacts(
   askedAt: string,
 ): Promise<Sought> {
   const alone = missing.slice(0, mostContactsAlone);
-  const later = { ...nothingFollowed, again: missing.slice(mostContactsAlone) };
+  const later = { ...nothingSynced, again: missing.slice(mostContactsAlone) };
   const followed: Followed[] = [later];
   const lost: string[] = [];
   for (const [index, id] of alone.entries()) {
     const answer = await ledger.getContact(call, id);
     if (answer.kind === "ok") {
       // One that was merged is looked at with the others once more.
-      const again = isMerged(answer.value) ? { ...nothingFollowed, again: [id] } : null;
-      followed.push(again ?? (await followSeen(scope, "contacts", [answer.value], askedAt)));
+      const again = isMerged(answer.value) ? { ...nothingSynced, again: [id] } : null;
+      followed.push(again ?? (await syncObserved(scope, "contacts", [answer.value], askedAt)));
     } else if (answer.kind === "refused" && answer.reason === "not_found") lost.push(id);
     else return { ...(await loseContacts(scope, followed, lost)), unasked: alone.slice(index), failure: answer };
   }
@@ -185,12 +185,12 @@ async function seekContacts(
 }
 
 async function loseContacts(
-  scope: MirrorScope,
+  scope: LedgerSyncTenant,
   followed: readonly Followed[],
   lost: readonly string[],
 ): Promise<Sought> {
   const changed = lost.length === 0 ? 0 : await scope.loseContacts(lost);
-  return sought(joinFollowed([...followed, { ...nothingFollowed, changed }]));
+  return sought(joinSynced([...followed, { ...nothingSynced, changed }]));
 }
 
 /** An address that is not there says nothing of the document: only where its number is not found either, the ledger has lost it. */
@@ -200,7 +200,7 @@ async function seekDocuments(
   missing: readonly string[],
   askedAt: string,
 ): Promise<Sought> {
-  if (missing.length === 0) return sought(nothingFollowed);
+  if (missing.length === 0) return sought(nothingSynced);
   const numbers = await scope.findNumbers(kind, missing);
   const query = { numbers: [...numbers.values()] };
   const answer = await (kind === "invoices" ? ledger.findInvoices(call, query) : ledger.findCreditNotes(call, query));
@@ -210,12 +210,12 @@ async function seekDocuments(
   const gone = missing.filter((id) => !found.has(id));
   const others = gone.filter((id) => taken.has(numbers.get(id) ?? ""));
   const lost = gone.filter((id) => !others.includes(id));
-  const followed = lost.length === 0 ? nothingFollowed : await scope.loseDocuments(kind, lost, askedAt);
-  const again = { ...nothingFollowed, again: missing.filter((id) => found.has(id)) };
-  return { ...unfollowed(others, otherNumberReason), followed: joinFollowed([followed, again]) };
+  const followed = lost.length === 0 ? nothingSynced : await scope.loseDocuments(kind, lost, askedAt);
+  const again = { ...nothingSynced, again: missing.filter((id) => found.has(id)) };
+  return { ...unfollowed(others, otherNumberReason), followed: joinSynced([followed, again]) };
 }
 
-function sought(followed: Followed = nothingFollowed): Sought {
+function sought(followed: Followed = nothingSynced): Sought {
   return { followed, unfollowed: [], unasked: [], failure: null };
 }
 
