@@ -121,7 +121,7 @@ function createInDatabase(
     const begun = await idempotency.begin(key);
     assert(begun.kind === "begun");
     const subscriptionId = newId();
-    const first = { invoiceId: newId(), operationId: newId() };
+    const first = { invoiceId: newId(), jobId: newId() };
     const { facts, catalogueVersion } = await scope.subscriptions.loadCreation({ ...query, subscriptionId });
     const decision = decideCreation({ ...facts, now }, { ...creation, ...rest, charges });
     const write = {

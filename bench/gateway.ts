@@ -16,7 +16,7 @@ import { startHttp } from "../src/transport/http/server.ts";
 import { trustedProxiesOf } from "../src/transport/http/trusted-proxies.ts";
 import { restHandler } from "../src/transport/rest/handler.ts";
 import { compileRoutes } from "../src/transport/rest/routes.ts";
-import { operationsOf } from "../src/transport/rpc/operation.ts";
+import { jobsOf } from "../src/transport/rpc/operation.ts";
 import { median, printFigure } from "./support/figure.ts";
 import { startHttpFloor } from "./support/http-floor.ts";
 import { type HttpLoad, startHttpLoad } from "./support/http-load.ts";
@@ -104,7 +104,7 @@ function startGateway() {
     now: new Date(),
   };
   const rest = restHandler({
-    findRoute: compileRoutes(operationsOf([SubscriptionService])),
+    findRoute: compileRoutes(jobsOf([SubscriptionService])),
     pass: async (operation, { authorization }, requestId, setHeader) => {
       assert.equal(authorization, "Bearer sk_test_1");
       setHeader("RateLimit-Limit", "120");

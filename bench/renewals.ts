@@ -30,7 +30,7 @@ async function requireEachOnce(pool: pg.Pool, organisationIds: readonly string[]
     FROM subscriptions s
     LEFT JOIN (SELECT i.subscription_id, count(DISTINCT i.id) AS invoices, count(DISTINCT l.id) AS lines, count(DISTINCT o.id) AS operations
       FROM invoices i LEFT JOIN invoice_lines l ON l.organisation_id = i.organisation_id AND l.invoice_id = i.id
-      LEFT JOIN operations o ON o.organisation_id = i.organisation_id AND o.invoice_id = i.id AND o.state = 'ready'
+      LEFT JOIN ledger_jobs o ON o.organisation_id = i.organisation_id AND o.invoice_id = i.id AND o.state = 'ready'
       WHERE i.type = 'renewal' GROUP BY i.subscription_id) r ON r.subscription_id = s.id
     LEFT JOIN (SELECT subscription_id, count(*) AS periods FROM periods GROUP BY subscription_id) p ON p.subscription_id = s.id
     WHERE s.organisation_id = ANY ($1)`,

@@ -40,7 +40,7 @@ export interface InvoiceAmendmentInput {
   readonly organisationId: string;
   readonly subscriptionId: string;
   readonly invoiceId: string;
-  readonly operationId: string;
+  readonly jobId: string;
 }
 
 /** The input of `creditAllocation`: applying the credit that a subscription holds. */
@@ -76,8 +76,8 @@ export interface WorkBatch {
 export const invoiceAmendmentType = "invoiceAmendment";
 
 /** The id of an amendment's workflow: one for each operation. */
-export function amendmentWorkflowId(operationId: string): string {
-  return `amendment/${operationId}`;
+export function amendmentWorkflowId(jobId: string): string {
+  return `amendment/${jobId}`;
 }
 
 /** The type of the workflow that applies a subscription's held credit. */

@@ -31,7 +31,7 @@ WITH due AS (
   SELECT gen_random_uuid(), $1, invoice_id, 0, 'plan', 'Team', '10 × 12.50', 10, 12.5, 125, renewal_date, renewal_date + interval '1 month',
     '200', 'OUTPUT2' FROM numbered
 ), operation AS (
-  INSERT INTO operations (id, organisation_id, kind, state, subscription_id, invoice_id)
+  INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, invoice_id)
   SELECT gen_random_uuid(), $1, 'create_invoice', 'ready', id, invoice_id FROM numbered
 )
 SELECT count(*)::int AS renewed FROM due`;

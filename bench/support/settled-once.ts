@@ -37,7 +37,7 @@ async function untilSettled(pool: pg.Pool, organisationId: string): Promise<void
   const endMs = performance.now() + settleLimitMs;
   for (;;) {
     const { rows } = await pool.query(
-      "SELECT 1 FROM operations WHERE organisation_id = $1 AND state IN ('ready', 'sending', 'uncertain') LIMIT 1",
+      "SELECT 1 FROM ledger_jobs WHERE organisation_id = $1 AND state IN ('ready', 'sending', 'uncertain') LIMIT 1",
       [organisationId],
     );
     if (rows.length === 0) return;

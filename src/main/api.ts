@@ -34,7 +34,7 @@ import { healthRoutes } from "../transport/rpc/health.ts";
 import { createIdempotency } from "../transport/rpc/idempotency.ts";
 import type { ServiceBinding } from "../transport/rpc/implementation.ts";
 import { createRequestObserver, observeCall } from "../transport/rpc/observe.ts";
-import { operationsOf } from "../transport/rpc/operation.ts";
+import { jobsOf } from "../transport/rpc/operation.ts";
 import { reflectionRoutes } from "../transport/rpc/reflection.ts";
 import { createReportError } from "../transport/rpc/refusals.ts";
 import { connectRoutes } from "../transport/rpc/routes.ts";
@@ -225,7 +225,7 @@ function doors(
   const health = healthRoutes({ ...readiness, services: publicServices.map(({ typeName }) => typeName) });
   const open = config.api.grpcReflection ? [health, reflectionRoutes(publicServices)] : [health];
   const refusalOf = ({ code, message, param }: RequestFault) => new Refusal(code, message, param);
-  const findRoute = compileRoutes(operationsOf(publicServices));
+  const findRoute = compileRoutes(jobsOf(publicServices));
   const rest = restHandler({ findRoute, pass: gate.pass, call, tell, refusalOf });
   const checkJson = jsonCheck(refusalOf);
   return {

@@ -1,7 +1,7 @@
 /** Waiting, within an answer's budget, for the ledger to decide on what a request has committed. */
 import type { EndSubscriptionInput, InvoiceAmendmentInput } from "../../workflows/contract.ts";
 import { crashPoint } from "../crash-points.ts";
-import type { OperationOutcome, Outcomes, Watch } from "../store/ledger-jobs/job-notifications.ts";
+import type { JobOutcome, Outcomes, Watch } from "../store/ledger-jobs/job-notifications.ts";
 
 /** Wakes the organisation's ledger workflow; false where Temporal could not be reached. */
 export type WakeLedger = (organisationId: string) => Promise<boolean>;
@@ -32,7 +32,7 @@ export async function awaitPosting(
   organisationId: string,
   watch: Watch,
   untilMs: number,
-): Promise<readonly OperationOutcome[]> {
+): Promise<readonly JobOutcome[]> {
   return awaitWork(() => wake(organisationId), organisationId, watch, untilMs);
 }
 
@@ -42,7 +42,7 @@ export async function awaitWork(
   organisationId: string,
   watch: Watch,
   untilMs: number,
-): Promise<readonly OperationOutcome[]> {
+): Promise<readonly JobOutcome[]> {
   const begun = await begin();
   crashPoint("ledger_woken");
   return watch.settled(organisationId, begun ? untilMs : Date.now());

@@ -71,7 +71,7 @@ export interface Scope {
     save(customer: CustomerToSave): Promise<CustomerSave>;
     findCreation(id: string): Promise<CustomerCreation | null>;
     /** True where the contact's operation was given up before anything was sent. */
-    abandon(operationId: string): Promise<boolean>;
+    abandon(jobId: string): Promise<boolean>;
   };
   readonly plans: Collection<Plan, CatalogueFilters>;
   readonly charges: Collection<Charge, CatalogueFilters>;
@@ -123,7 +123,7 @@ function openScope(pool: pg.Pool, storeUsage: StoreUsage, organisationId: string
       ...collect(pool, organisationId, customerListing, customerFilters),
       save: (customer) => saveCustomer(pool, organisationId, customer),
       findCreation: (id) => findCustomerCreation(pool, organisationId, id),
-      abandon: (operationId) => abandonContact(pool, organisationId, operationId),
+      abandon: (jobId) => abandonContact(pool, organisationId, jobId),
     },
     plans: collect(pool, organisationId, planListing, catalogueFilters),
     charges: collect(pool, organisationId, chargeListing, catalogueFilters),
@@ -161,13 +161,13 @@ function collect<Row extends pg.QueryResultRow, T, Filters>(
 }
 
 async function findFirst(pool: pg.Pool, organisationId: string, subscriptionId: string): Promise<InvoiceIds | null> {
-  const { rows } = await pool.query<{ invoice_id: string; operation_id: string }>({
+  const { rows } = await pool.query<{ invoice_id: string; job_id: string }>({
     name: "find_first_invoice",
-    text: `SELECT o.invoice_id, o.id AS operation_id
-      FROM invoices i JOIN operations o ON o.organisation_id = $1 AND o.invoice_id = i.id AND o.kind = 'create_invoice'
+    text: `SELECT o.invoice_id, o.id AS job_id
+      FROM invoices i JOIN ledger_jobs o ON o.organisation_id = $1 AND o.invoice_id = i.id AND o.kind = 'create_invoice'
       WHERE i.organisation_id = $1 AND i.subscription_id = $2 AND i.type = 'first' ORDER BY i.seq, o.seq DESC LIMIT 1`,
     values: [organisationId, subscriptionId],
   });
   const row = rows[0];
-  return row === undefined ? null : { invoiceId: row.invoice_id, operationId: row.operation_id };
+  return row === undefined ? null : { invoiceId: row.invoice_id, jobId: row.job_id };
 }

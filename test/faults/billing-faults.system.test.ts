@@ -80,7 +80,7 @@ test("a worker that is asked to end takes nothing new and finishes what it is at
   await system.fault({ kind: "slow_before", match: "PUT /api.xro/2.0/Invoices", tenantId, delayMs: 1_000 });
   const created = postUntilCreated(system.baseUrl, subscriptionPost({ organisationId, tenantId, ...own }, "one"));
   const state = async () => {
-    const { rows } = await system.pool.query("SELECT state FROM operations WHERE organisation_id = $1", [
+    const { rows } = await system.pool.query("SELECT state FROM ledger_jobs WHERE organisation_id = $1", [
       organisationId,
     ]);
     return rows[0]?.state;

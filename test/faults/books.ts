@@ -23,7 +23,7 @@ export async function allSettled({ pool }: TestSystem, organisationId: string): 
 
 async function isSettled(pool: TestSystem["pool"], organisationId: string): Promise<boolean> {
   const { rows } = await pool.query(
-    "SELECT 1 FROM operations WHERE organisation_id = $1 AND state NOT IN ('done', 'refused', 'abandoned') LIMIT 1",
+    "SELECT 1 FROM ledger_jobs WHERE organisation_id = $1 AND state NOT IN ('done', 'refused', 'abandoned') LIMIT 1",
     [organisationId],
   );
   return rows.length === 0;
@@ -36,7 +36,7 @@ async function isSettled(pool: TestSystem["pool"], organisationId: string): Prom
 export async function endPause({ pool }: TestSystem, organisationId: string): Promise<void> {
   const texts = [
     "UPDATE ledger_connections SET paused_until = now() WHERE organisation_id = $1 AND paused_until > now()",
-    "UPDATE operations SET not_before = now() WHERE organisation_id = $1 AND state = 'ready' AND not_before > now()",
+    "UPDATE ledger_jobs SET not_before = now() WHERE organisation_id = $1 AND state = 'ready' AND not_before > now()",
   ];
   await until("all is settled after the pause", async () => {
     for (const text of texts) await pool.query(text, [organisationId]);

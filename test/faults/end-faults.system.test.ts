@@ -33,8 +33,8 @@ async function tryEnd(endable: Endable, key = "the-key", baseUrl = system.baseUr
 /** Waits until the newest end of the subscription is decided; without a request. */
 async function decided({ id }: Endable): Promise<string> {
   return until("the end is decided", async () => {
-    const text = `SELECT o.state FROM operations o WHERE o.subscription_id = $1 AND o.kind = 'end_subscription'
-      AND o.settled_at IS NOT NULL ORDER BY o.seq DESC LIMIT 1`;
+    const text = `SELECT o.state FROM ledger_jobs o WHERE o.subscription_id = $1 AND o.kind = 'end_subscription'
+      AND o.finished_at IS NOT NULL ORDER BY o.seq DESC LIMIT 1`;
     return (await system.pool.query<{ state: string }>(text, [id])).rows[0]?.state;
   });
 }
@@ -157,7 +157,7 @@ describe("an invoice that is on its way to the ledger", () => {
     const create = { path: "/v1/subscriptions", key: own.apiKey, idempotencyKey: "create", body };
     const created = postUntilDecided(system.baseUrl, create);
     const id = await until("it is being sent", async () => {
-      const text = "SELECT subscription_id AS id FROM operations WHERE organisation_id = $1 AND state <> 'ready'";
+      const text = "SELECT subscription_id AS id FROM ledger_jobs WHERE organisation_id = $1 AND state <> 'ready'";
       return (await system.pool.query<{ id: string }>(text, [own.organisationId])).rows[0]?.id;
     });
     const ended = await postUntilDecided(system.baseUrl, endPost({ own, id }, "the-key"));

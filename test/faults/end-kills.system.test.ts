@@ -63,7 +63,7 @@ test("workers killed at each step, one after the other, end each subscription on
     begun.push(post(system.baseUrl, endPost(endable, "the-key")));
     await until("the end waits", async () => {
       const text =
-        "SELECT 1 FROM operations WHERE subscription_id = $1 AND kind = 'end_subscription' AND state = 'ready'";
+        "SELECT 1 FROM ledger_jobs WHERE subscription_id = $1 AND kind = 'end_subscription' AND state = 'ready'";
       return (await system.pool.query(text, [endable.id])).rows.length === 1;
     });
     // It may die before it has told that it is ready: the start itself is not waited for.

@@ -56,7 +56,7 @@ export function endsForTest(system: TestSystem): EndsForTest {
       const { pool } = system;
       await world.expectEqualBooks(own);
       expect(await world.subscription(own, id)).toMatchObject({ status: "ended", end_date: "2026-04-16" });
-      const { rows } = await pool.query("SELECT ended FROM endings WHERE subscription_id = $1", [id]);
+      const { rows } = await pool.query("SELECT ended FROM terminations WHERE subscription_id = $1", [id]);
       expect(rows).toEqual([{ ended: true }]);
       const left = await pool.query("SELECT 1 FROM deferred_lines WHERE subscription_id = $1 AND invoice_id IS NULL", [
         id,

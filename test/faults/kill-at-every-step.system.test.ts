@@ -72,7 +72,7 @@ test("workers killed at each step, one after the other, settle everything once a
     // Both wait before the worker starts, so that one round carries both.
     const begun = [subscription, customer].map((what) => post(system.baseUrl, what));
     await until("both wait", async () => {
-      const text = "SELECT count(*)::int AS waiting FROM operations WHERE organisation_id = $1 AND state = 'ready'";
+      const text = "SELECT count(*)::int AS waiting FROM ledger_jobs WHERE organisation_id = $1 AND state = 'ready'";
       const { rows } = await system.pool.query(text, [organisation.organisationId]);
       return rows[0].waiting === 2;
     });

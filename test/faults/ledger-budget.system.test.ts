@@ -36,14 +36,14 @@ async function letMinutePass({ organisationId }: MadeOrganisation): Promise<void
   const texts = [
     `UPDATE ledger_budgets SET calls = ARRAY(SELECT made - interval '1 minute' FROM unnest(calls) AS made),
       granted_at = granted_at - interval '1 minute' WHERE organisation_id = $1`,
-    "UPDATE operations SET not_before = now() WHERE organisation_id = $1 AND state = 'ready'",
+    "UPDATE ledger_jobs SET not_before = now() WHERE organisation_id = $1 AND state = 'ready'",
   ];
   for (const text of texts) await system.pool.query(text, [organisationId]);
 }
 
 async function waiting({ organisationId }: MadeOrganisation): Promise<number> {
   const text =
-    "SELECT count(*)::int AS waiting FROM operations WHERE organisation_id = $1 AND state IN ('ready', 'sending', 'uncertain')";
+    "SELECT count(*)::int AS waiting FROM ledger_jobs WHERE organisation_id = $1 AND state IN ('ready', 'sending', 'uncertain')";
   return (await system.pool.query<{ waiting: number }>(text, [organisationId])).rows[0]?.waiting ?? 0;
 }
 
@@ -86,7 +86,7 @@ test("what nobody waits for waits for the budget, and a caller's document goes a
   await spend(organisation, 58, 30, 16);
   await addReadyDocuments(system.pool, organisation, 120);
   await until("the budget was asked for the first of them", async () => {
-    const text = "SELECT 1 FROM operations WHERE organisation_id = $1 AND reason LIKE 'our calls %' LIMIT 1";
+    const text = "SELECT 1 FROM ledger_jobs WHERE organisation_id = $1 AND reason LIKE 'our calls %' LIMIT 1";
     return (await system.pool.query(text, [organisation.organisationId])).rows.length > 0;
   });
   expect(await waiting(organisation)).toBe(120);

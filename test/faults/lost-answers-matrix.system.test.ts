@@ -51,7 +51,7 @@ async function whileLost<T>(
   await system.fault({ kind: "drop_before", match: get, times: 2, tenantId });
   await system.fault({ kind: isDone ? "drop_after" : "drop_before", match: put, tenantId });
   const meanwhile = until("the answer is lost", async () => {
-    const text = "SELECT 1 FROM operations WHERE organisation_id = $1 AND state = 'uncertain'";
+    const text = "SELECT 1 FROM ledger_jobs WHERE organisation_id = $1 AND state = 'uncertain'";
     return (await system.pool.query(text, [organisationId])).rows.length > 0;
   }).then(work);
   const [sent] = await Promise.all([send(), meanwhile]);
@@ -67,7 +67,7 @@ async function lateOneDone({ organisationId, tenantId }: MadeOrganisation, kind:
   await allSettled(system, organisationId);
   await until("the ledger has answered", async () => {
     const text = `SELECT 1 FROM demo_ledger.idempotency k JOIN demo_ledger.tenants t USING (client_id)
-        JOIN operations o ON o.organisation_id = $2 AND o.kind = $3 AND o.state = 'done'
+        JOIN ledger_jobs o ON o.organisation_id = $2 AND o.kind = $3 AND o.state = 'done'
         WHERE t.tenant_id = $1 AND k.status IS NOT NULL`;
     return (await system.pool.query(text, [tenantId, organisationId, kind])).rows.length > 0;
   });

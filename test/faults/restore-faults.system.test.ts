@@ -92,7 +92,7 @@ test("workers killed at each step, one after the other, settle everything once a
     const endable = endables[index] as Endable;
     answers.push(retried(endable));
     await until("the documents wait", async () => {
-      const text = "SELECT 1 FROM operations WHERE subscription_id = $1 AND state = 'ready'";
+      const text = "SELECT 1 FROM ledger_jobs WHERE subscription_id = $1 AND state = 'ready'";
       return (await system.pool.query(text, [endable.id])).rows.length === 3;
     });
     // It may die before it has told that it is ready: the start itself is not waited for.
@@ -175,7 +175,7 @@ describe("restorations at the same time", () => {
 async function lastOf({ id }: Endable): Promise<string> {
   const { rows } = await system.pool.query<{ kind: string }>(
     `SELECT kind FROM (SELECT seq, 'restored' AS kind FROM restorations WHERE subscription_id = $1
-      UNION ALL SELECT seq, 'ended' FROM endings WHERE subscription_id = $1 AND ended) s ORDER BY seq DESC LIMIT 1`,
+      UNION ALL SELECT seq, 'ended' FROM terminations WHERE subscription_id = $1 AND ended) s ORDER BY seq DESC LIMIT 1`,
     [id],
   );
   return rows[0]?.kind ?? "";
@@ -217,7 +217,7 @@ describe("a restoration against an end", () => {
     await system.fault({ ...slow, tenantId: own.tenantId });
     const ended = postUntilDecided(system.baseUrl, endPost(endable, "end"));
     await until("the end runs", async () => {
-      const text = "SELECT 1 FROM operations WHERE subscription_id = $1 AND kind = 'end_subscription'";
+      const text = "SELECT 1 FROM ledger_jobs WHERE subscription_id = $1 AND kind = 'end_subscription'";
       return (await system.pool.query(text, [id])).rows.length === 1;
     });
     const early = await world.restore(own, id, "the-key");

@@ -20,7 +20,7 @@ async function inGroups<T>(work: () => Promise<T>, groups = 1): Promise<T> {
   await system.worker.stop();
   const answers = work();
   await until("all of them wait", async () => {
-    const { rows } = await system.pool.query("SELECT count(*)::int AS n FROM operations WHERE state = 'ready'");
+    const { rows } = await system.pool.query("SELECT count(*)::int AS n FROM ledger_jobs WHERE state = 'ready'");
     return rows[0].n >= size * groups;
   });
   await system.worker.start();
@@ -121,7 +121,7 @@ test("a paused connection is left alone until its time, and longer pauses are no
   expect(answer?.json.invoice.ledger.sync_status, answer?.text).toBe("synced");
   expect(await pauseOf(organisation)).toEqual(first);
   const { rows } = await system.pool.query<{ first_sent_at: Date }>(
-    "SELECT first_sent_at FROM operations WHERE organisation_id = $1",
+    "SELECT first_sent_at FROM ledger_jobs WHERE organisation_id = $1",
     [organisation.organisationId],
   );
   expect(first.getTime() - (rows[0]?.first_sent_at.getTime() ?? 0)).toBeGreaterThan(3_000);

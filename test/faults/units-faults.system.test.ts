@@ -124,7 +124,7 @@ test("workers killed at each step, one after the other, settle everything of the
   for (const { point, changes } of rounds) {
     answers.push(Promise.all(changes.map(({ what }) => retried(what))));
     await until("all of them wait", async () => {
-      const text = `SELECT count(*)::int AS waiting FROM operations WHERE organisation_id = ANY ($1) AND state = 'ready'`;
+      const text = `SELECT count(*)::int AS waiting FROM ledger_jobs WHERE organisation_id = ANY ($1) AND state = 'ready'`;
       const { rows } = await system.pool.query(text, [changes.map(({ own }) => own.organisationId)]);
       return rows[0].waiting === 4;
     });

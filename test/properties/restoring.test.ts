@@ -205,14 +205,14 @@ describe("whatever changes, ends, refused removals, restorations and days follow
 
   it("has billed exactly what the model says of the current and the next period once it is restored, and as long as it runs", () => {
     let restorations = 0;
-    let raisedAgain = 0;
+    let reissued = 0;
     fc.assert(
       fc.property(someLife, someSteps, (start, steps) => {
         walk(start, steps, (life, model, done, before) => {
           const { status, cancelAtPeriodEnd } = life.subscription;
           if (done === "restore") {
             restorations += 1;
-            if (life.papers.length > before.papers.length) raisedAgain += 1;
+            if (life.papers.length > before.papers.length) reissued += 1;
             expect([status === "active" || status === "pending", cancelAtPeriodEnd]).toEqual([true, false]);
             expectDeferredBilled(life);
           }
@@ -227,7 +227,7 @@ describe("whatever changes, ends, refused removals, restorations and days follow
       { numRuns: 1500 },
     );
     expect(restorations).toBeGreaterThan(500);
-    expect(raisedAgain).toBeGreaterThan(300);
+    expect(reissued).toBeGreaterThan(300);
   });
 
   it("leaves nothing billed of a next period that does not begin", () => {

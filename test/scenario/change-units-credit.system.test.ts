@@ -251,7 +251,7 @@ describe("held credit", () => {
     await until("the ledger is asked to put the credit on the renewal invoice", async () => {
       // Or it was, already, where this machine had no time to look.
       const text =
-        "SELECT 1 FROM operations WHERE subscription_id = $1 AND kind = 'allocate_credit' AND state <> 'ready'";
+        "SELECT 1 FROM ledger_jobs WHERE subscription_id = $1 AND kind = 'allocate_credit' AND state <> 'ready'";
       return (await system.pool.query(text, [id])).rows.length > 0;
     });
     for (const wait of [async () => undefined, () => world.settled(made)]) {

@@ -260,7 +260,7 @@ test("while an amendment is on its way any further change is 409, and the messag
   await system.fault({ ...held, match: "POST /api.xro/2.0/Invoices", tenantId: drafts.tenantId });
   const first = world.change(drafts, id, { units: 13, ...half });
   await until("it is on its way", async () => {
-    const text = "SELECT 1 FROM operations WHERE subscription_id = $1 AND kind = 'amend_invoice'";
+    const text = "SELECT 1 FROM ledger_jobs WHERE subscription_id = $1 AND kind = 'amend_invoice'";
     return (await system.pool.query(text, [id])).rows.length > 0;
   });
   for (const body of [{ units: 14, ...half }, { units: 5 }, { units: 13 }]) {

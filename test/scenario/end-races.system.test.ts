@@ -79,7 +79,7 @@ describe.each([2, 10])("%i ends at once", (count) => {
 
 /** Ends of the subscription that were carried to their end. */
 async function endings({ id }: Endable): Promise<number> {
-  const { rows } = await system.pool.query("SELECT 1 FROM endings WHERE subscription_id = $1 AND ended", [id]);
+  const { rows } = await system.pool.query("SELECT 1 FROM terminations WHERE subscription_id = $1 AND ended", [id]);
   return rows.length;
 }
 

@@ -194,7 +194,7 @@ describe("an Idempotency-Key", () => {
     await system.pool.query("DELETE FROM idempotency_keys WHERE key = 'lost-answer'");
     // After its 24 hours the key stands for a new request.
     await system.pool.query(
-      "UPDATE endings SET created_at = created_at - interval '24 hours' WHERE subscription_id = $1",
+      "UPDATE terminations SET created_at = created_at - interval '24 hours' WHERE subscription_id = $1",
       [id],
     );
     expect(refusalOf(await world.end(own, id, now, "lost-answer"))).toEqual(conflict);

@@ -72,8 +72,8 @@ describe.concurrent("a refusal of the ledger", () => {
       "INV-0002 renewal voided",
       "INV-0001 first approved",
     ]);
-    const [raisedAgain, , removed] = await world.invoices(own, id);
-    expect(raisedAgain.subtotal).toBe(removed.subtotal);
+    const [reissued, , removed] = await world.invoices(own, id);
+    expect(reissued.subtotal).toBe(removed.subtotal);
     await world.expectEqualBooks(own);
     // The key is free again: the same request is a new end, which removes what is left.
     const again = await world.end(own, id, both, "key");

@@ -29,7 +29,7 @@ test.each([
   await system.fault({ kind: "slow_before", delayMs: 3_000, match, tenantId: own.tenantId });
   const ending = world.ended(own, id, { when });
   await until("the end is under way", async () => {
-    const text = "SELECT 1 FROM operations WHERE subscription_id = $1 AND kind = 'end_subscription'";
+    const text = "SELECT 1 FROM ledger_jobs WHERE subscription_id = $1 AND kind = 'end_subscription'";
     return (await system.pool.query(text, [id])).rows.length > 0;
   });
   await world.setClock(own, "2026-05-03");

@@ -77,7 +77,7 @@ export function lifeWorld(system: TestSystem, ask: Ask): LifeWorld {
     },
     removals: async ({ organisationId }, id) => {
       const { rows } = await system.pool.query<{ told: string }>(
-        `SELECT concat_ws(' ', i.number, r.state, r.outcome) AS told FROM endings e JOIN removals r ON r.ending_id = e.id
+        `SELECT concat_ws(' ', i.number, r.state, r.outcome) AS told FROM terminations e JOIN removals r ON r.termination_id = e.id
           JOIN invoices i ON i.id = r.invoice_id WHERE e.organisation_id = $1 AND e.subscription_id = $2 ORDER BY e.seq, r.step`,
         [organisationId, id],
       );

@@ -58,7 +58,7 @@ export function unitsWorld(system: TestSystem, ask: Ask): UnitsWorld {
   const decided = async ({ organisationId }: MadeOrganisation): Promise<string | null> => {
     const { rows } = await system.pool.query<{ told: string; open: boolean }>(
       `SELECT coalesce(string_agg(concat(id, state, attempts), ' ' ORDER BY id), '') AS told,
-        coalesce(bool_or(state NOT IN ('done', 'refused', 'abandoned')), false) AS open FROM operations WHERE organisation_id = $1`,
+        coalesce(bool_or(state NOT IN ('done', 'refused', 'abandoned')), false) AS open FROM ledger_jobs WHERE organisation_id = $1`,
       [organisationId],
     );
     const [row] = rows;
@@ -105,7 +105,7 @@ export function unitsWorld(system: TestSystem, ask: Ask): UnitsWorld {
     settled: async ({ organisationId }) => {
       await until("the ledger has decided on everything", async () => {
         const { rows } = await system.pool.query(
-          "SELECT 1 FROM operations WHERE organisation_id = $1 AND state NOT IN ('done', 'refused', 'abandoned') LIMIT 1",
+          "SELECT 1 FROM ledger_jobs WHERE organisation_id = $1 AND state NOT IN ('done', 'refused', 'abandoned') LIMIT 1",
           [organisationId],
         );
         return rows.length === 0;

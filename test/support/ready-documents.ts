@@ -32,7 +32,7 @@ WITH day AS (
     period_end, revenue_account, tax_type)
   SELECT gen_random_uuid(), $1, id, 0, 'plan', 'Team', '10 × 12.50', 10, 12.5, 125, period_start, period_end, '200', 'OUTPUT2' FROM invoice
 )
-INSERT INTO operations (id, organisation_id, kind, state, subscription_id, invoice_id)
+INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, invoice_id)
 SELECT gen_random_uuid(), $1, 'create_invoice', 'ready', subscription_id, id FROM invoice ORDER BY number`;
 
 /** A year's invoice each for so many new subscriptions, `READY-000001` and on after the `before` that are there already. */

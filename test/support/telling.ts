@@ -98,7 +98,7 @@ export async function expectAllTold(pool: pg.Pool, organisationIds?: readonly st
       async () => {
         await tellAll(pool, id);
         const told = await pool.query<{ name: string; object: string }>(
-          "SELECT object_kind || ' ' || object_id AS name, object FROM told_objects WHERE organisation_id = $1",
+          "SELECT object_kind || ' ' || object_id AS name, object FROM published_snapshots WHERE organisation_id = $1",
           [id],
         );
         const texts = await shownTexts(pool, id);

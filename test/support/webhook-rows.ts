@@ -45,7 +45,7 @@ export function webhookRows(pool: pg.Pool, sealing: Encryption): WebhookRows {
       const [id, secret] = [randomUUID(), newSecret()];
       const { bytes, keyId } = seal(id, secret);
       await pool.query(
-        `INSERT INTO webhook_endpoints (id, organisation_id, url, kinds, sealed_secret, sealing_key_id) VALUES ($1, $2, $3, '{}', $4, $5)`,
+        `INSERT INTO webhook_endpoints (id, organisation_id, url, kinds, encrypted_secret, encryption_key_id) VALUES ($1, $2, $3, '{}', $4, $5)`,
         [id, organisationId, url, bytes, keyId],
       );
       return { id, organisationId, secret };
@@ -54,8 +54,8 @@ export function webhookRows(pool: pg.Pool, sealing: Encryption): WebhookRows {
       const secret = newSecret();
       const { bytes, keyId } = seal(id, secret);
       await pool.query(
-        `UPDATE webhook_endpoints SET sealed_previous = sealed_secret, previous_key_id = sealing_key_id,
-          previous_until = now() + $2 * interval '1 second', sealed_secret = $3, sealing_key_id = $4 WHERE id = $1`,
+        `UPDATE webhook_endpoints SET encrypted_previous = encrypted_secret, previous_key_id = encryption_key_id,
+          previous_until = now() + $2 * interval '1 second', encrypted_secret = $3, encryption_key_id = $4 WHERE id = $1`,
         [id, forSeconds, bytes, keyId],
       );
       return secret;

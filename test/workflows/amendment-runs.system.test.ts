@@ -48,7 +48,7 @@ async function subscribed(changes: Record<string, unknown> = {}) {
 
 async function amendmentOf({ organisationId }: MadeOrganisation): Promise<Json> {
   const text =
-    "SELECT * FROM operations WHERE organisation_id = $1 AND kind = 'amend_invoice' ORDER BY seq DESC LIMIT 1";
+    "SELECT * FROM ledger_jobs WHERE organisation_id = $1 AND kind = 'amend_invoice' ORDER BY seq DESC LIMIT 1";
   return (await system.pool.query(text, [organisationId])).rows[0];
 }
 
@@ -64,15 +64,15 @@ describe.concurrent("an amendment", () => {
     const { change } = await world.changed(organisation, id, { units: 13, ...half });
     expect(change.invoice).toMatchObject({ status: "draft", total: "138.0000", ledger: { sync_status: "synced" } });
     expect(await world.booked(organisation)).toMatchObject([{ subtotal: "115.00", lines: [planLine, changeLine] }]);
-    const { id: operationId } = await amendmentOf(organisation);
-    await expectReplayable(client, amendmentWorkflowId(operationId), "amendment");
-    const { searchAttributes } = await client.workflow.getHandle(amendmentWorkflowId(operationId)).describe();
+    const { id: jobId } = await amendmentOf(organisation);
+    await expectReplayable(client, amendmentWorkflowId(jobId), "amendment");
+    const { searchAttributes } = await client.workflow.getHandle(amendmentWorkflowId(jobId)).describe();
     expect(searchAttributes).toMatchObject({
       OrganisationId: [organisation.organisationId],
       SubscriptionId: [id],
       InvoiceId: [change.invoice.id],
-      OperationId: [operationId],
-      OperationKind: ["amend_invoice"],
+      JobId: [jobId],
+      JobKind: ["amend_invoice"],
       Outcome: ["done"],
     });
   });
@@ -83,8 +83,8 @@ describe.concurrent("an amendment", () => {
     await system.fault({ ...limit, tenantId: organisation.tenantId });
     const { change } = await world.changed(organisation, id, { units: 13, ...half });
     expect(change.invoice).toMatchObject({ status: "draft", total: "138.0000" });
-    const { id: operationId } = await amendmentOf(organisation);
-    await expectReplayable(client, amendmentWorkflowId(operationId), "amendment-pause");
+    const { id: jobId } = await amendmentOf(organisation);
+    await expectReplayable(client, amendmentWorkflowId(jobId), "amendment-pause");
   });
 
   test.each(["drop_before", "drop_after"])("whose answer was lost by %s adds its line once", async (kind) => {
@@ -128,8 +128,8 @@ describe.concurrent("a charge that was to join an invoice", () => {
     expect(own.id).toBe(change.invoice.id);
     expect(old).toMatchObject({ id: first.id, status: "approved", subtotal: "100.0000", total: "120.0000" });
     await world.expectEqualBooks(organisation);
-    const { id: operationId } = await amendmentOf(organisation);
-    await expectReplayable(client, amendmentWorkflowId(operationId), "amendment-moved");
+    const { id: jobId } = await amendmentOf(organisation);
+    await expectReplayable(client, amendmentWorkflowId(jobId), "amendment-moved");
   });
 
   test("which was deleted meanwhile is billed on an invoice of its own", async () => {
@@ -215,8 +215,8 @@ describe.concurrent("a refused amendment", () => {
     const { organisation, id } = await subscribed();
     await system.fault({ kind: "refuse", match: `POST ${anInvoice}`, tenantId: organisation.tenantId });
     await world.changed(organisation, id, { units: 13, ...half });
-    const { id: operationId } = await amendmentOf(organisation);
-    await system.pool.query("UPDATE operations SET state = 'ready', settled_at = NULL WHERE id = $1", [operationId]);
+    const { id: jobId } = await amendmentOf(organisation);
+    await system.pool.query("UPDATE ledger_jobs SET state = 'ready', finished_at = NULL WHERE id = $1", [jobId]);
     await world.expectEqualBooks(organisation);
     expect(await world.booked(organisation)).toMatchObject([{ lines: [planLine, changeLine] }]);
   });

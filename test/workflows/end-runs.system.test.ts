@@ -30,7 +30,7 @@ afterAll(async () => {
 /** The id of the newest end of the subscription, which is that of its operation. */
 async function terminationOf({ id }: Endable): Promise<string> {
   return until("the end is begun", async () => {
-    const text = "SELECT id FROM endings WHERE subscription_id = $1 ORDER BY seq DESC LIMIT 1";
+    const text = "SELECT id FROM terminations WHERE subscription_id = $1 ORDER BY seq DESC LIMIT 1";
     return (await system.pool.query<{ id: string }>(text, [id])).rows[0]?.id;
   });
 }
@@ -60,8 +60,8 @@ describe.concurrent("an end", () => {
       OrganisationId: [own.organisationId],
       SubscriptionId: [id],
       CustomerId: [json.customer],
-      OperationId: [terminationId],
-      OperationKind: ["end_subscription"],
+      JobId: [terminationId],
+      JobKind: ["end_subscription"],
       Outcome: ["ended"],
     });
     expect(await detailsOf(terminationId)).toBe("ended, 3 of 3 removed");

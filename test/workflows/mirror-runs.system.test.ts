@@ -84,7 +84,7 @@ test("a payment in the ledger is told by its webhook, and the invoice is paid he
   expect(await detailsOf(workflowId)).toMatch(/^looked at \d+ in the ledger, \d+ changed here$/);
   expect((await client.workflow.getHandle(workflowId).describe()).searchAttributes).toMatchObject({
     OrganisationId: [made.organisationId],
-    OperationKind: ["mirror_ledger"],
+    JobKind: ["sync_ledger"],
     Outcome: ["done"],
   });
 });
@@ -107,7 +107,7 @@ test("what a webhook did not tell is found when an operator has the ledger read 
   else await until("it is read while an operator waits", async () => (await sync(made)).finished === true);
 
   // A sweep is due, and nobody signals: the schedule's run starts the mirror.
-  await system.pool.query("UPDATE ledger_sweeps SET next_sweep_at = now() WHERE organisation_id = $1", [
+  await system.pool.query("UPDATE ledger_sync_cursors SET next_sync_at = now() WHERE organisation_id = $1", [
     made.organisationId,
   ]);
   const schedule = client.schedule.getHandle(ledgerSyncScheduleId);
@@ -117,7 +117,7 @@ test("what a webhook did not tell is found when an operator has the ledger read 
   await schedule.trigger();
   await until("it is read again", async () => {
     const { rows } = await system.pool.query(
-      "SELECT 1 FROM ledger_sweeps WHERE organisation_id = $1 AND next_sweep_at > now()",
+      "SELECT 1 FROM ledger_sync_cursors WHERE organisation_id = $1 AND next_sync_at > now()",
       [made.organisationId],
     );
     return rows.length > 0;
@@ -135,7 +135,7 @@ test("what a webhook did not tell is found when an operator has the ledger read 
 test("where too little of the ledger's day is left, the mirror waits and says so", async () => {
   const made = await withInvoice();
   await system.pool.query(
-    "UPDATE ledger_budgets SET day_remaining = 20, day_seen_at = now() WHERE organisation_id = $1",
+    "UPDATE ledger_budgets SET day_remaining = 20, day_observed_at = now() WHERE organisation_id = $1",
     [made.organisationId],
   );
   const calls = await system.ledgerCalls(made.tenantId);

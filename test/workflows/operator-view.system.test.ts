@@ -56,7 +56,7 @@ const found: Record<string, Found> = {};
 const half = { prorate: true, effective_date: "2026-04-16" };
 
 async function operationOf({ organisationId }: MadeOrganisation, kind: string): Promise<string> {
-  const text = "SELECT id FROM operations WHERE organisation_id = $1 AND kind = $2 ORDER BY seq DESC LIMIT 1";
+  const text = "SELECT id FROM ledger_jobs WHERE organisation_id = $1 AND kind = $2 ORDER BY seq DESC LIMIT 1";
   return until("the operation is there", async () => {
     return (await system.pool.query<{ id: string }>(text, [organisationId, kind])).rows[0]?.id;
   });
@@ -66,12 +66,12 @@ async function amend(): Promise<void> {
   const own = await world.sandbox({ test_clock: "2026-04-16T12:00:00Z" });
   const { id, invoice } = await world.subscribe(own, { start_date: "2026-04-01" });
   await world.changed(own, id, { units: 13, ...half });
-  const operationId = await operationOf(own, "amend_invoice");
-  const told = { workflowId: amendmentWorkflowId(operationId), details: /^INV-0001 done$/, outcome: "done" };
+  const jobId = await operationOf(own, "amend_invoice");
+  const told = { workflowId: amendmentWorkflowId(jobId), details: /^INV-0001 done$/, outcome: "done" };
   found['SubscriptionId = "…"'] = { id, ...told };
   found['InvoiceId = "…"'] = { id: invoice.id, ...told };
-  found['OperationId = "…"'] = { id: operationId, ...told };
-  found['OrganisationId = "…" AND OperationKind = "record_documents"'] = {
+  found['JobId = "…"'] = { id: jobId, ...told };
+  found['OrganisationId = "…" AND JobKind = "record_documents"'] = {
     id: own.organisationId,
     workflowId: ledgerWorkflowId(own.organisationId),
     details: /^0 waiting, 1 settled, 0 refused$/,
@@ -84,7 +84,7 @@ async function amendClosed(): Promise<void> {
   const { id } = await world.subscribe(own, { start_date: "2026-04-01" });
   await system.pool.query("UPDATE demo_ledger.invoices SET status = 'AUTHORISED' WHERE tenant_id = $1", [own.tenantId]);
   await world.changed(own, id, { units: 13, ...half });
-  found['OperationKind = "amend_invoice" AND Outcome = "moved"'] = {
+  found['JobKind = "amend_invoice" AND Outcome = "moved"'] = {
     workflowId: amendmentWorkflowId(await operationOf(own, "amend_invoice")),
     details: /^INV-0001 moved$/,
     outcome: "moved",
@@ -98,7 +98,7 @@ async function refuseEnd(): Promise<void> {
   const match = `POST /api.xro/2.0/Invoices/${first.ledger.invoice_id}`;
   await system.fault({ kind: "refuse", match, tenantId: own.tenantId, messages: ["The lock date has passed."] });
   expect((await postUntilDecided(system.baseUrl, endPost({ own, id }, "refused"))).status).toBe(409);
-  found['OperationKind = "end_subscription" AND Outcome = "refused"'] = {
+  found['JobKind = "end_subscription" AND Outcome = "refused"'] = {
     workflowId: terminationWorkflowId(await operationOf(own, "end_subscription")),
     details: /^refused at INV-0001, 2 of 3 removed: period_locked$/,
     outcome: "refused",
@@ -111,12 +111,12 @@ async function bill(): Promise<void> {
   const runs = await billingRuns(system);
   await runs.untilDone(organisationId);
   await runs.close();
-  found['OperationKind = "billing" AND Outcome = "set_aside"'] = {
+  found['JobKind = "billing" AND Outcome = "set_aside"'] = {
     workflowId: billingWorkflowId(organisationId),
     details: /^10 of about 12 renewed, 2 set aside$/,
     outcome: "set_aside",
   };
-  found['OperationKind = "billing_run"'] = {
+  found['JobKind = "billing_run"'] = {
     workflowId: "billing-run-",
     details: /^\d+ organisations have something due, billing of \d+ is started$/,
     outcome: "done",
@@ -127,7 +127,7 @@ async function advanceClock(): Promise<void> {
   const own = await world.sandbox();
   await world.subscribe(own, { start_date: "2026-04-01" });
   await world.advanced(own, { to: "2026-06-10T12:00:00Z" });
-  found['OrganisationId = "…" AND OperationKind = "advance_clock"'] = {
+  found['OrganisationId = "…" AND JobKind = "advance_clock"'] = {
     id: own.organisationId,
     workflowId: clockWorkflowId(own.organisationId),
     details: /^2026-06-10T12:00:00.000Z, from .*: 2 performed, 2 invoices raised, 0 set aside$/,
@@ -141,7 +141,7 @@ async function followLedger(): Promise<void> {
   // A slow machine may need longer than an operator waits.
   const isRead = async () => (await system.askAdmin("LedgerMirrorService/SyncLedger", asked)).json.finished === true;
   await until("it is read", isRead);
-  found['OrganisationId = "…" AND OperationKind = "mirror_ledger"'] = {
+  found['OrganisationId = "…" AND JobKind = "sync_ledger"'] = {
     id: organisationId,
     workflowId: ledgerSyncWorkflowId(organisationId),
     details: /^looked at \d+ in the ledger, 0 changed here$/,
@@ -156,7 +156,7 @@ async function followLedger(): Promise<void> {
         () => false,
       );
   });
-  found['OperationKind = "ledger_sweep"'] = {
+  found['JobKind = "ledger_sweep"'] = {
     workflowId: `${ledgerSyncScheduleId}-`,
     details: /^the ledgers of \d+ organisations are to be looked at, \d+ mirrors are started$/,
     outcome: "done",
@@ -174,12 +174,12 @@ async function tellChanges(): Promise<void> {
   // Told since, or with it: three customers.
   await system.pool.query("UPDATE customers SET first_name = 'Ada' WHERE organisation_id = $1", [organisationId]);
   await client.schedule.getHandle(changeScheduleId).trigger();
-  found['OperationKind = "change_scan"'] = {
+  found['JobKind = "change_scan"'] = {
     workflowId: `${changeScheduleId}-`,
     details: /^\d+ organisations have something to be told, telling of \d+ is started$/,
     outcome: "done",
   };
-  found['OrganisationId = "…" AND OperationKind = "tell_changes"'] = {
+  found['OrganisationId = "…" AND JobKind = "publish_changes"'] = {
     id: organisationId,
     workflowId: eventsWorkflowId(organisationId),
     details: /^told 3 events, started deliveries to \d endpoints$/,
@@ -276,5 +276,5 @@ test.each(
   const run = await seen(query.replace("…", expected.id ?? ""), expected);
   const handle = client.workflow.getHandle(run.workflowId, run.runId);
   expect(await (await handle.describe()).staticSummary()).toMatch(/^[a-z][a-z' ]+$/);
-  expect(run.searchAttributes.OperationKind).toHaveLength(1);
+  expect(run.searchAttributes.JobKind).toHaveLength(1);
 });

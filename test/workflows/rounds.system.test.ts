@@ -74,14 +74,14 @@ afterAll(async () => {
 });
 
 function newInput(...rounds: readonly WorkBatch[]): InvoiceAmendmentInput {
-  const [organisationId, subscriptionId, invoiceId, operationId] = [0, 1, 2, 3].map(() => randomUUID());
-  if (!organisationId || !subscriptionId || !invoiceId || !operationId) throw new Error("four ids");
+  const [organisationId, subscriptionId, invoiceId, jobId] = [0, 1, 2, 3].map(() => randomUUID());
+  if (!organisationId || !subscriptionId || !invoiceId || !jobId) throw new Error("four ids");
   decided.set(subscriptionId, rounds);
-  return { organisationId, subscriptionId, invoiceId, operationId };
+  return { organisationId, subscriptionId, invoiceId, jobId };
 }
 
 const startAmendment = (input: InvoiceAmendmentInput) =>
-  started(client, amendmentWorkflowId(input.operationId), () => work.startAmendment(input));
+  started(client, amendmentWorkflowId(input.jobId), () => work.startAmendment(input));
 
 const startAllocation = (input: CreditAllocationInput) =>
   started(client, creditWorkflowId(input.subscriptionId), () => work.startAllocation(input));
@@ -99,8 +99,8 @@ describe.concurrent("work in rounds", () => {
   test("ends when it is settled, and tells how", async () => {
     const input = newInput({ ...settled, outcome: "moved" });
     await startAmendment(input);
-    const { searchAttributes } = await ended(amendmentWorkflowId(input.operationId));
-    expect(searchAttributes).toMatchObject({ Outcome: ["moved"], OperationKind: ["amend_invoice"] });
+    const { searchAttributes } = await ended(amendmentWorkflowId(input.jobId));
+    expect(searchAttributes).toMatchObject({ Outcome: ["moved"], JobKind: ["amend_invoice"] });
     expect(begun.get(input.subscriptionId)).toHaveLength(1);
   });
 
@@ -123,7 +123,7 @@ describe.concurrent("work in rounds", () => {
 
   test("ends at a pause that is longer than it waits: the dispatcher starts it when it is over", async () => {
     const input = newInput(waiting(longestWaitMs + 1), settled);
-    const workflowId = amendmentWorkflowId(input.operationId);
+    const workflowId = amendmentWorkflowId(input.jobId);
     await startAmendment(input);
     const first = await ended(workflowId);
     expect(first.searchAttributes).toMatchObject({ Outcome: ["put_off"] });
@@ -164,6 +164,6 @@ test("a start that Temporal does not hear is told, and left to the dispatcher", 
   const lost = createStartWork(new Client({ connection: away }), "billing", (workflowId) => troubles.push(workflowId));
   const input = newInput();
   expect(await lost.startAmendment(input)).toBe(false);
-  expect(troubles).toEqual([amendmentWorkflowId(input.operationId)]);
+  expect(troubles).toEqual([amendmentWorkflowId(input.jobId)]);
   await away.close();
 });

@@ -74,7 +74,7 @@ const againMs = 1_000;
 async function tell(): Promise<void> {
   let scannedAt = -againMs;
   await until("everything is told", async () => {
-    const { rowCount } = await system.pool.query("SELECT 1 FROM object_changes LIMIT 1");
+    const { rowCount } = await system.pool.query("SELECT 1 FROM outbox LIMIT 1");
     if (rowCount === 0) return true;
     if (performance.now() - scannedAt >= againMs) {
       await scan();
@@ -88,7 +88,7 @@ async function tell(): Promise<void> {
 async function listening(changes: Record<string, unknown>): Promise<MadeOrganisation> {
   const own = await world.sandbox(changes);
   await system.pool.query(
-    `INSERT INTO webhook_endpoints (id, organisation_id, url, kinds, sealed_secret, sealing_key_id)
+    `INSERT INTO webhook_endpoints (id, organisation_id, url, kinds, encrypted_secret, encryption_key_id)
       VALUES (gen_random_uuid(), $1, 'https://hooks.example.com', '{customer.deleted}', '\\x00', 'key')`,
     [own.organisationId],
   );
@@ -264,13 +264,13 @@ test("a change is brought to its endpoint; the runs say how far they are, are fo
   );
   expect(told.attributes).toMatchObject({
     OrganisationId: [organisationId],
-    OperationKind: ["tell_changes"],
+    JobKind: ["publish_changes"],
     Outcome: ["done"],
   });
   await expectReplayable(client, told.workflowId, "telling", told.runId);
   const details = /^(\d+) organisations have something to be told, telling of \1 is started$/;
   await schedule().trigger();
-  const found = await run(`WorkflowType = '${changeScanType}' AND OperationKind = 'change_scan'`, details);
+  const found = await run(`WorkflowType = '${changeScanType}' AND JobKind = 'change_scan'`, details);
   expect(found.attributes).toMatchObject({ Outcome: ["done"] });
   await expectReplayable(client, found.workflowId, "change-scan", found.runId);
 });

@@ -72,8 +72,8 @@ async function start({ id: endpointId }: MadeEndpoint): Promise<void> {
 
 const runOf = ({ id }: MadeEndpoint) => client.workflow.getHandle(deliveriesWorkflowId(id));
 
-async function rowOf({ delivery }: Made): Promise<{ state: string; attempts: number; settled_at: Date | null }> {
-  const text = "SELECT state, attempts, settled_at FROM webhook_deliveries WHERE id = $1";
+async function rowOf({ delivery }: Made): Promise<{ state: string; attempts: number; finished_at: Date | null }> {
+  const text = "SELECT state, attempts, finished_at FROM webhook_deliveries WHERE id = $1";
   return (await system.pool.query(text, [delivery.deliveryId])).rows[0];
 }
 
@@ -140,7 +140,7 @@ test("of the deliveries to ten endpoints those to two dead ones wait, and keep n
   expect(searchAttributes).toMatchObject({
     OrganisationId: [organisationId],
     EndpointId: [endpoint.id],
-    OperationKind: ["deliver_events"],
+    JobKind: ["deliver_events"],
     Outcome: ["done"],
   });
 });

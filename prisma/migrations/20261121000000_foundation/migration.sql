@@ -74,8 +74,8 @@ CREATE TABLE "ledger_connections" (
     "base_url" TEXT NOT NULL,
     "identity_url" TEXT NOT NULL,
     "client_id" TEXT NOT NULL,
-    "sealed_secret" BYTEA NOT NULL,
-    "sealing_key_id" TEXT NOT NULL,
+    "encrypted_secret" BYTEA NOT NULL,
+    "encryption_key_id" TEXT NOT NULL,
     "paused_until" TIMESTAMPTZ(6),
     "paused_reason" TEXT,
     "created_at" TIMESTAMPTZ(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
@@ -319,7 +319,7 @@ CREATE TABLE "allocations" (
 );
 
 -- CreateTable
-CREATE TABLE "operations" (
+CREATE TABLE "ledger_jobs" (
     "id" UUID NOT NULL,
     "organisation_id" UUID NOT NULL,
     "seq" BIGSERIAL NOT NULL,
@@ -337,9 +337,9 @@ CREATE TABLE "operations" (
     "reason" TEXT,
     "message" TEXT,
     "created_at" TIMESTAMPTZ(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
-    "settled_at" TIMESTAMPTZ(6),
+    "finished_at" TIMESTAMPTZ(6),
 
-    CONSTRAINT "operations_pkey" PRIMARY KEY ("id")
+    CONSTRAINT "ledger_jobs_pkey" PRIMARY KEY ("id")
 );
 
 -- CreateIndex
@@ -448,7 +448,7 @@ CREATE INDEX "allocations_credit_note_id_idx" ON "allocations"("credit_note_id")
 CREATE INDEX "allocations_invoice_id_idx" ON "allocations"("invoice_id");
 
 -- CreateIndex
-CREATE INDEX "operations_organisation_id_seq_idx" ON "operations"("organisation_id", "seq");
+CREATE INDEX "ledger_jobs_organisation_id_seq_idx" ON "ledger_jobs"("organisation_id", "seq");
 
 -- AddForeignKey
 ALTER TABLE "api_keys" ADD CONSTRAINT "api_keys_organisation_id_fkey" FOREIGN KEY ("organisation_id") REFERENCES "organisations"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
@@ -511,10 +511,10 @@ ALTER TABLE "allocations" ADD CONSTRAINT "allocations_organisation_id_credit_not
 ALTER TABLE "allocations" ADD CONSTRAINT "allocations_organisation_id_invoice_id_fkey" FOREIGN KEY ("organisation_id", "invoice_id") REFERENCES "invoices"("organisation_id", "id") ON DELETE RESTRICT ON UPDATE CASCADE;
 
 -- AddForeignKey
-ALTER TABLE "operations" ADD CONSTRAINT "operations_subscription_fkey" FOREIGN KEY ("organisation_id", "subscription_id") REFERENCES "subscriptions"("organisation_id", "id") ON DELETE RESTRICT ON UPDATE CASCADE;
+ALTER TABLE "ledger_jobs" ADD CONSTRAINT "ledger_jobs_subscription_fkey" FOREIGN KEY ("organisation_id", "subscription_id") REFERENCES "subscriptions"("organisation_id", "id") ON DELETE RESTRICT ON UPDATE CASCADE;
 
 -- AddForeignKey
-ALTER TABLE "operations" ADD CONSTRAINT "operations_organisation_id_invoice_id_fkey" FOREIGN KEY ("organisation_id", "invoice_id") REFERENCES "invoices"("organisation_id", "id") ON DELETE RESTRICT ON UPDATE CASCADE;
+ALTER TABLE "ledger_jobs" ADD CONSTRAINT "ledger_jobs_organisation_id_invoice_id_fkey" FOREIGN KEY ("organisation_id", "invoice_id") REFERENCES "invoices"("organisation_id", "id") ON DELETE RESTRICT ON UPDATE CASCADE;
 
 -- What Prisma's language cannot say: the checks, the partial indexes and the sums.
 -- Amounts are bounded above as well, since NaN is greater than every number: a line is below 10^15, as the rules of creating
@@ -523,7 +523,7 @@ ALTER TABLE "operations" ADD CONSTRAINT "operations_organisation_id_invoice_id_f
 -- The windows of the rate limit are worth nothing after a crash, and are written at every request.
 ALTER TABLE "rate_windows" SET UNLOGGED;
 ALTER TABLE "rate_windows" SET (fillfactor = 50);
-ALTER TABLE "operations" SET (fillfactor = 70);
+ALTER TABLE "ledger_jobs" SET (fillfactor = 70);
 ALTER TABLE "idempotency_keys" SET (fillfactor = 70);
 
 ALTER TABLE "organisations"
@@ -619,19 +619,19 @@ ALTER TABLE "allocations"
   ADD CONSTRAINT "allocations_status" CHECK (status IN ('active', 'removed')),
   ADD CONSTRAINT "allocations_sync_status" CHECK (sync_status IN ('synced', 'failed'));
 
-ALTER TABLE "operations"
-  ADD CONSTRAINT "operations_kind" CHECK (kind IN ('create_invoice', 'create_contact', 'import_contact')),
-  ADD CONSTRAINT "operations_state" CHECK (state IN ('ready', 'sending', 'uncertain', 'done', 'refused', 'abandoned')),
-  ADD CONSTRAINT "operations_object" CHECK (CASE WHEN kind = 'create_invoice' THEN invoice_id IS NOT NULL ELSE customer_id IS NOT NULL END AND (kind = 'import_contact') = (contact_id IS NOT NULL)),
-  ADD CONSTRAINT "operations_settled" CHECK ((state IN ('done', 'refused', 'abandoned')) = (settled_at IS NOT NULL)),
-  ADD CONSTRAINT "operations_sent" CHECK (state NOT IN ('sending', 'uncertain') OR (first_sent_at IS NOT NULL AND lease_until IS NOT NULL)),
-  ADD CONSTRAINT "operations_refused" CHECK (state <> 'refused' OR (reason IS NOT NULL AND message IS NOT NULL)),
-  ADD CONSTRAINT "operations_organisation_id_fkey" FOREIGN KEY (organisation_id) REFERENCES "organisations" (id) ON DELETE RESTRICT ON UPDATE CASCADE;
+ALTER TABLE "ledger_jobs"
+  ADD CONSTRAINT "ledger_jobs_kind" CHECK (kind IN ('create_invoice', 'create_contact', 'import_contact')),
+  ADD CONSTRAINT "ledger_jobs_state" CHECK (state IN ('ready', 'sending', 'uncertain', 'done', 'refused', 'abandoned')),
+  ADD CONSTRAINT "ledger_jobs_object" CHECK (CASE WHEN kind = 'create_invoice' THEN invoice_id IS NOT NULL ELSE customer_id IS NOT NULL END AND (kind = 'import_contact') = (contact_id IS NOT NULL)),
+  ADD CONSTRAINT "ledger_jobs_settled" CHECK ((state IN ('done', 'refused', 'abandoned')) = (finished_at IS NOT NULL)),
+  ADD CONSTRAINT "ledger_jobs_sent" CHECK (state NOT IN ('sending', 'uncertain') OR (first_sent_at IS NOT NULL AND lease_until IS NOT NULL)),
+  ADD CONSTRAINT "ledger_jobs_refused" CHECK (state <> 'refused' OR (reason IS NOT NULL AND message IS NOT NULL)),
+  ADD CONSTRAINT "ledger_jobs_organisation_id_fkey" FOREIGN KEY (organisation_id) REFERENCES "organisations" (id) ON DELETE RESTRICT ON UPDATE CASCADE;
 -- What waits, by organisation: the dispatcher and the ledger workflow ask for nothing else.
-CREATE INDEX "operations_waiting" ON "operations" (organisation_id, not_before, seq) WHERE state IN ('ready', 'sending', 'uncertain');
+CREATE INDEX "ledger_jobs_waiting" ON "ledger_jobs" (organisation_id, not_before, seq) WHERE state IN ('ready', 'sending', 'uncertain');
 -- A document is asked for once at a time.
-CREATE UNIQUE INDEX "operations_one_for_an_invoice" ON "operations" (invoice_id, kind) WHERE state IN ('ready', 'sending', 'uncertain');
-CREATE UNIQUE INDEX "operations_one_for_a_customer" ON "operations" (customer_id, kind) WHERE state IN ('ready', 'sending', 'uncertain');
+CREATE UNIQUE INDEX "ledger_jobs_one_for_an_invoice" ON "ledger_jobs" (invoice_id, kind) WHERE state IN ('ready', 'sending', 'uncertain');
+CREATE UNIQUE INDEX "ledger_jobs_one_for_a_customer" ON "ledger_jobs" (customer_id, kind) WHERE state IN ('ready', 'sending', 'uncertain');
 
 -- Sums and what else spans rows. Judged at the end of the transaction, when all rows are there; each refusal carries the name
 -- of its trigger as that of a constraint.
@@ -701,7 +701,7 @@ CREATE CONSTRAINT TRIGGER "credit_note_lines_subtotal" AFTER INSERT OR UPDATE OR
 
 -- No credit is lost or made: what is left of a credit note and what is applied of it are its total. The row is locked, so that
 -- of two transactions that apply it at once the later one sees what the earlier one applied.
-CREATE FUNCTION require_credit_kept(wanted uuid, rule text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION require_credit_held(wanted uuid, rule text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM 1 FROM credit_notes WHERE id = wanted FOR NO KEY UPDATE;
   IF EXISTS (
@@ -714,14 +714,14 @@ BEGIN
 END $$;
 CREATE FUNCTION check_credit_of_note() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM require_credit_kept(NEW.id, TG_NAME);
+  PERFORM require_credit_held(NEW.id, TG_NAME);
   RETURN NULL;
 END $$;
 CREATE FUNCTION check_credit_of_allocation() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF TG_OP <> 'DELETE' THEN PERFORM require_credit_kept(NEW.credit_note_id, TG_NAME); END IF;
+  IF TG_OP <> 'DELETE' THEN PERFORM require_credit_held(NEW.credit_note_id, TG_NAME); END IF;
   IF TG_OP = 'DELETE' OR (TG_OP = 'UPDATE' AND OLD.credit_note_id <> NEW.credit_note_id) THEN
-    PERFORM require_credit_kept(OLD.credit_note_id, TG_NAME);
+    PERFORM require_credit_held(OLD.credit_note_id, TG_NAME);
   END IF;
   RETURN NULL;
 END $$;

@@ -139,4 +139,4 @@ BEGIN
 END $$;
 
 -- Why a document failed: its last refused operation. Refusals are few, so the index costs nothing where all goes well.
-CREATE INDEX "operations_refused" ON "operations" (invoice_id, seq) WHERE state = 'refused';
+CREATE INDEX "ledger_jobs_refused" ON "ledger_jobs" (invoice_id, seq) WHERE state = 'refused';

@@ -19,7 +19,7 @@ ADD COLUMN     "ledger_line_id" TEXT;
 ALTER TABLE "invoices" ADD COLUMN     "amending_from" JSONB;
 
 -- AlterTable
-ALTER TABLE "operations" ADD COLUMN     "amount" DECIMAL(20,4),
+ALTER TABLE "ledger_jobs" ADD COLUMN     "amount" DECIMAL(20,4),
 ADD COLUMN     "credit_note_id" UUID,
 ADD COLUMN     "joins" BOOLEAN NOT NULL DEFAULT false;
 
@@ -62,7 +62,7 @@ CREATE TABLE "unit_changes" (
     "renewal_invoice_id" UUID,
     "credit_note_id" UUID,
     "deferred" BOOLEAN NOT NULL,
-    "operation_ids" UUID[],
+    "job_ids" UUID[],
     "request_hash" BYTEA NOT NULL,
     "created_at" TIMESTAMPTZ(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
 
@@ -79,7 +79,7 @@ CREATE INDEX "unit_changes_organisation_id_subscription_id_seq_idx" ON "unit_cha
 CREATE INDEX "unit_changes_organisation_id_request_id_idx" ON "unit_changes"("organisation_id", "request_id");
 
 -- AddForeignKey
-ALTER TABLE "operations" ADD CONSTRAINT "operations_organisation_id_credit_note_id_fkey" FOREIGN KEY ("organisation_id", "credit_note_id") REFERENCES "credit_notes"("organisation_id", "id") ON DELETE RESTRICT ON UPDATE CASCADE;
+ALTER TABLE "ledger_jobs" ADD CONSTRAINT "ledger_jobs_organisation_id_credit_note_id_fkey" FOREIGN KEY ("organisation_id", "credit_note_id") REFERENCES "credit_notes"("organisation_id", "id") ON DELETE RESTRICT ON UPDATE CASCADE;
 
 -- AddForeignKey
 ALTER TABLE "deferred_lines" ADD CONSTRAINT "deferred_lines_organisation_id_subscription_id_fkey" FOREIGN KEY ("organisation_id", "subscription_id") REFERENCES "subscriptions"("organisation_id", "id") ON DELETE RESTRICT ON UPDATE CASCADE;
@@ -105,25 +105,25 @@ ALTER TABLE "unit_changes" ADD CONSTRAINT "unit_changes_organisation_id_credit_n
 -- What Prisma's language cannot say: the checks and the partial indexes.
 
 -- The new kinds of operations, and what each of them is about.
-ALTER TABLE "operations"
-  DROP CONSTRAINT "operations_kind",
-  DROP CONSTRAINT "operations_object",
-  ADD CONSTRAINT "operations_kind" CHECK (kind IN ('create_invoice', 'create_contact', 'import_contact', 'amend_invoice', 'create_credit_note', 'allocate_credit')),
-  ADD CONSTRAINT "operations_object" CHECK (CASE
+ALTER TABLE "ledger_jobs"
+  DROP CONSTRAINT "ledger_jobs_kind",
+  DROP CONSTRAINT "ledger_jobs_object",
+  ADD CONSTRAINT "ledger_jobs_kind" CHECK (kind IN ('create_invoice', 'create_contact', 'import_contact', 'amend_invoice', 'create_credit_note', 'allocate_credit')),
+  ADD CONSTRAINT "ledger_jobs_object" CHECK (CASE
     WHEN kind = 'create_invoice' THEN invoice_id IS NOT NULL
     WHEN kind = 'amend_invoice' THEN invoice_id IS NOT NULL AND subscription_id IS NOT NULL
     WHEN kind = 'create_credit_note' THEN credit_note_id IS NOT NULL AND subscription_id IS NOT NULL
     WHEN kind = 'allocate_credit' THEN num_nulls(credit_note_id, invoice_id, subscription_id) = 0
     ELSE customer_id IS NOT NULL END AND (kind = 'import_contact') = (contact_id IS NOT NULL)),
-  ADD CONSTRAINT "operations_joins" CHECK (kind = 'amend_invoice' OR NOT joins),
-  ADD CONSTRAINT "operations_amount" CHECK (CASE WHEN kind = 'allocate_credit' THEN amount IS NOT NULL AND amount > 0 AND amount <= 1999999999999999.9999 ELSE amount IS NULL END);
+  ADD CONSTRAINT "ledger_jobs_joins" CHECK (kind = 'amend_invoice' OR NOT joins),
+  ADD CONSTRAINT "ledger_jobs_amount" CHECK (CASE WHEN kind = 'allocate_credit' THEN amount IS NOT NULL AND amount > 0 AND amount <= 1999999999999999.9999 ELSE amount IS NULL END);
 -- One operation at a time changes what a subscription has in the ledger; a second one is refused while it runs.
-CREATE UNIQUE INDEX "operations_one_for_a_subscription" ON "operations" (subscription_id)
+CREATE UNIQUE INDEX "ledger_jobs_one_for_a_subscription" ON "ledger_jobs" (subscription_id)
   WHERE kind = 'amend_invoice' AND state IN ('ready', 'sending', 'uncertain');
 -- A subscription's credit is applied one step after the other, oldest first.
-CREATE UNIQUE INDEX "operations_one_allocation" ON "operations" (subscription_id)
+CREATE UNIQUE INDEX "ledger_jobs_one_allocation" ON "ledger_jobs" (subscription_id)
   WHERE kind = 'allocate_credit' AND state IN ('ready', 'sending', 'uncertain');
-CREATE UNIQUE INDEX "operations_one_for_a_credit_note" ON "operations" (credit_note_id, kind) WHERE state IN ('ready', 'sending', 'uncertain');
+CREATE UNIQUE INDEX "ledger_jobs_one_for_a_credit_note" ON "ledger_jobs" (credit_note_id, kind) WHERE state IN ('ready', 'sending', 'uncertain');
 
 -- An invoice that is in the ledger can carry an error too: the ledger refused its last amendment.
 ALTER TABLE "invoices"
@@ -145,12 +145,12 @@ ALTER TABLE "unit_changes"
   -- What is deferred is on no document yet; the renewal invoice that was amended is not also the one that was raised or joined.
   ADD CONSTRAINT "unit_changes_deferred" CHECK (NOT deferred OR num_nonnulls(invoice_id, renewal_invoice_id, credit_note_id) = 0),
   ADD CONSTRAINT "unit_changes_invoices" CHECK (invoice_id <> renewal_invoice_id),
-  ADD CONSTRAINT "unit_changes_operations" CHECK (operation_ids IS NOT NULL AND array_position(operation_ids, NULL) IS NULL),
+  ADD CONSTRAINT "unit_changes_operations" CHECK (job_ids IS NOT NULL AND array_position(job_ids, NULL) IS NULL),
   ADD CONSTRAINT "unit_changes_hash_is_sha256" CHECK (octet_length(request_hash) = 32);
 
 -- The ledger may have used credit where we have no invoice: on one made by hand, or as money given back.
 ALTER TABLE "credit_notes" ADD CONSTRAINT "credit_notes_applied_elsewhere" CHECK (applied_elsewhere BETWEEN 0 AND total);
-CREATE OR REPLACE FUNCTION require_credit_kept(wanted uuid, rule text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION require_credit_held(wanted uuid, rule text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM 1 FROM credit_notes WHERE id = wanted FOR NO KEY UPDATE;
   IF EXISTS (
@@ -171,8 +171,8 @@ CREATE INDEX "credit_notes_held" ON "credit_notes" (subscription_id, seq) WHERE 
 -- What an operator looks for: documents that failed, and why.
 CREATE INDEX "invoices_failed" ON "invoices" (organisation_id, seq) WHERE sync_error IS NOT NULL;
 CREATE INDEX "credit_notes_failed" ON "credit_notes" (organisation_id, seq) WHERE sync_error IS NOT NULL;
-CREATE INDEX "operations_refused_invoices" ON "operations" (organisation_id, invoice_id, seq) WHERE state = 'refused' AND invoice_id IS NOT NULL;
-CREATE INDEX "operations_refused_credit_notes" ON "operations" (organisation_id, credit_note_id, seq) WHERE state = 'refused' AND credit_note_id IS NOT NULL;
+CREATE INDEX "ledger_jobs_refused_invoices" ON "ledger_jobs" (organisation_id, invoice_id, seq) WHERE state = 'refused' AND invoice_id IS NOT NULL;
+CREATE INDEX "ledger_jobs_refused_credit_notes" ON "ledger_jobs" (organisation_id, credit_note_id, seq) WHERE state = 'refused' AND credit_note_id IS NOT NULL;
 
 -- What is told of a subscription is about documents of that subscription. By triggers that look only at the rows that name such a
 -- document, since references would need one more unique index on every invoice and credit note. New invoices are left out: each
@@ -181,19 +181,19 @@ CREATE FUNCTION is_of_subscription(organisation uuid, subscription uuid, invoice
   SELECT NOT EXISTS (SELECT 1 FROM invoices i WHERE i.organisation_id = organisation AND i.id = ANY (invoice_ids) AND i.subscription_id <> subscription)
     AND NOT EXISTS (SELECT 1 FROM credit_notes n WHERE n.organisation_id = organisation AND n.id = note_id AND n.subscription_id <> subscription)
 $$;
-CREATE FUNCTION check_operation_documents() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION check_job_documents() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF EXISTS (
-    SELECT 1 FROM operations o
+    SELECT 1 FROM ledger_jobs o
     WHERE o.id = NEW.id AND NOT is_of_subscription(o.organisation_id, o.subscription_id, ARRAY[o.invoice_id], o.credit_note_id)
   ) THEN
     PERFORM refuse(TG_NAME, format('operation %s is about a document of another subscription', NEW.id));
   END IF;
   RETURN NULL;
 END $$;
-CREATE CONSTRAINT TRIGGER "operations_documents" AFTER INSERT OR UPDATE OF kind, subscription_id, invoice_id, credit_note_id ON "operations"
+CREATE CONSTRAINT TRIGGER "ledger_jobs_documents" AFTER INSERT OR UPDATE OF kind, subscription_id, invoice_id, credit_note_id ON "ledger_jobs"
   DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.kind IN ('amend_invoice', 'create_credit_note', 'allocate_credit'))
-  EXECUTE FUNCTION check_operation_documents();
+  EXECUTE FUNCTION check_job_documents();
 
 CREATE FUNCTION check_deferred_line() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -227,7 +227,7 @@ CREATE CONSTRAINT TRIGGER "unit_changes_documents" AFTER INSERT OR UPDATE OF sub
 CREATE FUNCTION check_document_subscription() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF EXISTS (
-    SELECT 1 FROM operations o
+    SELECT 1 FROM ledger_jobs o
     WHERE o.organisation_id = NEW.organisation_id AND NEW.id IN (o.invoice_id, o.credit_note_id) AND o.kind <> 'create_invoice'
       AND o.subscription_id <> NEW.subscription_id
   ) OR EXISTS (

@@ -10,7 +10,7 @@ CREATE TABLE "ledger_budgets" (
     "others_calls" INTEGER NOT NULL DEFAULT 0,
     "others_until" TIMESTAMPTZ(6),
     "day_remaining" INTEGER,
-    "day_seen_at" TIMESTAMPTZ(6),
+    "day_observed_at" TIMESTAMPTZ(6),
 
     CONSTRAINT "ledger_budgets_pkey" PRIMARY KEY ("organisation_id")
 );
@@ -42,7 +42,7 @@ BEGIN
   known := budget;
   known.granted_at := budget.granted_at - back;
   known.others_until := budget.others_until - back;
-  known.day_seen_at := budget.day_seen_at - back;
+  known.day_observed_at := budget.day_observed_at - back;
   known.written_at := instant;
   SELECT coalesce(array_agg(f.id ORDER BY f.place) FILTER (WHERE f.until - back > instant), '{}'),
       coalesce(array_agg(f.until - back ORDER BY f.place) FILTER (WHERE f.until - back > instant), '{}'),
@@ -89,7 +89,7 @@ BEGIN
   allowed := budget.minute_limit - CASE WHEN is_background THEN least(reserved_calls, budget.minute_limit - 1) ELSE 0 END;
   IF budget.day_remaining <= (CASE WHEN is_background THEN reserved_day ELSE 0 END) THEN
     scope := 'day';
-    free_at := budget.day_seen_at + seen_for;
+    free_at := budget.day_observed_at + seen_for;
   END IF;
   IF running >= (CASE WHEN is_background THEN at_once - 1 ELSE at_once END) AND coalesce(free_at <= instant, true) THEN
     scope := 'concurrent';
@@ -114,7 +114,7 @@ BEGIN
     -- Else what was read with the clock of before would be moved with it anew each time.
     IF stored.written_at > instant THEN
       UPDATE ledger_budgets b SET calls = budget.calls, flights = budget.flights, flights_until = budget.flights_until,
-          granted_at = budget.granted_at, written_at = instant, others_until = budget.others_until, day_seen_at = budget.day_seen_at
+          granted_at = budget.granted_at, written_at = instant, others_until = budget.others_until, day_observed_at = budget.day_observed_at
         WHERE b.organisation_id = the_organisation;
     END IF;
     RETURN NEXT;
@@ -123,7 +123,7 @@ BEGIN
   UPDATE ledger_budgets b SET calls = CASE WHEN budget.minute_limit <= most_counted THEN budget.calls ELSE '{}' END,
       flights = array_append(budget.flights, the_call), flights_until = array_append(budget.flights_until, instant + lease),
       granted_at = instant, written_at = instant, others_calls = budget.others_calls, others_until = budget.others_until,
-      day_remaining = budget.day_remaining - 1, day_seen_at = budget.day_seen_at
+      day_remaining = budget.day_remaining - 1, day_observed_at = budget.day_observed_at
     WHERE b.organisation_id = the_organisation;
   granted := true;
   scope := NULL;
@@ -183,6 +183,6 @@ BEGIN
   UPDATE ledger_budgets b SET calls = budget.calls, flights = budget.flights, flights_until = budget.flights_until,
       granted_at = budget.granted_at, written_at = instant, minute_limit = budget.minute_limit, others_calls = budget.others_calls,
       others_until = budget.others_until, day_remaining = budget.day_remaining,
-      day_seen_at = CASE WHEN the_day_remaining IS NULL THEN budget.day_seen_at ELSE instant END
+      day_observed_at = CASE WHEN the_day_remaining IS NULL THEN budget.day_observed_at ELSE instant END
     WHERE b.organisation_id = the_organisation;
 END $$;

@@ -195,7 +195,7 @@ ALTER TABLE "usage_bills"
 
 -- Subscriptions that ended before: at the instant at which they were ended, or at the end of that day in a sandbox.
 UPDATE "subscriptions" s SET ended_at = coalesce(
-    (SELECT max(e.created_at) FROM endings e JOIN organisations o ON o.id = e.organisation_id
+    (SELECT max(e.created_at) FROM terminations e JOIN organisations o ON o.id = e.organisation_id
       WHERE e.organisation_id = s.organisation_id AND e.subscription_id = s.id AND e.ended AND o.test_clock IS NULL),
     (s.end_date + 1)::timestamp AT TIME ZONE s.timezone)
   WHERE s.status = 'ended';

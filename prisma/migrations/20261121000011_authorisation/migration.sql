@@ -4,18 +4,18 @@
 ALTER TABLE "ledger_connections" ADD COLUMN     "disconnected_at" TIMESTAMPTZ(6),
 ADD COLUMN     "disconnected_reason" TEXT,
 ADD COLUMN     "grant_kind" TEXT NOT NULL DEFAULT 'custom',
-ALTER COLUMN "sealed_secret" DROP NOT NULL,
-ALTER COLUMN "sealing_key_id" DROP NOT NULL;
+ALTER COLUMN "encrypted_secret" DROP NOT NULL,
+ALTER COLUMN "encryption_key_id" DROP NOT NULL;
 
 -- CreateTable
 CREATE TABLE "ledger_authorisations" (
     "organisation_id" UUID NOT NULL,
     "ledger_connection" TEXT NOT NULL,
     "generation" BIGINT NOT NULL DEFAULT 1,
-    "sealed_refresh" BYTEA NOT NULL,
-    "sealed_previous" BYTEA,
-    "sealed_access" BYTEA NOT NULL,
-    "sealing_key_id" TEXT NOT NULL,
+    "encrypted_refresh" BYTEA NOT NULL,
+    "encrypted_previous" BYTEA,
+    "encrypted_access" BYTEA NOT NULL,
+    "encryption_key_id" TEXT NOT NULL,
     "fresh_until" TIMESTAMPTZ(6) NOT NULL,
     "lease_id" UUID,
     "lease_until" TIMESTAMPTZ(6),
@@ -31,10 +31,10 @@ CREATE TABLE "ledger_consents" (
     "token_id" UUID NOT NULL,
     "state_hash" BYTEA NOT NULL,
     "redirect_url" TEXT NOT NULL,
-    "sealed_verifier" BYTEA,
-    "sealed_tokens" BYTEA,
+    "encrypted_verifier" BYTEA,
+    "encrypted_tokens" BYTEA,
     "tenants" JSONB,
-    "sealing_key_id" TEXT NOT NULL,
+    "encryption_key_id" TEXT NOT NULL,
     "created_at" TIMESTAMPTZ(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
     "expires_at" TIMESTAMPTZ(6) NOT NULL,
     "used_at" TIMESTAMPTZ(6),
@@ -60,13 +60,13 @@ ALTER TABLE "ledger_consents" ADD CONSTRAINT "ledger_consents_operator_id_fkey" 
 ALTER TABLE "ledger_connections"
   ADD CONSTRAINT "ledger_connections_grant" CHECK (grant_kind IN ('custom', 'authorisation')),
   ADD CONSTRAINT "ledger_connections_disconnected" CHECK ((disconnected_at IS NULL) = (disconnected_reason IS NULL)),
-  ADD CONSTRAINT "ledger_connections_secret" CHECK ((sealed_secret IS NOT NULL) = (grant_kind = 'custom' AND disconnected_at IS NULL)),
-  ADD CONSTRAINT "ledger_connections_sealed" CHECK ((sealed_secret IS NULL) = (sealing_key_id IS NULL));
+  ADD CONSTRAINT "ledger_connections_secret" CHECK ((encrypted_secret IS NOT NULL) = (grant_kind = 'custom' AND disconnected_at IS NULL)),
+  ADD CONSTRAINT "ledger_connections_sealed" CHECK ((encrypted_secret IS NULL) = (encryption_key_id IS NULL));
 ALTER TABLE "ledger_authorisations"
   ADD CONSTRAINT "ledger_authorisations_lease" CHECK ((lease_id IS NULL) = (lease_until IS NULL));
 ALTER TABLE "ledger_consents"
-  ADD CONSTRAINT "ledger_consents_choice" CHECK ((sealed_tokens IS NULL) = (tenants IS NULL)),
-  ADD CONSTRAINT "ledger_consents_state" CHECK ((sealed_verifier IS NULL) = (used_at IS NOT NULL)),
+  ADD CONSTRAINT "ledger_consents_choice" CHECK ((encrypted_tokens IS NULL) = (tenants IS NULL)),
+  ADD CONSTRAINT "ledger_consents_state" CHECK ((encrypted_verifier IS NULL) = (used_at IS NOT NULL)),
   ADD CONSTRAINT "ledger_consents_outcome" CHECK (num_nonnulls(connected_at, failure, tenants) <= 1
     AND (used_at IS NOT NULL OR num_nonnulls(connected_at, failure, tenants) = 0));
 -- Written anew with each refresh, and with each lease.

@@ -64,7 +64,7 @@ export function presentDelivery(delivery: DeliveryView) {
     ...present("lastStatus", delivery.lastStatus),
     ...present("lastError", delivery.lastError),
     began: delivery.beganAt.toISOString(),
-    ...presentInstant("settledAt", delivery.settledAt),
+    ...presentInstant("finishedAt", delivery.finishedAt),
     created: delivery.createdAt.toISOString(),
   } satisfies MessageInitShape<typeof WebhookDeliverySchema>;
 }

@@ -28,7 +28,7 @@ export async function tryLedger<T>(
 
 /** The call of a read: it settles no operation. */
 export function readCall({ callDeadlineMs }: AdminParts): LedgerCall {
-  return { deadlineMs: callDeadlineMs, operationKeys: [] };
+  return { deadlineMs: callDeadlineMs, jobKeys: [] };
 }
 
 /** The refusal of everything that needs a ledger where none is connected. */

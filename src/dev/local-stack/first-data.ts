@@ -168,7 +168,7 @@ async function createLedgerContacts(
 ): Promise<readonly Customer[]> {
   const ledger = ledgers.xero(connection);
   try {
-    const answer = await ledger.createContacts({ deadlineMs: callDeadlineMs, operationKeys: [newId()] }, drafts);
+    const answer = await ledger.createContacts({ deadlineMs: callDeadlineMs, jobKeys: [newId()] }, drafts);
     if (answer.kind !== "ok") throw new Error(`The demo ledger made no contacts: ${JSON.stringify(answer)}`);
     return drafts.map((draft, index): Customer => {
       const contact = answer.value[index];

@@ -46,7 +46,7 @@ export interface DocumentToValidate {
   /** The ledger was seen to have archived or erased the customer's contact. */
   readonly is_contact_gone: boolean;
   /** An operator asks again: what the ledger offers is for the ledger to say. */
-  readonly observed_there: boolean;
+  readonly skip_validation: boolean;
   /** As what an invoice is made; a credit note, which has none, is made approved. */
   readonly first_status?: FirstInvoiceStatus;
   readonly lines: readonly LineToValidate[];
@@ -83,7 +83,7 @@ export function invalidationsOf(reason: string): readonly ReferenceDataKind[] {
 
 /** The first fault of a document, null where it can be sent. `name` is what it is called in words: `invoice`. */
 export function validateDocument(document: DocumentToValidate, name: string, offer: LedgerReferenceData): Fault | null {
-  const known = document.observed_there ? unknownReferenceData : offer;
+  const known = document.skip_validation ? unknownReferenceData : offer;
   return (
     validateLines(document.lines, name, known) ??
     validateTotal(document) ??
@@ -143,8 +143,8 @@ function validateCurrency({ currency }: DocumentToValidate, { currencies, organi
   return { reason: "currency_not_enabled", message, by: "currencies" };
 }
 
-function validateContact({ is_contact_gone: isGone, observed_there: observedThere }: DocumentToValidate): Fault | null {
-  if (!isGone || observedThere) return null;
+function validateContact({ is_contact_gone: isGone, skip_validation: skipValidation }: DocumentToValidate): Fault | null {
+  if (!isGone || skipValidation) return null;
   return { reason: "contact_inactive", message: "The customer's contact is archived in the ledger.", by: null };
 }
 

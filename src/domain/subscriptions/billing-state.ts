@@ -45,7 +45,7 @@ export interface DeferredLine extends ProratedCharge {
 }
 
 /** An operation on the subscription that is still on its way: a second one is refused. decisions §6. */
-export interface RunningOperation {
+export interface RunningJob {
   readonly id: string;
   readonly kind: "amend_invoice" | "end_subscription";
   /** In words, for the refusal's message: `invoice INV-0042 is being amended`. */
@@ -67,7 +67,7 @@ export interface BillingState {
   readonly deferred: readonly DeferredLine[];
   readonly usage: readonly OpenUsage[] | null;
   readonly usageBills: UsageBills;
-  readonly running: RunningOperation | null;
+  readonly running: RunningJob | null;
   readonly today: CivilDate;
 }
 

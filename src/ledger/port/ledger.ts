@@ -83,14 +83,14 @@ export type LedgerFailure =
 export type LedgerAnswer<T> = { readonly kind: "ok"; readonly value: T } | LedgerFailure;
 
 /**
- * What every call carries. `deadlineMs` is how long it may take from now, tokens and replays included. `operationKeys`
+ * What every call carries. `deadlineMs` is how long it may take from now, tokens and replays included. `jobKeys`
  * are the stable ids of the operation rows that it settles (empty for reads): the same rows and the same documents give
  * the same idempotency header, so a fast resend is not done twice by the ledger. A caller gives another `variant` after
  * a bad answer, which the ledger would remember and give again; never after a lost one.
  */
 export interface LedgerCall {
   readonly deadlineMs: number;
-  readonly operationKeys: readonly string[];
+  readonly jobKeys: readonly string[];
   readonly variant?: string;
   /** Nobody waits for what the call is about: of the budget of calls it leaves some to those for whom somebody does. */
   readonly isBackground?: boolean;

@@ -14,7 +14,7 @@ import {
   type CustomerService,
 } from "../../gen/proto/billing/v1/customers_pb.ts";
 import { derivedId, newId } from "../../store/database/ids.ts";
-import type { OperationOutcome } from "../../store/ledger-jobs/job-notifications.ts";
+import type { JobOutcome } from "../../store/ledger-jobs/job-notifications.ts";
 import type { Scope } from "../../store/tenant.ts";
 import type { Call } from "../../transport/rpc/caller.ts";
 import type { MethodImplementation } from "../../transport/rpc/implementation.ts";
@@ -36,12 +36,12 @@ export function createCustomer({ store, settlement }: ServiceParts): Method {
     const scope = store.organisation(call.caller.organisationId);
     const id = identityOf(call);
     return untilKnown(untilMs, async () => {
-      const operationId = await begin(scope, id, request, call.caller.now, new Date(untilMs));
+      const jobId = await begin(scope, id, request, call.caller.now, new Date(untilMs));
       crashPoint("creation_saved");
-      if (operationId !== null) {
-        const watch = settlement.outcomes.watch([operationId]);
+      if (jobId !== null) {
+        const watch = settlement.outcomes.watch([jobId]);
         const [outcome] = await awaitPosting(settlement, scope.organisationId, watch, untilMs);
-        await judge(scope, id, operationId, outcome, call.idempotencyKey !== null);
+        await judge(scope, id, jobId, outcome, call.idempotencyKey !== null);
       }
       crashPoint("creation_posted");
       const customer = await scope.customers.get(id);
@@ -67,7 +67,7 @@ async function begin(
   const requestHash = createHash("sha256").update(toBinary(CreateCustomerRequestSchema, request)).digest();
   const customer = decideCustomer(id, read(request), now);
   const saved = await scope.customers.save({ customer, requestHash, awaitedUntil });
-  if (saved.kind === "saved") return saved.operationId;
+  if (saved.kind === "saved") return saved.jobId;
   // An earlier try with this identity may hold the code: then both constraints are hit, and either may be told.
   const made = await scope.customers.findCreation(id);
   if (made === null) {
@@ -84,20 +84,20 @@ async function begin(
   if (made.requestHash === null || !made.requestHash.equals(requestHash)) {
     throw new Refusal("idempotency_conflict", "This Idempotency-Key created another customer.");
   }
-  return (await scope.customers.get(id)) === null ? made.operationId : null;
+  return (await scope.customers.get(id)) === null ? made.jobId : null;
 }
 
 async function judge(
   scope: Scope,
   id: string,
-  operationId: string,
-  outcome: OperationOutcome | undefined,
+  jobId: string,
+  outcome: JobOutcome | undefined,
   hasKey: boolean,
 ): Promise<void> {
   if (outcome?.state === "done") return;
   if (outcome?.state === "refused") throw refusalOf(outcome);
   // Not decided: given up where nothing was sent. Where something was, it goes on, and a retry with the key finds it.
-  const isGivenUp = await scope.customers.abandon(operationId);
+  const isGivenUp = await scope.customers.abandon(jobId);
   if (!isGivenUp && (await scope.customers.get(id)) !== null) return;
   throw new Refusal("ledger_unavailable", `The ledger did not answer in time: ${adviceOf(isGivenUp, hasKey)}`);
 }
@@ -110,7 +110,7 @@ function adviceOf(isGivenUp: boolean, hasKey: boolean): string {
     : "the customer may still be made; look it up before you create it again.";
 }
 
-function refusalOf({ reason, message }: OperationOutcome): Refusal {
+function refusalOf({ reason, message }: JobOutcome): Refusal {
   const text = message ?? "The ledger refused the contact.";
   switch (reason) {
     case "duplicate_contact":

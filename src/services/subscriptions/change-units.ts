@@ -20,7 +20,7 @@ import type {
   AppliedUnitsChange,
   UnitsChangeOutcome,
   UnitsChangeOrder,
-  UnitsOperations,
+  UnitsJobIds,
 } from "../../store/subscriptions/change-units.ts";
 import type { Scope } from "../../store/tenant.ts";
 import type { Call } from "../../transport/rpc/caller.ts";
@@ -47,7 +47,7 @@ export function changeUnits(parts: ServiceParts): Method {
     // Without a key it is of this request alone, which finds by it what it has done where the
     // answer was lost.
     const requestId = idempotencyKey === null ? newId() : derivedId("unit_change", caller.apiKeyId, idempotencyKey);
-    const operations: UnitsOperations = { invoice: newId(), amendment: newId(), creditNote: newId() };
+    const operations: UnitsJobIds = { invoice: newId(), amendment: newId(), creditNote: newId() };
     return untilKnown(untilMs, () => change(parts, request, call, { requestId, operations }, untilMs));
   };
 }
@@ -72,11 +72,11 @@ async function change(
     );
     crashPoint("units_saved");
     // What this very request wrote, and lost the answer of, is still to be begun.
-    const isOwn = change.operationIds.some((id) => Object.values(operations).includes(id));
+    const isOwn = change.jobIds.some((id) => Object.values(operations).includes(id));
     if (isRepeat && !isOwn) await awaitFurther(parts, scope, change, [], untilMs);
-    else if (change.operationIds.length > 0) {
+    else if (change.jobIds.length > 0) {
       await awaitWork(() => begin(parts, scope, change, operations), scope.organisationId, watch, untilMs);
-      await awaitFurther(parts, scope, change, change.operationIds, untilMs);
+      await awaitFurther(parts, scope, change, change.jobIds, untilMs);
     }
     crashPoint("units_posted");
     return await present(scope, change.id);
@@ -149,16 +149,16 @@ async function begin(
   { settlement }: ServiceParts,
   { organisationId }: Scope,
   change: AppliedUnitsChange,
-  operations: UnitsOperations,
+  operations: UnitsJobIds,
 ): Promise<boolean> {
-  const { operationIds, subscriptionId } = change;
+  const { jobIds, subscriptionId } = change;
   const amendedId = change.renewalInvoiceId ?? change.invoiceId;
   const begun: Promise<boolean>[] = [];
-  if (operationIds.includes(operations.amendment) && amendedId !== null) {
-    const operationId = operations.amendment;
-    begun.push(settlement.startAmendment({ organisationId, subscriptionId, invoiceId: amendedId, operationId }));
+  if (jobIds.includes(operations.amendment) && amendedId !== null) {
+    const jobId = operations.amendment;
+    begun.push(settlement.startAmendment({ organisationId, subscriptionId, invoiceId: amendedId, jobId }));
   }
-  if (operationIds.some((id) => id !== operations.amendment)) begun.push(settlement.wake(organisationId));
+  if (jobIds.some((id) => id !== operations.amendment)) begun.push(settlement.wake(organisationId));
   return (await Promise.all(begun)).every((isReached) => isReached);
 }
 
@@ -173,8 +173,8 @@ async function awaitFurther(
   awaited: readonly string[],
   untilMs: number,
 ): Promise<void> {
-  const { operationIds } = await scope.subscriptions.getUnitsChange(id);
-  const further = operationIds.filter((operationId) => !awaited.includes(operationId));
+  const { jobIds } = await scope.subscriptions.getUnitsChange(id);
+  const further = jobIds.filter((jobId) => !awaited.includes(jobId));
   await settle(parts, scope, further, untilMs);
 }
 
@@ -182,13 +182,13 @@ async function awaitFurther(
 async function settle(
   { settlement }: ServiceParts,
   { organisationId }: Scope,
-  operationIds: readonly string[],
+  jobIds: readonly string[],
   untilMs: number,
 ): Promise<void> {
-  if (operationIds.length === 0) return;
-  const look = await settlement.outcomes.watch(operationIds).settled(organisationId, Date.now());
+  if (jobIds.length === 0) return;
+  const look = await settlement.outcomes.watch(jobIds).settled(organisationId, Date.now());
   if (look.some(({ state }) => state === "waiting")) {
-    const watch = settlement.outcomes.watch(operationIds);
+    const watch = settlement.outcomes.watch(jobIds);
     await awaitWork(() => settlement.wake(organisationId), organisationId, watch, untilMs);
   }
 }

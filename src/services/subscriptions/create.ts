@@ -35,7 +35,7 @@ const tries = 3;
 export function createSubscription(parts: ServiceParts): Method {
   return async (request, call) => {
     const untilMs = Date.now() + answerBudgetMs;
-    const ids: InvoiceIds = { invoiceId: newId(), operationId: newId() };
+    const ids: InvoiceIds = { invoiceId: newId(), jobId: newId() };
     return untilKnown(untilMs, () => create(parts, request, call, ids, untilMs));
   };
 }
@@ -50,7 +50,7 @@ async function create(
   const scope = parts.store.organisation(call.caller.organisationId);
   const id = identityOf(call);
   // Watched before it is written, so that no outcome is missed.
-  const watch = parts.settlement.outcomes.watch([ids.operationId]);
+  const watch = parts.settlement.outcomes.watch([ids.jobId]);
   try {
     const written = await write(scope, id, request, call, ids, new Date(untilMs));
     crashPoint("creation_saved");
@@ -68,12 +68,12 @@ async function create(
 async function postEarlier(
   { settlement }: ServiceParts,
   organisationId: string,
-  { operationId }: InvoiceIds,
+  { jobId }: InvoiceIds,
   untilMs: number,
 ): Promise<void> {
-  const [outcome] = await settlement.outcomes.watch([operationId]).settled(organisationId, Date.now());
+  const [outcome] = await settlement.outcomes.watch([jobId]).settled(organisationId, Date.now());
   if (outcome?.state !== "waiting") return;
-  await awaitPosting(settlement, organisationId, settlement.outcomes.watch([operationId]), untilMs);
+  await awaitPosting(settlement, organisationId, settlement.outcomes.watch([jobId]), untilMs);
 }
 
 async function present(scope: Scope, id: string, invoiceId: string | null): ReturnType<Method> {

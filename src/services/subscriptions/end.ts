@@ -15,7 +15,7 @@ import {
   type SubscriptionService,
 } from "../../gen/proto/billing/v1/subscriptions_pb.ts";
 import { derivedId, isId, newId } from "../../store/database/ids.ts";
-import type { OperationOutcome } from "../../store/ledger-jobs/job-notifications.ts";
+import type { JobOutcome } from "../../store/ledger-jobs/job-notifications.ts";
 import type { TerminationOutcome, TerminationRequest } from "../../store/subscriptions/end.ts";
 import type { Scope } from "../../store/tenant.ts";
 import type { Call } from "../../transport/rpc/caller.ts";
@@ -128,7 +128,7 @@ async function make(
 async function judge(
   scope: Scope,
   terminationId: string,
-  outcome: OperationOutcome | undefined,
+  outcome: JobOutcome | undefined,
   hasKey: boolean,
 ): Promise<void> {
   if (outcome?.state === "done") return;

@@ -53,14 +53,14 @@ async function restore(
   const scope = parts.store.organisation(call.caller.organisationId);
   let watch = null as Watch | null;
   try {
-    const made = await make(parts, scope, request, call, requestId, new Date(untilMs), (operationIds) => {
+    const made = await make(parts, scope, request, call, requestId, new Date(untilMs), (jobIds) => {
       // The transaction may be run again, with other operations.
       watch?.stop();
-      watch = settlement.outcomes.watch(operationIds);
+      watch = settlement.outcomes.watch(jobIds);
     });
     crashPoint("restore_saved");
-    if (made.operationIds.length > 0) {
-      watch ??= await unsettled(parts, scope, made.operationIds);
+    if (made.jobIds.length > 0) {
+      watch ??= await unsettled(parts, scope, made.jobIds);
       if (watch !== null) await awaitPosting(settlement, scope.organisationId, watch, untilMs);
     }
     crashPoint("restore_posted");
@@ -79,7 +79,7 @@ async function make(
   { caller }: Call,
   requestId: string,
   awaitedUntil: Date,
-  watch: (operationIds: readonly string[]) => void,
+  watch: (jobIds: readonly string[]) => void,
 ): Promise<RestorationOutcome & { readonly kind: "made" }> {
   const unknown = new Refusal("subscription_not_found", "There is no subscription with this id.");
   if (!isId(request.id)) throw unknown;
@@ -112,8 +112,8 @@ async function make(
 async function unsettled(
   { settlement }: ServiceParts,
   { organisationId }: Scope,
-  operationIds: readonly string[],
+  jobIds: readonly string[],
 ): Promise<Watch | null> {
-  const look = await settlement.outcomes.watch(operationIds).settled(organisationId, Date.now());
-  return look.some(({ state }) => state === "waiting") ? settlement.outcomes.watch(operationIds) : null;
+  const look = await settlement.outcomes.watch(jobIds).settled(organisationId, Date.now());
+  return look.some(({ state }) => state === "waiting") ? settlement.outcomes.watch(jobIds) : null;
 }

@@ -102,7 +102,7 @@ export function createCustomerStore(pool: pg.Pool, { prisma, run }: Changes): Cu
 
 // What was known of the contact by then said nothing of a customer that an operator wants active.
 async function lookAgain(transaction: Transaction, organisationId: string, contactId: string | null): Promise<void> {
-  await transaction.$executeRaw`INSERT INTO ledger_hints (organisation_id, kind, ledger_id)
+  await transaction.$executeRaw`INSERT INTO ledger_notifications (organisation_id, kind, ledger_id)
     SELECT organisation_id, 'contacts', ${contactId} FROM ledger_connections WHERE organisation_id = ${organisationId}::uuid
     ON CONFLICT (organisation_id, kind, ledger_id) DO UPDATE SET changed_at = NULL, received_at = clock_timestamp(), try_at = now()`;
 }

@@ -37,12 +37,12 @@ export async function requireNothingInTheWay(transaction: Transaction, organisat
       UNION
       SELECT CASE o.kind WHEN 'end_subscription' THEN 'ended' WHEN 'amend_invoice' THEN 'amended' ELSE 'restored' END,
         CASE o.kind WHEN 'amend_invoice' THEN 'invoice ' || i.number ELSE 'subscription ' || o.subscription_id END
-      FROM operations o
+      FROM ledger_jobs o
         LEFT JOIN invoices i ON i.organisation_id = o.organisation_id AND i.id = o.invoice_id
       WHERE o.organisation_id = ${organisationId}::uuid AND o.state IN ('ready', 'sending', 'uncertain')
         AND (o.kind IN ('end_subscription', 'amend_invoice') OR EXISTS (
           SELECT 1 FROM restorations r WHERE r.organisation_id = o.organisation_id
-            AND r.subscription_id = o.subscription_id AND o.id = ANY (r.operation_ids)))
+            AND r.subscription_id = o.subscription_id AND o.id = ANY (r.job_ids)))
     ) obstacles ORDER BY kind, name LIMIT ${namedAtMost}`;
   const [first] = obstacles;
   if (first === undefined) return;

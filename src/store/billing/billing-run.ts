@@ -92,7 +92,7 @@ const nothing: ChunkOutcome = { taken: 0, performed: 0, raised: 0, parked: [] };
 
 /** What of the due subscriptions `s` can be performed now. One whose end is on its way is left to that end. */
 export const performable = `(s.parked_until IS NULL OR s.parked_until <= now()) AND NOT EXISTS (
-    SELECT 1 FROM operations e WHERE e.organisation_id = s.organisation_id AND e.subscription_id = s.id
+    SELECT 1 FROM ledger_jobs e WHERE e.organisation_id = s.organisation_id AND e.subscription_id = s.id
       AND e.kind = 'end_subscription' AND e.state IN ('ready', 'sending', 'uncertain'))`;
 
 // One whose test clock advances is left to that: it performs what is due at each instant on the way.

@@ -10,7 +10,7 @@ import type {
   DeferredLine,
   PeriodState,
   IssuedInvoice,
-  RunningOperation,
+  RunningJob,
 } from "../../domain/subscriptions/billing-state.ts";
 import type { OrganisationSettings } from "../../domain/subscriptions/organisation-settings.ts";
 import type { Subscription } from "../../domain/subscriptions/subscription.ts";
@@ -81,7 +81,7 @@ interface StateRow extends Omit<SubscriptionRow, "plan"> {
 /** `removals` and `removed` are counted of an end. */
 interface RunningRow {
   id: string;
-  kind: RunningOperation["kind"];
+  kind: RunningJob["kind"];
   number: string | null;
   removals: number;
   removed: number;
@@ -96,7 +96,7 @@ const stateText = `SELECT ${subscriptionColumns}, t.current_period, t.due_at, t.
       FROM periods p WHERE p.organisation_id = $1 AND p.subscription_id = t.id AND p.index BETWEEN t.current_period AND t.current_period + 1
       ORDER BY p.index) p) AS periods,
     (SELECT json_agg(i) FROM (SELECT i.id, i.number, i.type, i.period_index, i.status, i.total::text,
-        (i.amount_due - (SELECT coalesce(sum(c.amount), 0) FROM operations c WHERE c.organisation_id = $1 AND c.subscription_id = t.id
+        (i.amount_due - (SELECT coalesce(sum(c.amount), 0) FROM ledger_jobs c WHERE c.organisation_id = $1 AND c.subscription_id = t.id
           AND c.invoice_id = i.id AND c.kind = 'allocate_credit' AND c.state IN ('ready', 'sending', 'uncertain')))::text AS amount_due,
         i.ledger_invoice_id IS NOT NULL AS in_ledger,
         NOT EXISTS (SELECT 1 FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = i.id AND l.kind = 'plan'
@@ -106,10 +106,10 @@ const stateText = `SELECT ${subscriptionColumns}, t.current_period, t.due_at, t.
     (SELECT json_agg(d) FROM (SELECT d.id, d.name, d.description, d.amount::text, d.period_start, d.period_end, d.from_units, d.to_units,
         d.days_remaining, d.days_in_period
       FROM deferred_lines d WHERE d.organisation_id = $1 AND d.subscription_id = t.id AND d.invoice_id IS NULL ORDER BY d.seq) d) AS deferred,
-    (SELECT row_to_json(r) FROM (SELECT o.id, o.kind, i.number, e.removals, e.removed FROM operations o
+    (SELECT row_to_json(r) FROM (SELECT o.id, o.kind, i.number, e.removals, e.removed FROM ledger_jobs o
       LEFT JOIN invoices i ON i.organisation_id = $1 AND i.id = o.invoice_id
       CROSS JOIN LATERAL (SELECT count(*) AS removals, count(*) FILTER (WHERE m.state = 'removed') AS removed
-        FROM removals m WHERE m.organisation_id = $1 AND m.ending_id = o.id) e
+        FROM removals m WHERE m.organisation_id = $1 AND m.termination_id = o.id) e
       WHERE o.organisation_id = $1 AND o.subscription_id = t.id AND o.kind IN ('amend_invoice', 'end_subscription')
         AND o.state IN ('ready', 'sending', 'uncertain') LIMIT 1) r) AS running
   FROM ${subscriptionListing.from} WHERE t.organisation_id = $1 AND t.id = ANY ($2::uuid[]) ORDER BY t.seq`;
@@ -208,7 +208,7 @@ export async function findUnsent(
 ): Promise<readonly string[]> {
   const { rows } = await pool.query<{ id: string }>({
     name: "find_unsent",
-    text: `SELECT o.id FROM invoices i JOIN operations o ON o.organisation_id = $1 AND o.invoice_id = i.id AND o.kind = 'create_invoice'
+    text: `SELECT o.id FROM invoices i JOIN ledger_jobs o ON o.organisation_id = $1 AND o.invoice_id = i.id AND o.kind = 'create_invoice'
       WHERE i.organisation_id = $1 AND i.subscription_id = $2 AND i.type IN ('first', 'renewal') AND i.status = 'scheduled' AND o.state IN ('ready', 'sending', 'uncertain')
       ORDER BY o.seq`,
     values: [organisationId, subscriptionId],
@@ -257,7 +257,7 @@ function readDeferred(row: DeferredRow): DeferredLine {
   };
 }
 
-function readRunning({ id, kind, number, removals, removed }: RunningRow): RunningOperation {
+function readRunning({ id, kind, number, removals, removed }: RunningRow): RunningJob {
   const description =
     kind === "amend_invoice"
       ? `invoice ${number ?? ""} is being amended in the ledger`

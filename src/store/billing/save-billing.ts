@@ -25,7 +25,7 @@ export async function saveCharges(
   now: Date,
 ): Promise<void> {
   const raising = { createdAt: now, awaitedUntil: null };
-  const ids = (subscriptionId: string) => ({ id: newId(), operationId: newId(), subscriptionId });
+  const ids = (subscriptionId: string) => ({ id: newId(), jobId: newId(), subscriptionId });
   const invoices = owed.flatMap((one) => one.invoices.map((invoice) => ({ ...ids(one.subscriptionId), ...invoice })));
   const notes = owed.flatMap((one) => one.creditNotes.map((note) => ({ ...ids(one.subscriptionId), ...note })));
   await issueInvoices(client, organisationId, invoices, raising);
@@ -47,7 +47,7 @@ export async function saveCharges(
     if (joined === null) continue;
     const { amendment, usage } = joined;
     await amendInvoice(client, organisationId, {
-      operationId: newId(),
+      jobId: newId(),
       subscriptionId,
       amendment,
       billedUnits: null,

@@ -73,7 +73,7 @@ export interface CustomerToSave {
  * `code_taken`: another customer has the code.
  */
 export type CustomerSave =
-  | { readonly kind: "saved"; readonly operationId: string }
+  | { readonly kind: "saved"; readonly jobId: string }
   | { readonly kind: "exists" }
   | { readonly kind: "code_taken" };
 
@@ -83,7 +83,7 @@ export async function saveCustomer(
   organisationId: string,
   { customer, requestHash, awaitedUntil }: CustomerToSave,
 ): Promise<CustomerSave> {
-  const operationId = newId();
+  const jobId = newId();
   const wanted = customer.ledgerContactId;
   try {
     await pool.query({
@@ -92,7 +92,7 @@ export async function saveCustomer(
           INSERT INTO customers (id, organisation_id, code, name, company_name, first_name, last_name, email, status, request_hash, created_at)
           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING id
         )
-        INSERT INTO operations (id, organisation_id, kind, state, customer_id, contact_id, awaited_until)
+        INSERT INTO ledger_jobs (id, organisation_id, kind, state, customer_id, contact_id, awaited_until)
         SELECT $12, $2, $13, 'ready', id, $14, $15 FROM customer`,
       values: [
         customer.id,
@@ -106,7 +106,7 @@ export async function saveCustomer(
         customer.status,
         requestHash,
         customer.createdAt,
-        operationId,
+        jobId,
         wanted === null ? "create_contact" : "import_contact",
         wanted,
         awaitedUntil,
@@ -117,13 +117,13 @@ export async function saveCustomer(
     if (isDatabaseError(error, uniqueViolation, "customers_organisation_id_code_key")) return { kind: "code_taken" };
     throw error;
   }
-  return { kind: "saved", operationId };
+  return { kind: "saved", jobId };
 }
 
 /** A customer's creation as it stands: by which request, and the operation that gets its contact. */
 export interface CustomerCreation {
   readonly requestHash: Buffer | null;
-  readonly operationId: string | null;
+  readonly jobId: string | null;
 }
 
 /** The creation of the customer with this id, shown or not; null where there is none. */
@@ -132,15 +132,15 @@ export async function findCustomerCreation(
   organisationId: string,
   id: string,
 ): Promise<CustomerCreation | null> {
-  const { rows } = await pool.query<{ request_hash: Buffer | null; operation_id: string | null }>({
+  const { rows } = await pool.query<{ request_hash: Buffer | null; job_id: string | null }>({
     name: "find_customer_creation",
-    text: `SELECT c.request_hash, (SELECT o.id FROM operations o WHERE o.organisation_id = $1 AND o.customer_id = c.id
-        AND o.kind IN ('create_contact', 'import_contact') ORDER BY o.seq DESC LIMIT 1) AS operation_id
+    text: `SELECT c.request_hash, (SELECT o.id FROM ledger_jobs o WHERE o.organisation_id = $1 AND o.customer_id = c.id
+        AND o.kind IN ('create_contact', 'import_contact') ORDER BY o.seq DESC LIMIT 1) AS job_id
       FROM customers c WHERE c.organisation_id = $1 AND c.id = $2`,
     values: [organisationId, id],
   });
   const row = rows[0];
-  return row === undefined ? null : { requestHash: row.request_hash, operationId: row.operation_id };
+  return row === undefined ? null : { requestHash: row.request_hash, jobId: row.job_id };
 }
 
 /** Which of these ledger contacts are customers of the organisation already. */

@@ -29,7 +29,7 @@ export interface ToLock {
   readonly organisation?: boolean;
   readonly subscriptionIds?: readonly string[];
   /** Operations, the subscriptions that they are of, and those on whose invoices their note is. */
-  readonly operationIds?: readonly string[];
+  readonly jobIds?: readonly string[];
   /** Invoices by their ids in the ledger: the subscriptions that they are of. */
   readonly ledgerInvoiceIds?: readonly string[];
   /** Credit notes by their ids in the ledger: their subscriptions, and those of their invoices. */
@@ -39,7 +39,7 @@ export interface ToLock {
 // A document and an operation stay with their subscription. As an array, so that the subscriptions
 // are looked up by their key.
 const concernedText = `SELECT id FROM subscriptions WHERE organisation_id = $1 AND id = ANY (ARRAY(
-    SELECT o.subscription_id FROM operations o
+    SELECT o.subscription_id FROM ledger_jobs o
     WHERE o.organisation_id = $1 AND o.id = ANY ($3::uuid[])
     UNION SELECT i.subscription_id FROM invoices i
     WHERE i.organisation_id = $1 AND i.ledger_invoice_id = ANY ($4::text[])
@@ -48,7 +48,7 @@ const concernedText = `SELECT id FROM subscriptions WHERE organisation_id = $1 A
     UNION SELECT i.subscription_id FROM allocations a
       JOIN invoices i ON i.organisation_id = $1 AND i.id = a.invoice_id
     WHERE a.organisation_id = $1 AND a.credit_note_id = ANY (ARRAY(
-      SELECT o.credit_note_id FROM operations o
+      SELECT o.credit_note_id FROM ledger_jobs o
       WHERE o.organisation_id = $1 AND o.id = ANY ($3::uuid[])
       UNION SELECT n.id FROM credit_notes n
       WHERE n.organisation_id = $1 AND n.ledger_credit_note_id = ANY ($5::text[])))
@@ -57,7 +57,7 @@ const concernedText = `SELECT id FROM subscriptions WHERE organisation_id = $1 A
 
 /** Takes the locks of what is to be written, in the order, before any of it is. */
 export async function lockInOrder(client: Client, organisationId: string, toLock: ToLock): Promise<void> {
-  const { organisation, subscriptionIds = [], operationIds = [], ledgerInvoiceIds = [], ledgerNoteIds = [] } = toLock;
+  const { organisation, subscriptionIds = [], jobIds = [], ledgerInvoiceIds = [], ledgerNoteIds = [] } = toLock;
   if (organisation) {
     await client.query({
       name: "share_organisation",
@@ -65,7 +65,7 @@ export async function lockInOrder(client: Client, organisationId: string, toLock
       values: [organisationId],
     });
   }
-  const isPlain = operationIds.length + ledgerInvoiceIds.length + ledgerNoteIds.length === 0;
+  const isPlain = jobIds.length + ledgerInvoiceIds.length + ledgerNoteIds.length === 0;
   if (isPlain) {
     if (subscriptionIds.length === 0) return;
     await client.query({
@@ -79,13 +79,13 @@ export async function lockInOrder(client: Client, organisationId: string, toLock
   await client.query({
     name: "lock_concerned_subscriptions",
     text: concernedText,
-    values: [organisationId, subscriptionIds, operationIds, ledgerInvoiceIds, ledgerNoteIds],
+    values: [organisationId, subscriptionIds, jobIds, ledgerInvoiceIds, ledgerNoteIds],
   });
-  if (operationIds.length === 0) return;
+  if (jobIds.length === 0) return;
   await client.query({
     name: "lock_operations",
-    text: `SELECT id FROM operations WHERE organisation_id = $1 AND id = ANY ($2::uuid[])
+    text: `SELECT id FROM ledger_jobs WHERE organisation_id = $1 AND id = ANY ($2::uuid[])
       ORDER BY id FOR NO KEY UPDATE`,
-    values: [organisationId, operationIds],
+    values: [organisationId, jobIds],
   });
 }

@@ -164,7 +164,7 @@ export async function saveObservedNote(
   await client.query({
     name: "save_observed_note",
     text: `UPDATE credit_notes n SET status = $3, total = $4::numeric, sent = $5, remaining_credit = $6::numeric,
-        ledger_updated_at = coalesce($7, n.ledger_updated_at), ledger_told_at = now(),
+        ledger_updated_at = coalesce($7, n.ledger_updated_at), ledger_reported_at = now(),
         ledger_subtotal = coalesce($8, n.ledger_subtotal),
         sync_error = CASE WHEN n.status <> 'not_in_external' THEN n.sync_error END,
         applied_elsewhere = $4::numeric - $6::numeric
@@ -264,7 +264,7 @@ async function takeFromDue(
   await client.query({
     name: "take_from_due",
     text: `UPDATE invoices i SET amount_due = due.left, status = CASE WHEN due.left = 0 THEN 'paid' ELSE 'approved' END,
-        ledger_told_at = now()
+        ledger_reported_at = now()
       FROM (
         SELECT j.id, greatest(0, least(j.total, j.amount_due - r.amount)) AS left
         FROM jsonb_to_recordset($2) AS r(id uuid, amount numeric)
@@ -282,7 +282,7 @@ async function lookAgain(client: Client, organisationId: string, invoiceIds: rea
   if (invoiceIds.length === 0) return;
   await client.query({
     name: "look_again_at_invoices",
-    text: `INSERT INTO ledger_hints (organisation_id, kind, ledger_id)
+    text: `INSERT INTO ledger_notifications (organisation_id, kind, ledger_id)
       SELECT $1, 'invoices', ledger_invoice_id FROM invoices WHERE organisation_id = $1 AND id = ANY ($2::uuid[])
         AND ledger_invoice_id IS NOT NULL ORDER BY ledger_invoice_id
       ON CONFLICT (organisation_id, kind, ledger_id) DO UPDATE SET changed_at = NULL, received_at = clock_timestamp()`,
@@ -299,7 +299,7 @@ export async function saveObservedInvoice(
 ): Promise<void> {
   await client.query({
     name: "save_observed_invoice",
-    text: `UPDATE invoices SET status = $3, total = $4, amount_due = $5, sent = $6, ledger_told_at = now(),
+    text: `UPDATE invoices SET status = $3, total = $4, amount_due = $5, sent = $6, ledger_reported_at = now(),
         ledger_updated_at = coalesce($7, ledger_updated_at), ledger_subtotal = coalesce($8, ledger_subtotal),
         sync_error = nullif(sync_error, ${unfitText})
       WHERE organisation_id = $1 AND id = $2`,

@@ -22,7 +22,7 @@ export type Client = Pick<pg.PoolClient, "query">;
 /** An invoice to raise: its ids, the subscription that it is of, and the deferred lines that it bills. */
 export interface InvoiceToIssue {
   readonly id: string;
-  readonly operationId: string;
+  readonly jobId: string;
   readonly subscriptionId: string;
   readonly draft: InvoiceDraft;
   readonly deferredIds: readonly string[];
@@ -31,7 +31,7 @@ export interface InvoiceToIssue {
 /** A credit note to raise. */
 export interface CreditNoteToIssue {
   readonly id: string;
-  readonly operationId: string;
+  readonly jobId: string;
   readonly subscriptionId: string;
   readonly draft: CreditNoteDraft;
 }
@@ -56,16 +56,16 @@ WITH ${takeNumbers}, invoice AS (
   SELECT r.id, $1, s.customer_id, s.id, ${documentNumber("o.number_prefix", "k.first + r.position")}, r.reference, r.type,
     'scheduled', r.currency, r.subtotal, r.subtotal, r.subtotal, r.issue_date, r.due_date, r.period_index, r.period_start,
     r.period_end, $6
-  FROM jsonb_to_recordset($4) AS r(${invoiceRecordType}, subscription_id uuid, operation_id uuid)
+  FROM jsonb_to_recordset($4) AS r(${invoiceRecordType}, subscription_id uuid, job_id uuid)
     JOIN subscriptions s ON s.organisation_id = $1 AND s.id = r.subscription_id JOIN organisations o ON o.id = $1, counter k
   ORDER BY r.position
   RETURNING id
 ), line AS (
   ${insertLines} FROM jsonb_to_recordset($5) AS r(${lineRecordType})
 ), operation AS (
-  INSERT INTO operations (id, organisation_id, kind, state, subscription_id, invoice_id, awaited_until)
-  SELECT r.operation_id, $1, 'create_invoice', 'ready', r.subscription_id, r.id, $7::timestamptz
-  FROM jsonb_to_recordset($4) AS r(id uuid, position int, subscription_id uuid, operation_id uuid) ORDER BY r.position
+  INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, invoice_id, awaited_until)
+  SELECT r.job_id, $1, 'create_invoice', 'ready', r.subscription_id, r.id, $7::timestamptz
+  FROM jsonb_to_recordset($4) AS r(id uuid, position int, subscription_id uuid, job_id uuid) ORDER BY r.position
 ), billed AS (
   UPDATE deferred_lines d SET invoice_id = r.invoice_id
   FROM jsonb_to_recordset($8) AS r(id uuid, invoice_id uuid)
@@ -92,10 +92,10 @@ export async function issueInvoices(
       "invoice",
       invoices.length,
       JSON.stringify(
-        invoices.map(({ id, draft, subscriptionId, operationId }, position) => ({
+        invoices.map(({ id, draft, subscriptionId, jobId }, position) => ({
           ...invoiceRecord(id, position, draft),
           subscription_id: subscriptionId,
-          operation_id: operationId,
+          job_id: jobId,
         })),
       ),
       JSON.stringify(invoices.flatMap(({ id, draft }) => lineRecords(id, draft.lines))),
@@ -132,9 +132,9 @@ WITH ${takeNumbers}, note AS (
   FROM jsonb_to_recordset($5) AS r(id uuid, credit_note_id uuid, position int, name text, description text, amount numeric,
     effective_date date, meter_id uuid, revenue_account text, tax_type text, reversed_invoice_id uuid)
 )
-INSERT INTO operations (id, organisation_id, kind, state, subscription_id, credit_note_id, awaited_until)
-SELECT r.operation_id, $1, 'create_credit_note', 'ready', r.subscription_id, r.id, $7::timestamptz
-FROM jsonb_to_recordset($4) AS r(id uuid, position int, subscription_id uuid, operation_id uuid) ORDER BY r.position`;
+INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, credit_note_id, awaited_until)
+SELECT r.job_id, $1, 'create_credit_note', 'ready', r.subscription_id, r.id, $7::timestamptz
+FROM jsonb_to_recordset($4) AS r(id uuid, position int, subscription_id uuid, job_id uuid) ORDER BY r.position`;
 
 /**
  * Raises credit notes. Their credit is held until an invoice that is raised after them takes it; that of a reversal goes to the invoices that
@@ -147,10 +147,10 @@ export async function issueCreditNotes(
   { createdAt, awaitedUntil }: Issuing,
 ): Promise<void> {
   if (notes.length === 0) return;
-  const records = notes.map(({ id, operationId, subscriptionId, draft }, position) => ({
+  const records = notes.map(({ id, jobId, subscriptionId, draft }, position) => ({
     id,
     position,
-    operation_id: operationId,
+    job_id: jobId,
     subscription_id: subscriptionId,
     reference: draft.reference,
     currency: draft.currency,

@@ -75,7 +75,7 @@ export async function reverseNextPeriod(
   const [loaded] = await loadStates(client, organisation, { ids: [subscriptionId], now });
   if (loaded === undefined) throw new Error(`subscription ${subscriptionId} is gone`);
   const { invoice, creditNote } = decideReversal(loaded.state, await loadNextPeriodLines(client, loaded.state));
-  const ids = () => ({ id: newId(), operationId: newId(), subscriptionId });
+  const ids = () => ({ id: newId(), jobId: newId(), subscriptionId });
   const raising = { createdAt: now, awaitedUntil: null };
   await issueInvoices(client, organisation.id, invoice === null ? [] : [{ ...ids(), ...invoice }], raising);
   await issueCreditNotes(

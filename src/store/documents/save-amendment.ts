@@ -11,7 +11,7 @@ import type { Client } from "./issue-documents.ts";
 
 /** An amendment to write. `billedUnits`: what the invoice's period was billed for before it. */
 export interface AmendmentToWrite {
-  readonly operationId: string;
+  readonly jobId: string;
   readonly subscriptionId: string;
   readonly amendment: InvoiceAmendment;
   readonly billedUnits: number | null;
@@ -43,7 +43,7 @@ WITH amended AS (
   UPDATE invoices i SET subtotal = (SELECT sum(l.amount) FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = i.id)
   WHERE i.organisation_id = $1 AND i.id = $2 RETURNING i.id
 )
-INSERT INTO operations (id, organisation_id, kind, state, subscription_id, invoice_id, joins, awaited_until)
+INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, invoice_id, joins, awaited_until)
 SELECT $3, $1, 'amend_invoice', 'ready', $4, amended.id, $5, $6::timestamptz FROM amended`;
 
 /**
@@ -53,7 +53,7 @@ SELECT $3, $1, 'amend_invoice', 'ready', $4, amended.id, $5, $6::timestamptz FRO
 export async function amendInvoice(
   client: Client,
   organisationId: string,
-  { operationId, subscriptionId, amendment, billedUnits, awaitedUntil }: AmendmentToWrite,
+  { jobId, subscriptionId, amendment, billedUnits, awaitedUntil }: AmendmentToWrite,
 ): Promise<boolean> {
   const { invoiceId, planLine, added, onlyDraft } = amendment;
   let isChanged = added.length > 0;
@@ -69,7 +69,7 @@ export async function amendInvoice(
   await client.query({
     name: "ask_amendment",
     text: askText,
-    values: [organisationId, invoiceId, operationId, subscriptionId, onlyDraft, awaitedUntil],
+    values: [organisationId, invoiceId, jobId, subscriptionId, onlyDraft, awaitedUntil],
   });
   return true;
 }

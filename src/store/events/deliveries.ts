@@ -90,8 +90,8 @@ const deadReason = "It took nothing for five days";
 /** What is older does not begin anew, so that it comes to an end also where it can never be sent. */
 const restartWithin = "interval '30 days'";
 
-const loadText = `SELECT w.url, w.status, w.failures, w.sealed_secret, w.sealing_key_id, w.previous_key_id,
-    CASE WHEN w.previous_until > now() THEN w.sealed_previous END AS sealed_previous,
+const loadText = `SELECT w.url, w.status, w.failures, w.encrypted_secret, w.encryption_key_id, w.previous_key_id,
+    CASE WHEN w.previous_until > now() THEN w.encrypted_previous END AS encrypted_previous,
     greatest(0, 1000 * extract(epoch FROM w.open_until - clock_timestamp()))::float8 AS open_ms, w.open_until IS NOT NULL AS is_open,
     (SELECT 1000 * extract(epoch FROM d.due_at - now()) FROM webhook_deliveries d
       WHERE d.organisation_id = $1 AND d.endpoint_id = $2 AND d.state = 'pending' ORDER BY d.endpoint_id, d.due_at LIMIT 1)::float8 AS due_ms
@@ -101,9 +101,9 @@ interface LoadedRow {
   url: string;
   status: string;
   failures: number;
-  sealed_secret: Buffer;
-  sealing_key_id: string;
-  sealed_previous: Buffer | null;
+  encrypted_secret: Buffer;
+  encryption_key_id: string;
+  encrypted_previous: Buffer | null;
   previous_key_id: string;
   open_ms: number;
   is_open: boolean;
@@ -137,7 +137,7 @@ async function load(
   });
   const [row] = rows;
   if (row === undefined) return null;
-  const { sealed_previous: previous } = row;
+  const { encrypted_previous: previous } = row;
   const open = (bytes: Buffer, keyId: string) => sealing.open({ bytes, keyId }, endpointSecretBound(endpointId));
   return {
     url: row.url,
@@ -146,7 +146,7 @@ async function load(
     openMs: row.is_open ? row.open_ms : null,
     dueMs: row.due_ms,
     secrets: () => [
-      open(row.sealed_secret, row.sealing_key_id),
+      open(row.encrypted_secret, row.encryption_key_id),
       ...(previous === null ? [] : [open(previous, row.previous_key_id)]),
     ],
   };
@@ -176,7 +176,7 @@ async function endDue(
         WHERE d.organisation_id = $1 AND d.endpoint_id = $2 AND d.state = 'pending' AND d.due_at <= now()
         ORDER BY d.endpoint_id, d.due_at LIMIT $3 FOR NO KEY UPDATE OF d SKIP LOCKED
       )
-      UPDATE webhook_deliveries d SET state = 'cancelled', due_at = NULL, settled_at = now() FROM due
+      UPDATE webhook_deliveries d SET state = 'cancelled', due_at = NULL, finished_at = now() FROM due
       WHERE d.organisation_id = $1 AND d.id = due.id`,
     values: [organisationId, endpointId, limit],
   });
@@ -211,7 +211,7 @@ const exhaustText = `WITH endpoint AS MATERIALIZED (
     WHERE d.organisation_id = $1 AND d.id = ANY ($3) AND d.state = 'pending' AND d.began_at <= now() - $4 * interval '1 millisecond'
     ORDER BY d.id FOR NO KEY UPDATE OF d
   ), exhausted AS (
-    UPDATE webhook_deliveries d SET state = 'exhausted', due_at = NULL, settled_at = now() FROM over o
+    UPDATE webhook_deliveries d SET state = 'exhausted', due_at = NULL, finished_at = now() FROM over o
     WHERE d.organisation_id = $1 AND d.id = o.id AND NOT o.begins_again RETURNING d.id
   ), begun AS (
     UPDATE webhook_deliveries d SET began_at = now() FROM over o WHERE d.organisation_id = $1 AND d.id = o.id AND o.begins_again RETURNING d.id

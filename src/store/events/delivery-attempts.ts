@@ -93,7 +93,7 @@ WITH results AS MATERIALIZED (
     last_error = CASE WHEN d.state = 'delivered' AND r.verdict <> 'delivered' THEN d.last_error ELSE r.error END,
     state = CASE WHEN r.verdict = 'delivered' THEN 'delivered' WHEN d.state <> 'pending' THEN d.state WHEN r.verdict = 'gone' THEN 'cancelled'
       ELSE d.state END,
-    settled_at = CASE WHEN r.verdict = 'failed' OR d.state = 'delivered' THEN d.settled_at ELSE coalesce(d.settled_at, now()) END,
+    finished_at = CASE WHEN r.verdict = 'failed' OR d.state = 'delivered' THEN d.finished_at ELSE coalesce(d.finished_at, now()) END,
     due_at = CASE WHEN d.state <> 'pending' OR r.verdict <> 'failed' THEN NULL WHEN d.began_at <> r.began_at THEN d.due_at
       ELSE least(now() + r.pause_ms * interval '1 millisecond',
         CASE WHEN r.restarts THEN r.at ELSE d.began_at END + $20 * interval '1 millisecond') END,

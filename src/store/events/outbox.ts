@@ -42,7 +42,7 @@ export function createOutboxStore(pool: pg.Pool, write: WriteObject): OutboxStor
 export async function findNews(pool: Pick<pg.Pool, "query">, after: string | null, limit: number): Promise<NewsPage> {
   const { rows } = await pool.query<{ id: string | null; now: Date }>({
     text: `SELECT o.id, n.now FROM (SELECT now()) n LEFT JOIN organisations o ON ($1::uuid IS NULL OR o.id > $1)
-        AND (SELECT c.seq FROM object_changes c WHERE c.organisation_id = o.id ORDER BY c.organisation_id, c.seq LIMIT 1) IS NOT NULL
+        AND (SELECT c.seq FROM outbox c WHERE c.organisation_id = o.id ORDER BY c.organisation_id, c.seq LIMIT 1) IS NOT NULL
       ORDER BY o.id LIMIT $2`,
     values: [after, limit],
   });
@@ -66,9 +66,9 @@ export async function findChanged(
 ): Promise<readonly ObjectName[]> {
   const { rows } = await pool.query<ObjectName>({
     text: `SELECT kind, id FROM (
-        SELECT object_kind AS kind, object_id AS id, seq FROM object_changes
+        SELECT object_kind AS kind, object_id AS id, seq FROM outbox
         WHERE organisation_id = $1
-          AND marked_at <= $2::timestamptz + greatest(0, floor(extract(epoch FROM now() - $2::timestamptz) / 60)) * interval '1 minute'
+          AND recorded_at <= $2::timestamptz + greatest(0, floor(extract(epoch FROM now() - $2::timestamptz) / 60)) * interval '1 minute'
         ORDER BY organisation_id, seq LIMIT ${marksAtOnce}) oldest
       GROUP BY kind, id ORDER BY min(seq) LIMIT $3`,
     values: [organisationId, until, limit],

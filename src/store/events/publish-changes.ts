@@ -73,7 +73,7 @@ interface Held {
   readonly livemode: boolean;
   readonly now: Date;
   /** Now by the organisation's own clock: what its events say, and all else that is shown of it. */
-  readonly told_at: Date;
+  readonly fetched_at: Date;
   readonly is_alone: boolean;
   /** Whether the organisation has an endpoint at all, also a disabled one: that may be enabled and have sent what it missed. */
   readonly has_endpoints: boolean;
@@ -118,7 +118,7 @@ export async function publishChunk(
 async function hold(client: pg.PoolClient, organisationId: string): Promise<Held> {
   const { rows } = await client.query<Held>({
     name: "hold_publishing",
-    text: `SELECT o.livemode, now() AS now, coalesce(o.test_clock, now()) AS told_at,
+    text: `SELECT o.livemode, now() AS now, coalesce(o.test_clock, now()) AS fetched_at,
         pg_try_advisory_xact_lock(${lockClass}, hashtext(o.id::text)) AS is_alone,
         EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.organisation_id = o.id) AS has_endpoints,
         (SELECT json_agg(json_build_object('id', e.id, 'kinds', e.kinds))
@@ -144,7 +144,7 @@ async function takeMarks(
   const { rows } = await client.query<Marked>({
     name: "take_marks",
     text: `WITH taken AS (
-        DELETE FROM object_changes c USING unnest($2::text[], $3::uuid[]) AS o(kind, id)
+        DELETE FROM outbox c USING unnest($2::text[], $3::uuid[]) AS o(kind, id)
         WHERE c.organisation_id = $1 AND c.object_kind = o.kind AND c.object_id = o.id
         RETURNING c.seq, c.object_kind, c.object_id, c.change
       )
@@ -188,7 +188,7 @@ async function loadPublished(
   const { rows } = await client.query<{ id: string; sequence: string; object: string }>({
     name: "load_published",
     text: `SELECT t.object_id AS id, t.sequence, t.object FROM unnest($2::text[], $3::uuid[]) AS o(kind, id)
-      JOIN told_objects t ON t.organisation_id = $1 AND t.object_kind = o.kind AND t.object_id = o.id`,
+      JOIN published_snapshots t ON t.organisation_id = $1 AND t.object_kind = o.kind AND t.object_id = o.id`,
     values: [organisationId, ...columnsOf(marked)],
   });
   return new Map(rows.map(({ id, sequence, object }) => [id, { sequence: BigInt(sequence), object }]));
@@ -207,7 +207,7 @@ interface Decided {
 }
 
 function decide(
-  { livemode, told_at: createdAt, has_endpoints, listeners }: Held,
+  { livemode, fetched_at: createdAt, has_endpoints, listeners }: Held,
   marked: readonly Marked[],
   texts: ReadonlyMap<string, string>,
   publishedBefore: ReadonlyMap<string, Told>,
@@ -245,7 +245,7 @@ async function save(
   if (told.length > 0) {
     await client.query({
       name: "save_published",
-      text: `INSERT INTO told_objects AS t (organisation_id, object_kind, object_id, sequence, object)
+      text: `INSERT INTO published_snapshots AS t (organisation_id, object_kind, object_id, sequence, object)
         SELECT $1, * FROM unnest($2::text[], $3::uuid[], $4::bigint[], $5::text[])
         ON CONFLICT (organisation_id, object_kind, object_id) DO UPDATE SET sequence = EXCLUDED.sequence, object = EXCLUDED.object`,
       values: [organisationId, ...columnsOf(told), told.map((one) => one.sequence), told.map((one) => one.object)],

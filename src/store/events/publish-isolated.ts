@@ -59,7 +59,7 @@ export async function publishOrReschedule(
 async function reschedule(pool: pg.Pool, organisationId: string, { kind, id }: ObjectName): Promise<void> {
   await pool.query({
     name: "reschedule_publishing",
-    text: `UPDATE object_changes SET marked_at = now() + ${rescheduleFor}
+    text: `UPDATE outbox SET recorded_at = now() + ${rescheduleFor}
       WHERE organisation_id = $1 AND object_kind = $2 AND object_id = $3`,
     values: [organisationId, kind, id],
   });

@@ -7,13 +7,13 @@ import { endpointSecretBound } from "./signing-secrets.ts";
 interface EncryptedRow {
   organisation_id: string;
   id: string;
-  sealed_secret: Buffer;
-  sealing_key_id: string;
-  sealed_previous: Buffer | null;
+  encrypted_secret: Buffer;
+  encryption_key_id: string;
+  encrypted_previous: Buffer | null;
   previous_key_id: string | null;
 }
 
-const encryptedBefore = "(sealing_key_id <> $1 OR previous_key_id <> $1)";
+const encryptedBefore = "(encryption_key_id <> $1 OR previous_key_id <> $1)";
 
 /**
  * Seals up to `atMost` endpoints' secrets anew that another key than the newest had sealed; the result is how many. Where one was sealed with
@@ -44,7 +44,7 @@ async function reencryptOne(
 ): Promise<void> {
   await inTransaction(pool, async (client) => {
     const { rows } = await client.query<EncryptedRow>({
-      text: `SELECT sealed_secret, sealing_key_id, sealed_previous, previous_key_id FROM webhook_endpoints
+      text: `SELECT encrypted_secret, encryption_key_id, encrypted_previous, previous_key_id FROM webhook_endpoints
         WHERE ${encryptedBefore} AND organisation_id = $2 AND id = $3 FOR NO KEY UPDATE`,
       values: [keyId, organisationId, id],
     });
@@ -52,15 +52,15 @@ async function reencryptOne(
     if (row === undefined) return;
     const bound = endpointSecretBound(id);
     const anew = (bytes: Buffer, by: string) => sealing.seal(sealing.open({ bytes, keyId: by }, bound), bound).bytes;
-    const { sealed_previous: previous, previous_key_id: previousKeyId } = row;
+    const { encrypted_previous: previous, previous_key_id: previousKeyId } = row;
     const hasPrevious = previous !== null && previousKeyId !== null;
     await client.query({
-      text: `UPDATE webhook_endpoints SET sealed_secret = $3, sealing_key_id = $4, sealed_previous = $5, previous_key_id = $6
+      text: `UPDATE webhook_endpoints SET encrypted_secret = $3, encryption_key_id = $4, encrypted_previous = $5, previous_key_id = $6
         WHERE organisation_id = $1 AND id = $2`,
       values: [
         organisationId,
         id,
-        anew(row.sealed_secret, row.sealing_key_id),
+        anew(row.encrypted_secret, row.encryption_key_id),
         keyId,
         hasPrevious ? anew(previous, previousKeyId) : null,
         hasPrevious ? keyId : null,

@@ -42,8 +42,8 @@ interface ConnectionRow {
   base_url: string;
   identity_url: string;
   client_id: string;
-  sealed_secret: Buffer | null;
-  sealing_key_id: string | null;
+  encrypted_secret: Buffer | null;
+  encryption_key_id: string | null;
   consented_at: string | null;
   disconnected_reason: string | null;
   paused_ms: number;
@@ -58,7 +58,7 @@ export async function readConnection(
 ): Promise<ConnectionState | null> {
   const { rows } = await pool.query<ConnectionRow>({
     name: "read_connection",
-    text: `SELECT c.kind, c.grant_kind, c.tenant_id, c.base_url, c.identity_url, c.client_id, c.sealed_secret, c.sealing_key_id,
+    text: `SELECT c.kind, c.grant_kind, c.tenant_id, c.base_url, c.identity_url, c.client_id, c.encrypted_secret, c.encryption_key_id,
         c.disconnected_reason, c.paused_reason, extract(epoch FROM a.connected_at)::text AS consented_at,
         greatest(0, coalesce(ceil(1000 * extract(epoch FROM c.paused_until - now())), 0))::float8 AS paused_ms
       FROM ledger_connections c LEFT JOIN ledger_consents a ON a.organisation_id = c.organisation_id
@@ -68,7 +68,7 @@ export async function readConnection(
   });
   const row = rows[0];
   if (row === undefined) return null;
-  const { sealed_secret: bytes, sealing_key_id: keyId, disconnected_reason: disconnected } = row;
+  const { encrypted_secret: bytes, encryption_key_id: keyId, disconnected_reason: disconnected } = row;
   const secret = bytes === null || keyId === null ? "" : sealing.open({ keyId, bytes }, organisationId);
   return {
     connection: {

@@ -1,7 +1,7 @@
 /** Deletes the tokens of consents for which nobody chose a tenant in time: what is of no use any more is not kept. */
 import type pg from "pg";
 
-const deleteExpiredText = `UPDATE ledger_consents SET failure = 'No tenant was chosen in time.', sealed_tokens = NULL, tenants = NULL
+const deleteExpiredText = `UPDATE ledger_consents SET failure = 'No tenant was chosen in time.', encrypted_tokens = NULL, tenants = NULL
   WHERE organisation_id IN (SELECT organisation_id FROM ledger_consents WHERE tenants IS NOT NULL AND expires_at <= now()
     LIMIT $1 FOR UPDATE SKIP LOCKED)`;
 

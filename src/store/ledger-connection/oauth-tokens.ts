@@ -51,17 +51,17 @@ export const tokenPlaces = {
   access: (organisationId: string) => `${organisationId}/access`,
 } as const;
 
-const readText = `SELECT a.generation, a.sealed_access, a.sealing_key_id,
+const readText = `SELECT a.generation, a.encrypted_access, a.encryption_key_id,
     greatest(0, floor(1000 * extract(epoch FROM a.fresh_until - now())))::float8 AS fresh_ms
   FROM ledger_authorisations a JOIN ledger_connections c USING (organisation_id)
   WHERE a.organisation_id = $1 AND c.disconnected_at IS NULL`;
 
 const takeText = `UPDATE ledger_authorisations SET lease_id = $3, lease_until = clock_timestamp() + $4 * interval '1 millisecond'
   WHERE organisation_id = $1 AND generation = $2 AND (lease_until IS NULL OR lease_until <= clock_timestamp())
-  RETURNING sealed_refresh, sealed_previous, sealing_key_id`;
+  RETURNING encrypted_refresh, encrypted_previous, encryption_key_id`;
 
-const saveText = `UPDATE ledger_authorisations SET generation = generation + 1, sealed_access = $3, sealed_refresh = $4,
-    sealed_previous = $5, sealing_key_id = $6, fresh_until = clock_timestamp() + $7 * interval '1 millisecond',
+const saveText = `UPDATE ledger_authorisations SET generation = generation + 1, encrypted_access = $3, encrypted_refresh = $4,
+    encrypted_previous = $5, encryption_key_id = $6, fresh_until = clock_timestamp() + $7 * interval '1 millisecond',
     refreshed_at = clock_timestamp(), lease_id = NULL, lease_until = NULL
   WHERE organisation_id = $1 AND lease_id = $2`;
 
@@ -85,27 +85,27 @@ export function createLedgerTokens(
     read: async () => {
       const { rows } = await pool.query<{
         generation: string;
-        sealed_access: Buffer;
-        sealing_key_id: string;
+        encrypted_access: Buffer;
+        encryption_key_id: string;
         fresh_ms: number;
       }>({ name: "read_ledger_tokens", text: readText, values: [organisationId] });
       const row = rows[0];
       if (row === undefined) return null;
-      const sealed = { keyId: row.sealing_key_id, bytes: row.sealed_access };
+      const sealed = { keyId: row.encryption_key_id, bytes: row.encrypted_access };
       const accessToken = sealing.open(sealed, accessPlace);
       return { generation: row.generation, accessToken, freshMs: row.fresh_ms };
     },
     take: async (generation, leaseMs) => {
       const leaseId = newId();
       const { rows } = await pool.query<{
-        sealed_refresh: Buffer;
-        sealed_previous: Buffer | null;
-        sealing_key_id: string;
+        encrypted_refresh: Buffer;
+        encrypted_previous: Buffer | null;
+        encryption_key_id: string;
       }>({ name: "take_ledger_refresh", text: takeText, values: [organisationId, generation, leaseId, leaseMs] });
       const row = rows[0];
       if (row === undefined) return null;
-      const open = (bytes: Buffer) => sealing.open({ keyId: row.sealing_key_id, bytes }, refreshPlace);
-      const { sealed_refresh: refresh, sealed_previous: previous } = row;
+      const open = (bytes: Buffer) => sealing.open({ keyId: row.encryption_key_id, bytes }, refreshPlace);
+      const { encrypted_refresh: refresh, encrypted_previous: previous } = row;
       return { leaseId, refreshToken: open(refresh), previous: previous === null ? null : open(previous) };
     },
     save: async (leaseId, { accessToken, refreshToken, used, freshMs }) => {

@@ -30,9 +30,9 @@ const readingPause = "interval '5 minutes'";
 export async function loadReferenceData(pool: pg.Pool, organisationId: string): Promise<LedgerReferenceData> {
   const { rows } = await pool.query<{ kind: ReferenceDataKind; offer: unknown }>({
     name: "read_reference_data",
-    text: `SELECT o.kind, o.offer FROM ledger_offers o
+    text: `SELECT o.kind, o.offer FROM ledger_reference_data o
         JOIN ledger_connections c ON c.organisation_id = $1 AND c.tenant_id = o.tenant_id
-      WHERE o.organisation_id = $1 AND o.told_at > now() - ${trustedFor} AND (o.doubted_at IS NULL OR o.doubted_at < o.told_at)`,
+      WHERE o.organisation_id = $1 AND o.fetched_at > now() - ${trustedFor} AND (o.invalidated_at IS NULL OR o.invalidated_at < o.fetched_at)`,
     values: [organisationId],
   });
   return { ...unknownReferenceData, ...Object.fromEntries(rows.map(({ kind, offer }) => [kind, offer])) };
@@ -47,11 +47,11 @@ async function saveReferenceData<Kind extends ReferenceDataKind>(
 ): Promise<void> {
   await pool.query({
     name: "save_reference_data",
-    text: `INSERT INTO ledger_offers AS o (organisation_id, kind, tenant_id, offer, told_at, next_read_at)
+    text: `INSERT INTO ledger_reference_data AS o (organisation_id, kind, tenant_id, offer, fetched_at, next_read_at)
       VALUES ($1, $2, $3, $4, now() - $5 * interval '1 millisecond', now() + ${freshFor})
-      ON CONFLICT (organisation_id, kind) DO UPDATE SET tenant_id = excluded.tenant_id, offer = excluded.offer, told_at = excluded.told_at,
-        next_read_at = CASE WHEN o.doubted_at >= excluded.told_at THEN o.next_read_at ELSE excluded.next_read_at END
-      WHERE o.told_at IS NULL OR o.told_at <= excluded.told_at OR o.tenant_id <> excluded.tenant_id`,
+      ON CONFLICT (organisation_id, kind) DO UPDATE SET tenant_id = excluded.tenant_id, offer = excluded.offer, fetched_at = excluded.fetched_at,
+        next_read_at = CASE WHEN o.invalidated_at >= excluded.fetched_at THEN o.next_read_at ELSE excluded.next_read_at END
+      WHERE o.fetched_at IS NULL OR o.fetched_at <= excluded.fetched_at OR o.tenant_id <> excluded.tenant_id`,
     values: [organisationId, kind, tenantId, JSON.stringify(offer), ageMs],
   });
 }
@@ -73,11 +73,11 @@ export async function invalidateReferenceData(
   await client.query({
     name: "invalidate_reference_data",
     text: `WITH held AS (
-        SELECT kind FROM ledger_offers WHERE organisation_id = $1 AND kind = ANY ($2) ORDER BY kind FOR UPDATE
+        SELECT kind FROM ledger_reference_data WHERE organisation_id = $1 AND kind = ANY ($2) ORDER BY kind FOR UPDATE
       )
-      UPDATE ledger_offers o SET doubted_at = CASE WHEN $4 THEN clock_timestamp() ELSE doubted_at END,
+      UPDATE ledger_reference_data o SET invalidated_at = CASE WHEN $4 THEN clock_timestamp() ELSE invalidated_at END,
         next_read_at = least(next_read_at,
-          CASE WHEN $3 THEN now() WHEN told_at IS NOT NULL THEN greatest(now(), told_at + ${readingGap}) END)
+          CASE WHEN $3 THEN now() WHEN fetched_at IS NOT NULL THEN greatest(now(), fetched_at + ${readingGap}) END)
       FROM held WHERE o.organisation_id = $1 AND o.kind = held.kind`,
     values: [organisationId, kinds, doubt === "mended", doubt !== "refused_by"],
   });
@@ -96,11 +96,11 @@ async function rescheduleReading(
   await pool.query({
     name: "reschedule_reference_data",
     text: `WITH asked AS (SELECT now() - $4 * interval '1 millisecond' AS at), held AS (
-        SELECT o.kind FROM ledger_offers o, asked WHERE o.organisation_id = $1 AND o.kind = ANY ($2)
-          AND NOT coalesce(greatest(o.told_at, o.doubted_at) > asked.at, false) ORDER BY o.kind FOR UPDATE OF o
+        SELECT o.kind FROM ledger_reference_data o, asked WHERE o.organisation_id = $1 AND o.kind = ANY ($2)
+          AND NOT coalesce(greatest(o.fetched_at, o.invalidated_at) > asked.at, false) ORDER BY o.kind FOR UPDATE OF o
       )
-      UPDATE ledger_offers o SET next_read_at = now() + $3 * interval '1 millisecond',
-        offer = CASE WHEN NOT $5 THEN offer END, told_at = CASE WHEN NOT $5 THEN told_at END
+      UPDATE ledger_reference_data o SET next_read_at = now() + $3 * interval '1 millisecond',
+        offer = CASE WHEN NOT $5 THEN offer END, fetched_at = CASE WHEN NOT $5 THEN fetched_at END
       FROM held WHERE o.organisation_id = $1 AND o.kind = held.kind`,
     values: [organisationId, kinds, pauseMs, ageMs, isForbidden],
   });
@@ -172,12 +172,12 @@ async function claimDueReferenceData(pool: pg.Pool, atMost: number): Promise<rea
     name: "claim_due_reference_data",
     text: `WITH due AS (
         SELECT c.organisation_id, k.kind, c.tenant_id FROM ledger_connections c CROSS JOIN unnest($1::text[]) AS k(kind)
-          LEFT JOIN ledger_offers o ON o.organisation_id = c.organisation_id AND o.kind = k.kind
+          LEFT JOIN ledger_reference_data o ON o.organisation_id = c.organisation_id AND o.kind = k.kind
         WHERE c.disconnected_at IS NULL AND (c.paused_until IS NULL OR c.paused_until <= now())
           AND coalesce(o.next_read_at, c.created_at + ${firstReading}) <= now()
         ORDER BY o.next_read_at NULLS FIRST LIMIT $2
       ), taken AS (
-        INSERT INTO ledger_offers AS o (organisation_id, kind, tenant_id, next_read_at)
+        INSERT INTO ledger_reference_data AS o (organisation_id, kind, tenant_id, next_read_at)
         SELECT organisation_id, kind, tenant_id, now() + ${readingPause} FROM due ORDER BY organisation_id, kind
         ON CONFLICT (organisation_id, kind) DO UPDATE SET next_read_at = excluded.next_read_at WHERE o.next_read_at <= now()
         RETURNING organisation_id, kind

@@ -31,7 +31,7 @@ export const movedReason = "moved";
 export const lackingChanges = `SELECT asked.id FROM (
     SELECT c.id, o.seq, o.state = 'refused' OR o.reason = '${movedReason}' AS is_lacking,
       max(o.seq) FILTER (WHERE o.state = 'done' AND o.reason IS NULL) OVER () AS done_seq
-    FROM unit_changes c JOIN operations o ON o.organisation_id = $1 AND o.id = ANY (c.operation_ids)
+    FROM unit_changes c JOIN ledger_jobs o ON o.organisation_id = $1 AND o.id = ANY (c.job_ids)
     WHERE c.organisation_id = $1 AND c.subscription_id = $2 AND $3::uuid IN (c.invoice_id, c.renewal_invoice_id)
       AND o.invoice_id = $3 AND o.kind = 'amend_invoice'
   ) asked WHERE asked.is_lacking AND asked.seq > coalesce(asked.done_seq, 0)`;
@@ -42,7 +42,7 @@ type Closing = AmendmentOutcome & { readonly kind: "closed" };
 interface IssuedIds {
   readonly invoiceId: string | null;
   readonly creditNoteId: string | null;
-  readonly operationIds: readonly string[];
+  readonly jobIds: readonly string[];
 }
 
 /**
@@ -70,7 +70,7 @@ export async function closeAmendment(
   const decision = billClosedAmendment(loaded.state, closed);
   const raised = await raise(client, loaded.state, invoiceId, decision, { createdAt: now, awaitedUntil });
   if (closed.repricing !== null) await takeBack(client, organisationId, subscriptionId, invoiceId, decision.period);
-  const isBilled = raised.operationIds.length > 0;
+  const isBilled = raised.jobIds.length > 0;
   await leaveInvoice(client, organisationId, invoiceId, closing, isBilled);
   await client.query({
     name: "close_amendment",
@@ -94,7 +94,7 @@ export async function closeAmendment(
       raised.invoiceId,
       closing.isRepriceable,
       raised.creditNoteId,
-      raised.operationIds,
+      raised.jobIds,
     ],
   });
   return true;
@@ -113,7 +113,7 @@ async function hold(
 ): Promise<HeldRow | null> {
   const { rows } = await client.query<HeldRow>({
     name: "hold_amendment",
-    text: `SELECT o.invoice_id, o.awaited_until FROM operations o
+    text: `SELECT o.invoice_id, o.awaited_until FROM ledger_jobs o
       WHERE o.organisation_id = $1 AND o.id = $2 AND o.attempts = $3 AND o.state IN ('sending', 'uncertain') FOR UPDATE`,
     values: [organisationId, id, attempts],
   });
@@ -122,7 +122,7 @@ async function hold(
 
 const closeText = `
 WITH op AS (
-  UPDATE operations o SET state = $3, reason = $4, message = $5, lease_until = NULL, settled_at = now()
+  UPDATE ledger_jobs o SET state = $3, reason = $4, message = $5, lease_until = NULL, finished_at = now()
   WHERE o.organisation_id = $1 AND o.id = $2
 )
 SELECT pg_notify('${outcomesChannel}', $6)`;
@@ -224,10 +224,10 @@ async function raise(
   { invoice, creditNote }: ClosedDecision,
   raising: Issuing,
 ): Promise<IssuedIds> {
-  const operationIds: string[] = [];
+  const jobIds: string[] = [];
   const reserve = () => {
-    const ids = { id: newId(), operationId: newId(), subscriptionId };
-    operationIds.push(ids.operationId);
+    const ids = { id: newId(), jobId: newId(), subscriptionId };
+    jobIds.push(ids.jobId);
     return ids;
   };
   const own = invoice === null ? null : { ...reserve(), draft: { ...invoice, lines: [] }, deferredIds: [] };
@@ -239,7 +239,7 @@ async function raise(
   // After the invoice: credit goes to invoices that are raised later than it.
   const note = creditNote === null ? null : { ...reserve(), draft: creditNote };
   if (note !== null) await issueCreditNotes(client, organisationId, [note], raising);
-  return { invoiceId: own?.id ?? null, creditNoteId: note?.id ?? null, operationIds };
+  return { invoiceId: own?.id ?? null, creditNoteId: note?.id ?? null, jobIds };
 }
 
 const takeBackText = `
@@ -267,12 +267,12 @@ async function takeBack(
 // its own words, also where a retry took them away.
 const leaveText = `
 UPDATE invoices i SET status = $3, total = coalesce($4, i.total), amount_due = coalesce($5, i.amount_due),
-  sent = coalesce($6, i.sent), ledger_updated_at = coalesce($9, i.ledger_updated_at), ledger_told_at = now(),
+  sent = coalesce($6, i.sent), ledger_updated_at = coalesce($9, i.ledger_updated_at), ledger_reported_at = now(),
   ledger_subtotal = coalesce($10, i.ledger_subtotal),
   subtotal = (SELECT coalesce(sum(l.amount), 0) FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = i.id),
   sync_error = CASE WHEN $3 = 'not_in_external' OR NOT $8 THEN $7 WHEN EXISTS (SELECT 1 FROM invoice_lines l
     WHERE l.organisation_id = $1 AND l.invoice_id = i.id AND l.amending) THEN coalesce(i.sync_error, (
-      SELECT o.message FROM operations o WHERE o.organisation_id = $1 AND o.invoice_id = i.id AND o.kind = 'amend_invoice'
+      SELECT o.message FROM ledger_jobs o WHERE o.organisation_id = $1 AND o.invoice_id = i.id AND o.kind = 'amend_invoice'
         AND o.state = 'refused' ORDER BY o.seq DESC LIMIT 1), $7) END
 WHERE i.organisation_id = $1 AND i.id = $2`;
 
@@ -294,6 +294,6 @@ async function leaveInvoice(
 const syncText = `
 UPDATE unit_changes c SET invoice_id = CASE WHEN c.invoice_id IS NULL OR c.invoice_id = $3 THEN $4 ELSE c.invoice_id END,
   renewal_invoice_id = CASE WHEN $5 THEN c.renewal_invoice_id ELSE nullif(c.renewal_invoice_id, $3) END,
-  credit_note_id = coalesce(c.credit_note_id, $6), operation_ids = c.operation_ids || $7::uuid[]
+  credit_note_id = coalesce(c.credit_note_id, $6), job_ids = c.job_ids || $7::uuid[]
 WHERE c.organisation_id = $1 AND c.id IN (${lackingChanges}) AND (NOT $5 OR c.to_units > c.from_units AND c.to_units IN (
   SELECT l.to_units FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = $4))`;

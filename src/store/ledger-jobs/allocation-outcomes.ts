@@ -11,9 +11,9 @@ import { planAllocations } from "./credit-allocations.ts";
 import {
   doneRecord,
   type Held,
-  heldOperation,
+  heldJob,
   isUnwritable,
-  operationRecordType,
+  jobRecordType,
   recordedJob,
   type UndoneOutcome,
   undoneRecord,
@@ -37,9 +37,9 @@ export interface AllocationResult {
 }
 
 const recordStatement = `
-UPDATE operations o SET ${recordedJob}, amount = coalesce($3::numeric, o.amount)
-FROM jsonb_to_record($2) AS r(${operationRecordType})
-WHERE o.organisation_id = $1 AND ${heldOperation} AND o.kind = 'allocate_credit' RETURNING o.credit_note_id, o.invoice_id`;
+UPDATE ledger_jobs o SET ${recordedJob}, amount = coalesce($3::numeric, o.amount)
+FROM jsonb_to_record($2) AS r(${jobRecordType})
+WHERE o.organisation_id = $1 AND ${heldJob} AND o.kind = 'allocate_credit' RETURNING o.credit_note_id, o.invoice_id`;
 
 /**
  * Writes what became of an allocation, what was seen of its note and its invoice, and plans the subscription's next
@@ -61,8 +61,8 @@ export async function recordAllocation(
   }
 }
 
-function unwritable({ operationId, attempt }: Held): UndoneOutcome {
-  return { kind: "refused", operationId, attempt, ...unwritableAnswer };
+function unwritable({ jobId, attempt }: Held): UndoneOutcome {
+  return { kind: "refused", jobId, attempt, ...unwritableAnswer };
 }
 
 async function settle(
@@ -74,7 +74,7 @@ async function settle(
   // Also where the note's credit was put on invoices of other subscriptions, by hand.
   await lockInOrder(client, organisationId, {
     subscriptionIds: [subscriptionId],
-    operationIds: [settlement.operationId],
+    jobIds: [settlement.jobId],
     ledgerInvoiceIds: (seen?.note?.allocations ?? []).map(({ invoiceId }) => invoiceId),
   });
   const record = settlement.kind === "done" ? doneRecord(settlement) : undoneRecord(settlement);

@@ -65,17 +65,17 @@ export interface AmendmentAttempt {
 }
 
 // Only the round that holds the operation may settle it.
-const closeOperation = `UPDATE operations o SET state = $4, reason = $5, message = coalesce($6, o.message),
-    lease_until = NULL, settled_at = now()
+const closeJob = `UPDATE ledger_jobs o SET state = $4, reason = $5, message = coalesce($6, o.message),
+    lease_until = NULL, finished_at = now()
   WHERE o.organisation_id = $1 AND o.id = $2 AND o.attempts = $3 AND o.state IN ('sending', 'uncertain')`;
 
 const mirror = `status = coalesce($7, i.status), total = coalesce($8, i.total), amount_due = coalesce($9, i.amount_due),
     sent = coalesce($10, i.sent), ledger_subtotal = coalesce($13, i.ledger_subtotal), ledger_updated_at = coalesce($12, i.ledger_updated_at),
-    ledger_told_at = CASE WHEN $7::text IS NULL THEN i.ledger_told_at ELSE now() END`;
+    ledger_reported_at = CASE WHEN $7::text IS NULL THEN i.ledger_reported_at ELSE now() END`;
 
 const decideText = `
 WITH op AS (
-  ${closeOperation} RETURNING o.id, o.state, o.invoice_id
+  ${closeJob} RETURNING o.id, o.state, o.invoice_id
 ), line AS (
   UPDATE invoice_lines l SET ledger_line_id = r.ledger_line_id, amending = false
   FROM op, jsonb_to_recordset($11) AS r(id uuid, ledger_line_id text)

@@ -37,7 +37,7 @@ export interface AmendmentToSend {
   /** Somebody waits for it. */
   readonly is_awaited: boolean;
   /** An operator asks again: what the ledger offers is for the ledger to say. */
-  readonly observed_there: boolean;
+  readonly skip_validation: boolean;
   readonly subscription_id: string;
   readonly invoice_id: string;
   readonly number: string;
@@ -68,11 +68,11 @@ export interface AmendmentScope {
   /** Pauses every call of the connection. */
   pause(pauseMs: number, reason: string): Promise<void>;
   /** How the amendment stands; null where there is none. */
-  look(operationId: string): Promise<AmendmentState | null>;
+  look(jobId: string): Promise<AmendmentState | null>;
   /** The amendment under a lease, or null where it is settled, put off, or somebody else's now. */
-  take(operationId: string, leaseMs: number): Promise<AmendmentToSend | null>;
+  take(jobId: string, leaseMs: number): Promise<AmendmentToSend | null>;
   /** Puts the amendment off, unless somebody is at it; who waits for it is told. */
-  reschedule(operationId: string, pauseMs: number, reason: string): Promise<void>;
+  reschedule(jobId: string, pauseMs: number, reason: string): Promise<void>;
   /**
    * Writes what became of it, unless it is another attempt's by now. True where held credit is to be put on an invoice
    * now.
@@ -90,9 +90,9 @@ export function createAmendments(pool: pg.Pool, sealing: Encryption): OpenAmendm
     offer: () => loadReferenceData(pool, organisationId),
     doubt: (kinds) => invalidateReferenceData(pool, organisationId, kinds, "refused_by"),
     pause: (pauseMs, reason) => pauseConnection(pool, organisationId, pauseMs, reason),
-    look: (operationId) => look(pool, organisationId, operationId),
-    take: (operationId, leaseMs) => take(pool, organisationId, operationId, leaseMs),
-    reschedule: (operationId, pauseMs, reason) => reschedule(pool, organisationId, operationId, pauseMs, reason),
+    look: (jobId) => look(pool, organisationId, jobId),
+    take: (jobId, leaseMs) => take(pool, organisationId, jobId, leaseMs),
+    reschedule: (jobId, pauseMs, reason) => reschedule(pool, organisationId, jobId, pauseMs, reason),
     settle: (amendment, settlement) => recordAmendment(pool, organisationId, amendment, settlement),
   });
 }
@@ -105,15 +105,15 @@ interface StateRow {
   next_in_ms: number | null;
 }
 
-async function look(pool: pg.Pool, organisationId: string, operationId: string): Promise<AmendmentState | null> {
+async function look(pool: pg.Pool, organisationId: string, jobId: string): Promise<AmendmentState | null> {
   const { rows } = await pool.query<StateRow>({
     name: "look_at_amendment",
     text: `SELECT i.number, o.attempts, o.state, o.reason,
-        CASE WHEN o.settled_at IS NULL THEN greatest(0, ceil(1000 * extract(epoch FROM
+        CASE WHEN o.finished_at IS NULL THEN greatest(0, ceil(1000 * extract(epoch FROM
           CASE WHEN o.state = 'ready' THEN o.not_before ELSE o.lease_until END - now()))) END::float8 AS next_in_ms
-      FROM operations o JOIN invoices i ON i.organisation_id = $1 AND i.id = o.invoice_id
+      FROM ledger_jobs o JOIN invoices i ON i.organisation_id = $1 AND i.id = o.invoice_id
       WHERE o.organisation_id = $1 AND o.id = $2 AND o.kind = 'amend_invoice'`,
-    values: [organisationId, operationId],
+    values: [organisationId, jobId],
   });
   const row = rows[0];
   if (row === undefined) return null;
@@ -125,12 +125,12 @@ async function look(pool: pg.Pool, organisationId: string, operationId: string):
 
 const takeText = `
 WITH taken AS (
-  UPDATE operations t SET state = CASE WHEN t.state = 'ready' THEN 'sending' ELSE 'uncertain' END,
+  UPDATE ledger_jobs t SET state = CASE WHEN t.state = 'ready' THEN 'sending' ELSE 'uncertain' END,
     first_sent_at = coalesce(t.first_sent_at, now()), lease_until = now() + $3 * interval '1 millisecond',
     attempts = t.attempts + 1
   WHERE t.organisation_id = $1 AND t.id = $2 AND t.kind = 'amend_invoice'
     AND (t.state = 'ready' AND t.not_before <= now() OR t.state IN ('sending', 'uncertain') AND t.lease_until < now())
-  RETURNING t.id, t.attempts, t.joins, t.observed_there, coalesce(t.awaited_until > now(), false) AS is_awaited, t.subscription_id, t.invoice_id
+  RETURNING t.id, t.attempts, t.joins, t.skip_validation, coalesce(t.awaited_until > now(), false) AS is_awaited, t.subscription_id, t.invoice_id
 )
 SELECT taken.*, i.number, i.ledger_invoice_id AS ledger_id,
   (SELECT json_agg(json_build_object('id', l.id, 'amending', l.amending, 'ledger_line_id', l.ledger_line_id,
@@ -142,13 +142,13 @@ FROM taken JOIN invoices i ON i.organisation_id = $1 AND i.id = taken.invoice_id
 async function take(
   pool: pg.Pool,
   organisationId: string,
-  operationId: string,
+  jobId: string,
   leaseMs: number,
 ): Promise<AmendmentToSend | null> {
   const { rows } = await pool.query<AmendmentToSend & { readonly ledger_id: string | null }>({
     name: "take_amendment",
     text: takeText,
-    values: [organisationId, operationId, leaseMs],
+    values: [organisationId, jobId, leaseMs],
   });
   const [taken] = rows;
   if (taken === undefined) return null;
@@ -159,20 +159,20 @@ async function take(
 async function reschedule(
   pool: pg.Pool,
   organisationId: string,
-  operationId: string,
+  jobId: string,
   pauseMs: number,
   reason: string,
 ): Promise<void> {
   await pool.query({
     name: "reschedule_amendment",
     text: `WITH until AS (SELECT now() + $3 * interval '1 millisecond' AS instant), op AS (
-        UPDATE operations o SET reason = $4, state = CASE WHEN o.state = 'ready' THEN 'ready' ELSE 'uncertain' END,
+        UPDATE ledger_jobs o SET reason = $4, state = CASE WHEN o.state = 'ready' THEN 'ready' ELSE 'uncertain' END,
           not_before = CASE WHEN o.state = 'ready' THEN greatest(o.not_before, until.instant) ELSE o.not_before END,
           lease_until = CASE WHEN o.state = 'ready' THEN o.lease_until ELSE until.instant END
         FROM until
         WHERE o.organisation_id = $1 AND o.id = $2 AND o.kind = 'amend_invoice'
           AND (o.state = 'ready' OR o.state IN ('sending', 'uncertain') AND o.lease_until < now()) RETURNING o.id
       ) SELECT pg_notify('${outcomesChannel}', op.id::text) FROM op`,
-    values: [organisationId, operationId, pauseMs, reason],
+    values: [organisationId, jobId, pauseMs, reason],
   });
 }

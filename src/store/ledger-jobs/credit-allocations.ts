@@ -19,7 +19,7 @@ const mostRefusals = 5;
  * is. An operator's retry has the refusals abandoned. `note` and `invoice` are rows of a statement.
  */
 export const isRefusedPair = (note: string, invoice: string): string => `EXISTS (
-  SELECT FROM operations f
+  SELECT FROM ledger_jobs f
   WHERE f.organisation_id = ${note}.organisation_id AND f.credit_note_id = ${note}.id AND f.invoice_id = ${invoice}.id
     AND f.kind = 'allocate_credit' AND f.state = 'refused'
   HAVING count(*) >= ${mostRefusals} OR bool_or(f.amount = least(${note}.remaining_credit, ${invoice}.amount_due)))`;
@@ -35,9 +35,9 @@ const isTakenOff = `(EXISTS (SELECT FROM allocations t
 // lines the note reverses. An invoice that is being
 // amended is left alone, because credit on it would have the ledger refuse that; its settlement plans again.
 const planText = `
-INSERT INTO operations (id, organisation_id, kind, state, subscription_id, credit_note_id, invoice_id, amount)
-SELECT asked.operation_id, $1, 'allocate_credit', 'ready', asked.subscription_id, pair.credit_note_id, pair.invoice_id, pair.amount
-FROM unnest($2::uuid[], $3::uuid[]) AS asked(subscription_id, operation_id) CROSS JOIN LATERAL (
+INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, credit_note_id, invoice_id, amount)
+SELECT asked.job_id, $1, 'allocate_credit', 'ready', asked.subscription_id, pair.credit_note_id, pair.invoice_id, pair.amount
+FROM unnest($2::uuid[], $3::uuid[]) AS asked(subscription_id, job_id) CROSS JOIN LATERAL (
   SELECT n.id AS credit_note_id, i.id AS invoice_id, least(n.remaining_credit, i.amount_due) AS amount
   FROM credit_notes n
     JOIN invoices i ON i.organisation_id = n.organisation_id AND i.subscription_id = n.subscription_id AND (i.seq > n.seq
@@ -46,7 +46,7 @@ FROM unnest($2::uuid[], $3::uuid[]) AS asked(subscription_id, operation_id) CROS
   WHERE n.organisation_id = $1 AND n.subscription_id = asked.subscription_id AND n.status = 'approved' AND n.remaining_credit > 0
     AND i.status = 'approved' AND i.amount_due > 0
     AND NOT EXISTS (SELECT 1 FROM removals r WHERE r.organisation_id = $1 AND r.invoice_id = i.id AND r.state = 'waiting')
-    AND NOT EXISTS (SELECT 1 FROM operations a WHERE a.organisation_id = $1 AND a.invoice_id = i.id AND a.kind = 'amend_invoice'
+    AND NOT EXISTS (SELECT 1 FROM ledger_jobs a WHERE a.organisation_id = $1 AND a.invoice_id = i.id AND a.kind = 'amend_invoice'
       AND a.state IN ('ready', 'sending', 'uncertain'))
     AND NOT ${isRefusedPair("n", "i")} AND ((n.id, i.id) = ($4::uuid, $5::uuid) OR NOT ${isTakenOff})
   ORDER BY n.seq, i.seq LIMIT 1
@@ -122,7 +122,7 @@ interface TakenRow {
 
 const takeText = `
 WITH taken AS (
-  UPDATE operations o SET state = CASE WHEN o.state = 'ready' THEN 'sending' ELSE 'uncertain' END,
+  UPDATE ledger_jobs o SET state = CASE WHEN o.state = 'ready' THEN 'sending' ELSE 'uncertain' END,
     first_sent_at = coalesce(o.first_sent_at, now()), lease_until = now() + $3 * interval '1 millisecond', attempts = o.attempts + 1
   WHERE o.organisation_id = $1 AND o.subscription_id = $2 AND o.kind = 'allocate_credit' AND o.state IN ('ready', 'sending', 'uncertain')
     AND CASE WHEN o.state = 'ready' THEN o.not_before <= now() ELSE o.lease_until < now() END
@@ -181,7 +181,7 @@ export async function readAllocationWait(
     name: "read_allocation_wait",
     text: `SELECT greatest(0, ceil(1000 * extract(epoch FROM
         CASE WHEN state = 'ready' THEN not_before ELSE lease_until END - now())))::float8 AS next_in_ms
-      FROM operations WHERE organisation_id = $1 AND subscription_id = $2 AND kind = 'allocate_credit'
+      FROM ledger_jobs WHERE organisation_id = $1 AND subscription_id = $2 AND kind = 'allocate_credit'
         AND state IN ('ready', 'sending', 'uncertain')`,
     values: [organisationId, subscriptionId],
   });
@@ -201,7 +201,7 @@ export async function rescheduleAllocation(
 ): Promise<void> {
   await pool.query({
     name: "reschedule_allocation",
-    text: `UPDATE operations o SET reason = $4, state = CASE WHEN o.state = 'ready' THEN 'ready' ELSE 'uncertain' END,
+    text: `UPDATE ledger_jobs o SET reason = $4, state = CASE WHEN o.state = 'ready' THEN 'ready' ELSE 'uncertain' END,
         not_before = CASE WHEN o.state = 'ready' THEN greatest(o.not_before, until.instant) ELSE o.not_before END,
         lease_until = CASE WHEN o.state = 'ready' THEN o.lease_until ELSE until.instant END
       FROM (SELECT now() + $3 * interval '1 millisecond' AS instant) AS until

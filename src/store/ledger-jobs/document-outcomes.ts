@@ -10,7 +10,7 @@ import { doneMark, outcomesChannel } from "./job-notifications.ts";
 
 /** Which taken operation, and by which attempt: only the round that holds it may settle it. */
 export interface Held {
-  readonly operationId: string;
+  readonly jobId: string;
   readonly attempt: number;
 }
 
@@ -80,7 +80,7 @@ export type Settlement =
   | (Held & { readonly kind: "contact_done"; readonly ledgerId: string });
 
 /** The members of `doneRecord` and `undoneRecord`, as the columns of a record `r`. */
-export const operationRecordType = `operation_id uuid, attempt int, state text, reason text, message text, delay_ms bigint, uncount int,
+export const jobRecordType = `job_id uuid, attempt int, state text, reason text, message text, delay_ms bigint, uncount int,
     rekey int, number_taken int`;
 
 /** What a record `r` makes of its operation `o`. */
@@ -89,25 +89,25 @@ export const recordedJob = `state = r.state, reason = r.reason, message = coales
     number_taken = o.number_taken + coalesce(r.number_taken, 0),
     not_before = CASE WHEN r.state = 'ready' THEN now() + r.delay_ms * interval '1 millisecond' ELSE o.not_before END,
     lease_until = CASE WHEN r.state = 'uncertain' THEN now() + r.delay_ms * interval '1 millisecond' END,
-    settled_at = CASE WHEN r.state IN ('done', 'refused') THEN now() END`;
+    finished_at = CASE WHEN r.state IN ('done', 'refused') THEN now() END`;
 
 /** Only the round that holds an operation settles it. */
-export const heldOperation = `o.id = r.operation_id AND o.state IN ('sending', 'uncertain') AND o.attempts = r.attempt`;
+export const heldJob = `o.id = r.job_id AND o.state IN ('sending', 'uncertain') AND o.attempts = r.attempt`;
 
 const recordStatement = `
 WITH result AS (
-  SELECT * FROM jsonb_to_recordset($2) AS r(${operationRecordType}, ledger_id text, status text, subtotal numeric, total numeric, amount_due numeric,
+  SELECT * FROM jsonb_to_recordset($2) AS r(${jobRecordType}, ledger_id text, status text, subtotal numeric, total numeric, amount_due numeric,
     remaining numeric, sent boolean, updated_at timestamptz, lines jsonb)
 ), op AS (
-  UPDATE operations o SET ${recordedJob}
-  FROM result r WHERE o.organisation_id = $1 AND ${heldOperation}
+  UPDATE ledger_jobs o SET ${recordedJob}
+  FROM result r WHERE o.organisation_id = $1 AND ${heldJob}
   RETURNING o.id, o.kind, o.subscription_id, o.invoice_id, o.credit_note_id, o.customer_id, r.state, r.message, r.ledger_id, r.status,
     r.subtotal, r.total, r.amount_due, r.remaining, r.sent, r.updated_at, r.lines
 ), invoice AS (
   UPDATE invoices i SET status = coalesce(op.status, 'not_in_external'), ledger_invoice_id = coalesce(op.ledger_id, i.ledger_invoice_id),
     total = coalesce(op.total, i.total), amount_due = coalesce(op.amount_due, i.amount_due), sent = coalesce(op.sent, i.sent),
     ledger_subtotal = coalesce(op.subtotal, i.ledger_subtotal),
-    ledger_updated_at = op.updated_at, ledger_told_at = now(),
+    ledger_updated_at = op.updated_at, ledger_reported_at = now(),
     sync_error = CASE WHEN op.state = 'refused' THEN op.message END
   FROM op WHERE i.organisation_id = $1 AND i.id = op.invoice_id AND op.state IN ('done', 'refused') AND i.status = 'scheduled'
 ), line AS (
@@ -121,10 +121,10 @@ WITH result AS (
     remaining_credit = coalesce(op.remaining, n.remaining_credit),
     applied_elsewhere = coalesce(op.total - op.remaining, n.applied_elsewhere), sent = coalesce(op.sent, n.sent),
     ledger_subtotal = coalesce(op.subtotal, n.ledger_subtotal),
-    ledger_updated_at = op.updated_at, ledger_told_at = now(),
+    ledger_updated_at = op.updated_at, ledger_reported_at = now(),
     sync_error = CASE WHEN op.state = 'refused' THEN op.message END
   FROM op WHERE n.organisation_id = $1 AND n.id = op.credit_note_id AND op.state IN ('done', 'refused') AND n.status = 'scheduled'
-  RETURNING n.id, n.subscription_id, op.id AS operation_id
+  RETURNING n.id, n.subscription_id, op.id AS job_id
 ), customer AS (
   UPDATE customers c SET ledger_contact_id = op.ledger_id
   FROM op WHERE c.organisation_id = $1 AND c.id = op.customer_id AND op.state = 'done'
@@ -180,7 +180,7 @@ async function recordTogether(
     await lockInOrder(client, organisationId, {
       // Contacts, which others import at the same time, are of no subscription.
       organisation: settlements.some(({ kind }) => kind === "contact_done"),
-      operationIds: settlements.map(({ operationId }) => operationId),
+      jobIds: settlements.map(({ jobId }) => jobId),
       ledgerInvoiceIds: used.flatMap(({ allocations }) => allocations.map(({ invoiceId }) => invoiceId)),
     });
     const { rows } = await client.query<FinishedRow>(query);
@@ -193,7 +193,7 @@ async function recordTogether(
 /** The subscriptions of what is approved by now, and the notes that were settled; null where there are none. */
 interface FinishedRow {
   credited: string[] | null;
-  notes: { id: string; subscription_id: string; operation_id: string }[] | null;
+  notes: { id: string; subscription_id: string; job_id: string }[] | null;
 }
 
 /** Writes where the credit of notes is that had been used before they were found again. */
@@ -204,7 +204,7 @@ async function saveUsed(
   settled: NonNullable<FinishedRow["notes"]>,
 ): Promise<void> {
   const notes = used.flatMap((note) => {
-    const row = settled.find(({ operation_id }) => operation_id === note.operationId);
+    const row = settled.find(({ job_id }) => job_id === note.jobId);
     return row === undefined ? [] : [{ ...row, note }];
   });
   for (const { id, note } of notes) await saveObservedNote(client, organisationId, id, note, "found");
@@ -229,12 +229,12 @@ export function isUnwritable(error: unknown): boolean {
 /** Why a document that the ledger has is refused here. */
 export const unwritableAnswer = { reason: "validation", message: "The ledger's answer fits no record here." } as const;
 
-function unwritable({ kind, operationId, attempt }: Settlement): Settlement {
+function unwritable({ kind, jobId, attempt }: Settlement): Settlement {
   const why =
     kind === "contact_done"
       ? { reason: "already_imported", message: "The contact is a customer already." }
       : unwritableAnswer;
-  return { kind: "refused", operationId, attempt, ...why };
+  return { kind: "refused", jobId, attempt, ...why };
 }
 
 function outcomeRecord(settlement: Settlement): object {
@@ -258,18 +258,18 @@ function outcomeRecord(settlement: Settlement): object {
 }
 
 /** The record of an operation that is done. */
-export function doneRecord({ operationId, attempt }: Held): object {
-  return { operation_id: operationId, attempt, state: "done", delay_ms: 0, uncount: 0 };
+export function doneRecord({ jobId, attempt }: Held): object {
+  return { job_id: jobId, attempt, state: "done", delay_ms: 0, uncount: 0 };
 }
 
 /** The record of one for which the ledger has nothing to show. */
 export function undoneRecord(settlement: UndoneOutcome): object {
-  const { operationId, attempt } = settlement;
+  const { jobId, attempt } = settlement;
   const answered = {
     rekey: Number(settlement.isRemembered ?? false),
     number_taken: Number(settlement.isNumberTaken ?? false),
   };
-  const own = { operation_id: operationId, attempt, reason: plain(settlement.reason), ...answered };
+  const own = { job_id: jobId, attempt, reason: plain(settlement.reason), ...answered };
   const record = { ...own, delay_ms: 0, uncount: 0 };
   switch (settlement.kind) {
     case "refused":

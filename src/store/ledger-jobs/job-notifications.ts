@@ -6,7 +6,7 @@ import pg from "pg";
 import { statementName } from "../database/page.ts";
 
 /** How an operation stands. `waiting`: the ledger has not decided; `reason` and `message` then say what went wrong last. */
-export interface OperationOutcome {
+export interface JobOutcome {
   readonly id: string;
   readonly state: "waiting" | "done" | "refused" | "abandoned";
   readonly reason: string | null;
@@ -19,13 +19,13 @@ export interface Outcomes {
    * Begins to watch operations: before they are committed, so that no outcome is missed. `settled` resolves once all are
    * decided, or put off past `untilMs` (epoch), or at `untilMs`; it gives what is known then.
    */
-  watch(operationIds: readonly string[]): Watch;
+  watch(jobIds: readonly string[]): Watch;
   close(): Promise<void>;
 }
 
 /** Operations being watched. `settled` or `stop` ends it. */
 export interface Watch {
-  settled(organisationId: string, untilMs: number): Promise<readonly OperationOutcome[]>;
+  settled(organisationId: string, untilMs: number): Promise<readonly JobOutcome[]>;
   stop(): void;
 }
 
@@ -33,7 +33,7 @@ export interface Watch {
  * The channel. The payload is operation ids, comma-separated, those that are done with `doneMark` before them: at most 200
  * (four groups of 50) of 37 characters, under the 8,000 bytes allowed.
  */
-export const outcomesChannel = "operation_outcomes";
+export const outcomesChannel = "job_outcomes";
 
 /** Says of an operation that it is done, so that its waiter need not ask: most are, and each question is a round trip. */
 export const doneMark = "+";
@@ -91,7 +91,7 @@ export function createOutcomes(databaseUrl: string, pool: pg.Pool, onError: (err
   };
   void listen();
   return {
-    watch: (operationIds) => startWatch(pool, watchers, operationIds),
+    watch: (jobIds) => startWatch(pool, watchers, jobIds),
     close: async () => {
       closed = true;
       const last = client;
@@ -104,19 +104,19 @@ export function createOutcomes(databaseUrl: string, pool: pg.Pool, onError: (err
 /** Those who are told of an operation, by its id. */
 type Watchers = Map<string, Set<(id: string, isDone: boolean) => void>>;
 
-function startWatch(pool: pg.Pool, watchers: Watchers, operationIds: readonly string[]): Watch {
+function startWatch(pool: pg.Pool, watchers: Watchers, jobIds: readonly string[]): Watch {
   // A wake-up before anybody sleeps is remembered.
   let woken = false;
   let resume: (() => void) | null = null;
-  const open = new Set(operationIds);
+  const open = new Set(jobIds);
   const watcher = (id: string, isDone: boolean) => {
     woken = true;
     if (isDone) open.delete(id);
     resume?.();
   };
-  for (const id of operationIds) watchers.set(id, (watchers.get(id) ?? new Set()).add(watcher));
+  for (const id of jobIds) watchers.set(id, (watchers.get(id) ?? new Set()).add(watcher));
   const stop = () => {
-    for (const id of operationIds) {
+    for (const id of jobIds) {
       const set = watchers.get(id);
       set?.delete(watcher);
       if (set?.size === 0) watchers.delete(id);
@@ -136,8 +136,8 @@ function startWatch(pool: pg.Pool, watchers: Watchers, operationIds: readonly st
       for (;;) {
         await sleep(Math.max(0, Math.min(lookMs, untilMs - Date.now())));
         woken = false;
-        if (open.size === 0) return operationIds.map((id) => ({ id, state: "done", reason: null, message: null }));
-        const { outcomes, decided } = await readOutcomes(pool, organisationId, operationIds, untilMs);
+        if (open.size === 0) return jobIds.map((id) => ({ id, state: "done", reason: null, message: null }));
+        const { outcomes, decided } = await readOutcomes(pool, organisationId, jobIds, untilMs);
         if (decided || Date.now() >= untilMs) return outcomes;
       }
     } finally {
@@ -156,22 +156,22 @@ interface OutcomeRow {
 }
 
 const readText = `SELECT id, state, reason, message, (state = 'ready' AND not_before > $3) AS put_off
-  FROM operations WHERE organisation_id = $1 AND id = ANY ($2::uuid[])`;
+  FROM ledger_jobs WHERE organisation_id = $1 AND id = ANY ($2::uuid[])`;
 
 /** `decided`: none of them can change before `untilMs`. */
 async function readOutcomes(
   pool: pg.Pool,
   organisationId: string,
-  operationIds: readonly string[],
+  jobIds: readonly string[],
   untilMs: number,
-): Promise<{ outcomes: readonly OperationOutcome[]; decided: boolean }> {
+): Promise<{ outcomes: readonly JobOutcome[]; decided: boolean }> {
   const { rows } = await pool.query<OutcomeRow>({
     name: statementName(readText),
     text: readText,
-    values: [organisationId, operationIds, new Date(untilMs)],
+    values: [organisationId, jobIds, new Date(untilMs)],
   });
   const outcomes = rows.map(
-    ({ id, state, reason, message }): OperationOutcome => ({
+    ({ id, state, reason, message }): JobOutcome => ({
       id,
       state: state === "done" || state === "refused" || state === "abandoned" ? state : "waiting",
       reason,

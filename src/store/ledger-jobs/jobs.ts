@@ -9,7 +9,7 @@ import { statementName } from "../database/page.ts";
 import { outcomesChannel } from "./job-notifications.ts";
 
 /** What an operation asks of the ledger. */
-export type OperationKind = "create_invoice" | "create_credit_note" | "create_contact" | "import_contact";
+export type JobKind = "create_invoice" | "create_credit_note" | "create_contact" | "import_contact";
 
 /** How many documents one call to the ledger carries at most. Facts: facts-ledger section 1.1, Size. */
 export const groupSize = 50;
@@ -17,7 +17,7 @@ export const groupSize = 50;
 /** A taken operation: what every kind has. `firstSentAt` is when the ledger was first asked for it. */
 interface TakenRow {
   id: string;
-  kind: OperationKind;
+  kind: JobKind;
   attempts: number;
   first_sent_at: Date;
   /** How often the ledger has answered it badly: each time the next call has another idempotency key. */
@@ -29,7 +29,7 @@ interface TakenRow {
 }
 
 /**
- * An invoice to be made in the ledger; dates `YYYY-MM-DD`, amounts decimal text. `is_contact_gone`, `observed_there` as in
+ * An invoice to be made in the ledger; dates `YYYY-MM-DD`, amounts decimal text. `is_contact_gone`, `skip_validation` as in
  * `domain/preflight.ts`.
  */
 export interface InvoiceToSend extends TakenRow {
@@ -42,7 +42,7 @@ export interface InvoiceToSend extends TakenRow {
   readonly due_date: string;
   readonly contact_id: string;
   readonly is_contact_gone: boolean;
-  readonly observed_there: boolean;
+  readonly skip_validation: boolean;
   readonly first_status: FirstInvoiceStatus;
   readonly lines: readonly LineToSend[];
 }
@@ -69,7 +69,7 @@ export interface CreditNoteToSend extends TakenRow {
   readonly issue_date: string;
   readonly contact_id: string;
   readonly is_contact_gone: boolean;
-  readonly observed_there: boolean;
+  readonly skip_validation: boolean;
   readonly lines: readonly LineToSend[];
 }
 
@@ -85,7 +85,7 @@ export interface ContactToSend extends TakenRow {
 }
 
 // A customer whom no operator made inactive is so by its contact; what nobody has looked at for a day is the ledger's to judge.
-const evaluatedBy = `taken.observed_there, (c.status = 'inactive' AND c.deactivated_at IS NULL AND EXISTS (SELECT 1 FROM ledger_sweeps w
+const evaluatedBy = `taken.skip_validation, (c.status = 'inactive' AND c.deactivated_at IS NULL AND EXISTS (SELECT 1 FROM ledger_sync_cursors w
     WHERE w.organisation_id = $1 AND w.swept_at > now() - interval '1 day')) AS is_contact_gone`;
 
 const invoiceColumns = `taken.invoice_id, i.number, i.reference, i.currency, i.subtotal, i.issue_date, i.due_date,
@@ -150,24 +150,24 @@ export async function takeContacts(
 async function take<T extends TakenRow>(
   pool: pg.Pool,
   organisationId: string,
-  kinds: readonly OperationKind[],
+  kinds: readonly JobKind[],
   leaseMs: number,
   columns: string,
   joins: string,
 ): Promise<Taken<T>> {
   const text = `
     WITH waiting AS (
-      SELECT id FROM operations
+      SELECT id FROM ledger_jobs
       WHERE organisation_id = $1 AND kind = ANY ($2) AND state = 'ready' AND not_before <= now()
       ORDER BY (awaited_until IS NOT NULL AND awaited_until > now()) DESC, seq LIMIT ${groupSize} FOR UPDATE SKIP LOCKED
     ), lost AS (
-      SELECT id FROM operations
+      SELECT id FROM ledger_jobs
       WHERE organisation_id = $1 AND kind = ANY ($2) AND state IN ('sending', 'uncertain') AND lease_until < now()
       ORDER BY seq LIMIT ${groupSize} FOR UPDATE SKIP LOCKED
     ), picked AS (
       SELECT id, true AS is_ready FROM waiting UNION ALL SELECT id, false FROM lost
     ), taken AS (
-      UPDATE operations t SET state = CASE WHEN picked.is_ready THEN 'sending' ELSE 'uncertain' END,
+      UPDATE ledger_jobs t SET state = CASE WHEN picked.is_ready THEN 'sending' ELSE 'uncertain' END,
         first_sent_at = coalesce(t.first_sent_at, now()), lease_until = now() + $3 * interval '1 millisecond',
         attempts = t.attempts + 1
       FROM picked WHERE t.organisation_id = $1 AND t.id = picked.id RETURNING t.*
@@ -193,11 +193,11 @@ export async function reschedule(pool: pg.Pool, organisationId: string, pauseMs:
     name: "reschedule_jobs",
     // What somebody is at in this moment is let be: whoever begins to send it meets the pause.
     text: `WITH until AS (SELECT now() + $2 * interval '1 millisecond' AS instant), waiting AS (
-        SELECT o.id FROM operations o, until
+        SELECT o.id FROM ledger_jobs o, until
         WHERE o.organisation_id = $1 AND o.state = 'ready' AND o.not_before < until.instant
         FOR NO KEY UPDATE OF o SKIP LOCKED
       ), op AS (
-        UPDATE operations o SET not_before = until.instant, reason = $3 FROM until, waiting
+        UPDATE ledger_jobs o SET not_before = until.instant, reason = $3 FROM until, waiting
         WHERE o.organisation_id = $1 AND o.id = waiting.id RETURNING o.id
       ), parts AS (SELECT id, (row_number() OVER () - 1) / 100 AS part FROM op)
       SELECT pg_notify('${outcomesChannel}', ids) FROM (SELECT string_agg(id::text, ',') AS ids FROM parts GROUP BY part) p`,
@@ -221,7 +221,7 @@ export async function readWaiting(
     text: `SELECT count(*)::int AS waiting,
         CASE WHEN count(*) > 0 THEN greatest(0, ceil(1000 * extract(epoch FROM
           min(CASE WHEN state = 'ready' THEN not_before ELSE lease_until END) - now())))::float8 END AS next_in_ms
-      FROM operations WHERE organisation_id = $1 AND state IN ('ready', 'sending', 'uncertain') AND kind = ANY ($2)`,
+      FROM ledger_jobs WHERE organisation_id = $1 AND state IN ('ready', 'sending', 'uncertain') AND kind = ANY ($2)`,
     values: [organisationId, postingKinds],
   });
   return { waiting: rows[0]?.waiting ?? 0, nextInMs: rows[0]?.next_in_ms ?? null };
@@ -231,16 +231,16 @@ export async function readWaiting(
  * Gives an operation up as long as nobody has begun to send it; true where that is so. What it was to make is dropped with
  * it: nothing was decided, and a retry starts afresh.
  */
-export async function abandonContact(pool: pg.Pool, organisationId: string, operationId: string): Promise<boolean> {
+export async function abandonContact(pool: pg.Pool, organisationId: string, jobId: string): Promise<boolean> {
   const { rows } = await pool.query<{ id: string }>({
     name: "abandon_contact",
     text: `WITH op AS (
-        UPDATE operations SET state = 'abandoned', settled_at = now()
+        UPDATE ledger_jobs SET state = 'abandoned', finished_at = now()
         WHERE organisation_id = $1 AND id = $2 AND state = 'ready' AND customer_id IS NOT NULL RETURNING id, customer_id
       ), dropped AS (
         DELETE FROM customers c USING op WHERE c.organisation_id = $1 AND c.id = op.customer_id AND c.ledger_contact_id IS NULL
       ) SELECT id FROM op`,
-    values: [organisationId, operationId],
+    values: [organisationId, jobId],
   });
   return rows.length > 0;
 }

@@ -49,7 +49,7 @@ export const isBusy = { invoices: isBusyInvoice, credit_notes: isBusyNote } as c
  * answer: that is looked at again. A scheduled one has no id there.
  */
 export const verdict = (kind: DocumentKind): string => `CASE WHEN d.ledger_updated_at > r.updated_at THEN 'older'
-    WHEN d.ledger_told_at >= $3::timestamptz OR ${isBusy[kind]} THEN 'again' ELSE 'write' END`;
+    WHEN d.ledger_reported_at >= $3::timestamptz OR ${isBusy[kind]} THEN 'again' ELSE 'write' END`;
 
 /** What is wrong with an invoice of which the ledger has what fits no record here, as text of SQL. Only what was seen says so. */
 export const unfitText = "'What the ledger has of it fits no record here.'";

@@ -46,34 +46,34 @@ export interface ClaimedNotifications {
 export const takenAt = "to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')";
 
 /** Whether one of our own operations is on its way with row `d`, an invoice: then its answer tells more than a look. */
-export const isBusyInvoice = `(EXISTS (SELECT FROM operations o WHERE o.organisation_id = d.organisation_id AND o.invoice_id = d.id
+export const isBusyInvoice = `(EXISTS (SELECT FROM ledger_jobs o WHERE o.organisation_id = d.organisation_id AND o.invoice_id = d.id
     AND o.state IN ('sending', 'uncertain'))
-  OR EXISTS (SELECT FROM removals r JOIN operations o ON o.organisation_id = r.organisation_id AND o.id = r.ending_id
+  OR EXISTS (SELECT FROM removals r JOIN ledger_jobs o ON o.organisation_id = r.organisation_id AND o.id = r.termination_id
     WHERE r.organisation_id = d.organisation_id AND r.invoice_id = d.id AND r.state = 'waiting' AND o.state IN ('sending', 'uncertain')))`;
 
 /** The same of a credit note. */
-export const isBusyNote = `EXISTS (SELECT FROM operations o WHERE o.organisation_id = d.organisation_id AND o.credit_note_id = d.id
+export const isBusyNote = `EXISTS (SELECT FROM ledger_jobs o WHERE o.organisation_id = d.organisation_id AND o.credit_note_id = d.id
     AND o.state IN ('sending', 'uncertain'))`;
 
 // What is not ours, and cannot be on its way to become it, needs no look; nor does what was written here since it was changed.
 // Whoever writes several hints locks them in this order, by kind and id: two at once would else wait for each other.
 const dropText = `
-WITH needless AS (SELECT h.ledger_id FROM ledger_hints h WHERE h.organisation_id = $1 AND h.kind = $2 AND h.try_at <= now() AND CASE $2
+WITH needless AS (SELECT h.ledger_id FROM ledger_notifications h WHERE h.organisation_id = $1 AND h.kind = $2 AND h.try_at <= now() AND CASE $2
   WHEN 'invoices' THEN EXISTS (SELECT FROM invoices d WHERE d.organisation_id = $1 AND d.ledger_invoice_id = h.ledger_id
       AND d.ledger_updated_at >= h.changed_at)
     OR NOT EXISTS (SELECT FROM invoices d WHERE d.organisation_id = $1 AND d.ledger_invoice_id = h.ledger_id)
-      AND NOT EXISTS (SELECT FROM operations o WHERE o.organisation_id = $1 AND o.kind = 'create_invoice' AND o.state IN ('sending', 'uncertain'))
+      AND NOT EXISTS (SELECT FROM ledger_jobs o WHERE o.organisation_id = $1 AND o.kind = 'create_invoice' AND o.state IN ('sending', 'uncertain'))
   WHEN 'credit_notes' THEN EXISTS (SELECT FROM credit_notes d WHERE d.organisation_id = $1 AND d.ledger_credit_note_id = h.ledger_id
       AND d.ledger_updated_at >= h.changed_at)
     OR NOT EXISTS (SELECT FROM credit_notes d WHERE d.organisation_id = $1 AND d.ledger_credit_note_id = h.ledger_id)
-      AND NOT EXISTS (SELECT FROM operations o WHERE o.organisation_id = $1 AND o.kind = 'create_credit_note' AND o.state IN ('sending', 'uncertain'))
+      AND NOT EXISTS (SELECT FROM ledger_jobs o WHERE o.organisation_id = $1 AND o.kind = 'create_credit_note' AND o.state IN ('sending', 'uncertain'))
   ELSE EXISTS (SELECT FROM customers d WHERE d.organisation_id = $1 AND d.ledger_contact_id = h.ledger_id
       AND d.ledger_updated_at >= h.changed_at)
     OR NOT EXISTS (SELECT FROM customers d WHERE d.organisation_id = $1 AND d.ledger_contact_id = h.ledger_id)
-      AND NOT EXISTS (SELECT FROM operations o WHERE o.organisation_id = $1 AND o.kind IN ('create_contact', 'import_contact')
+      AND NOT EXISTS (SELECT FROM ledger_jobs o WHERE o.organisation_id = $1 AND o.kind IN ('create_contact', 'import_contact')
         AND o.state IN ('sending', 'uncertain')) END
   ORDER BY h.ledger_id FOR UPDATE OF h)
-DELETE FROM ledger_hints h USING needless WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = needless.ledger_id`;
+DELETE FROM ledger_notifications h USING needless WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = needless.ledger_id`;
 
 // Known by now, or left for later, and later each time: what is on its way is settled within seconds, or is looked up by its own operation.
 const takeText = `
@@ -83,13 +83,13 @@ WITH due AS (
     WHEN 'credit_notes' THEN EXISTS (SELECT FROM credit_notes d WHERE d.organisation_id = $1 AND d.ledger_credit_note_id = h.ledger_id
       AND NOT ${isBusyNote})
     ELSE EXISTS (SELECT FROM customers d WHERE d.organisation_id = $1 AND d.ledger_contact_id = h.ledger_id) END AS is_free
-  FROM ledger_hints h WHERE h.organisation_id = $1 AND h.kind = $2 AND h.try_at <= now() AND (h.failures >= ${togetherFailures}) = $3
+  FROM ledger_notifications h WHERE h.organisation_id = $1 AND h.kind = $2 AND h.try_at <= now() AND (h.failures >= ${togetherFailures}) = $3
   ORDER BY CASE WHEN $3 THEN h.try_at ELSE h.received_at END LIMIT ${notificationsAtOnce}
 ), busy AS (
-  SELECT h.ledger_id FROM ledger_hints h JOIN due USING (ledger_id) WHERE h.organisation_id = $1 AND h.kind = $2 AND NOT due.is_free
+  SELECT h.ledger_id FROM ledger_notifications h JOIN due USING (ledger_id) WHERE h.organisation_id = $1 AND h.kind = $2 AND NOT due.is_free
   ORDER BY h.ledger_id FOR UPDATE OF h
 ), later AS (
-  UPDATE ledger_hints h SET try_at = now() + greatest(interval '2 seconds', (now() - h.received_at) / 2) FROM busy
+  UPDATE ledger_notifications h SET try_at = now() + greatest(interval '2 seconds', (now() - h.received_at) / 2) FROM busy
   WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = busy.ledger_id
 )
 SELECT ledger_id, received_at::text AS received_at, ${takenAt} AS taken_at FROM due WHERE is_free
@@ -97,7 +97,7 @@ ORDER BY CASE WHEN $3 THEN due.try_at ELSE due.received_at END`;
 
 // Those that calls failed for come last, the one that has waited longest first: they keep no others waiting, of whatever kind.
 const dueText = `
-SELECT kind, failures >= ${togetherFailures} AS is_alone FROM ledger_hints WHERE organisation_id = $1 AND try_at <= now()
+SELECT kind, failures >= ${togetherFailures} AS is_alone FROM ledger_notifications WHERE organisation_id = $1 AND try_at <= now()
 GROUP BY kind, failures >= ${togetherFailures}
 ORDER BY is_alone, CASE WHEN min(failures) >= ${togetherFailures} THEN min(try_at) END, min(failures), kind`;
 
@@ -153,15 +153,15 @@ export async function finishNotifications(
     name: "finish_notifications",
     text: `WITH taken AS (SELECT * FROM unnest($3::text[], $4::timestamptz[]) AS t(ledger_id, received_at)),
         kept AS (SELECT * FROM unnest($5::text[], $6::text[]) AS k(ledger_id, reason)), locked AS (
-        SELECT h.ledger_id FROM ledger_hints h JOIN taken USING (ledger_id) WHERE h.organisation_id = $1 AND h.kind = $2
+        SELECT h.ledger_id FROM ledger_notifications h JOIN taken USING (ledger_id) WHERE h.organisation_id = $1 AND h.kind = $2
         ORDER BY h.ledger_id FOR UPDATE OF h
       ), later AS (
-        UPDATE ledger_hints h SET changed_at = CASE WHEN kept.reason IS NOT NULL THEN h.changed_at END, failures = 0, reason = kept.reason,
+        UPDATE ledger_notifications h SET changed_at = CASE WHEN kept.reason IS NOT NULL THEN h.changed_at END, failures = 0, reason = kept.reason,
           try_at = now() + CASE WHEN kept.reason IS NULL THEN greatest(interval '1 second', (now() - h.received_at) / 2)
             ELSE least(${longestPause}, greatest(interval '1 minute', now() - h.received_at)) END
         FROM locked JOIN kept USING (ledger_id) WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = locked.ledger_id
       )
-      DELETE FROM ledger_hints h USING locked JOIN taken USING (ledger_id)
+      DELETE FROM ledger_notifications h USING locked JOIN taken USING (ledger_id)
       WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = taken.ledger_id
         AND h.received_at = taken.received_at AND NOT EXISTS (SELECT FROM kept WHERE kept.ledger_id = h.ledger_id)`,
     values: [
@@ -180,8 +180,8 @@ export async function finishNotifications(
 async function rejoinNotifications(pool: pg.Pool, organisationId: string, kind: SyncKind): Promise<void> {
   await pool.query({
     name: "rejoin_notifications",
-    text: `UPDATE ledger_hints h SET failures = ${togetherFailures - 1} FROM (
-        SELECT ledger_id FROM ledger_hints WHERE organisation_id = $1 AND kind = $2 AND failures >= ${togetherFailures}
+    text: `UPDATE ledger_notifications h SET failures = ${togetherFailures - 1} FROM (
+        SELECT ledger_id FROM ledger_notifications WHERE organisation_id = $1 AND kind = $2 AND failures >= ${togetherFailures}
         ORDER BY ledger_id FOR UPDATE) AS alone
       WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = alone.ledger_id`,
     values: [organisationId, kind],
@@ -197,9 +197,9 @@ export async function failNotifications(
 ): Promise<void> {
   await pool.query({
     name: "fail_notifications",
-    text: `UPDATE ledger_hints h SET failures = h.failures + 1, reason = $4,
+    text: `UPDATE ledger_notifications h SET failures = h.failures + 1, reason = $4,
         try_at = now() + least(${longestPause}, greatest(interval '2 seconds', now() - h.received_at))
-      FROM (SELECT ledger_id FROM ledger_hints WHERE organisation_id = $1 AND kind = $2 AND ledger_id = ANY ($3)
+      FROM (SELECT ledger_id FROM ledger_notifications WHERE organisation_id = $1 AND kind = $2 AND ledger_id = ANY ($3)
         ORDER BY ledger_id FOR UPDATE) AS failed
       WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = failed.ledger_id`,
     values: [organisationId, kind, hints.map(({ ledgerId }) => ledgerId), reason],
@@ -220,14 +220,14 @@ export async function leaveNotifications(
   if (hints.length === 0) return;
   await pool.query({
     name: "leave_notifications",
-    text: `INSERT INTO ledger_hints (organisation_id, kind, ledger_id, changed_at)
+    text: `INSERT INTO ledger_notifications (organisation_id, kind, ledger_id, changed_at)
       SELECT $1, $2, ledger_id, CASE WHEN bool_and(changed_at IS NOT NULL) THEN max(changed_at) END
       FROM unnest($3::text[], $4::timestamptz[]) AS h(ledger_id, changed_at) GROUP BY ledger_id ORDER BY ledger_id
       ON CONFLICT (organisation_id, kind, ledger_id) DO UPDATE SET
-        received_at = CASE WHEN $5 AND ledger_hints.reason IS NOT NULL THEN ledger_hints.received_at ELSE clock_timestamp() END,
-        try_at = CASE WHEN $5 OR ledger_hints.reason IS NULL THEN ledger_hints.try_at ELSE least(ledger_hints.try_at, now() + interval '1 minute') END,
-        changed_at = CASE WHEN ledger_hints.changed_at IS NOT NULL AND excluded.changed_at IS NOT NULL
-          THEN greatest(ledger_hints.changed_at, excluded.changed_at) END`,
+        received_at = CASE WHEN $5 AND ledger_notifications.reason IS NOT NULL THEN ledger_notifications.received_at ELSE clock_timestamp() END,
+        try_at = CASE WHEN $5 OR ledger_notifications.reason IS NULL THEN ledger_notifications.try_at ELSE least(ledger_notifications.try_at, now() + interval '1 minute') END,
+        changed_at = CASE WHEN ledger_notifications.changed_at IS NOT NULL AND excluded.changed_at IS NOT NULL
+          THEN greatest(ledger_notifications.changed_at, excluded.changed_at) END`,
     values: [organisationId, kind, hints.map((one) => one.ledgerId), hints.map((one) => one.changedAt), keepsPauses],
   });
 }

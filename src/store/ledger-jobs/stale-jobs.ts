@@ -10,7 +10,7 @@ export type StaleJobs =
       readonly organisationId: string;
       readonly subscriptionId: string;
       readonly invoiceId: string;
-      readonly operationId: string;
+      readonly jobId: string;
     }
   | { readonly kind: "allocation"; readonly organisationId: string; readonly subscriptionId: string }
   | { readonly kind: "clock"; readonly organisationId: string }
@@ -31,7 +31,7 @@ interface StaleJobRow {
   subscription_id: string;
   customer_id: string;
   invoice_id: string;
-  operation_id: string;
+  job_id: string;
 }
 
 /**
@@ -48,10 +48,10 @@ export async function findStaleJobs(
     text: `SELECT DISTINCT organisation_id, CASE WHEN kind = ANY ($2) THEN 'settlement' ELSE kind END AS kind,
         CASE WHEN kind IN ('amend_invoice', 'allocate_credit', 'end_subscription') THEN subscription_id END AS subscription_id,
         CASE WHEN kind = 'amend_invoice' THEN invoice_id END AS invoice_id,
-        CASE WHEN kind IN ('amend_invoice', 'end_subscription') THEN id END AS operation_id,
+        CASE WHEN kind IN ('amend_invoice', 'end_subscription') THEN id END AS job_id,
         CASE WHEN kind = 'end_subscription' THEN (SELECT s.customer_id FROM subscriptions s
           WHERE s.organisation_id = operations.organisation_id AND s.id = subscription_id) END AS customer_id
-      FROM operations
+      FROM ledger_jobs
       WHERE state IN ('ready', 'sending', 'uncertain')
         AND CASE WHEN state = 'ready' THEN not_before ELSE lease_until END < now() - $1 * interval '1 millisecond'`,
     values: [graceMs, postingKinds],
@@ -67,7 +67,7 @@ function readStaleJobs(row: StaleJobRow): StaleJobs | null {
     case "settlement":
       return { kind: "settlement", organisationId };
     case "amend_invoice":
-      return { kind: "amendment", organisationId, subscriptionId, invoiceId, operationId: row.operation_id };
+      return { kind: "amendment", organisationId, subscriptionId, invoiceId, jobId: row.job_id };
     case "allocate_credit":
       return { kind: "allocation", organisationId, subscriptionId };
     case "end_subscription":
@@ -76,7 +76,7 @@ function readStaleJobs(row: StaleJobRow): StaleJobs | null {
         organisationId,
         subscriptionId,
         customerId: row.customer_id,
-        terminationId: row.operation_id,
+        terminationId: row.job_id,
       };
     default:
       return null;

@@ -66,18 +66,18 @@ export async function readSyncState(pool: pg.Pool, organisationId: string, syncI
   }>({
     name: "read_sync_state",
     text: `WITH made AS (
-        INSERT INTO ledger_sweeps AS s (organisation_id, tenant_id, next_sweep_at)
+        INSERT INTO ledger_sync_cursors AS s (organisation_id, tenant_id, next_sync_at)
         SELECT c.organisation_id, c.tenant_id, ${firstSyncAt("$2::float8")} FROM ledger_connections c WHERE c.organisation_id = $1
-        ON CONFLICT (organisation_id) DO UPDATE SET tenant_id = excluded.tenant_id, sweep_kind = NULL, sweep_cursor = NULL,
+        ON CONFLICT (organisation_id) DO UPDATE SET tenant_id = excluded.tenant_id, sync_kind = NULL, sync_cursor = NULL,
           contacts_since = NULL, credit_notes_since = NULL, invoices_since = NULL, not_before = NULL, reason = NULL, failures = 0
         WHERE s.tenant_id <> excluded.tenant_id RETURNING *
       ), sweep AS (
-        SELECT * FROM made UNION ALL SELECT * FROM ledger_sweeps WHERE organisation_id = $1 AND NOT EXISTS (SELECT FROM made)
+        SELECT * FROM made UNION ALL SELECT * FROM ledger_sync_cursors WHERE organisation_id = $1 AND NOT EXISTS (SELECT FROM made)
       )
       SELECT greatest(0, coalesce(ceil(1000 * extract(epoch FROM not_before - now())), 0))::float8 AS wait_ms, reason, failures,
         (SELECT greatest(0, ceil(1000 * extract(epoch FROM min(due.at) - now()))) FROM (
-          SELECT next_sweep_at AS at WHERE sweep_kind IS NOT NULL OR next_sweep_at <= now()
-          UNION ALL SELECT min(h.try_at) FROM ledger_hints h WHERE h.organisation_id = $1) AS due
+          SELECT next_sync_at AS at WHERE sync_kind IS NOT NULL OR next_sync_at <= now()
+          UNION ALL SELECT min(h.try_at) FROM ledger_notifications h WHERE h.organisation_id = $1) AS due
           WHERE due.at IS NOT NULL HAVING count(*) > 0)::float8 AS next_in_ms
       FROM sweep`,
     values: [organisationId, syncIntervalMs],
@@ -88,8 +88,8 @@ export async function readSyncState(pool: pg.Pool, organisationId: string, syncI
 }
 
 interface SyncPageRow {
-  sweep_kind: SyncKind;
-  sweep_cursor: string | null;
+  sync_kind: SyncKind;
+  sync_cursor: string | null;
   since: Date;
   taken_at: string;
 }
@@ -98,24 +98,24 @@ interface SyncPageRow {
 export async function claimSyncPage(pool: pg.Pool, organisationId: string): Promise<SyncPage | null> {
   const begun = await pool.query({
     name: "begin_sync",
-    text: `UPDATE ledger_sweeps SET sweep_kind = '${syncKinds[0]}', sweep_cursor = NULL, began_at = clock_timestamp(),
+    text: `UPDATE ledger_sync_cursors SET sync_kind = '${syncKinds[0]}', sync_cursor = NULL, began_at = clock_timestamp(),
         contacts_changed = 0, credit_notes_changed = 0, invoices_changed = 0
-      WHERE organisation_id = $1 AND sweep_kind IS NULL AND next_sweep_at <= now()`,
+      WHERE organisation_id = $1 AND sync_kind IS NULL AND next_sync_at <= now()`,
     values: [organisationId],
   });
   if (begun.rowCount === 1) await hintPartPaid(pool, organisationId);
   const { rows } = await pool.query<SyncPageRow>({
     name: "claim_sync_page",
-    text: `SELECT s.sweep_kind, s.sweep_cursor, ${takenAt} AS taken_at,
-        coalesce(CASE s.sweep_kind WHEN 'contacts' THEN s.contacts_since WHEN 'credit_notes' THEN s.credit_notes_since
+    text: `SELECT s.sync_kind, s.sync_cursor, ${takenAt} AS taken_at,
+        coalesce(CASE s.sync_kind WHEN 'contacts' THEN s.contacts_since WHEN 'credit_notes' THEN s.credit_notes_since
           ELSE s.invoices_since END, c.created_at) - $2 * interval '1 millisecond' AS since
-      FROM ledger_sweeps s JOIN ledger_connections c ON c.organisation_id = s.organisation_id
-      WHERE s.organisation_id = $1 AND s.sweep_kind IS NOT NULL AND s.next_sweep_at <= now()`,
+      FROM ledger_sync_cursors s JOIN ledger_connections c ON c.organisation_id = s.organisation_id
+      WHERE s.organisation_id = $1 AND s.sync_kind IS NOT NULL AND s.next_sync_at <= now()`,
     values: [organisationId, overlapMs],
   });
   const [row] = rows;
   if (row === undefined) return null;
-  const { sweep_kind: kind, sweep_cursor: cursor, since, taken_at: takenAtText } = row;
+  const { sync_kind: kind, sync_cursor: cursor, since, taken_at: takenAtText } = row;
   return { kind, cursor, since: since.toISOString(), takenAt: takenAtText };
 }
 
@@ -124,14 +124,14 @@ async function hintPartPaid(pool: pg.Pool, organisationId: string): Promise<void
   await pool.query({
     name: "hint_part_paid",
     text: `WITH due AS (
-        UPDATE ledger_sweeps SET part_paid_looked_at = now() WHERE organisation_id = $1
+        UPDATE ledger_sync_cursors SET part_paid_looked_at = now() WHERE organisation_id = $1
           AND (part_paid_looked_at IS NULL OR part_paid_looked_at < now() - ${partPaidEvery}) RETURNING organisation_id
       ), picked AS (
         SELECT i.ledger_invoice_id AS ledger_id FROM invoices i JOIN due ON due.organisation_id = i.organisation_id
         WHERE i.organisation_id = $1 AND i.status = 'approved' AND NOT i.sent AND i.amount_due > 0 AND i.amount_due < i.total
           AND i.ledger_invoice_id IS NOT NULL ORDER BY random() LIMIT ${mostPartPaid}
       )
-      INSERT INTO ledger_hints (organisation_id, kind, ledger_id) SELECT $1, 'invoices', ledger_id FROM picked ORDER BY ledger_id
+      INSERT INTO ledger_notifications (organisation_id, kind, ledger_id) SELECT $1, 'invoices', ledger_id FROM picked ORDER BY ledger_id
       ON CONFLICT DO NOTHING`,
     values: [organisationId],
   });
@@ -141,7 +141,7 @@ async function hintPartPaid(pool: pg.Pool, organisationId: string): Promise<void
 // a time that is to come, as what cannot be read may say: nothing that is changed until then would be read. A kind's mark
 // moves once all its pages are read, because the newest come first; and it moves with time, also where nothing was changed.
 const endPageText = `
-UPDATE ledger_sweeps s SET
+UPDATE ledger_sync_cursors s SET
   contacts_since = CASE WHEN $2 = 'contacts' AND $4::text IS NULL
     THEN greatest(s.contacts_since, seen.high_water, s.began_at - seen.overlap) ELSE s.contacts_since END,
   credit_notes_since = CASE WHEN $2 = 'credit_notes' AND $4::text IS NULL
@@ -151,17 +151,17 @@ UPDATE ledger_sweeps s SET
   contacts_changed = s.contacts_changed + CASE WHEN $2 = 'contacts' THEN $6::int ELSE 0 END,
   credit_notes_changed = s.credit_notes_changed + CASE WHEN $2 = 'credit_notes' THEN $6::int ELSE 0 END,
   invoices_changed = s.invoices_changed + CASE WHEN $2 = 'invoices' THEN $6::int ELSE 0 END,
-  failures = 0, not_before = NULL, reason = NULL, sweep_cursor = $4, sweep_kind = CASE WHEN $4::text IS NOT NULL THEN $2 ELSE $7 END,
+  failures = 0, not_before = NULL, reason = NULL, sync_cursor = $4, sync_kind = CASE WHEN $4::text IS NOT NULL THEN $2 ELSE $7 END,
   swept_at = CASE WHEN over.is_over THEN clock_timestamp() ELSE s.swept_at END,
   day_most = greatest(s.day_most, over.day_remaining),
-  next_sweep_at = CASE WHEN NOT over.is_over THEN s.next_sweep_at WHEN s.asked_at > s.began_at THEN now()
+  next_sync_at = CASE WHEN NOT over.is_over THEN s.next_sync_at WHEN s.asked_at > s.began_at THEN now()
     ELSE now() + $8 * CASE WHEN over.day_remaining < greatest(s.day_most, ${leastDay}) / 5 THEN ${scarceFactor} ELSE 1 END
       * interval '1 millisecond' END
 FROM (SELECT CASE WHEN $5::timestamptz IS NOT NULL THEN least($5::timestamptz, now()) END AS high_water,
     ${overlapMs} * interval '1 millisecond' AS overlap) AS seen,
   (SELECT $4::text IS NULL AND $7::text IS NULL AS is_over,
     (SELECT day_remaining FROM ledger_budgets WHERE organisation_id = $1) AS day_remaining) AS over
-WHERE s.organisation_id = $1 AND s.sweep_kind = $2 AND s.sweep_cursor IS NOT DISTINCT FROM $3`;
+WHERE s.organisation_id = $1 AND s.sync_kind = $2 AND s.sync_cursor IS NOT DISTINCT FROM $3`;
 
 /** Moves the sweep on by a page that was saved; after the last kind it is over, and the next one due after `syncIntervalMs`. */
 export async function endPage(
@@ -183,8 +183,8 @@ export async function endPage(
 export async function failSyncPage(pool: pg.Pool, organisationId: string, delayMs: number): Promise<void> {
   await pool.query({
     name: "fail_sync_page",
-    text: `UPDATE ledger_sweeps SET next_sweep_at = now() + $2 * interval '1 millisecond'
-      WHERE organisation_id = $1 AND sweep_kind IS NOT NULL`,
+    text: `UPDATE ledger_sync_cursors SET next_sync_at = now() + $2 * interval '1 millisecond'
+      WHERE organisation_id = $1 AND sync_kind IS NOT NULL`,
     values: [organisationId, delayMs],
   });
 }
@@ -200,9 +200,9 @@ export async function rescheduleSync(
 ): Promise<void> {
   await pool.query({
     name: "reschedule_sync",
-    text: `UPDATE ledger_sweeps SET not_before = now() + $2 * interval '1 millisecond',
-        reason = coalesce($3, CASE WHEN sweep_kind IS NOT NULL THEN reason END),
-        failures = CASE WHEN $3::text IS NULL AND sweep_kind IS NULL THEN 0 ELSE failures + $4::int END
+    text: `UPDATE ledger_sync_cursors SET not_before = now() + $2 * interval '1 millisecond',
+        reason = coalesce($3, CASE WHEN sync_kind IS NOT NULL THEN reason END),
+        failures = CASE WHEN $3::text IS NULL AND sync_kind IS NULL THEN 0 ELSE failures + $4::int END
       WHERE organisation_id = $1`,
     values: [organisationId, put?.delayMs ?? null, put?.reason ?? null, put?.isFailure ? 1 : 0],
   });
@@ -221,9 +221,9 @@ export async function findMirrors(
   if (after === null) await beginMirrors(pool, syncIntervalMs);
   const { rows } = await pool.query<{ organisation_id: string }>({
     name: "find_mirrors",
-    text: `SELECT c.organisation_id FROM ledger_connections c LEFT JOIN ledger_sweeps s ON s.organisation_id = c.organisation_id
-      WHERE ($1::uuid IS NULL OR c.organisation_id > $1) AND ${isAskable} AND (s.next_sweep_at <= now()
-        OR EXISTS (SELECT FROM ledger_hints h WHERE h.organisation_id = c.organisation_id AND h.try_at <= now()))
+    text: `SELECT c.organisation_id FROM ledger_connections c LEFT JOIN ledger_sync_cursors s ON s.organisation_id = c.organisation_id
+      WHERE ($1::uuid IS NULL OR c.organisation_id > $1) AND ${isAskable} AND (s.next_sync_at <= now()
+        OR EXISTS (SELECT FROM ledger_notifications h WHERE h.organisation_id = c.organisation_id AND h.try_at <= now()))
       ORDER BY c.organisation_id LIMIT $2`,
     values: [after, limit],
   });
@@ -234,9 +234,9 @@ export async function findMirrors(
 export async function findWithNotifications(pool: pg.Pool, organisationIds: readonly string[]): Promise<readonly string[]> {
   const { rows } = await pool.query<{ organisation_id: string }>({
     name: "find_with_notifications",
-    text: `SELECT c.organisation_id FROM ledger_connections c LEFT JOIN ledger_sweeps s ON s.organisation_id = c.organisation_id
+    text: `SELECT c.organisation_id FROM ledger_connections c LEFT JOIN ledger_sync_cursors s ON s.organisation_id = c.organisation_id
       WHERE c.organisation_id = ANY ($1::uuid[]) AND ${isAskable}
-        AND EXISTS (SELECT FROM ledger_hints h WHERE h.organisation_id = c.organisation_id AND h.try_at <= now())`,
+        AND EXISTS (SELECT FROM ledger_notifications h WHERE h.organisation_id = c.organisation_id AND h.try_at <= now())`,
     values: [organisationIds],
   });
   return rows.map((row) => row.organisation_id);
@@ -248,9 +248,9 @@ const isAskable = "c.disconnected_at IS NULL AND coalesce(greatest(c.paused_unti
 async function beginMirrors(pool: pg.Pool, syncIntervalMs: number): Promise<void> {
   await pool.query({
     name: "begin_mirrors",
-    text: `INSERT INTO ledger_sweeps (organisation_id, tenant_id, next_sweep_at)
+    text: `INSERT INTO ledger_sync_cursors (organisation_id, tenant_id, next_sync_at)
       SELECT c.organisation_id, c.tenant_id, ${firstSyncAt("$1::float8")} FROM ledger_connections c WHERE c.disconnected_at IS NULL
-        AND NOT EXISTS (SELECT FROM ledger_sweeps s WHERE s.organisation_id = c.organisation_id)
+        AND NOT EXISTS (SELECT FROM ledger_sync_cursors s WHERE s.organisation_id = c.organisation_id)
       ON CONFLICT DO NOTHING`,
     values: [syncIntervalMs],
   });

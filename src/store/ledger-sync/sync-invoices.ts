@@ -40,7 +40,7 @@ WITH judged AS (
   WHERE ${isDifferent} AND d.subscription_id = ANY ($4::uuid[]) ORDER BY d.id FOR NO KEY UPDATE OF d
 ), written AS (
   UPDATE invoices i SET status = j.status, total = j.total, amount_due = j.amount_due, sent = j.sent, ledger_updated_at = j.updated_at,
-    ledger_subtotal = coalesce(j.subtotal, i.ledger_subtotal), ledger_told_at = now(),
+    ledger_subtotal = coalesce(j.subtotal, i.ledger_subtotal), ledger_reported_at = now(),
     sync_error = CASE WHEN i.status <> 'not_in_external' THEN nullif(i.sync_error, ${unfitText}) END
   FROM judged j WHERE i.organisation_id = $1 AND i.id = j.own_id AND j.verdict = 'write'
 )
@@ -146,11 +146,11 @@ async function leaveUnfit(
 
 const goneText = (kind: DocumentKind): string => `
 WITH judged AS (
-  SELECT d.id AS own_id, d.${ledgerIdColumn[kind]} AS ledger_id, coalesce(d.ledger_told_at >= $3::timestamptz, false) OR ${isBusy[kind]} AS is_busy
+  SELECT d.id AS own_id, d.${ledgerIdColumn[kind]} AS ledger_id, coalesce(d.ledger_reported_at >= $3::timestamptz, false) OR ${isBusy[kind]} AS is_busy
   FROM ${kind} d WHERE d.organisation_id = $1 AND d.status NOT IN ('scheduled', 'not_in_external') AND d.${ledgerIdColumn[kind]} = ANY ($2)
   ORDER BY d.id FOR NO KEY UPDATE OF d
 ), lost AS (
-  UPDATE ${kind} t SET status = 'not_in_external', ledger_told_at = now(), sync_error = 'The ledger does not have it any more.'
+  UPDATE ${kind} t SET status = 'not_in_external', ledger_reported_at = now(), sync_error = 'The ledger does not have it any more.'
   FROM judged j WHERE t.organisation_id = $1 AND t.id = j.own_id AND NOT j.is_busy
 )
 SELECT ledger_id, is_busy FROM judged`;

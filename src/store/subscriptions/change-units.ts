@@ -25,11 +25,11 @@ export interface UnitsChangeOrder extends ChangedSubscription {
   readonly requestId: string | null;
   readonly requestHash: Uint8Array;
   readonly awaitedUntil: Date;
-  readonly operations: UnitsOperations;
+  readonly operations: UnitsJobIds;
 }
 
 /** The ids of the operations that a change may leave, made before so that they can be watched. */
-export interface UnitsOperations {
+export interface UnitsJobIds {
   readonly invoice: string;
   readonly amendment: string;
   readonly creditNote: string;
@@ -44,7 +44,7 @@ export interface AppliedUnitsChange {
   readonly renewalInvoiceId: string | null;
   readonly creditNoteId: string | null;
   readonly deferred: boolean;
-  readonly operationIds: readonly string[];
+  readonly jobIds: readonly string[];
 }
 
 /**
@@ -64,11 +64,11 @@ interface ChangeRow {
   renewal_invoice_id: string | null;
   credit_note_id: string | null;
   deferred: boolean;
-  operation_ids: string[];
+  job_ids: string[];
   request_hash: Buffer;
 }
 
-const columns = `id, subscription_id, to_units, invoice_id, renewal_invoice_id, credit_note_id, deferred, operation_ids, request_hash`;
+const columns = `id, subscription_id, to_units, invoice_id, renewal_invoice_id, credit_note_id, deferred, job_ids, request_hash`;
 
 /** Makes the change that `decide` decides; what it refuses leaves everything as it was. Spec: Change units; Idempotency. */
 export async function applyUnitsChange(
@@ -136,12 +136,12 @@ async function saveChange(
     organisationId,
     decision.periods.map((one) => ({ subscriptionId, period: one })),
   );
-  const operationIds: string[] = [];
+  const jobIds: string[] = [];
   const amend = async (amendment: InvoiceAmendment | null, before: PeriodState | null): Promise<string | null> => {
     if (amendment === null) return null;
     const billedUnits = before?.billedUnits ?? null;
-    const toWrite = { operationId: operations.amendment, subscriptionId, amendment, billedUnits, awaitedUntil };
-    if (await amendInvoice(client, organisationId, toWrite)) operationIds.push(operations.amendment);
+    const toWrite = { jobId: operations.amendment, subscriptionId, amendment, billedUnits, awaitedUntil };
+    if (await amendInvoice(client, organisationId, toWrite)) jobIds.push(operations.amendment);
     return amendment.invoiceId;
   };
   const joinedId = await amend(decision.joined, period);
@@ -154,20 +154,20 @@ async function saveChange(
   if (decision.invoice !== null && invoiceId !== null) {
     const invoice = {
       id: invoiceId,
-      operationId: operations.invoice,
+      jobId: operations.invoice,
       subscriptionId,
       draft: decision.invoice,
       deferredIds: [],
     };
     await issueInvoices(client, organisationId, [invoice], raising);
-    operationIds.push(operations.invoice);
+    jobIds.push(operations.invoice);
   }
   // After the invoice: credit goes to invoices that are raised later than it.
   const creditNoteId = decision.creditNote === null ? null : newId();
   if (decision.creditNote !== null && creditNoteId !== null) {
-    const note = { id: creditNoteId, operationId: operations.creditNote, subscriptionId, draft: decision.creditNote };
+    const note = { id: creditNoteId, jobId: operations.creditNote, subscriptionId, draft: decision.creditNote };
     await issueCreditNotes(client, organisationId, [note], raising);
-    operationIds.push(operations.creditNote);
+    jobIds.push(operations.creditNote);
   }
   if (decision.deferred !== null) {
     await deferLine(client, state, prorationLine(plan, decision.deferred, organisation), null);
@@ -180,7 +180,7 @@ async function saveChange(
     renewalInvoiceId,
     creditNoteId,
     deferred: decision.deferred !== null,
-    operationIds,
+    jobIds,
   };
   await insertChange(client, organisationId, subscription.units, made, asked);
   return made;
@@ -230,7 +230,7 @@ async function insertChange(
   await client.query({
     name: "insert_unit_change",
     text: `INSERT INTO unit_changes (id, organisation_id, request_id, subscription_id, from_units, to_units, invoice_id,
-        renewal_invoice_id, credit_note_id, deferred, operation_ids, request_hash)
+        renewal_invoice_id, credit_note_id, deferred, job_ids, request_hash)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
     values: [
       change.id,
@@ -243,7 +243,7 @@ async function insertChange(
       change.renewalInvoiceId,
       change.creditNoteId,
       change.deferred,
-      change.operationIds,
+      change.jobIds,
       requestHash,
     ],
   });
@@ -258,6 +258,6 @@ function readChange(row: ChangeRow): AppliedUnitsChange {
     renewalInvoiceId: row.renewal_invoice_id,
     creditNoteId: row.credit_note_id,
     deferred: row.deferred,
-    operationIds: row.operation_ids,
+    jobIds: row.job_ids,
   };
 }

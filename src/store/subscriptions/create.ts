@@ -91,7 +91,7 @@ export async function loadCreation(
 /** The ids that an invoice and the operation that tells the ledger of it are given. */
 export interface InvoiceIds {
   readonly invoiceId: string;
-  readonly operationId: string;
+  readonly jobId: string;
 }
 
 /**
@@ -147,7 +147,7 @@ WITH organisation AS (
   ${insertLines}
   FROM organisation o, jsonb_to_recordset($8) AS r(${lineRecordType})
 ), operation AS (
-  INSERT INTO operations (id, organisation_id, kind, state, subscription_id, invoice_id, awaited_until)
+  INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, invoice_id, awaited_until)
   SELECT r.id, o.id, 'create_invoice', 'ready', s.id, r.invoice_id, $10::timestamptz
   FROM organisation o, subscription s, jsonb_to_recordset($9) AS r(id uuid, invoice_id uuid, position int) ORDER BY r.position
 )
@@ -165,7 +165,7 @@ export async function saveCreation(
   const { decision, subscriptionId, first } = creation;
   const invoices = [
     { ...first, draft: decision.invoice },
-    { invoiceId: newId(), operationId: newId(), draft: decision.renewalInvoice },
+    { invoiceId: newId(), jobId: newId(), draft: decision.renewalInvoice },
   ].flatMap(({ draft, ...ids }, position) => (draft === null ? [] : [{ ...ids, position, draft }]));
   try {
     const query = {
@@ -181,7 +181,7 @@ export async function saveCreation(
         JSON.stringify(invoices.map(({ invoiceId, position, draft }) => invoiceRecord(invoiceId, position, draft))),
         JSON.stringify(invoices.flatMap(({ invoiceId, draft }) => lineRecords(invoiceId, draft.lines))),
         JSON.stringify(
-          invoices.map((ids) => ({ id: ids.operationId, invoice_id: ids.invoiceId, position: ids.position })),
+          invoices.map((ids) => ({ id: ids.jobId, invoice_id: ids.invoiceId, position: ids.position })),
         ),
         creation.awaitedUntil,
         creation.catalogueVersion,

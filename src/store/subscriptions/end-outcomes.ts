@@ -109,12 +109,12 @@ async function drop(
   const { rowCount } = await client.query({
     name: "abandon_invoice",
     text: `WITH held AS (
-        SELECT o.id, o.kind FROM operations o WHERE o.organisation_id = $1
+        SELECT o.id, o.kind FROM ledger_jobs o WHERE o.organisation_id = $1
           AND (${isHeld}
             OR o.invoice_id = $4 AND o.kind = 'create_invoice' AND o.state = 'ready')
         ORDER BY o.id FOR UPDATE
       ), op AS (
-        UPDATE operations c SET state = 'abandoned', reason = 'removed', settled_at = now() FROM held
+        UPDATE ledger_jobs c SET state = 'abandoned', reason = 'removed', finished_at = now() FROM held
         WHERE c.organisation_id = $1 AND c.id = held.id
           AND held.kind = 'create_invoice' AND EXISTS (SELECT 1 FROM held e WHERE e.id = $2)
         RETURNING c.id
@@ -131,7 +131,7 @@ async function drop(
 async function takeBack(client: Client, organisationId: string, { terminationId, attempt }: HeldTermination): Promise<boolean> {
   const { rowCount } = await client.query({
     name: "take_back_termination",
-    text: `UPDATE operations o SET state = 'ready', not_before = now(), lease_until = NULL, first_sent_at = NULL, reason = NULL
+    text: `UPDATE ledger_jobs o SET state = 'ready', not_before = now(), lease_until = NULL, first_sent_at = NULL, reason = NULL
       WHERE o.organisation_id = $1 AND ${isHeld}`,
     values: [organisationId, terminationId, attempt],
   });
@@ -142,12 +142,12 @@ async function takeBack(client: Client, organisationId: string, { terminationId,
 // is given up with all that is on it.
 const removedText = `
 WITH removal AS (
-  UPDATE removals r SET state = 'removed', outcome = $4, settled_at = now()
-  WHERE r.organisation_id = $1 AND r.ending_id = $2 AND r.step = $3 AND r.state = 'waiting' RETURNING r.invoice_id
+  UPDATE removals r SET state = 'removed', outcome = $4, finished_at = now()
+  WHERE r.organisation_id = $1 AND r.termination_id = $2 AND r.step = $3 AND r.state = 'waiting' RETURNING r.invoice_id
 ), invoice AS (
   UPDATE invoices i SET status = $5, total = coalesce($6::numeric, i.total), amount_due = coalesce($7::numeric, 0),
     sent = coalesce($8::boolean, i.sent), ledger_updated_at = coalesce($9::timestamptz, i.ledger_updated_at),
-    ledger_told_at = now(), sync_error = NULL
+    ledger_reported_at = now(), sync_error = NULL
   FROM removal WHERE i.organisation_id = $1 AND i.id = removal.invoice_id RETURNING i.id, i.subscription_id, i.type, i.period_index
 )
 UPDATE deferred_lines d SET invoice_id = NULL
@@ -189,12 +189,12 @@ async function syncRemoved(
 
 const leftText = `
 WITH removal AS (
-  UPDATE removals r SET state = 'left', reason = $9, settled_at = now()
-  WHERE r.organisation_id = $1 AND r.ending_id = $2 AND r.step = $3 AND r.state = 'waiting' RETURNING r.invoice_id
+  UPDATE removals r SET state = 'left', reason = $9, finished_at = now()
+  WHERE r.organisation_id = $1 AND r.termination_id = $2 AND r.step = $3 AND r.state = 'waiting' RETURNING r.invoice_id
 )
 UPDATE invoices i SET status = coalesce($4, i.status), total = coalesce($5::numeric, i.total), amount_due = coalesce($6::numeric, i.amount_due),
   sent = coalesce($7::boolean, i.sent), ledger_updated_at = coalesce($8::timestamptz, i.ledger_updated_at),
-  ledger_told_at = CASE WHEN $4::text IS NULL THEN i.ledger_told_at ELSE now() END
+  ledger_reported_at = CASE WHEN $4::text IS NULL THEN i.ledger_reported_at ELSE now() END
 FROM removal WHERE i.organisation_id = $1 AND i.id = removal.invoice_id`;
 
 /** That somebody has paid, approved or sent it may only be known now. Held credit passed over it while it was to be removed. decisions §6. */
@@ -240,7 +240,7 @@ async function finish(
   await lockSubscriptions(client, organisationId, [subscriptionId]);
   const { rows } = await client.query<{ now: Date }>({
     name: "hold_termination",
-    text: `SELECT coalesce(g.test_clock, now()) AS now FROM operations o JOIN organisations g ON g.id = $1
+    text: `SELECT coalesce(g.test_clock, now()) AS now FROM ledger_jobs o JOIN organisations g ON g.id = $1
       WHERE o.organisation_id = $1 AND ${isHeld} FOR UPDATE OF o`,
     values: [organisationId, terminationId, attempt],
   });
@@ -253,9 +253,9 @@ async function finish(
   await client.query({
     name: "finish_termination",
     text: `WITH op AS (
-        UPDATE operations o SET state = 'done', reason = NULL, lease_until = NULL, settled_at = now()
+        UPDATE ledger_jobs o SET state = 'done', reason = NULL, lease_until = NULL, finished_at = now()
         WHERE o.organisation_id = $1 AND o.id = $2 RETURNING o.id
-      ), ending AS (UPDATE endings e SET ended = true FROM op WHERE e.organisation_id = $1 AND e.id = op.id)
+      ), ending AS (UPDATE terminations e SET ended = true FROM op WHERE e.organisation_id = $1 AND e.id = op.id)
       SELECT pg_notify('${outcomesChannel}', '${doneMark}' || op.id) FROM op`,
     values: [organisationId, terminationId],
   });

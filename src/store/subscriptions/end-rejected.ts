@@ -20,22 +20,22 @@ import { loadRemoved, reissueInvoices } from "./reissue-invoices.ts";
 
 const removedAlready = `coalesce('Removed already, and staying so: ' || (SELECT string_agg(i.number, ', ' ORDER BY r.step)
         FROM removals r JOIN invoices i ON i.organisation_id = $1 AND i.id = r.invoice_id
-        WHERE r.organisation_id = $1 AND r.ending_id = $2 AND r.state = 'removed') || '. ', '')`;
+        WHERE r.organisation_id = $1 AND r.termination_id = $2 AND r.state = 'removed') || '. ', '')`;
 
 const refusedText = `
 WITH op AS (
-  UPDATE operations o SET state = 'refused', reason = $5, lease_until = NULL, settled_at = now(),
+  UPDATE ledger_jobs o SET state = 'refused', reason = $5, lease_until = NULL, finished_at = now(),
     message = 'The ledger refused to remove invoice ' || $6 || ', so the subscription goes on. '
       || ${removedAlready} || 'The ledger says: ' || $7
   WHERE o.organisation_id = $1 AND ${isHeld} RETURNING o.id
 ), removal AS (
-  UPDATE removals r SET settled_at = now(), state = CASE WHEN r.step = $4 THEN 'refused' ELSE 'left' END,
+  UPDATE removals r SET finished_at = now(), state = CASE WHEN r.step = $4 THEN 'refused' ELSE 'left' END,
     reason = CASE WHEN r.step = $4 THEN $5 END, message = CASE WHEN r.step = $4 THEN $7 END
-  FROM op WHERE r.organisation_id = $1 AND r.ending_id = op.id AND r.state = 'waiting'
+  FROM op WHERE r.organisation_id = $1 AND r.termination_id = op.id AND r.state = 'waiting'
   RETURNING r.invoice_id, r.state
 ), invoice AS (
   UPDATE invoices i SET status = $8, total = $9, amount_due = $10, sent = $11,
-    ledger_updated_at = coalesce($12, i.ledger_updated_at), ledger_told_at = now()
+    ledger_updated_at = coalesce($12, i.ledger_updated_at), ledger_reported_at = now()
   FROM removal WHERE i.organisation_id = $1 AND i.id = removal.invoice_id AND removal.state = 'refused' AND $8::text IS NOT NULL
 )
 SELECT pg_notify('${outcomesChannel}', op.id::text) FROM op`;
@@ -94,7 +94,7 @@ async function writeRefused(
 
 const refusedLastText = `
 WITH op AS (
-  UPDATE operations o SET state = 'refused', reason = 'invalid_state', lease_until = NULL, settled_at = now(),
+  UPDATE ledger_jobs o SET state = 'refused', reason = 'invalid_state', lease_until = NULL, finished_at = now(),
     message = 'The subscription goes on. ' || ${removedAlready} || $4
   WHERE o.organisation_id = $1 AND ${isHeld} RETURNING o.id
 )
@@ -131,7 +131,7 @@ async function goOn(
   if (again === null) return false;
   await client.query({
     name: "mark_reissued",
-    text: "UPDATE removals SET raised_again = true WHERE organisation_id = $1 AND ending_id = $2 AND invoice_id = $3",
+    text: "UPDATE removals SET reissued = true WHERE organisation_id = $1 AND termination_id = $2 AND invoice_id = $3",
     values: [organisationId, terminationId, again.of],
   });
   const raising = { createdAt: now, awaitedUntil: null, watch: () => undefined };

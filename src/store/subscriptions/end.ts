@@ -88,7 +88,7 @@ export async function writeEnded(
 export async function reportTermination(pool: pg.Pool, organisationId: string, terminationId: string): Promise<void> {
   await pool.query({
     name: "report_termination",
-    text: "UPDATE endings SET told = true WHERE organisation_id = $1 AND id = $2",
+    text: "UPDATE terminations SET told = true WHERE organisation_id = $1 AND id = $2",
     values: [organisationId, terminationId],
   });
 }
@@ -114,7 +114,7 @@ async function findRepeated(
   const { rows } = await client.query<EarlierRow>({
     name: "find_termination",
     text: `SELECT e.id, e.request_hash, e.ended, o.state, o.message
-      FROM endings e LEFT JOIN operations o ON o.organisation_id = $1 AND o.id = e.id
+      FROM terminations e LEFT JOIN ledger_jobs o ON o.organisation_id = $1 AND o.id = e.id
       WHERE e.organisation_id = $1 AND e.request_id = $2 AND (NOT e.told OR e.id = $3)
         AND e.created_at > now() - interval '23 hours 59 minutes'
       ORDER BY e.seq DESC LIMIT 1`,
@@ -164,7 +164,7 @@ async function loadOpenInvoices(
     text: `SELECT i.id, i.number, i.type, i.period_index, i.status, i.total, i.ledger_invoice_id IS NOT NULL AS in_ledger, i.sent,
         i.amount_due - (SELECT coalesce(sum(l.amount), 0) FROM credit_notes n JOIN credit_note_lines l ON l.organisation_id = $1
             AND l.credit_note_id = n.id WHERE n.organisation_id = $1 AND n.subscription_id = $2 AND n.status NOT IN ('voided', 'deleted')
-            AND l.reversed_invoice_id = i.id) - (SELECT coalesce(sum(c.amount), 0) FROM operations c WHERE c.organisation_id = $1 AND c.subscription_id = $2
+            AND l.reversed_invoice_id = i.id) - (SELECT coalesce(sum(c.amount), 0) FROM ledger_jobs c WHERE c.organisation_id = $1 AND c.subscription_id = $2
           AND c.invoice_id = i.id AND c.kind = 'allocate_credit' AND c.state IN ('ready', 'sending', 'uncertain')) AS amount_due
       FROM invoices i WHERE i.organisation_id = $1 AND i.subscription_id = $2 AND i.status NOT IN ('voided', 'deleted') ORDER BY i.seq DESC`,
     values: [organisationId, subscriptionId],
@@ -185,14 +185,14 @@ async function loadOpenInvoices(
 // Its time is the database's, also in a sandbox: an idempotency key's 24 hours are real ones.
 const insertText = `
 WITH ending AS (
-  INSERT INTO endings (id, organisation_id, subscription_id, end_when, ended, request_id, request_hash)
+  INSERT INTO terminations (id, organisation_id, subscription_id, end_when, ended, request_id, request_hash)
   VALUES ($2, $1, $3, $4, $5::uuid[] IS NULL, $6, $7) RETURNING id
 ), removal AS (
-  INSERT INTO removals (organisation_id, ending_id, step, invoice_id, only_unsent, state)
+  INSERT INTO removals (organisation_id, termination_id, step, invoice_id, only_unsent, state)
   SELECT $1, ending.id, r.ordinality - 1, r.invoice_id, r.invoice_id = ANY ($9::uuid[]), 'waiting'
   FROM ending, unnest($5::uuid[]) WITH ORDINALITY AS r(invoice_id, ordinality)
 )
-INSERT INTO operations (id, organisation_id, kind, state, subscription_id, awaited_until)
+INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, awaited_until)
 SELECT ending.id, $1, 'end_subscription', 'ready', $3, $8::timestamptz FROM ending WHERE $5::uuid[] IS NOT NULL`;
 
 /** Without removals (null) it has ended; with them an operation of the same id holds the subscription until it is decided. */

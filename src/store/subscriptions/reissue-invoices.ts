@@ -19,8 +19,8 @@ SELECT ${invoiceListing.columns}, t.period_index,
 FROM invoices t
 WHERE t.organisation_id = $1 AND t.subscription_id = $2 AND t.period_index >= $3::int - 1 AND t.status IN ('voided', 'deleted')
   AND EXISTS (
-    SELECT 1 FROM removals r JOIN endings e ON e.organisation_id = $1 AND e.id = r.ending_id
-    WHERE r.organisation_id = $1 AND r.invoice_id = t.id AND r.state = 'removed' AND NOT r.raised_again
+    SELECT 1 FROM removals r JOIN terminations e ON e.organisation_id = $1 AND e.id = r.termination_id
+    WHERE r.organisation_id = $1 AND r.invoice_id = t.id AND r.state = 'removed' AND NOT r.reissued
       AND CASE WHEN $4::uuid IS NULL THEN e.ended ELSE e.id = $4 END
       AND e.seq > (SELECT coalesce(max(m.seq), 0) FROM restorations m WHERE m.organisation_id = $1 AND m.subscription_id = $2))
 ORDER BY t.seq`;
@@ -57,12 +57,12 @@ export async function reissueInvoices(
   organisationId: string,
   subscriptionId: string,
   { periods, invoices, creditNote }: Reissued,
-  { watch, ...raising }: Issuing & { readonly watch: (operationIds: readonly string[]) => void },
+  { watch, ...raising }: Issuing & { readonly watch: (jobIds: readonly string[]) => void },
 ): Promise<readonly string[]> {
-  const raised = invoices.map((invoice) => ({ id: newId(), operationId: newId(), subscriptionId, ...invoice }));
-  const notes = creditNote === null ? [] : [{ id: newId(), operationId: newId(), subscriptionId, draft: creditNote }];
-  const operationIds = [...raised, ...notes].map(({ operationId }) => operationId);
-  watch(operationIds);
+  const raised = invoices.map((invoice) => ({ id: newId(), jobId: newId(), subscriptionId, ...invoice }));
+  const notes = creditNote === null ? [] : [{ id: newId(), jobId: newId(), subscriptionId, draft: creditNote }];
+  const jobIds = [...raised, ...notes].map(({ jobId }) => jobId);
+  watch(jobIds);
   await savePeriods(
     client,
     organisationId,
@@ -74,7 +74,7 @@ export async function reissueInvoices(
   await takeOverUsage(client, organisationId, replaced);
   // After the invoices: credit goes to invoices that are raised later than it.
   await issueCreditNotes(client, organisationId, notes, raising);
-  return operationIds;
+  return jobIds;
 }
 
 /** What was deferred to a removed invoice is billed by the one that stands for it now. */

@@ -22,7 +22,7 @@ export interface RestorationRequest extends ChangedSubscription {
   readonly requestId: string | null;
   readonly requestHash: Uint8Array;
   readonly awaitedUntil: Date;
-  readonly watch: (operationIds: readonly string[]) => void;
+  readonly watch: (jobIds: readonly string[]) => void;
 }
 
 /**
@@ -33,14 +33,14 @@ export type RestorationOutcome =
   | {
       readonly kind: "made";
       readonly subscriptionId: string;
-      readonly operationIds: readonly string[];
+      readonly jobIds: readonly string[];
       readonly isRepeat: boolean;
     }
   | { readonly kind: "conflict" | "unknown" };
 
 interface EarlierRow {
   subscription_id: string;
-  operation_ids: string[];
+  job_ids: string[];
   request_hash: Buffer;
 }
 
@@ -54,15 +54,15 @@ export async function createRestoration(
   const { subscriptionId, requestHash } = asked;
   const changed = await changeSubscription(pool, organisationId, asked, async (client, state) => {
     const earlier = await findRepeated(client, organisationId, asked.requestId);
-    if (earlier !== null) return { earlier, operationIds: earlier.operation_ids };
+    if (earlier !== null) return { earlier, jobIds: earlier.job_ids };
     const restoration = decide(await loadFacts(client, state));
-    return { earlier, operationIds: await saveRestoration(client, state, asked, restoration) };
+    return { earlier, jobIds: await saveRestoration(client, state, asked, restoration) };
   });
   if (changed === null) return { kind: "unknown" };
-  const { earlier, operationIds } = changed;
+  const { earlier, jobIds } = changed;
   if (earlier !== null && !earlier.request_hash.equals(requestHash)) return { kind: "conflict" };
   const madeOf = earlier?.subscription_id ?? subscriptionId;
-  return { kind: "made", subscriptionId: madeOf, operationIds, isRepeat: earlier !== null };
+  return { kind: "made", subscriptionId: madeOf, jobIds, isRepeat: earlier !== null };
 }
 
 /** An idempotency key lives 24 hours; after them it stands for another request. Spec: Idempotency. */
@@ -74,7 +74,7 @@ async function findRepeated(
   if (requestId === null) return null;
   const { rows } = await client.query<EarlierRow>({
     name: "find_restoration",
-    text: `SELECT subscription_id, operation_ids, request_hash FROM restorations
+    text: `SELECT subscription_id, job_ids, request_hash FROM restorations
       WHERE organisation_id = $1 AND request_id = $2 AND created_at > now() - interval '23 hours 59 minutes' ORDER BY seq DESC LIMIT 1`,
     values: [organisationId, requestId],
   });
@@ -108,9 +108,9 @@ async function saveRestoration(
   const written = { subscription, currentPeriod: state.period.index, dueDate };
   await updateSubscriptions(client, organisationId, [written], createdAt);
   const raising = { createdAt, awaitedUntil, watch };
-  const operationIds = await reissueInvoices(client, organisationId, subscriptionId, restoration, raising);
-  await insertRestoration(client, organisationId, operationIds, asked);
-  return operationIds;
+  const jobIds = await reissueInvoices(client, organisationId, subscriptionId, restoration, raising);
+  await insertRestoration(client, organisationId, jobIds, asked);
+  return jobIds;
 }
 
 // Its number is from the sequence of the endings, so that which of the two came later is a comparison. Its time is the database's,
@@ -118,13 +118,13 @@ async function saveRestoration(
 async function insertRestoration(
   client: Client,
   organisationId: string,
-  operationIds: readonly string[],
+  jobIds: readonly string[],
   { subscriptionId, requestId, requestHash }: RestorationRequest,
 ): Promise<void> {
   await client.query({
     name: "insert_restoration",
-    text: `INSERT INTO restorations (id, organisation_id, seq, subscription_id, request_id, request_hash, operation_ids)
-      VALUES ($1, $2, nextval(pg_get_serial_sequence('endings', 'seq')), $3, $4, $5, $6)`,
-    values: [newId(), organisationId, subscriptionId, requestId, requestHash, operationIds],
+    text: `INSERT INTO restorations (id, organisation_id, seq, subscription_id, request_id, request_hash, job_ids)
+      VALUES ($1, $2, nextval(pg_get_serial_sequence('terminations', 'seq')), $3, $4, $5, $6)`,
+    values: [newId(), organisationId, subscriptionId, requestId, requestHash, jobIds],
   });
 }

@@ -30,7 +30,7 @@ export const microseconds = (column: string): string => `(extract(epoch FROM ${c
 const subscriptionsText = `SELECT o.catalogue_version, (SELECT string_agg(s.told, ',') FROM unnest($2::uuid[]) AS asked(id) CROSS JOIN LATERAL (
     SELECT concat_ws(' ', s.id, s.plan_id, s.status, s.timezone, s.start_date, s.billing_day, s.interval_unit, s.interval_count,
       coalesce(s.end_date::text, ''), coalesce(${microseconds("s.ended_at")}::text, ''),
-      coalesce((SELECT s.renewal_date FROM operations o WHERE o.subscription_id = s.id AND o.kind = 'end_subscription'
+      coalesce((SELECT s.renewal_date FROM ledger_jobs o WHERE o.subscription_id = s.id AND o.kind = 'end_subscription'
         AND o.state IN ('ready', 'sending', 'uncertain'))::text, ''), s.current_period, s.usage_bill, s.due_at IS NULL) AS told
     FROM subscriptions s WHERE s.organisation_id = $1 AND s.id = asked.id LIMIT 1) s) AS told
   FROM organisations o WHERE o.id = $1`;

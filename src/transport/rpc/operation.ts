@@ -50,6 +50,6 @@ export function operationOf(method: DescMethod): Operation {
 }
 
 /** The rules of every method of the given services, in the order of the proto files. */
-export function operationsOf(services: readonly DescService[]): readonly Operation[] {
+export function jobsOf(services: readonly DescService[]): readonly Operation[] {
   return services.flatMap((service) => service.methods.map(operationOf));
 }

@@ -85,7 +85,7 @@ function workflowIdOf(work: StaleJobs): string {
     case "settlement":
       return ledgerWorkflowId(work.organisationId);
     case "amendment":
-      return amendmentWorkflowId(work.operationId);
+      return amendmentWorkflowId(work.jobId);
     case "allocation":
       return creditWorkflowId(work.subscriptionId);
     case "ending":

@@ -64,7 +64,7 @@ export function createLedgerWork(
           staticSummary: "settles the organisation's waiting documents in its ledger",
           typedSearchAttributes: typedAttributes({
             OrganisationId: organisationId,
-            OperationKind: "record_documents",
+            JobKind: "record_documents",
           }),
         }),
       );

@@ -144,7 +144,7 @@ async function ensureSchedule(
       args: [],
       workflowExecutionTimeout: runTimeout,
       staticSummary: summary,
-      typedSearchAttributes: typedAttributes({ OperationKind: kind }),
+      typedSearchAttributes: typedAttributes({ JobKind: kind }),
     },
     policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow },
   };

@@ -9,8 +9,8 @@ export const searchAttributes = [
   "CustomerId",
   "InvoiceId",
   "EndpointId",
-  "OperationId",
-  "OperationKind",
+  "JobId",
+  "JobKind",
   "Outcome",
 ] as const;
 

@@ -99,19 +99,19 @@ type StartOne = (start: Start) => Promise<boolean>;
 /** What is done to documents of one subscription. */
 function documentStarts(start: StartOne): Pick<StartWork, "startAmendment" | "startAllocation" | "startTermination"> {
   return {
-    startAmendment: ({ organisationId, subscriptionId, invoiceId, operationId }) =>
+    startAmendment: ({ organisationId, subscriptionId, invoiceId, jobId }) =>
       start({
         type: invoiceAmendmentType,
-        workflowId: amendmentWorkflowId(operationId),
-        input: { organisationId, subscriptionId, invoiceId, operationId } satisfies InvoiceAmendmentInput,
+        workflowId: amendmentWorkflowId(jobId),
+        input: { organisationId, subscriptionId, invoiceId, jobId } satisfies InvoiceAmendmentInput,
         signal: wakeSignal,
         summary: "amends an invoice in the ledger",
         attributes: {
           OrganisationId: organisationId,
           SubscriptionId: subscriptionId,
           InvoiceId: invoiceId,
-          OperationId: operationId,
-          OperationKind: "amend_invoice",
+          JobId: jobId,
+          JobKind: "amend_invoice",
         },
       }),
     startAllocation: ({ organisationId, subscriptionId }) =>
@@ -124,7 +124,7 @@ function documentStarts(start: StartOne): Pick<StartWork, "startAmendment" | "st
         attributes: {
           OrganisationId: organisationId,
           SubscriptionId: subscriptionId,
-          OperationKind: "allocate_credit",
+          JobKind: "allocate_credit",
         },
       }),
     startTermination: ({ organisationId, subscriptionId, customerId, terminationId }) =>
@@ -138,8 +138,8 @@ function documentStarts(start: StartOne): Pick<StartWork, "startAmendment" | "st
           OrganisationId: organisationId,
           SubscriptionId: subscriptionId,
           CustomerId: customerId,
-          OperationId: terminationId,
-          OperationKind: "end_subscription",
+          JobId: terminationId,
+          JobKind: "end_subscription",
         },
       }),
   };
@@ -154,7 +154,7 @@ function webhookStarts(start: StartOne, ownQueue: string): Pick<StartWork, "star
         workflowId: eventsWorkflowId(input.organisationId),
         input,
         summary: "tells what changed for the organisation",
-        attributes: { OrganisationId: input.organisationId, OperationKind: "tell_changes" },
+        attributes: { OrganisationId: input.organisationId, JobKind: "publish_changes" },
       }),
     startDeliveries: ({ organisationId, endpointId }) =>
       start({
@@ -164,7 +164,7 @@ function webhookStarts(start: StartOne, ownQueue: string): Pick<StartWork, "star
         signal: wakeSignal,
         ownQueue,
         summary: "delivers what is due to a webhook endpoint",
-        attributes: { OrganisationId: organisationId, EndpointId: endpointId, OperationKind: "deliver_events" },
+        attributes: { OrganisationId: organisationId, EndpointId: endpointId, JobKind: "deliver_events" },
       }),
   };
 }
@@ -179,7 +179,7 @@ function organisationStarts(start: StartOne): Pick<StartWork, "startBilling" | "
         input: { organisationId, progress: null } satisfies OrganisationBillingInput,
         signal: wakeSignal,
         summary: "performs what is due for the organisation's subscriptions",
-        attributes: { OrganisationId: organisationId, OperationKind: "billing" },
+        attributes: { OrganisationId: organisationId, JobKind: "billing" },
       }),
     startLedgerSync: (organisationId) =>
       start({
@@ -188,7 +188,7 @@ function organisationStarts(start: StartOne): Pick<StartWork, "startBilling" | "
         input: { organisationId } satisfies LedgerSyncInput,
         signal: wakeSignal,
         summary: "looks at what people changed in the organisation's ledger",
-        attributes: { OrganisationId: organisationId, OperationKind: "mirror_ledger" },
+        attributes: { OrganisationId: organisationId, JobKind: "sync_ledger" },
       }),
     startClock: (organisationId) =>
       start({
@@ -197,7 +197,7 @@ function organisationStarts(start: StartOne): Pick<StartWork, "startBilling" | "
         input: { organisationId, progress: null } satisfies TestClockInput,
         signal: advanceSignal,
         summary: "advances the sandbox's test clock and performs what is due on the way",
-        attributes: { OrganisationId: organisationId, OperationKind: "advance_clock" },
+        attributes: { OrganisationId: organisationId, JobKind: "advance_clock" },
       }),
   };
 }

@@ -147,7 +147,7 @@ describe("a consent", () => {
     expect(await statusOf(organisation)).toBe("FAILED");
     // What cannot be opened here is told as well.
     const sealed = await consent(await begin(organisation), [tenant]);
-    await system.pool.query("UPDATE ledger_consents SET sealing_key_id = 'x' WHERE organisation_id = $1", [
+    await system.pool.query("UPDATE ledger_consents SET encryption_key_id = 'x' WHERE organisation_id = $1", [
       organisation,
     ]);
     expect((await fetch(sealed)).status).toBe(500);

@@ -114,7 +114,7 @@ describe.concurrent("an amendment that the ledger refused", () => {
     expect(after).toEqual({ ...before, sync_error: null });
     // Both changes of units are answered by the operation that brought their lines.
     const { rows } = await system.pool.query(
-      `SELECT (SELECT o.state FROM operations o WHERE o.id = c.operation_ids[array_upper(c.operation_ids, 1)]) AS state
+      `SELECT (SELECT o.state FROM ledger_jobs o WHERE o.id = c.job_ids[array_upper(c.job_ids, 1)]) AS state
         FROM unit_changes c WHERE c.subscription_id = $1`,
       [id],
     );
@@ -129,13 +129,13 @@ describe.concurrent("an amendment that the ledger refused", () => {
     expect(renewal.id).not.toBe(invoice.id);
     await system.pool.query(
       `WITH refused AS (
-         INSERT INTO operations (id, organisation_id, kind, state, subscription_id, invoice_id, reason, message,
-           settled_at)
+         INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, invoice_id, reason, message,
+           finished_at)
          VALUES (gen_random_uuid(), $1, 'amend_invoice', 'refused', $2, $3, 'validation', 'No.', now())
        ), failed AS (
          UPDATE invoices SET sync_error = 'No.' WHERE organisation_id = $1 AND id = $3
        )
-       INSERT INTO operations (id, organisation_id, kind, state, subscription_id, invoice_id, not_before)
+       INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, invoice_id, not_before)
        VALUES (gen_random_uuid(), $1, 'amend_invoice', 'ready', $2, $4, now() + interval '1 hour')`,
       [made.organisationId, id, invoice.id, renewal.id],
     );
@@ -157,10 +157,10 @@ describe.concurrent("an amendment that the ledger refused", () => {
     });
     await system.pool.query(
       `WITH ended AS (
-         UPDATE operations SET state = 'abandoned', settled_at = now()
+         UPDATE ledger_jobs SET state = 'abandoned', finished_at = now()
          WHERE organisation_id = $1 AND invoice_id = $2 AND kind = 'amend_invoice'
        )
-       INSERT INTO operations (id, organisation_id, kind, state, subscription_id, invoice_id, credit_note_id, amount,
+       INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, invoice_id, credit_note_id, amount,
          not_before)
        VALUES (gen_random_uuid(), $1, 'allocate_credit', 'ready', $3, $4, $5, 12, now() + interval '1 hour')`,
       [made.organisationId, renewal.id, id, invoice.id, noteId],
@@ -172,8 +172,8 @@ describe.concurrent("an amendment that the ledger refused", () => {
     expect(waiting).toMatchObject({ id: noteId, operation: "DOCUMENT_OPERATION_ALLOCATION", invoice: invoice.id });
     await system.pool.query(
       `WITH ended AS (
-         UPDATE operations SET state = 'abandoned', settled_at = now() WHERE organisation_id = $1 AND credit_note_id = $3
-       ) INSERT INTO operations (id, organisation_id, kind, state, subscription_id, not_before)
+         UPDATE ledger_jobs SET state = 'abandoned', finished_at = now() WHERE organisation_id = $1 AND credit_note_id = $3
+       ) INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, not_before)
        VALUES (gen_random_uuid(), $1, 'end_subscription', 'ready', $2, now() + interval '1 hour')`,
       [made.organisationId, id, noteId],
     );
@@ -256,7 +256,7 @@ describe.concurrent("a credit note that the ledger refused", () => {
     // Two operators at once: it is asked for once.
     const note = { organisation: made.organisationId, id: change.credit_note };
     await Promise.all([1, 2].map(() => admin.ask("DocumentService/RetryDocument", note)));
-    const operations = "SELECT state FROM operations WHERE credit_note_id = $1 AND kind = 'create_credit_note'";
+    const operations = "SELECT state FROM ledger_jobs WHERE credit_note_id = $1 AND kind = 'create_credit_note'";
     expect((await system.pool.query(operations, [change.credit_note])).rowCount).toBe(2);
     expect(await synced(made, change.credit_note)).toMatchObject({
       kind: "DOCUMENT_KIND_CREDIT_NOTE",
@@ -356,11 +356,11 @@ test("an allocation that the ledger refused five times is found whatever the amo
   // One statement: a moment with fewer than five, of another amount, would be planned anew by the workflow that still runs.
   await system.pool.query(
     `WITH refused AS (
-       UPDATE operations SET amount = 1 WHERE organisation_id = $1 AND credit_note_id = $2 AND kind = 'allocate_credit' RETURNING *)
-     INSERT INTO operations (id, organisation_id, kind, state, subscription_id, invoice_id, credit_note_id, amount, reason,
-       message, settled_at)
+       UPDATE ledger_jobs SET amount = 1 WHERE organisation_id = $1 AND credit_note_id = $2 AND kind = 'allocate_credit' RETURNING *)
+     INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, invoice_id, credit_note_id, amount, reason,
+       message, finished_at)
      SELECT gen_random_uuid(), organisation_id, kind, state, subscription_id, invoice_id, credit_note_id, 1 + place, reason,
-       message, settled_at
+       message, finished_at
      FROM refused, generate_series(1, 4) place`,
     [made.organisationId, note],
   );

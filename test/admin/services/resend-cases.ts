@@ -109,7 +109,7 @@ export async function resendsInCalls({ system, admin, endpoint }: ResendWorld): 
   const answer = await admin.done(method, asked);
   expect(answer).toEqual({ resent: 1, lastEvent: rows[0].id });
   await system.pool.query(
-    "UPDATE webhook_deliveries SET state = 'delivered', due_at = NULL, settled_at = now() WHERE id = $1",
+    "UPDATE webhook_deliveries SET state = 'delivered', due_at = NULL, finished_at = now() WHERE id = $1",
     [first],
   );
   expect(await admin.done(method, { ...asked, afterEvent: answer.lastEvent })).toEqual({ added: 1 });

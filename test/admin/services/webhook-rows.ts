@@ -32,7 +32,7 @@ export async function addDelivery(
   const instants = state === "pending" ? "now(), NULL" : "NULL, now()";
   await pool.query(
     `INSERT INTO webhook_deliveries
-       (id, organisation_id, event_id, endpoint_id, state, attempts, last_status, began_at, due_at, settled_at)
+       (id, organisation_id, event_id, endpoint_id, state, attempts, last_status, began_at, due_at, finished_at)
      VALUES ($1, $2, $3, $4, $5, 1, 500, now() - interval '1 day', ${instants})`,
     [id, organisationId, eventId, endpointId, state],
   );
@@ -52,8 +52,8 @@ export async function openSecrets(pool: pg.Pool, sealing: Encryption, endpointId
   const { rows } = await pool.query("SELECT * FROM webhook_endpoints WHERE id = $1", [endpointId]);
   const [row] = rows;
   const open = (bytes: Buffer, keyId: string) => sealing.open({ bytes, keyId }, endpointSecretBound(endpointId));
-  const previous = row.sealed_previous === null ? [] : [open(row.sealed_previous, row.previous_key_id)];
-  return [open(row.sealed_secret, row.sealing_key_id), ...previous];
+  const previous = row.encrypted_previous === null ? [] : [open(row.encrypted_previous, row.previous_key_id)];
+  return [open(row.encrypted_secret, row.encryption_key_id), ...previous];
 }
 
 /**

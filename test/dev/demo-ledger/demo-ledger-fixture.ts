@@ -68,13 +68,13 @@ export function addresses(url: string): Pick<XeroConnection, "baseUrl" | "identi
 }
 
 /** A call with a deadline that only a broken test reaches. */
-export function aCall(...operationKeys: readonly string[]): LedgerCall {
-  return { deadlineMs: 20_000, operationKeys };
+export function aCall(...jobKeys: readonly string[]): LedgerCall {
+  return { deadlineMs: 20_000, jobKeys };
 }
 
 /** A call that gives up soon. */
-export function aShortCall(...operationKeys: readonly string[]): LedgerCall {
-  return { deadlineMs: 400, operationKeys };
+export function aShortCall(...jobKeys: readonly string[]): LedgerCall {
+  return { deadlineMs: 400, jobKeys };
 }
 
 /**

@@ -133,7 +133,7 @@ async function addOlder(id: string, owner: string, { status, endings = [] }: Old
   );
   for (const [createdAt, ended] of endings) {
     await client.query(
-      `INSERT INTO endings (id, organisation_id, subscription_id, end_when, ended, created_at, request_hash)
+      `INSERT INTO terminations (id, organisation_id, subscription_id, end_when, ended, created_at, request_hash)
         VALUES (gen_random_uuid(), $1, $2, 'now', $3, $4, sha256('x'))`,
       [owner, id, ended, createdAt],
     );

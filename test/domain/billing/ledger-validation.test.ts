@@ -14,7 +14,7 @@ const document: DocumentToValidate = {
   issue_date: "2026-04-10",
   subtotal: "25.0000",
   is_contact_gone: false,
-  observed_there: false,
+  skip_validation: false,
   lines: [line, { ...line, tax_type: null }],
 };
 const organisation = {
@@ -100,8 +100,8 @@ describe("a document", () => {
   });
 
   test("that an operator asks for again is the ledger's to judge, but for what is wrong in itself", () => {
-    expect(faultOf({ ...doubtful, is_contact_gone: true, observed_there: true })).toBeNull();
-    expect(faultOf({ observed_there: true, subtotal: "1.0000" })).toBe("validation by null");
+    expect(faultOf({ ...doubtful, is_contact_gone: true, skip_validation: true })).toBeNull();
+    expect(faultOf({ skip_validation: true, subtotal: "1.0000" })).toBe("validation by null");
   });
 });
 

@@ -4,7 +4,7 @@ import { decideDue } from "../../../src/domain/billing/renewal.ts";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
 import { parseDecimal } from "../../../src/domain/money/decimal.ts";
 import { Refusal } from "../../../src/domain/refusal.ts";
-import type { RunningOperation } from "../../../src/domain/subscriptions/billing-state.ts";
+import type { RunningJob } from "../../../src/domain/subscriptions/billing-state.ts";
 import { afterDue, type StateOrder, stateOf } from "../subscriptions/billing-state-builder.ts";
 import { meterOf, storage, toldClose, usageOf } from "./open-usage-builder.ts";
 
@@ -20,7 +20,7 @@ const juneLine = "2.0000 for 2026-06-01 to 2026-07-01: 4 call: 4 × 0.5000";
 const freeLine = "0.0000 for 2026-06-01 to 2026-07-01: 7 call: 7 × 0.0000";
 const credit =
   "9.0000 from 2026-06-01: 1 GB more in the period from 2026-06-01: 11 × 1.0000 for 11, less 10 × 2.0000 for 10";
-const amending: RunningOperation = {
+const amending: RunningJob = {
   id: "op",
   kind: "amend_invoice",
   description: "invoice INV-0006 is being amended",

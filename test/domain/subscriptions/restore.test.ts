@@ -80,7 +80,7 @@ describe("one that was pending", () => {
       periodIndex: 0,
     });
   };
-  const raisedAgain = [
+  const reissued = [
     "first of 0",
     "100.0000 for 2026-06-15 to 2026-07-15: 10 × 10.0000",
     "100.0000 for undefined to undefined: Setting up",
@@ -91,7 +91,7 @@ describe("one that was pending", () => {
     expect(restored(order, { removed: [first(order)] })).toEqual({
       is: "pending, 10 units, until 2026-07-15, ends null",
       dueDate: "2026-06-15",
-      invoices: [raisedAgain],
+      invoices: [reissued],
     });
     const [invoice] = decideRestoration(factsOf(order, { removed: [first(order)] })).invoices;
     expect(invoice).toMatchObject({
@@ -106,7 +106,7 @@ describe("one that was pending", () => {
     expect(restored(order, { removed: [first(order)] })).toEqual({
       is: "active, 10 units, until 2026-07-15, ends null",
       dueDate: "2026-07-01",
-      invoices: [raisedAgain],
+      invoices: [reissued],
     });
     const [invoice] = decideRestoration(factsOf(order, { removed: [first(order)] })).invoices;
     expect(invoice?.draft).toMatchObject({ issueDate: "2026-06-16", dueDate: "2026-07-16" });

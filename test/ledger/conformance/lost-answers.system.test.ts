@@ -259,7 +259,7 @@ test("a ledger that cannot be reached was not sent anything", async () => {
 });
 
 test("a call whose deadline has passed was not sent", async () => {
-  const answer = await ledger.createInvoices({ deadlineMs: 0, operationKeys: ["y"] }, [invoiceDraft(contactId)]);
+  const answer = await ledger.createInvoices({ deadlineMs: 0, jobKeys: ["y"] }, [invoiceDraft(contactId)]);
   expect(answer).toMatchObject({ kind: "unavailable", outcome: "not_sent" });
 });
 

@@ -15,7 +15,7 @@ let ledger: Ledger;
 let headers: readonly Record<string, unknown>[] = [];
 let answer: { readonly status: number; readonly body: string };
 const told: XeroTold[] = [];
-const call = { deadlineMs: 20_000, operationKeys: [] };
+const call = { deadlineMs: 20_000, jobKeys: [] };
 
 beforeAll(async () => {
   server = createServer((request, response) => {

@@ -104,7 +104,7 @@ describe("every request is a call of the budget:", () => {
     const own = await budgeted(2_000);
     await world.order({ match: "PUT /api.xro/2.0/Invoices", kind: "hang", tenantId: own.connection.tenantId });
     okOf(await own.ledger.describe(aCall()));
-    const call = { deadlineMs: 1_500, operationKeys: ["a"] };
+    const call = { deadlineMs: 1_500, jobKeys: ["a"] };
     const sent = await sentOnce(() => own.ledger.createInvoices(call, [invoiceDraft(own.contact.id)]));
     expect(sent.answer).toMatchObject({ kind: "unavailable", outcome: "unknown" });
     const [over, onTheirWay] = await counted(own);
@@ -142,7 +142,7 @@ describe("a call for which there is none in the budget", () => {
       [own.organisationId],
     );
     const began = performance.now();
-    const answer = await own.ledger.describe({ deadlineMs: 1_000, operationKeys: [] });
+    const answer = await own.ledger.describe({ deadlineMs: 1_000, jobKeys: [] });
     expect(answer).toMatchObject({ kind: "rate_limited", isOurs: true });
     // There is a call in 40 seconds.
     expect(performance.now() - began).toBeLessThan(20_000);

@@ -7,7 +7,7 @@ import { getMany, listChanges } from "../../../src/ledger/xero/changes.ts";
 import { tooLargeCause } from "../../../src/ledger/xero/wire/exchange.ts";
 import { beginCall, type XeroRequest, type XeroWire } from "../../../src/ledger/xero/wire/wire.ts";
 
-const call = beginCall({ deadlineMs: 60_000, operationKeys: [] });
+const call = beginCall({ deadlineMs: 60_000, jobKeys: [] });
 
 /** The way to a ledger that answers each request by this. */
 function wireOf(answer: (request: XeroRequest) => LedgerAnswer<ExactObject>): XeroWire {

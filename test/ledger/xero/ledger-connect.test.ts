@@ -34,7 +34,7 @@ async function describeAt(origin: string, mode: AddressMode): Promise<LedgerAnsw
     { connect },
   );
   try {
-    return await ledger.describe({ deadlineMs: 20_000, operationKeys: [] });
+    return await ledger.describe({ deadlineMs: 20_000, jobKeys: [] });
   } finally {
     await ledger.close();
   }

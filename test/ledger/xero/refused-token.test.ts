@@ -57,7 +57,7 @@ test.each([401, 403])("a token that was answered %i is not shown again once ther
   const authorisation = { app: null, keeper: keeperOf(() => kept) };
   const wire = createXeroWire(connection(), { authorisation });
   const ask = () =>
-    wire.ask(beginCall({ deadlineMs: 20_000, operationKeys: [] }), { method: "GET", path: "/Contacts" });
+    wire.ask(beginCall({ deadlineMs: 20_000, jobKeys: [] }), { method: "GET", path: "/Contacts" });
   try {
     expect((await ask()).kind).toBe("ok");
     statuses = { first: status };

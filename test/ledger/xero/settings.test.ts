@@ -4,7 +4,7 @@ import type { ExactObject } from "../../../src/ledger/port/exact-json.ts";
 import { listMappingOptions } from "../../../src/ledger/xero/settings.ts";
 import { beginCall, type XeroWire } from "../../../src/ledger/xero/wire/wire.ts";
 
-const call = beginCall({ deadlineMs: 60_000, operationKeys: [] });
+const call = beginCall({ deadlineMs: 60_000, jobKeys: [] });
 
 /** The way to a ledger that answers this. */
 function wireOf(value: ExactObject): XeroWire {

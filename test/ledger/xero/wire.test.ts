@@ -262,13 +262,13 @@ describe("idempotency keys", () => {
     tenantId: "tenant",
     clientId: "client",
     path: "/Invoices",
-    operationKeys: ["a", "b"],
+    jobKeys: ["a", "b"],
     variant: null,
     body: "{}",
   };
 
   test("the same operations and body give the same key of at most 128 characters", () => {
-    expect(idempotencyKeyOf(write)).toBe(idempotencyKeyOf({ ...write, operationKeys: ["a", "b"] }));
+    expect(idempotencyKeyOf(write)).toBe(idempotencyKeyOf({ ...write, jobKeys: ["a", "b"] }));
     expect(idempotencyKeyOf(write)).toMatch(/^[0-9a-f]{64}$/);
   });
 
@@ -278,8 +278,8 @@ describe("idempotency keys", () => {
       { tenantId: "other" },
       { clientId: "other" },
       { path: "/Contacts" },
-      { operationKeys: ["b", "a"] },
-      { operationKeys: ["ab"] },
+      { jobKeys: ["b", "a"] },
+      { jobKeys: ["ab"] },
       { variant: "2" },
       { body: "{} " },
     ];

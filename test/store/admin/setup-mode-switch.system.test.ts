@@ -84,7 +84,7 @@ async function take<K extends "drop" | "remove" | "finish">(organisation: string
 /** Its documents as they are once the ledger has them. */
 async function inLedger(id: string, status: string): Promise<void> {
   await world.pool.query(
-    "UPDATE operations SET state = 'done', settled_at = now() WHERE state = 'ready' AND subscription_id = $1",
+    "UPDATE ledger_jobs SET state = 'done', finished_at = now() WHERE state = 'ready' AND subscription_id = $1",
     [id],
   );
   await world.pool.query(

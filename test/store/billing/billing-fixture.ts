@@ -117,7 +117,7 @@ export async function billingWorld(given?: FreshDatabase): Promise<BillingWorld>
         setupMode: facts.organisation.setupMode,
         catalogueVersion,
         decision,
-        first: { invoiceId: newId(), operationId: newId() },
+        first: { invoiceId: newId(), jobId: newId() },
         awaitedUntil: now,
       });
       expect(saved).toBe("saved");

@@ -40,7 +40,7 @@ async function endPause(id: string): Promise<void> {
 /** The operation of an end that has invoices to remove. */
 async function beginEnd(organisationId: string, id: string): Promise<void> {
   await world.pool.query(
-    `INSERT INTO operations (id, organisation_id, kind, state, subscription_id)
+    `INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id)
       VALUES (gen_random_uuid(), $1, 'end_subscription', 'ready', $2)`,
     [organisationId, id],
   );
@@ -228,7 +228,7 @@ describe("several at once", () => {
     await world.setClock(organisation, "2026-04-10");
     expect(await world.bill(organisation)).toEqual([]);
     expect(await findDueOrganisations(world.pool, null, 1_000)).not.toContain(organisation);
-    const refused = "UPDATE operations SET state = 'abandoned', settled_at = now() WHERE subscription_id = $1";
+    const refused = "UPDATE ledger_jobs SET state = 'abandoned', finished_at = now() WHERE subscription_id = $1";
     await world.pool.query(`${refused} AND kind = 'end_subscription'`, [id]);
     expect(await findDueOrganisations(world.pool, null, 1_000)).toContain(organisation);
     expect(await world.bill(organisation)).toHaveLength(1);

@@ -10,21 +10,21 @@ export function authorisationFaults(a: SeededRows): Faults {
   const connection = (assignments: string) => change("ledger_connections", of, assignments);
   const consent = (assignments: string) => change("ledger_consents", of, assignments);
   return {
-    ledger_connections_grant: [connection("grant_kind = 'none', sealed_secret = NULL, sealing_key_id = NULL")],
+    ledger_connections_grant: [connection("grant_kind = 'none', encrypted_secret = NULL, encryption_key_id = NULL")],
     ledger_connections_disconnected: [connection("disconnected_reason = 'because'")],
     ledger_connections_secret: [
-      connection("sealed_secret = NULL, sealing_key_id = NULL"),
+      connection("encrypted_secret = NULL, encryption_key_id = NULL"),
       connection("grant_kind = 'authorisation'"),
       connection("disconnected_at = now(), disconnected_reason = 'because'"),
     ],
-    ledger_connections_sealed: [connection("sealing_key_id = NULL")],
+    ledger_connections_sealed: [connection("encryption_key_id = NULL")],
     ledger_authorisations_lease: [change("ledger_authorisations", of, "lease_until = now()")],
     ledger_authorisations_organisation_id_fkey: [another("ledger_authorisations", of, { organisation_id: nobody })],
-    ledger_consents_choice: [consent("sealed_verifier = NULL, used_at = now(), sealed_tokens = '\\x00'")],
-    ledger_consents_state: [consent("used_at = now()"), consent("sealed_verifier = NULL")],
+    ledger_consents_choice: [consent("encrypted_verifier = NULL, used_at = now(), encrypted_tokens = '\\x00'")],
+    ledger_consents_state: [consent("used_at = now()"), consent("encrypted_verifier = NULL")],
     ledger_consents_outcome: [
       consent("failure = 'no'"),
-      consent("sealed_verifier = NULL, used_at = now(), failure = 'no', connected_at = now()"),
+      consent("encrypted_verifier = NULL, used_at = now(), failure = 'no', connected_at = now()"),
     ],
     ledger_consents_organisation_id_fkey: [
       another("ledger_consents", of, { organisation_id: nobody, state_hash: "\\x01" }),

@@ -110,7 +110,7 @@ test("every table but the operators' and the migrations' own belongs to an organ
   expect(rows.map(({ name }) => name)).toEqual([
     "_prisma_migrations",
     // Marks live for a minute; the triggers that write them take the organisation from the row that changed.
-    "object_changes",
+    "outbox",
     "operator_tokens",
     "operators",
     "organisations",
@@ -129,8 +129,8 @@ test("a period whose invoice was voided or deleted can be billed again", async (
 });
 
 test("an operation that has ended makes way for another one of its document", async () => {
-  const ended = change("operations", a.invoiceOperation, "state = 'done', settled_at = now()");
-  const again = another("operations", a.invoiceOperation, { state: "ready", settled_at: null });
+  const ended = change("operations", a.invoiceOperation, "state = 'done', finished_at = now()");
+  const again = another("operations", a.invoiceOperation, { state: "ready", finished_at: null });
   expect((await attempt(`${ended}; ${again}`))?.message).toBeUndefined();
 });
 
@@ -142,8 +142,8 @@ test("an invoice and its lines may change together, since sums are judged at the
 
 test("a refused amendment, allocation or credit note makes way for another one", async () => {
   for (const id of [a.amendment, a.allocationOperation, a.creditNoteOperation]) {
-    const ended = change("operations", id, "state = 'refused', settled_at = now(), reason = 'no', message = 'No'");
-    const again = another("operations", id, { state: "ready", settled_at: null, reason: null, message: null });
+    const ended = change("operations", id, "state = 'refused', finished_at = now(), reason = 'no', message = 'No'");
+    const again = another("operations", id, { state: "ready", finished_at: null, reason: null, message: null });
     expect((await attempt(`${ended}; ${again}`))?.message).toBeUndefined();
   }
 });

@@ -13,9 +13,9 @@ export function valueFaults(a: SeededRows): Faults {
     change("document_counters", `organisation_id = '${a.organisation}'`, assignments);
   const budget = (assignments: string) =>
     change("ledger_budgets", `organisation_id = '${a.organisation}'`, assignments);
-  const sweep = (assignments: string) => change("ledger_sweeps", `organisation_id = '${a.organisation}'`, assignments);
-  const hint = (assignments: string) => change("ledger_hints", `organisation_id = '${a.organisation}'`, assignments);
-  const offer = (assignments: string) => change("ledger_offers", `organisation_id = '${a.organisation}'`, assignments);
+  const sweep = (assignments: string) => change("ledger_sync_cursors", `organisation_id = '${a.organisation}'`, assignments);
+  const hint = (assignments: string) => change("ledger_notifications", `organisation_id = '${a.organisation}'`, assignments);
+  const offer = (assignments: string) => change("ledger_reference_data", `organisation_id = '${a.organisation}'`, assignments);
   const plan = (assignments: string) => change("plans", a.plan, assignments);
   const tier = (assignments: string) => change("plan_tiers", `plan_id = '${a.tieredPlan}'`, assignments);
   const charge = (assignments: string) => change("charges", a.charge, assignments);
@@ -34,13 +34,13 @@ export function valueFaults(a: SeededRows): Faults {
     ledger_budgets_limit: [budget("minute_limit = 0")],
     ledger_budgets_others: [budget("others_calls = -1")],
     ledger_budgets_flights: [budget("flights = '{}'"), budget("flights_until = NULL")],
-    ledger_sweeps_kind: [sweep("sweep_kind = 'payments'")],
-    ledger_sweeps_cursor: [sweep("sweep_cursor = 'page 2'")],
-    ledger_sweeps_counts: [sweep("invoices_changed = -1"), sweep("failures = -1"), sweep("day_most = -1")],
-    ledger_offers_kind: [offer("kind = 'payments'")],
-    ledger_offers_told: [offer("offer = '{}'"), offer("told_at = now()")],
-    ledger_hints_kind: [hint("kind = 'payments'")],
-    ledger_hints_failures: [hint("failures = -1")],
+    ledger_sync_cursors_kind: [sweep("sync_kind = 'payments'")],
+    ledger_sync_cursors_cursor: [sweep("sync_cursor = 'page 2'")],
+    ledger_sync_cursors_counts: [sweep("invoices_changed = -1"), sweep("failures = -1"), sweep("day_most = -1")],
+    ledger_reference_data_kind: [offer("kind = 'payments'")],
+    ledger_reference_data_told: [offer("offer = '{}'"), offer("fetched_at = now()")],
+    ledger_notifications_kind: [hint("kind = 'payments'")],
+    ledger_notifications_failures: [hint("failures = -1")],
     document_counters_kind: [counter("kind = 'letter'")],
     document_counters_next: [counter("next = 0")],
     customers_status: [change("customers", a.customer, "status = 'gone'")],
@@ -167,9 +167,9 @@ export function documentFaults(a: SeededRows): Faults {
       // Taken off, and put on an invoice that has that amount already with it.
       `${another("invoices", a.invoice, moved)}; ${line(`invoice_id = '${moved.id}'`)}`,
     ],
-    operations_kind: [operation("kind = 'odd'")],
-    operations_state: [operation("state = 'odd'")],
-    operations_object: [
+    ledger_jobs_kind: [operation("kind = 'odd'")],
+    ledger_jobs_state: [operation("state = 'odd'")],
+    ledger_jobs_object: [
       operation("invoice_id = NULL"),
       contact("customer_id = NULL"),
       contact("kind = 'import_contact'"),
@@ -182,9 +182,9 @@ export function documentFaults(a: SeededRows): Faults {
         change("operations", a.allocationOperation, `${column} = NULL`),
       ),
     ],
-    operations_settled: [operation("settled_at = now()"), operation("state = 'done'")],
-    operations_sent: [operation("state = 'sending'"), operation("state = 'uncertain', first_sent_at = now()")],
-    operations_refused: [operation("state = 'refused', settled_at = now(), reason = 'no'")],
+    ledger_jobs_settled: [operation("finished_at = now()"), operation("state = 'done'")],
+    ledger_jobs_sent: [operation("state = 'sending'"), operation("state = 'uncertain', first_sent_at = now()")],
+    ledger_jobs_refused: [operation("state = 'refused', finished_at = now(), reason = 'no'")],
   };
 }
 
@@ -280,8 +280,8 @@ export function repeatFaults(a: SeededRows): Faults {
     ],
     credit_notes_organisation_id_seq_key: [repeat("credit_notes", a.creditNote, { seq: "same" })],
     credit_note_lines_credit_note_id_position_key: [another("credit_note_lines", a.creditNoteLine)],
-    operations_one_for_an_invoice: [another("operations", a.invoiceOperation)],
-    operations_one_for_a_customer: [another("operations", a.contactOperation)],
+    ledger_jobs_one_for_an_invoice: [another("operations", a.invoiceOperation)],
+    ledger_jobs_one_for_a_customer: [another("operations", a.contactOperation)],
   };
 }
 
@@ -300,9 +300,9 @@ export function tenantFaults(a: SeededRows, b: SeededRows): Faults {
     idempotency_keys_api_key_fkey: [another("idempotency_keys", of, { api_key_id: b.key, key: "other" })],
     ledger_connections_organisation_id_fkey: [another("ledger_connections", of, nobody)],
     ledger_budgets_organisation_id_fkey: [another("ledger_budgets", of, nobody)],
-    ledger_sweeps_organisation_id_fkey: [another("ledger_sweeps", of, nobody)],
-    ledger_offers_organisation_id_fkey: [another("ledger_offers", of, nobody)],
-    ledger_hints_organisation_id_fkey: [another("ledger_hints", of, nobody)],
+    ledger_sync_cursors_organisation_id_fkey: [another("ledger_sync_cursors", of, nobody)],
+    ledger_reference_data_organisation_id_fkey: [another("ledger_reference_data", of, nobody)],
+    ledger_notifications_organisation_id_fkey: [another("ledger_notifications", of, nobody)],
     document_counters_organisation_id_fkey: [another("document_counters", of, nobody)],
     customers_organisation_id_fkey: [another("customers", a.customer, nobody)],
     plans_organisation_id_fkey: [another("plans", a.plan, nobody)],
@@ -339,12 +339,12 @@ export function tenantFaults(a: SeededRows, b: SeededRows): Faults {
       another("allocations", a.allocation, { credit_note_id: b.creditNote }),
     ],
     allocations_organisation_id_invoice_id_fkey: [another("allocations", a.allocation, { invoice_id: b.invoice })],
-    operations_organisation_id_fkey: [
+    ledger_jobs_organisation_id_fkey: [
       another("operations", a.contactOperation, { ...nobody, customer_id: randomUUID() }),
     ],
-    operations_subscription_fkey: [change("operations", a.invoiceOperation, `subscription_id = '${b.subscription}'`)],
-    operations_organisation_id_invoice_id_fkey: [
-      `DELETE FROM operations WHERE id = '${b.invoiceOperation}'; ${another("operations", a.invoiceOperation, { invoice_id: b.invoice })}`,
+    ledger_jobs_subscription_fkey: [change("operations", a.invoiceOperation, `subscription_id = '${b.subscription}'`)],
+    ledger_jobs_organisation_id_invoice_id_fkey: [
+      `DELETE FROM ledger_jobs WHERE id = '${b.invoiceOperation}'; ${another("operations", a.invoiceOperation, { invoice_id: b.invoice })}`,
     ],
   };
 }

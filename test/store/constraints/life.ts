@@ -6,7 +6,7 @@ import { another, change, type SeededRows } from "./rows.ts";
 export function lifeFaults(a: SeededRows): Faults {
   const subscription = (assignments: string) => change("subscriptions", a.subscription, assignments);
   const ending = (assignments: string) => change("endings", a.ending, assignments);
-  const removal = (assignments: string) => change("removals", `ending_id = '${a.ending}'`, assignments);
+  const removal = (assignments: string) => change("removals", `termination_id = '${a.ending}'`, assignments);
   return {
     subscriptions_due: [subscription("due_at = NULL")],
     subscriptions_parked: [
@@ -14,20 +14,20 @@ export function lifeFaults(a: SeededRows): Faults {
       subscription("parked_reason = 'no'"),
       subscription("parked_attempts = -1"),
     ],
-    endings_when: [ending("end_when = 'later'")],
+    terminations_when: [ending("end_when = 'later'")],
     endings_hash_is_sha256: [ending("request_hash = '\\x00'")],
     removals_step: [removal("step = -1")],
-    removals_state: [removal("state = 'odd', settled_at = now()")],
+    removals_state: [removal("state = 'odd', finished_at = now()")],
     removals_outcome: [
       removal("outcome = 'deleted'"),
-      removal("state = 'removed', settled_at = now()"),
-      removal("state = 'removed', settled_at = now(), outcome = 'gone'"),
+      removal("state = 'removed', finished_at = now()"),
+      removal("state = 'removed', finished_at = now(), outcome = 'gone'"),
     ],
-    removals_raised_again: [removal("raised_again = true")],
+    removals_raised_again: [removal("reissued = true")],
     removals_refused: [
-      removal("state = 'refused', settled_at = now()"),
+      removal("state = 'refused', finished_at = now()"),
       removal("message = 'No'"),
-      removal("settled_at = now()"),
+      removal("finished_at = now()"),
       removal("state = 'left'"),
     ],
     restorations_hash_is_sha256: [change("restorations", a.restoration, "request_hash = '\\x00'")],
@@ -36,12 +36,12 @@ export function lifeFaults(a: SeededRows): Faults {
 
 /** Rows of organisation A that refer to rows of organisation B. */
 export function lifeTenantFaults(a: SeededRows, b: SeededRows): Faults {
-  const removal = `ending_id = '${a.ending}'`;
+  const removal = `termination_id = '${a.ending}'`;
   return {
-    endings_organisation_id_subscription_id_fkey: [
+    terminations_organisation_id_subscription_id_fkey: [
       change("endings", a.ending, `subscription_id = '${b.subscription}'`),
     ],
-    removals_organisation_id_ending_id_fkey: [another("removals", removal, { ending_id: b.ending, step: 7 })],
+    removals_organisation_id_ending_id_fkey: [another("removals", removal, { termination_id: b.ending, step: 7 })],
     removals_organisation_id_invoice_id_fkey: [another("removals", removal, { invoice_id: b.invoice, step: 7 })],
     restorations_organisation_id_subscription_id_fkey: [
       change("restorations", a.restoration, `subscription_id = '${b.subscription}'`),

@@ -77,13 +77,13 @@ INSERT INTO organisations (id, name, timezone, default_currency, livemode) VALUE
 INSERT INTO api_keys (id, organisation_id, name, key_hash, hint) VALUES ('${rows.key}', '${rows.organisation}', 'key', '\\x${hash}', 'hint');
 INSERT INTO idempotency_keys (api_key_id, key, organisation_id, operation, path, fingerprint, state, owner, lease_until, expires_at)
   VALUES ('${rows.key}', 'order', '${rows.organisation}', 'Create', '/', '\\x00', 'running', gen_random_uuid(), now(), now());
-INSERT INTO ledger_connections (organisation_id, kind, tenant_id, base_url, identity_url, client_id, sealed_secret, sealing_key_id)
+INSERT INTO ledger_connections (organisation_id, kind, tenant_id, base_url, identity_url, client_id, encrypted_secret, encryption_key_id)
   VALUES ('${rows.organisation}', 'xero', 'tenant', 'http://a', 'http://b', 'client', '\\x00', 'key');
 INSERT INTO ledger_budgets (organisation_id, calls, flights, flights_until)
   VALUES ('${rows.organisation}', ARRAY[now()], ARRAY[gen_random_uuid()], ARRAY[now()]);
-INSERT INTO ledger_sweeps (organisation_id, tenant_id, next_sweep_at) VALUES ('${rows.organisation}', 'tenant', now());
-INSERT INTO ledger_offers (organisation_id, kind, tenant_id, next_read_at) VALUES ('${rows.organisation}', 'accounts', 'tenant', now());
-INSERT INTO ledger_hints (organisation_id, kind, ledger_id) VALUES ('${rows.organisation}', 'invoices', 'invoice');
+INSERT INTO ledger_sync_cursors (organisation_id, tenant_id, next_sync_at) VALUES ('${rows.organisation}', 'tenant', now());
+INSERT INTO ledger_reference_data (organisation_id, kind, tenant_id, next_read_at) VALUES ('${rows.organisation}', 'accounts', 'tenant', now());
+INSERT INTO ledger_notifications (organisation_id, kind, ledger_id) VALUES ('${rows.organisation}', 'invoices', 'invoice');
 INSERT INTO document_counters (organisation_id, kind) VALUES ('${rows.organisation}', 'invoice');
 INSERT INTO customers (id, organisation_id, code, name, email, status, ledger_contact_id)
   VALUES ('${rows.customer}', '${rows.organisation}', 'ACME', 'Acme', 'a@acme.example', 'active', 'contact');
@@ -120,25 +120,25 @@ INSERT INTO credit_note_lines (id, organisation_id, credit_note_id, position, na
   VALUES ('${rows.creditNoteLine}', '${rows.organisation}', '${rows.creditNote}', 0, 'Team', '2 to 1 seats', 5, now());
 INSERT INTO allocations (id, organisation_id, credit_note_id, invoice_id, amount, date, status, sync_status)
   VALUES ('${rows.allocation}', '${rows.organisation}', '${rows.creditNote}', '${rows.invoice}', 1, now(), 'active', 'synced');
-INSERT INTO operations (id, organisation_id, kind, state, subscription_id, invoice_id)
+INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, invoice_id)
   VALUES ('${rows.invoiceOperation}', '${rows.organisation}', 'create_invoice', 'ready', '${rows.subscription}', '${rows.invoice}');
-INSERT INTO operations (id, organisation_id, kind, state, customer_id)
+INSERT INTO ledger_jobs (id, organisation_id, kind, state, customer_id)
   VALUES ('${rows.contactOperation}', '${rows.organisation}', 'create_contact', 'ready', '${rows.customer}');
-INSERT INTO operations (id, organisation_id, kind, state, subscription_id, invoice_id, credit_note_id, amount) VALUES
+INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, invoice_id, credit_note_id, amount) VALUES
   ('${rows.amendment}', '${rows.organisation}', 'amend_invoice', 'ready', '${rows.subscription}', '${rows.invoice}', NULL, NULL),
   ('${rows.creditNoteOperation}', '${rows.organisation}', 'create_credit_note', 'ready', '${rows.subscription}', NULL, '${rows.creditNote}', NULL),
   ('${rows.allocationOperation}', '${rows.organisation}', 'allocate_credit', 'ready', '${rows.subscription}', '${rows.invoice}', '${rows.creditNote}', 4);
 INSERT INTO deferred_lines (id, organisation_id, subscription_id, period_index, name, description, amount, period_start, period_end, from_units,
     to_units, days_remaining, days_in_period)
   VALUES ('${rows.deferredLine}', '${rows.organisation}', '${rows.subscription}', 1, 'Team', '2 to 3 seats', 6.25, '2026-03-01', '2026-03-15', 2, 3, 14, 28);
-INSERT INTO unit_changes (id, organisation_id, subscription_id, from_units, to_units, invoice_id, credit_note_id, deferred, operation_ids, request_hash)
+INSERT INTO unit_changes (id, organisation_id, subscription_id, from_units, to_units, invoice_id, credit_note_id, deferred, job_ids, request_hash)
   VALUES ('${rows.unitChange}', '${rows.organisation}', '${rows.subscription}', 2, 3, '${rows.invoice}', '${rows.creditNote}', false,
     ARRAY['${rows.amendment}']::uuid[], '\\x${hash}');
-INSERT INTO endings (id, organisation_id, subscription_id, end_when, request_hash)
+INSERT INTO terminations (id, organisation_id, subscription_id, end_when, request_hash)
   VALUES ('${rows.ending}', '${rows.organisation}', '${rows.subscription}', 'now', '\\x${hash}');
-INSERT INTO removals (organisation_id, ending_id, step, invoice_id, state)
+INSERT INTO removals (organisation_id, termination_id, step, invoice_id, state)
   VALUES ('${rows.organisation}', '${rows.ending}', 0, '${rows.invoice}', 'waiting');
-INSERT INTO restorations (id, organisation_id, subscription_id, operation_ids, request_hash)
+INSERT INTO restorations (id, organisation_id, subscription_id, job_ids, request_hash)
   VALUES ('${rows.restoration}', '${rows.organisation}', '${rows.subscription}', '{}', '\\x${hash}');
 INSERT INTO usage_events (organisation_id, event_id, subscription_id, meter_id, period_index, bill, quantity, occurred_at) VALUES
   ('${rows.organisation}', 'evt-1', '${rows.subscription}', '${rows.meter}', 0, 0, 10, '2026-02-01'),
@@ -148,18 +148,18 @@ INSERT INTO usage_bills (organisation_id, subscription_id, bill, period_index, m
 INSERT INTO clock_advances (organisation_id, started_from, target) VALUES ('${rows.organisation}', '2026-03-01', '2026-04-01');
 INSERT INTO operators (id, name, role) VALUES ('${rows.operator}', 'Ada', 'owner');
 INSERT INTO operator_tokens (id, operator_id, name, token_hash, hint) VALUES ('${rows.token}', '${rows.operator}', 'token', '\\x${hash}', 'hint');
-INSERT INTO ledger_authorisations (organisation_id, ledger_connection, sealed_refresh, sealed_access, sealing_key_id, fresh_until)
+INSERT INTO ledger_authorisations (organisation_id, ledger_connection, encrypted_refresh, encrypted_access, encryption_key_id, fresh_until)
   VALUES ('${rows.organisation}', 'connection', '\\x00', '\\x00', 'key', now());
-INSERT INTO ledger_consents (organisation_id, operator_id, token_id, state_hash, redirect_url, sealed_verifier, sealing_key_id, expires_at)
+INSERT INTO ledger_consents (organisation_id, operator_id, token_id, state_hash, redirect_url, encrypted_verifier, encryption_key_id, expires_at)
   VALUES ('${rows.organisation}', '${rows.operator}', '${rows.token}', '\\x${hash}', 'http://localhost', '\\x00', 'key', now());
 INSERT INTO audit_log (id, operator_id, operator_name, token_id, operation, organisation_id, target_kind, target_id, after, request_id)
   VALUES ('${rows.auditEntry}', '${rows.operator}', 'Ada', '${rows.token}', 'Create', '${rows.organisation}', 'organisation',
     '${rows.organisation}', '{}', 'request');
-INSERT INTO told_objects (organisation_id, object_kind, object_id, sequence, object)
+INSERT INTO published_snapshots (organisation_id, object_kind, object_id, sequence, object)
   VALUES ('${rows.organisation}', 'customer', '${rows.customer}', 1, '{}');
 INSERT INTO events (id, organisation_id, type, object_kind, object_id, sequence, body)
   VALUES ('${rows.event}', '${rows.organisation}', 'customer.created', 'customer', '${rows.customer}', 1, '{}');
-INSERT INTO webhook_endpoints (id, organisation_id, url, kinds, sealed_secret, sealing_key_id)
+INSERT INTO webhook_endpoints (id, organisation_id, url, kinds, encrypted_secret, encryption_key_id)
   VALUES ('${rows.endpoint}', '${rows.organisation}', 'https://hooks.example.com', '{}', '\\x00', 'key');
 INSERT INTO webhook_deliveries (id, organisation_id, event_id, endpoint_id)
   VALUES ('${rows.delivery}', '${rows.organisation}', '${rows.event}', '${rows.endpoint}');

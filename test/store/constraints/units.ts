@@ -19,18 +19,18 @@ export function unitsFaults(a: SeededRows): Faults {
     invoices_amending_from: ["[]", "2", '{"units": 2}'].map((json) =>
       change("invoices", a.invoice, `amending_from = '${json}'`),
     ),
-    operations_joins: [allocate("joins = true"), change("operations", a.invoiceOperation, "joins = true")],
-    operations_amount: [
+    ledger_jobs_joins: [allocate("joins = true"), change("operations", a.invoiceOperation, "joins = true")],
+    ledger_jobs_amount: [
       ...["NULL", "0", "-1", "'NaN'", "2000000000000000"].map((amount) => allocate(`amount = ${amount}`)),
       amend("amount = 1"),
       change("operations", a.creditNoteOperation, "amount = 1"),
     ],
-    operations_one_for_a_subscription: [
+    ledger_jobs_one_for_a_subscription: [
       `${sql}; ${another("operations", a.amendment, { invoice_id: invoice })}`,
       another("operations", a.amendment, { kind: "end_subscription", invoice_id: null }),
     ],
-    operations_one_allocation: [`${sql}; ${another("operations", a.allocationOperation, twice)}`],
-    operations_one_for_a_credit_note: [another("operations", a.creditNoteOperation)],
+    ledger_jobs_one_allocation: [`${sql}; ${another("operations", a.allocationOperation, twice)}`],
+    ledger_jobs_one_for_a_credit_note: [another("operations", a.creditNoteOperation)],
     allocations_organisation_id_ledger_allocation_id_key: [`${named}; ${another("allocations", a.allocation)}`],
     deferred_lines_amount: ["0", "-1", "'NaN'", "1000000000000000"].map((amount) => line(`amount = ${amount}`)),
     deferred_lines_days: [
@@ -48,7 +48,7 @@ export function unitsFaults(a: SeededRows): Faults {
       units("deferred = true, invoice_id = NULL, credit_note_id = NULL, renewal_invoice_id = invoice_id"),
     ],
     unit_changes_invoices: [units("renewal_invoice_id = invoice_id")],
-    unit_changes_operations: [units("operation_ids = NULL"), units("operation_ids = ARRAY[NULL]::uuid[]")],
+    unit_changes_operations: [units("job_ids = NULL"), units("job_ids = ARRAY[NULL]::uuid[]")],
   };
 }
 
@@ -57,9 +57,9 @@ export function unitsTenantFaults(a: SeededRows, b: SeededRows): Faults {
   const units = (assignments: string) => change("unit_changes", a.unitChange, assignments);
   const line = (assignments: string) => change("deferred_lines", a.deferredLine, assignments);
   const of = { credit_note_id: b.creditNote };
-  const gone = `DELETE FROM operations WHERE id = '${b.creditNoteOperation}'`;
+  const gone = `DELETE FROM ledger_jobs WHERE id = '${b.creditNoteOperation}'`;
   return {
-    operations_organisation_id_credit_note_id_fkey: [`${gone}; ${another("operations", a.creditNoteOperation, of)}`],
+    ledger_jobs_organisation_id_credit_note_id_fkey: [`${gone}; ${another("operations", a.creditNoteOperation, of)}`],
     deferred_lines_organisation_id_subscription_id_fkey: [line(`subscription_id = '${b.subscription}'`)],
     // A period that is not there, and one that ends on another day.
     deferred_lines_period_fkey: [
@@ -92,13 +92,13 @@ export function foreignDocumentFaults(a: SeededRows): Faults {
   const free = (table: string) => `DELETE FROM ${table} WHERE organisation_id = '${a.organisation}'`;
   const moveInvoice = `SET CONSTRAINTS ALL IMMEDIATE; ${change("invoices", a.invoice, move)}`;
   const moveNote = change("credit_notes", a.creditNote, move);
-  const ended = { state: "refused", settled_at: "2026-03-01", reason: "no", message: "No" };
+  const ended = { state: "refused", finished_at: "2026-03-01", reason: "no", message: "No" };
   // Of what is told of the document one thing is left, so that this one has to hold it; what was right up to there is
   // judged there.
   const renewed = change("unit_changes", a.unitChange, "renewal_invoice_id = invoice_id, invoice_id = NULL");
   const billed = change("deferred_lines", a.deferredLine, `invoice_id = '${a.invoice}'`);
   return {
-    operations_documents: [
+    ledger_jobs_documents: [
       operation(a.amendment, `invoice_id = '${invoice}'`),
       operation(a.amendment, move),
       operation(a.creditNoteOperation, `credit_note_id = '${note}'`),

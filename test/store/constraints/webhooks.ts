@@ -10,14 +10,14 @@ const of = (a: SeededRows) => `organisation_id = '${a.organisation}'`;
 /** Values that may not be, rows that are there already, and a change of what was sent. */
 export function webhookFaults(a: SeededRows): Faults {
   const mark = (columns: string) =>
-    `INSERT INTO object_changes (organisation_id, object_kind, object_id, change) VALUES ('${a.organisation}', ${columns})`;
-  const told = (assignments: string) => change("told_objects", of(a), assignments);
+    `INSERT INTO outbox (organisation_id, object_kind, object_id, change) VALUES ('${a.organisation}', ${columns})`;
+  const told = (assignments: string) => change("published_snapshots", of(a), assignments);
   const event = (columns: object) => another("events", a.event, { sequence: 2, ...columns });
   return {
-    object_changes_kind: [mark(`'plan', '${a.plan}', 'updated'`)],
-    object_changes_change: [mark(`'customer', '${a.customer}', 'restored'`)],
-    told_objects_kind: [told("object_kind = 'plan'")],
-    told_objects_sequence: [told("sequence = -1")],
+    outbox_kind: [mark(`'plan', '${a.plan}', 'updated'`)],
+    outbox_change: [mark(`'customer', '${a.customer}', 'restored'`)],
+    published_snapshots_kind: [told("object_kind = 'plan'")],
+    published_snapshots_sequence: [told("sequence = -1")],
     events_sequence: [event({ sequence: 0 })],
     events_body: [event({ body: "" })],
     events_sequence_key: [event({ sequence: 1 })],
@@ -43,9 +43,9 @@ function endpointFaults(a: SeededRows): Faults {
       endpoint("disabled_reason = 'Gone'"),
     ],
     webhook_endpoints_previous: [
-      endpoint("sealed_previous = '\\x00'"),
+      endpoint("encrypted_previous = '\\x00'"),
       endpoint("previous_key_id = 'key'"),
-      endpoint("sealed_previous = '\\x00', previous_until = now()"),
+      endpoint("encrypted_previous = '\\x00', previous_until = now()"),
     ],
     webhook_endpoints_failures: [
       endpoint("failures = -1"),
@@ -66,14 +66,14 @@ function deliveryFaults(a: SeededRows): Faults {
     webhook_deliveries_organisation_id_seq_key: [
       `${other}${another("webhook_deliveries", a.delivery, { endpoint_id: second.id, seq: "same" })}`,
     ],
-    webhook_deliveries_state: [delivery("state = 'odd', due_at = NULL, settled_at = now()")],
+    webhook_deliveries_state: [delivery("state = 'odd', due_at = NULL, finished_at = now()")],
     webhook_deliveries_attempts: [delivery("attempts = -1")],
     webhook_deliveries_settled: [
       delivery("due_at = NULL"),
-      delivery("settled_at = now()"),
+      delivery("finished_at = now()"),
       delivery("state = 'delivered'"),
       delivery("state = 'delivered', due_at = NULL"),
-      delivery("state = 'delivered', settled_at = now()"),
+      delivery("state = 'delivered', finished_at = now()"),
     ],
     webhook_attempts_number: [attempt("number = 0")],
     webhook_attempts_latency: [attempt("latency_ms = -1")],
@@ -85,7 +85,7 @@ function deliveryFaults(a: SeededRows): Faults {
 export function webhookTenantFaults(a: SeededRows, b: SeededRows): Faults {
   const delivery = (columns: Readonly<Record<string, unknown>>) => another("webhook_deliveries", a.delivery, columns);
   return {
-    told_objects_organisation_id_fkey: [another("told_objects", of(a), { organisation_id: nobody })],
+    published_snapshots_organisation_id_fkey: [another("published_snapshots", of(a), { organisation_id: nobody })],
     events_organisation_id_fkey: [another("events", a.event, { organisation_id: nobody })],
     webhook_endpoints_organisation_id_fkey: [another("webhook_endpoints", a.endpoint, { organisation_id: nobody })],
     webhook_deliveries_organisation_id_event_id_fkey: [delivery({ event_id: b.event })],

@@ -47,7 +47,7 @@ describe("after 20 hours", () => {
     expect(await deliveryRow(delivery)).toMatchObject({ state: "exhausted", due_at: null, attempts: 1 });
     expect(receiver.received(path)).toHaveLength(1);
     // Asked for again: all begins anew.
-    await changeDelivery(delivery, "state = 'pending', due_at = now(), settled_at = NULL, began_at = now()");
+    await changeDelivery(delivery, "state = 'pending', due_at = now(), finished_at = NULL, began_at = now()");
     expect(await attempt(delivery)).toMatchObject({ failed: 1, nextInMs: about(30_000) });
     expect(await exhaust(delivery)).toMatchObject({ exhausted: 0, begun: [] });
     receiver.answer(path, {});
@@ -199,7 +199,7 @@ test("what waits because its endpoint's breaker is open is shown so to operators
   const { endpoint, deliveries } = await waiting(3);
   const [due, later, over] = deliveries as [MadeDelivery, MadeDelivery, MadeDelivery];
   await changeDelivery(later, "due_at = now() + interval '1 minute', last_error = 'own'");
-  await changeDelivery(over, "state = 'exhausted', due_at = NULL, settled_at = now(), last_error = 'own'");
+  await changeDelivery(over, "state = 'exhausted', due_at = NULL, finished_at = now(), last_error = 'own'");
   await changeDelivery(due, "last_status = 500, last_error = 'own'");
   const operators = createDeliveryStore(pool, createChanges(pool));
   const shown = async () => {
@@ -326,7 +326,7 @@ test("what an address of before answers is nothing of the new one's: the deliver
   const well = { status: "enabled", disabled_reason: null, failures: 0, failing_since: null, open_until: null };
   expect(await endpointRow(endpoint)).toMatchObject(well);
   expect(told.filter((line) => line.startsWith(endpoint.id))).toEqual([]);
-  const pending = { state: "pending", attempts: 1, last_status: 410, settled_at: null, in_ms: about(30_000) };
+  const pending = { state: "pending", attempts: 1, last_status: 410, finished_at: null, in_ms: about(30_000) };
   expect(await deliveryRow(delivery)).toMatchObject(pending);
   // Neither worse nor better.
   const url = receiver.url(path);

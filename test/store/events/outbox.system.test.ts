@@ -110,7 +110,7 @@ const changes: Readonly<Record<string, Changes>> = {
     sync_error: "sync_error = 'It is paid.'",
     amending_from:
       "amending_from = jsonb_build_object('units', 2, 'description', '', 'unit_price', 1, 'amount', 1, 'billed_units', 2)",
-    ledger_told_at: "ledger_told_at = now()",
+    ledger_reported_at: "ledger_reported_at = now()",
     ledger_updated_at: "ledger_updated_at = now()",
     ledger_subtotal: "ledger_subtotal = 30",
   },
@@ -160,7 +160,7 @@ const changes: Readonly<Record<string, Changes>> = {
     ledger_credit_note_id: "ledger_credit_note_id = 'other'",
     sync_error: "sync_error = 'no', status = 'not_in_external'",
     applied_elsewhere: "applied_elsewhere = 1",
-    ledger_told_at: "ledger_told_at = now()",
+    ledger_reported_at: "ledger_reported_at = now()",
     ledger_updated_at: "ledger_updated_at = now()",
     ledger_subtotal: "ledger_subtotal = 6",
   },
@@ -207,13 +207,13 @@ async function attempt(
   sql: string,
 ): Promise<{ readonly shown: readonly string[]; readonly marked: readonly string[] }> {
   const before = await shownTexts(client, a.organisation);
-  await client.query("BEGIN; DELETE FROM object_changes");
+  await client.query("BEGIN; DELETE FROM outbox");
   try {
     await client.query(sql);
     const after = await shownTexts(client, a.organisation);
     const shown = Object.keys({ ...before, ...after }).filter((name) => before[name] !== after[name]);
     const { rows } = await client.query<{ name: string }>(
-      "SELECT DISTINCT object_kind || ' ' || object_id AS name FROM object_changes WHERE organisation_id = $1",
+      "SELECT DISTINCT object_kind || ' ' || object_id AS name FROM outbox WHERE organisation_id = $1",
       [a.organisation],
     );
     return { shown: shown.sort(), marked: rows.map(({ name }) => name).sort() };

@@ -111,7 +111,7 @@ describe("what is told", () => {
     const own = await world.sandbox("2026-03-01");
     const id = await world.subscribe(own);
     // As if the triggers were made after it.
-    await world.pool.query("DELETE FROM object_changes WHERE object_id = $1", [id]);
+    await world.pool.query("DELETE FROM outbox WHERE object_id = $1", [id]);
     await world.set("subscriptions", id, "label = 'a'");
     // Nobody listens: nothing is told, but what would have been is kept.
     expect(await world.news(own)).toEqual([]);
@@ -119,7 +119,7 @@ describe("what is told", () => {
     await world.set("subscriptions", id, "label = 'b'");
     expect(await world.news(own)).toEqual(['subscription.updated 1 {"label":"a"}']);
     const other = await world.subscribe(own);
-    await world.pool.query("DELETE FROM object_changes WHERE object_id = $1", [other]);
+    await world.pool.query("DELETE FROM outbox WHERE object_id = $1", [other]);
     await world.set("subscriptions", other, "label = 'a'");
     const events = (await world.newEvents(own)).filter(({ data }) => data.object.id === other);
     expect(events).toMatchObject([{ type: "subscription.updated", sequence: 1, data: { previous_attributes: {} } }]);
@@ -226,7 +226,7 @@ describe("nothing is lost or told twice", () => {
     // nothing to tell when it is run again.
     await world.set("subscriptions", id, "label = 'b'");
     const late = poolBefore(world.pool, "take_marks", async () => {
-      await world.pool.query("DELETE FROM object_changes WHERE organisation_id = $1", [own]);
+      await world.pool.query("DELETE FROM outbox WHERE organisation_id = $1", [own]);
     });
     expect(await publishChunk(late, own, objects, order)).toMatchObject({ events: 0 });
     await world.set("subscriptions", id, "label = 'c'");
@@ -292,7 +292,7 @@ describe("a round of telling", () => {
     expect(events).toBe(objects.length - 1);
     expect((await eventsOf(world.pool, own)).map(({ data }) => data.object.id)).toContain(good);
     expect(await findChanged(world.pool, own, new Date(), 10)).toEqual([]);
-    await world.pool.query("UPDATE object_changes SET marked_at = now() WHERE organisation_id = $1", [own]);
+    await world.pool.query("UPDATE outbox SET recorded_at = now() WHERE organisation_id = $1", [own]);
     expect(await world.news(own)).toEqual(["subscription.created 1 null"]);
   });
 
@@ -300,7 +300,7 @@ describe("a round of telling", () => {
     const { own, id, invoice } = await toldSubscription();
     const mark = (object: string, kind: string, age: string) =>
       world.pool.query(
-        `INSERT INTO object_changes (organisation_id, object_kind, object_id, change, marked_at)
+        `INSERT INTO outbox (organisation_id, object_kind, object_id, change, recorded_at)
           VALUES ($1, $2, $3, 'updated', now() - $4::interval)`,
         [own, kind, object, age],
       );
@@ -316,7 +316,7 @@ describe("a round of telling", () => {
     expect(await found(-90)).toEqual(["subscription"]);
     expect(await found(-86_400)).toEqual(["subscription"]);
     expect(await findChanged(world.pool, own, later(), 1)).toEqual([{ kind: "subscription", id }]);
-    await world.pool.query("DELETE FROM object_changes WHERE organisation_id = $1", [own]);
+    await world.pool.query("DELETE FROM outbox WHERE organisation_id = $1", [own]);
   });
 });
 
@@ -366,7 +366,7 @@ test("events are kept for 30 days, longer where one is still being delivered, an
     );
     if (state === null) return id;
     await world.pool.query(
-      `WITH made AS (INSERT INTO webhook_deliveries (id, organisation_id, event_id, endpoint_id, state, due_at, settled_at, attempts)
+      `WITH made AS (INSERT INTO webhook_deliveries (id, organisation_id, event_id, endpoint_id, state, due_at, finished_at, attempts)
           VALUES ($1, $2, $1, $3, $4, CASE $4 WHEN 'pending' THEN now() END, CASE $4 WHEN 'pending' THEN NULL ELSE now() END, 1))
         SELECT 1`,
       [id, own, endpoint, state],

@@ -33,7 +33,7 @@ export async function tellingWorld(): Promise<TellingWorld> {
   const endpoint: TellingWorld["endpoint"] = async (organisationId, kinds = [], status = "enabled") => {
     const id = newId();
     await pool.query(
-      `INSERT INTO webhook_endpoints (id, organisation_id, url, kinds, status, disabled_at, disabled_reason, sealed_secret, sealing_key_id)
+      `INSERT INTO webhook_endpoints (id, organisation_id, url, kinds, status, disabled_at, disabled_reason, encrypted_secret, encryption_key_id)
         VALUES ($1, $2, 'https://hooks.example.com', $3, $4, CASE $4 WHEN 'disabled' THEN now() END,
           CASE $4 WHEN 'disabled' THEN 'By hand' END, $5, 'key')`,
       [id, organisationId, kinds, status, randomBytes(32)],
@@ -57,7 +57,7 @@ export async function tellingWorld(): Promise<TellingWorld> {
     set: async (table, id, assignments) =>
       void (await pool.query(`UPDATE ${table} SET ${assignments} WHERE id = $1`, [id])),
     marks: async (organisationId) => {
-      const text = "SELECT count(*)::int AS count FROM object_changes WHERE organisation_id = $1";
+      const text = "SELECT count(*)::int AS count FROM outbox WHERE organisation_id = $1";
       return (await pool.query<{ count: number }>(text, [organisationId])).rows[0]?.count ?? 0;
     },
   };

@@ -48,7 +48,7 @@ async function tellOn(organisationId: string): Promise<readonly string[]> {
 /** Marks, events and deliveries of an organisation beside those of its customer, and whether the deliveries are due. */
 async function counts(organisationId: string): Promise<object> {
   const { rows } = await world.pool.query(
-    `SELECT (SELECT count(*)::int FROM object_changes WHERE organisation_id = $1) AS marks, count(DISTINCT e.id)::int AS events,
+    `SELECT (SELECT count(*)::int FROM outbox WHERE organisation_id = $1) AS marks, count(DISTINCT e.id)::int AS events,
       count(d.id)::int AS deliveries, bool_and(d.due_at <= now()) AS due
     FROM events e LEFT JOIN webhook_deliveries d ON d.event_id = e.id WHERE e.organisation_id = $1 AND e.object_kind <> 'customer'`,
     [organisationId],

@@ -52,6 +52,6 @@ test("a new key seals every endpoint's secrets anew, page by page, and one of an
   await expect(reencryptEndpoints(pool, last, 10)).rejects.toThrow("sealed with key");
   expect(await openSecrets(pool, last, rotated.id)).toEqual([newest, rotated.secret]);
   expect(await openSecrets(pool, createEncryption(lost), other.id)).toEqual([other.secret]);
-  const { rows: keys } = await pool.query("SELECT DISTINCT sealing_key_id FROM webhook_endpoints");
+  const { rows: keys } = await pool.query("SELECT DISTINCT encryption_key_id FROM webhook_endpoints");
   expect(keys).toHaveLength(2);
 });

@@ -52,7 +52,7 @@ CREATE TRIGGER see_calls AFTER UPDATE ON ledger_budgets FOR EACH ROW EXECUTE FUN
 
 const shiftText = `
 UPDATE ledger_budgets b SET granted_at = granted_at - t.time, written_at = written_at - t.time, others_until = others_until - t.time,
-  day_seen_at = day_seen_at - t.time, calls = (SELECT coalesce(array_agg(c - t.time), '{}') FROM unnest(b.calls) c),
+  day_observed_at = day_observed_at - t.time, calls = (SELECT coalesce(array_agg(c - t.time), '{}') FROM unnest(b.calls) c),
   flights_until = (SELECT coalesce(array_agg(f - t.time), '{}') FROM unnest(b.flights_until) f)
 FROM (SELECT $2 * interval '1 second' AS time) t WHERE b.organisation_id = $1`;
 

@@ -64,7 +64,7 @@ async function anyAnswer(world: WindowWorld, pick: Pick): Promise<void> {
       AND sync_error IS NOT NULL AND status <> 'not_in_external' ORDER BY seq LIMIT 1`);
     if (failed !== undefined) await world.retry(failed.id);
   }
-  const [open] = await world.rows(`SELECT o.joins, i.status FROM operations o JOIN invoices i ON i.id = o.invoice_id
+  const [open] = await world.rows(`SELECT o.joins, i.status FROM ledger_jobs o JOIN invoices i ON i.id = o.invoice_id
     WHERE o.subscription_id = '${world.subscriptionId}' AND o.kind = 'amend_invoice' AND o.state = 'ready'`);
   if (open === undefined) return;
   const says = saysOf(open, pick);

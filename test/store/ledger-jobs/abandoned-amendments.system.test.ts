@@ -55,8 +55,8 @@ describe("an increase of the renewal invoice that the ledger takes no more", () 
     });
     expect(await world.billed()).toEqual(["1: 13", "2: 13 separately"]);
     // The operations of the change: its amendment, done by that invoice, and the invoice's creation.
-    const [first, second] = made.operationIds;
-    expect(made.operationIds).toHaveLength(2);
+    const [first, second] = made.jobIds;
+    expect(made.jobIds).toHaveLength(2);
     expect(await world.one("operations", first ?? "")).toMatchObject({ state: "done", reason: "moved" });
     expect(await world.one("operations", second ?? "")).toMatchObject({
       kind: "create_invoice",
@@ -105,7 +105,7 @@ describe("an increase of the renewal invoice that the ledger takes no more", () 
     );
     expect(notes.map(({ subtotal }) => subtotal)).toEqual(["6.0000", "12.0000"]);
     expect(made.creditNoteId).toBe(notes[0].id);
-    expect(made.operationIds).toHaveLength(3);
+    expect(made.jobIds).toHaveLength(3);
     await expectTakenBack(world, { status: "paid" });
     expect(await world.billed()).toEqual(["1: 11", "2: 11 separately"]);
   });
@@ -125,14 +125,14 @@ describe("a decrease that the ledger takes no more", () => {
     const world = await windowWorld(pool);
     const made = await world.changed(changeTo(6, amend), "paid");
     expect(made).toMatchObject({ units: 6, invoiceId: null, renewalInvoiceId: null, creditNoteId: null });
-    expect(await world.one("operations", made.operationIds[0] ?? "")).toMatchObject({
+    expect(await world.one("operations", made.jobIds[0] ?? "")).toMatchObject({
       state: "refused",
       reason: "wrong_status",
     });
     await expectTakenBack(world, { status: "paid", sync_error: "Invoice INV-0002 is paid." });
     expect(await world.billed()).toEqual(["1: 10", "2: 10"]);
     const again = await world.changed(changeTo(10, { ...half, ...separate }), "done");
-    expect(again).toMatchObject({ invoiceId: null, renewalInvoiceId: null, operationIds: [] });
+    expect(again).toMatchObject({ invoiceId: null, renewalInvoiceId: null, jobIds: [] });
   });
 
   test("is found done by an operator who retries it, and the error is gone", async () => {
@@ -288,7 +288,7 @@ describe("a charge that joins an invoice whose re-pricing was refused", () => {
     expect(await world.lines(world.invoiceId)).toEqual(["plan 13: 130.0000, amending"]);
     expect(await world.one("invoices", world.invoiceId)).toMatchObject({ sync_error: "The period is locked." });
     expect(await world.retry()).toBe("retried");
-    const text = `SELECT joins FROM operations WHERE invoice_id = '${world.invoiceId}' AND state = 'ready'`;
+    const text = `SELECT joins FROM ledger_jobs WHERE invoice_id = '${world.invoiceId}' AND state = 'ready'`;
     expect(await world.rows(text)).toEqual([{ joins: false }]);
     await world.answer("done", { status: "approved" });
     expect(await world.lines(world.invoiceId)).toEqual(["plan 13: 130.0000"]);

@@ -125,7 +125,7 @@ describe.concurrent("what is planned", () => {
     const { organisationId, subscriptionId } = party;
     const { id } = await raiseInvoice(pool, organisationId, subscriptionId, "4");
     await pool.query(
-      `INSERT INTO operations (id, organisation_id, kind, state, subscription_id, invoice_id)
+      `INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, invoice_id)
         VALUES ($1, $2, 'amend_invoice', 'ready', $3, $4)`,
       [newId(), organisationId, subscriptionId, id],
     );
@@ -134,7 +134,7 @@ describe.concurrent("what is planned", () => {
     ).toEqual([]);
     await addInvoice(party, "5");
     expect(await planned(party)).toEqual(["ready 5.00 CN-0001 INV-0002"]);
-    await pool.query("UPDATE operations SET state = 'done', settled_at = now() WHERE kind = 'amend_invoice'");
+    await pool.query("UPDATE ledger_jobs SET state = 'done', finished_at = now() WHERE kind = 'amend_invoice'");
     const first = await take(party);
     await settleDone(party, first, noteSeen("10", "approved", entry(first)));
     expect((await planned(party)).at(-1)).toBe("ready 4.00 CN-0001 INV-0001");
@@ -159,7 +159,7 @@ describe.concurrent("what is planned", () => {
     const party = await newParty();
     await addNote(party, "10");
     await addInvoice(party, "4");
-    await pool.query("DELETE FROM operations WHERE organisation_id = $1 AND kind = 'allocate_credit'", [
+    await pool.query("DELETE FROM ledger_jobs WHERE organisation_id = $1 AND kind = 'allocate_credit'", [
       party.organisationId,
     ]);
     const all = await Promise.all(Array.from({ length: 8 }, () => plan(party)));
@@ -192,7 +192,7 @@ describe.concurrent("a note and an invoice that the ledger refused together", ()
     const next = await take(party);
     await settleDone(party, next, noteSeen("100", "approved", entry(next)));
     expect(await plan(party)).toEqual([]);
-    await pool.query("UPDATE operations SET state = 'abandoned' WHERE organisation_id = $1 AND state = 'refused'", [
+    await pool.query("UPDATE ledger_jobs SET state = 'abandoned' WHERE organisation_id = $1 AND state = 'refused'", [
       party.organisationId,
     ]);
     expect(await plan(party)).toEqual([party.subscriptionId]);
@@ -213,13 +213,13 @@ describe.concurrent("an allocation that is put off", () => {
     await addInvoice(party, "4");
     await reschedule(party);
     expect(await waitOf(party)).toBeGreaterThan(hour - 60_000);
-    await pool.query("UPDATE operations SET not_before = now() WHERE organisation_id = $1", [party.organisationId]);
+    await pool.query("UPDATE ledger_jobs SET not_before = now() WHERE organisation_id = $1", [party.organisationId]);
     await take(party, 0);
     await reschedule(party);
     expect(await planned(party)).toEqual(["uncertain 4.00 CN-0001 INV-0001"]);
     expect(await waitOf(party)).toBeGreaterThan(hour - 60_000);
     const { rows } = await pool.query(
-      "SELECT reason FROM operations WHERE organisation_id = $1 AND kind = 'allocate_credit'",
+      "SELECT reason FROM ledger_jobs WHERE organisation_id = $1 AND kind = 'allocate_credit'",
       [party.organisationId],
     );
     expect(rows).toEqual([{ reason: "day limit" }]);
@@ -245,7 +245,7 @@ describe.concurrent("a taken allocation", () => {
     expect(await take(party)).toMatchObject({ attempts: 1, isUncertain: false, amount: "4.0000", applied: "0" });
     expect(await takeAllocation(pool, organisationId, subscriptionId, 60_000)).toBeNull();
     expect(await readAllocationWait(pool, organisationId, subscriptionId)).toBeGreaterThan(50_000);
-    await pool.query("UPDATE operations SET lease_until = now() WHERE organisation_id = $1 AND state = 'sending'", [
+    await pool.query("UPDATE ledger_jobs SET lease_until = now() WHERE organisation_id = $1 AND state = 'sending'", [
       organisationId,
     ]);
     expect(await take(party)).toMatchObject({ attempts: 2, isUncertain: true });
@@ -272,7 +272,7 @@ describe.concurrent("a taken allocation", () => {
     const { id, attempts } = await take(party);
     const again = {
       kind: "again",
-      operationId: id,
+      jobId: id,
       attempt: attempts,
       delayMs: 0,
       countsAsAttempt: true,

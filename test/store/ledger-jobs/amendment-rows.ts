@@ -17,7 +17,7 @@ export async function seedInvoice(pool: pg.Pool): Promise<AmendedRows> {
     // The number of the seeded invoice is taken; of what was done to it nothing is on its way.
     await client.query(`UPDATE document_counters SET next = 2 WHERE organisation_id = '${rows.organisation}';
       DELETE FROM unit_changes WHERE organisation_id = '${rows.organisation}';
-      DELETE FROM operations WHERE organisation_id = '${rows.organisation}';
+      DELETE FROM ledger_jobs WHERE organisation_id = '${rows.organisation}';
       UPDATE invoice_lines SET ledger_line_id = 'plan-line' WHERE id = '${rows.line}';`);
     return rows;
   } finally {
@@ -39,11 +39,11 @@ export async function addAmendment(pool: pg.Pool, rows: SeededRows, row: Amendme
   const { joins = true, awaitedUntil = null, toUnits = 3 } = row;
   await pool.query(
     `WITH operation AS (
-       INSERT INTO operations (id, organisation_id, kind, state, subscription_id, invoice_id, joins, awaited_until)
+       INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, invoice_id, joins, awaited_until)
        VALUES ($1, $2, 'amend_invoice', 'ready', $3, $4, $5, $6)
      )
      INSERT INTO unit_changes (id, organisation_id, subscription_id, from_units, to_units, invoice_id, deferred,
-       operation_ids, request_hash)
+       job_ids, request_hash)
      VALUES (gen_random_uuid(), $2, $3, 2, $7, $4, false, ARRAY[$1::uuid], sha256('request'))`,
     [id, rows.organisation, rows.subscription, rows.invoice, joins, awaitedUntil, toUnits],
   );

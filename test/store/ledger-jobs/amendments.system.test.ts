@@ -52,19 +52,19 @@ const gone = { status: "not_in_external", total: null, amountDue: null, sent: nu
 async function added(row: Parameters<typeof addAmendment>[2] = {}) {
   const rows = await seedInvoice(pool);
   await addLine(pool, rows);
-  const operationId = await addAmendment(pool, rows, row);
-  return { rows, operationId, scope: openAmendments(rows.organisation) };
+  const jobId = await addAmendment(pool, rows, row);
+  return { rows, jobId, scope: openAmendments(rows.organisation) };
 }
 
-async function taken(scope: AmendmentScope, operationId: string): Promise<AmendmentToSend> {
-  const amendment = await scope.take(operationId, leaseMs);
+async function taken(scope: AmendmentScope, jobId: string): Promise<AmendmentToSend> {
+  const amendment = await scope.take(jobId, leaseMs);
   if (amendment === null) throw new Error("it cannot be taken");
   return amendment;
 }
 
 /** The attempt's lease ends now, as if its worker had been gone for long. */
-const loseLease = (operationId: string) =>
-  pool.query("UPDATE operations SET lease_until = now() - interval '1 second' WHERE id = $1", [operationId]);
+const loseLease = (jobId: string) =>
+  pool.query("UPDATE ledger_jobs SET lease_until = now() - interval '1 second' WHERE id = $1", [jobId]);
 
 async function one(table: string, id: string) {
   const { rows } = await pool.query(`SELECT * FROM ${table} WHERE id = $1`, [id]);
@@ -101,9 +101,9 @@ const move = {
 
 describe("an amendment", () => {
   test("is taken with all that the ledger must be told", async () => {
-    const { rows, operationId, scope } = await added();
-    expect(await taken(scope, operationId)).toMatchObject({
-      id: operationId,
+    const { rows, jobId, scope } = await added();
+    expect(await taken(scope, jobId)).toMatchObject({
+      id: jobId,
       attempts: 1,
       joins: true,
       subscription_id: rows.subscription,
@@ -122,34 +122,34 @@ describe("an amendment", () => {
         },
       ],
     });
-    expect(await one("operations", operationId)).toMatchObject({ state: "sending", attempts: 1 });
+    expect(await one("operations", jobId)).toMatchObject({ state: "sending", attempts: 1 });
   });
 
   test("is held by one, and settled by the one that holds it", async () => {
-    const { rows, operationId, scope } = await added();
-    const takes = await Promise.all([1, 2, 3].map(() => scope.take(operationId, leaseMs)));
+    const { rows, jobId, scope } = await added();
+    const takes = await Promise.all([1, 2, 3].map(() => scope.take(jobId, leaseMs)));
     const [first, ...others] = takes.filter((amendment) => amendment !== null);
     expect(others).toEqual([]);
     if (first === undefined) throw new Error("nobody has it");
-    await loseLease(operationId);
-    const second = await taken(scope, operationId);
+    await loseLease(jobId);
+    const second = await taken(scope, jobId);
     expect(second.attempts).toBe(2);
-    expect(await one("operations", operationId)).toMatchObject({ state: "uncertain" });
+    expect(await one("operations", jobId)).toMatchObject({ state: "uncertain" });
     for (const settlement of [done(rows), refusal, move]) await scope.settle(first, settlement);
-    expect(await one("operations", operationId)).toMatchObject({ state: "uncertain", attempts: 2, settled_at: null });
+    expect(await one("operations", jobId)).toMatchObject({ state: "uncertain", attempts: 2, finished_at: null });
     expect(await linesOf(rows.invoice)).toMatchObject([{ amending: false }, { amending: true }]);
     expect(
       (await pool.query("SELECT id FROM invoices WHERE organisation_id = $1", [rows.organisation])).rows,
     ).toHaveLength(1);
     await scope.settle(second, done(rows));
-    expect(await scope.look(operationId)).toMatchObject({ outcome: "done", nextInMs: null });
-    expect(await scope.take(operationId, leaseMs)).toBeNull();
+    expect(await scope.look(jobId)).toMatchObject({ outcome: "done", nextInMs: null });
+    expect(await scope.take(jobId, leaseMs)).toBeNull();
   });
 
   test("that the ledger has taken leaves its lines with their ids, and the invoice as the ledger told it", async () => {
-    const { rows, operationId, scope } = await added();
+    const { rows, jobId, scope } = await added();
     await pool.query("UPDATE invoices SET sync_error = 'earlier' WHERE id = $1", [rows.invoice]);
-    await scope.settle(await taken(scope, operationId), done(rows));
+    await scope.settle(await taken(scope, jobId), done(rows));
     expect(await linesOf(rows.invoice)).toMatchObject([
       { id: rows.line, amending: false, ledger_line_id: "plan-line" },
       { id: rows.addedLine, amending: false, ledger_line_id: "added-line" },
@@ -161,51 +161,51 @@ describe("an amendment", () => {
       amount_due: "43.1250",
       sync_error: null,
     });
-    await until("it is told", async () => told.includes(`+${operationId}`));
+    await until("it is told", async () => told.includes(`+${jobId}`));
   });
 
   test("that is put off waits so long, also where its answer was lost, and never while somebody is at it", async () => {
-    const { operationId, scope } = await added();
-    await scope.reschedule(operationId, 60_000, "minute limit");
-    expect(await scope.look(operationId)).toMatchObject({ outcome: null, reason: "minute limit" });
-    expect((await scope.look(operationId))?.nextInMs).toBeGreaterThan(40_000);
-    expect(await scope.take(operationId, leaseMs)).toBeNull();
-    await until("who waits is told", async () => told.includes(operationId));
-    await pool.query("UPDATE operations SET not_before = now() WHERE id = $1", [operationId]);
-    await taken(scope, operationId);
-    await scope.reschedule(operationId, 60_000, "day limit");
-    expect(await one("operations", operationId)).toMatchObject({ state: "sending", reason: "minute limit" });
-    await loseLease(operationId);
-    await scope.reschedule(operationId, 60_000, "day limit");
-    expect(await one("operations", operationId)).toMatchObject({
+    const { jobId, scope } = await added();
+    await scope.reschedule(jobId, 60_000, "minute limit");
+    expect(await scope.look(jobId)).toMatchObject({ outcome: null, reason: "minute limit" });
+    expect((await scope.look(jobId))?.nextInMs).toBeGreaterThan(40_000);
+    expect(await scope.take(jobId, leaseMs)).toBeNull();
+    await until("who waits is told", async () => told.includes(jobId));
+    await pool.query("UPDATE ledger_jobs SET not_before = now() WHERE id = $1", [jobId]);
+    await taken(scope, jobId);
+    await scope.reschedule(jobId, 60_000, "day limit");
+    expect(await one("operations", jobId)).toMatchObject({ state: "sending", reason: "minute limit" });
+    await loseLease(jobId);
+    await scope.reschedule(jobId, 60_000, "day limit");
+    expect(await one("operations", jobId)).toMatchObject({
       state: "uncertain",
       reason: "day limit",
       attempts: 1,
     });
-    expect(await scope.take(operationId, leaseMs)).toBeNull();
+    expect(await scope.take(jobId, leaseMs)).toBeNull();
   });
 
   test("that nobody knows is none", async () => {
-    const { rows, scope, operationId } = await added();
+    const { rows, scope, jobId } = await added();
     expect(await scope.look(rows.invoice)).toBeNull();
     const others = await seedInvoice(pool);
-    expect(await openAmendments(others.organisation).look(operationId)).toBeNull();
-    expect(await openAmendments(others.organisation).take(operationId, leaseMs)).toBeNull();
+    expect(await openAmendments(others.organisation).look(jobId)).toBeNull();
+    expect(await openAmendments(others.organisation).take(jobId, leaseMs)).toBeNull();
   });
 });
 
 describe("a refused amendment", () => {
   test("leaves its lines to be sent by the next, and the invoice with the ledger's words", async () => {
-    const { rows, operationId, scope } = await added();
-    await scope.settle(await taken(scope, operationId), refusal);
-    expect(await one("operations", operationId)).toMatchObject({ state: "refused", reason: "period_locked" });
+    const { rows, jobId, scope } = await added();
+    await scope.settle(await taken(scope, jobId), refusal);
+    expect(await one("operations", jobId)).toMatchObject({ state: "refused", reason: "period_locked" });
     expect(await one("invoices", rows.invoice)).toMatchObject({
       status: "draft",
       total: "25.0000",
       sync_error: "The lock date has passed.",
     });
     expect(await linesOf(rows.invoice)).toMatchObject([{ amending: false }, { amending: true, ledger_line_id: null }]);
-    await until("it is told", async () => told.includes(operationId));
+    await until("it is told", async () => told.includes(jobId));
     const retry = await addAmendment(pool, rows);
     await scope.settle(await taken(scope, retry), done(rows));
     expect(await one("invoices", rows.invoice)).toMatchObject({ sync_error: null });
@@ -213,23 +213,23 @@ describe("a refused amendment", () => {
   });
 
   test("mirrors what the ledger told of the invoice", async () => {
-    const { rows, operationId, scope } = await added({ joins: false });
+    const { rows, jobId, scope } = await added({ joins: false });
     const paid = { status: "paid", total: "28.7500", amountDue: "0.0000", sent: true } as const;
-    await scope.settle(await taken(scope, operationId), { ...refusal, reason: "wrong_status", invoice: paid });
+    await scope.settle(await taken(scope, jobId), { ...refusal, reason: "wrong_status", invoice: paid });
     expect(await one("invoices", rows.invoice)).toMatchObject({ status: "paid", amount_due: "0.0000", sent: true });
   });
 
   test("of an invoice that the ledger no longer has says so", async () => {
-    const { rows, operationId, scope } = await added({ joins: false });
-    await scope.settle(await taken(scope, operationId), { ...refusal, reason: "not_found", invoice: gone });
+    const { rows, jobId, scope } = await added({ joins: false });
+    await scope.settle(await taken(scope, jobId), { ...refusal, reason: "not_found", invoice: gone });
     expect(await one("invoices", rows.invoice)).toMatchObject({ status: "not_in_external", total: "25.0000" });
   });
 
   test("stands for an answer that fits no record", async () => {
-    const { rows, operationId, scope } = await added();
+    const { rows, jobId, scope } = await added();
     const invoice = { ...draft, total: "9999999999999999.0000" };
-    await scope.settle(await taken(scope, operationId), { ...done(rows), invoice } as AmendmentOutcome);
-    expect(await one("operations", operationId)).toMatchObject({ state: "refused", reason: "validation" });
+    await scope.settle(await taken(scope, jobId), { ...done(rows), invoice } as AmendmentOutcome);
+    expect(await one("operations", jobId)).toMatchObject({ state: "refused", reason: "validation" });
     expect(await one("invoices", rows.invoice)).toMatchObject({ total: "25.0000" });
   });
 });
@@ -237,7 +237,7 @@ describe("a refused amendment", () => {
 describe("lines that the invoice takes no more", () => {
   test("are billed once, on an invoice of their own of the same period, dated today", async () => {
     const awaitedUntil = new Date(Date.now() + 10_000);
-    const { rows, operationId, scope } = await added({ awaitedUntil });
+    const { rows, jobId, scope } = await added({ awaitedUntil });
     // A day that is another in the subscription's zone.
     await pool.query(
       "UPDATE organisations SET livemode = false, test_clock = '2026-03-31T20:00:00Z', due_days = 7 WHERE id = $1",
@@ -245,9 +245,9 @@ describe("lines that the invoice takes no more", () => {
     );
     const text = "UPDATE subscriptions SET timezone = 'Pacific/Auckland', invoice_reference = 'PO 7' WHERE id = $1";
     await pool.query(text, [rows.subscription]);
-    await scope.settle(await taken(scope, operationId), move);
+    await scope.settle(await taken(scope, jobId), move);
 
-    expect(await scope.look(operationId)).toMatchObject({ outcome: "moved" });
+    expect(await scope.look(jobId)).toMatchObject({ outcome: "moved" });
     const { rows: invoices } = await pool.query(
       "SELECT * FROM invoices WHERE organisation_id = $1 AND type = 'change'",
       [rows.organisation],
@@ -283,15 +283,15 @@ describe("lines that the invoice takes no more", () => {
     });
 
     const { rows: operations } = await pool.query(
-      "SELECT * FROM operations WHERE organisation_id = $1 AND kind = 'create_invoice'",
+      "SELECT * FROM ledger_jobs WHERE organisation_id = $1 AND kind = 'create_invoice'",
       [rows.organisation],
     );
     expect(operations).toMatchObject([{ state: "ready", invoice_id: own, awaited_until: awaitedUntil }]);
     const { rows: changes } = await pool.query("SELECT * FROM unit_changes WHERE organisation_id = $1", [
       rows.organisation,
     ]);
-    expect(changes).toMatchObject([{ invoice_id: own, operation_ids: [operationId, operations[0].id] }]);
-    await until("it is told", async () => told.includes(`+${operationId}`));
+    expect(changes).toMatchObject([{ invoice_id: own, job_ids: [jobId, operations[0].id] }]);
+    await until("it is told", async () => told.includes(`+${jobId}`));
   });
 
   test("leave behind a line that was only re-priced, and what is told of it", async () => {
@@ -301,8 +301,8 @@ describe("lines that the invoice takes no more", () => {
     const earlier = await addAmendment(pool, rows, { joins: false, toUnits: 4 });
     await scope.settle(await taken(scope, earlier), refusal);
     await addLine(pool, rows);
-    const operationId = await addAmendment(pool, rows);
-    await scope.settle(await taken(scope, operationId), move);
+    const jobId = await addAmendment(pool, rows);
+    await scope.settle(await taken(scope, jobId), move);
     expect(await linesOf(rows.invoice)).toMatchObject([{ id: rows.line, amending: true, amount: "50.0000" }]);
     expect(await one("invoices", rows.invoice)).toMatchObject({
       subtotal: "50.0000",
@@ -316,8 +316,8 @@ describe("lines that the invoice takes no more", () => {
   });
 
   test("leave an invoice that the ledger no longer has", async () => {
-    const { rows, operationId, scope } = await added();
-    await scope.settle(await taken(scope, operationId), { ...move, message: "Not there.", invoice: gone });
+    const { rows, jobId, scope } = await added();
+    await scope.settle(await taken(scope, jobId), { ...move, message: "Not there.", invoice: gone });
     expect(await one("invoices", rows.invoice)).toMatchObject({
       status: "not_in_external",
       sync_error: "Not there.",
@@ -328,22 +328,22 @@ describe("lines that the invoice takes no more", () => {
 
 describe("what waits", () => {
   test("is found for the workflow that does it, and the ledger workflow waits for its own alone", async () => {
-    const { rows, operationId } = await added();
+    const { rows, jobId } = await added();
     const { organisation: organisationId, subscription: subscriptionId, invoice: invoiceId } = rows;
     const graceMs = -1_000;
     const found = async () =>
       (await findStaleJobs(pool, graceMs)).filter((work) => work.organisationId === organisationId);
     expect(await readWaiting(pool, organisationId)).toEqual({ waiting: 0, nextInMs: null });
-    expect(await found()).toEqual([{ kind: "amendment", organisationId, subscriptionId, invoiceId, operationId }]);
+    expect(await found()).toEqual([{ kind: "amendment", organisationId, subscriptionId, invoiceId, jobId }]);
 
-    await pool.query(another("operations", operationId, { kind: "create_invoice", joins: false }));
+    await pool.query(another("operations", jobId, { kind: "create_invoice", joins: false }));
     expect((await readWaiting(pool, organisationId)).waiting).toBe(1);
     const byKind = (await found()).map(({ kind }) => kind);
     expect(byKind.toSorted()).toEqual(["amendment", "settlement"]);
 
-    await openAmendments(organisationId).take(operationId, leaseMs);
+    await openAmendments(organisationId).take(jobId, leaseMs);
     expect(await found()).toEqual([{ kind: "settlement", organisationId }]);
-    await loseLease(operationId);
+    await loseLease(jobId);
     expect((await found()).map(({ kind }) => kind).toSorted()).toEqual(["amendment", "settlement"]);
   });
 });

@@ -70,7 +70,7 @@ export async function takenInvoices(
   const { ready } = await takeInvoices(pool, organisationId, 60_000);
   const { status, due = amount, total = amount } = outcome;
   return ready.map(({ id, attempts, lines }) => ({
-    operationId: id,
+    jobId: id,
     attempt: attempts,
     kind: "invoice_done",
     ledgerId: anId(),
@@ -98,7 +98,7 @@ export async function takenNotes(
 ): Promise<readonly Settlement[]> {
   const { ready } = await takeCreditNotes(pool, organisationId, 60_000);
   return ready.map(({ id, attempts }) => ({
-    operationId: id,
+    jobId: id,
     attempt: attempts,
     kind: "credit_note_done",
     ledgerId: anId(),
@@ -114,7 +114,7 @@ export async function takenNotes(
 export async function planned({ pool, organisationId }: Party): Promise<readonly string[]> {
   const { rows } = await pool.query<{ told: string }>(
     `SELECT concat_ws(' ', o.state, round(o.amount, 2), n.number, i.number) AS told
-      FROM operations o JOIN credit_notes n ON n.id = o.credit_note_id JOIN invoices i ON i.id = o.invoice_id
+      FROM ledger_jobs o JOIN credit_notes n ON n.id = o.credit_note_id JOIN invoices i ON i.id = o.invoice_id
       WHERE o.organisation_id = $1 AND o.kind = 'allocate_credit' ORDER BY o.seq`,
     [organisationId],
   );
@@ -166,7 +166,7 @@ export function settleDone(
   { id, attempts }: AllocationToSend,
   seen: ObservedCreditState,
 ): Promise<void> {
-  const settlement = { kind: "done", operationId: id, attempt: attempts } as const;
+  const settlement = { kind: "done", jobId: id, attempt: attempts } as const;
   return recordAllocation(pool, organisationId, subscriptionId, { settlement, amount: null, seen });
 }
 
@@ -178,7 +178,7 @@ export function settleRefused(
 ): Promise<void> {
   const settlement = {
     kind: "refused",
-    operationId: id,
+    jobId: id,
     attempt: attempts,
     reason: "period_locked",
     message: "The lock date has passed.",

@@ -30,8 +30,8 @@ test("operations of kinds that nobody here knows are told of once each look, and
     await raiseInvoice(pool, organisationId, subscriptionId, "20");
   }
   await pool.query(
-    `ALTER TABLE operations DROP CONSTRAINT operations_kind, DROP CONSTRAINT operations_object;
-      UPDATE operations SET kind = 'from_a_newer_version' WHERE id IN (SELECT DISTINCT ON (organisation_id) id FROM operations)`,
+    `ALTER TABLE ledger_jobs DROP CONSTRAINT ledger_jobs_kind, DROP CONSTRAINT ledger_jobs_object;
+      UPDATE ledger_jobs SET kind = 'from_a_newer_version' WHERE id IN (SELECT DISTINCT ON (organisation_id) id FROM ledger_jobs)`,
   );
   const unknown: string[] = [];
   const found = await findStaleJobs(pool, -1_000, (kind) => unknown.push(kind));

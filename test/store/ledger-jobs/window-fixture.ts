@@ -97,7 +97,7 @@ export async function windowWorld(pool: pg.Pool, order: WindowOrder = {}): Promi
     await pool.query(`BEGIN;
       UPDATE invoice_lines SET ledger_line_id = id::text WHERE invoice_id IN (SELECT id FROM invoices WHERE ${of} AND status = 'scheduled');
       UPDATE invoices SET status = 'draft', ledger_invoice_id = id::text WHERE ${of} AND status = 'scheduled';
-      UPDATE operations SET state = 'done', settled_at = now() WHERE ${of} AND kind <> 'amend_invoice' AND state = 'ready';
+      UPDATE ledger_jobs SET state = 'done', finished_at = now() WHERE ${of} AND kind <> 'amend_invoice' AND state = 'ready';
       COMMIT`);
   };
   await send();
@@ -117,7 +117,7 @@ export async function windowWorld(pool: pg.Pool, order: WindowOrder = {}): Promi
       return world.told(made);
     },
     answer: async (says, changes = {}) => {
-      const text = `SELECT id FROM operations WHERE ${of} AND kind = 'amend_invoice' AND state = 'ready'`;
+      const text = `SELECT id FROM ledger_jobs WHERE ${of} AND kind = 'amend_invoice' AND state = 'ready'`;
       const [operation] = await rows(text);
       if (operation === undefined) return null;
       const amendment = await amendments.take(operation.id, 60_000);

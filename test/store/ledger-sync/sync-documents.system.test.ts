@@ -298,7 +298,7 @@ test("looks at once with a settlement never write what is older over what is new
   const settles = async () => {
     for (let round = 0; round < 15; round += 1) {
       await pool.query(
-        `INSERT INTO operations (id, organisation_id, kind, state, subscription_id, invoice_id, attempts, first_sent_at, lease_until)
+        `INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, invoice_id, attempts, first_sent_at, lease_until)
           VALUES (gen_random_uuid(), $1, 'amend_invoice', 'sending', $2, $3, 1, now(), now() + interval '1 minute')`,
         [organisationId, party.subscriptionId, invoiceId],
       );
@@ -307,7 +307,7 @@ test("looks at once with a settlement never write what is older over what is new
       await pool.query("SELECT pg_sleep(0.003)");
       await inTransaction(pool, async (client) => {
         await saveObservedInvoice(client, organisationId, invoiceId ?? "", seen);
-        await client.query("DELETE FROM operations WHERE organisation_id = $1 AND state = 'sending'", [organisationId]);
+        await client.query("DELETE FROM ledger_jobs WHERE organisation_id = $1 AND state = 'sending'", [organisationId]);
       });
     }
   };

@@ -20,12 +20,12 @@ export function mirroringOf(pool: pg.Pool): LedgerSync {
 export async function addConnectedParty(pool: pg.Pool): Promise<Party> {
   const party = await addParty(pool);
   await pool.query(
-    `INSERT INTO ledger_connections (organisation_id, kind, tenant_id, base_url, identity_url, client_id, sealed_secret, sealing_key_id, created_at)
+    `INSERT INTO ledger_connections (organisation_id, kind, tenant_id, base_url, identity_url, client_id, encrypted_secret, encryption_key_id, created_at)
       VALUES ($1::uuid, 'xero', $1::text, 'http://127.0.0.1', 'http://127.0.0.1', 'client', '\\x00', 'key', now() - interval '1 hour')`,
     [party.organisationId],
   );
   await pool.query(
-    "INSERT INTO ledger_sweeps (organisation_id, tenant_id, next_sweep_at) VALUES ($1::uuid, $1::text, now()) ON CONFLICT (organisation_id) DO UPDATE SET next_sweep_at = now()",
+    "INSERT INTO ledger_sync_cursors (organisation_id, tenant_id, next_sync_at) VALUES ($1::uuid, $1::text, now()) ON CONFLICT (organisation_id) DO UPDATE SET next_sync_at = now()",
     [party.organisationId],
   );
   return party;
@@ -68,7 +68,7 @@ export async function told({ pool, organisationId }: Party, number: string): Pro
 /** What is to be looked at again, as `kind id`. */
 export async function hintsOf({ pool, organisationId }: Party): Promise<readonly string[]> {
   const { rows } = await pool.query<{ hint: string }>(
-    "SELECT kind || ' ' || ledger_id AS hint FROM ledger_hints WHERE organisation_id = $1 ORDER BY kind, ledger_id",
+    "SELECT kind || ' ' || ledger_id AS hint FROM ledger_notifications WHERE organisation_id = $1 ORDER BY kind, ledger_id",
     [organisationId],
   );
   return rows.map(({ hint }) => hint);

@@ -53,13 +53,13 @@ describe.concurrent("a hint", () => {
     const second = await open(party).claimNotifications();
     expect(second?.hints).toHaveLength(1);
     // One that has to be looked at again is, in a while that grows with the time that it has waited.
-    await pool.query("UPDATE ledger_hints SET received_at = now() - interval '1 hour' WHERE organisation_id = $1", [
+    await pool.query("UPDATE ledger_notifications SET received_at = now() - interval '1 hour' WHERE organisation_id = $1", [
       party.organisationId,
     ]);
     if (second !== null) await open(party).finishNotifications(second, [id], []);
     expect(await open(party).claimNotifications()).toBeNull();
     expect(await hintsOf(party)).toEqual([`invoices ${id}`]);
-    await pool.query("UPDATE ledger_sweeps SET next_sweep_at = now() + interval '1 hour' WHERE organisation_id = $1", [
+    await pool.query("UPDATE ledger_sync_cursors SET next_sync_at = now() + interval '1 hour' WHERE organisation_id = $1", [
       party.organisationId,
     ]);
     expect((await open(party).look()).nextInMs).toBeGreaterThan(0);
@@ -72,7 +72,7 @@ describe.concurrent("a hint", () => {
     const [poor = "", other = "", fresh = ""] = ids;
     const due = (ledgerIds: readonly string[]) =>
       pool.query(
-        `UPDATE ledger_hints SET try_at = now(), received_at = now() - interval '100 seconds'
+        `UPDATE ledger_notifications SET try_at = now(), received_at = now() - interval '100 seconds'
           WHERE organisation_id = $1 AND ledger_id = ANY ($2)`,
         [party.organisationId, ledgerIds],
       );
@@ -103,7 +103,7 @@ describe.concurrent("a hint", () => {
     // What was looked at and cannot be followed stays, says why, and is no reason to be alone, nor for the others to be any longer.
     await open(party).finishNotifications(last.some, [], [{ ledgerId: last.ids[0] ?? "", reason: "unread" }]);
     const { rows } = await pool.query<{ told: string; in_s: number }>(
-      `SELECT concat_ws(' ', failures, reason) AS told, extract(epoch FROM try_at - now())::float8 AS in_s FROM ledger_hints
+      `SELECT concat_ws(' ', failures, reason) AS told, extract(epoch FROM try_at - now())::float8 AS in_s FROM ledger_notifications
         WHERE organisation_id = $1 ORDER BY failures`,
       [party.organisationId],
     );
@@ -112,13 +112,13 @@ describe.concurrent("a hint", () => {
     // Found again by a sweep it waits as it did, and told of anew for a minute at most.
     const soon = async () => {
       const text =
-        "SELECT 1 FROM ledger_hints WHERE organisation_id = $1 AND ledger_id = $2 AND try_at <= now() + interval '1 minute'";
+        "SELECT 1 FROM ledger_notifications WHERE organisation_id = $1 AND ledger_id = $2 AND try_at <= now() + interval '1 minute'";
       return (await pool.query(text, [party.organisationId, last.ids[0]])).rowCount;
     };
-    await pool.query("UPDATE ledger_hints SET try_at = now() + interval '1 hour' WHERE organisation_id = $1", [
+    await pool.query("UPDATE ledger_notifications SET try_at = now() + interval '1 hour' WHERE organisation_id = $1", [
       party.organisationId,
     ]);
-    const received = "SELECT received_at FROM ledger_hints WHERE organisation_id = $1 AND ledger_id = $2";
+    const received = "SELECT received_at FROM ledger_notifications WHERE organisation_id = $1 AND ledger_id = $2";
     const before = await pool.query(received, [party.organisationId, last.ids[0]]);
     await open(party).leaveNotifications("invoices", [{ ledgerId: last.ids[0] ?? "", changedAt: null }]);
     expect(await soon()).toBe(0);
@@ -138,7 +138,7 @@ describe.concurrent("a hint", () => {
     await leaveNotifications(pool, party.organisationId, "contacts", [{ ledgerId: contact, changedAt: null }]);
     for (const id of [fresh, ...failed]) await leave(party, id);
     await pool.query(
-      `UPDATE ledger_hints SET failures = 5, reason = 'the ledger answered 500', received_at = now() - interval '1 hour',
+      `UPDATE ledger_notifications SET failures = 5, reason = 'the ledger answered 500', received_at = now() - interval '1 hour',
           try_at = now() - CASE WHEN ledger_id = $2 THEN interval '2 hours' WHEN kind = 'contacts' THEN interval '1 hour' ELSE interval '0' END
         WHERE organisation_id = $1 AND ledger_id <> $3`,
       [party.organisationId, failed[0], fresh],
@@ -169,12 +169,12 @@ describe.concurrent("a hint", () => {
     const connection = (assignments: string) =>
       pool.query(`UPDATE ledger_connections SET ${assignments} WHERE organisation_id = $1`, [party.organisationId]);
     await connection(
-      "disconnected_at = now(), disconnected_reason = 'taken back', sealed_secret = NULL, sealing_key_id = NULL",
+      "disconnected_at = now(), disconnected_reason = 'taken back', encrypted_secret = NULL, encryption_key_id = NULL",
     );
     expect(await note()).toEqual([]);
     expect(await hintsOf(party)).toEqual([]);
     await connection(
-      `disconnected_at = NULL, disconnected_reason = NULL, sealed_secret = '\\x00', sealing_key_id = 'key',
+      `disconnected_at = NULL, disconnected_reason = NULL, encrypted_secret = '\\x00', encryption_key_id = 'key',
         paused_until = now() + interval '1 hour', paused_reason = 'day limit'`,
     );
     expect(await note()).toEqual([]);
@@ -251,8 +251,8 @@ describe.concurrent("a sweep", () => {
     expect(await scope.look()).toMatchObject({ nextInMs: null });
     expect(await isFound(party)).toBe(false);
     const { rows } = await pool.query(
-      `SELECT contacts_changed, invoices_changed, round(extract(epoch FROM next_sweep_at - now()) * 1000 / $2, 1)::float8 AS next
-        FROM ledger_sweeps WHERE organisation_id = $1`,
+      `SELECT contacts_changed, invoices_changed, round(extract(epoch FROM next_sync_at - now()) * 1000 / $2, 1)::float8 AS next
+        FROM ledger_sync_cursors WHERE organisation_id = $1`,
       [party.organisationId, syncIntervalMs],
     );
     expect(rows).toEqual([{ contacts_changed: 3, invoices_changed: 0, next: 1 }]);
@@ -267,7 +267,7 @@ describe.concurrent("a sweep", () => {
       await open(party).endPage(page, { cursor: null, highWater: null, changed: 0 });
     }
     const { rows } = await pool.query<{ next: number }>(
-      "SELECT round(extract(epoch FROM next_sweep_at - now()) * 1000 / $2)::float8 AS next FROM ledger_sweeps WHERE organisation_id = $1",
+      "SELECT round(extract(epoch FROM next_sync_at - now()) * 1000 / $2)::float8 AS next FROM ledger_sync_cursors WHERE organisation_id = $1",
       [party.organisationId, syncIntervalMs],
     );
     return rows[0]?.next ?? 0;
@@ -282,7 +282,7 @@ describe.concurrent("a sweep", () => {
         [party.organisationId, day],
       );
     const due = () =>
-      pool.query("UPDATE ledger_sweeps SET next_sweep_at = now() WHERE organisation_id = $1", [party.organisationId]);
+      pool.query("UPDATE ledger_sync_cursors SET next_sync_at = now() WHERE organisation_id = $1", [party.organisationId]);
     await left(4_800);
     expect(await sweepOnce(party)).toBe(1);
     await left(900);
@@ -297,12 +297,12 @@ describe.concurrent("a sweep", () => {
     const party = await addConnectedParty(pool);
     await open(party).look();
     await open(party).claimSyncPage();
-    await pool.query("UPDATE ledger_sweeps SET asked_at = clock_timestamp() WHERE organisation_id = $1", [
+    await pool.query("UPDATE ledger_sync_cursors SET asked_at = clock_timestamp() WHERE organisation_id = $1", [
       party.organisationId,
     ]);
     expect(await sweepOnce(party)).toBe(1);
     const { rows } = await pool.query(
-      "SELECT began_at > asked_at AS is_after FROM ledger_sweeps WHERE organisation_id = $1",
+      "SELECT began_at > asked_at AS is_after FROM ledger_sync_cursors WHERE organisation_id = $1",
       [party.organisationId],
     );
     expect(rows).toEqual([{ is_after: true }]);
@@ -324,7 +324,7 @@ describe.concurrent("a sweep", () => {
     expect(await scope.look()).toMatchObject({ waitMs: 0, failures: 1, reason: "the ledger answered 503" });
     expect((await scope.look()).nextInMs).toBeGreaterThan(6_000_000);
     expect([await isFound(party), await scope.claimSyncPage()]).toEqual([false, null]);
-    await pool.query("UPDATE ledger_sweeps SET next_sweep_at = now() WHERE organisation_id = $1", [
+    await pool.query("UPDATE ledger_sync_cursors SET next_sync_at = now() WHERE organisation_id = $1", [
       party.organisationId,
     ]);
     expect(await isFound(party)).toBe(true);
@@ -336,10 +336,10 @@ describe.concurrent("a sweep", () => {
     ]);
     await scope.look();
     const { rows } = await pool.query(
-      "SELECT tenant_id, sweep_kind, contacts_since FROM ledger_sweeps WHERE organisation_id = $1",
+      "SELECT tenant_id, sync_kind, contacts_since FROM ledger_sync_cursors WHERE organisation_id = $1",
       [party.organisationId],
     );
-    expect(rows).toEqual([{ tenant_id: "another", sweep_kind: null, contacts_since: null }]);
+    expect(rows).toEqual([{ tenant_id: "another", sync_kind: null, contacts_since: null }]);
   });
 
   test("is made first somewhere within the time between two, and not before the connection is as old as that", async () => {
@@ -347,14 +347,14 @@ describe.concurrent("a sweep", () => {
     const ids = parties.map(({ organisationId }) => organisationId);
     const [made, looked] = ids;
     await pool.query("UPDATE ledger_connections SET created_at = now() WHERE organisation_id = $1", [made]);
-    await pool.query("DELETE FROM ledger_sweeps WHERE organisation_id = ANY ($1)", [ids]);
+    await pool.query("DELETE FROM ledger_sync_cursors WHERE organisation_id = ANY ($1)", [ids]);
     await mirroringOf(pool)
       .open(looked ?? "")
       .look();
     await mirroringOf(pool).find(null, 1_000);
     const { rows } = await pool.query<{ id: string; share: number }>(
-      `SELECT s.organisation_id AS id, extract(epoch FROM s.next_sweep_at - now())::float8 * 1000 / $2 AS share
-        FROM ledger_sweeps s WHERE s.organisation_id = ANY ($1)`,
+      `SELECT s.organisation_id AS id, extract(epoch FROM s.next_sync_at - now())::float8 * 1000 / $2 AS share
+        FROM ledger_sync_cursors s WHERE s.organisation_id = ANY ($1)`,
       [ids, syncIntervalMs],
     );
     const shares = rows.filter(({ id }) => id !== made).map(({ share }) => share);

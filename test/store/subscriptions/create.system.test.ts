@@ -29,7 +29,7 @@ test("a creation is not saved for a customer made inactive after it was loaded, 
   const { facts, catalogueVersion } = await subscriptions.loadCreation({ subscriptionId, ...codes });
   const now = new Date("2026-03-10T12:00:00Z");
   const decision = decideCreation({ ...facts, now }, requestOf({ ...codes, units: 10 }));
-  const first = { invoiceId: newId(), operationId: newId() };
+  const first = { invoiceId: newId(), jobId: newId() };
   const creation = { subscriptionId, setupMode: false, catalogueVersion, decision, first, awaitedUntil: now };
   const save = () => subscriptions.saveCreation({ ...creation, requestHash: randomBytes(32) });
   await setStatus(organisation, "inactive");

@@ -93,7 +93,7 @@ test.each([
   const id = await world.subscribe(organisation);
   await world.setClock(organisation, "2026-04-10");
   await world.bill(organisation);
-  const inLedger = `WITH sent AS (UPDATE operations SET state = 'done', settled_at = now() WHERE organisation_id = $1)
+  const inLedger = `WITH sent AS (UPDATE ledger_jobs SET state = 'done', finished_at = now() WHERE organisation_id = $1)
     UPDATE invoices SET status = 'draft', ledger_invoice_id = gen_random_uuid() WHERE organisation_id = $1`;
   await world.pool.query(inLedger, [organisation]);
   const { scope, take, look } = roundsOf(organisation, await end(organisation, id, options));
@@ -121,7 +121,7 @@ test("a reversal is written once, with the removal of the renewal invoice, also 
   const id = await world.subscribe(organisation);
   await world.setClock(organisation, now);
   await world.bill(organisation);
-  const inLedger = `WITH sent AS (UPDATE operations SET state = 'done', settled_at = now() WHERE organisation_id = $1)
+  const inLedger = `WITH sent AS (UPDATE ledger_jobs SET state = 'done', finished_at = now() WHERE organisation_id = $1)
     UPDATE invoices SET status = 'approved', ledger_invoice_id = gen_random_uuid() WHERE organisation_id = $1 AND ledger_invoice_id IS NULL`;
   await world.pool.query(inLedger, [organisation]);
   const change = {
@@ -200,7 +200,7 @@ describe("usage while a slow end is under way", () => {
 
   test("is taken again once that is refused, also what was rejected meanwhile", async () => {
     const { organisation, id, report, scope, take } = await ending("now");
-    const inLedger = `WITH sent AS (UPDATE operations SET state = 'done', settled_at = now() WHERE organisation_id = $1
+    const inLedger = `WITH sent AS (UPDATE ledger_jobs SET state = 'done', finished_at = now() WHERE organisation_id = $1
         AND kind = 'create_invoice')
       UPDATE invoices SET status = 'draft', ledger_invoice_id = gen_random_uuid() WHERE organisation_id = $1`;
     await world.pool.query(inLedger, [organisation]);

@@ -34,7 +34,7 @@ const audits = {
   "what is to be amended is on its way to nobody": `
     SELECT i.number FROM invoices i WHERE i.organisation_id = $1 AND i.status NOT IN ('voided', 'deleted')
       AND EXISTS (SELECT 1 FROM invoice_lines l WHERE l.invoice_id = i.id AND l.amending)
-      AND NOT EXISTS (SELECT 1 FROM operations o WHERE o.invoice_id = i.id AND o.kind = 'amend_invoice'
+      AND NOT EXISTS (SELECT 1 FROM ledger_jobs o WHERE o.invoice_id = i.id AND o.kind = 'amend_invoice'
         AND o.state IN ('ready', 'sending', 'uncertain', 'refused'))`,
   "a subscription could not be billed": `
     SELECT id, parked_reason FROM subscriptions WHERE organisation_id = $1 AND parked_until IS NOT NULL`,

@@ -129,7 +129,7 @@ function apiOf(parts: WriterParts): Record<string, () => Promise<unknown>> {
         setupMode: facts.organisation.setupMode,
         catalogueVersion,
         decision,
-        first: { invoiceId: newId(), operationId: newId() },
+        first: { invoiceId: newId(), jobId: newId() },
         awaitedUntil: new Date(),
       });
     },

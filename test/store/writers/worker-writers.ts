@@ -37,7 +37,7 @@ export function workersOf({ pool, organisationId, ids }: WriterParts) {
   const rowsOf = async (text: string) => (await pool.query<Row>(text, [organisationId])).rows;
   const settling = (settlements: readonly Settlement[]) => recordOutcomes(pool, organisationId, settlements);
   const waiting = async (kind: string): Promise<string | undefined> => {
-    const [row] = await rowsOf(`SELECT id FROM operations WHERE organisation_id = $1 AND kind = '${kind}'
+    const [row] = await rowsOf(`SELECT id FROM ledger_jobs WHERE organisation_id = $1 AND kind = '${kind}'
         AND state IN ('ready', 'sending', 'uncertain') ORDER BY random() LIMIT 1`);
     return row?.id;
   };
@@ -47,7 +47,7 @@ export function workersOf({ pool, organisationId, ids }: WriterParts) {
     settle: async () => {
       const { ready, uncertain } = await takeInvoices(pool, organisationId, leaseMs);
       const settled = [...ready, ...uncertain].map(({ id, attempts, subtotal, lines }): Settlement => {
-        const held = { operationId: id, attempt: attempts };
+        const held = { jobId: id, attempt: attempts };
         if (below(20) === 0) return { ...held, kind: "refused", ...refusal };
         const amounts = { subtotal, total: subtotal, amountDue: subtotal };
         const status = Number(subtotal) === 0 ? "paid" : pick(["approved", "approved", "draft"]);
@@ -62,14 +62,14 @@ export function workersOf({ pool, organisationId, ids }: WriterParts) {
       const settled = [...ready, ...uncertain].map(({ id, attempts, subtotal }): Settlement => {
         const amounts = { subtotal, total: subtotal, remainingCredit: subtotal };
         const told = { ...amounts, status: "approved", sent: false, updatedAt: now(), allocations: [] };
-        return { kind: "credit_note_done", operationId: id, attempt: attempts, ledgerId: ledgerId(), ...told };
+        return { kind: "credit_note_done", jobId: id, attempt: attempts, ledgerId: ledgerId(), ...told };
       });
       return settling(settled);
     },
     "settle contacts": async () => {
       const { ready, uncertain } = await takeContacts(pool, organisationId, leaseMs);
       const settled = [...ready, ...uncertain].map(({ id, attempts, wanted_contact_id: wanted }): Settlement => {
-        return { kind: "contact_done", operationId: id, attempt: attempts, ledgerId: wanted ?? `contact-${below(20)}` };
+        return { kind: "contact_done", jobId: id, attempt: attempts, ledgerId: wanted ?? `contact-${below(20)}` };
       });
       return settling(settled);
     },
@@ -80,7 +80,7 @@ export function workersOf({ pool, organisationId, ids }: WriterParts) {
       const taken = await allocating.take(subscriptionId, leaseMs);
       if (taken === null) return null;
       const { id, attempts, amount, noteLedgerId, invoiceLedgerId } = taken;
-      const held = { operationId: id, attempt: attempts };
+      const held = { jobId: id, attempt: attempts };
       if (below(4) === 0) {
         return allocating.settle(subscriptionId, {
           settlement: { ...held, kind: "refused", ...refusal },

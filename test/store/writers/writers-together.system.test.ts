@@ -113,7 +113,7 @@ test("forty ends beside the settlement of their forty invoices all begin, and al
   });
   expect(outcomes).toEqual(ids.map(() => "begun"));
   const { rows } = await world.pool.query<{ state: string }>(
-    "SELECT DISTINCT state FROM operations WHERE organisation_id = $1 AND kind = 'create_invoice'",
+    "SELECT DISTINCT state FROM ledger_jobs WHERE organisation_id = $1 AND kind = 'create_invoice'",
     [organisationId],
   );
   expect(rows).toEqual([{ state: "done" }]);
@@ -169,7 +169,7 @@ async function fortyToSettle() {
   const { ready } = await takeInvoices(world.pool, organisationId, 60_000);
   const settlements = ready.map(({ id, attempts, subtotal }): Settlement => {
     const told = { status: "approved", subtotal, total: subtotal, amountDue: subtotal, sent: false, lines: [] };
-    return { kind: "invoice_done", operationId: id, attempt: attempts, ledgerId: ledgerId(), ...told };
+    return { kind: "invoice_done", jobId: id, attempt: attempts, ledgerId: ledgerId(), ...told };
   });
   return { organisationId, ids: ids.toSorted(), settlements };
 }

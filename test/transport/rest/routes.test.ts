@@ -1,7 +1,7 @@
 /** Exact paths lead to their operation, and nothing else does. decisions §1. */
 import { describe, expect, test } from "vitest";
 import { compileRoutes } from "../../../src/transport/rest/routes.ts";
-import { operationsOf } from "../../../src/transport/rpc/operation.ts";
+import { jobsOf } from "../../../src/transport/rpc/operation.ts";
 import { operations, services } from "../http/port-fixture.ts";
 import { plannedUsageService } from "../rpc/planned-usage.ts";
 
@@ -68,8 +68,8 @@ test("a parameter is percent-decoded once; what cannot be decoded stays as it wa
 });
 
 test("planned operations have no path", () => {
-  const real = compileRoutes(operationsOf(services));
-  const planned = compileRoutes(operationsOf([plannedUsageService]));
+  const real = compileRoutes(jobsOf(services));
+  const planned = compileRoutes(jobsOf([plannedUsageService]));
   expect([real, planned].map((findIn) => findIn("POST", "/v1/usage_events") === null)).toEqual([false, true]);
 });
 

@@ -27,7 +27,7 @@ const notes = "PUT /api.xro/2.0/CreditNotes";
 const allocations = "/Allocations";
 
 const raise = (party: CreditParty, ...amounts: readonly string[]) => world.raise(party, ...amounts);
-const operationsOf = (party: CreditParty) => plannedCredit(world.pool, party);
+const jobsOf = (party: CreditParty) => plannedCredit(world.pool, party);
 
 describe.concurrent("held credit", () => {
   test("goes to later invoices only, oldest note and oldest invoice first, until nothing is left", async () => {
@@ -64,7 +64,7 @@ describe.concurrent("held credit", () => {
       { number: "INV-0003", status: "PAID", due: "0.00" },
       { number: "INV-0004", status: "AUTHORISED", due: "27.60" },
     ]);
-    expect((await operationsOf(party)).map(({ note, invoice }) => `${note} ${invoice}`)).toEqual([
+    expect((await jobsOf(party)).map(({ note, invoice }) => `${note} ${invoice}`)).toEqual([
       "CN-0001 INV-0002",
       "CN-0001 INV-0003",
       "CN-0002 INV-0003",
@@ -75,9 +75,9 @@ describe.concurrent("held credit", () => {
   test("is planned as soon as the later of both is approved, and its workflow is started", async () => {
     const party = await world.party();
     await raise(party, "-10");
-    expect(await operationsOf(party)).toEqual([]);
+    expect(await jobsOf(party)).toEqual([]);
     await raise(party, "4");
-    expect(await operationsOf(party)).toMatchObject([{ state: "ready", amount: "4.80" }]);
+    expect(await jobsOf(party)).toMatchObject([{ state: "ready", amount: "4.80" }]);
     const own = world.started.filter(({ subscriptionId }) => subscriptionId === party.subscriptionId);
     expect(own).toEqual([{ organisationId: party.organisationId, subscriptionId: party.subscriptionId }]);
   });
@@ -112,7 +112,7 @@ describe.concurrent("held credit", () => {
     const party = await world.party();
     await raise(party, "7", "-10");
     expect(await world.round(party)).toMatchObject({ state: "settled", outcome: "done" });
-    expect(await operationsOf(party)).toEqual([]);
+    expect(await jobsOf(party)).toEqual([]);
     const { notes: held } = await expectSameCredit(world.pool, party);
     expect(held).toMatchObject([{ status: "AUTHORISED", remaining: "12.00", allocations: [] }]);
   });
@@ -149,7 +149,7 @@ describe.concurrent("a look-up after a lost answer", () => {
     await world.settle(party);
     expect(await ourCredit(world.pool, party)).toMatchObject([{ status: "VOIDED", total: "12.00" }]);
     await raise(party, "9");
-    expect(await operationsOf(party)).toEqual([]);
+    expect(await jobsOf(party)).toEqual([]);
   });
 
   test("takes over no note of somebody else's that has our number by now", async () => {
@@ -177,7 +177,7 @@ describe.concurrent("a credit note that the ledger does not take", () => {
     expect(rows).toEqual([
       { status: "not_in_external", sync_error: "The lock date has passed.", ledger_credit_note_id: null },
     ]);
-    expect(await operationsOf(party)).toEqual([]);
+    expect(await jobsOf(party)).toEqual([]);
     expect(await bookedCredit(world.pool, party)).toEqual([]);
   });
 
@@ -205,7 +205,7 @@ describe.concurrent("a credit note that the ledger does not take", () => {
     ]);
     await world.settle(party);
     const { rows } = await world.pool.query(
-      "SELECT reason, message FROM operations WHERE organisation_id = $1 AND kind = 'create_credit_note'",
+      "SELECT reason, message FROM ledger_jobs WHERE organisation_id = $1 AND kind = 'create_credit_note'",
       [party.organisationId],
     );
     const message = "No revenue account is mapped for a line of this credit note.";
@@ -238,7 +238,7 @@ describe.concurrent("credit whose answer was lost is on its invoice once:", () =
       { status: "PAID", allocations: [{ amount: "36.00" }] },
     ]);
     expect(books.invoices).toEqual([{ number: "INV-0001", status: "AUTHORISED", due: "24.00" }]);
-    expect((await operationsOf(party)).map(({ state }) => state)).toEqual(["done", "done"]);
+    expect((await jobsOf(party)).map(({ state }) => state)).toEqual(["done", "done"]);
   });
 });
 
@@ -258,7 +258,7 @@ describe.concurrent("a payment that arrives between plan and allocation", () => 
         ],
       },
     ]);
-    expect(await operationsOf(party)).toMatchObject([
+    expect(await jobsOf(party)).toMatchObject([
       { state: "done", amount: "3.50" },
       { state: "done", amount: "8.50" },
     ]);
@@ -272,7 +272,7 @@ describe.concurrent("a payment that arrives between plan and allocation", () => 
     const books = await expectSameCredit(world.pool, party);
     expect(books.notes).toMatchObject([{ status: "PAID", allocations: [{ invoice: "INV-0002", amount: "12.00" }] }]);
     expect(books.invoices[0]).toEqual({ number: "INV-0001", status: "PAID", due: "0.00" });
-    expect(await operationsOf(party)).toMatchObject([
+    expect(await jobsOf(party)).toMatchObject([
       { state: "refused", invoice: "INV-0001", reason: "amount_exceeds" },
       { state: "done", invoice: "INV-0002" },
     ]);
@@ -323,7 +323,7 @@ describe.concurrent("credit that somebody else used in the ledger", () => {
     expect(rows).toEqual([{ status: "voided" }]);
     expect((await ourDue(world.pool, party))[0]?.due).toBe("24.00");
     await raise(party, "9");
-    expect(await operationsOf(party)).toMatchObject([{ state: "refused" }]);
+    expect(await jobsOf(party)).toMatchObject([{ state: "refused" }]);
   });
 });
 
@@ -334,7 +334,7 @@ test("an allocation that the ledger refuses is told with its words, once, and tr
   expect(await world.allocate(party)).toMatchObject({ state: "settled", outcome: "refused" });
   // As often as it is asked, nothing is planned for the same two.
   for (let time = 0; time < 3; time += 1) expect(await world.round(party)).toMatchObject({ state: "settled" });
-  expect(await operationsOf(party)).toMatchObject([{ state: "refused", amount: "12.00", message: "Not today." }]);
+  expect(await jobsOf(party)).toMatchObject([{ state: "refused", amount: "12.00", message: "Not today." }]);
   // A later invoice takes of it all the same, and less is left for the first.
   await raise(party, "5");
   await world.allocate(party);
@@ -365,5 +365,5 @@ test("two rounds at once put the credit on its invoice once", async () => {
   expect(books.notes.map(({ allocations: own }) => own)).toEqual(
     Array.from({ length: 3 }, () => [{ invoice: "INV-0001", amount: "12.00" }]),
   );
-  expect(await operationsOf(party)).toHaveLength(3);
+  expect(await jobsOf(party)).toHaveLength(3);
 });

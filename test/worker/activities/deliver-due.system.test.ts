@@ -298,7 +298,7 @@ test("what cannot be signed is not sent, and waits for the worker's key", async 
   // Another endpoint's secret is none of this one's.
   const other = await waiting();
   await pool.query(
-    "UPDATE webhook_endpoints SET sealed_secret = (SELECT sealed_secret FROM webhook_endpoints WHERE id = $1) WHERE id = $2",
+    "UPDATE webhook_endpoints SET encrypted_secret = (SELECT encrypted_secret FROM webhook_endpoints WHERE id = $1) WHERE id = $2",
     [other.endpoint.id, endpoint.id],
   );
   await attempt(delivery);

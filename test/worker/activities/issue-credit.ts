@@ -48,8 +48,8 @@ export async function raiseInvoice(
   organisationId: string,
   subscriptionId: string,
   amount: string,
-): Promise<{ readonly id: string; readonly operationId: string }> {
-  const ids = { id: newId(), operationId: newId() };
+): Promise<{ readonly id: string; readonly jobId: string }> {
+  const ids = { id: newId(), jobId: newId() };
   const subtotal = parseDecimal(amount);
   const line = { kind: "usage", name: "Calls", description: "", units: null, quantity: null, unitPrice: null } as const;
   const nothing = { period: null, proration: null, chargeId: null, meterId: null } as const;
@@ -77,8 +77,8 @@ export async function raiseCredit(
   organisationId: string,
   subscriptionId: string,
   amount: string,
-): Promise<{ readonly id: string; readonly operationId: string }> {
-  const ids = { id: newId(), operationId: newId() };
+): Promise<{ readonly id: string; readonly jobId: string }> {
+  const ids = { id: newId(), jobId: newId() };
   const subtotal = parseDecimal(amount);
   const line = {
     name: "Scale",
@@ -167,7 +167,7 @@ export async function plannedCredit(
 ): Promise<readonly Record<string, unknown>[]> {
   const { rows } = await pool.query(
     `SELECT o.state, round(o.amount, 2)::text AS amount, n.number AS note, i.number AS invoice, o.reason, o.message
-      FROM operations o JOIN credit_notes n ON n.id = o.credit_note_id JOIN invoices i ON i.id = o.invoice_id
+      FROM ledger_jobs o JOIN credit_notes n ON n.id = o.credit_note_id JOIN invoices i ON i.id = o.invoice_id
       WHERE o.organisation_id = $1 AND o.kind = 'allocate_credit' ORDER BY o.seq`,
     [organisationId],
   );

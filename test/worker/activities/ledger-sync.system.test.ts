@@ -54,8 +54,8 @@ async function sweep(party: CreditParty): Promise<void> {
 /** From now on everything is to be read again. */
 async function due({ organisationId, tenantId }: CreditParty): Promise<void> {
   await world.pool.query(
-    `INSERT INTO ledger_sweeps (organisation_id, tenant_id, next_sweep_at) VALUES ($1, $2, now())
-      ON CONFLICT (organisation_id) DO UPDATE SET next_sweep_at = now(), not_before = NULL`,
+    `INSERT INTO ledger_sync_cursors (organisation_id, tenant_id, next_sync_at) VALUES ($1, $2, now())
+      ON CONFLICT (organisation_id) DO UPDATE SET next_sync_at = now(), not_before = NULL`,
     [organisationId, tenantId],
   );
 }
@@ -64,7 +64,7 @@ async function due({ organisationId, tenantId }: CreditParty): Promise<void> {
 async function hintAt({ organisationId, tenantId }: CreditParty, kind: SyncKind, ledgerId?: string): Promise<void> {
   if (ledgerId !== undefined) await recordNotifications(world.pool, [{ tenantId, kind, ledgerId, changedAt: null }]);
   await world.pool.query(
-    "UPDATE ledger_hints SET try_at = now(), received_at = now() - interval '1 hour' WHERE organisation_id = $1",
+    "UPDATE ledger_notifications SET try_at = now(), received_at = now() - interval '1 hour' WHERE organisation_id = $1",
     [organisationId],
   );
 }
@@ -72,7 +72,7 @@ async function hintAt({ organisationId, tenantId }: CreditParty, kind: SyncKind,
 /** What is still to be looked at: `failures reason`. */
 async function hints({ organisationId }: CreditParty): Promise<readonly string[]> {
   const text =
-    "SELECT concat_ws(' ', failures, reason) AS told FROM ledger_hints WHERE organisation_id = $1 ORDER BY told";
+    "SELECT concat_ws(' ', failures, reason) AS told FROM ledger_notifications WHERE organisation_id = $1 ORDER BY told";
   const { rows } = await world.pool.query<{ told: string }>(text, [organisationId]);
   return rows.map(({ told }) => told);
 }
@@ -139,7 +139,7 @@ describe.concurrent("what a person does in the ledger", () => {
     ]);
     // What stays as it was is read again for a while and changes nothing.
     const { rows } = await world.pool.query(
-      "SELECT invoices_changed + credit_notes_changed AS changed FROM ledger_sweeps WHERE organisation_id = $1",
+      "SELECT invoices_changed + credit_notes_changed AS changed FROM ledger_sync_cursors WHERE organisation_id = $1",
       [party.organisationId],
     );
     expect(rows).toEqual([{ changed: 1 }]);
@@ -318,7 +318,7 @@ describe.concurrent("what a person does in the ledger", () => {
 
     // One that is asked for alone by now puts off only itself.
     await world.fault(party, { match: "GET /api.xro/2.0/Invoices?IDs", kind: "status", status: 500, times: 1 });
-    await world.pool.query("UPDATE ledger_hints SET failures = 2 WHERE organisation_id = $1", [organisationId]);
+    await world.pool.query("UPDATE ledger_notifications SET failures = 2 WHERE organisation_id = $1", [organisationId]);
     await hintAt(party, "invoices");
     expect(await mirror.syncBatch(party)).toMatchObject({ detail: "waits: the ledger answered 500" });
     expect(await hints(party)).toEqual(["3 the ledger answered 500"]);
@@ -344,13 +344,13 @@ test("a ledger that cannot be asked is asked again later, and a limit of calls i
     nextInMs: 1_000,
   });
   await world.pool.query(
-    "UPDATE ledger_sweeps SET not_before = not_before + interval '1 hour' WHERE organisation_id = $1",
+    "UPDATE ledger_sync_cursors SET not_before = not_before + interval '1 hour' WHERE organisation_id = $1",
     [organisationId],
   );
   expect(await mirror.syncBatch({ organisationId })).toMatchObject({ detail: "waits: the ledger answered 503" });
   // What else is to be looked at goes on before the page that failed does.
   await world.pool.query(
-    "UPDATE ledger_sweeps SET not_before = now(), next_sweep_at = now() + interval '1 hour' WHERE organisation_id = $1",
+    "UPDATE ledger_sync_cursors SET not_before = now(), next_sync_at = now() + interval '1 hour' WHERE organisation_id = $1",
     [organisationId],
   );
   await hintAt(party, "invoices", await ledgerIdOf(party, "INV-0001"));

@@ -26,7 +26,7 @@ interface OperationRow {
 
 async function operations({ organisationId }: CreditParty): Promise<readonly OperationRow[]> {
   const { rows } = await world.pool.query<OperationRow>(
-    "SELECT state, reason, number_taken, key_variant FROM operations WHERE organisation_id = $1 AND kind <> 'allocate_credit' ORDER BY seq",
+    "SELECT state, reason, number_taken, key_variant FROM ledger_jobs WHERE organisation_id = $1 AND kind <> 'allocate_credit' ORDER BY seq",
     [organisationId],
   );
   return rows;
@@ -35,7 +35,7 @@ async function operations({ organisationId }: CreditParty): Promise<readonly Ope
 /** What waits is to be tried now: leases and pauses are over. */
 async function bringForward({ organisationId }: CreditParty): Promise<void> {
   await world.pool.query(
-    `UPDATE operations SET not_before = now(), lease_until = CASE WHEN state = 'uncertain' THEN now() END
+    `UPDATE ledger_jobs SET not_before = now(), lease_until = CASE WHEN state = 'uncertain' THEN now() END
       WHERE organisation_id = $1 AND state IN ('ready', 'uncertain')`,
     [organisationId],
   );
@@ -167,7 +167,7 @@ describe("the idempotency key of a call", () => {
     const before = await world.faultsLeft();
     await world.raise(party, "-40", "40");
     // Less than could be put there, so that twice as much could be as well.
-    const text = "UPDATE operations SET amount = 10 WHERE organisation_id = $1 AND kind = 'allocate_credit'";
+    const text = "UPDATE ledger_jobs SET amount = 10 WHERE organisation_id = $1 AND kind = 'allocate_credit'";
     await world.pool.query(text, [party.organisationId]);
     const [{ note, invoice } = { note: "", invoice: "" }] = (
       await world.pool.query<{ note: string; invoice: string }>(

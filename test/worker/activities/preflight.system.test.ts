@@ -31,7 +31,7 @@ async function oldParty(): Promise<CreditParty> {
 /** Writes this over what is kept of the organisation's ledger. */
 async function know({ organisationId }: CreditParty, kind: string, offer: object, toldAgo = "0"): Promise<void> {
   const { rowCount } = await world.pool.query(
-    `UPDATE ledger_offers SET offer = offer || $3, told_at = now() - $4::interval, doubted_at = NULL
+    `UPDATE ledger_reference_data SET offer = offer || $3, fetched_at = now() - $4::interval, invalidated_at = NULL
       WHERE organisation_id = $1 AND kind = $2`,
     [organisationId, kind, offer, toldAgo],
   );
@@ -41,20 +41,20 @@ async function know({ organisationId }: CreditParty, kind: string, offer: object
 /** An invoice over 10 with these columns changed, on it or on its line, settled: status, reason and message. */
 async function settled(party: CreditParty, changes: Record<string, string | null> = {}): Promise<readonly unknown[]> {
   const { organisationId, subscriptionId } = party;
-  const { id, operationId } = await raiseInvoice(world.pool, organisationId, subscriptionId, "10");
+  const { id, jobId } = await raiseInvoice(world.pool, organisationId, subscriptionId, "10");
   for (const [path, value] of Object.entries(changes)) {
     const [table, column] = path.split(".");
     const where = table === "invoices" ? "id = $1" : "invoice_id = $1";
     await world.pool.query(`UPDATE ${table} SET ${column} = $2 WHERE ${where}`, [id, value]);
   }
   await world.settle(party);
-  return stateOf(id, operationId);
+  return stateOf(id, jobId);
 }
 
-async function stateOf(id: string, operationId: string): Promise<readonly unknown[]> {
+async function stateOf(id: string, jobId: string): Promise<readonly unknown[]> {
   const { rows } = await world.pool.query<{ status: string; reason: string | null; sync_error: string | null }>(
-    `SELECT i.status, o.reason, i.sync_error FROM invoices i JOIN operations o ON o.id = $2 WHERE i.id = $1`,
-    [id, operationId],
+    `SELECT i.status, o.reason, i.sync_error FROM invoices i JOIN ledger_jobs o ON o.id = $2 WHERE i.id = $1`,
+    [id, jobId],
   );
   return Object.values(rows[0] ?? {});
 }
@@ -62,7 +62,7 @@ async function stateOf(id: string, operationId: string): Promise<readonly unknow
 /** The lists that are to be read now. */
 async function dueKinds({ organisationId }: CreditParty): Promise<readonly string[]> {
   const { rows } = await world.pool.query<{ kind: string }>(
-    "SELECT kind FROM ledger_offers WHERE organisation_id = $1 AND next_read_at <= now() ORDER BY kind",
+    "SELECT kind FROM ledger_reference_data WHERE organisation_id = $1 AND next_read_at <= now() ORDER BY kind",
     [organisationId],
   );
   return rows.map(({ kind }) => kind);
@@ -94,7 +94,7 @@ test("what its ledger would refuse is refused without any call, in words of ours
   const note = await raiseCredit(world.pool, party.organisationId, party.subscriptionId, "5");
   await world.settle(party);
   await know(party, "organisation", { periodLockDate: null });
-  const sweep = `INSERT INTO ledger_sweeps (organisation_id, tenant_id, next_sweep_at, swept_at) VALUES ($1, $2, now(), now())
+  const sweep = `INSERT INTO ledger_sync_cursors (organisation_id, tenant_id, next_sync_at, swept_at) VALUES ($1, $2, now(), now())
     ON CONFLICT (organisation_id) DO UPDATE SET swept_at = now()`;
   await world.pool.query(sweep, [party.organisationId, party.tenantId]);
   const status = "UPDATE customers SET status = $2 WHERE organisation_id = $1 AND code = 'ACME'";
@@ -115,7 +115,7 @@ test("what is old, doubted or another tenant's refuses nothing: the ledger is as
   await know(party, "accounts", { "200": false }, "16 minutes");
   expect(await settled(party)).toMatchObject(["not_in_external", "account_invalid", /./]);
   expect(await dueKinds(party)).toEqual(["accounts"]);
-  await world.pool.query("UPDATE ledger_offers SET tenant_id = 'other' WHERE organisation_id = $1", [
+  await world.pool.query("UPDATE ledger_reference_data SET tenant_id = 'other' WHERE organisation_id = $1", [
     party.organisationId,
   ]);
   expect(await settled(party)).toEqual(["approved", null, null]);
@@ -129,7 +129,7 @@ test("what is old, doubted or another tenant's refuses nothing: the ledger is as
   ]);
   expect(await dueKinds(party)).toEqual(["accounts"]);
   await know(party, "accounts", { "200": false }, "1 hour");
-  await world.pool.query("UPDATE ledger_offers SET doubted_at = now() WHERE organisation_id = $1", [
+  await world.pool.query("UPDATE ledger_reference_data SET invalidated_at = now() WHERE organisation_id = $1", [
     party.organisationId,
   ]);
   expect(await settled(party)).toEqual(["approved", null, null]);
@@ -156,9 +156,9 @@ test("what an operator has mended is asked of the ledger by a retry, whatever wa
 /** The lists of an organisation: whether something was told of them, and in how many hours they are read again. */
 async function readings({ organisationId }: CreditParty): Promise<readonly string[]> {
   const { rows } = await world.pool.query<{ told: string }>(
-    `SELECT concat_ws(' ', kind, CASE WHEN told_at IS NULL THEN 'unknown' ELSE 'told' END,
+    `SELECT concat_ws(' ', kind, CASE WHEN fetched_at IS NULL THEN 'unknown' ELSE 'told' END,
         round(extract(epoch FROM next_read_at - now()) / 3600)) AS told
-      FROM ledger_offers WHERE organisation_id = $1 ORDER BY kind`,
+      FROM ledger_reference_data WHERE organisation_id = $1 ORDER BY kind`,
     [organisationId],
   );
   return rows.map(({ told }) => told);
@@ -167,7 +167,7 @@ async function readings({ organisationId }: CreditParty): Promise<readonly strin
 test("a list that cannot be read is left alone for an hour, one that may not be read for six and is known no longer", async () => {
   const party = await oldParty();
   expect(await world.readReferenceData()).toBe(4);
-  const due = "UPDATE ledger_offers SET next_read_at = now() WHERE organisation_id = $1";
+  const due = "UPDATE ledger_reference_data SET next_read_at = now() WHERE organisation_id = $1";
   await world.pool.query(due, [party.organisationId]);
   await world.fault(party, { match: "GET /api.xro/2.0/Accounts", kind: "status", status: 500, times: 9 });
   const body = JSON.stringify({ Detail: "User does not have permission to access this resource" });
@@ -187,7 +187,7 @@ test("a list that cannot be read is left alone for an hour, one that may not be 
 
 test("a ledger that is paused is left alone, and one whose secret cannot be opened keeps nobody else's from being read", async () => {
   const [party, broken] = [await oldParty(), await oldParty()];
-  await world.pool.query("UPDATE ledger_connections SET sealed_secret = $2 WHERE organisation_id = $1", [
+  await world.pool.query("UPDATE ledger_connections SET encrypted_secret = $2 WHERE organisation_id = $1", [
     broken.organisationId,
     Buffer.alloc(40),
   ]);
@@ -197,7 +197,7 @@ test("a ledger that is paused is left alone, and one whose secret cannot be open
   expect(world.unreadable).toEqual([broken.organisationId]);
   const unknown = (hours: number) => [...referenceDataKinds].sort().map((kind) => `${kind} unknown ${hours}`);
   expect(await readings(broken)).toEqual(unknown(1));
-  await world.pool.query("UPDATE ledger_offers SET next_read_at = now() WHERE organisation_id = $1", [
+  await world.pool.query("UPDATE ledger_reference_data SET next_read_at = now() WHERE organisation_id = $1", [
     broken.organisationId,
   ]);
   await world.pool.query(pause, [party.organisationId, "0"]);

@@ -83,13 +83,13 @@ test("two that look alike need two lines, and one that another of ours is known 
 
 test("an amendment that may have taken effect is the ledger's to judge, whatever it is known to offer; a first attempt is judged here", () => {
   const amendment: AmendmentToSend = {
-    ...{ id: "a", attempts: 1, joins: true, is_awaited: false, observed_there: false },
+    ...{ id: "a", attempts: 1, joins: true, is_awaited: false, skip_validation: false },
     ...{ subscription_id: "s", invoice_id: "i", number: "INV-0001", ledger_id: "l", lines: [ours("a")] },
   };
   const archived = { ...unknownReferenceData, accounts: { "200": false } };
   expect(faultOf(amendment, archived)).toMatchObject({ reason: "account_invalid" });
   expect(faultOf({ ...amendment, attempts: 2 }, archived)).toBeNull();
-  expect(faultOf({ ...amendment, observed_there: true }, archived)).toBeNull();
+  expect(faultOf({ ...amendment, skip_validation: true }, archived)).toBeNull();
   // What is wrong in itself was so at the first attempt: nothing can have come of that.
   const unknownPlan = [ours("a", { ...plan, ledger_line_id: null })];
   expect(faultOf({ ...amendment, attempts: 2, lines: unknownPlan }, unknownReferenceData)).toMatchObject({

@@ -25,8 +25,8 @@ afterAll(() => world?.stop());
 /** Has everything read again, in as many rounds as that takes. */
 async function sweep({ organisationId, tenantId }: CreditParty): Promise<void> {
   await world.pool.query(
-    `INSERT INTO ledger_sweeps (organisation_id, tenant_id, next_sweep_at) VALUES ($1, $2, now())
-      ON CONFLICT (organisation_id) DO UPDATE SET next_sweep_at = now(), not_before = NULL`,
+    `INSERT INTO ledger_sync_cursors (organisation_id, tenant_id, next_sync_at) VALUES ($1, $2, now())
+      ON CONFLICT (organisation_id) DO UPDATE SET next_sync_at = now(), not_before = NULL`,
     [organisationId, tenantId],
   );
   const isSettled = async () => (await mirror.syncBatch({ organisationId })).state === "settled";
@@ -53,7 +53,7 @@ test("an e-mail of an invoice that is partly paid is seen within a day", async (
     return (await world.pool.query<{ number: string }>(text, [party.organisationId])).rows.map((row) => row.number);
   };
   await sweep(party);
-  const day = "UPDATE ledger_sweeps SET part_paid_looked_at = $2 WHERE organisation_id = $1";
+  const day = "UPDATE ledger_sync_cursors SET part_paid_looked_at = $2 WHERE organisation_id = $1";
   expect(await sent()).toEqual(["INV-0002"]);
   await world.pool.query(day, [party.organisationId, new Date(Date.now() - 25 * 3_600_000)]);
   await sweep(party);

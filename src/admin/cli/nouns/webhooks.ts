@@ -141,7 +141,7 @@ const deliveryVerbs: readonly Verb[] = [
       "attempts",
       "last_status",
       "last_error",
-      "settled_at",
+      "finished_at",
     ],
   },
   {

@@ -6,7 +6,7 @@ export interface KeyedWrite {
   readonly tenantId: string;
   readonly clientId: string;
   readonly path: string;
-  readonly operationKeys: readonly string[];
+  readonly jobKeys: readonly string[];
   readonly variant: string | null;
   readonly body: string;
 }
@@ -17,9 +17,9 @@ export interface KeyedWrite {
  * would be answered 400 for six minutes. Facts: facts-ledger section 1.8.
  */
 export function idempotencyKeyOf(write: KeyedWrite): string {
-  const { tenantId, clientId, path, operationKeys, variant, body } = write;
+  const { tenantId, clientId, path, jobKeys, variant, body } = write;
   return createHash("sha256")
-    .update(JSON.stringify([tenantId, clientId, path, variant, operationKeys]))
+    .update(JSON.stringify([tenantId, clientId, path, variant, jobKeys]))
     .update(body)
     .digest("hex");
 }

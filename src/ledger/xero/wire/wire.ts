@@ -18,7 +18,7 @@ import { publishedOf, userAgent } from "./reported-answers.ts";
 export interface XeroCall {
   readonly signal: AbortSignal;
   readonly endMs: number;
-  readonly operationKeys: readonly string[];
+  readonly jobKeys: readonly string[];
   readonly variant: string | null;
   readonly isBackground: boolean;
   readonly onPermit: () => void;
@@ -30,7 +30,7 @@ export function beginCall(call: LedgerCall): XeroCall {
   return {
     signal: deadlineMs > 0 ? AbortSignal.timeout(deadlineMs) : AbortSignal.abort(),
     endMs: performance.now() + deadlineMs,
-    operationKeys: call.operationKeys,
+    jobKeys: call.jobKeys,
     variant: call.variant ?? null,
     isBackground: call.isBackground ?? false,
     onPermit: call.onPermit ?? (() => undefined),
@@ -168,12 +168,12 @@ function headersOf(
     "user-agent": userAgent,
   };
   if (request.body !== undefined) headers["content-type"] = "application/json";
-  if (request.method === "PUT" && call.operationKeys.length > 0) {
+  if (request.method === "PUT" && call.jobKeys.length > 0) {
     headers["idempotency-key"] = idempotencyKeyOf({
       tenantId: connection.tenantId,
       clientId: connection.clientId,
       path: request.path,
-      operationKeys: call.operationKeys,
+      jobKeys: call.jobKeys,
       variant: call.variant,
       body: request.body ?? "",
     });

@@ -25,7 +25,7 @@ export type DocumentOperation = "creation" | "amendment" | "allocation";
 
 /**
  * A document and what became of what was asked for it last. `operation` is what failed or waits, null where nothing
- * does or it is not known; `operationId` its row; `invoiceId` the invoice of an allocation. `nextAttemptAt` is null
+ * does or it is not known; `jobId` its row; `invoiceId` the invoice of an allocation. `nextAttemptAt` is null
  * where nothing waits for its turn.
  */
 export interface AdminDocument {
@@ -45,7 +45,7 @@ export interface AdminDocument {
   readonly ledgerId: string | null;
   readonly syncError: string | null;
   readonly operation: DocumentOperation | null;
-  readonly operationId: string | null;
+  readonly jobId: string | null;
   readonly invoiceId: string | null;
   readonly reason: string | null;
   readonly message: string | null;
@@ -76,7 +76,7 @@ interface DocumentRow {
   ledger_id: string | null;
   sync_error: string | null;
   operation: keyof typeof operations | null;
-  operation_id: string | null;
+  job_id: string | null;
   allocation_invoice_id: string | null;
   reason: string | null;
   message: string | null;
@@ -103,7 +103,7 @@ const open = "o.state IN ('ready', 'sending', 'uncertain')";
 
 // What waits for the ledger.
 const waiting = `SELECT o.*, CASE WHEN o.state = 'ready' THEN o.not_before ELSE o.lease_until END AS next_attempt_at
-  FROM operations o
+  FROM ledger_jobs o
   WHERE o.organisation_id = t.organisation_id AND ${open} AND (
     o.invoice_id = t.id AND o.kind IN ('create_invoice', 'amend_invoice')
     OR o.credit_note_id = t.id AND o.kind IN ('create_credit_note', 'allocate_credit'))
@@ -115,7 +115,7 @@ const isBlocked = (note: string) =>
     AND ${isRefusedPair(note, "i")})`;
 
 // What the ledger refused last, as long as it counts: an error of the document tells of what is no allocation.
-const refused = `SELECT o.*, NULL::timestamptz AS next_attempt_at FROM operations o
+const refused = `SELECT o.*, NULL::timestamptz AS next_attempt_at FROM ledger_jobs o
     LEFT JOIN invoices i ON o.kind = 'allocate_credit' AND i.organisation_id = o.organisation_id AND i.id = o.invoice_id
   WHERE o.organisation_id = t.organisation_id AND o.state = 'refused' AND (
     o.invoice_id = t.id AND o.kind IN ('create_invoice', 'amend_invoice') AND t.sync_error IS NOT NULL
@@ -133,7 +133,7 @@ export const documentListing: Listing<DocumentRow, AdminDocument> = {
   columns: `t.id, t.kind, t.number, s.state, t.status, t.customer_id, t.subscription_id, t.currency, t.total, t.subtotal, t.ledger_subtotal, t.ledger_id,
     t.sync_error, t.created_at,
     coalesce(o.kind, CASE WHEN t.status = 'not_in_external' AND t.ledger_id IS NULL THEN 'create_' || t.kind END) AS operation,
-    o.id AS operation_id, CASE WHEN o.kind = 'allocate_credit' THEN o.invoice_id END AS allocation_invoice_id,
+    o.id AS job_id, CASE WHEN o.kind = 'allocate_credit' THEN o.invoice_id END AS allocation_invoice_id,
     o.reason, CASE s.state WHEN 'failed' THEN coalesce(t.sync_error, o.message) ELSE o.message END AS message,
     coalesce(o.attempts, 0) AS attempts, o.next_attempt_at`,
   from: `${documents} t
@@ -158,7 +158,7 @@ export const documentListing: Listing<DocumentRow, AdminDocument> = {
     ledgerId: row.ledger_id,
     syncError: row.sync_error,
     operation: row.operation === null ? null : operations[row.operation],
-    operationId: row.operation_id,
+    jobId: row.job_id,
     invoiceId: row.allocation_invoice_id,
     reason: row.reason,
     message: row.message,
@@ -170,10 +170,10 @@ export const documentListing: Listing<DocumentRow, AdminDocument> = {
 
 // By what failed and what waits: an organisation may have a million documents of which nothing does.
 const idsText = `WITH open AS (
-    SELECT coalesce(o.credit_note_id, o.invoice_id) AS id FROM operations o
+    SELECT coalesce(o.credit_note_id, o.invoice_id) AS id FROM ledger_jobs o
     WHERE o.organisation_id = $1 AND ${open} AND o.customer_id IS NULL
   ), blocked AS (
-    SELECT o.credit_note_id AS id FROM operations o
+    SELECT o.credit_note_id AS id FROM ledger_jobs o
       JOIN credit_notes n ON n.organisation_id = $1 AND n.id = o.credit_note_id
       JOIN invoices i ON i.organisation_id = $1 AND i.id = o.invoice_id
     WHERE o.organisation_id = $1 AND o.state = 'refused' AND o.kind = 'allocate_credit' AND ${isBlocked("n")}

@@ -90,10 +90,10 @@ function retried(
 }
 
 /** The work that settles what waits of a document. */
-function workOf(organisationId: string, document: AdminDocument, operationId: string): DocumentWork {
+function workOf(organisationId: string, document: AdminDocument, jobId: string): DocumentWork {
   const { id, subscriptionId, operation } = document;
   if (operation === "amendment") {
-    return { kind: "amendment", organisationId, subscriptionId, invoiceId: id, operationId };
+    return { kind: "amendment", organisationId, subscriptionId, invoiceId: id, jobId };
   }
   if (operation === "allocation") return { kind: "allocation", organisationId, subscriptionId };
   return { kind: "settlement", organisationId };
@@ -104,14 +104,14 @@ async function bringForward(
   organisationId: string,
   document: AdminDocument,
 ): Promise<Changed<RetryOutcome>> {
-  const { operationId, nextAttemptAt } = document;
-  assert(operationId, "what waits has its operation");
-  const work = workOf(organisationId, document, operationId);
+  const { jobId, nextAttemptAt } = document;
+  assert(jobId, "what waits has its operation");
+  const work = workOf(organisationId, document, jobId);
   const { rows } = await client.query<{ not_before: Date }>({
-    name: "bring_operation_forward",
-    text: `UPDATE operations SET not_before = now()
+    name: "bring_job_forward",
+    text: `UPDATE ledger_jobs SET not_before = now()
       WHERE organisation_id = $1 AND id = $2 AND state = 'ready' AND not_before > now() RETURNING not_before`,
-    values: [organisationId, operationId],
+    values: [organisationId, jobId],
   });
   if (rows[0] === undefined) return unchanged({ kind: "retried", work });
   return retried(organisationId, document, work, { nextAttemptAt }, { nextAttemptAt: rows[0].not_before });
@@ -187,11 +187,11 @@ async function retryCreation(
   const isTaken = reason === "duplicate_number";
   const number = isTaken ? await reserveNumber(client, organisationId, kind) : document.number;
   await mapLines(client, organisationId, document);
-  const operationId = newId();
+  const jobId = newId();
   await client.query({ text: scheduleTexts[kind], values: [organisationId, id, number] });
-  await client.query({ text: askTexts[kind], values: [operationId, organisationId, subscriptionId, id] });
+  await client.query({ text: askTexts[kind], values: [jobId, organisationId, subscriptionId, id] });
   const after = { number, status: "scheduled", syncError: null };
-  return retried(organisationId, document, workOf(organisationId, document, operationId), {}, after);
+  return retried(organisationId, document, workOf(organisationId, document, jobId), {}, after);
 }
 
 const scheduleTexts: Readonly<Record<DocumentKind, string>> = {
@@ -202,9 +202,9 @@ const scheduleTexts: Readonly<Record<DocumentKind, string>> = {
 };
 
 const askTexts: Readonly<Record<DocumentKind, string>> = {
-  invoice: `INSERT INTO operations (id, organisation_id, kind, state, subscription_id, invoice_id, observed_there)
+  invoice: `INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, invoice_id, skip_validation)
     VALUES ($1, $2, 'create_invoice', 'ready', $3, $4, true)`,
-  credit_note: `INSERT INTO operations (id, organisation_id, kind, state, subscription_id, credit_note_id, observed_there)
+  credit_note: `INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, credit_note_id, skip_validation)
     VALUES ($1, $2, 'create_credit_note', 'ready', $3, $4, true)`,
 };
 
@@ -213,18 +213,18 @@ const runningText = `SELECT
     CASE o.kind WHEN 'amend_invoice' THEN 'invoice ' || i.number || ' is being amended in the ledger'
     WHEN 'end_subscription' THEN 'the subscription is being ended'
     ELSE 'credit is being put on invoice ' || i.number || ' in the ledger' END AS running
-  FROM operations o LEFT JOIN invoices i ON i.organisation_id = $1 AND i.id = o.invoice_id
+  FROM ledger_jobs o LEFT JOIN invoices i ON i.organisation_id = $1 AND i.id = o.invoice_id
   WHERE o.organisation_id = $1 AND o.subscription_id = $2 AND o.state IN ('ready', 'sending', 'uncertain')
     AND (o.kind IN ('amend_invoice', 'end_subscription') OR o.kind = 'allocate_credit' AND o.invoice_id = $3) ORDER BY o.seq LIMIT 1`;
 
 // A price alone is no line that joins: it can be amended also where the invoice is no draft any more.
-const askAgainText = `INSERT INTO operations (id, organisation_id, kind, state, subscription_id, invoice_id, observed_there, joins)
+const askAgainText = `INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, invoice_id, skip_validation, joins)
   SELECT $3, o.organisation_id, 'amend_invoice', 'ready', o.subscription_id, o.invoice_id, true, o.joins AND EXISTS (SELECT 1
     FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = o.invoice_id AND l.amending AND l.kind <> 'plan')
-  FROM operations o WHERE o.organisation_id = $1 AND o.id = $2`;
+  FROM ledger_jobs o WHERE o.organisation_id = $1 AND o.id = $2`;
 
 // They wait for this operation from now on, and follow what becomes of their lines by it.
-const nameAgainText = `UPDATE unit_changes c SET operation_ids = c.operation_ids || $4::uuid
+const nameAgainText = `UPDATE unit_changes c SET job_ids = c.job_ids || $4::uuid
   WHERE c.organisation_id = $1 AND c.id IN (${lackingChanges})`;
 
 async function retryAmendment(
@@ -239,14 +239,14 @@ async function retryAmendment(
   });
   if (rows[0] !== undefined) return unchanged({ kind: "busy", ...rows[0] });
   await mapLines(client, organisationId, document);
-  const operationId = newId();
-  await client.query({ text: askAgainText, values: [organisationId, document.operationId, operationId] });
-  await client.query({ text: nameAgainText, values: [organisationId, subscriptionId, id, operationId] });
+  const jobId = newId();
+  await client.query({ text: askAgainText, values: [organisationId, document.jobId, jobId] });
+  await client.query({ text: nameAgainText, values: [organisationId, subscriptionId, id, jobId] });
   await client.query({
     text: "UPDATE invoices SET sync_error = NULL WHERE organisation_id = $1 AND id = $2",
     values: [organisationId, id],
   });
-  const work = workOf(organisationId, document, operationId);
+  const work = workOf(organisationId, document, jobId);
   return retried(organisationId, document, work, {}, { syncError: null });
 }
 
@@ -261,7 +261,7 @@ async function retryAllocation(
 ): Promise<Changed<RetryOutcome>> {
   const { id, subscriptionId, invoiceId, reason, message } = document;
   await client.query({
-    text: `UPDATE operations SET state = 'abandoned'
+    text: `UPDATE ledger_jobs SET state = 'abandoned'
       WHERE organisation_id = $1 AND credit_note_id = $2 AND kind = 'allocate_credit' AND state = 'refused'`,
     values: [organisationId, id],
   });

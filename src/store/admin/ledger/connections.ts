@@ -134,11 +134,11 @@ async function save(
   // What its ledger said of its day is asked anew; the calls that were made count on.
   await transaction.ledgerBudget.updateMany({
     where: { organisationId },
-    data: { dayRemaining: null, daySeenAt: null, othersCalls: 0 },
+    data: { dayRemaining: null, dayObservedAt: null, othersCalls: 0 },
   });
   // What was put off by the pause, or for want of a connection, is due again.
-  await transaction.$executeRaw`UPDATE operations o SET not_before = now() FROM (
-      SELECT id FROM operations WHERE organisation_id = ${organisationId}::uuid AND state = 'ready' AND not_before > now()
+  await transaction.$executeRaw`UPDATE ledger_jobs o SET not_before = now() FROM (
+      SELECT id FROM ledger_jobs WHERE organisation_id = ${organisationId}::uuid AND state = 'ready' AND not_before > now()
       ORDER BY id FOR NO KEY UPDATE) AS waiting
     WHERE o.organisation_id = ${organisationId}::uuid AND o.id = waiting.id`;
   const change = { targetKind: "ledger_connection", targetId: organisationId, organisationId, before, after } as const;

@@ -83,20 +83,20 @@ const places = {
 } as const;
 
 // Whoever waits for the row's lock sees it used.
-const useText = `UPDATE ledger_consents c SET used_at = now(), sealed_verifier = NULL
-  FROM (SELECT organisation_id, sealed_verifier FROM ledger_consents WHERE state_hash = $1 FOR UPDATE) asked, operators o,
+const useText = `UPDATE ledger_consents c SET used_at = now(), encrypted_verifier = NULL
+  FROM (SELECT organisation_id, encrypted_verifier FROM ledger_consents WHERE state_hash = $1 FOR UPDATE) asked, operators o,
     operator_tokens t
   WHERE c.organisation_id = asked.organisation_id AND c.used_at IS NULL AND c.expires_at > now()
     AND o.id = c.operator_id AND o.active AND o.role = 'owner'
     AND t.id = c.token_id AND t.operator_id = o.id AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())
-  RETURNING c.organisation_id, c.operator_id, o.name AS operator_name, c.token_id, asked.sealed_verifier, c.sealing_key_id,
+  RETURNING c.organisation_id, c.operator_id, o.name AS operator_name, c.token_id, asked.encrypted_verifier, c.encryption_key_id,
     c.redirect_url`;
 
-const choiceText = `UPDATE ledger_consents SET sealed_tokens = $2, tenants = $3, sealing_key_id = $4,
+const choiceText = `UPDATE ledger_consents SET encrypted_tokens = $2, tenants = $3, encryption_key_id = $4,
     expires_at = now() + $5 * interval '1 millisecond'
   WHERE organisation_id = $1 AND used_at IS NOT NULL AND connected_at IS NULL AND failure IS NULL`;
 
-const failText = `UPDATE ledger_consents SET failure = $2, sealed_tokens = NULL, tenants = NULL
+const failText = `UPDATE ledger_consents SET failure = $2, encrypted_tokens = NULL, tenants = NULL
   WHERE organisation_id = $1 AND used_at IS NOT NULL AND connected_at IS NULL`;
 
 interface UsedRow {
@@ -104,8 +104,8 @@ interface UsedRow {
   operator_id: string;
   operator_name: string;
   token_id: string;
-  sealed_verifier: Buffer;
-  sealing_key_id: string;
+  encrypted_verifier: Buffer;
+  encryption_key_id: string;
   redirect_url: string;
 }
 
@@ -129,7 +129,7 @@ export function createConsentStore(pool: pg.Pool, { prisma, run }: Changes, seal
           tokenId,
           stateHash: new Uint8Array(stateHash),
           redirectUrl,
-          sealedVerifier: new Uint8Array(sealed.bytes),
+          encryptedVerifier: new Uint8Array(sealed.bytes),
           encryptionKeyId: sealed.keyId,
           createdAt: now,
           expiresAt,
@@ -150,7 +150,7 @@ export function createConsentStore(pool: pg.Pool, { prisma, run }: Changes, seal
       const row = rows[0];
       if (row === undefined) return null;
       const { organisation_id: organisationId, redirect_url: redirectUrl } = row;
-      const sealed = { keyId: row.sealing_key_id, bytes: row.sealed_verifier };
+      const sealed = { keyId: row.encryption_key_id, bytes: row.encrypted_verifier };
       const who = { operatorId: row.operator_id, operatorName: row.operator_name, tokenId: row.token_id };
       try {
         return { organisationId, ...who, verifier: sealing.open(sealed, places.verifier(organisationId)), redirectUrl };

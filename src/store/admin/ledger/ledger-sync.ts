@@ -47,16 +47,16 @@ export function createLedgerSyncAdminStore(pool: pg.Pool, { run }: Changes): Led
     ask: (actor, organisationId) =>
       run(actor, async (transaction) => {
         const rows = await transaction.$queryRaw<{ asked_at: Date }[]>`
-          INSERT INTO ledger_sweeps AS s (organisation_id, tenant_id, next_sweep_at, asked_at)
+          INSERT INTO ledger_sync_cursors AS s (organisation_id, tenant_id, next_sync_at, asked_at)
             SELECT organisation_id, tenant_id, now(), clock_timestamp() FROM ledger_connections WHERE organisation_id = ${organisationId}::uuid
-          ON CONFLICT (organisation_id) DO UPDATE SET next_sweep_at = now(), asked_at = clock_timestamp(),
+          ON CONFLICT (organisation_id) DO UPDATE SET next_sync_at = now(), asked_at = clock_timestamp(),
             not_before = NULL, reason = NULL, failures = 0
           RETURNING s.asked_at`;
         const askedAt = rows[0]?.asked_at ?? null;
         if (askedAt === null) return { result: null, changes: [] };
         // Whoever asks has mended what could not be followed, perhaps.
-        await transaction.$executeRaw`UPDATE ledger_hints h SET try_at = now() FROM (
-            SELECT kind, ledger_id FROM ledger_hints WHERE organisation_id = ${organisationId}::uuid AND reason IS NOT NULL
+        await transaction.$executeRaw`UPDATE ledger_notifications h SET try_at = now() FROM (
+            SELECT kind, ledger_id FROM ledger_notifications WHERE organisation_id = ${organisationId}::uuid AND reason IS NOT NULL
             ORDER BY kind, ledger_id FOR UPDATE) AS unfollowed
           WHERE h.organisation_id = ${organisationId}::uuid AND h.kind = unfollowed.kind AND h.ledger_id = unfollowed.ledger_id`;
         const target = { targetKind: "ledger_connection", targetId: organisationId, organisationId } as const;
@@ -67,18 +67,18 @@ export function createLedgerSyncAdminStore(pool: pg.Pool, { run }: Changes): Led
 
 // A sweep that fails is tried again when it is due.
 const getText = `
-SELECT s.began_at, s.swept_at AS ended_at, s.sweep_kind IS NOT NULL OR coalesce(s.next_sweep_at <= now(), false) AS is_waiting,
+SELECT s.began_at, s.swept_at AS ended_at, s.sync_kind IS NOT NULL OR coalesce(s.next_sync_at <= now(), false) AS is_waiting,
   CASE WHEN greatest(c.paused_until, s.not_before) > now() THEN coalesce(CASE WHEN c.paused_until > now() THEN c.paused_reason END, s.reason)
-    WHEN c.disconnected_at IS NULL AND s.sweep_kind IS NOT NULL AND s.next_sweep_at > now() THEN s.reason
+    WHEN c.disconnected_at IS NULL AND s.sync_kind IS NOT NULL AND s.next_sync_at > now() THEN s.reason
     ELSE c.disconnected_reason END AS problem,
   CASE WHEN greatest(c.paused_until, s.not_before) > now() THEN greatest(c.paused_until, s.not_before)
-    WHEN c.disconnected_at IS NULL AND s.sweep_kind IS NOT NULL AND s.next_sweep_at > now() THEN s.next_sweep_at END AS not_before,
+    WHEN c.disconnected_at IS NULL AND s.sync_kind IS NOT NULL AND s.next_sync_at > now() THEN s.next_sync_at END AS not_before,
   coalesce(s.contacts_changed, 0) AS customers, coalesce(s.credit_notes_changed, 0) AS credit_notes,
   coalesce(s.invoices_changed, 0) AS invoices,
-  (SELECT count(*)::int FROM ledger_hints h WHERE h.organisation_id = c.organisation_id) AS hints,
-  (SELECT concat(count(*), ' cannot be followed: ', min(h.reason)) FROM ledger_hints h
+  (SELECT count(*)::int FROM ledger_notifications h WHERE h.organisation_id = c.organisation_id) AS hints,
+  (SELECT concat(count(*), ' cannot be followed: ', min(h.reason)) FROM ledger_notifications h
     WHERE h.organisation_id = c.organisation_id AND h.reason IS NOT NULL HAVING count(*) > 0) AS notifications_problem
-FROM ledger_connections c LEFT JOIN ledger_sweeps s ON s.organisation_id = c.organisation_id WHERE c.organisation_id = $1`;
+FROM ledger_connections c LEFT JOIN ledger_sync_cursors s ON s.organisation_id = c.organisation_id WHERE c.organisation_id = $1`;
 
 function readSync(row: SyncRow): LedgerSyncView {
   return {

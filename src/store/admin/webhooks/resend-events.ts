@@ -126,7 +126,7 @@ function due(organisationId: string, row: DeliveryRow): ResendOutcome {
 }
 
 const resendText = `UPDATE webhook_deliveries
-  SET state = 'pending', began_at = now(), due_at = now(), settled_at = NULL
+  SET state = 'pending', began_at = now(), due_at = now(), finished_at = NULL
   WHERE organisation_id = $1 AND id = $2`;
 
 const standingText = `SELECT d.endpoint_id, w.status FROM webhook_deliveries d
@@ -202,7 +202,7 @@ const pageText = `WITH page AS MATERIALIZED (
       WHERE d.organisation_id = $1 AND d.event_id = w.event_id AND d.endpoint_id = $2 LIMIT 1
     ) d ON true
   ), resent AS (
-    UPDATE webhook_deliveries d SET state = 'pending', began_at = now(), due_at = now(), settled_at = NULL FROM standing s
+    UPDATE webhook_deliveries d SET state = 'pending', began_at = now(), due_at = now(), finished_at = NULL FROM standing s
     WHERE d.organisation_id = $1 AND d.id = s.id AND s.state = ANY ($6::text[]) AND d.state = ANY ($6::text[]) RETURNING 1
   ), missed AS (
     SELECT event_id, row_number() OVER (ORDER BY seq) AS place FROM standing WHERE id IS NULL

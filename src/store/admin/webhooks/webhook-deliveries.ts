@@ -29,7 +29,7 @@ export interface DeliveryView {
   readonly lastStatus: number | null;
   readonly lastError: string | null;
   readonly beganAt: Date;
-  readonly settledAt: Date | null;
+  readonly finishedAt: Date | null;
   readonly createdAt: Date;
 }
 
@@ -80,7 +80,7 @@ interface DeliveryRow {
   last_status: number | null;
   last_error: string | null;
   began_at: Date;
-  settled_at: Date | null;
+  finished_at: Date | null;
   created_at: Date;
 }
 
@@ -93,7 +93,7 @@ const listing: Listing<DeliveryRow, DeliveryView> = {
   columns: `t.id, t.endpoint_id, t.event_id, e.type AS event_type, e.object_id, t.state, t.attempts,
     CASE WHEN ${isHeld} THEN NULL ELSE t.last_status END AS last_status,
     CASE WHEN ${isHeld} THEN 'not sent: the endpoint failed ' || w.failures || ' times in a row' ELSE t.last_error END AS last_error,
-    t.began_at, t.settled_at, t.created_at`,
+    t.began_at, t.finished_at, t.created_at`,
   from: `webhook_deliveries t JOIN events e ON e.organisation_id = t.organisation_id AND e.id = t.event_id
     JOIN webhook_endpoints w ON w.organisation_id = t.organisation_id AND w.id = t.endpoint_id`,
   read: (row) => ({
@@ -107,7 +107,7 @@ const listing: Listing<DeliveryRow, DeliveryView> = {
     lastStatus: row.last_status,
     lastError: row.last_error,
     beganAt: row.began_at,
-    settledAt: row.settled_at,
+    finishedAt: row.finished_at,
     createdAt: row.created_at,
   }),
 };

@@ -146,7 +146,7 @@ async function attempt(ledger: Ledger, operation: AllocationToSend, deadlineMs: 
     if (decided !== null) return { settled: decided, failure: null };
   }
   const answer = await ledger.allocateCredit(
-    { deadlineMs, operationKeys: [operation.id], variant: String(operation.keyVariant), isBackground: true },
+    { deadlineMs, jobKeys: [operation.id], variant: String(operation.keyVariant), isBackground: true },
     {
       creditNoteId: operation.noteLedgerId,
       invoiceId: operation.invoiceLedgerId,
@@ -177,7 +177,7 @@ type Looked = { readonly kind: "ok"; readonly note: LedgerCreditNote; readonly i
  * documents, so it says something of the address and nothing of them.
  */
 async function lookAt(ledger: Ledger, operation: AllocationToSend, deadlineMs: number): Promise<Looked> {
-  const call = { deadlineMs, operationKeys: [], isBackground: true };
+  const call = { deadlineMs, jobKeys: [], isBackground: true };
   const [note, invoice] = await Promise.all([
     ledger.getCreditNote(call, operation.noteLedgerId),
     ledger.getInvoice(call, operation.invoiceLedgerId),

@@ -34,17 +34,17 @@ export function createAmendment(parts: AmendmentParts): AmendmentActivities {
 
 async function amendBatch(
   parts: AmendmentParts,
-  { organisationId, subscriptionId, operationId }: InvoiceAmendmentInput,
+  { organisationId, subscriptionId, jobId }: InvoiceAmendmentInput,
 ): Promise<WorkBatch> {
   const scope = parts.openScope(organisationId);
   const connected = await scope.connection();
   if (connected === null || connected.pausedMs > 0) {
     const reason = connected?.pausedReason ?? "no ledger is connected";
-    await scope.reschedule(operationId, connected?.pausedMs ?? unconnectedPauseMs, reason);
-    return describeBatch(scope, operationId);
+    await scope.reschedule(jobId, connected?.pausedMs ?? unconnectedPauseMs, reason);
+    return describeBatch(scope, jobId);
   }
-  const amendment = await scope.take(operationId, leaseFactor * parts.callDeadlineMs);
-  if (amendment === null) return describeBatch(scope, operationId);
+  const amendment = await scope.take(jobId, leaseFactor * parts.callDeadlineMs);
+  if (amendment === null) return describeBatch(scope, jobId);
   crashPoint("amendment_taken");
   const ledger = parts.openLedger(organisationId, connected.connection);
   const { settlement, failures } = await askForAmendment(ledger, amendment, parts.callDeadlineMs, await scope.offer());
@@ -57,14 +57,14 @@ async function amendBatch(
   if (settlement.kind === "refused") await scope.doubt(invalidationsOf(settlement.reason));
   if (settlement.kind === "closed") await parts.wake(organisationId);
   if (isCreditPlanned) await parts.startAllocation({ organisationId, subscriptionId });
-  return describeBatch(scope, operationId);
+  return describeBatch(scope, jobId);
 }
 
 /**
  * The round as the database has it now: also where another one was faster. Reasons only: messages may name somebody.
  */
-async function describeBatch(scope: AmendmentScope, operationId: string): Promise<WorkBatch> {
-  const state = await scope.look(operationId);
+async function describeBatch(scope: AmendmentScope, jobId: string): Promise<WorkBatch> {
+  const state = await scope.look(jobId);
   if (state === null) {
     return { state: "settled", outcome: "unknown", detail: "there is no such amendment", nextInMs: null };
   }

@@ -24,7 +24,7 @@ export interface Carried {
 
 /** Which operation a settlement is of, and by which attempt. */
 export function held({ id, attempts }: Carried): Held {
-  return { operationId: id, attempt: attempts };
+  return { jobId: id, attempt: attempts };
 }
 
 /**

@@ -74,7 +74,7 @@ function claims(findImported: FindImported): Claim {
 
 /** Somebody waits for each contact. */
 function callOf({ deadlineMs, onPermit }: CallSettings): LedgerCall {
-  return { deadlineMs, operationKeys: [], ...(onPermit === undefined ? {} : { onPermit }) };
+  return { deadlineMs, jobKeys: [], ...(onPermit === undefined ? {} : { onPermit }) };
 }
 
 async function createContacts(
@@ -85,7 +85,7 @@ async function createContacts(
 ): Promise<GroupOutcome> {
   const call: LedgerCall = {
     ...callOf(settings),
-    operationKeys: contacts.map(({ id }) => id),
+    jobKeys: contacts.map(({ id }) => id),
     variant: contacts.map((contact) => contact.key_variant).join(),
   };
   const drafts = contacts.map(({ code, name, first_name, last_name, email }) => ({

@@ -114,7 +114,7 @@ export function sameAmounts(
 /** A call about these documents: one for whom somebody waits takes the others along. */
 function callOf(documents: readonly DocumentToSend[], { deadlineMs, onPermit }: CallSettings): LedgerCall {
   const isBackground = !documents.some(({ is_awaited }) => is_awaited);
-  return { deadlineMs, operationKeys: [], isBackground, ...(onPermit === undefined ? {} : { onPermit }) };
+  return { deadlineMs, jobKeys: [], isBackground, ...(onPermit === undefined ? {} : { onPermit }) };
 }
 
 async function send<Document extends DocumentToSend, Draft, Found extends { readonly number: string }>(
@@ -124,7 +124,7 @@ async function send<Document extends DocumentToSend, Draft, Found extends { read
 ): Promise<GroupOutcome> {
   const call: LedgerCall = {
     ...callOf(documents, settings),
-    operationKeys: documents.map(({ id }) => id),
+    jobKeys: documents.map(({ id }) => id),
     // After a lost answer the same key: what is still on its way is not done twice. After a bad one another.
     variant: documents.map((document) => document.key_variant).join(),
   };

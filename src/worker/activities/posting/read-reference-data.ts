@@ -53,7 +53,7 @@ async function readReferenceData(
   if (state === null || state.pausedMs > 0) return;
   const { connection } = state;
   const ledger = openLedger(organisationId, connection);
-  const call: LedgerCall = { deadlineMs: callDeadlineMs, operationKeys: [], isBackground: true };
+  const call: LedgerCall = { deadlineMs: callDeadlineMs, jobKeys: [], isBackground: true };
   const askedMs = performance.now();
   const ageMs = () => performance.now() - askedMs;
   const answers = await Promise.all(

@@ -54,7 +54,7 @@ export async function askForAmendment(
   if (fault !== null) return { settlement: { kind: "refused", ...fault, invoice: null }, failures: [] };
   const changed = changedLines(lines);
   const answer = await ledger.amendInvoice(
-    { deadlineMs, operationKeys: [id], variant: String(amendment.attempts), isBackground: !amendment.is_awaited },
+    { deadlineMs, jobKeys: [id], variant: String(amendment.attempts), isBackground: !amendment.is_awaited },
     {
       id: amendment.ledger_id,
       allowed: joins ? joined : open,
@@ -90,11 +90,11 @@ export async function askForAmendment(
  * what the ledger offers by now says nothing of that. A plan line is never added: sent without its id it would stand there twice.
  */
 export function faultOf(
-  { lines, number, attempts, observed_there: observedThere }: AmendmentToSend,
+  { lines, number, attempts, skip_validation: skipValidation }: AmendmentToSend,
   offer: LedgerReferenceData,
 ): { readonly reason: string; readonly message: string } | null {
   const amending = lines.filter((line) => line.amending);
-  const fault = validateLines(amending, "invoice", observedThere || attempts > 1 ? unknownReferenceData : offer);
+  const fault = validateLines(amending, "invoice", skipValidation || attempts > 1 ? unknownReferenceData : offer);
   if (fault !== null) return { reason: fault.reason, message: fault.message };
   if (amending.every((line) => line.kind !== "plan" || line.ledger_line_id !== null)) return null;
   return { reason: "validation", message: `It is not known which line of ${number} in the ledger is the plan's.` };
@@ -160,7 +160,7 @@ async function lookForInvoice(
 }
 
 function lookCall({ is_awaited: isAwaited }: AmendmentToSend, deadlineMs: number): LedgerCall {
-  return { deadlineMs, operationKeys: [], isBackground: !isAwaited };
+  return { deadlineMs, jobKeys: [], isBackground: !isAwaited };
 }
 
 /**

@@ -25,7 +25,7 @@ const statusPatienceMs = 5_000;
 
 /** Removes the invoice: a call, and where that brings a no a look, each with `deadlineMs`. */
 export async function askForRemoval(ledger: Ledger, task: RemovalToAsk, deadlineMs: number): Promise<RemovalAnswer> {
-  const call: LedgerCall = { deadlineMs, operationKeys: [], isBackground: !task.isAwaited };
+  const call: LedgerCall = { deadlineMs, jobKeys: [], isBackground: !task.isAwaited };
   const answer = await ledger.removeInvoice(call, task.ledgerId, { onlyUnsent: task.isOnlyUnsent });
   if (answer.kind === "refused") return lookAtRefused(ledger, task, answer, call);
   if (answer.kind !== "ok") return again(answer);

@@ -84,7 +84,7 @@ async function syncBatch(parts: LedgerSyncDependencies, organisationId: string):
   const endMs = performance.now() + batchMs;
   const scope = parts.mirroring.open(organisationId);
   const counts: Counts = { looked: 0, changed: 0, unfollowed: 0 };
-  const call = { deadlineMs: parts.callDeadlineMs, operationKeys: [], isBackground: true };
+  const call = { deadlineMs: parts.callDeadlineMs, jobKeys: [], isBackground: true };
   for (;;) {
     const state = await scope.look();
     if (state.waitMs > 0) return waiting(`waits: ${state.reason ?? "the ledger cannot be asked"}`, state.waitMs);
