@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 afterAll(() => system?.stop());
 
-const ofWorker = checkpoints.filter((point) => point.startsWith("settlement_"));
+const ofWorker = checkpoints.filter((point) => point.startsWith("posting_"));
 const ofApi = checkpoints.filter((point) => !ofWorker.includes(point));
 
 /** The first 201 and two later ones: the same bytes, and the later ones marked as replays. */

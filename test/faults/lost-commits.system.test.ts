@@ -87,7 +87,7 @@ describe("a write whose connection is lost as it is committed", () => {
     const ended = await losing("COMMIT", { key, path: `${path}/end`, body });
     expect(ended?.status).toBe(200);
     expect(ended?.json.status).toBe("ended");
-    expect(await countOf("endings", own)).toBe(1);
+    expect(await countOf("terminations", own)).toBe(1);
     const restored = await losing("COMMIT", { key, path: `${path}/restore`, body: {} });
     expect(restored?.status).toBe(200);
     expect(restored?.json.status).toBe("active");

@@ -40,7 +40,7 @@ async function subscribed(organisation: MadeOrganisation, body: object = {}): Pr
 /** Everything of an organisation that a change could write, as text. */
 async function rowsOf({ organisationId }: MadeOrganisation): Promise<string> {
   const tables = ["subscriptions", "periods", "invoices", "invoice_lines", "credit_notes", "deferred_lines"];
-  const kept = [...tables, "unit_changes", "operations", "document_counters"];
+  const kept = [...tables, "unit_changes", "ledger_jobs", "document_counters"];
   const rows = await Promise.all(
     kept.map((table) =>
       system.pool.query(`SELECT to_jsonb(t)::text AS row FROM ${table} t WHERE organisation_id = $1 ORDER BY 1`, [

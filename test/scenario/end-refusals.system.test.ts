@@ -33,7 +33,7 @@ const invalid = (param: string | null) => refused(422, "invalid_parameter", para
 
 /** Everything of an organisation that an end could write, as text. */
 async function rowsOf({ organisationId }: MadeOrganisation): Promise<string> {
-  const kept = ["subscriptions", "periods", "invoices", "deferred_lines", "endings", "removals", "operations"];
+  const kept = ["subscriptions", "periods", "invoices", "deferred_lines", "terminations", "removals", "ledger_jobs"];
   const rows = await Promise.all(
     kept.map((table) =>
       system.pool.query(`SELECT to_jsonb(t)::text AS row FROM ${table} t WHERE organisation_id = $1 ORDER BY 1`, [

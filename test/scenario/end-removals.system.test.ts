@@ -65,23 +65,26 @@ describe.concurrent("a refusal of the ledger", () => {
     expect(await world.subscription(own, id)).toEqual(before);
     expect(await world.removals(own, id)).toEqual(["INV-0002 removed voided", "INV-0003 refused", "INV-0001 left"]);
     await world.settled(own);
-    // What the subscription goes on to is billed again, as it was: beside what the separate change bills of it.
+    // A credit note reverses what the separate change billed of the next period, and a renewal
+    // invoice at the current units bills that period alone.
     expect(await world.told(own, id)).toEqual([
       "INV-0004 renewal approved",
       "INV-0003 change approved",
       "INV-0002 renewal voided",
       "INV-0001 first approved",
     ]);
-    const [reissued, , removed] = await world.invoices(own, id);
-    expect(reissued.subtotal).toBe(removed.subtotal);
+    const [reissued, separate, removed] = await world.invoices(own, id);
+    expect([removed.subtotal, reissued.subtotal]).toEqual(["100.0000", "120.0000"]);
+    expect([separate.total, separate.amount_due]).toEqual(["36.0000", "12.0000"]);
     await world.expectEqualBooks(own);
-    // The key is free again: the same request is a new end, which removes what is left.
+    // The key is free again: the same request is a new end, which removes what is left. An invoice
+    // with credit on it stands.
     const again = await world.end(own, id, both, "key");
     expect([again.status, again.json.status]).toEqual([200, "ended"]);
     expect(await world.books(own)).toEqual([
       "INV-0001 VOIDED",
       "INV-0002 VOIDED",
-      "INV-0003 VOIDED",
+      "INV-0003 AUTHORISED",
       "INV-0004 VOIDED",
     ]);
     const replayed = await world.end(own, id, both, "key");

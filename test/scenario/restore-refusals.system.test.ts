@@ -34,7 +34,7 @@ const passed = "The renewal date 2026-05-01 has passed: create a new subscriptio
 /** Everything of an organisation that a restoration could write, as text. */
 async function rowsOf({ organisationId }: MadeOrganisation): Promise<string> {
   const tables = ["subscriptions", "periods", "invoices", "invoice_lines", "credit_notes", "deferred_lines"];
-  const kept = [...tables, "restorations", "operations", "document_counters"];
+  const kept = [...tables, "restorations", "ledger_jobs", "document_counters"];
   const rows = await Promise.all(
     kept.map((table) =>
       system.pool.query(`SELECT to_jsonb(t)::text AS row FROM ${table} t WHERE organisation_id = $1 ORDER BY 1`, [

@@ -50,7 +50,7 @@ export async function findStaleJobs(
         CASE WHEN kind = 'amend_invoice' THEN invoice_id END AS invoice_id,
         CASE WHEN kind IN ('amend_invoice', 'end_subscription') THEN id END AS job_id,
         CASE WHEN kind = 'end_subscription' THEN (SELECT s.customer_id FROM subscriptions s
-          WHERE s.organisation_id = operations.organisation_id AND s.id = subscription_id) END AS customer_id
+          WHERE s.organisation_id = ledger_jobs.organisation_id AND s.id = subscription_id) END AS customer_id
       FROM ledger_jobs
       WHERE state IN ('ready', 'sending', 'uncertain')
         AND CASE WHEN state = 'ready' THEN not_before ELSE lease_until END < now() - $1 * interval '1 millisecond'`,

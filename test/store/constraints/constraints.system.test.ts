@@ -129,8 +129,8 @@ test("a period whose invoice was voided or deleted can be billed again", async (
 });
 
 test("an operation that has ended makes way for another one of its document", async () => {
-  const ended = change("operations", a.invoiceOperation, "state = 'done', finished_at = now()");
-  const again = another("operations", a.invoiceOperation, { state: "ready", finished_at: null });
+  const ended = change("ledger_jobs", a.invoiceOperation, "state = 'done', finished_at = now()");
+  const again = another("ledger_jobs", a.invoiceOperation, { state: "ready", finished_at: null });
   expect((await attempt(`${ended}; ${again}`))?.message).toBeUndefined();
 });
 
@@ -142,8 +142,8 @@ test("an invoice and its lines may change together, since sums are judged at the
 
 test("a refused amendment, allocation or credit note makes way for another one", async () => {
   for (const id of [a.amendment, a.allocationOperation, a.creditNoteOperation]) {
-    const ended = change("operations", id, "state = 'refused', finished_at = now(), reason = 'no', message = 'No'");
-    const again = another("operations", id, { state: "ready", finished_at: null, reason: null, message: null });
+    const ended = change("ledger_jobs", id, "state = 'refused', finished_at = now(), reason = 'no', message = 'No'");
+    const again = another("ledger_jobs", id, { state: "ready", finished_at: null, reason: null, message: null });
     expect((await attempt(`${ended}; ${again}`))?.message).toBeUndefined();
   }
 });

@@ -127,8 +127,8 @@ export function documentFaults(a: SeededRows): Faults {
   const moved = { id: randomUUID(), type: "change", number: "OTHER", ledger_invoice_id: "other" };
   const invoice = (assignments: string) => change("invoices", a.invoice, assignments);
   const line = (assignments: string) => change("invoice_lines", a.line, assignments);
-  const operation = (assignments: string) => change("operations", a.invoiceOperation, assignments);
-  const contact = (assignments: string) => change("operations", a.contactOperation, assignments);
+  const operation = (assignments: string) => change("ledger_jobs", a.invoiceOperation, assignments);
+  const contact = (assignments: string) => change("ledger_jobs", a.contactOperation, assignments);
   return {
     invoices_type: [invoice("type = 'odd'")],
     invoices_status: [invoice("status = 'odd'")],
@@ -173,13 +173,13 @@ export function documentFaults(a: SeededRows): Faults {
       operation("invoice_id = NULL"),
       contact("customer_id = NULL"),
       contact("kind = 'import_contact'"),
-      ...["invoice_id", "subscription_id"].map((column) => change("operations", a.amendment, `${column} = NULL`)),
+      ...["invoice_id", "subscription_id"].map((column) => change("ledger_jobs", a.amendment, `${column} = NULL`)),
       ...["credit_note_id", "subscription_id"].map((column) =>
-        change("operations", a.creditNoteOperation, `${column} = NULL`),
+        change("ledger_jobs", a.creditNoteOperation, `${column} = NULL`),
       ),
-      change("operations", a.amendment, "kind = 'end_subscription', subscription_id = NULL"),
+      change("ledger_jobs", a.amendment, "kind = 'end_subscription', subscription_id = NULL"),
       ...["credit_note_id", "invoice_id", "subscription_id"].map((column) =>
-        change("operations", a.allocationOperation, `${column} = NULL`),
+        change("ledger_jobs", a.allocationOperation, `${column} = NULL`),
       ),
     ],
     ledger_jobs_settled: [operation("finished_at = now()"), operation("state = 'done'")],
@@ -280,8 +280,8 @@ export function repeatFaults(a: SeededRows): Faults {
     ],
     credit_notes_organisation_id_seq_key: [repeat("credit_notes", a.creditNote, { seq: "same" })],
     credit_note_lines_credit_note_id_position_key: [another("credit_note_lines", a.creditNoteLine)],
-    ledger_jobs_one_for_an_invoice: [another("operations", a.invoiceOperation)],
-    ledger_jobs_one_for_a_customer: [another("operations", a.contactOperation)],
+    ledger_jobs_one_for_an_invoice: [another("ledger_jobs", a.invoiceOperation)],
+    ledger_jobs_one_for_a_customer: [another("ledger_jobs", a.contactOperation)],
   };
 }
 
@@ -340,11 +340,11 @@ export function tenantFaults(a: SeededRows, b: SeededRows): Faults {
     ],
     allocations_organisation_id_invoice_id_fkey: [another("allocations", a.allocation, { invoice_id: b.invoice })],
     ledger_jobs_organisation_id_fkey: [
-      another("operations", a.contactOperation, { ...nobody, customer_id: randomUUID() }),
+      another("ledger_jobs", a.contactOperation, { ...nobody, customer_id: randomUUID() }),
     ],
-    ledger_jobs_subscription_fkey: [change("operations", a.invoiceOperation, `subscription_id = '${b.subscription}'`)],
+    ledger_jobs_subscription_fkey: [change("ledger_jobs", a.invoiceOperation, `subscription_id = '${b.subscription}'`)],
     ledger_jobs_organisation_id_invoice_id_fkey: [
-      `DELETE FROM ledger_jobs WHERE id = '${b.invoiceOperation}'; ${another("operations", a.invoiceOperation, { invoice_id: b.invoice })}`,
+      `DELETE FROM ledger_jobs WHERE id = '${b.invoiceOperation}'; ${another("ledger_jobs", a.invoiceOperation, { invoice_id: b.invoice })}`,
     ],
   };
 }

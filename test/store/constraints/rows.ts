@@ -187,7 +187,7 @@ const counted = [
   "subscriptions",
   "invoices",
   "credit_notes",
-  "operations",
+  "ledger_jobs",
   "deferred_lines",
   "unit_changes",
   "events",

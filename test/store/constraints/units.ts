@@ -8,8 +8,8 @@ import { another, change, type SeededRows } from "./rows.ts";
 
 /** Values, and rows that may be there once only. */
 export function unitsFaults(a: SeededRows): Faults {
-  const allocate = (assignments: string) => change("operations", a.allocationOperation, assignments);
-  const amend = (assignments: string) => change("operations", a.amendment, assignments);
+  const allocate = (assignments: string) => change("ledger_jobs", a.allocationOperation, assignments);
+  const amend = (assignments: string) => change("ledger_jobs", a.amendment, assignments);
   const line = (assignments: string) => change("deferred_lines", a.deferredLine, assignments);
   const units = (assignments: string) => change("unit_changes", a.unitChange, assignments);
   const { invoice, note, sql } = otherDocuments(a, a.subscription);
@@ -19,18 +19,18 @@ export function unitsFaults(a: SeededRows): Faults {
     invoices_amending_from: ["[]", "2", '{"units": 2}'].map((json) =>
       change("invoices", a.invoice, `amending_from = '${json}'`),
     ),
-    ledger_jobs_joins: [allocate("joins = true"), change("operations", a.invoiceOperation, "joins = true")],
+    ledger_jobs_joins: [allocate("joins = true"), change("ledger_jobs", a.invoiceOperation, "joins = true")],
     ledger_jobs_amount: [
       ...["NULL", "0", "-1", "'NaN'", "2000000000000000"].map((amount) => allocate(`amount = ${amount}`)),
       amend("amount = 1"),
-      change("operations", a.creditNoteOperation, "amount = 1"),
+      change("ledger_jobs", a.creditNoteOperation, "amount = 1"),
     ],
     ledger_jobs_one_for_a_subscription: [
-      `${sql}; ${another("operations", a.amendment, { invoice_id: invoice })}`,
-      another("operations", a.amendment, { kind: "end_subscription", invoice_id: null }),
+      `${sql}; ${another("ledger_jobs", a.amendment, { invoice_id: invoice })}`,
+      another("ledger_jobs", a.amendment, { kind: "end_subscription", invoice_id: null }),
     ],
-    ledger_jobs_one_allocation: [`${sql}; ${another("operations", a.allocationOperation, twice)}`],
-    ledger_jobs_one_for_a_credit_note: [another("operations", a.creditNoteOperation)],
+    ledger_jobs_one_allocation: [`${sql}; ${another("ledger_jobs", a.allocationOperation, twice)}`],
+    ledger_jobs_one_for_a_credit_note: [another("ledger_jobs", a.creditNoteOperation)],
     allocations_organisation_id_ledger_allocation_id_key: [`${named}; ${another("allocations", a.allocation)}`],
     deferred_lines_amount: ["0", "-1", "'NaN'", "1000000000000000"].map((amount) => line(`amount = ${amount}`)),
     deferred_lines_days: [
@@ -59,7 +59,7 @@ export function unitsTenantFaults(a: SeededRows, b: SeededRows): Faults {
   const of = { credit_note_id: b.creditNote };
   const gone = `DELETE FROM ledger_jobs WHERE id = '${b.creditNoteOperation}'`;
   return {
-    ledger_jobs_organisation_id_credit_note_id_fkey: [`${gone}; ${another("operations", a.creditNoteOperation, of)}`],
+    ledger_jobs_organisation_id_credit_note_id_fkey: [`${gone}; ${another("ledger_jobs", a.creditNoteOperation, of)}`],
     deferred_lines_organisation_id_subscription_id_fkey: [line(`subscription_id = '${b.subscription}'`)],
     // A period that is not there, and one that ends on another day.
     deferred_lines_period_fkey: [
@@ -86,7 +86,7 @@ export function foreignDocumentFaults(a: SeededRows): Faults {
     "",
   ].join("; ");
   const after = (sql: string) => `${foreign}${sql}`;
-  const operation = (id: string, assignments: string) => after(change("operations", id, assignments));
+  const operation = (id: string, assignments: string) => after(change("ledger_jobs", id, assignments));
   const units = (assignments: string) => after(change("unit_changes", a.unitChange, assignments));
   const move = `subscription_id = '${subscription}'`;
   const free = (table: string) => `DELETE FROM ${table} WHERE organisation_id = '${a.organisation}'`;
@@ -104,7 +104,7 @@ export function foreignDocumentFaults(a: SeededRows): Faults {
       operation(a.creditNoteOperation, `credit_note_id = '${note}'`),
       operation(a.allocationOperation, `invoice_id = '${invoice}'`),
       operation(a.allocationOperation, `credit_note_id = '${note}'`),
-      after(another("operations", a.allocationOperation, { subscription_id: subscription, ...ended })),
+      after(another("ledger_jobs", a.allocationOperation, { subscription_id: subscription, ...ended })),
     ],
     deferred_lines_billed: [
       after(change("deferred_lines", a.deferredLine, `invoice_id = '${invoice}'`)),
@@ -118,13 +118,13 @@ export function foreignDocumentFaults(a: SeededRows): Faults {
     ],
     invoices_subscription: [
       after(`${free("unit_changes")}; ${moveInvoice}`),
-      after(`${free("unit_changes")}; ${free("operations")}; ${billed}; ${moveInvoice}`),
-      after(`${free("operations")}; ${moveInvoice}`),
-      after(`${free("operations")}; ${renewed}; ${moveInvoice}`),
+      after(`${free("unit_changes")}; ${free("ledger_jobs")}; ${billed}; ${moveInvoice}`),
+      after(`${free("ledger_jobs")}; ${moveInvoice}`),
+      after(`${free("ledger_jobs")}; ${renewed}; ${moveInvoice}`),
     ],
     credit_notes_subscription: [
       after(`${free("unit_changes")}; ${moveNote}`),
-      after(`${free("operations")}; ${moveNote}`),
+      after(`${free("ledger_jobs")}; ${moveNote}`),
     ],
   };
 }

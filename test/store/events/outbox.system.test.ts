@@ -187,6 +187,7 @@ const changes: Readonly<Record<string, Changes>> = {
     amount: never,
     effective_date: never,
     meter_id: never,
+    reversed_invoice_id: never,
     revenue_account: "revenue_account = '260'",
     tax_type: "tax_type = 'NONE'",
   },

@@ -57,8 +57,8 @@ describe("an increase of the renewal invoice that the ledger takes no more", () 
     // The operations of the change: its amendment, done by that invoice, and the invoice's creation.
     const [first, second] = made.jobIds;
     expect(made.jobIds).toHaveLength(2);
-    expect(await world.one("operations", first ?? "")).toMatchObject({ state: "done", reason: "moved" });
-    expect(await world.one("operations", second ?? "")).toMatchObject({
+    expect(await world.one("ledger_jobs", first ?? "")).toMatchObject({ state: "done", reason: "moved" });
+    expect(await world.one("ledger_jobs", second ?? "")).toMatchObject({
       kind: "create_invoice",
       state: "ready",
       invoice_id: made.invoiceId,
@@ -125,7 +125,7 @@ describe("a decrease that the ledger takes no more", () => {
     const world = await windowWorld(pool);
     const made = await world.changed(changeTo(6, amend), "paid");
     expect(made).toMatchObject({ units: 6, invoiceId: null, renewalInvoiceId: null, creditNoteId: null });
-    expect(await world.one("operations", made.jobIds[0] ?? "")).toMatchObject({
+    expect(await world.one("ledger_jobs", made.jobIds[0] ?? "")).toMatchObject({
       state: "refused",
       reason: "wrong_status",
     });

@@ -122,7 +122,7 @@ describe("an amendment", () => {
         },
       ],
     });
-    expect(await one("operations", jobId)).toMatchObject({ state: "sending", attempts: 1 });
+    expect(await one("ledger_jobs", jobId)).toMatchObject({ state: "sending", attempts: 1 });
   });
 
   test("is held by one, and settled by the one that holds it", async () => {
@@ -134,9 +134,9 @@ describe("an amendment", () => {
     await loseLease(jobId);
     const second = await taken(scope, jobId);
     expect(second.attempts).toBe(2);
-    expect(await one("operations", jobId)).toMatchObject({ state: "uncertain" });
+    expect(await one("ledger_jobs", jobId)).toMatchObject({ state: "uncertain" });
     for (const settlement of [done(rows), refusal, move]) await scope.settle(first, settlement);
-    expect(await one("operations", jobId)).toMatchObject({ state: "uncertain", attempts: 2, finished_at: null });
+    expect(await one("ledger_jobs", jobId)).toMatchObject({ state: "uncertain", attempts: 2, finished_at: null });
     expect(await linesOf(rows.invoice)).toMatchObject([{ amending: false }, { amending: true }]);
     expect(
       (await pool.query("SELECT id FROM invoices WHERE organisation_id = $1", [rows.organisation])).rows,
@@ -174,10 +174,10 @@ describe("an amendment", () => {
     await pool.query("UPDATE ledger_jobs SET not_before = now() WHERE id = $1", [jobId]);
     await taken(scope, jobId);
     await scope.reschedule(jobId, 60_000, "day limit");
-    expect(await one("operations", jobId)).toMatchObject({ state: "sending", reason: "minute limit" });
+    expect(await one("ledger_jobs", jobId)).toMatchObject({ state: "sending", reason: "minute limit" });
     await loseLease(jobId);
     await scope.reschedule(jobId, 60_000, "day limit");
-    expect(await one("operations", jobId)).toMatchObject({
+    expect(await one("ledger_jobs", jobId)).toMatchObject({
       state: "uncertain",
       reason: "day limit",
       attempts: 1,
@@ -198,7 +198,7 @@ describe("a refused amendment", () => {
   test("leaves its lines to be sent by the next, and the invoice with the ledger's words", async () => {
     const { rows, jobId, scope } = await added();
     await scope.settle(await taken(scope, jobId), refusal);
-    expect(await one("operations", jobId)).toMatchObject({ state: "refused", reason: "period_locked" });
+    expect(await one("ledger_jobs", jobId)).toMatchObject({ state: "refused", reason: "period_locked" });
     expect(await one("invoices", rows.invoice)).toMatchObject({
       status: "draft",
       total: "25.0000",
@@ -229,7 +229,7 @@ describe("a refused amendment", () => {
     const { rows, jobId, scope } = await added();
     const invoice = { ...draft, total: "9999999999999999.0000" };
     await scope.settle(await taken(scope, jobId), { ...done(rows), invoice } as AmendmentOutcome);
-    expect(await one("operations", jobId)).toMatchObject({ state: "refused", reason: "validation" });
+    expect(await one("ledger_jobs", jobId)).toMatchObject({ state: "refused", reason: "validation" });
     expect(await one("invoices", rows.invoice)).toMatchObject({ total: "25.0000" });
   });
 });
@@ -336,7 +336,7 @@ describe("what waits", () => {
     expect(await readWaiting(pool, organisationId)).toEqual({ waiting: 0, nextInMs: null });
     expect(await found()).toEqual([{ kind: "amendment", organisationId, subscriptionId, invoiceId, jobId }]);
 
-    await pool.query(another("operations", jobId, { kind: "create_invoice", joins: false }));
+    await pool.query(another("ledger_jobs", jobId, { kind: "create_invoice", joins: false }));
     expect((await readWaiting(pool, organisationId)).waiting).toBe(1);
     const byKind = (await found()).map(({ kind }) => kind);
     expect(byKind.toSorted()).toEqual(["amendment", "settlement"]);
