@@ -1,6 +1,6 @@
 /**
- * The store as the services see it. All reads and writes go through the scope of one organisation,
- * and every statement names that organisation. ACCESS-8.
+ * The store as the services see it. Every read and write goes through one organisation, the tenant,
+ * and every statement names it. ACCESS-8.
  */
 import type pg from "pg";
 import type { CreditNote } from "../domain/billing/credit-note.ts";
@@ -66,7 +66,7 @@ export interface Collection<T, Filters> {
   get(id: string): Promise<T | null>;
 }
 
-/** Everything that a service may do with one organisation's data. */
+/** Everything that a service may do with one tenant's data. */
 export interface Scope {
   readonly organisationId: string;
   settings(): Promise<OrganisationSettings>;
@@ -113,7 +113,7 @@ export interface Scope {
   };
 }
 
-/** Opens the scope of an organisation. */
+/** Opens the data of a tenant. */
 export interface Store {
   organisation(organisationId: string): Scope;
 }

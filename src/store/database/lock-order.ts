@@ -1,8 +1,9 @@
 /**
  * The one order in which every writer takes its locks, so that no two transactions deadlock
  * (INVARIANT-5):
+ *
  * 1. The organisation. Writers that decide by its settings or its clock share it. Writers that
- * change these, its catalogue, its mappings or its connection lock it exclusively.
+ *    change these, its catalogue, its mappings or its connection lock it exclusively.
  * 2. Subscriptions, by id.
  * 3. The documents of these subscriptions, invoices before credit notes, by id.
  * 4. Ledger jobs, by id.
