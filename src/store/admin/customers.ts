@@ -31,8 +31,8 @@ export interface CustomerStore {
     customers: readonly CustomerToImport[],
   ): Promise<ReadonlySet<CustomerToImport>>;
   /**
-   * A customer that is made active is synced with its contact within the minute. It becomes
-   * inactive again if the contact cannot carry a document.
+   * An activated customer is synced with its contact within the minute. It becomes inactive again
+   * if the contact cannot carry a document.
    */
   setStatus(actor: Actor, organisationId: string, id: string, status: Customer["status"]): Promise<Customer | null>;
 }
@@ -88,8 +88,8 @@ export function createCustomerStore(pool: pg.Pool, { prisma, run }: Changes): Cu
         // A customer whose contact is not created yet does not count.
         const where = { organisationId, id, ledgerContactId: { not: null } };
         const before = await transaction.customer.findFirst({ where });
-        // An operator can also deactivate a customer that its contact made inactive. The customer
-        // then stays inactive.
+        // An operator can also deactivate a customer that is inactive because of its contact. The
+        // customer then stays inactive.
         const isSame = status === "active" || before?.deactivatedAt !== null;
         if (before === null || (before.status === status && isSame)) return { result: null, changes: [] };
         const data = { status, deactivatedAt: status === "active" ? null : new Date() };

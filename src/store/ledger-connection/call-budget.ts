@@ -36,7 +36,7 @@ interface TakenRow {
 /**
  * Creates the budget of one organisation. A call counts as running for at most `leaseMs` if its
  * process died before returning the permit. No call takes that long. Returning a permit never
- * rejects: a lost return is made up for by the lease.
+ * rejects. If a return is lost, the permit expires with the lease.
  */
 export function createCallBudget(pool: Pick<pg.Pool, "query">, organisationId: string, leaseMs: number): LedgerBudget {
   return {

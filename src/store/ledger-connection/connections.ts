@@ -18,7 +18,7 @@ export interface LedgerConnection {
   readonly clientId: string;
   readonly clientSecret: string;
   /**
-   * When a person last consented, as text that tells one consent from another. Null while a new
+   * When a person last consented, as text that identifies the consent. Null while a new
    * consent is requested.
    */
   readonly consentedAt?: string | null;

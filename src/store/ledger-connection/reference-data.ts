@@ -78,7 +78,7 @@ export type Invalidation = "contradicted" | "refused_by" | "mended";
 /**
  * Invalidates these kinds, so that they are read again. Data that was contradicted or repaired
  * rejects nothing until then. A repair is read at once, otherwise a while after the last read. If
- * no data is stored, nothing is contradicted.
+ * no data is stored there is nothing to contradict, and the next read keeps its time.
  */
 export async function invalidateReferenceData(
   client: pg.Pool | Client,

@@ -88,7 +88,7 @@ const places = {
   tokens: (organisationId: string) => `${organisationId}/consent`,
 } as const;
 
-// A concurrent use waits for the row's lock and then sees the state as used.
+// A concurrent use waits for the row's lock and then finds the state used.
 const useText = `UPDATE ledger_consents c SET used_at = now(), encrypted_verifier = NULL
   FROM (SELECT organisation_id, encrypted_verifier FROM ledger_consents WHERE state_hash = $1 FOR UPDATE) asked, operators o,
     operator_tokens t

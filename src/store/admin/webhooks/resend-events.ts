@@ -26,8 +26,8 @@ export type ResendOutcome =
   | { readonly kind: "other" };
 
 /**
- * The events to send to an endpoint again: events since an instant, including delivered ones. With
- * `afterEvent`, only events after that one.
+ * The events to send to an endpoint again: those since an instant. `includeDelivered` includes
+ * delivered ones. With `afterEvent`, only events after that one.
  */
 export interface EventsToResend {
   readonly endpointId: string;
@@ -239,8 +239,8 @@ interface PageRow {
 }
 
 /**
- * Makes the deliveries of the next 20,000 events pending. Null if the organisation has no such
- * endpoint. Refuses `invalid_parameter`, param `after_event`.
+ * Makes the deliveries of the next 20,000 events pending, and adds missing ones. Null if the
+ * organisation has no such endpoint. Refuses `invalid_parameter`, param `after_event`.
  */
 export async function resendSince(
   client: Client,
