@@ -1,6 +1,6 @@
 /**
- * The store as the services see it: nothing is read or written but through the scope of one organisation, and every
- * statement behind it names that organisation.
+ * The store as the services see it. Every read and write goes through one organisation, the tenant,
+ * and every statement names it. ACCESS-8.
  */
 import type pg from "pg";
 import type { CreditNote } from "../domain/billing/credit-note.ts";
@@ -57,20 +57,23 @@ import {
 } from "./subscriptions/subscriptions.ts";
 import { createStoreUsage, type StoreUsage } from "./usage/ingest.ts";
 
-/** A kind of object that can be listed, newest first, and looked up; null for an id of nothing, or of somebody else. */
+/**
+ * A kind of object that can be listed, newest first, and looked up. Null for an id that does not
+ * exist or belongs to another organisation.
+ */
 export interface Collection<T, Filters> {
   list(filters: Filters, page: PageRequest): Promise<Page<T>>;
   get(id: string): Promise<T | null>;
 }
 
-/** All that a service may ask of one organisation's data. */
+/** Everything that a service may do with one tenant's data. */
 export interface Scope {
   readonly organisationId: string;
   settings(): Promise<OrganisationSettings>;
   readonly customers: Collection<Customer, CustomerFilters> & {
     save(customer: CustomerToSave): Promise<CustomerSave>;
     findCreation(id: string): Promise<CustomerCreation | null>;
-    /** True where the contact's operation was given up before anything was sent. */
+    /** True if the contact's job was abandoned before anything was sent. */
     abandon(jobId: string): Promise<boolean>;
   };
   readonly plans: Collection<Plan, CatalogueFilters>;
@@ -78,38 +81,44 @@ export interface Scope {
   readonly subscriptions: Collection<PlannedSubscription, SubscriptionFilters> & {
     loadCreation(query: CreationQuery): Promise<LoadedCreation>;
     saveCreation(creation: CreationToSave): Promise<CreationSave>;
-    /** Performs what is due, then makes the change that `decide` decides, all in the lock of the subscription. */
+    /**
+     * Bills what is due, then makes the change that `decide` returns, all under the lock of the
+     * subscription. STATE-2.
+     */
     changeUnits(change: UnitsChangeOrder, decide: (state: BillingState) => UnitsDecision): Promise<UnitsChangeOutcome>;
     getUnitsChange(id: string): Promise<AppliedUnitsChange>;
-    /** Performs what is due, then ends the subscription as `decide` decides, or begins to: where invoices have to be removed first. */
+    /**
+     * Bills what is due, then ends the subscription as `decide` returns. If invoices must be
+     * removed first, only starts the end. END-3, END-4.
+     */
     end(ending: TerminationRequest, decide: (facts: EndFacts) => EndDecision): Promise<TerminationOutcome>;
-    /** Notes that a caller is told that the ledger refused this end. */
+    /** Records that a caller was notified that the ledger refused this end. */
     reportTermination(terminationId: string): Promise<void>;
-    /** Performs what is due, then restores the subscription as `decide` decides. */
+    /** Bills what is due, then restores the subscription as `decide` returns. RESTORE-1. */
     restore(
       restoration: RestorationRequest,
       decide: (facts: RestorationFacts) => Restoration,
     ): Promise<RestorationOutcome>;
-    /** The operations by which the ledger is still to hear of the subscription's first or renewal invoices. */
+    /** Returns the jobs that still have to post the subscription's first or renewal invoices. */
     findUnsent(id: string): Promise<readonly string[]>;
   };
   readonly invoices: Collection<Invoice, DocumentFilters> & {
-    /** The first invoice that a creation raised, and the operation that told the ledger of it; null in Setup Mode. */
+    /** Returns the first invoice of a creation and the job that posts it. Null in Setup Mode. */
     findFirst(subscriptionId: string): Promise<InvoiceIds | null>;
   };
   readonly creditNotes: Collection<CreditNote, DocumentFilters>;
   readonly usage: {
-    /** Stores a batch of events; what became of each, in order. */
+    /** Stores a batch of events. Returns the outcome of each, in order. USAGE-2. */
     report(reported: readonly ReportedUsage[], now: Date): Promise<readonly UsageVerdict[]>;
   };
 }
 
-/** Opens organisations. */
+/** Opens the data of a tenant. */
 export interface Store {
   organisation(organisationId: string): Scope;
 }
 
-/** The store over a pool. */
+/** Creates the store over a pool. */
 export function createStore(pool: pg.Pool): Store {
   const storeUsage = createStoreUsage(pool);
   return { organisation: (organisationId) => openScope(pool, storeUsage, organisationId) };
@@ -155,7 +164,7 @@ function collect<Row extends pg.QueryResultRow, T, Filters>(
 ): Collection<T, Filters> {
   return {
     list: (filters, page) => listPage(pool, organisationId, listing, toFilters(filters), page),
-    // An id that is no UUID is the id of nothing. decisions §1.
+    // An id that is no UUID identifies no object. REQUEST-12.
     get: async (id) => (isId(id) ? getOne(pool, organisationId, listing, id) : null),
   };
 }

@@ -1,22 +1,22 @@
 /**
- * Admissions in batches: while a statement runs, new requests wait, and the next statement takes
- * them together.
+ * Admits requests in batches. While one statement runs, new requests wait, and the next statement
+ * takes them together.
  */
 import type pg from "pg";
 
 /**
- * A batch with its statement; `read` is given the row of each request, which has its `ordinal`, or
- * none.
+ * A batch and its statement. `read` gets the row of each request, which has its `ordinal`, or
+ * undefined if there is none.
  */
 export interface Batching<Row extends { readonly ordinal: number }, Admission> {
-  /** The statement that admits these hashes; it returns a row for each hash that it knows. */
+  /** The statement that admits these hashes. It returns a row for each hash that it knows. */
   readonly statement: (hashes: readonly Buffer[]) => pg.QueryConfig;
   readonly read: (row: Row | undefined) => Admission;
   readonly largestBatch: number;
   readonly statementsInFlight: number;
   /**
-   * One request more is refused as if the server had no connections left: it cannot be answered
-   * now.
+   * Above this number of waiting requests, one more is refused as if the server had no connections
+   * left.
    */
   readonly mostWaiting: number;
   /** Called after each statement with the number of its requests. */
@@ -24,15 +24,14 @@ export interface Batching<Row extends { readonly ordinal: number }, Admission> {
 }
 
 /**
- * How long an admission is waited for. It takes a millisecond; behind a connection that has gone
- * silent all requests of the process would wait, so it is given up long before other statements
- * are.
+ * The time limit of an admission, which normally takes a millisecond. It is far below the limit of
+ * other statements, because one silent connection would delay every request of the process.
  */
 const admissionTimeoutMs = 3_000;
 
 /**
- * Returns what admits a request by the SHA-256 of its credential. It rejects when the database does
- * not answer.
+ * Returns the function that admits a request by the SHA-256 of its credential. It rejects if the
+ * database does not answer.
  */
 export function batchAdmissions<Row extends { readonly ordinal: number }, Admission>(
   pool: Pick<pg.Pool, "query">,
@@ -55,7 +54,7 @@ export function batchAdmissions<Row extends { readonly ordinal: number }, Admiss
 
   const admit = async (batch: typeof waiting): Promise<void> => {
     try {
-      // pg knows the limit of one query, its types do not.
+      // pg supports a time limit for one query, but its types do not declare it.
       const query: pg.QueryConfig & { readonly query_timeout: number } = {
         query_timeout: admissionTimeoutMs,
         ...batching.statement(batch.map(({ hash }) => Buffer.from(hash))),

@@ -1,6 +1,7 @@
 /**
- * Whether a request may come in: its API key looked up, its organisation's flags read and the request counted, in one round
- * trip. Nothing is cached, so a revocation holds from its commit on. Spec: Authentication, Limits; decisions §1, steps 2 and 3.
+ * Admits a request: looks up its API key, reads its organisation's flags and counts the request, in
+ * one round trip. Nothing is cached, so a revocation holds from its commit on. ACCESS-1, ACCESS-2,
+ * ACCESS-5.
  */
 import type pg from "pg";
 import { batchAdmissions } from "./admission-batches.ts";
@@ -17,50 +18,57 @@ export interface AdmittedKey {
   readonly now: Date;
 }
 
-/** The sliding window of the key after this request. Spec: Limits. */
+/** The sliding window of the key after this request. ACCESS-6. */
 export interface RateWindow {
   /** Requests allowed in any 60 seconds. */
   readonly limit: number;
-  /** How many are left. */
+  /** Requests left in the window. */
   readonly remaining: number;
   /** Whole seconds, at least 1, until the oldest counted request stops counting. */
   readonly resetSeconds: number;
 }
 
 /**
- * What became of a request: `unknown` (no such key, revoked or expired: all alike), `limited` (over the rate; not counted) or
- * `admitted` (counted).
+ * The outcome of an admission. `unknown`: the key does not exist, is revoked or has expired.
+ * `limited`: over the rate, and not counted. `admitted`: counted.
  */
 export type Admission =
   | { readonly kind: "unknown" }
   | { readonly kind: "limited" | "admitted"; readonly key: AdmittedKey; readonly rate: RateWindow };
 
-/** Admits requests by the SHA-256 of their key. Rejects where the database does not answer. */
+/** Admits requests by the SHA-256 of their key. Rejects if the database does not answer. */
 export interface Access {
   readonly admit: (keyHash: Uint8Array) => Promise<Admission>;
 }
 
-/** How admissions are made. */
+/** Settings of the admission: its rate limit and an observer of batches. */
 export interface AccessSettings {
-  /** Spec: 120 a minute. The cost of an admission grows with it (a window holds that many instants): a thousand is fine. */
+  /**
+   * Default 120 (ACCESS-5). The cost of an admission grows with it, because a window holds that
+   * many instants. A thousand is fine.
+   */
   readonly limitPerMinute?: number;
-  /** Told after each statement how many requests it judged. */
+  /** Called after each statement with the number of requests that it evaluated. */
   readonly onBatch?: (size: number) => void;
 }
 
-/** Spec: Limits. */
+/** Requests for each key in any 60 seconds. ACCESS-5. */
 export const defaultLimitPerMinute = 120;
 
 /**
- * Requests judged by one statement. Together they are three to six times as many a second as one by one (128 at once on two
- * cores: 55,000 against 8,800); 128 in a statement are fewer again, because two statements then wait for each other's rows.
+ * Requests evaluated by one statement. Batching admits three to six times as many a second (128 at
+ * once on two cores: 55,000 against 8,800). Batches of 128 are slower again, because two statements
+ * then wait for each other's rows.
  */
 const largestBatch = 64;
 
-/** One works in PostgreSQL while the other's answer is read here: half as many again as with one; a third only adds waits. */
+/**
+ * PostgreSQL runs one statement while the answer of the other is read here. Two admit half as many
+ * again as one. A third only adds waits.
+ */
 const statementsInFlight = 2;
 
-/** More requests than can be judged in the time that their clients wait: one more is told that it cannot be answered now. */
+/** More requests than can be evaluated while their clients wait. One more is refused at once. */
 const mostWaiting = 10_000;
 
 interface AdmissionRow {
@@ -78,8 +86,9 @@ interface AdmissionRow {
 }
 
 /**
- * Admissions over a pool. While a statement is under way the requests that come gather, and the next statement judges them
- * together: several of one key are counted one after the other, exactly as if each had come alone.
+ * Creates the admission over a pool. Requests that arrive while a statement runs are evaluated
+ * together by the next one. Several requests of one key are counted one after the other, as if each
+ * had come alone.
  */
 export function createAccess(pool: Pick<pg.Pool, "query">, settings: AccessSettings = {}): Access {
   const limit = settings.limitPerMinute ?? defaultLimitPerMinute;
@@ -115,10 +124,13 @@ function readAdmission(row: AdmissionRow | undefined, limit: number): Admission 
   };
 }
 
-/** SQLSTATE classes and codes of a server that cannot serve: connection, shutdown, starting up, too many connections. */
+/**
+ * SQLSTATE classes and codes of a server that cannot serve: connection, shutdown, starting up, too
+ * many connections.
+ */
 const unreachableStates = /^(08...|57P0[1-3]|53300)$/;
 
-/** Codes of Node for a server that is not there. */
+/** Node's error codes for a server that cannot be reached. */
 const unreachableCodes = new Set([
   "ECONNREFUSED",
   "ECONNRESET",
@@ -129,11 +141,14 @@ const unreachableCodes = new Set([
   "ENOENT",
 ]);
 
-/** What pg says, without a code, where a connection cannot be had or breaks. */
+/** Messages of pg, which have no code, for a connection that cannot be opened or breaks. */
 const unreachableMessages =
   /timeout exceeded when trying to connect|Connection terminated|Cannot use a pool after calling end|Query read timeout|is not queryable/;
 
-/** Whether an error says that the database could not be reached or was lost, as against one that it answered. */
+/**
+ * Whether an error means that the database could not be reached or was lost. False for an error
+ * that the database itself answered.
+ */
 export function isDatabaseUnreachable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error instanceof AggregateError) return error.errors.some(isDatabaseUnreachable);

@@ -1,13 +1,13 @@
 /**
- * The leases of this process's runs: renewed by one statement for all of them, and with it a second try for every ending that
- * could not be written. The timer runs only while there is something to keep.
+ * Leases of this process's idempotent runs. One statement renews all of them, and each renewal
+ * retries the outcomes that could not be written. The timer runs only while there is a lease.
  */
 import type { Claim } from "./idempotency.ts";
 
-/** How a run ended, where that still has to be written. */
+/** How a run ended, if that is not written yet. */
 export type Ending = { readonly kind: "complete"; readonly response: Uint8Array } | { readonly kind: "release" };
 
-/** A claim of this process; `ending` is null while its run goes on. */
+/** A claim of this process. `ending` is null while its run continues. */
 export interface Leased {
   readonly claim: Claim;
   readonly ending: Ending | null;
@@ -15,15 +15,15 @@ export interface Leased {
 
 /** The leases of one process. */
 export interface Leases {
-  /** Begins to renew, or notes how the run ended. */
+  /** Starts to renew the lease, or records how the run ended. */
   readonly keep: (leased: Leased) => void;
-  /** Ends the renewals of a claim. */
+  /** Stops renewing a claim. */
   readonly drop: (claim: Claim) => void;
-  /** Waits for a renewal under way, tries the endings once more and stops. */
+  /** Waits for a renewal under way, tries the unwritten outcomes once more and stops. */
   readonly stop: () => Promise<void>;
 }
 
-/** What the leases are kept with. */
+/** Dependencies of the leases. */
 export interface LeaseParts {
   readonly everyMs: number;
   readonly renew: (claims: readonly Claim[]) => Promise<void>;
@@ -31,16 +31,21 @@ export interface LeaseParts {
   readonly onTrouble: (error: unknown) => void;
 }
 
-/** Endings tried at once: a database that has just come back is not to be met by all of them. */
+/**
+ * Outcomes written at once. A database that has just come back must not get all of them together.
+ */
 const finishedAtOnce = 50;
 
-/** An ending that could not be written for so long will not be: its lease is let go, and the key works again. */
+/**
+ * The time after which an outcome that cannot be written is abandoned. Its lease expires, and the
+ * key works again.
+ */
 const giveUpAfterMs = 10 * 60_000;
 
-/** Makes the leases of this process. */
+/** Creates the leases of this process. */
 export function createLeases({ everyMs, renew, settle, onTrouble }: LeaseParts): Leases {
   const held = new Map<string, Leased>();
-  /** When the second try of an ending first failed. */
+  /** The instant at which the retry of an outcome first failed. */
   const endedAtMs = new Map<string, number>();
   let timer: NodeJS.Timeout | null = null;
   let working: Promise<void> = Promise.resolve();
@@ -70,7 +75,9 @@ export function createLeases({ everyMs, renew, settle, onTrouble }: LeaseParts):
     await Promise.all(ended.map(postOne));
   };
 
-  /** On its own, so that one that fails for ever does not hold up the others. */
+  /**
+   * Each outcome is written separately, so that one that always fails does not hold up the others.
+   */
   const postOne = async (leased: Leased): Promise<void> => {
     const { owner } = leased.claim;
     try {

@@ -1,22 +1,26 @@
 /**
- * Idempotency keys as rows: claimed by one run at a time under a lease, completed with the response, or released. A process
- * that is killed lets its leases go by, and the keys work again. Spec: Idempotency.
+ * Stores idempotency keys as rows: claimed by one run at a time under a lease, completed with the
+ * response, or released. If a process is killed its leases expire, and the keys work again.
+ * IDEMPOTENCY-2, IDEMPOTENCY-4, IDEMPOTENCY-5.
  *
- * Where a run has succeeded and its response cannot be stored, the answer is given all the same, because the work is done and
- * the client must hear of it. Until it is stored, this process keeps the lease and tries again at every renewal, so that a
- * repeat hears `running` and then the stored response. Where this process dies first, or the database stays away until the
- * lease has gone by, a repeat runs the operation again; the services make that harmless: what a request creates has an id
- * derived from its key, so the second run finds the first one's work and answers it.
+ * A run may succeed and its response not be stored. The response is then returned all the same,
+ * because the work is done and the client must know. Until the response is stored, this process
+ * holds the lease and retries at every renewal. A repeat gets `running`, and then the stored
+ * response.
+ *
+ * If this process dies first, or the database is away until the lease has expired, a repeat runs
+ * the operation again. The services make that harmless. The id of a created object is derived from
+ * the key, so the second run finds the first one's work and answers it.
  */
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { createLeases, type Leased } from "./idempotency-leases.ts";
 
-/** A request that asks for a key. */
+/** A request with an idempotency key. */
 export interface KeyRequest {
-  /** The API key, or the operator's token. */
+  /** The id of the API key, or of the operator's token. */
   readonly apiKeyId: string;
-  /** Null for an operator's, who belongs to none. */
+  /** Null for an operator's request, which belongs to no organisation. */
   readonly organisationId: string | null;
   /** The header's value. */
   readonly key: string;
@@ -28,13 +32,14 @@ export interface KeyRequest {
 
 /** One run's right to a key. */
 export interface Claim extends KeyRequest {
-  /** Differs for every run, so that a late one cannot end another's. */
+  /** Unique for each run, so that a late run cannot end another run's claim. */
   readonly owner: string;
 }
 
 /**
- * What asking for a key came to: `begun` (run it, then complete or release), `replay` (the stored response), `conflict`
- * (another request holds the key) or `running` (the same request runs now).
+ * The outcome of claiming a key. `begun`: run the operation, then complete or release. `replay`:
+ * the stored response. `conflict`: another request holds the key. `running`: the same request runs
+ * now.
  */
 export type Begun =
   | { readonly kind: "begun"; readonly claim: Claim }
@@ -42,38 +47,48 @@ export type Begun =
   | { readonly kind: "conflict" }
   | { readonly kind: "running" };
 
-/** The store of keys; `createIdempotencyStore` makes it. */
+/** The store of keys. `createIdempotencyStore` creates it. */
 export interface IdempotencyStore {
-  /** One statement. Rejects where the database does not answer; then nothing was begun that a lease does not end. */
+  /**
+   * Claims a key in one statement. Rejects if the database does not answer. A claim that was
+   * written then ends with its lease.
+   */
   readonly begin: (request: KeyRequest) => Promise<Begun>;
   /**
-   * One statement. Null: the response is stored, or will be. Otherwise the response that another run of the same request has
-   * stored, which is the one to give. Never rejects.
+   * Stores the response in one statement. Null: this response is stored, or will be. Otherwise
+   * returns the response that another run of the same request has stored, and the caller must
+   * answer with that. Never rejects.
    */
   readonly complete: (claim: Claim, response: Uint8Array) => Promise<Uint8Array | null>;
-  /** One statement. Frees the key of a run that failed; tries again later where the database does not answer. Never rejects. */
+  /**
+   * Frees the key of a failed run in one statement. Retries later if the database does not answer.
+   * Never rejects.
+   */
   readonly release: (claim: Claim) => Promise<void>;
-  /** Deletes keys whose time is over, at most so many; answers how many. */
+  /** Deletes expired keys, at most `atMost`. Returns how many. */
   readonly deleteExpired: (atMost: number) => Promise<number>;
-  /** Tries once more to store what is not stored, and ends the renewals. */
+  /** Tries once more to store the unwritten outcomes, then ends the renewals. */
   readonly stop: () => Promise<void>;
 }
 
-/** Times, which tests shorten, and who hears of trouble. */
+/** Times, which tests shorten, and the observer of failures. */
 export interface IdempotencySettings {
   readonly leaseMs?: number;
   readonly lifetimeMs?: number;
-  /** Told of every attempt to complete, release or renew that failed. */
+  /** Called for every failed attempt to complete, release or renew. */
   readonly onTrouble: (error: unknown) => void;
 }
 
-/** Two renewals may be missed; a killed process's key works again after this time, which a client's second retry outlasts. */
+/**
+ * Two renewals may be missed. The key of a killed process works again after this time, before a
+ * client's second retry.
+ */
 const defaultLeaseMs = 6_000;
 
-/** Spec: Idempotency, "24 hours". */
+/** 24 hours. IDEMPOTENCY-6. */
 const defaultLifetimeMs = 24 * 60 * 60 * 1000;
 
-/** Keys over a pool. */
+/** Creates the store of keys over a pool. */
 export function createIdempotencyStore(pool: Pick<pg.Pool, "query">, settings: IdempotencySettings): IdempotencyStore {
   const leaseMs = settings.leaseMs ?? defaultLeaseMs;
   const lifetimeMs = settings.lifetimeMs ?? defaultLifetimeMs;
@@ -138,7 +153,7 @@ async function begin(pool: Pick<pg.Pool, "query">, claim: Claim, leaseMs: number
   }
 }
 
-/** Completes or releases; repeating it changes nothing. */
+/** Completes or releases a claim. A repeat changes nothing. */
 async function settle(pool: Pick<pg.Pool, "query">, { claim, ending }: Leased): Promise<Uint8Array | null> {
   const { apiKeyId, key, owner } = claim;
   if (ending === null) return null;
@@ -154,7 +169,8 @@ async function settle(pool: Pick<pg.Pool, "query">, { claim, ending }: Leased): 
     values: [apiKeyId, key, owner, Buffer.from(claim.fingerprint), response],
   });
   const other = rows[0]?.other ?? null;
-  // The first attempt may have been stored although its answer was lost: then what is stored is our own.
+  // The first attempt may have been stored although its answer was lost. The stored response is
+  // then our own.
   return other === null || response.equals(other) ? null : other;
 }
 

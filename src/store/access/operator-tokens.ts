@@ -1,7 +1,6 @@
 /**
- * Whether an operator may come in: its token looked up, many requests in one round trip. Nothing is
- * cached, so that a revocation, and an operator's being made inactive, hold from their commit on.
- * decisions §8.
+ * Admits an operator by looking up the token, many requests in one round trip. Nothing is cached,
+ * so a revoked token or an inactive operator is refused from the commit on. ADMIN-1.
  */
 import type pg from "pg";
 import { batchAdmissions } from "./admission-batches.ts";
@@ -14,27 +13,33 @@ export interface AdmittedOperator {
   readonly role: "read-only" | "admin" | "owner";
 }
 
-/** Admits operators by the SHA-256 of their token; null for an unknown, revoked or expired one. Rejects without a database. */
+/**
+ * Admits operators by the SHA-256 of their token. Null for an unknown, revoked or expired token.
+ * Rejects if the database does not answer.
+ */
 export interface OperatorAccess {
   readonly admit: (tokenHash: Uint8Array) => Promise<AdmittedOperator | null>;
 }
 
 /**
- * Operators are few: 300 requests with unknown tokens, open at once, are answered in five
- * statements, where each alone stood in the pool before the requests of the API.
+ * There are few operators. Batches bound the cost of unknown tokens: 300 concurrent requests take
+ * five statements. Unbatched, each would queue for the pool before the requests of the API.
  */
 const largestBatch = 64;
 
-/** One connection of the pool at most: the others are for the API, whatever comes to this port. */
+/**
+ * At most one connection of the pool. The others are for the API, no matter how many requests this
+ * port gets.
+ */
 const statementsInFlight = 1;
 
 /**
- * Some hundred batches, a second of the one connection: a request that comes later is asked to come
- * back.
+ * About eighty batches, one second of the one connection. A later request is refused and must be
+ * repeated.
  */
 const mostWaiting = 5_000;
 
-/** How operators are admitted. */
+/** Settings of the operator admission. */
 export interface OperatorAccessSettings {
   /** Called after each statement with the number of its requests. */
   readonly onBatch?: (size: number) => void;
@@ -48,13 +53,16 @@ interface AdmissionRow {
   operator_role: AdmittedOperator["role"];
 }
 
-// In the order of the hashes, so that two processes that note the last use of the same tokens never
-// deadlock.
+// In the order of the hashes, so that two processes that record the last use of the same tokens
+// never deadlock.
 const admitText = `SELECT h.place::integer AS ordinal, a.*
   FROM (SELECT hash, place FROM unnest($1::bytea[]) WITH ORDINALITY AS h (hash, place) ORDER BY hash) h
     CROSS JOIN LATERAL admit_operator(h.hash) a`;
 
-/** Admissions over a pool, in batches: unknown tokens take no more than one of its connections. */
+/**
+ * Creates the admission over a pool, in batches. Unknown tokens take no more than one of its
+ * connections.
+ */
 export function createOperatorAccess(
   pool: Pick<pg.Pool, "query">,
   settings: OperatorAccessSettings = {},

@@ -1,4 +1,4 @@
-/** Organisations and their settings, as rows. */
+/** Reads organisations and their settings from rows, and an organisation's current time. */
 import type pg from "pg";
 import type { FirstInvoiceStatus, OrganisationSettings } from "../../domain/subscriptions/organisation-settings.ts";
 
@@ -24,7 +24,7 @@ export interface OrganisationRow {
   o_tax_type: string | null;
 }
 
-/** The settings of a row. */
+/** Converts a row of `organisationColumns` to settings. */
 export function readOrganisation(row: OrganisationRow): OrganisationSettings {
   return {
     id: row.o_id,
@@ -43,7 +43,7 @@ export function readOrganisation(row: OrganisationRow): OrganisationSettings {
   };
 }
 
-/** The organisation with this id; it exists, because a key of it was admitted. */
+/** Returns the organisation with this id. It exists, because one of its keys was admitted. */
 export async function getOrganisation(pool: pg.Pool, organisationId: string): Promise<OrganisationSettings> {
   const { rows } = await pool.query<OrganisationRow>({
     name: "get_organisation",
@@ -54,7 +54,10 @@ export async function getOrganisation(pool: pg.Pool, organisationId: string): Pr
   return readOrganisation(rows[0]);
 }
 
-/** The organisation's now: its test clock's in a sandbox, else the database's. */
+/**
+ * Returns the organisation's current time: the test clock in a sandbox, otherwise the database's
+ * clock. CLOCK-1.
+ */
 export async function organisationNow(client: Pick<pg.PoolClient, "query">, organisationId: string): Promise<Date> {
   const { rows } = await client.query<{ now: Date }>({
     name: "now_of_organisation",

@@ -1,4 +1,7 @@
-/** The store as the application's side sees it: over all organisations, each call naming the one that it means. */
+/**
+ * The store of the admin API. It covers all organisations, and each call names the one that it
+ * means.
+ */
 import type pg from "pg";
 import type { MeteredPlan } from "../../domain/catalogue/meter.ts";
 import type { Charge } from "../../domain/catalogue/plan.ts";
@@ -24,7 +27,7 @@ import { createUsageStore, type UsageStore } from "./usage/usage.ts";
 import { createDeliveryStore, type DeliveryStore } from "./webhooks/webhook-deliveries.ts";
 import { createEndpointStore, type EndpointStore } from "./webhooks/webhook-endpoints.ts";
 
-/** Everything that the admin services ask of the database. */
+/** Everything that the admin services need from the database. */
 export interface AdminStore {
   readonly organisations: OrganisationStore;
   readonly connections: ConnectionStore;
@@ -49,13 +52,16 @@ export interface AdminStore {
   close(): Promise<void>;
 }
 
-/** Two pools, because a write that holds a connection reads by another: from one pool they could wait for each other for ever. */
+/**
+ * There are two pools, because a write that holds a connection reads over another one. With a
+ * single pool such writes could wait for each other for ever.
+ */
 export interface AdminPools {
   readonly reading: pg.Pool;
   readonly writing: pg.Pool;
 }
 
-/** The store over pools; `sealing` seals and opens the credentials of ledgers. */
+/** Creates the store over both pools. `sealing` encrypts and decrypts the ledger credentials. */
 export function createAdminStore({ reading: pool, writing }: AdminPools, sealing: Encryption): AdminStore {
   const changes = createChanges(writing);
   return {

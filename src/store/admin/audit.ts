@@ -1,14 +1,14 @@
-/** The audit log as it is listed. It is written by `changes.ts` alone. */
+/** Lists the audit log. Only `changes.ts` writes it. ADMIN-2. */
 import type { AuditEntry } from "../../gen/prisma/client.ts";
 import type { Page, PageRequest } from "../database/page.ts";
 import type { Changes } from "./changes.ts";
 import { given } from "./organisations.ts";
 import { pageBySeq } from "./page-by-seq.ts";
 
-/** An entry: who, when, what, and what it was before and after. */
+/** An entry: who, when, what, and the object before and after. */
 export type AuditRecord = Omit<AuditEntry, "seq">;
 
-/** The filters of the list; undefined is not asked for. */
+/** The filters of the list. An undefined filter is not applied. */
 export interface AuditFilters {
   readonly organisationId?: string | undefined;
   readonly operatorId?: string | undefined;
@@ -20,7 +20,7 @@ export interface AuditStore {
   list(filters: AuditFilters, page: PageRequest): Promise<Page<AuditRecord>>;
 }
 
-/** The log over the database. */
+/** Creates the audit store over the database. */
 export function createAuditStore({ prisma }: Changes): AuditStore {
   return {
     list: (filters, page) =>

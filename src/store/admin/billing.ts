@@ -1,4 +1,7 @@
-/** The billing run as operators see it: what was set aside and why, and having it tried again. */
+/**
+ * The billing run for operators: lists parked subscriptions with their reasons, and retries them.
+ * POSTING-8.
+ */
 import type pg from "pg";
 import { type CivilDate, civilDate } from "../../domain/calendar/civil-date.ts";
 import type { SubscriptionStatus } from "../../domain/subscriptions/subscription.ts";
@@ -7,7 +10,7 @@ import { isId } from "../database/ids.ts";
 import { type Listing, listPage, type Page, type PageRequest } from "../database/page.ts";
 import type { Actor, Changed, Changes, Transaction } from "./changes.ts";
 
-/** A subscription that was set aside. `nextAttemptAt` may have come already. */
+/** A parked subscription. `nextAttemptAt` may be in the past. */
 export interface ParkedSubscription {
   readonly id: string;
   readonly customerId: string;
@@ -19,13 +22,13 @@ export interface ParkedSubscription {
   readonly nextAttemptAt: Date;
 }
 
-/** An organisation's billing; null stands for a subscription that does not exist. */
+/** An organisation's billing. Null stands for a subscription that does not exist. */
 export interface BillingStore {
   count(organisationId: string): Promise<BillingCounts>;
   listParked(organisationId: string, page: PageRequest): Promise<Page<ParkedSubscription>>;
-  /** Due at once; `not_parked` where it is not set aside. */
+  /** Makes the subscription due at once. Returns `not_parked` if it is not parked. */
   retry(actor: Actor, organisationId: string, id: string): Promise<ParkedSubscription | "not_parked" | null>;
-  /** Notes in the audit log that billing was started by hand, where anything is due. */
+  /** Records in the audit log that billing was started by hand, if anything is due. */
   noteRun(actor: Actor, organisationId: string): Promise<BillingCounts>;
 }
 
@@ -45,7 +48,8 @@ const listing: Listing<ParkedRow, ParkedSubscription> = {
   columns:
     "t.id, t.customer_id, t.plan_id, t.status, t.renewal_date, t.parked_reason, t.parked_attempts, t.parked_until",
   from: "subscriptions t",
-  // One that was performed since it was the last of a page is no position any more.
+  // A subscription that was billed since it ended the last page is no longer a position of the
+  // list.
   shown: "t.parked_until IS NOT NULL",
   read: (row) => ({
     id: row.id,
@@ -59,7 +63,7 @@ const listing: Listing<ParkedRow, ParkedSubscription> = {
   }),
 };
 
-/** Billing over changes. */
+/** Creates the billing store over changes. */
 export function createBillingStore(pool: pg.Pool, { run }: Changes): BillingStore {
   const count = (organisationId: string) => countDue(pool, organisationId);
   return {
@@ -88,7 +92,7 @@ async function retry(
   const { parkedUntil, parkedReason, parkedAttempts } = subscription;
   if (parkedUntil === null) return { result: "not_parked", changes: [] };
   const now = new Date();
-  // As it is now: a run may perform it as soon as this is written.
+  // The state at this moment. A billing run may bill the subscription as soon as this commits.
   const parked: ParkedSubscription = {
     id,
     customerId: subscription.customerId,

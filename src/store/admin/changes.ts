@@ -1,6 +1,6 @@
 /**
- * Every write of the application's side: one transaction with its entry in the audit log, so that there is no change
- * without an entry and no entry without a change. decisions §8.
+ * Runs every write of the admin API in one transaction with its audit log entry. There is no change
+ * without an entry, and no entry without a change. ADMIN-2.
  */
 import { PrismaPg } from "@prisma/adapter-pg";
 import type pg from "pg";
@@ -12,17 +12,19 @@ import type { Client } from "../documents/issue-documents.ts";
 /** A transaction of an ordinary write. */
 export type Transaction = Prisma.TransactionClient;
 
-/** Who does it, and by which call. Without an operator: the server's own machine. */
+/** The operator and the call of a write. Without an operator it is the server's own machine. */
 export interface Actor {
   readonly operatorId: string | null;
   readonly operatorName: string;
   readonly tokenId: string | null;
-  /** `billing.admin.v1.PlanService/UpdatePlan`. */
+  /** The method, such as `billing.admin.v1.PlanService/UpdatePlan`. */
   readonly operation: string;
   readonly requestId: string | null;
 }
 
-/** What was changed: records or plain objects, of which the log keeps a snapshot without secrets. */
+/**
+ * What was changed: records or plain objects. The log stores a snapshot of them without secrets.
+ */
 export interface Change {
   readonly targetKind:
     | "organisation"
@@ -41,13 +43,15 @@ export interface Change {
     | "webhook_endpoint"
     | "webhook_delivery";
   readonly targetId: string;
-  /** Null where the change belongs to no organisation. */
+  /** Null if the change belongs to no organisation. */
   readonly organisationId: string | null;
   readonly before: object | null;
   readonly after: object | null;
 }
 
-/** What a write came to; several changes have an entry each, none where nothing changed. */
+/**
+ * The result of a write with its changes. Each change has its own entry. No change means no entry.
+ */
 export interface Changed<T> {
   readonly result: T;
   readonly changes: readonly Change[];
@@ -56,16 +60,19 @@ export interface Changed<T> {
 /** Runs writes over a pool. */
 export interface Changes {
   readonly prisma: PrismaClient;
-  /** Runs `write` and logs its changes in one transaction, which may take `limitMs`; what it throws undoes both. */
+  /**
+   * Runs `write` and logs its changes in one transaction, which may take `limitMs`. An exception
+   * rolls both back.
+   */
   run<T>(actor: Actor, write: (transaction: Transaction) => Promise<Changed<T>>, limitMs?: number): Promise<T>;
-  /** The same for a write made of statements that the API and the worker have as well. */
+  /** The same for a write with statements that the API and the worker also use. */
   runOnClient<T>(actor: Actor, write: (client: Client) => Promise<Changed<T>>): Promise<T>;
 }
 
-/** Writes of a few rows take milliseconds; one that waits longer for a lock than this is told so. */
+/** A write of a few rows takes milliseconds. One that waits longer than this for a lock fails. */
 const defaultLimitMs = 5_000;
 
-/** Changes over a pool. */
+/** Creates the runner of writes over a pool. */
 export function createChanges(pool: pg.Pool): Changes {
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
   return {
@@ -115,8 +122,9 @@ function entryOf(actor: Actor, { before, after, ...target }: Change): Prisma.Aud
 }
 
 /**
- * A record as the log keeps it: names as in the contract, instants in ISO 8601, decimals with four places. Bytes are
- * left out: they are hashes and sealed secrets. So are counters that mean nothing outside the database.
+ * Returns a record as the log stores it: names as in the contract, instants in ISO 8601, decimals
+ * with four places. Bytes are left out, because they are hashes and encrypted secrets. So are
+ * counters without a meaning outside the database.
  */
 export function snapshotOf(record: object): Prisma.InputJsonObject {
   const members = Object.entries(record).flatMap(([name, value]): [string, Prisma.InputJsonValue | null][] => {
@@ -134,7 +142,7 @@ function jsonOf(value: unknown): Prisma.InputJsonValue | null {
   return value as string | number | boolean | null;
 }
 
-/** Whether an error says that a unique value is taken. */
+/** Whether an error means that a unique value is taken. */
 export function isTaken(error: unknown): boolean {
   return error instanceof Prisma.PrismaClientKnownRequestError && error.code === "P2002";
 }

@@ -1,4 +1,7 @@
-/** API keys, operators and operators' tokens as records; of keys and tokens only the hash is kept. */
+/**
+ * Stores API keys, operators and operators' tokens. Of keys and tokens only the hash is stored.
+ * ACCESS-2, ADMIN-1.
+ */
 import type { ApiKey, Operator, OperatorToken, PrismaClient } from "../../gen/prisma/client.ts";
 import { isId } from "../database/ids.ts";
 import type { Page, PageRequest } from "../database/page.ts";
@@ -6,7 +9,7 @@ import { type Actor, type Changed, type Changes, isTaken, type Transaction } fro
 import { given } from "./organisations.ts";
 import { pageBySeq } from "./page-by-seq.ts";
 
-/** A key or token to store: its hash, and what may be shown of it. */
+/** A key or token to store: its hash, and the part of it that may be shown. */
 export interface NewCredential {
   readonly id: string;
   readonly name: string;
@@ -24,13 +27,16 @@ export type OperatorTokenRecord = Omit<OperatorToken, "tokenHash" | "seq">;
 /** A stored operator. */
 export type OperatorRecord = Omit<Operator, "seq">;
 
-/** Something made: `isNew` is false where an earlier try with the same id made it, whose value nobody knows any more. */
+/**
+ * A created object. `isNew` is false if an earlier try with the same id created it. The value of
+ * that key or token cannot be recovered.
+ */
 export interface Made<T> {
   readonly made: T;
   readonly isNew: boolean;
 }
 
-/** An organisation's keys; null stands for one that does not exist. */
+/** An organisation's keys. Null stands for a key that does not exist. */
 export interface ApiKeyStore {
   create(
     actor: Actor,
@@ -41,19 +47,19 @@ export interface ApiKeyStore {
   revoke(actor: Actor, organisationId: string, id: string): Promise<ApiKeyRecord | null>;
 }
 
-/** What can be changed of an operator; undefined stays. */
+/** The fields of an operator that can change. Undefined leaves a field as it is. */
 export interface OperatorChanges {
   readonly name?: string | undefined;
   readonly role?: string | undefined;
   readonly active?: boolean | undefined;
 }
 
-/** Operators and their tokens; null stands for one that does not exist. */
+/** Operators and their tokens. Null stands for one that does not exist. */
 export interface OperatorStore {
   get(id: string): Promise<OperatorRecord | null>;
   create(actor: Actor, operator: Pick<OperatorRecord, "id" | "name" | "role">): Promise<OperatorRecord>;
   list(page: PageRequest): Promise<Page<OperatorRecord>>;
-  /** `last_owner`: nothing was changed, because nobody would be left who may change it back. */
+  /** `last_owner`: nothing was changed, because no active owner would remain to undo it. */
   update(actor: Actor, id: string, changes: OperatorChanges): Promise<OperatorRecord | "last_owner" | null>;
   getToken(id: string): Promise<OperatorTokenRecord | null>;
   createToken(actor: Actor, operatorId: string, token: NewCredential): Promise<Made<OperatorTokenRecord>>;
@@ -61,7 +67,7 @@ export interface OperatorStore {
   revokeToken(actor: Actor, id: string): Promise<OperatorTokenRecord | null>;
 }
 
-/** API keys over changes. */
+/** Creates the store of API keys over changes. */
 export function createApiKeyStore({ prisma, run }: Changes): ApiKeyStore {
   return {
     create: async (actor, organisationId, { hash, scopes, ...key }) => {
@@ -100,7 +106,7 @@ export function createApiKeyStore({ prisma, run }: Changes): ApiKeyStore {
   };
 }
 
-/** Operators over changes. */
+/** Creates the store of operators over changes. */
 export function createOperatorStore({ prisma, run }: Changes): OperatorStore {
   const get = async (id: string) => (isId(id) ? prisma.operator.findUnique({ where: { id } }) : null);
   const getToken = async (id: string) => (isId(id) ? prisma.operatorToken.findUnique({ where: { id } }) : null);
@@ -138,14 +144,14 @@ export function createOperatorStore({ prisma, run }: Changes): OperatorStore {
   };
 }
 
-/** Makes an operator in a transaction. */
+/** Creates an operator in a transaction. */
 export async function createOperator(transaction: Transaction, data: Pick<OperatorRecord, "id" | "name" | "role">) {
   const after = await transaction.operator.create({ data });
   const change = { targetKind: "operator", targetId: data.id, organisationId: null, before: null, after } as const;
   return { result: after, changes: [change] };
 }
 
-/** Makes an operator's token in a transaction. */
+/** Creates an operator's token in a transaction. */
 export async function createToken(transaction: Transaction, operatorId: string, { hash, ...token }: NewCredential) {
   const data = { ...token, operatorId, tokenHash: new Uint8Array(hash) };
   const after = await transaction.operatorToken.create({ data });
@@ -164,7 +170,8 @@ async function updateOperator(
   id: string,
   changes: OperatorChanges,
 ): Promise<Changed<OperatorRecord | "last_owner" | null>> {
-  // All owners at once: two that make each other inactive must not leave nobody.
+  // Locks all owners together. Otherwise two owners who deactivate each other could leave no active
+  // owner.
   await transaction.$executeRaw`SELECT 1 FROM operators WHERE role = 'owner' OR id = ${id}::uuid ORDER BY id FOR NO KEY UPDATE`;
   const before = await transaction.operator.findUnique({ where: { id } });
   if (before === null) return { result: null, changes: [] };

@@ -1,4 +1,4 @@
-/** Customers as the application's side imports and keeps them. */
+/** Imports customers and changes their status for the admin API. CUSTOMER-1, ADMIN-6. */
 import type pg from "pg";
 import type { Customer } from "../../domain/customers/customer.ts";
 import { type CustomerFilters, customerFilters, customerListing } from "../customers/customers.ts";
@@ -6,32 +6,38 @@ import { isId } from "../database/ids.ts";
 import { getOne, listPage, type Page, type PageRequest } from "../database/page.ts";
 import { type Actor, type Changes, isTaken, type Transaction } from "./changes.ts";
 
-/** A customer to import, whose contact the ledger has. */
+/** A customer to import. Its contact exists in the ledger. */
 export type CustomerToImport = Customer & { readonly ledgerContactId: string };
 
-/** An organisation's customers; null stands for one that does not exist. */
+/** An organisation's customers. Null stands for a customer that does not exist. */
 export interface CustomerStore {
   get(organisationId: string, id: string): Promise<Customer | null>;
   list(organisationId: string, filters: CustomerFilters, page: PageRequest): Promise<Page<Customer>>;
-  /** The customers that these contacts of the ledger are, by the contact's id. */
+  /** Returns the customers of these ledger contacts, by the contact's id. */
   findByContacts(organisationId: string, contactIds: readonly string[]): Promise<ReadonlyMap<string, Customer>>;
-  /** `exists`: the contact is a customer by now. `code_taken`: another customer has the code. */
+  /** `exists`: the contact is a customer already. `code_taken`: another customer has the code. */
   importOne(
     actor: Actor,
     organisationId: string,
     customer: CustomerToImport,
   ): Promise<"imported" | "exists" | "code_taken">;
-  /** Those of them that were imported, in one transaction: not one whose contact is a customer by now, or whose code is taken. */
+  /**
+   * Imports in one transaction and returns the customers that were imported. Contacts that are
+   * customers already, and taken codes, are left out.
+   */
   importMany(
     actor: Actor,
     organisationId: string,
     customers: readonly CustomerToImport[],
   ): Promise<ReadonlySet<CustomerToImport>>;
-  /** One made active is looked at by its contact anew, within the minute: it is inactive again where that carries no document. */
+  /**
+   * An activated customer is synced with its contact within the minute. It becomes inactive again
+   * if the contact cannot carry a document.
+   */
   setStatus(actor: Actor, organisationId: string, id: string, status: Customer["status"]): Promise<Customer | null>;
 }
 
-/** Customers over changes. */
+/** Creates the customer store over changes. */
 export function createCustomerStore(pool: pg.Pool, { prisma, run }: Changes): CustomerStore {
   const get = async (organisationId: string, id: string) =>
     isId(id) ? getOne(pool, organisationId, customerListing, id) : null;
@@ -64,8 +70,8 @@ export function createCustomerStore(pool: pg.Pool, { prisma, run }: Changes): Cu
     importMany: async (actor, organisationId, customers) => {
       const data = customers.map((customer) => ({ ...customer, organisationId }));
       const imported = await run(actor, async (transaction) => {
-        // One import at a time, and none beside contacts that the ledger has made: each holds
-        // unique values that the other may write.
+        // Allows one import at a time, and none while contacts that the ledger created are
+        // recorded. Both lock unique values that the other may write.
         await transaction.$executeRaw`SELECT 1 FROM organisations WHERE id = ${organisationId}::uuid FOR NO KEY UPDATE`;
         const made = await transaction.customer.createManyAndReturn({ data, skipDuplicates: true });
         const target = { targetKind: "customer", organisationId, before: null } as const;
@@ -79,10 +85,11 @@ export function createCustomerStore(pool: pg.Pool, { prisma, run }: Changes): Cu
       await run(actor, async (transaction) => {
         await transaction.$executeRaw`SELECT 1 FROM customers
           WHERE organisation_id = ${organisationId}::uuid AND id = ${id}::uuid FOR NO KEY UPDATE`;
-        // One whose contact is still being made is none yet.
+        // A customer whose contact is not created yet does not count.
         const where = { organisationId, id, ledgerContactId: { not: null } };
         const before = await transaction.customer.findFirst({ where });
-        // One that is inactive because of its contact is made so by an operator as well, and stays so then.
+        // An operator can also deactivate a customer that is inactive because of its contact. The
+        // customer then stays inactive.
         const isSame = status === "active" || before?.deactivatedAt !== null;
         if (before === null || (before.status === status && isSame)) return { result: null, changes: [] };
         const data = { status, deactivatedAt: status === "active" ? null : new Date() };
@@ -100,7 +107,7 @@ export function createCustomerStore(pool: pg.Pool, { prisma, run }: Changes): Cu
   };
 }
 
-// What was known of the contact by then said nothing of a customer that an operator wants active.
+// Has the contact read again: its last sync did not evaluate whether the customer can be active.
 async function lookAgain(transaction: Transaction, organisationId: string, contactId: string | null): Promise<void> {
   await transaction.$executeRaw`INSERT INTO ledger_notifications (organisation_id, kind, ledger_id)
     SELECT organisation_id, 'contacts', ${contactId} FROM ledger_connections WHERE organisation_id = ${organisationId}::uuid

@@ -1,21 +1,28 @@
 /**
- * The first operator, an owner, with a token: made only while there is no operator at all, by whoever may write to the database.
+ * Creates the first operator, an owner, with a token. It works only while no operator exists, for
+ * anyone who may write to the database.
  */
 import type pg from "pg";
 import { newId } from "../database/ids.ts";
 import { createChanges } from "./changes.ts";
 import { createOperator, createToken } from "./credentials.ts";
 
-/** Two that are made at the same moment would both find none: this lock lets one go first. Any number that nobody else locks. */
+/**
+ * Serialises two concurrent creations, which would otherwise both find no operator. Any number that
+ * no other lock uses.
+ */
 const firstOperatorLock = 20261121;
 
-/** What is kept of the token that the first operator is given. */
+/** What is stored of the first operator's token. */
 export interface FirstToken {
   readonly hash: Uint8Array;
   readonly hint: string;
 }
 
-/** Makes it; false, and nothing is made, where there is an operator already, active or not. */
+/**
+ * Creates the first operator. Returns false, and creates nothing, if any operator exists, active or
+ * not.
+ */
 export async function createFirstOperator(pool: pg.Pool, name: string, token: FirstToken): Promise<boolean> {
   const { run, prisma } = createChanges(pool);
   const actor = {
@@ -30,7 +37,8 @@ export async function createFirstOperator(pool: pg.Pool, name: string, token: Fi
       await transaction.$executeRaw`SELECT pg_advisory_xact_lock(${firstOperatorLock})`;
       if ((await transaction.operator.count()) > 0) return { result: false, changes: [] };
       const operator = await createOperator(transaction, { id: newId(), name, role: "owner" });
-      // Picked one by one: the value itself, which a caller may have beside them, must not go further.
+      // Picked one by one: the caller's object may also contain the token's value, which must not
+      // go further.
       const { hash, hint } = token;
       const made = { id: newId(), name: "First token", expiresAt: null, hash, hint };
       const { changes } = await createToken(transaction, operator.result.id, made);

@@ -1,4 +1,4 @@
-/** Organisations as the application's side makes and sets them. */
+/** Creates organisations and changes their settings for the admin API. DOCUMENT-6, SETUP-4. */
 import type pg from "pg";
 import { Refusal } from "../../domain/refusal.ts";
 import type { FirstInvoiceStatus, OrganisationSettings } from "../../domain/subscriptions/organisation-settings.ts";
@@ -11,16 +11,16 @@ import { type Actor, type Changed, type Changes, isTaken, type Transaction } fro
 import { pageBySeq } from "./page-by-seq.ts";
 import { requireNothingInTheWay } from "./setup-mode-obstacles.ts";
 
-/** An organisation with what only the application shows of it. */
+/** An organisation with fields that only the admin API shows. */
 export interface AdminOrganisation extends OrganisationSettings {
   readonly usageAllowed: boolean;
   readonly ledgerConnected: boolean;
-  /** What a sandbox's clock shows; null where the organisation lives in real time. */
+  /** The time of a sandbox's test clock. Null if the organisation uses real time. */
   readonly testClock: Date | null;
   readonly createdAt: Date;
 }
 
-/** The settings that can be changed; undefined stays. */
+/** The settings that can change. Undefined leaves a setting as it is. */
 export type OrganisationChanges = {
   readonly [K in
     | "name"
@@ -34,54 +34,65 @@ export type OrganisationChanges = {
     | "numberPrefix"]?: AdminOrganisation[K] | undefined;
 };
 
-/** A new organisation; what is undefined takes the default of its column. */
+/** A new organisation. An undefined field takes the default of its column. */
 export type NewOrganisation = OrganisationChanges &
   Pick<AdminOrganisation, "id" | "name" | "timezone" | "defaultCurrency" | "livemode"> & {
     readonly setupMode?: boolean | undefined;
   };
 
-/** What switching Setup Mode came to. */
+/** The result of a switch of Setup Mode. */
 export interface SetupModeChange {
   readonly organisation: AdminOrganisation;
   readonly changed: boolean;
-  /** Running subscriptions whose current period began in Setup Mode: it is never billed. */
+  /**
+   * Active subscriptions whose current period began in Setup Mode. That period is never billed.
+   * SETUP-3.
+   */
   readonly unbilledSubscriptions: number;
-  /** How many documents what was performed before has left to the ledger. */
+  /** The number of documents that billing before the switch issued. */
   readonly raised: number;
 }
 
-/** Organisations; null stands for one that does not exist. */
+/** Organisations. Null stands for one that does not exist. */
 export interface OrganisationStore {
-  /** The new one, or the one of an earlier try with the same id. */
+  /** Creates the organisation, or returns the one that an earlier try with the same id created. */
   create(actor: Actor, organisation: NewOrganisation): Promise<AdminOrganisation>;
   get(id: string): Promise<AdminOrganisation | null>;
   list(page: PageRequest): Promise<Page<AdminOrganisation>>;
   update(actor: Actor, id: string, changes: OrganisationChanges): Promise<AdminOrganisation | null>;
   /**
-   * Performs what is due, then switches. Refuses `invalid_state` while too much is still due, while
-   * a due subscription is parked, and while an end, an amendment or a restoration is under way.
-   * What was performed stays.
+   * Bills what is due, then switches. Refuses `invalid_state` while too much is still due, a due
+   * subscription is parked, or an end, amendment or restoration runs. What was billed stays billed.
    */
   setSetupMode(actor: Actor, id: string, setupMode: boolean): Promise<SetupModeChange | null>;
 }
 
-/** The kinds of documents that each organisation numbers on its own. */
+/** The kinds of documents that each organisation numbers separately. */
 const counters = ["invoice", "credit_note"] as const;
 
-/** How long a change may take that has every subscription looked at again: some fifty microseconds each, while creations wait. */
+/**
+ * Time limit of a change that makes the billing run check every subscription again. It takes about
+ * fifty microseconds each, while creations wait.
+ */
 const lookLimitMs = 120_000;
 
-/** How long a switch of Setup Mode performs what is due before it: some hundred thousand subscriptions, while somebody waits. */
+/**
+ * Time limit of the billing before a switch of Setup Mode. It covers some hundred thousand
+ * subscriptions while the operator waits.
+ */
 const performLimitMs = 20_000;
 
-/** Subscriptions in a statement: far below what a statement may take. */
+/** Subscriptions in a statement, far below a statement's time limit. */
 const lookBatch = 5_000;
 
 const withConnection = { ledgerConnection: { select: { organisationId: true } } } as const;
 
 type FullRecord = OrganisationRecord & { ledgerConnection: { organisationId: string } | null };
 
-/** Organisations over changes; what is due before a switch of Setup Mode is performed over the pool, for so long. */
+/**
+ * Creates the organisation store over changes. Billing before a switch of Setup Mode runs over the
+ * pool, for at most `performMs`.
+ */
 export function createOrganisationStore(
   { prisma, run }: Changes,
   pool: pg.Pool,
@@ -165,10 +176,10 @@ async function update(transaction: Transaction, id: string, changes: Partial<Org
 }
 
 /**
- * Switches where nothing is due: whether a period is ever billed is decided by the mode in which it begins, so that all that fell due
- * before has to be performed first. Work under way was decided in the previous mode, so the switch
- * waits for it too. Both checks run under the organisation's lock: no work can begin between them
- * and the switch. decisions §4 "Setup Mode".
+ * Switches Setup Mode if nothing is due. The mode in which a period begins decides whether it is
+ * ever billed, so everything due must be billed first. Jobs under way were decided in the previous
+ * mode, so the switch waits for them too. Both checks run under the organisation's lock: no job can
+ * start between them and the switch. SETUP-3, SETUP-4.
  */
 async function switchSetupMode(
   transaction: Transaction,
@@ -192,10 +203,10 @@ async function isAnyDue(transaction: Transaction, id: string): Promise<boolean> 
 }
 
 /**
- * When something is due for a subscription depends on Setup Mode and Invoice Create Days: all that
- * are not over are looked at by the next billing run, which finds out when that is now. So is one
- * that was over in Setup Mode and has a deferred amount or usage left that was not billed then.
- * decisions §5. By id, as everybody locks subscriptions.
+ * Makes the next billing run check every subscription that is not over. Setup Mode and Invoice
+ * Create Days decide when a subscription is due. A subscription that ended in Setup Mode is
+ * included if a deferred amount or usage was not billed then. Subscriptions are locked by id, the
+ * common order. PERIOD-4, INVARIANT-5.
  */
 async function lookAgain(transaction: Transaction, organisationId: string): Promise<void> {
   for (let after = "00000000-0000-0000-0000-000000000000"; ; ) {
@@ -217,7 +228,10 @@ async function lookAgain(transaction: Transaction, organisationId: string): Prom
   }
 }
 
-/** The record, held until the transaction ends: what is logged as before is what was replaced. */
+/**
+ * Returns the record, locked until the transaction ends. The value logged as before is therefore
+ * the one that was replaced.
+ */
 async function lock(transaction: Transaction, id: string): Promise<OrganisationRecord | null> {
   await transaction.$executeRaw`SELECT 1 FROM organisations WHERE id = ${id}::uuid FOR NO KEY UPDATE`;
   return transaction.organisation.findUnique({ where: { id } });
@@ -230,7 +244,7 @@ async function countUnbilled(prisma: Changes["prisma"], id: string): Promise<num
   return rows[0]?.count ?? 0;
 }
 
-/** Without the members that are undefined: those stay, or take their defaults. */
+/** Removes undefined members. Those fields stay as they are, or take their defaults. */
 export function given<T extends object>(members: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   const entries = Object.entries(members).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };

@@ -1,14 +1,23 @@
-/** Pages of what belongs to no organisation: newest first by sequence number, as the organisations' own lists are. */
+/**
+ * Pages of records that belong to no organisation: newest first by sequence number, like the lists
+ * of organisations. OBJECT-3.
+ */
 import { Refusal } from "../../domain/refusal.ts";
 import type { Page, PageRequest } from "../database/page.ts";
 
-/** How a kind of record is listed: the sequence number of one, and those below a number, newest first. */
+/**
+ * How a kind of record is listed: the sequence number of one record, and the records below a
+ * number, newest first.
+ */
 export interface SeqListing<T> {
   readonly seqOf: (id: string) => Promise<{ readonly seq: bigint } | null>;
   readonly below: (seq: { readonly lt: bigint } | undefined, take: number) => Promise<readonly T[]>;
 }
 
-/** The page. Refuses `invalid_parameter`, param `starting_after`, where that is no id of the list. */
+/**
+ * Returns the page. Refuses `invalid_parameter`, param `starting_after`, if that is no id of the
+ * list.
+ */
 export async function pageBySeq<T>(page: PageRequest, listing: SeqListing<T>): Promise<Page<T>> {
   const position = page.startingAfter === null ? undefined : await listing.seqOf(page.startingAfter);
   if (position === null) {

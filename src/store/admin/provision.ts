@@ -1,6 +1,6 @@
 /**
- * Making organisations with what belongs to them: settings, ledger connection, a key, catalogue, customers. What is made
- * together is one transaction. Ordinary writes, through Prisma.
+ * Creates organisations with their settings, ledger connection, key, catalogue and customers, in
+ * one transaction. These are ordinary writes through Prisma.
  */
 import { PrismaPg } from "@prisma/adapter-pg";
 import type pg from "pg";
@@ -14,7 +14,7 @@ import { insertPlanPrices, planRecord } from "../catalogue/plan-writes.ts";
 import type { Encryption } from "../database/encryption.ts";
 import type { LedgerConnection } from "../ledger-connection/connections.ts";
 
-/** A key to store: its hash, and what may be shown of it. */
+/** A key to store: its hash, and the part of it that may be shown. */
 export interface ApiKeyToSave {
   readonly id: string;
   readonly name: string;
@@ -35,22 +35,28 @@ export interface OrganisationToSave {
   readonly customers: readonly Customer[];
 }
 
-/** Writes organisations. */
+/** Writes new organisations with their initial data. */
 export interface SettingUp {
-  /** Whether there is any organisation at all. */
+  /** Whether no organisation exists. */
   isEmpty(): Promise<boolean>;
-  /** All of them in one transaction. Refuses (`invalid_parameter`) a plan that could not be priced. */
+  /**
+   * Writes all of them in one transaction. Refuses `invalid_parameter` for a plan that could not be
+   * priced.
+   */
   save(...organisations: readonly OrganisationToSave[]): Promise<void>;
   close(): Promise<void>;
 }
 
-/** The kinds of documents and codes that each organisation counts on its own. */
+/** The kinds of documents and codes that each organisation numbers separately. */
 const counters = ["invoice", "credit_note"] as const;
 
-/** Some dozens of statements, a tenth of a second; where a machine is busy with other work, a first start must not fail of the library's five. */
+/**
+ * Time limit of the transaction. Its dozens of statements take a tenth of a second. The library's
+ * default of five seconds could fail a first start on a busy machine.
+ */
 const limitMs = 60_000;
 
-/** Setting up over a pool. */
+/** Creates the writer of organisations over a pool. */
 export function createSettingUp(pool: pg.Pool, sealing: Encryption): SettingUp {
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
   return {

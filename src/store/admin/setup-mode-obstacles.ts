@@ -1,11 +1,11 @@
 /**
- * The work that blocks a switch of Setup Mode: it was decided in the present mode and is not done
- * yet. decisions §4 "Setup Mode".
+ * Finds the work that blocks a switch of Setup Mode: work that was decided in the current mode and
+ * is not done yet. SETUP-4.
  */
 import { Refusal } from "../../domain/refusal.ts";
 import type { Transaction } from "./changes.ts";
 
-/** As many as a person can look after at once. decisions §4. */
+/** As many as a person can handle at once. SETUP-4. */
 const namedAtMost = 10;
 
 interface Obstacle {
@@ -14,7 +14,7 @@ interface Obstacle {
   readonly total: number;
 }
 
-/** What stands before the names of each kind, in the order in which the kinds are named. */
+/** The text before the names of each kind, in the order in which the kinds are listed. */
 const introductions = {
   parked: "Due, and parked",
   ended: "Being ended",
@@ -23,9 +23,9 @@ const introductions = {
 } as const;
 
 /**
- * Refuses `invalid_state` and names up to ten subscriptions and invoices while any is in the way.
- * The caller has locked the organisation. Every transaction that begins such work, or parks a
- * subscription, shares that lock and waits.
+ * Refuses `invalid_state`, with up to ten subscriptions and invoices, while any work blocks the
+ * switch. The caller has locked the organisation. Every transaction that starts such work, or parks
+ * a subscription, shares that lock and waits.
  */
 export async function requireNothingInTheWay(transaction: Transaction, organisationId: string): Promise<void> {
   const obstacles = await transaction.$queryRaw<Obstacle[]>`

@@ -1,9 +1,12 @@
-/** The test clock of a sandbox as operators see it: what it shows, where it goes, and having it advanced. */
+/**
+ * The test clock of a sandbox for operators: its time, its target, and the request to advance it.
+ * CLOCK-1.
+ */
 import { type ClockRequest, decideAdvance } from "../../domain/calendar/test-clock.ts";
 import { isId } from "../database/ids.ts";
 import type { Actor, Changed, Changes, Transaction } from "./changes.ts";
 
-/** A clock; `now` is what it shows. */
+/** A clock. `now` is its current time. */
 export interface TestClock {
   readonly organisationId: string;
   readonly livemode: boolean;
@@ -12,7 +15,7 @@ export interface TestClock {
   readonly advance: TestClockAdvance | null;
 }
 
-/** The advance that runs, or the last one. The instants at which it began and was there are real ones. */
+/** The advance under way, or the last one. Its start and end are real instants. */
 export interface TestClockAdvance {
   readonly from: Date;
   readonly to: Date;
@@ -23,10 +26,10 @@ export interface TestClockAdvance {
   readonly finishedAt: Date | null;
 }
 
-/** Clocks of organisations; null stands for an organisation that does not exist. */
+/** Clocks of organisations. Null stands for an organisation that does not exist. */
 export interface TestClockStore {
   get(organisationId: string): Promise<TestClock | null>;
-  /** The clock after what `decideAdvance` decides; refuses as that does. */
+  /** Returns the clock after the change that `decideAdvance` decides. Refuses as that does. */
   advance(actor: Actor, organisationId: string, request: ClockRequest): Promise<TestClock | null>;
 }
 
@@ -50,7 +53,7 @@ interface ClockRow {
   finished_at: Date | null;
 }
 
-/** Clocks over changes. */
+/** Creates the store of test clocks over changes. */
 export function createTestClockStore({ prisma, run }: Changes): TestClockStore {
   return {
     get: async (organisationId) => (isId(organisationId) ? load(prisma, organisationId) : null),
@@ -66,7 +69,7 @@ async function advance(
   organisationId: string,
   request: ClockRequest,
 ): Promise<Changed<TestClock | null>> {
-  // Held, so that nobody judges anything by the clock that was.
+  // Locked, so that no writer decides by the previous time.
   await transaction.$executeRaw`SELECT 1 FROM organisations WHERE id = ${organisationId}::uuid FOR NO KEY UPDATE`;
   const before = await load(transaction, organisationId);
   if (before === null) return { result: null, changes: [] };
@@ -100,8 +103,8 @@ async function advance(
 }
 
 /**
- * In one statement, so that the clock and its advance are of one moment. The real time is the database's, as for every
- * other process, to the millisecond, which is what a clock shows.
+ * Reads the clock and its advance in one statement, so that both are of one moment. The real time
+ * is the database's, as for every other process. It has milliseconds, which is what a clock shows.
  */
 async function load(transaction: Transaction, organisationId: string): Promise<LoadedClock | null> {
   const [row] = await transaction.$queryRaw<ClockRow[]>`SELECT o.id, o.livemode, o.timezone, o.test_clock,

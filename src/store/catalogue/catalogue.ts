@@ -1,10 +1,10 @@
-/** Plans with their tiers, and charges, as rows. */
+/** Reads plans with their tiers, and charges, from rows, and lists them. */
 
 import type { CatalogueStatus, Charge, Plan, PlanType, Tier } from "../../domain/catalogue/plan.ts";
 import { type Decimal, parseDecimal } from "../../domain/money/decimal.ts";
 import type { Filter, Listing } from "../database/page.ts";
 
-/** A band of prices as JSON, its prices as text. */
+/** A price tier as JSON, its prices as text. */
 export interface TierRow {
   readonly up_to: number | null;
   readonly unit_price: string | null;
@@ -33,12 +33,12 @@ export interface PlanRow {
   tax_type: string | null;
 }
 
-/** A decimal column that may be null. */
+/** Parses a decimal column that may be null. */
 export function readDecimal(text: string | null): Decimal | null {
   return text === null ? null : parseDecimal(text);
 }
 
-/** The bands of a row, in its order; none for null. */
+/** Returns the tiers of a row in their order. None for null. */
 export function readTiers(rows: readonly TierRow[] | null): readonly Tier[] {
   return (rows ?? []).map((tier) => ({
     upTo: tier.up_to,
@@ -47,7 +47,7 @@ export function readTiers(rows: readonly TierRow[] | null): readonly Tier[] {
   }));
 }
 
-/** The plan of a row. */
+/** Converts a row of `plans` to a plan. */
 export function readPlan(row: PlanRow): Plan {
   return {
     id: row.id,
@@ -69,7 +69,10 @@ export function readPlan(row: PlanRow): Plan {
   };
 }
 
-/** Plans with their tiers in order; prices as text, so that JSON makes no float of them. */
+/**
+ * Lists plans with their tiers in order. Prices are text, so that JSON does not convert them to
+ * floats.
+ */
 export const planListing: Listing<PlanRow, Plan> = {
   table: "plans",
   columns: `t.id, t.code, t.name, t.type, t.interval_unit, t.interval_count, t.currency, t.price, t.minimum_units, t.free_units,
@@ -95,7 +98,7 @@ export interface ChargeRow {
   tax_type: string | null;
 }
 
-/** The charge of a row. */
+/** Converts a row of `charges` to a charge. */
 export function readCharge(row: ChargeRow): Charge {
   return {
     id: row.id,
@@ -112,7 +115,7 @@ export function readCharge(row: ChargeRow): Charge {
   };
 }
 
-/** Charges. */
+/** Lists charges. */
 export const chargeListing: Listing<ChargeRow, Charge> = {
   table: "charges",
   columns: `t.id, t.code, t.name, t.description, t.currency, t.price, t.allows_price_override, t.status, t.created_at,
@@ -121,13 +124,13 @@ export const chargeListing: Listing<ChargeRow, Charge> = {
   read: readCharge,
 };
 
-/** The filters of both lists; without a status, `active` and `draft` ones. Spec: Lists, GET /v1/plans, GET /v1/charges. */
+/** The filters of both lists. Without a status they show `active` and `draft` entries. OBJECT-6. */
 export interface CatalogueFilters {
   readonly code: string | null;
   readonly status: CatalogueStatus | null;
 }
 
-/** The filters as conditions. */
+/** Converts the filters to SQL conditions. */
 export function catalogueFilters({ code, status }: CatalogueFilters): readonly Filter[] {
   const filters: Filter[] = [];
   if (code !== null) filters.push({ sql: "t.code = ?", value: code });

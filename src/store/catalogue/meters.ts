@@ -1,10 +1,13 @@
-/** The meters of a plan with the plan's prices for them, as rows. */
+/** Reads the meters of a plan, with the plan's prices for them, from rows. */
 
 import type { MeterType, PlanMeter } from "../../domain/catalogue/meter.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
 import { readTiers, type TierRow } from "./catalogue.ts";
 
-/** A meter of a plan as `planMetersJson` gives it; prices as text, so that JSON makes no float of them. */
+/**
+ * A meter of a plan as `planMetersJson` returns it. Prices are text, so that JSON does not convert
+ * them to floats.
+ */
 export interface PlanMeterRow {
   readonly id: string;
   readonly code: string;
@@ -14,13 +17,14 @@ export interface PlanMeterRow {
   readonly tax_type: string | null;
   readonly type: MeterType;
   readonly price: string;
-  /** In order; null where it has none. */
+  /** In order. Null if the meter has no tiers. */
   readonly tiers: readonly TierRow[] | null;
 }
 
 /**
- * SQL of one value: the meters of a plan in its order as a JSON array of `PlanMeterRow`, null for a plan without. Both arguments are SQL:
- * `planMetersJson("s.organisation_id", "s.plan_id")`. Read by `readPlanMeters`.
+ * Returns SQL for one value: the meters of a plan, in its order, as a JSON array of `PlanMeterRow`.
+ * The value is null for a plan without meters. Both arguments are SQL:
+ * `planMetersJson("s.organisation_id", "s.plan_id")`. `readPlanMeters` parses the value.
  */
 export function planMetersJson(organisationId: string, planId: string): string {
   return `(SELECT json_agg(json_build_object('id', m.id, 'code', m.code, 'name', m.name, 'unit_label', m.unit_label,
@@ -33,7 +37,7 @@ export function planMetersJson(organisationId: string, planId: string): string {
     WHERE pm.organisation_id = ${organisationId} AND pm.plan_id = ${planId})`;
 }
 
-/** The meters of `planMetersJson`, in the plan's order; none for null. */
+/** Parses the value of `planMetersJson`, in the plan's order. None for null. */
 export function readPlanMeters(json: readonly PlanMeterRow[] | null): readonly PlanMeter[] {
   return (json ?? []).map((row) => ({
     id: row.id,

@@ -1,11 +1,13 @@
-/** Plans as Prisma writes them: the row, and the rows of its tiers, its meters and their tiers. */
+/**
+ * Writes plans through Prisma: the plan row, and the rows of its tiers, its meters and their tiers.
+ */
 
 import type { MeteredPlan } from "../../domain/catalogue/meter.ts";
 import type { Tier } from "../../domain/catalogue/plan.ts";
 import { formatDecimal } from "../../domain/money/decimal.ts";
 import type { Prisma } from "../../gen/prisma/client.ts";
 
-/** The row of `plans`. */
+/** Returns the row of `plans` for a plan. */
 export function planRecord(organisationId: string, plan: MeteredPlan): Prisma.PlanUncheckedCreateInput {
   const { interval, unitLabels, tiers: _, meters: __, ...members } = plan;
   return {
@@ -19,7 +21,7 @@ export function planRecord(organisationId: string, plan: MeteredPlan): Prisma.Pl
   };
 }
 
-/** Writes the tiers, meters and meters' tiers of plans whose rows are there, in the order in which each plan has them. */
+/** Inserts the tiers, meters and meters' tiers of plans whose rows exist, in each plan's order. */
 export async function insertPlanPrices(
   client: Pick<Prisma.TransactionClient, "planTier" | "planMeter" | "planMeterTier">,
   organisationId: string,

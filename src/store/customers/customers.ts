@@ -1,4 +1,7 @@
-/** Customers as rows: lists, look-ups, and the creation that first asks the ledger for a contact. */
+/**
+ * Reads and lists customers as rows, and saves a new customer together with the ledger job that
+ * creates its contact.
+ */
 import type pg from "pg";
 import type { Customer } from "../../domain/customers/customer.ts";
 import { newId } from "../database/ids.ts";
@@ -19,7 +22,7 @@ export interface CustomerRow {
   created_at: Date;
 }
 
-/** The customer of a row. */
+/** Converts a row of `customers` to a customer. */
 export function readCustomer(row: CustomerRow): Customer {
   return {
     id: row.id,
@@ -35,7 +38,10 @@ export function readCustomer(row: CustomerRow): Customer {
   };
 }
 
-/** Customers; one whose contact is still being made in the ledger is none yet. Spec: Customer. */
+/**
+ * Lists customers. A row whose contact does not exist in the ledger yet is not listed. CUSTOMER-1,
+ * CUSTOMER-3.
+ */
 export const customerListing: Listing<CustomerRow, Customer> = {
   table: "customers",
   columns:
@@ -45,14 +51,17 @@ export const customerListing: Listing<CustomerRow, Customer> = {
   read: readCustomer,
 };
 
-/** The filters of the list; null is not asked for. `email` in any case. Spec: Lists, GET /v1/customers. */
+/**
+ * The filters of the list. A null filter is not applied. `email` is compared without regard to
+ * case.
+ */
 export interface CustomerFilters {
   readonly code: string | null;
   readonly email: string | null;
   readonly status: Customer["status"] | null;
 }
 
-/** The filters as conditions. */
+/** Converts the filters to SQL conditions. */
 export function customerFilters({ code, email, status }: CustomerFilters): readonly Filter[] {
   const filters: Filter[] = [];
   if (code !== null) filters.push({ sql: "t.code = ?", value: code });
@@ -61,7 +70,7 @@ export function customerFilters({ code, email, status }: CustomerFilters): reado
   return filters;
 }
 
-/** A customer to write, and how its contact comes about. */
+/** A customer to write, and whether its contact is created or imported. */
 export interface CustomerToSave {
   readonly customer: Customer;
   readonly requestHash: Uint8Array;
@@ -69,15 +78,18 @@ export interface CustomerToSave {
 }
 
 /**
- * `saved`: written, not yet shown, with the operation that gets its contact. `exists`: this identity was used before.
- * `code_taken`: another customer has the code.
+ * `saved`: written and not listed yet, with the ledger job that gets its contact. `exists`: this
+ * identity was used before. `code_taken`: another customer has the code.
  */
 export type CustomerSave =
   | { readonly kind: "saved"; readonly jobId: string }
   | { readonly kind: "exists" }
   | { readonly kind: "code_taken" };
 
-/** Writes a new customer that waits for its contact, with its operation, in one statement. decisions §3 "Customer, create". */
+/**
+ * Writes a new customer without a contact and its ledger job, in one statement. CUSTOMER-3,
+ * CUSTOMER-4.
+ */
 export async function saveCustomer(
   pool: pg.Pool,
   organisationId: string,
@@ -120,13 +132,16 @@ export async function saveCustomer(
   return { kind: "saved", jobId };
 }
 
-/** A customer's creation as it stands: by which request, and the operation that gets its contact. */
+/**
+ * The current state of a customer's creation: which request created it, and the ledger job that
+ * gets its contact.
+ */
 export interface CustomerCreation {
   readonly requestHash: Buffer | null;
   readonly jobId: string | null;
 }
 
-/** The creation of the customer with this id, shown or not; null where there is none. */
+/** Returns the creation of the customer with this id, listed or not. Null if there is none. */
 export async function findCustomerCreation(
   pool: pg.Pool,
   organisationId: string,
@@ -143,7 +158,7 @@ export async function findCustomerCreation(
   return row === undefined ? null : { requestHash: row.request_hash, jobId: row.job_id };
 }
 
-/** Which of these ledger contacts are customers of the organisation already. */
+/** Returns those of these ledger contacts that are customers of the organisation already. */
 export async function findImported(
   pool: pg.Pool,
   organisationId: string,

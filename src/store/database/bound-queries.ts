@@ -1,11 +1,12 @@
 /**
- * Limits the connections of a pool that background work uses: requests of callers have the rest.
+ * Limits how many connections of a pool background work uses. The rest is for the requests of
+ * callers.
  */
 import type pg from "pg";
 
 /**
- * A view of the pool for single statements. Statements above the limit wait here without a time
- * limit; waiting for a connection has one.
+ * Returns a view of the pool for single statements. Statements above the limit wait here without a
+ * time limit. Waiting for a connection has a time limit.
  */
 export function boundQueries(pool: Pick<pg.Pool, "query">, atOnce: number): Pick<pg.Pool, "query"> {
   let running = 0;

@@ -1,30 +1,41 @@
-/** Secrets at rest: AES-256-GCM under a key from the environment, with the key's id beside each, so that keys can be changed. */
+/**
+ * Encrypts secrets at rest with AES-256-GCM, under a key from the environment. The key's id is
+ * stored with each secret, so that keys can be rotated. ADMIN-3.
+ */
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
 
-/** A sealed secret: 12 bytes of nonce, 16 of tag, then the ciphertext. */
+/** An encrypted secret: 12 bytes of nonce, 16 of tag, then the ciphertext. */
 export interface EncryptedSecret {
   readonly keyId: string;
   readonly bytes: Buffer;
 }
 
-/** Seals with one key of 32 bytes, and opens with it and those before it. `bound` ties a secret to its place: it opens nowhere else. */
+/**
+ * Encrypts with one key of 32 bytes, and decrypts with it and the earlier ones. `bound` ties a
+ * secret to its place: it cannot be decrypted for another place.
+ */
 export interface Encryption {
   seal(secret: string, bound: string): EncryptedSecret;
-  /** Throws where the secret was sealed with a key that is not known here, for another place, or was altered. */
+  /**
+   * Throws if the secret was encrypted with an unknown key or for another place, or was altered.
+   */
   open(sealed: EncryptedSecret, bound: string): string;
 }
 
-/** A nonce of GCM's own length; random, since far fewer than 2^32 secrets are ever sealed with one key. NIST SP 800-38D. */
+/**
+ * GCM's standard nonce length. Random nonces are safe, because far fewer than 2^32 secrets are
+ * encrypted with one key. NIST SP 800-38D.
+ */
 const nonceBytes = 12;
 
-/** The full tag of GCM. Node opens shorter ones as well where no length is given. */
+/** The full tag of GCM. Without an explicit length Node accepts shorter tags as well. */
 const tagBytes = 16;
 
 const wholeTag = { authTagLength: tagBytes };
 
 /**
- * Encryption with this key; what was sealed with one of `earlier` opens as well. A key's id is the head of its hash: it names the key
- * and tells nothing of it.
+ * Creates the encryption with this key. Secrets encrypted with one of `earlier` can still be
+ * decrypted. A key's id is the head of its hash: it identifies the key and reveals nothing of it.
  */
 export function createEncryption(key: Uint8Array, earlier: readonly Uint8Array[] = []): Encryption {
   if ([key, ...earlier].some(({ byteLength }) => byteLength !== 32)) {

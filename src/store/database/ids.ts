@@ -1,14 +1,23 @@
-/** Ids: new ones by time (UUID version 7), and the derived ones that make a retried creation the same creation. */
+/**
+ * Creates ids: time-ordered ones (UUID version 7), and derived ones that identify a retried
+ * creation as the same. OBJECT-1.
+ */
 import { createHash, randomBytes } from "node:crypto";
 
-/** A new UUID version 7: 48 bits of milliseconds, then 74 random bits. RFC 9562, section 5.7. */
+/**
+ * Returns a new UUID version 7: 48 bits of milliseconds, then 74 random bits. RFC 9562, section
+ * 5.7.
+ */
 export function newId(nowMs: number = Date.now()): string {
   const bytes = randomBytes(16);
   bytes.writeUIntBE(nowMs, 0, 6);
   return format(bytes, 0x70);
 }
 
-/** What a request with an Idempotency-Key can create; on the application's side an operator's token stands for the API key. */
+/**
+ * Kinds of object that a request with an Idempotency-Key can create. In the admin API an operator's
+ * token stands for the API key.
+ */
 export type DerivedKind =
   | "customer"
   | "subscription"
@@ -26,16 +35,16 @@ export type DerivedKind =
   | "test_event";
 
 /**
- * The id of what a request with an Idempotency-Key creates: the same for the same key of the same API key, and no other.
- * A UUID version 8 over SHA-256 (RFC 9562, section 5.8). `kind` keeps a customer's id from being a subscription's.
- * Spec: Idempotency; decisions §3 "Ids".
+ * Returns the id of the object that a request with an Idempotency-Key creates. The id is the same
+ * for the same key of the same API key, and for no other. It is a UUID version 8 over SHA-256 (RFC
+ * 9562, section 5.8). `kind` separates a customer's ids from a subscription's. IDEMPOTENCY-7.
  */
 export function derivedId(kind: DerivedKind, apiKeyId: string, idempotencyKey: string): string {
   const digest = createHash("sha256").update(`${kind}\0${apiKeyId}\0${idempotencyKey}`).digest();
   return format(digest.subarray(0, 16), 0x80);
 }
 
-/** Whether a text is a UUID, in any case: anything else is the id of nothing. decisions §1. */
+/** Whether a text is a UUID, in any case. Any other text identifies no object. REQUEST-12. */
 export function isId(text: string): boolean {
   return /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(text);
 }

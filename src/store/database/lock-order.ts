@@ -1,43 +1,52 @@
 /**
- * The one order in which every writer takes its locks, so that no two transactions wait for each
- * other:
+ * The one order in which every writer takes its locks, so that no two transactions deadlock
+ * (INVARIANT-5):
  *
- * 1. The organisation: shared by writers that decide by its settings or its clock, alone by writers
- *    that change these, its catalogue, its mappings or its connection.
+ * 1. The organisation. Writers that decide by its settings or its clock share it. Writers that
+ *    change these, its catalogue, its mappings or its connection lock it exclusively.
  * 2. Subscriptions, by id.
  * 3. The documents of these subscriptions, invoices before credit notes, by id.
- * 4. Operations, by id.
+ * 4. Ledger jobs, by id.
  *
- * A document is written under the lock of its subscription. No other writer holds the document then,
- * so the order of one subscription's documents does no harm. Credit on an invoice of another
- * subscription locks both subscriptions. A writer of several operations that does not lock their
- * subscriptions skips the operations that are held. Customers come after the organisation, the
- * buckets of usage (`usage-locks.ts`) after the subscriptions, the counters of numbers after these.
- * A writer that takes its rows with SKIP LOCKED waits for none of them and may take them in any
- * order.
+ * A document is written under the lock of its subscription. No other writer holds the document
+ * then, so the order within one subscription's documents does not matter. Credit on an invoice of
+ * another subscription locks both subscriptions. A writer of several jobs that does not lock their
+ * subscriptions skips the jobs that are locked. Customers come after the organisation. The buckets
+ * of usage (`usage-locks.ts`) come after the subscriptions, and the number counters come after the
+ * buckets. A writer that takes its rows with SKIP LOCKED waits for none of them and may take them
+ * in any order.
  */
 import type { Client } from "../documents/issue-documents.ts";
 
-/** Locks subscriptions by rising id. What is read after it is as the last change left it. */
+/**
+ * Locks subscriptions by rising id. A later read in the transaction sees what the last change
+ * committed.
+ */
 export async function lockSubscriptions(client: Client, organisationId: string, ids: readonly string[]): Promise<void> {
   await lockInOrder(client, organisationId, { subscriptionIds: ids });
 }
 
-/** What a transaction is about to write. What is left out is none. */
+/** The rows that a transaction is about to write. An absent member means none. */
 export interface ToLock {
-  /** Whether the organisation is to stay as it is. */
+  /** Whether the organisation must not change meanwhile. */
   readonly organisation?: boolean;
   readonly subscriptionIds?: readonly string[];
-  /** Operations, the subscriptions that they are of, and those on whose invoices their note is. */
+  /**
+   * Ledger jobs: locks their subscriptions, and those with invoices that have credit of the job's
+   * note.
+   */
   readonly jobIds?: readonly string[];
-  /** Invoices by their ids in the ledger: the subscriptions that they are of. */
+  /** Invoices by their ids in the ledger: locks their subscriptions. */
   readonly ledgerInvoiceIds?: readonly string[];
-  /** Credit notes by their ids in the ledger: their subscriptions, and those of their invoices. */
+  /**
+   * Credit notes by their ids in the ledger: locks their subscriptions, and those of their
+   * invoices.
+   */
   readonly ledgerNoteIds?: readonly string[];
 }
 
-// A document and an operation stay with their subscription. As an array, so that the subscriptions
-// are looked up by their key.
+// A document and a job never change their subscription. The ids are an array, so that the
+// subscriptions are looked up by their key.
 const concernedText = `SELECT id FROM subscriptions WHERE organisation_id = $1 AND id = ANY (ARRAY(
     SELECT o.subscription_id FROM ledger_jobs o
     WHERE o.organisation_id = $1 AND o.id = ANY ($3::uuid[])
@@ -55,7 +64,7 @@ const concernedText = `SELECT id FROM subscriptions WHERE organisation_id = $1 A
     UNION SELECT unnest($2::uuid[])))
   ORDER BY id FOR NO KEY UPDATE`;
 
-/** Takes the locks of what is to be written, in the order, before any of it is. */
+/** Takes the locks of all rows to write, in the common order, before any of them is written. */
 export async function lockInOrder(client: Client, organisationId: string, toLock: ToLock): Promise<void> {
   const { organisation, subscriptionIds = [], jobIds = [], ledgerInvoiceIds = [], ledgerNoteIds = [] } = toLock;
   if (organisation) {

@@ -1,6 +1,7 @@
 /**
- * Brings a database to the newest migration, and says how migrations, schema and database differ.
- * Several processes may do so at once: one works, the others wait and find nothing left to do.
+ * Migrates a database to the newest migration, and reports how migrations, schema and database
+ * differ. Several processes may migrate at once: one works, and the others wait and find nothing
+ * left to do.
  */
 import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -9,25 +10,28 @@ import type { DiagnoseMigrationHistoryOutput } from "@prisma/schema-engine-wasm/
 import pg from "pg";
 import { projectMigrations, readMigrations, wholeSchema, withSchemaEngine } from "./schema-engine.ts";
 
-/** `migrationsFolder` is this project's unless a test brings its own; `log` gets one line for each migration applied. */
+/**
+ * Options of a migration. `migrationsFolder` is this project's unless a test passes its own. `log`
+ * gets one line for each migration applied.
+ */
 export interface MigrateOptions {
   readonly migrationsFolder?: string;
   readonly log?: (line: string) => void;
 }
 
-/** Any fixed number serves, as long as nobody else locks it; Prisma itself takes 72707369. */
+/** Any fixed number works if no other lock uses it. Prisma itself takes 72707369. */
 const lockNumber = 8_207_143;
 
-/** How often a waiting process asks for the lock: migrations take well under a second. */
+/** How often a waiting process polls the lock. Migrations take well under a second. */
 const lockPollMs = 100;
 
-/** How long a process waits for another one's migrations; a large index takes minutes. */
+/** How long a process waits for another one's migrations. A large index takes minutes. */
 const lockLimitMs = 30 * 60_000;
 
 /**
- * Makes the database if it does not exist and applies what is missing; returns the names of the migrations applied.
- * Throws an Error with the database's message and the migration's name; what the failed migration did is rolled back, and Prisma's
- * table marks it as failed until `prisma migrate resolve`.
+ * Creates the database if it does not exist, applies missing migrations and returns their names.
+ * Throws an Error with the database's message and the migration's name. The failed migration is
+ * rolled back. Prisma's table marks it as failed until `prisma migrate resolve`.
  */
 export async function migrate(databaseUrl: string, options: MigrateOptions = {}): Promise<readonly string[]> {
   await createDatabaseIfMissing(databaseUrl);
@@ -43,7 +47,9 @@ export async function migrate(databaseUrl: string, options: MigrateOptions = {})
   });
 }
 
-/** How the database stands against the migrations: edited, failed and unapplied ones. Changes nothing. */
+/**
+ * Compares the database with the migrations: edited, failed and unapplied ones. Changes nothing.
+ */
 export async function diagnose(
   databaseUrl: string,
   options: MigrateOptions = {},
@@ -53,14 +59,17 @@ export async function diagnose(
   return withSchemaEngine({ databaseUrl }, (engine) => engine.diagnoseMigrationHistory(input));
 }
 
-/** What `diff` needs: a server on which it may make and drop scratch databases, and the Prisma schema that migrations should lead to. */
+/**
+ * What `diff` needs: a server on which it may create and drop scratch databases, and the Prisma
+ * schema that the migrations should produce.
+ */
 export interface DiffOptions {
   readonly serverUrl: string;
   readonly schemaFile: string;
   readonly migrationsFolder?: string;
 }
 
-/** The SQL that leads from the migrations to the schema; undefined when they agree. */
+/** Returns the SQL that leads from the migrations to the schema, or undefined if they agree. */
 export async function diff(options: DiffOptions): Promise<string | undefined> {
   const migrations = await readMigrations(options.migrationsFolder ?? projectMigrations);
   const files = [{ path: options.schemaFile, content: await readFile(options.schemaFile, "utf8") }];
@@ -80,7 +89,7 @@ export async function diff(options: DiffOptions): Promise<string | undefined> {
   );
 }
 
-/** The same server, another database. */
+/** Returns the URL of another database on the same server. */
 export function withDatabase(databaseUrl: string, name: string): string {
   const url = new URL(databaseUrl);
   url.pathname = `/${name}`;
@@ -98,7 +107,7 @@ async function createDatabaseIfMissing(databaseUrl: string): Promise<void> {
     try {
       await client.query(`CREATE DATABASE ${pg.escapeIdentifier(name)}`);
     } catch (error) {
-      // Another process made it at the same time: PostgreSQL says so in one of two ways.
+      // Another process created it at the same time. PostgreSQL reports that with one of two codes.
       if (codeOf(error) !== "42P04" && codeOf(error) !== "23505") throw error;
     }
   });
@@ -108,7 +117,8 @@ async function withLock<T>(databaseUrl: string, work: () => Promise<T>): Promise
   return withClient(databaseUrl, async (client) => {
     const end = performance.now() + lockLimitMs;
     for (;;) {
-      // Asked again and again, not waited for: a waiting query holds a snapshot, which CREATE INDEX CONCURRENTLY would wait for.
+      // Polled, not awaited: a waiting query holds a snapshot, and CREATE INDEX CONCURRENTLY would
+      // wait for that.
       const { rows } = await client.query<{ locked: boolean }>("SELECT pg_try_advisory_lock($1) AS locked", [
         lockNumber,
       ]);

@@ -1,32 +1,32 @@
 /**
- * Pages of a list: newest first by the rising sequence number, in keyset form, so that a page costs the same wherever it is.
- * Spec: Lists and pagination; decisions §3 "Lists".
+ * Reads a page of a list, newest first by rising sequence number. Keyset pagination costs the same
+ * for every page. OBJECT-3, OBJECT-4, OBJECT-5.
  */
 import { createHash } from "node:crypto";
 import type pg from "pg";
 import { Refusal } from "../../domain/refusal.ts";
 
-/** Which page: `limit` 1 to 100, after the object with this id. */
+/** Selects a page: `limit` is 1 to 100, and the page starts after the object with this id. */
 export interface PageRequest {
   readonly limit: number;
   readonly startingAfter: string | null;
 }
 
-/** A page and whether another one follows. */
+/** A page, and whether another one follows. */
 export interface Page<T> {
   readonly data: readonly T[];
   readonly hasMore: boolean;
 }
 
-/** One condition of a list: SQL with `?` where its value goes. */
+/** One condition of a list: SQL with `?` in place of its value. */
 export interface Filter {
   readonly sql: string;
   readonly value: unknown;
 }
 
 /**
- * A listable table. `from` is what stands between FROM and WHERE, its main table under the alias `t`; `shown` narrows the
- * table to what counts as an object at all.
+ * A listable table. `from` is the SQL between FROM and WHERE, its main table under the alias `t`.
+ * `shown` narrows the table to the rows that count as objects.
  */
 export interface Listing<Row extends pg.QueryResultRow, T> {
   readonly table: string;
@@ -36,7 +36,10 @@ export interface Listing<Row extends pg.QueryResultRow, T> {
   readonly read: (row: Row) => T;
 }
 
-/** The page of an organisation's objects that pass all filters. Refuses `invalid_parameter`, param `starting_after`. */
+/**
+ * Returns the page of an organisation's objects that pass all filters. Refuses `invalid_parameter`,
+ * param `starting_after`.
+ */
 export async function listPage<Row extends pg.QueryResultRow, T>(
   pool: pg.Pool,
   organisationId: string,
@@ -65,7 +68,9 @@ export async function listPage<Row extends pg.QueryResultRow, T>(
   return { data: (hasMore ? rows.slice(0, page.limit) : rows).map(listing.read), hasMore };
 }
 
-/** The object with this id, or null: also where it is another organisation's. */
+/**
+ * Returns the object with this id. Null if it does not exist or belongs to another organisation.
+ */
 export async function getOne<Row extends pg.QueryResultRow, T>(
   client: Pick<pg.Pool, "query">,
   organisationId: string,
@@ -78,7 +83,10 @@ export async function getOne<Row extends pg.QueryResultRow, T>(
   return rows[0] === undefined ? null : listing.read(rows[0]);
 }
 
-/** The objects with these ids, in no order; those that are not there, or another organisation's, are left out. */
+/**
+ * Returns the objects with these ids, in no order. Unknown ids and ids of another organisation are
+ * left out.
+ */
 export async function getThese<Row extends pg.QueryResultRow, T>(
   client: Pick<pg.Pool, "query">,
   organisationId: string,
@@ -92,7 +100,10 @@ export async function getThese<Row extends pg.QueryResultRow, T>(
   return rows.map(listing.read);
 }
 
-/** An empty page after a position is right only where the position exists. */
+/**
+ * Refuses an unknown position: an empty page after a position is right only if that position
+ * exists.
+ */
 async function requirePosition<Row extends pg.QueryResultRow, T>(
   pool: pg.Pool,
   organisationId: string,
@@ -106,7 +117,7 @@ async function requirePosition<Row extends pg.QueryResultRow, T>(
 
 const names = new Map<string, string>();
 
-/** A short name for a statement's text, so that each connection plans it once. */
+/** Returns a short name for a statement's text, so that each connection plans it once. */
 export function statementName(text: string): string {
   let name = names.get(text);
   if (name === undefined) {

@@ -1,44 +1,54 @@
 /**
- * The pool of PostgreSQL connections of one process, its transactions, and how column types become
- * values: nothing passes through a float.
+ * Owns the PostgreSQL connection pool of one process, its transactions, and the mapping of column
+ * types to values. No value passes through a float. MONEY-1.
  */
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 
-/** What a pool needs. `size`: connections of this process; the server's `max_connections` bounds the sum over all. */
+/**
+ * Settings of a pool. `size` is the number of connections of this process. The server's
+ * `max_connections` bounds the sum over all processes.
+ */
 export interface PoolSettings {
   readonly databaseUrl: string;
   readonly size: number;
   /** Shown in `pg_stat_activity`. */
   readonly name: string;
-  /** How long a free connection or a new one is waited for, in milliseconds, where that is not what requests wait. */
+  /** Time limit for a free or new connection in milliseconds, if it is not the one of requests. */
   readonly connectTimeoutMs?: number;
-  /** After which a statement is broken off, in milliseconds, if it is not one of a request. */
+  /** Time limit of a statement in milliseconds, if it is not the one of requests. */
   readonly statementTimeoutMs?: number;
 }
 
-/** A statement that runs longer than this is broken off: every one of ours takes milliseconds. */
+/** The time limit of a statement. Every statement of the service takes milliseconds. */
 const statementTimeoutMs = 10_000;
 
 /**
- * How long an answer is waited for: a connection may stay open and silent (a partition, a failover), and the server's own
- * time limit never reaches us then. A little longer than that one, so that its clear error comes first.
+ * How much longer than the server's time limit an answer is awaited. A connection may stay open and
+ * silent (a partition, a failover), and the server's limit then never reaches us. It is longer than
+ * that limit, so that the server's clear error comes first.
  */
 const patience = 1.2;
 
-/** How long a request waits for a free connection or a new one before it is told that the database cannot be reached. */
+/**
+ * How long a request waits for a free or new connection before it fails because the database cannot
+ * be reached.
+ */
 const connectTimeoutMs = 3_000;
 
-/** Dates stay `YYYY-MM-DD` text (object id 1082): a Date would shift them by the server's zone. */
+/** Dates stay `YYYY-MM-DD` text (object id 1082). A Date would shift them by the server's zone. */
 const dateType = 1082;
 
-/** `numeric` and `bigint` are text by default in pg; dates are made so too. */
+/** pg returns `numeric` and `bigint` as text by default. This makes dates text too. */
 const types: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: "text" | "binary") =>
     oid === dateType ? (text: string) => text : pg.types.getTypeParser(oid, format as "text")) as never,
 };
 
-/** A pool; errors of idle connections are told to `onError` and the connection replaced. */
+/**
+ * Creates a pool. Errors of idle connections are reported to `onError`, and the connection is
+ * replaced.
+ */
 export function createPool(settings: PoolSettings, onError: (error: Error) => void): pg.Pool {
   const statementMs = settings.statementTimeoutMs ?? statementTimeoutMs;
   const pool = new pg.Pool({
@@ -49,23 +59,24 @@ export function createPool(settings: PoolSettings, onError: (error: Error) => vo
     statement_timeout: statementMs,
     query_timeout: statementMs * patience,
     keepAlive: true,
-    // A transaction left open by a lost client would hold its row locks for ever.
+    // A transaction left open by a lost client would otherwise hold its row locks for ever.
     idle_in_transaction_session_timeout: statementTimeoutMs,
     types,
   });
   pool.on("error", onError);
-  // One that is ended by the server in the moment in which it comes about is told of it before whoever asked for it can listen, and what nobody
-  // hears ends the process. Its first statement fails all the same.
+  // The server may end a connection before its requester can listen for errors. An unhandled error
+  // event would end the process, so this handler ignores it. The connection's first statement fails
+  // all the same.
   pool.on("connect", (client) => client.on("error", () => undefined));
   pool.on("connect", guard);
   return pool;
 }
 
 /**
- * Makes a new connection safe for every transaction on it, also for Prisma's. A connection ends on
- * each error that the server has not answered: a ROLLBACK may wait behind a statement that hangs,
- * and the next transaction would commit both. COMMIT of a transaction that is broken off answers
- * ROLLBACK, and throws here. facts-prisma §0.
+ * Makes a new connection safe for every transaction on it, including Prisma's. The connection
+ * closes on each error that the server has not answered. Otherwise a ROLLBACK could wait behind a
+ * hanging statement, and the next transaction would commit both. COMMIT of an aborted transaction
+ * answers ROLLBACK, which throws here. INVARIANT-7.
  */
 function guard(client: pg.PoolClient): void {
   const send = client.query.bind(client) as (...args: unknown[]) => unknown;
@@ -74,7 +85,7 @@ function guard(client: pg.PoolClient): void {
     return answer;
   };
   const onError = (error: unknown): never => {
-    // The types of a pool's client leave out `end`, which each has.
+    // The types of a pool's client leave out `end`, which every client has.
     if (!(error instanceof pg.DatabaseError)) void (client as unknown as pg.Client).end().catch(() => undefined);
     throw error;
   };
@@ -90,7 +101,9 @@ function isCommit(query: unknown): boolean {
   return (typeof query === "string" ? query : (query as { readonly text?: unknown } | null)?.text) === "COMMIT";
 }
 
-/** An error inside a transaction was caught and passed over: PostgreSQL has kept nothing of it. */
+/**
+ * An error inside a transaction was caught and ignored. PostgreSQL has rolled the transaction back.
+ */
 export class CommitRefused extends Error {
   constructor() {
     super("the transaction was broken off before its COMMIT, and nothing of it is kept");
@@ -98,22 +111,23 @@ export class CommitRefused extends Error {
 }
 
 /**
- * How often what PostgreSQL broke off is begun again. With one order of locks a deadlock is a
- * defect, and one repeat ends it; five end it also where several meet, and leave a caller an
- * answer: PostgreSQL takes a second to find each, and a caller waits for fifteen.
+ * How often an aborted transaction is repeated. With one lock order a deadlock is a defect, and one
+ * repeat resolves it. Five also resolve a deadlock of several transactions. They also leave the
+ * caller an answer: PostgreSQL detects each deadlock in a second, and a caller waits for fifteen.
  */
 const mostRepeats = 5;
 
 /**
- * The longest pause before the first repeat, doubled with each: those who met do not meet again,
- * and it is short beside that second.
+ * The longest pause before the first repeat in milliseconds, doubled with each. It separates the
+ * transactions that met, and it is short compared with the second of detection.
  */
 const repeatPauseMs = 20;
 
 /**
- * Runs a transaction, and again where PostgreSQL broke it off for the sake of others (SQLSTATE
- * class 40: deadlock, conflict of snapshots): nothing of it is kept then, and nothing is wrong with
- * it. What `run` does outside the database it may do several times.
+ * Runs a transaction, and repeats it if PostgreSQL aborted it because of other transactions
+ * (SQLSTATE class 40: deadlock, serialization conflict). Nothing of it is stored then, and the
+ * transaction itself is correct. Side effects of `run` outside the database may happen several
+ * times. INVARIANT-6.
  */
 export async function repeatBrokenOff<T>(run: () => Promise<T>): Promise<T> {
   for (let repeats = 0; ; repeats += 1) {
@@ -130,19 +144,19 @@ interface AdapterCause {
   readonly cause?: { readonly originalCode?: string };
 }
 
-/** The SQLSTATE of an error, of pg or of Prisma's client; null for an error that has none. */
+/** Returns the SQLSTATE of an error of pg or of Prisma's client, or null if it has none. */
 export function sqlState(error: unknown): string | null {
   if (error instanceof pg.DatabaseError) return error.code ?? null;
   if (!(error instanceof Error)) return null;
-  // Of a statement Prisma puts it into `meta`, of a COMMIT into `cause`.
+  // Prisma puts it into `meta` for a statement and into `cause` for a COMMIT.
   const { meta, cause } = error as AdapterCause & { readonly meta?: { readonly driverAdapterError?: AdapterCause } };
   return meta?.driverAdapterError?.cause?.originalCode ?? cause?.originalCode ?? null;
 }
 
 /**
- * Runs the work in one transaction on one connection: committed when it returns, rolled back when
- * it throws, and run again where PostgreSQL broke it off for the sake of others. `begin` may hold
- * more than the beginning, sent in the same message.
+ * Runs the work in one transaction on one connection. Commits when it returns and rolls back when
+ * it throws. Repeats it if PostgreSQL aborted it because of other transactions. `begin` may hold
+ * more statements than BEGIN, sent in the same message.
  */
 export async function inTransaction<T>(
   pool: pg.Pool,
@@ -155,7 +169,8 @@ export async function inTransaction<T>(
 async function runOnce<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>, begin: string): Promise<T> {
   const client = await pool.connect();
   let broken: Error | undefined;
-  // A connection that breaks between two statements tells so by an event that, unheard, would end the process.
+  // A connection that breaks between two statements emits an error event. Unhandled, it would end
+  // the process.
   const onError = (failure: Error) => {
     broken = failure;
   };
@@ -176,11 +191,13 @@ async function runOnce<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promis
   }
 }
 
-/** Whether an error is PostgreSQL's, with this SQLSTATE (and, where given, about this constraint). */
+/**
+ * Whether an error is PostgreSQL's with this SQLSTATE and, if one is passed, for this constraint.
+ */
 export function isDatabaseError(error: unknown, code: string, constraint?: string): boolean {
   if (!(error instanceof pg.DatabaseError) || error.code !== code) return false;
   return constraint === undefined || error.constraint === constraint;
 }
 
-/** SQLSTATE of a unique constraint that was hit. */
+/** SQLSTATE of a violated unique constraint. */
 export const uniqueViolation = "23505";

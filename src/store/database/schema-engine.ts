@@ -1,6 +1,7 @@
 /**
- * Prisma's schema engine as WebAssembly over one database, so that migrations need no download.
- * It is the same engine and the same `_prisma_migrations` table as those of `prisma migrate deploy`.
+ * Runs Prisma's schema engine as WebAssembly over one database, so that migrations need no
+ * download. It is the same engine and the same `_prisma_migrations` table that `prisma migrate
+ * deploy` uses.
  */
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
@@ -12,7 +13,7 @@ import { bindMigrationAwareSqlAdapterFactory, ColumnTypeEnum, DriverAdapterError
 import type { MigrationList, SchemaEngine, SchemaFilter } from "@prisma/schema-engine-wasm/schema_engine_bg";
 import pg from "pg";
 
-/** No table and no enum of ours is made by someone else. */
+/** Every table and enum belongs to this schema. None is managed externally. */
 export const wholeSchema: SchemaFilter = { externalTables: [], externalEnums: [] };
 
 /** The folder of this project's migrations. */
@@ -24,19 +25,22 @@ type EngineModule = typeof import("@prisma/schema-engine-wasm/schema_engine_bg")
   __wbg_set_wasm(exports: object): void;
 };
 
-/** The part of the WebAssembly API that is used here; its types come only with those of browsers. */
+/**
+ * The part of the WebAssembly API that is used here. Its types come only with those of browsers.
+ */
 interface WebAssemblyApi {
   instantiate(bytes: Uint8Array, imports: object): Promise<{ instance: { exports: { __wbindgen_start(): void } } }>;
 }
 
 let loading: Promise<EngineModule> | undefined;
 
-/** The module is compiled once a process: 5 MB. */
+/** The module (5 MB) is compiled once a process. */
 function loadModule(): Promise<EngineModule> {
   loading ??= (async () => {
     const name = "@prisma/schema-engine-wasm/schema_engine_bg";
     const module = (await import("@prisma/schema-engine-wasm/schema_engine_bg")) as EngineModule;
-    // The engine hands its panics to this global, by name, and then traps, which ends the process.
+    // The engine reports its panics to this global, by name, and then traps, which ends the
+    // process.
     const registry = {
       message: "",
       get: () => registry.message,
@@ -61,7 +65,10 @@ function loadModule(): Promise<EngineModule> {
   return loading;
 }
 
-/** The engine leaves the timer of its lock's time limit running, ten seconds; that must not keep a finished process alive. */
+/**
+ * The engine leaves the timer of its lock's time limit running for ten seconds. That must not keep
+ * a finished process alive.
+ */
 function withoutHolding(name: string, imported: unknown): unknown {
   if (!name.startsWith("__wbg_setTimeout") || typeof imported !== "function") return imported;
   return (...args: unknown[]): unknown => {
@@ -71,21 +78,27 @@ function withoutHolding(name: string, imported: unknown): unknown {
   };
 }
 
-/** Which database an engine works on; `shadow` is an empty one that it may fill and empty, needed only for differences. */
+/**
+ * The database that an engine works on. `shadow` is an empty database that it may fill and empty,
+ * needed only for differences.
+ */
 export interface EngineTarget {
   readonly databaseUrl: string;
   readonly shadowUrl?: string;
-  /** Prisma schemas, `[path, content]`, when the work needs one. */
+  /** Prisma schemas, `[path, content]`, if the work needs one. */
   readonly schemas?: [string, string][];
 }
 
-/** Runs `work` with an engine over the database and closes its connections; throws an Error with the engine's own message. */
+/**
+ * Runs `work` with an engine over the database and closes its connections. Throws an Error with the
+ * engine's own message.
+ */
 export async function withSchemaEngine<T>(
   target: EngineTarget,
   work: (engine: SchemaEngine) => Promise<T>,
 ): Promise<T> {
   const module = await loadModule();
-  // Pools of ours, since the engine ends only some of the connections that it opens.
+  // The pools are ours, because the engine closes only some of the connections that it opens.
   const pools: pg.Pool[] = [];
   const connect = (url: string): Promise<Connection> => {
     const pool = new pg.Pool({ connectionString: url, max: 2 });
@@ -117,13 +130,17 @@ export async function withSchemaEngine<T>(
   }
 }
 
-/** PostgreSQL's internal one-letter type "char", in which its catalogue keeps kinds, and its type text. */
+/**
+ * The object id of PostgreSQL's internal one-letter type "char", in which its catalogue stores
+ * kinds, and of its type text.
+ */
 const charType = 18;
 const textType = 25;
 
 /**
- * A connection that the engine can work with. The adapter does not know the type "char", which the engine asks the catalogue for: its columns pass
- * the adapter as text and are named Character afterwards, which is what the engine expects.
+ * Returns a connection that the engine can work with. The adapter does not know the type "char",
+ * which the engine reads from the catalogue. Its columns pass the adapter as text. They are renamed
+ * Character afterwards, as the engine expects.
  */
 async function connectTo(pool: pg.Pool): Promise<Connection> {
   const charColumns = new WeakMap<unknown[], number[]>();
@@ -152,8 +169,9 @@ async function connectTo(pool: pg.Pool): Promise<Connection> {
 }
 
 /**
- * The whole script as one query, as Prisma's native engine sends it: PostgreSQL makes it one transaction.
- * The adapter's own way cuts it at every semicolon, which breaks function bodies and leaves half of a failed migration.
+ * Sends the whole script as one query, as Prisma's native engine does: PostgreSQL runs it in one
+ * transaction. The adapter splits it at every semicolon, which breaks function bodies and leaves
+ * half of a failed migration.
  */
 async function executeScript(pool: pg.Pool, script: string): Promise<void> {
   try {
@@ -172,7 +190,10 @@ async function executeScript(pool: pg.Pool, script: string): Promise<void> {
   }
 }
 
-/** The engine's message without the list of its own functions that follows it, from which only the migration's name is taken. */
+/**
+ * Returns the engine's message without the list of engine functions that follows it. Only the
+ * migration's name is taken from that list.
+ */
 function messageOf(error: unknown): string {
   const text = error instanceof Error ? error.message : JSON.stringify(error);
   const migration = /migration_name="([^"]+)"/.exec(text)?.[1];
@@ -180,7 +201,7 @@ function messageOf(error: unknown): string {
   return migration === undefined ? message : `Migration ${migration} failed: ${message}`;
 }
 
-/** The migrations of a folder as the engine wants them; none when the folder does not exist. */
+/** Returns the migrations of a folder in the engine's format. None if the folder does not exist. */
 export async function readMigrations(folder: string): Promise<MigrationList> {
   const entries = await readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return [];

@@ -1,7 +1,7 @@
 /**
- * Whether the database can be reached and has the schema that this code needs. The question has a
- * connection of its own: requests that wait for the pool hold no check up, and no check takes a
- * connection from them.
+ * Checks whether the database can be reached and has the schema that this code needs. The check has
+ * its own connection: it neither waits behind requests for the pool nor takes a connection from
+ * them.
  */
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -11,14 +11,14 @@ import { projectMigrations } from "./schema-engine.ts";
 /** The check and its connection. */
 export interface SchemaCheck {
   /**
-   * Null if the schema is there, else a sentence that names the migration found and the one needed.
-   * Rejects if the database cannot be asked.
+   * Null if the schema is there, otherwise a sentence with the migration found and the one needed.
+   * Rejects if the database does not answer.
    */
   readonly check: () => Promise<string | null>;
   readonly close: () => Promise<void>;
 }
 
-/** What the check needs; `migrationsFolder` is this project's unless a test brings another. */
+/** Settings of the check. `migrationsFolder` is this project's unless a test passes another. */
 export interface SchemaCheckSettings {
   readonly databaseUrl: string;
   readonly onError: (error: Error) => void;
@@ -26,16 +26,16 @@ export interface SchemaCheckSettings {
 }
 
 /**
- * Below the two seconds after which a check counts as failed: by then a connection that hangs has
- * been given up, and the next check begins with a new one.
+ * Below the two seconds after which a check counts as failed. A hanging connection is abandoned by
+ * then, and the next check starts with a new one.
  */
 const [connectTimeoutMs, statementTimeoutMs] = [1_500, 1_500];
 
-/** SQLSTATE of a table that is not there, and of one that the role may not read. */
+/** SQLSTATE of a table that does not exist, and of one that the role may not read. */
 const [undefinedTable, insufficientPrivilege] = ["42P01", "42501"];
 
 /**
- * A failed migration has no `finished_at`, one that was resolved as rolled back has
+ * A failed migration has no `finished_at`. One that was resolved as rolled back has
  * `rolled_back_at`.
  */
 const appliedText = `
@@ -65,8 +65,8 @@ export function createSchemaCheck(settings: SchemaCheckSettings): SchemaCheck {
 }
 
 /**
- * Migrations that this code does not know are no fault: in a rolling upgrade the database is
- * migrated first, and processes of the previous version serve until each is replaced.
+ * Migrations unknown to this code are no fault. In a rolling upgrade the database is migrated
+ * first, and processes of the previous version serve until each is replaced.
  */
 function faultOf(needed: readonly string[], applied: readonly string[]): string | null {
   const there = new Set(applied);

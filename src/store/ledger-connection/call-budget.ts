@@ -1,25 +1,28 @@
 /**
- * The budget of calls to an organisation's ledger, shared by all processes through PostgreSQL: a call is taken before it is made and
- * given back after it. Facts: facts-ledger section 1.7.
+ * The budget of calls to an organisation's ledger, shared by all processes through PostgreSQL. A
+ * permit is taken before a call and returned after it. POSTING-6, XERO-7.
  */
 import type pg from "pg";
 import { newId } from "../database/ids.ts";
 
-/** What a ledger said is left of its limits; null where it said nothing. */
+/** What is left of the ledger's limits, as the ledger reported it. Null if it reported nothing. */
 export interface LimitsLeft {
   readonly minute: number | null;
   readonly day: number | null;
 }
 
 /**
- * A call that may be made, to be given back by `end`; or why none may be made for `waitMs`. `concurrent` and waits within a second or
- * two are for the caller to wait out.
+ * A permit for one call, returned by `end`, or the reason why there is none for `waitMs`. The
+ * caller waits out `concurrent` and waits of a second or two.
  */
 export type CallPermit =
   | { readonly kind: "granted"; readonly end: (left: LimitsLeft | null) => Promise<void> }
   | { readonly kind: "spent"; readonly scope: "minute" | "day" | "concurrent"; readonly waitMs: number };
 
-/** One organisation's budget. `isBackground`: nobody waits for what the call is about; some of the budget is kept from such calls. */
+/**
+ * One organisation's budget. `isBackground`: no caller waits for the call. Part of the budget is
+ * reserved from such calls.
+ */
 export interface LedgerBudget {
   take(isBackground: boolean): Promise<CallPermit>;
 }
@@ -31,8 +34,9 @@ interface TakenRow {
 }
 
 /**
- * The budget of one organisation. A call counts as on its way for `leaseMs` at the longest, where nobody gives it back because its
- * process is gone: no call takes that long. Giving back never rejects: what is lost is made up for by the lease.
+ * Creates the budget of one organisation. A call counts as running for at most `leaseMs` if its
+ * process died before returning the permit. No call takes that long. Returning a permit never
+ * rejects. If a return is lost, the permit expires with the lease.
  */
 export function createCallBudget(pool: Pick<pg.Pool, "query">, organisationId: string, leaseMs: number): LedgerBudget {
   return {

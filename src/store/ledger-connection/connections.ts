@@ -1,10 +1,13 @@
-/** The ledger that each organisation is connected to, and the pause that its ledger asked for. */
+/**
+ * Reads the ledger connection of an organisation, and records the pause that its ledger requested.
+ */
 import type pg from "pg";
 import type { Encryption } from "../database/encryption.ts";
 
 /**
- * A connection with its secret opened. Never logged. `custom` has credentials of its own; one by `authorisation` has the tokens that a
- * person's consent to our app gave (`ledger-tokens.ts`), and no secret: it is `""`.
+ * A connection with its decrypted secret. Never logged. `custom` has its own credentials.
+ * `authorisation` has the tokens of a person's consent to our app (`oauth-tokens.ts`) and no
+ * secret: it is `""`.
  */
 export interface LedgerConnection {
   readonly kind: string;
@@ -14,16 +17,20 @@ export interface LedgerConnection {
   readonly identityUrl: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** When a person last consented to it, as text to tell one consent from another; null while a new consent is asked for. */
+  /**
+   * When a person last consented, as text that identifies the consent. Null while a new
+   * consent is requested.
+   */
   readonly consentedAt?: string | null;
 }
 
-/** How a connection came to be allowed in. */
+/** How a connection is authorised: by its own credentials or by consent. */
 export type GrantKind = "custom" | "authorisation";
 
 /**
- * A connection as it stands: `pausedMs` is how long no call may be made, 0 where calls are welcome. One that is disconnected is
- * paused too, until an owner connects it again, which makes what waits due.
+ * The current state of a connection. `pausedMs` is how long no call may start, 0 if calls are
+ * allowed. A disconnected connection is paused too, until an owner connects it again. That makes
+ * its waiting jobs due.
  */
 export interface ConnectionState {
   readonly connection: LedgerConnection;
@@ -32,7 +39,10 @@ export interface ConnectionState {
   readonly pausedReason: string | null;
 }
 
-/** How long work waits for a connection that is disconnected until it looks again: a person's matter. */
+/**
+ * The interval at which work checks a disconnected connection again. Reconnecting is up to a
+ * person.
+ */
 const disconnectedPauseMs = 5 * 60_000;
 
 interface ConnectionRow {
@@ -50,7 +60,7 @@ interface ConnectionRow {
   paused_reason: string | null;
 }
 
-/** The organisation's connection, or null where it has none. */
+/** Returns the organisation's connection, or null if it has none. */
 export async function readConnection(
   pool: pg.Pool,
   sealing: Encryption,
@@ -87,7 +97,7 @@ export async function readConnection(
   };
 }
 
-/** Pauses all calls of an organisation's connection. A longer pause that stands already is kept. */
+/** Pauses all calls of an organisation's connection. A longer pause that is already set stays. */
 export async function pauseConnection(
   pool: pg.Pool,
   organisationId: string,

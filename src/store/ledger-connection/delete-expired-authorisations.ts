@@ -1,11 +1,17 @@
-/** Deletes the tokens of consents for which nobody chose a tenant in time: what is of no use any more is not kept. */
+/**
+ * Deletes the tokens of consents for which no tenant was chosen in time. Unused secrets are not
+ * kept.
+ */
 import type pg from "pg";
 
 const deleteExpiredText = `UPDATE ledger_consents SET failure = 'No tenant was chosen in time.', encrypted_tokens = NULL, tenants = NULL
   WHERE organisation_id IN (SELECT organisation_id FROM ledger_consents WHERE tenants IS NOT NULL AND expires_at <= now()
     LIMIT $1 FOR UPDATE SKIP LOCKED)`;
 
-/** Forgets them over all organisations, so many at most; answers how many. Several processes may do so at once. */
+/**
+ * Deletes expired tokens over all organisations, at most `atMost`, and returns how many. Several
+ * processes may run it at once.
+ */
 export async function deleteExpiredConsents(pool: Pick<pg.Pool, "query">, atMost: number): Promise<number> {
   const { rowCount } = await pool.query({ name: "delete_expired_consents", text: deleteExpiredText, values: [atMost] });
   return rowCount ?? 0;

@@ -1,26 +1,30 @@
 /**
- * The tokens of connections by authorisation, sealed, and shared by all processes. Who refreshes them has a lease for as long as it
- * asks the ledger, outside of any transaction; whoever lost it saves nothing.
+ * Stores the encrypted tokens of connections by authorisation, shared by all processes. A process
+ * that refreshes them holds a lease while it calls the ledger, outside of any transaction. A
+ * process that lost its lease saves nothing. LEDGER-6, XERO-12.
  */
 import type pg from "pg";
 import type { Encryption } from "../database/encryption.ts";
 import { newId } from "../database/ids.ts";
 
-/** The access token in use. `freshMs`: for how long it is still to be used; `generation` rises with each refresh. */
+/**
+ * The access token in use. `freshMs` is how much longer it may be used. `generation` rises with
+ * each refresh.
+ */
 export interface StoredTokens {
   readonly generation: string;
   readonly accessToken: string;
   readonly freshMs: number;
 }
 
-/** The lease of a refresh, with the refresh token and the one before it. */
+/** The lease of a refresh, with the refresh token and the previous one. */
 export interface RefreshLease {
   readonly leaseId: string;
   readonly refreshToken: string;
   readonly previous: string | null;
 }
 
-/** What a refresh brought; `used` is the refresh token that it was had for. */
+/** The result of a refresh. `used` is the refresh token that was exchanged for it. */
 export interface FreshTokens {
   readonly accessToken: string;
   readonly refreshToken: string;
@@ -30,22 +34,25 @@ export interface FreshTokens {
 
 /** The tokens of one organisation. */
 export interface LedgerTokens {
-  /** Null where there are none, or the connection is disconnected. */
+  /** Null if there are no tokens, or the connection is disconnected. */
   read(): Promise<StoredTokens | null>;
-  /** Null where another process has the lease, or the tokens are of another generation by now. */
+  /** Null if another process has the lease, or the tokens have another generation by now. */
   take(generation: string, leaseMs: number): Promise<RefreshLease | null>;
-  /** False where the lease was lost. */
+  /** False if the lease was lost. */
   save(leaseId: string, tokens: FreshTokens): Promise<boolean>;
   release(leaseId: string): Promise<void>;
-  /** Ends the connection on our side: the ledger takes its refresh token no more. Nothing where the lease was lost. */
+  /**
+   * Ends the connection on our side, because the ledger no longer accepts its refresh token. Does
+   * nothing if the lease was lost.
+   */
   disconnect(leaseId: string): Promise<void>;
 }
 
-/** Why a connection is disconnected that the ledger ended: what operators read. */
+/** The reason that operators read for a connection that the ledger ended. */
 export const endedByLedger =
   "The ledger no longer takes our authorisation (invalid_grant): an owner must authorise the connection again.";
 
-/** The places that a secret is bound to. */
+/** The places that the encrypted tokens are bound to. */
 export const tokenPlaces = {
   refresh: (organisationId: string) => `${organisationId}/refresh`,
   access: (organisationId: string) => `${organisationId}/access`,
@@ -73,7 +80,7 @@ const disconnectText = `WITH ended AS (
   UPDATE ledger_connections SET disconnected_at = now(), disconnected_reason = $3
   WHERE organisation_id IN (SELECT organisation_id FROM ended)`;
 
-/** The tokens of an organisation over a pool. */
+/** Creates the token store of an organisation over a pool. */
 export function createLedgerTokens(
   pool: Pick<pg.Pool, "query">,
   sealing: Encryption,

@@ -1,6 +1,7 @@
 /**
- * What each organisation's ledger is known to offer, kept so that documents can be judged before it is asked: read again in the
- * background, and doubted as soon as the ledger contradicts it. Facts: facts-ledger section 4, "Pre-flight".
+ * Caches each organisation's ledger reference data, so that documents can be validated before the
+ * ledger is called. It is read again in the background, and invalidated as soon as the ledger
+ * contradicts it. POSTING-5.
  */
 import type pg from "pg";
 import { type LedgerReferenceData, type ReferenceDataKind, referenceDataKinds, unknownReferenceData } from "../../domain/billing/ledger-validation.ts";
@@ -8,25 +9,37 @@ import type { Encryption } from "../database/encryption.ts";
 import type { Client } from "../documents/issue-documents.ts";
 import { type ConnectionState, pauseConnection, readConnection } from "./connections.ts";
 
-/** How long what was told counts as fresh: four calls a quarter of a day, of the thousand that the smallest day has. */
+/**
+ * The max age of reference data. A refresh is four calls a quarter of a day, and the smallest daily
+ * limit is a thousand calls.
+ */
 const freshFor = "interval '6 hours'";
 
 /**
- * How old it may be to refuse a document by it: a refusal is final until an operator retries, and what somebody has mended in the ledger
- * meanwhile is not known here. Older than that the ledger judges, and what it refuses has its list read, so that the next ones are judged here.
+ * The max age at which reference data may reject a document. A rejection is final until an operator
+ * retries, and a repair in the ledger since the last read is unknown here. Above this age the
+ * ledger decides. If it rejects, the list is read, so that later documents are validated here.
  */
 const trustedFor = "interval '30 minutes'";
 
-/** How far apart readings of a list are that refusals ask for: a document that is always refused must not use up the ledger's day. */
+/**
+ * The least gap between two reads of a list that rejections cause. A document that is always
+ * rejected must not use up the ledger's daily limit.
+ */
 const readingGap = "interval '15 minutes'";
 
-/** How old a connection is before its lists are read unasked: whoever has just made it looks at them to map by them. */
+/**
+ * The age of a connection at which its lists are first read in the background. Before that the
+ * operator who created it reads them for the mapping.
+ */
 const firstReading = "interval '5 minutes'";
 
-/** How long whoever took a reading is waited for. */
+/** How long a claimed read is reserved for the process that claimed it. */
 const readingPause = "interval '5 minutes'";
 
-/** What the ledger offers, as far as it is known well enough to refuse by it. */
+/**
+ * Returns the ledger's reference data, as far as it is recent enough to reject a document by it.
+ */
 export async function loadReferenceData(pool: pg.Pool, organisationId: string): Promise<LedgerReferenceData> {
   const { rows } = await pool.query<{ kind: ReferenceDataKind; offer: unknown }>({
     name: "read_reference_data",
@@ -56,12 +69,16 @@ async function saveReferenceData<Kind extends ReferenceDataKind>(
   });
 }
 
-/** Why a kind is to be read again: the ledger contradicted it; something was refused by it; an operator has mended something. */
+/**
+ * Why a kind is invalidated: the ledger contradicted it, a document was refused by it, or an
+ * operator repaired the ledger.
+ */
 export type Invalidation = "contradicted" | "refused_by" | "mended";
 
 /**
- * Has these kinds read again. What the ledger contradicted and what was mended refuses nothing until then. A reading follows at once
- * where something was mended, else a while after the last one; where nothing was told by that, nothing is contradicted.
+ * Invalidates these kinds, so that they are read again. Data that was contradicted or repaired
+ * rejects nothing until then. A repair is read at once, otherwise a while after the last read. If
+ * no data is stored there is nothing to contradict, and the next read keeps its time.
  */
 export async function invalidateReferenceData(
   client: pg.Pool | Client,
@@ -84,8 +101,8 @@ export async function invalidateReferenceData(
 }
 
 /**
- * Leaves kinds alone that could not be read, asked for `ageMs` ago; what is forbidden is known no longer. What was told or doubted since
- * counts for more.
+ * Reschedules kinds that could not be read, requested `ageMs` ago. If reading was forbidden the
+ * data no longer counts as known. Data stored or invalidated since takes precedence.
  */
 async function rescheduleReading(
   pool: pg.Pool,
@@ -106,19 +123,19 @@ async function rescheduleReading(
   });
 }
 
-/** A reading that failed, `ageMs` after it began, and for how long it is not tried again. */
+/** A read that failed, `ageMs` after it began, and the delay until the next attempt. */
 export interface FailedReading {
   readonly pauseMs: number;
   readonly ageMs: number;
-  /** The ledger does not let us read it: what was told before cannot be held against anything any more. */
+  /** The ledger does not let us read it. Data read before can no longer reject anything. */
   readonly isForbidden: boolean;
 }
 
-/** Keeping what is told of an organisation's ledger. */
+/** Stores the reference data of an organisation's ledger. */
 export interface ReferenceDataStore {
   /**
-   * Keeps what the ledger told of a kind, `ageMs` after it was asked, of the tenant that was connected. What was told later stands;
-   * what was doubted since is doubted still.
+   * Stores data of a kind, read `ageMs` ago from the tenant that was connected. Data that was read
+   * later stays. An invalidation since then stays.
    */
   keep<Kind extends ReferenceDataKind>(
     organisationId: string,
@@ -128,29 +145,30 @@ export interface ReferenceDataStore {
   ): Promise<void>;
 }
 
-/** Keeping offers over a pool. */
+/** Creates the store of reference data over a pool. */
 export function createReferenceDataStore(pool: pg.Pool): ReferenceDataStore {
   return {
     keep: (organisationId, kind, offer, told) => saveReferenceData(pool, organisationId, kind, offer, told),
   };
 }
 
-/** What reading offers asks of the data of all organisations. */
+/** Data access of the background read of all organisations. */
 export interface ReferenceDataReading extends ReferenceDataStore {
   /**
-   * Takes what is to be read again, at most so many kinds: of each organisation whose ledger takes calls what was never read, is not
-   * fresh, or was doubted. Nobody else takes it for five minutes, after which it is due again unless it was kept or put off.
+   * Claims reference data to read, at most `atMost` kinds. Covers organisations whose ledger takes
+   * calls, and kinds that were never read, are too old or were invalidated. Another process can
+   * claim them after five minutes, unless they were stored or rescheduled.
    */
   takeDue(atMost: number): Promise<readonly DueReferenceData[]>;
-  /** Leaves these kinds alone for a while, unless something was told of them since, or doubted. */
+  /** Reschedules these kinds, unless data was stored or invalidated since. */
   reschedule(organisationId: string, kinds: readonly ReferenceDataKind[], failed: FailedReading): Promise<void>;
-  /** The connection with its secret opened, or null where there is none. */
+  /** The connection with its decrypted secret, or null if there is none. */
   connection(organisationId: string): Promise<ConnectionState | null>;
   /** Pauses every call of the connection. */
   pause(organisationId: string, pauseMs: number, reason: string): Promise<void>;
 }
 
-/** Reading offers over a pool; `sealing` opens the connections' secrets. */
+/** Creates the background read over a pool. `sealing` decrypts the connections' secrets. */
 export function createReferenceDataReading(pool: pg.Pool, sealing: Encryption): ReferenceDataReading {
   return {
     ...createReferenceDataStore(pool),
@@ -161,7 +179,7 @@ export function createReferenceDataReading(pool: pg.Pool, sealing: Encryption): 
   };
 }
 
-/** What is to be read of one organisation's ledger. */
+/** The kinds to read from one organisation's ledger. */
 export interface DueReferenceData {
   readonly organisationId: string;
   readonly kinds: readonly ReferenceDataKind[];

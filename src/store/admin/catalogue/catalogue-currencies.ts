@@ -1,9 +1,11 @@
-/** Which currencies an organisation's catalogue is priced in, and by what. */
+/**
+ * Finds the currencies that an organisation's catalogue is priced in, with the entries that use
+ * them.
+ */
 import type pg from "pg";
 
 /**
- * A currency with its plans and charges: up to ten names such as `plan team`, and how many there
- * are in all.
+ * A currency with its plans and charges: up to ten names such as `plan team`, and the total number.
  */
 export interface CatalogueCurrency {
   readonly currency: string;
@@ -11,10 +13,10 @@ export interface CatalogueCurrency {
   readonly total: number;
 }
 
-/** As many as a sentence can name. */
+/** As many as one sentence can name. */
 const namedAtMost = 10;
 
-/** The currencies of everything that is not inactive. */
+/** Returns the currencies of all plans and charges that are not inactive. */
 export async function findCatalogueCurrencies(
   pool: pg.Pool,
   organisationId: string,

@@ -1,4 +1,7 @@
-/** Plans, charges and meters as the application's side writes and lists them: what is the same for all three. */
+/**
+ * Writes and lists plans, charges and meters for the admin API. This file has what is the same for
+ * all three.
+ */
 import type pg from "pg";
 import type { MeterStatus } from "../../../domain/catalogue/meter.ts";
 import type { CatalogueStatus } from "../../../domain/catalogue/plan.ts";
@@ -7,54 +10,60 @@ import { isId } from "../../database/ids.ts";
 import { type Filter, getOne, type Listing, listPage, type Page, type PageRequest } from "../../database/page.ts";
 import { type Actor, type Change, type Changed, type Changes, isTaken, type Transaction } from "../changes.ts";
 
-/** What every entry of the catalogue has. */
+/** Fields that every catalogue entry has. */
 export interface CatalogueEntry {
   readonly id: string;
   readonly status: CatalogueStatus | MeterStatus;
 }
 
-/** The filters of the lists; null is not asked for. */
+/** The filters of the lists. A null filter is not applied. */
 export interface AdminCatalogueFilters<Status> {
   readonly code: string | null;
   readonly status: Status | null;
 }
 
-/** Why nothing was written: another has the code, or what is billed by it would change. */
+/**
+ * Why nothing was written: another entry has the code, or a field changed that existing billing
+ * uses.
+ */
 export type CatalogueRefusal = "code_taken" | "in_use";
 
-/** One kind of catalogue entry; null stands for one that does not exist. */
+/** One kind of catalogue entry. Null stands for one that does not exist. */
 export interface CatalogueStore<T extends CatalogueEntry, View> {
-  /** The new one, or that of an earlier try with the same id. */
+  /** Creates the entry, or returns the one that an earlier try with the same id created. */
   create(actor: Actor, organisationId: string, entry: T): Promise<View | "code_taken">;
   get(organisationId: string, id: string): Promise<View | null>;
   list(organisationId: string, filters: AdminCatalogueFilters<T["status"]>, page: PageRequest): Promise<Page<View>>;
-  /** `decide` gives the entry as it is to be; it is told how it is now, and may refuse. */
+  /** `decide` gets the current entry and returns the new one. It may refuse. */
   update(
     actor: Actor,
     organisationId: string,
     id: string,
     decide: (before: T) => T,
   ): Promise<View | CatalogueRefusal | null>;
-  /** Refuses as the kind's `decideMove`. */
+  /** Refuses as the kind's `decideMove` does. */
   setStatus(actor: Actor, organisationId: string, id: string, status: T["status"]): Promise<View | null>;
 }
 
-/** What one kind differs in. */
+/** The differences between the kinds. */
 export interface CatalogueKind<T extends CatalogueEntry, View> {
   readonly targetKind: "plan" | "charge" | "meter";
   readonly entryOf: (view: View) => T;
   readonly usesOf: (view: View) => number;
   readonly insert: (transaction: Transaction, organisationId: string, entry: T) => Promise<void>;
   readonly replace: (transaction: Transaction, organisationId: string, entry: T) => Promise<void>;
-  /** What of it is logged and compared, as `logged` makes it. */
+  /** The part of the entry that is logged and compared, in the form that `logged` returns. */
   readonly snapshot: (entry: T) => object;
-  /** What is billed by it: what cannot change once it is used. */
+  /** The fields that determine billing. They cannot change once the entry is used. CATALOGUE-3. */
   readonly billedBy: (entry: T) => unknown;
-  /** Whether the status changes: false where it is the one wanted already. May refuse `invalid_state`. */
+  /**
+   * Whether the status changes. False if it is already the requested one. May refuse
+   * `invalid_state`.
+   */
   readonly decideMove: (from: T["status"], to: T["status"]) => boolean;
 }
 
-/** One kind over changes. */
+/** Creates the store of one kind over changes. */
 export function createCatalogueStore<Row extends pg.QueryResultRow, T extends CatalogueEntry, View>(
   pool: pg.Pool,
   { run }: Changes,
@@ -81,7 +90,8 @@ export function createCatalogueStore<Row extends pg.QueryResultRow, T extends Ca
       actor,
       async (transaction): Promise<Changed<CatalogueRefusal | "same" | "done" | null>> => {
         await holdCatalogue(transaction, organisationId);
-        // The row is read outside the transaction, but nobody changes it while the catalogue is held.
+        // The row is read outside the transaction, but no writer changes it while the catalogue is
+        // locked.
         const view = await get(organisationId, id);
         if (view === null) return { result: null, changes: [] };
         const before = kind.entryOf(view);
@@ -133,8 +143,9 @@ function conditions({ code, status }: AdminCatalogueFilters<CatalogueEntry["stat
 }
 
 /**
- * Waits for creations under way and makes those that were decided by the catalogue of before be decided again: what is counted
- * from here on is all that uses an entry. Whoever keeps something of the catalogue sees by the version that it may be another.
+ * Waits for creations under way, and makes creations that used the previous catalogue decide again.
+ * A count after this call includes every use of an entry. Caches of the catalogue compare its
+ * version to detect a change.
  */
 async function holdCatalogue(transaction: Transaction, organisationId: string): Promise<void> {
   await transaction.organisation.update({
@@ -143,7 +154,7 @@ async function holdCatalogue(transaction: Transaction, organisationId: string): 
   });
 }
 
-/** An object with its amounts as text. */
+/** Returns the entry with its amounts as text. */
 export function logged(entry: object): object {
   return Object.fromEntries(Object.entries(entry).map(([name, member]) => [name, loggedMember(member)]));
 }

@@ -1,4 +1,4 @@
-/** Charges as the application's side writes and lists them. */
+/** Writes and lists charges for the admin API. */
 import type pg from "pg";
 import { decideMove } from "../../../domain/catalogue/catalogue-status.ts";
 import type { Charge } from "../../../domain/catalogue/plan.ts";
@@ -8,7 +8,7 @@ import type { Listing } from "../../database/page.ts";
 import type { Changes } from "../changes.ts";
 import { type CatalogueStore, createCatalogueStore, logged } from "./catalogue.ts";
 
-/** A charge with how many invoice lines bill it. */
+/** A charge with the number of invoice lines that bill it. */
 export interface AdminCharge {
   readonly charge: Charge;
   readonly invoiceLines: number;
@@ -21,7 +21,7 @@ const chargeViews: Listing<ChargeRow & { invoice_lines: number }, AdminCharge> =
   read: (row) => ({ charge: readCharge(row), invoiceLines: row.invoice_lines }),
 };
 
-/** Charges over changes. */
+/** Creates the charge store over changes. */
 export function createChargeStore(pool: pg.Pool, changes: Changes): CatalogueStore<Charge, AdminCharge> {
   const record = (charge: Charge) => ({ ...charge, price: formatDecimal(charge.price) });
   return createCatalogueStore(pool, changes, chargeViews, {

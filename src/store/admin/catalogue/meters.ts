@@ -1,19 +1,21 @@
-/** Meters as the application's side writes and lists them. */
+/** Writes and lists meters for the admin API. */
 import type pg from "pg";
 import type { Meter } from "../../../domain/catalogue/meter.ts";
 import type { Listing } from "../../database/page.ts";
 import type { Changes } from "../changes.ts";
 import { type CatalogueStore, createCatalogueStore, logged } from "./catalogue.ts";
 
-/** A meter with how many plans have a price for it. */
+/** A meter with the number of plans that have a price for it. */
 export interface AdminMeter {
   readonly meter: Meter;
   readonly plans: number;
 }
 
-/** Meters, and those that a plan names. */
+/** Stores meters, and finds those that a plan names. */
 export interface MeterStore extends CatalogueStore<Meter, AdminMeter> {
-  /** The meters of these ids and codes, in any order; whose id or code is nobody's is not among them. */
+  /**
+   * Returns the meters with these ids or codes, in any order. Unknown ids and codes are left out.
+   */
   named(organisationId: string, idsOrCodes: readonly string[]): Promise<readonly Meter[]>;
 }
 
@@ -52,7 +54,7 @@ const meterViews: Listing<MeterRow, AdminMeter> = {
 const namedText = `SELECT ${meterViews.columns} FROM ${meterViews.from}
   WHERE t.organisation_id = $1 AND (t.code = ANY ($2) OR t.id::text = ANY ($3))`;
 
-/** Meters over changes. */
+/** Creates the meter store over changes. */
 export function createMeterStore(pool: pg.Pool, changes: Changes): MeterStore {
   const store = createCatalogueStore(pool, changes, meterViews, {
     targetKind: "meter",
@@ -65,7 +67,7 @@ export function createMeterStore(pool: pg.Pool, changes: Changes): MeterStore {
       await transaction.meter.updateMany({ where: { organisationId, id: meter.id }, data: { ...meter } });
     },
     snapshot: logged,
-    // Who reports usage names it by its code; prices stand on plans.
+    // Usage reports name the meter by its code. The prices belong to plans.
     billedBy: ({ code }) => code,
     decideMove: (from, to) => from !== to,
   });

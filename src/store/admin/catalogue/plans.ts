@@ -1,4 +1,4 @@
-/** Plans with their tiers and meters as the application's side writes and lists them. */
+/** Writes and lists plans, with their tiers and meters, for the admin API. */
 import type pg from "pg";
 import { decideMove } from "../../../domain/catalogue/catalogue-status.ts";
 import { checkMeteredPlan, type MeteredPlan } from "../../../domain/catalogue/meter.ts";
@@ -9,7 +9,7 @@ import type { Listing } from "../../database/page.ts";
 import type { Changes } from "../changes.ts";
 import { type CatalogueStore, createCatalogueStore, logged } from "./catalogue.ts";
 
-/** A plan with how many subscriptions have it, ended ones too. */
+/** A plan with the number of its subscriptions, including ended ones. */
 export interface AdminPlan {
   readonly plan: MeteredPlan;
   readonly subscriptions: number;
@@ -25,7 +25,7 @@ const planViews: Listing<PlanRow & { meters: PlanMeterRow[] | null; subscription
   }),
 };
 
-/** Plans over changes. */
+/** Creates the plan store over changes. */
 export function createPlanStore(pool: pg.Pool, changes: Changes): CatalogueStore<MeteredPlan, AdminPlan> {
   return createCatalogueStore(pool, changes, planViews, {
     targetKind: "plan",
@@ -52,7 +52,7 @@ export function createPlanStore(pool: pg.Pool, changes: Changes): CatalogueStore
   });
 }
 
-/** What a plan says of its meters, and not what they say of themselves. */
+/** Returns the plan with its prices for meters, without the meters' own fields. */
 function snapshot<T extends Pick<MeteredPlan, "meters">>({ meters, ...plan }: T): object {
   const priced = meters.map(({ id: meter, code, type, price, tiers }) => ({ meter, code, type, price, tiers }));
   return logged({ ...plan, meters: priced });

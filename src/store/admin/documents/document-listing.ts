@@ -1,6 +1,6 @@
 /**
- * Documents as an operator sees them: what the ledger was asked for each last, and what it said. Invoices and credit
- * notes are in one list. decisions §8.
+ * Lists documents for operators, invoices and credit notes together. Each shows the last ledger job
+ * for it and the ledger's answer. ADMIN-6.
  */
 import type pg from "pg";
 import type { DocumentStatus } from "../../../domain/billing/invoice.ts";
@@ -12,21 +12,21 @@ import { isRefusedPair } from "../../ledger-jobs/credit-allocations.ts";
 export type DocumentKind = "invoice" | "credit_note";
 
 /**
- * Where a document stands with the ledger: of what was asked for it last, whether it was refused or is still to be
- * done; `drift`: neither, and it comes to another amount there.
+ * The ledger state of a document. `waiting`: its last job is not done. `failed`: its last job was
+ * refused. `drift`: neither, and the ledger has another amount.
  */
 export type DocumentState = "failed" | "waiting" | "synced" | "drift";
 
 /**
- * What the ledger is asked for a document: to make it, to change an invoice's lines, to put a note's credit on an
- * invoice.
+ * The kinds of job for a document: create it, change an invoice's lines, or allocate a note's
+ * credit to an invoice.
  */
 export type DocumentOperation = "creation" | "amendment" | "allocation";
 
 /**
- * A document and what became of what was asked for it last. `operation` is what failed or waits, null where nothing
- * does or it is not known; `jobId` its row; `invoiceId` the invoice of an allocation. `nextAttemptAt` is null
- * where nothing waits for its turn.
+ * A document with the outcome of its last job. `operation` is what failed or waits, null if nothing
+ * does or it is not known. `jobId` is the job's row, and `invoiceId` the invoice of an allocation.
+ * `nextAttemptAt` is null if no job waits.
  */
 export interface AdminDocument {
   readonly id: string;
@@ -38,10 +38,10 @@ export interface AdminDocument {
   readonly subscriptionId: string;
   readonly currency: string;
   readonly total: Decimal;
-  /** What its lines come to here, and in the ledger as far as that is known. */
+  /** The sum of its lines here, and in the ledger if that is known. */
   readonly subtotal: Decimal;
   readonly ledgerSubtotal: Decimal | null;
-  /** Its id in the ledger, null where it has never been there. */
+  /** Its id in the ledger. Null if it has never been there. */
   readonly ledgerId: string | null;
   readonly syncError: string | null;
   readonly operation: DocumentOperation | null;
@@ -85,7 +85,7 @@ interface DocumentRow {
   created_at: Date;
 }
 
-// One sequence counts both kinds, so that they are in one order.
+// One sequence numbers both kinds, so that they share one order.
 const documents = `(
   SELECT 'invoice' AS kind, d.organisation_id, d.id, d.seq, d.number, d.status, d.customer_id, d.subscription_id,
     d.currency, d.total, d.subtotal, d.ledger_subtotal, d.ledger_invoice_id AS ledger_id, d.sync_error, 0 AS remaining_credit, d.created_at
@@ -101,7 +101,7 @@ const positions =
 
 const open = "o.state IN ('ready', 'sending', 'uncertain')";
 
-// What waits for the ledger.
+// The job of the document that still waits for the ledger.
 const waiting = `SELECT o.*, CASE WHEN o.state = 'ready' THEN o.not_before ELSE o.lease_until END AS next_attempt_at
   FROM ledger_jobs o
   WHERE o.organisation_id = t.organisation_id AND ${open} AND (
@@ -109,12 +109,14 @@ const waiting = `SELECT o.*, CASE WHEN o.state = 'ready' THEN o.not_before ELSE 
     OR o.credit_note_id = t.id AND o.kind IN ('create_credit_note', 'allocate_credit'))
   ORDER BY o.seq LIMIT 1`;
 
-// Whether credit of the note could be put on the invoice `i`, had the ledger not refused that.
+// Whether credit of the note could be allocated to the invoice `i` if the ledger had not refused
+// that.
 const isBlocked = (note: string) =>
   `(${note}.status = 'approved' AND i.status = 'approved' AND ${note}.remaining_credit > 0 AND i.amount_due > 0
     AND ${isRefusedPair(note, "i")})`;
 
-// What the ledger refused last, as long as it counts: an error of the document tells of what is no allocation.
+// The last refusal that still counts. For creations and amendments the document's `sync_error`
+// decides that.
 const refused = `SELECT o.*, NULL::timestamptz AS next_attempt_at FROM ledger_jobs o
     LEFT JOIN invoices i ON o.kind = 'allocate_credit' AND i.organisation_id = o.organisation_id AND i.id = o.invoice_id
   WHERE o.organisation_id = t.organisation_id AND o.state = 'refused' AND (
@@ -123,11 +125,12 @@ const refused = `SELECT o.*, NULL::timestamptz AS next_attempt_at FROM ledger_jo
     OR o.credit_note_id = t.id AND o.kind = 'allocate_credit' AND ${isBlocked("t")})
   ORDER BY o.seq DESC LIMIT 1`;
 
-// Of what is out of the books no amount matters. As the indexes have it that know the few of which it is so.
+// Amounts do not matter for a removed document. The condition matches the partial indexes of the
+// few that drift.
 const drifts = (document: string) => `(${document}.ledger_subtotal <> ${document}.subtotal
     AND ${document}.status IN ('draft', 'awaiting_approval', 'approved', 'paid'))`;
 
-/** Every document, also those of which nothing failed or waits. */
+/** Lists every document, including those without a failed or waiting job. */
 export const documentListing: Listing<DocumentRow, AdminDocument> = {
   table: positions,
   columns: `t.id, t.kind, t.number, s.state, t.status, t.customer_id, t.subscription_id, t.currency, t.total, t.subtotal, t.ledger_subtotal, t.ledger_id,
@@ -168,7 +171,8 @@ export const documentListing: Listing<DocumentRow, AdminDocument> = {
   }),
 };
 
-// By what failed and what waits: an organisation may have a million documents of which nothing does.
+// Starts from failed and waiting jobs, because an organisation may have a million documents without
+// any.
 const idsText = `WITH open AS (
     SELECT coalesce(o.credit_note_id, o.invoice_id) AS id FROM ledger_jobs o
     WHERE o.organisation_id = $1 AND ${open} AND o.customer_id IS NULL
@@ -198,8 +202,8 @@ const idsText = `WITH open AS (
   ORDER BY seq DESC LIMIT $4`;
 
 /**
- * A page of the documents in one of these states. One whose state changes while the page is read is shown as it is
- * then. Refuses `invalid_parameter`, param `starting_after`.
+ * Returns a page of the documents in one of these states. A document whose state changes during the
+ * read is shown in its new state. Refuses `invalid_parameter`, param `starting_after`.
  */
 export async function listDocuments(
   pool: pg.Pool,

@@ -1,4 +1,4 @@
-/** Documents of which something failed or waits, and asking the ledger for it again. */
+/** Lists documents with a failed or waiting job, and retries them. */
 import type pg from "pg";
 import { isId } from "../../database/ids.ts";
 import { getOne, type Page, type PageRequest } from "../../database/page.ts";
@@ -6,15 +6,15 @@ import type { Actor, Changes } from "../changes.ts";
 import { type AdminDocument, type DocumentState, documentListing, listDocuments } from "./document-listing.ts";
 import { type RetryOutcome, retryDocument } from "./retry-documents.ts";
 
-/** An organisation's documents; null stands for one that does not exist. */
+/** An organisation's documents. Null stands for one that does not exist. */
 export interface DocumentStore {
   get(organisationId: string, id: string): Promise<AdminDocument | null>;
-  /** Those in this state; with null those that failed and those that wait. */
+  /** Lists documents in this state. Null lists failed and waiting ones. */
   list(organisationId: string, state: DocumentState | null, page: PageRequest): Promise<Page<AdminDocument>>;
   retry(actor: Actor, organisationId: string, id: string): Promise<RetryOutcome | null>;
 }
 
-/** Documents over changes. */
+/** Creates the document store over changes. */
 export function createDocumentStore(pool: pg.Pool, { runOnClient }: Changes): DocumentStore {
   return {
     get: async (organisationId, id) => (isId(id) ? getOne(pool, organisationId, documentListing, id) : null),

@@ -1,6 +1,6 @@
 /**
- * Asking the ledger again for what it refused of a document, or for what waits at once: written in one transaction,
- * with the operation that tells the ledger. decisions §§6 and 8.
+ * Retries what the ledger refused of a document, or makes its waiting job due at once. The change
+ * and its ledger job are written in one transaction. ADMIN-6, POSTING-1.
  */
 import { strict as assert } from "node:assert";
 import { invalidationsOf } from "../../../domain/billing/ledger-validation.ts";
@@ -18,9 +18,9 @@ import type { Changed } from "../changes.ts";
 import { type AdminDocument, type DocumentKind, documentListing } from "./document-listing.ts";
 
 /**
- * `retried`: `work` is what is to be begun now. `settled`: nothing of it failed or waits, or the ledger has lost it.
- * `setup_mode`: nothing is asked for now. `busy`: another operation comes first; `running` says which, as the end of a
- * sentence.
+ * `retried`: `work` starts now. `settled`: no job of it failed or waits, or the ledger has lost the
+ * document. `setup_mode`: Setup Mode allows no posting now. `busy`: another job must end first, and
+ * `running` names it as the end of a sentence.
  */
 export type RetryOutcome =
   | { readonly kind: "retried"; readonly work: DocumentWork }
@@ -29,8 +29,8 @@ export type RetryOutcome =
   | { readonly kind: "busy"; readonly running: string };
 
 /**
- * Retries the document as it stands; null where the organisation has none with this id. What changed is told for the
- * log.
+ * Retries the document in its current state. Null if the organisation has no document with this id.
+ * Returns the changes for the audit log.
  */
 export async function retryDocument(
   client: Client,
@@ -54,7 +54,7 @@ export async function retryDocument(
   }
 }
 
-/** The document as it stands once nothing else changes it. */
+/** Locks the document's subscription and reads the document again. */
 async function lockDocument(client: Client, organisationId: string, id: string): Promise<AdminDocument | null> {
   const seen = await getOne(client, organisationId, documentListing, id);
   if (seen === null) return null;
@@ -66,7 +66,10 @@ function unchanged(result: RetryOutcome): Changed<RetryOutcome> {
   return { result, changes: [] };
 }
 
-/** The outcome with its entry: number, status and error are told of every retry, the rest where it is what changed. */
+/**
+ * Returns the outcome with its log entry. Number, status and error are logged for every retry,
+ * other fields only if they changed.
+ */
 function retried(
   organisationId: string,
   { id, number, status, syncError, operation }: AdminDocument,
@@ -89,7 +92,7 @@ function retried(
   };
 }
 
-/** The work that settles what waits of a document. */
+/** Returns the work that completes the waiting job of a document. */
 function workOf(organisationId: string, document: AdminDocument, jobId: string): DocumentWork {
   const { id, subscriptionId, operation } = document;
   if (operation === "amendment") {
@@ -117,14 +120,17 @@ async function bringForward(
   return retried(organisationId, document, work, { nextAttemptAt }, { nextAttemptAt: rows[0].not_before });
 }
 
-// As in a creation and as a credit note is raised: four digits after the prefix, which begins with CN- for credit
-// notes.
+// The number format of creations and new credit notes: four digits after the prefix. The prefix of
+// credit notes begins with CN-.
 const prefixes: Readonly<Record<DocumentKind, string>> = {
   invoice: "o.number_prefix",
   credit_note: "'CN-' || regexp_replace(o.number_prefix, '^INV-', '')",
 };
 
-/** The next number of its kind: the one that the document had is another's in the ledger. decisions §6. */
+/**
+ * Reserves the next number of its kind, because the ledger uses the document's number for another
+ * document. INVARIANT-2.
+ */
 async function reserveNumber(client: Client, organisationId: string, kind: DocumentKind): Promise<string> {
   const text = `WITH counter AS (
       INSERT INTO document_counters AS d (organisation_id, kind, next) VALUES ($1, $2, 2)
@@ -135,7 +141,8 @@ async function reserveNumber(client: Client, organisationId: string, kind: Docum
   return rows[0].number;
 }
 
-// The narrowest mapping counts: the plan's, charge's or meter's, then the organisation's.
+// The narrowest mapping applies: the plan's, charge's or meter's, then the organisation's.
+// DOCUMENT-5.
 const mapTexts: Readonly<Record<DocumentKind, string>> = {
   invoice: `UPDATE invoice_lines l
     SET revenue_account = coalesce(m.revenue_account, l.revenue_account), tax_type = m.tax_type
@@ -169,8 +176,9 @@ const mapTexts: Readonly<Record<DocumentKind, string>> = {
 };
 
 /**
- * Gives lines that the ledger does not have the accounts and tax types of now: those without an account, and all of
- * them where the ledger refused what they had. What the ledger was known to offer may be mended too: it is read again.
+ * Updates accounts and tax types of lines that the ledger does not have. Lines without an account
+ * are updated. If the ledger refused an account or tax type, all lines are. The operator may also
+ * have repaired the ledger, so its reference data is invalidated.
  */
 async function mapLines(client: Client, organisationId: string, { id, kind, reason }: AdminDocument): Promise<void> {
   await invalidateReferenceData(client, organisationId, invalidationsOf(reason ?? ""), "mended");
@@ -208,7 +216,8 @@ const askTexts: Readonly<Record<DocumentKind, string>> = {
     VALUES ($1, $2, 'create_credit_note', 'ready', $3, $4, true)`,
 };
 
-// The ledger amends no invoice that credit is on, so that credit on its way there comes first.
+// The ledger does not amend an invoice that has credit on it. So an allocation under way to this
+// invoice comes first.
 const runningText = `SELECT
     CASE o.kind WHEN 'amend_invoice' THEN 'invoice ' || i.number || ' is being amended in the ledger'
     WHEN 'end_subscription' THEN 'the subscription is being ended'
@@ -217,13 +226,13 @@ const runningText = `SELECT
   WHERE o.organisation_id = $1 AND o.subscription_id = $2 AND o.state IN ('ready', 'sending', 'uncertain')
     AND (o.kind IN ('amend_invoice', 'end_subscription') OR o.kind = 'allocate_credit' AND o.invoice_id = $3) ORDER BY o.seq LIMIT 1`;
 
-// A price alone is no line that joins: it can be amended also where the invoice is no draft any more.
+// A change of price alone adds no line. It can also be amended if the invoice is no longer a draft.
 const askAgainText = `INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, invoice_id, skip_validation, joins)
   SELECT $3, o.organisation_id, 'amend_invoice', 'ready', o.subscription_id, o.invoice_id, true, o.joins AND EXISTS (SELECT 1
     FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = o.invoice_id AND l.amending AND l.kind <> 'plan')
   FROM ledger_jobs o WHERE o.organisation_id = $1 AND o.id = $2`;
 
-// They wait for this operation from now on, and follow what becomes of their lines by it.
+// The unit changes of these lines wait for this job from now on and take their outcome from it.
 const nameAgainText = `UPDATE unit_changes c SET job_ids = c.job_ids || $4::uuid
   WHERE c.organisation_id = $1 AND c.id IN (${lackingChanges})`;
 
@@ -251,8 +260,9 @@ async function retryAmendment(
 }
 
 /**
- * The refusals of the note stand no longer, so that the next step of the subscription's credit is planned without them:
- * this one, or one that comes before it. Where another one is on its way, that one plans the next.
+ * Abandons the note's refused allocations, so that the next step of the subscription's credit
+ * ignores them. The next step is this allocation or one that comes before it. If another allocation
+ * is under way, that one plans the next.
  */
 async function retryAllocation(
   client: Client,

@@ -1,4 +1,4 @@
-/** Ledger connections and account mappings as records. */
+/** Stores ledger connections and account mappings. */
 import type pg from "pg";
 import { type LedgerConnection as ConnectionRecord, Prisma } from "../../../gen/prisma/client.ts";
 import type { Encryption } from "../../database/encryption.ts";
@@ -11,7 +11,7 @@ import type { ConsentTokens } from "./consents.ts";
 /** A connection without its secret. */
 export type ConnectionView = Omit<ConnectionRecord, "encryptedSecret" | "encryptionKeyId">;
 
-/** An account and a tax type of the ledger; null takes the next wider mapping. */
+/** An account and a tax type of the ledger. Null uses the next wider mapping. */
 export interface Mapping {
   readonly revenueAccount: string | null;
   readonly taxType: string | null;
@@ -24,12 +24,12 @@ export interface CatalogueMapping extends Mapping {
   readonly name: string;
 }
 
-/** The tokens of a connection by authorisation, and the ledger's own id of it. */
+/** The tokens of a connection by authorisation, and the ledger's own id of the connection. */
 export interface GrantedTokens extends ConsentTokens {
   readonly ledgerConnection: string;
 }
 
-/** All mappings of an organisation: its default, and the plans, charges and meters that have one of their own. */
+/** All mappings of an organisation: its default, and those of single plans, charges and meters. */
 export interface Mappings {
   readonly default: Mapping;
   readonly plans: readonly CatalogueMapping[];
@@ -37,24 +37,27 @@ export interface Mappings {
   readonly meters: readonly CatalogueMapping[];
 }
 
-/** What a mapping is for. */
+/** The plan, charge, meter or organisation that a mapping belongs to. */
 export interface MappingTarget {
   readonly kind: "organisation" | "plan" | "charge" | "meter";
-  /** Its id. */
+  /** The id of the target. */
   readonly id: string;
 }
 
 /** Connections and mappings of organisations. */
 export interface ConnectionStore {
-  /** Without its secret; null where there is none. */
+  /** Returns the connection without its secret, or null if there is none. */
   view(organisationId: string): Promise<ConnectionView | null>;
-  /** The ledger's own id of a connection by authorisation that stands; null where there is none. */
+  /**
+   * Returns the ledger's own id of a working connection by authorisation, or null if there is none.
+   */
   inLedger(organisationId: string): Promise<string | null>;
-  /** With its secret opened; null where there is none. */
+  /** Returns the connection with its decrypted secret, or null if there is none. */
   open(organisationId: string): Promise<ConnectionState | null>;
   /**
-   * Makes or replaces it, and ends its pause. One by authorisation comes with what was granted. `other_tenant`: nothing was changed,
-   * because there are customers, whose contacts belong to the tenant that is connected.
+   * Creates or replaces the connection and ends its pause. A connection by authorisation comes with
+   * its tokens. `other_tenant`: nothing was changed, because customers exist, and their contacts
+   * belong to the connected tenant.
    */
   save(
     actor: Actor,
@@ -62,14 +65,20 @@ export interface ConnectionStore {
     connection: LedgerConnection,
     granted?: GrantedTokens,
   ): Promise<ConnectionView | "other_tenant">;
-  /** Ends it on our side: its secrets are deleted, its tenant is kept. Null where there is none. */
+  /**
+   * Ends the connection on our side: its secrets are deleted and its tenant is kept. Null if there
+   * is none.
+   */
   disconnect(actor: Actor, organisationId: string, reason: string): Promise<ConnectionView | null>;
   mappings(organisationId: string): Promise<Mappings>;
-  /** The mapping as it is now; null where there is no such plan, charge or meter. */
+  /** Sets and returns the mapping. Null if the plan, charge or meter does not exist. */
   map(actor: Actor, organisationId: string, target: MappingTarget, mapping: Mapping): Promise<Mapping | null>;
 }
 
-/** Connections over changes; without `sealing` none can be saved or opened. */
+/**
+ * Creates the connection store over changes. Without `sealing` no connection can be saved or
+ * decrypted.
+ */
 export function createConnectionStore(pool: pg.Pool, { prisma, run }: Changes, sealing: Encryption): ConnectionStore {
   return {
     view: (organisationId) =>
@@ -131,12 +140,12 @@ async function save(
   });
   if (granted === null) await transaction.ledgerAuthorisation.deleteMany({ where: { organisationId } });
   else await saveTokens(transaction, sealing, organisationId, granted);
-  // What its ledger said of its day is asked anew; the calls that were made count on.
+  // The ledger's daily limit is read again. The calls so far still count.
   await transaction.ledgerBudget.updateMany({
     where: { organisationId },
     data: { dayRemaining: null, dayObservedAt: null, othersCalls: 0 },
   });
-  // What was put off by the pause, or for want of a connection, is due again.
+  // Jobs that the pause or the missing connection rescheduled are due again.
   await transaction.$executeRaw`UPDATE ledger_jobs o SET not_before = now() FROM (
       SELECT id FROM ledger_jobs WHERE organisation_id = ${organisationId}::uuid AND state = 'ready' AND not_before > now()
       ORDER BY id FOR NO KEY UPDATE) AS waiting
@@ -145,10 +154,13 @@ async function save(
   return { result: after, changes: [change] };
 }
 
-/** Nobody asks this connection to wait, and nobody has ended it. */
+/** A connection that is neither paused nor disconnected. */
 const welcome = { pausedUntil: null, pausedReason: null, disconnectedAt: null, disconnectedReason: null } as const;
 
-/** The organisation, and its tokens before its connection: a refresh that ends an authorisation takes them in this order. */
+/**
+ * Locks the organisation, then its tokens, then its connection. A refresh that ends an
+ * authorisation takes them in the same order.
+ */
 async function lock(transaction: Transaction, organisationId: string): Promise<void> {
   await transaction.$executeRaw`SELECT 1 FROM organisations WHERE id = ${organisationId}::uuid FOR NO KEY UPDATE`;
   await transaction.$executeRaw`SELECT 1 FROM ledger_authorisations WHERE organisation_id = ${organisationId}::uuid FOR UPDATE`;
@@ -178,7 +190,7 @@ async function saveTokens(
     create: { ...data, organisationId },
     update: { ...data, generation: { increment: 1 } },
   });
-  // One that was asked for meanwhile is not answered by this.
+  // This invalidates a consent that was requested meanwhile.
   await transaction.ledgerConsent.updateMany({
     where: { organisationId, usedAt: { not: null } },
     data: { connectedAt: new Date(), failure: null, encryptedTokens: null, tenants: Prisma.DbNull },
@@ -214,7 +226,8 @@ async function map(
   { kind, id }: MappingTarget,
   mapping: Mapping,
 ): Promise<Changed<Mapping | null>> {
-  // Creations that were decided by the old mapping are decided again; the organisation's row is the lock of all its mappings.
+  // Makes creations that used the old mapping decide again. The organisation's row is the lock of
+  // all its mappings.
   await transaction.organisation.update({
     where: { id: organisationId },
     data: { catalogueVersion: { increment: 1 } },

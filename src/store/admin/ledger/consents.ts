@@ -1,13 +1,14 @@
 /**
- * The consents that ledgers are asked for: one for an organisation, the newest. The state of one is good for one answer, within its
- * time, while the operator who asked is an active owner and the token by which they asked is good; what is secret of it is sealed.
+ * Stores the requests for consent to a ledger, one for each organisation, the newest. A state is
+ * valid for one answer within its time. The operator who requested it must be an active owner with
+ * the same valid token. Secrets are encrypted. ADMIN-4.
  */
 import type pg from "pg";
 import { Prisma } from "../../../gen/prisma/client.ts";
 import type { Encryption } from "../../database/encryption.ts";
 import type { Actor, Changes } from "../changes.ts";
 
-/** What is kept of a question: the hash of its state, never the state. */
+/** A request for consent as it is stored: the hash of its state, never the state. */
 export interface ConsentToAsk {
   readonly operatorId: string;
   readonly tokenId: string;
@@ -17,7 +18,7 @@ export interface ConsentToAsk {
   readonly lifeMs: number;
 }
 
-/** A question that is being answered, and who had asked it. */
+/** A request that is being answered, and the operator who started it. */
 export interface AskedConsent {
   readonly organisationId: string;
   readonly operatorId: string;
@@ -27,21 +28,23 @@ export interface AskedConsent {
   readonly redirectUrl: string;
 }
 
-/** The tokens of a consent. `freshMs`: how long the access token is to be used. */
+/** The tokens of a consent. `freshMs` is how long the access token may be used. */
 export interface ConsentTokens {
   readonly accessToken: string;
   readonly refreshToken: string;
   readonly freshMs: number;
 }
 
-/** An organisation of the ledger that the tokens reach, and the ledger's own id of that connection. */
+/**
+ * An organisation of the ledger that the tokens reach, and the ledger's own id of that connection.
+ */
 export interface ConsentTenant {
   readonly connectionId: string;
   readonly tenantId: string;
   readonly name: string;
 }
 
-/** The newest consent of an organisation as it stands. */
+/** The current state of an organisation's newest consent. */
 export interface ConsentView {
   readonly status: "pending" | "choose" | "connected" | "failed" | "expired";
   readonly tenants: readonly ConsentTenant[];
@@ -51,25 +54,28 @@ export interface ConsentView {
 
 /** Consents of organisations. */
 export interface ConsentStore {
-  /** Asks; what was asked before is good for nothing any more. The result is until when it is good. */
+  /**
+   * Starts a request and invalidates any earlier one. Returns the instant until which it is valid.
+   */
   begin(actor: Actor, organisationId: string, consent: ConsentToAsk): Promise<Date>;
   /**
-   * Uses the state up. Null where it is unknown, used, too old, or where its operator may not connect ledgers any more or not by the
-   * token of then. Rejects where it cannot be opened, which is told as its failure.
+   * Uses up the state. Null if it is unknown, used or too old. Null also if its operator may no
+   * longer connect ledgers, or the operator's token of that time is no longer valid. Rejects if the
+   * secret cannot be decrypted, and records that as the failure.
    */
   use(stateHash: Uint8Array): Promise<AskedConsent | null>;
-  /** It came to nothing. */
+  /** Records that the request failed. */
   fail(organisationId: string, failure: string): Promise<void>;
-  /** Keeps the tokens until one of the tenants is chosen. */
+  /** Stores the tokens until one of the tenants is chosen. */
   keepChoice(
     organisationId: string,
     tokens: ConsentTokens,
     tenants: readonly ConsentTenant[],
     lifeMs: number,
   ): Promise<void>;
-  /** Null where nobody ever asked. */
+  /** Null if consent was never requested. */
   view(organisationId: string): Promise<ConsentView | null>;
-  /** The tokens that wait for a choice; null where there is none to be made. */
+  /** Returns the tokens that wait for a choice, or null if there are none. */
   choice(organisationId: string): Promise<{
     readonly operatorId: string;
     readonly tokens: ConsentTokens;
@@ -82,7 +88,7 @@ const places = {
   tokens: (organisationId: string) => `${organisationId}/consent`,
 } as const;
 
-// Whoever waits for the row's lock sees it used.
+// A concurrent use waits for the row's lock and then finds the state used.
 const useText = `UPDATE ledger_consents c SET used_at = now(), encrypted_verifier = NULL
   FROM (SELECT organisation_id, encrypted_verifier FROM ledger_consents WHERE state_hash = $1 FOR UPDATE) asked, operators o,
     operator_tokens t
@@ -109,10 +115,13 @@ interface UsedRow {
   redirect_url: string;
 }
 
-/** What is told of a question that this process cannot open, so that nobody waits for its answer. */
+/**
+ * The reported failure of a request that this process cannot decrypt, so that no operator waits for
+ * its answer.
+ */
 const unopened = "What was kept of this question cannot be opened with our keys: begin anew.";
 
-/** Consents over changes and a pool for what no operator does by a call. */
+/** Creates the consent store over changes. The pool is for writes that no operator's call makes. */
 export function createConsentStore(pool: pg.Pool, { prisma, run }: Changes, sealing: Encryption): ConsentStore {
   const find = (organisationId: string) => prisma.ledgerConsent.findUnique({ where: { organisationId } });
   const fail = async (organisationId: string, failure: string): Promise<void> => {

@@ -1,8 +1,8 @@
-/** How an organisation's ledger is followed, and having it read again, as the application's side sees it. */
+/** Shows operators the state of an organisation's ledger sync, and requests a new sync. */
 import type pg from "pg";
 import type { Actor, Changes } from "../changes.ts";
 
-/** How the ledger is followed. Instants; counts are of the reading under way, or of the last one. */
+/** The state of the ledger sync. The counts are of the sync under way, or of the last one. */
 export interface LedgerSyncView {
   readonly beganAt: Date | null;
   readonly endedAt: Date | null;
@@ -13,14 +13,17 @@ export interface LedgerSyncView {
   readonly creditNotesChanged: number;
   readonly invoicesChanged: number;
   readonly hints: number;
-  /** How many of the hints could not be followed the last time, and why one of them could not. */
+  /** How many change notifications failed in their last attempt, with the reason of one of them. */
   readonly notificationsProblem: string | null;
 }
 
-/** Following as operators see it; null stands for an organisation that is not connected. */
+/** The ledger sync for operators. Null stands for an organisation that is not connected. */
 export interface LedgerSyncAdminStore {
   get(organisationId: string): Promise<LedgerSyncView | null>;
-  /** All is due to be read again, with what could not be followed; the instant from which on a reading counts. */
+  /**
+   * Makes a full sync due, including the notifications that failed. Returns the instant from which
+   * a sync answers this request.
+   */
   ask(actor: Actor, organisationId: string): Promise<Date | null>;
 }
 
@@ -37,7 +40,7 @@ interface SyncRow {
   notifications_problem: string | null;
 }
 
-/** Following over changes. */
+/** Creates the store of the ledger sync over changes. */
 export function createLedgerSyncAdminStore(pool: pg.Pool, { run }: Changes): LedgerSyncAdminStore {
   return {
     get: async (organisationId) => {
@@ -54,7 +57,7 @@ export function createLedgerSyncAdminStore(pool: pg.Pool, { run }: Changes): Led
           RETURNING s.asked_at`;
         const askedAt = rows[0]?.asked_at ?? null;
         if (askedAt === null) return { result: null, changes: [] };
-        // Whoever asks has mended what could not be followed, perhaps.
+        // The operator may have repaired what made these notifications fail.
         await transaction.$executeRaw`UPDATE ledger_notifications h SET try_at = now() FROM (
             SELECT kind, ledger_id FROM ledger_notifications WHERE organisation_id = ${organisationId}::uuid AND reason IS NOT NULL
             ORDER BY kind, ledger_id FOR UPDATE) AS unfollowed
@@ -65,7 +68,7 @@ export function createLedgerSyncAdminStore(pool: pg.Pool, { run }: Changes): Led
   };
 }
 
-// A sweep that fails is tried again when it is due.
+// An incremental sync that fails is retried when it is due.
 const getText = `
 SELECT s.began_at, s.swept_at AS ended_at, s.sync_kind IS NOT NULL OR coalesce(s.next_sync_at <= now(), false) AS is_waiting,
   CASE WHEN greatest(c.paused_until, s.not_before) > now() THEN coalesce(CASE WHEN c.paused_until > now() THEN c.paused_reason END, s.reason)

@@ -1,4 +1,6 @@
-/** Usage events as operators see them: with the bill that takes each, and the document that it stands on. */
+/**
+ * Reads usage events for operators: each with the bill that takes it and the document of that bill.
+ */
 import type pg from "pg";
 import { Refusal } from "../../../domain/refusal.ts";
 import { formatInstant, type Quantity } from "../../../domain/usage/parse.ts";
@@ -8,8 +10,8 @@ import { microseconds } from "../../usage/ingest-facts.ts";
 import { readUsagePlace, type UsagePlace, type UsagePlaceRow, usagePlaceColumns } from "./usage-rows.ts";
 
 /**
- * An event. `occurredAt` is an instant in UTC with six decimals; `isBilled`: the bill was made with it. The document is that of its period,
- * meter and bill.
+ * An event. `occurredAt` is an instant in UTC with six decimals. `isBilled`: its bill exists. The
+ * document is that of its period, meter and bill.
  */
 export interface StoredUsageEvent extends UsagePlace {
   readonly eventId: string;
@@ -22,7 +24,7 @@ export interface StoredUsageEvent extends UsagePlace {
   readonly voidReason: string | null;
 }
 
-/** The filters of the list; null is not asked for. */
+/** The filters of the list. A null filter is not applied. */
 export interface EventFilters {
   readonly meterId: string | null;
   readonly periodIndex: number | null;
@@ -39,7 +41,7 @@ interface EventRow extends UsagePlaceRow {
   void_reason: string | null;
 }
 
-// A voided event is on no bill, though one of its number may have been made.
+// A voided event is on no bill, although a bill with its number may exist.
 const columns = `t.event_id, t.subscription_id, t.period_index, t.bill, t.quantity, ${microseconds("t.occurred_at")} AS occurred_at,
   t.created_at, t.voided_at, t.void_reason, t.voided_at IS NULL AND t.bill < s.usage_billed AS billed, ${usagePlaceColumns}`;
 
@@ -50,7 +52,7 @@ const beside = `JOIN subscriptions s ON s.organisation_id = $1 AND s.id = t.subs
   LEFT JOIN invoices i ON i.organisation_id = $1 AND i.id = b.invoice_id
   LEFT JOIN credit_notes n ON n.organisation_id = $1 AND n.id = b.credit_note_id`;
 
-/** The event with this id, or null. */
+/** Returns the event with this id, or null. */
 export async function getEvent(
   client: Client | pg.Pool,
   organisationId: string,
@@ -63,8 +65,8 @@ export async function getEvent(
   return rows[0] === undefined ? null : readEvent(rows[0]);
 }
 
-// In the order of the index over what is to be billed: a page sorts the events of those bills, periods and meters that it touches, and no
-// others. One more column there would cost every event that is stored.
+// The order of the index over usage that is not billed. A page sorts only the events of the bills,
+// periods and meters that it touches. One more column in that index would cost every stored event.
 const order = (alias: string) =>
   ["bill", "period_index", "meter_id", "created_at", "event_id"].map((column) => `${alias}.${column} DESC`).join(", ");
 
@@ -78,7 +80,10 @@ SELECT ${columns} FROM (
 ) t ${beside}
 ORDER BY ${order("t")}`;
 
-/** The events of a subscription that count. Refuses `invalid_parameter`, param `starting_after`. */
+/**
+ * Returns the events of a subscription that are not voided. Refuses `invalid_parameter`, param
+ * `starting_after`.
+ */
 export async function listEvents(
   pool: pg.Pool,
   organisationId: string,
@@ -90,7 +95,7 @@ export async function listEvents(
     startingAfter === null
       ? [null, null, null, null, null]
       : await positionOf(pool, organisationId, subscriptionId, startingAfter);
-  // Without a name, so that it is planned for what it is asked for: the filters that are not given fall away.
+  // The statement has no name, so that it is planned for its values and the null filters drop out.
   const { rows } = await pool.query<EventRow>({
     text: listText,
     values: [organisationId, subscriptionId, limit + 1, meterId, periodIndex, ...after],
@@ -98,7 +103,7 @@ export async function listEvents(
   return { data: rows.slice(0, limit).map(readEvent), hasMore: rows.length > limit };
 }
 
-/** Where an event stands in the list, or stood until it was voided. */
+/** Returns the event's position in the list, or its position until it was voided. */
 async function positionOf(
   pool: pg.Pool,
   organisationId: string,

@@ -1,4 +1,7 @@
-/** What usage and its events have in common as rows: the period, the meter, and the document that bills them. */
+/**
+ * Row parts that usage and its events share: the period, the meter, and the document that bills
+ * them.
+ */
 
 import type { DocumentStatus } from "../../../domain/billing/invoice.ts";
 import { civilDate } from "../../../domain/calendar/civil-date.ts";
@@ -15,7 +18,10 @@ export interface UsageDocument {
   readonly status: DocumentStatus;
 }
 
-/** Whose usage it is, when it happened, and what bills it; a document is null where it stands on none of the kind. */
+/**
+ * The subscription, period and meter of usage, and the documents that bill it. A document is null
+ * if none of its kind bills the usage.
+ */
 export interface UsagePlace {
   readonly period: Period;
   readonly meter: MeterName;
@@ -43,12 +49,18 @@ export interface UsagePlaceRow {
   credit_note_status: DocumentStatus | null;
 }
 
-/** The columns, of subscription `s`, meter `m`, invoice `i` and credit note `n`; those of the usage itself come beside them. */
+/**
+ * The columns, of subscription `s`, meter `m`, invoice `i` and credit note `n`. Queries add the
+ * columns of the usage itself.
+ */
 export const usagePlaceColumns = `s.start_date, s.billing_day, s.interval_unit, s.interval_count, m.id AS meter_id, m.code AS meter_code,
   m.name AS meter_name, i.id AS invoice_id, i.number AS invoice_number, i.status AS invoice_status, n.id AS credit_note_id,
   n.number AS credit_note_number, n.status AS credit_note_status`;
 
-/** The place of a row. The period is counted from the subscription's anchor: its own row need not exist yet. */
+/**
+ * Converts a row to its place. The period is computed from the subscription's anchor, because its
+ * own row may not exist yet. PERIOD-1.
+ */
 export function readUsagePlace(row: UsagePlaceRow): UsagePlace {
   const anchor = { start: civilDate(row.start_date), billingDay: row.billing_day };
   const interval = { unit: row.interval_unit, count: row.interval_count };

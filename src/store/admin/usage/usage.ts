@@ -1,4 +1,7 @@
-/** A subscription's usage by period, meter and bill, with the documents that bill it; and its events, looked at and voided. decisions §6. */
+/**
+ * A subscription's usage by period, meter and bill, with the documents that bill it. Also lists and
+ * voids its events. USAGE-13.
+ */
 import type pg from "pg";
 import { type Decimal, parseDecimal } from "../../../domain/money/decimal.ts";
 import { isId } from "../../database/ids.ts";
@@ -8,10 +11,17 @@ import { type EventFilters, getEvent, listEvents, type StoredUsageEvent } from "
 import { readUsagePlace, type UsagePlace, type UsagePlaceRow, usagePlaceColumns } from "./usage-rows.ts";
 import { type EventToVoid, type VoidOutcome, voidEvent } from "./void-usage.ts";
 
-/** Where usage stands with billing: its bill takes events; waits to be made; was made, and it stands on a document or on none. */
+/**
+ * The billing state of usage. `open`: its bill takes events. `waiting`: its bill is closed and not
+ * created yet. `billed`: its bill exists on a document. `not_billed`: its bill exists on no
+ * document.
+ */
 export type UsageState = "open" | "waiting" | "billed" | "not_billed";
 
-/** Usage of one meter in one period, as far as one bill takes it. `amount` is null until that is made. */
+/**
+ * Usage of one meter in one period, as far as one bill takes it. `amount` is null until that bill
+ * exists.
+ */
 export interface UsageOfPeriod extends UsagePlace {
   readonly state: UsageState;
   readonly events: bigint;
@@ -29,18 +39,18 @@ export interface UsagePosition {
   readonly meterId: string;
 }
 
-/** Which usage to list: of one meter or of all, after a position. */
+/** Selects usage: of one meter or of all, after a position. */
 export interface UsageQuery {
   readonly meterId: string | null;
   readonly limit: number;
   readonly after: UsagePosition | null;
 }
 
-/** Usage; null stands for a subscription or an event that the organisation does not have. */
+/** Usage. Null stands for a subscription or an event that the organisation does not have. */
 export interface UsageStore {
   /** Newest period first. */
   list(organisationId: string, subscriptionId: string, query: UsageQuery): Promise<Page<UsageOfPeriod> | null>;
-  /** The events that count. Refuses `invalid_parameter`, param `starting_after`. */
+  /** Lists the events that are not voided. Refuses `invalid_parameter`, param `starting_after`. */
   listEvents(
     organisationId: string,
     subscriptionId: string,
@@ -48,11 +58,11 @@ export interface UsageStore {
     page: PageRequest,
   ): Promise<Page<StoredUsageEvent> | null>;
   getEvent(organisationId: string, eventId: string): Promise<StoredUsageEvent | null>;
-  /** Voids it, unless a bill has taken it. */
+  /** Voids the event, unless a bill has taken it. */
   voidEvent(actor: Actor, organisationId: string, event: EventToVoid): Promise<VoidOutcome | null>;
 }
 
-/** Usage over changes. */
+/** Creates the usage store over changes. */
 export function createUsageStore(pool: pg.Pool, { runOnClient }: Changes): UsageStore {
   return {
     list: async (organisationId, subscriptionId, query) =>
@@ -87,8 +97,9 @@ interface UsageRow extends UsagePlaceRow {
   currency: string;
 }
 
-// In one statement, and so of one moment: what a close takes meanwhile is in one part and never in both. What is open is read from the
-// index alone, all of it, as a close reads it; of what was billed no more than a page.
+// One statement reads one moment, so usage that a bill takes meanwhile is in one part and never in
+// both. Open usage is read from the index alone, all of it, as billing reads it. Of billed usage
+// only a page is read.
 const usageText = `
 WITH open AS (
   SELECT e.*, e.bill > min(e.bill) OVER (PARTITION BY e.period_index) AS late,
@@ -119,7 +130,7 @@ FROM listed t
 WHERE (t.period_index, t.meter_id, t.bill) < ($4, $5, $6) AND ($3::uuid IS NULL OR t.meter_id = $3)
 ORDER BY t.period_index DESC, t.meter_id DESC, t.bill DESC LIMIT $7`;
 
-/** Before everything: no period has so high a number. */
+/** The position before every row. No period has so high a number. */
 const top: UsagePosition = { periodIndex: 2 ** 31 - 1, bill: 0, meterId: "00000000-0000-0000-0000-000000000000" };
 
 async function listUsage(
@@ -129,7 +140,7 @@ async function listUsage(
   { meterId, limit, after }: UsageQuery,
 ): Promise<Page<UsageOfPeriod>> {
   const position = after ?? top;
-  // Without a name, so that it is planned for the subscription that it is asked of.
+  // The statement has no name, so that it is planned for this subscription.
   const { rows } = await pool.query<UsageRow>({
     text: usageText,
     values: [organisationId, subscriptionId, meterId, position.periodIndex, position.meterId, position.bill, limit + 1],

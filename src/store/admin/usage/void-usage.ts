@@ -1,24 +1,29 @@
-/** Voiding a usage event: decided while no bill of its subscription can be made, so that it is voided or billed and never both. */
+/**
+ * Voids a usage event. It is decided while no bill of its subscription can be created, so the event
+ * is voided or billed and never both. USAGE-13, INVARIANT-4.
+ */
 
 import { lockToBill } from "../../billing/usage-locks.ts";
 import type { Client } from "../../documents/issue-documents.ts";
 import type { Changed } from "../changes.ts";
 import { getEvent, type StoredUsageEvent } from "./usage-events.ts";
 
-/** Which event is voided, why, and when by the organisation's clock. */
+/** The event to void, the reason, and the instant by the organisation's clock. */
 export interface EventToVoid {
   readonly eventId: string;
   readonly reason: string;
   readonly now: Date;
 }
 
-/** The event as it is now; `billed` and `voided_before` changed nothing. */
+/** The current state of the event. `billed` and `voided_before` changed nothing. */
 export interface VoidOutcome {
   readonly kind: "voided" | "billed" | "voided_before";
   readonly event: StoredUsageEvent;
 }
 
-/** Voids the event unless a bill has taken it; null where the organisation has none with this id. */
+/**
+ * Voids the event unless a bill has taken it. Null if the organisation has no event with this id.
+ */
 export async function voidEvent(
   client: Client,
   organisationId: string,
@@ -27,7 +32,7 @@ export async function voidEvent(
   const seen = await getEvent(client, organisationId, eventId);
   if (seen === null) return { result: null, changes: [] };
   await lockToBill(client, [seen.subscriptionId]);
-  // As it stands now that a close which was on its way is done.
+  // Read again, because a bill under way may have taken the event before the lock.
   const before = await getEvent(client, organisationId, eventId);
   if (before === null) throw new Error(`the usage event ${eventId} is gone`);
   if (before.voidedAt !== null) return { result: { kind: "voided_before", event: before }, changes: [] };
@@ -39,7 +44,7 @@ export async function voidEvent(
   const event = { ...before, voidedAt: now, voidReason: reason };
   const change = {
     targetKind: "usage_event",
-    // An event's id is any text; its subscription is what its entries are found by.
+    // An event's id can be any text. The log finds its entries by the subscription.
     targetId: before.subscriptionId,
     organisationId,
     before: logged(before),

@@ -1,7 +1,7 @@
 /**
- * Sending events by hand: a test event, one delivery again, and all that an endpoint has missed.
- * Each is written with its entry in the log in one transaction. What is written is due at once:
- * whoever writes it wakes the endpoint's workflow, and where that fails the scan of changes does.
+ * Sends events by hand: a test event, one delivery again, or all events that an endpoint has
+ * missed. Each write is in one transaction with its log entry. Written deliveries are due at once.
+ * The caller wakes the endpoint's workflow, and if that fails the relay does.
  */
 import { eventBody, testEventType } from "../../../domain/events/event.ts";
 import { Refusal } from "../../../domain/refusal.ts";
@@ -10,22 +10,25 @@ import type { Client } from "../../documents/issue-documents.ts";
 import type { DueDelivery } from "../../events/due-endpoints.ts";
 import type { Changed } from "../changes.ts";
 
-/** A test event for an endpoint; `eventId` is new, or that of an earlier try of the same call. */
+/** A test event for an endpoint. `eventId` is new, or that of an earlier try of the same call. */
 export interface TestToSend {
   readonly endpointId: string;
   readonly eventId: string;
 }
 
 /**
- * `due`: its endpoint's workflow is to be woken. `disabled`: the endpoint is. `other`: the test
- * event of that id went to another endpoint.
+ * `due`: the endpoint's workflow must be woken. `disabled`: the endpoint is disabled. `other`: the
+ * test event with that id went to another endpoint.
  */
 export type ResendOutcome =
   | { readonly kind: "due"; readonly delivery: DueDelivery }
   | { readonly kind: "disabled" }
   | { readonly kind: "other" };
 
-/** What an endpoint is to be sent again: events since an instant, those too that it was delivered; after this event, where one is given. */
+/**
+ * The events to send to an endpoint again: those since an instant. `includeDelivered` includes
+ * delivered ones. With `afterEvent`, only events after that one.
+ */
 export interface EventsToResend {
   readonly endpointId: string;
   readonly since: Date;
@@ -34,8 +37,8 @@ export interface EventsToResend {
 }
 
 /**
- * Deliveries that are pending again, and those that were added. `lastEvent`: events after it are
- * left; null where none are.
+ * Counts of deliveries that are pending again, and of those that were added. `lastEvent`: events
+ * after it remain. Null if none do.
  */
 export interface ResentCounts {
   readonly resent: number;
@@ -53,7 +56,8 @@ interface EndpointRow {
   now: Date;
 }
 
-// Held, so that no two events of it get the same number. To the millisecond, which is what a body shows.
+// Locked, so that no two events of the endpoint get the same number. Rounded to milliseconds, which
+// is what a body shows.
 const endpointText = `SELECT w.url, w.description, w.kinds, w.status, w.created_at, o.livemode, date_trunc('milliseconds', now()) AS now
   FROM webhook_endpoints w JOIN organisations o ON o.id = w.organisation_id
   WHERE w.organisation_id = $1 AND w.id = $2 FOR NO KEY UPDATE OF w`;
@@ -61,7 +65,8 @@ const endpointText = `SELECT w.url, w.description, w.kinds, w.status, w.created_
 const earlierText = `SELECT d.id, d.endpoint_id, d.event_id FROM webhook_deliveries d
   WHERE d.organisation_id = $1 AND d.event_id = $2`;
 
-// It rises also where those of before are forgotten, after 30 days: by then it is at least the age of the endpoint in seconds.
+// The number also rises after earlier events were deleted, which happens after 30 days. It is at
+// least the age of the endpoint in seconds.
 const sequenceText = `SELECT greatest(coalesce(max(sequence), 0), floor(extract(epoch FROM now() - $3::timestamptz))::bigint) + 1 AS sequence
   FROM events WHERE organisation_id = $1 AND object_kind = 'webhook_endpoint' AND object_id = $2`;
 
@@ -72,7 +77,7 @@ const testText = `WITH event AS (
   INSERT INTO webhook_deliveries (id, organisation_id, event_id, endpoint_id)
   SELECT $4, $1, id, $2 FROM event`;
 
-/** Writes the event and its delivery; null where the organisation has no such endpoint. */
+/** Writes the event and its delivery. Null if the organisation has no such endpoint. */
 export async function sendTest(
   client: Client,
   organisationId: string,
@@ -136,7 +141,10 @@ const standingText = `SELECT d.endpoint_id, w.status FROM webhook_deliveries d
 const heldText = `SELECT id, endpoint_id, event_id, state, attempts FROM webhook_deliveries
   WHERE organisation_id = $1 AND id = $2 FOR NO KEY UPDATE`;
 
-/** Makes the delivery pending, whatever it was; null where the organisation has none with this id. */
+/**
+ * Makes the delivery pending, in whatever state it was. Null if the organisation has no delivery
+ * with this id.
+ */
 export async function resendDelivery(
   client: Client,
   organisationId: string,
@@ -158,8 +166,8 @@ export async function resendDelivery(
 }
 
 /**
- * Ends the pause that failures brought the endpoint: who sends by hand wants to see what it answers now. Before the delivery is held, as
- * attempts hold them.
+ * Closes the endpoint's breaker, because an operator who sends by hand wants its answer now. The
+ * endpoint is locked before the delivery, in the order that attempts use.
  */
 async function passBreaker(client: Client, organisationId: string, endpointId: string): Promise<void> {
   await client.query({
@@ -169,27 +177,34 @@ async function passBreaker(client: Client, organisationId: string, endpointId: s
   });
 }
 
-/** The first key of the advisory lock, so that it meets no others: "rsnd" in ASCII. */
+/** The first key of the advisory lock, which separates it from others: "rsnd" in ASCII. */
 const lockClass = 0x72736e64;
 
 const lockText = "SELECT pg_advisory_xact_lock($1, hashtext($2))";
 
-// Plans made while nothing is known of the tables would read and sort all of them for each page.
+// Without statistics of the tables, the planner would read and sort all of them for each page.
 const readByIndex = "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off";
 
-/** Events in a statement: some tens of milliseconds, a few hundred where all are to be sent. */
+/**
+ * Events in a statement. It takes tens of milliseconds, a few hundred if all of them must be sent.
+ */
 const pageSize = 2_000;
 
-/** Statements in a call: a few seconds at most, for as long as a caller waits and a lock is held. */
+/**
+ * Statements in a call. They take a few seconds at most, which bounds the caller's wait and the
+ * lock.
+ */
 const pageLimit = 10;
 
-// From the newest backwards: what lies before is not looked at. Transactions end in another order than they begin, by moments.
+// Scans from the newest event backwards, so that older events are not read. Transactions commit in
+// a slightly different order than they begin.
 const beginText = `SELECT seq FROM events WHERE organisation_id = $1 AND created_at < $2::timestamptz - interval '1 minute'
   ORDER BY seq DESC LIMIT 1`;
 
 const afterText = "SELECT seq FROM events WHERE organisation_id = $1 AND id = $2";
 
-// Events are deleted at 30 days: those that are about to be are left alone. What is pending is not touched, so that no attempt waits for this.
+// Events are deleted after 30 days, so those close to that age are left out. Pending deliveries are
+// not locked, so that no attempt waits for this statement.
 const pageText = `WITH page AS MATERIALIZED (
     SELECT id, seq, type, object_kind, created_at FROM events WHERE organisation_id = $1 AND seq > $3 ORDER BY seq LIMIT $4
   ), wanted AS (
@@ -224,8 +239,8 @@ interface PageRow {
 }
 
 /**
- * Makes those of the next 20,000 events pending; null where the organisation has no such endpoint. Refuses `invalid_parameter`, param
- * `after_event`.
+ * Makes the deliveries of the next 20,000 events pending, and adds missing ones. Null if the
+ * organisation has no such endpoint. Refuses `invalid_parameter`, param `after_event`.
  */
 export async function resendSince(
   client: Client,
@@ -233,7 +248,7 @@ export async function resendSince(
   events: EventsToResend,
 ): Promise<Changed<ResentCounts | "disabled" | null>> {
   const { endpointId } = events;
-  // One after the other: two would each wait for what the other holds.
+  // One call at a time: two calls would deadlock on each other's rows.
   await client.query(readByIndex);
   await client.query({ text: lockText, values: [lockClass, endpointId.toLowerCase()] });
   const endpoint = await first<{ status: string }>(
@@ -273,7 +288,7 @@ async function resendPages(
   }
 }
 
-/** The number of the last event that is not looked at. */
+/** Returns the number of the last event that is left out. */
 async function seqBefore(
   client: Client,
   organisationId: string,

@@ -1,4 +1,7 @@
-/** Deliveries as operators see them: what became of each event on its way to an endpoint. decisions §8. */
+/**
+ * Lists webhook deliveries for operators: the state of each event for each endpoint, with its
+ * attempts. WEBHOOK-4.
+ */
 import type pg from "pg";
 import { isId } from "../../database/ids.ts";
 import { type Filter, getOne, type Listing, listPage, type Page, type PageRequest } from "../../database/page.ts";
@@ -14,7 +17,7 @@ import {
   type TestToSend,
 } from "./resend-events.ts";
 
-/** What became of a delivery. */
+/** The state of a delivery. */
 export type DeliveryState = "pending" | "delivered" | "exhausted" | "cancelled";
 
 /** One event for one endpoint. */
@@ -33,7 +36,10 @@ export interface DeliveryView {
   readonly createdAt: Date;
 }
 
-/** A request that was sent. `status` and `answer` are null where no answer came, `error` where it was delivered. */
+/**
+ * A request that was sent. `status` and `answer` are null if no answer came, `error` if it was
+ * delivered.
+ */
 export interface AttemptView {
   readonly number: number;
   readonly at: Date;
@@ -43,13 +49,13 @@ export interface AttemptView {
   readonly answer: string | null;
 }
 
-/** A delivery with its last attempts, the first of them first, and what is sent. */
+/** A delivery with its last attempts, oldest first, and the body that is sent. */
 export interface WholeDelivery extends DeliveryView {
   readonly tries: readonly AttemptView[];
   readonly body: string;
 }
 
-/** The filters of the list; null is not asked for. */
+/** The filters of the list. A null filter is not applied. */
 export interface DeliveryFilters {
   readonly endpointId: string | null;
   readonly state: DeliveryState | null;
@@ -57,15 +63,21 @@ export interface DeliveryFilters {
   readonly since: Date | null;
 }
 
-/** An organisation's deliveries; null stands for a delivery or endpoint that does not exist. */
+/** An organisation's deliveries. Null stands for a delivery or endpoint that does not exist. */
 export interface DeliveryStore {
   list(organisationId: string, filters: DeliveryFilters, page: PageRequest): Promise<Page<DeliveryView>>;
   get(organisationId: string, id: string): Promise<WholeDelivery | null>;
-  /** Writes a test event with its delivery; those of an earlier try with the same event id are found again. */
+  /**
+   * Writes a test event with its delivery. A repeat with the same event id finds those of the
+   * earlier try.
+   */
   sendTest(actor: Actor, organisationId: string, test: TestToSend): Promise<ResendOutcome | null>;
-  /** Makes a delivery pending anew. */
+  /** Makes a delivery pending again. */
   resend(actor: Actor, organisationId: string, id: string): Promise<ResendOutcome | null>;
-  /** The same for all events since an instant that an endpoint has not had; they are due at once. */
+  /**
+   * Makes all events since an instant that the endpoint has not received pending again, due at
+   * once.
+   */
   resendSince(actor: Actor, organisationId: string, events: EventsToResend): Promise<ResentCounts | "disabled" | null>;
 }
 
@@ -88,8 +100,8 @@ const isHeld = "t.state = 'pending' AND t.due_at <= now() AND w.status = 'enable
 
 const listing: Listing<DeliveryRow, DeliveryView> = {
   table: "webhook_deliveries",
-  // What is due and not sent because the endpoint's breaker is open says so: nothing of the kind is
-  // written to it.
+  // A delivery held back by an open breaker shows that as its error. The error is computed here and
+  // not stored.
   columns: `t.id, t.endpoint_id, t.event_id, e.type AS event_type, e.object_id, t.state, t.attempts,
     CASE WHEN ${isHeld} THEN NULL ELSE t.last_status END AS last_status,
     CASE WHEN ${isHeld} THEN 'not sent: the endpoint failed ' || w.failures || ' times in a row' ELSE t.last_error END AS last_error,
@@ -112,7 +124,7 @@ const listing: Listing<DeliveryRow, DeliveryView> = {
   }),
 };
 
-/** Deliveries over changes. */
+/** Creates the delivery store over changes. */
 export function createDeliveryStore(pool: pg.Pool, { runOnClient }: Changes): DeliveryStore {
   return {
     list: (organisationId, filters, page) => listPage(pool, organisationId, listing, conditions(filters), page),
@@ -143,12 +155,15 @@ function conditions({ endpointId, state, eventType, since }: DeliveryFilters): r
   ];
 }
 
-/** With words for the planner, which does not look into a value: nearly all are delivered, and an index has the others. */
+/**
+ * Returns the state as an SQL literal, because the planner does not look into a parameter. Nearly
+ * all deliveries are delivered, and an index has the others.
+ */
 function stateText(state: DeliveryState): string {
   return state === "delivered" ? "t.state = ?" : "t.state = ? AND t.state <> 'delivered'";
 }
 
-/** The last ones: who resends again and again makes more than anybody reads. */
+/** Shows the last attempts only. Repeated resends create more attempts than a person reads. */
 const triesShown = 100;
 
 async function loadTries(
@@ -171,6 +186,6 @@ async function loadBody(pool: pg.Pool, organisationId: string, eventId: string):
     text: "SELECT body FROM events WHERE organisation_id = $1 AND id = $2",
     values: [organisationId, eventId],
   });
-  // It may have been deleted between the two reads, being 30 days old.
+  // Between the two reads the event may have been deleted after 30 days.
   return rows[0]?.body ?? "";
 }

@@ -1,4 +1,7 @@
-/** Webhook endpoints as the application's side makes and keeps them: signing secrets go in and never come out. decisions §3 and §8. */
+/**
+ * Creates and changes webhook endpoints for the admin API. Signing secrets are written and never
+ * returned. WEBHOOK-1, WEBHOOK-3.
+ */
 import { Refusal } from "../../../domain/refusal.ts";
 import type { Prisma, WebhookEndpoint } from "../../../gen/prisma/client.ts";
 import type { Encryption } from "../../database/encryption.ts";
@@ -16,7 +19,7 @@ export type EndpointView = Omit<
   "seq" | "encryptedSecret" | "encryptionKeyId" | "encryptedPrevious" | "previousKeyId"
 >;
 
-/** A new endpoint; `secret` is sealed. */
+/** A new endpoint. `secret` is encrypted. */
 export interface NewEndpoint {
   readonly id: string;
   readonly url: string;
@@ -25,43 +28,49 @@ export interface NewEndpoint {
   readonly secret: string;
 }
 
-/** What can be changed of an endpoint; undefined stays. */
+/** The fields of an endpoint that can change. Undefined leaves a field as it is. */
 export interface EndpointChanges {
   readonly url?: string | undefined;
   readonly description?: string | undefined;
   readonly kinds?: readonly string[] | undefined;
 }
 
-/** A rotation: the new secret, and which of those before it stop signing at once. */
+/** A rotation: the new secret, and which previous secrets stop signing at once. */
 export interface Rotation {
   readonly secret: string;
   readonly dropPrevious: boolean;
   readonly dropCurrent: boolean;
 }
 
-/** An organisation's endpoints; null stands for one that does not exist. */
+/** An organisation's endpoints. Null stands for one that does not exist. */
 export interface EndpointStore {
-  /** The new one, or that of an earlier try with the same id. `too_many`: as many as there may be are enabled. */
+  /**
+   * Creates the endpoint, or returns the one that an earlier try with the same id created.
+   * `too_many`: the limit of enabled endpoints is reached.
+   */
   create(actor: Actor, organisationId: string, endpoint: NewEndpoint): Promise<Made<EndpointView> | "too_many">;
   get(organisationId: string, id: string): Promise<EndpointView | null>;
-  /** Those with this status; with null all. */
+  /** Lists endpoints with this status. Null lists all. */
   list(organisationId: string, status: string | null, page: PageRequest): Promise<Page<EndpointView>>;
-  /** With another address its failures are forgotten: they were the other one's. */
+  /** A new address resets the failures, which belong to the previous address. */
   update(actor: Actor, organisationId: string, id: string, changes: EndpointChanges): Promise<EndpointView | null>;
-  /** The secret of before signs as well for 24 hours. Refuses `invalid_state` where two do and neither is dropped. */
+  /**
+   * The previous secret also signs for 24 hours. Refuses `invalid_state` if two secrets sign and
+   * neither is dropped.
+   */
   rotate(actor: Actor, organisationId: string, id: string, rotation: Rotation): Promise<EndpointView | null>;
   enable(actor: Actor, organisationId: string, id: string): Promise<EndpointView | "too_many" | null>;
-  /** One that is disabled stays as it is. */
+  /** An endpoint that is disabled already stays as it is. */
   disable(actor: Actor, organisationId: string, id: string, reason: string): Promise<EndpointView | null>;
 }
 
-/** How many endpoints of an organisation may be enabled: each costs a request for every event. */
+/** How many endpoints of an organisation may be enabled. Each costs a request for every event. */
 export const endpointLimit = 20;
 
-/** How long the secret of before a rotation signs as well. decisions §3 "Webhook endpoint". */
+/** How long the previous secret also signs after a rotation. WEBHOOK-1. */
 const overlapMs = 24 * 60 * 60 * 1000;
 
-/** Nothing failed, and nothing waits because of it. */
+/** A closed breaker: no failures, and no deliveries held back. */
 const healthy = { failures: 0, failingSince: null, openUntil: null } as const;
 
 const secrets = {
@@ -72,7 +81,7 @@ const secrets = {
   previousKeyId: true,
 } as const;
 
-/** Endpoints over changes. */
+/** Creates the endpoint store over changes. */
 export function createEndpointStore({ prisma, run }: Changes, sealing: Encryption): EndpointStore {
   const seal = (id: string, secret: string) => {
     const { bytes, keyId } = sealing.seal(secret, endpointSecretBound(id));
@@ -132,7 +141,10 @@ export function createEndpointStore({ prisma, run }: Changes, sealing: Encryptio
   };
 }
 
-/** The secret that signs beside a new one: what is left of those before it, of which there may be one at most. */
+/**
+ * Returns the secret that signs in addition to a new one: the remaining previous secret, of which
+ * there is at most one.
+ */
 function previousOf(
   endpoint: WebhookEndpoint,
   { dropPrevious, dropCurrent }: Omit<Rotation, "secret">,
@@ -152,7 +164,7 @@ function previousOf(
   return { encryptedPrevious: null, previousKeyId: null, previousUntil: null };
 }
 
-/** What is to be written of an endpoint; null: nothing. A word says why it cannot be. */
+/** Returns the fields to write, or null for none. A string is the reason for a refusal. */
 type Decide<Refused> = (
   before: WebhookEndpoint,
   transaction: Transaction,
@@ -172,7 +184,7 @@ async function createEndpoint(
   return { result: { made, isNew: true }, changes: [{ ...target, before: null, after: logged(made) }] };
 }
 
-/** `asked` is logged with what the endpoint is then, of which it says more. */
+/** `asked` is logged together with the resulting endpoint, which does not show it in full. */
 async function changeEndpoint<Refused extends string>(
   transaction: Transaction,
   organisationId: string,
@@ -193,7 +205,9 @@ async function changeEndpoint<Refused extends string>(
   return { result: after, changes: [{ ...target, before: logged(before), after: { ...logged(after), ...asked } }] };
 }
 
-/** The lock of all its endpoints: nobody is enabled beside the count. */
+/**
+ * Locks all endpoints of the organisation, so that no other endpoint is enabled during the count.
+ */
 async function holdOrganisation(transaction: Transaction, organisationId: string): Promise<void> {
   await transaction.$executeRaw`SELECT 1 FROM organisations WHERE id = ${organisationId}::uuid FOR NO KEY UPDATE`;
 }
@@ -203,7 +217,10 @@ async function isFull(transaction: Transaction, organisationId: string): Promise
   return enabled >= endpointLimit;
 }
 
-/** What the log keeps: what operators decide, and the failures that enabling forgets. A rotation shows by until when the secret of before counts. */
+/**
+ * Returns what the log stores: what operators decide, and the failures that enabling resets. A
+ * rotation shows until when the previous secret is valid.
+ */
 function logged(endpoint: EndpointView): object {
   const { url, description, kinds, status, disabledReason, previousUntil, failures } = endpoint;
   return { url, description, kinds, status, disabledReason, previousSecretUntil: previousUntil, failures };
