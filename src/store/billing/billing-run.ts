@@ -159,7 +159,7 @@ export async function billChunk(pool: pg.Pool, organisationId: string, order: Ch
   }
 }
 
-/** Bills one subscription in its own transaction. Unless transient, a failure is its own. */
+/** Bills one subscription in its own transaction. An error parks it, unless it is transient. */
 async function billAlone(
   pool: pg.Pool,
   organisationId: string,

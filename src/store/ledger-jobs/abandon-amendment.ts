@@ -264,8 +264,8 @@ async function takeBack(
   await savePeriods(client, organisationId, [{ subscriptionId, period }]);
 }
 
-// While the ledger lacks a line of an earlier amendment, the invoice keeps that error, or gets it
-// back from the job if a retry cleared it.
+// While the ledger lacks a line of an earlier amendment, the invoice keeps that error. If a retry
+// cleared it, the job's message replaces it.
 const leaveText = `
 UPDATE invoices i SET status = $3, total = coalesce($4, i.total), amount_due = coalesce($5, i.amount_due),
   sent = coalesce($6, i.sent), ledger_updated_at = coalesce($9, i.ledger_updated_at), ledger_reported_at = now(),

@@ -81,7 +81,7 @@ export type Settlement =
       readonly remainingCredit: string;
       readonly sent: boolean;
       readonly updatedAt?: string;
-      /** Credit that a person used before our note was found again. */
+      /** Allocations that a person made before our note was found again. */
       readonly allocations: readonly ObservedAllocation[];
     })
   | (Held & { readonly kind: "contact_done"; readonly ledgerId: string });

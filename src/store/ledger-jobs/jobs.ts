@@ -1,6 +1,6 @@
 /**
  * Ledger jobs for the posting workflow. Jobs are leased, sent, and recorded together with their
- * documents. States: `ready` to be sent; `sending` under a lease; `uncertain`, its answer was lost.
+ * documents. States: `ready` to be sent, `sending` under a lease, `uncertain` after a lost answer.
  * An uncertain job is looked up before anything is sent again (POSTING-2). `done`, `refused` and
  * `abandoned` are final.
  */

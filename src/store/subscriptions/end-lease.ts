@@ -14,7 +14,7 @@ export interface HeldTermination {
 /**
  * A leased termination with an invoice to remove. `triedMs`: for how long the removal has been
  * tried. `isAwaited`: a caller waits for the end. `isAhead`: the invoice bills a period that never
- * begins, so the end is refused if it cannot be removed. `isOnlyUnsent`: the invoice stays if a
+ * begins, so the subscription cannot end while it stands. `isOnlyUnsent`: the invoice stays if a
  * person has approved or sent it in the ledger (END-5).
  */
 export interface HeldRemoval extends HeldTermination {

@@ -1,6 +1,6 @@
 /**
- * Records the outcomes of a leased termination: an invoice removed or abandoned before it was sent,
- * a refusal that stops the end, and the end itself. Each outcome is one transaction. The last one
+ * Records the outcomes of a leased termination: an invoice removed in the ledger or abandoned
+ * before sending, a refusal, or the end itself. Each outcome is one transaction. The last one
  * notifies waiting callers.
  */
 import type pg from "pg";
