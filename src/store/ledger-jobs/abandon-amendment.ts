@@ -1,6 +1,6 @@
 /**
  * Rolls back an amendment whose invoice can no longer be edited. Bills its lines on new documents
- * in the same transaction (UNITS-10).
+ * in the same transaction.
  */
 import { strict as assert } from "node:assert";
 import type { ProrationParts } from "../../domain/billing/proration.ts";
