@@ -25,9 +25,7 @@ const leastDay = 1_000;
 /** How often partly paid invoices are read: the ledger does not report that one was e-mailed. */
 const partPaidEvery = "interval '1 day'";
 
-/**
- * The most of them at once, which takes five calls. From more than that a random choice is read.
- */
+/** The most of them at once, which takes five calls. If there are more, they are random. */
 const mostPartPaid = 200;
 
 /**
