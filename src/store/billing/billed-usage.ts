@@ -1,9 +1,12 @@
-/** What bills took of usage, as rows: written in the transaction of the close, each with the document that it stands on. */
+/**
+ * Stores which usage each bill billed, and on which document. Written in the transaction that
+ * closes the bill (INVARIANT-4).
+ */
 import { formatDecimal } from "../../domain/money/decimal.ts";
 import type { BilledUsage } from "../../domain/usage/rating.ts";
 import type { Client } from "../documents/issue-documents.ts";
 
-/** Usage of a subscription as a bill took it; both ids null where it stands on no document. */
+/** Usage of a subscription on one bill. Both ids are null if no document bills it. */
 export interface UsageBillToSave {
   readonly subscriptionId: string;
   readonly billed: BilledUsage;
@@ -18,7 +21,10 @@ SELECT $1, r.subscription_id, r.bill, r.period_index, r.meter_id, r.events, r.qu
 FROM jsonb_to_recordset($2) AS r(subscription_id uuid, bill int, period_index int, meter_id uuid, events bigint, quantity numeric,
   priced numeric, amount numeric, invoice_id uuid, credit_note_id uuid)`;
 
-/** Writes them, after the documents. A second row for the same usage is refused by the primary key: nothing is billed twice. */
+/**
+ * Inserts the rows after their documents. The primary key refuses a second row for the same usage,
+ * so nothing is billed twice.
+ */
 export async function saveUsageBills(
   client: Client,
   organisationId: string,
@@ -44,7 +50,7 @@ export async function saveUsageBills(
   });
 }
 
-/** The invoices that stand for others bill the usage that those billed. */
+/** Moves billed usage from replaced invoices to the invoices that replace them. */
 export async function takeOverUsage(
   client: Client,
   organisationId: string,

@@ -1,6 +1,6 @@
 /**
- * What the billing run does in the database: which organisations have something due, and a chunk of one organisation's subscriptions
- * performed in one transaction. One that cannot be performed is set aside with its reason, so that it holds up no other.
+ * Finds organisations with something due and bills a chunk of their subscriptions per transaction.
+ * A subscription that cannot be billed is parked and delays no other (POSTING-8).
  */
 import pg from "pg";
 import {
@@ -19,52 +19,47 @@ import { type LoadedState, loadStates } from "./billing-state.ts";
 import { dayStarts, writeDue } from "./locked-subscription.ts";
 
 /**
- * How many subscriptions a transaction performs: enough that its round trips and its commit cost each of them next to nothing, and
- * few enough that a creation waits some tens of milliseconds at most for the organisation's document numbers, which it holds.
+ * Subscriptions per transaction. A larger chunk would save little on round trips and commits, and
+ * delay creations by its locked document numbers: now tens of milliseconds at most.
  */
 export const chunkSize = 200;
 
-/**
- * In a chunk of more than this usage joins no drafts that the ledger has: changing one is two calls of its own, where new invoices go fifty
- * to a call, so that a ledger's day of calls would be gone, and each of these subscriptions closed to changes meanwhile. decisions §6.
- */
+// Up to this chunk size usage joins drafts in the ledger. A join costs two calls and blocks
+// changes. Fifty new invoices cost one call. More joins would use up the ledger's daily calls.
 const mostJoining = 25;
 
-/** The first pause of one that was set aside; each further one doubles it. */
+/** First pause of a parked subscription. Each further pause doubles. */
 const firstPauseMs = 60_000;
 
-/** The longest pause: a mended cause is noticed within the hour, also where nobody asks for it. */
+/** Longest pause: a repaired cause is noticed within the hour, without a request. */
 const longestPauseMs = 60 * 60_000;
 
-/** The longest reason that is kept: an error's message, not its whole context. */
+/** Characters of a stored reason: an error's message, not its whole context. */
 const reasonLimit = 500;
 
-/** How a chunk is performed. */
+/** How to bill a chunk. */
 export interface ChunkOrder {
-  /** The instant of the organisation's clock to perform at; its clock's own if null or left out. */
+  /** Instant to bill at. Default: the organisation's clock. */
   readonly now?: Date | null;
-  /** How many at most; `chunkSize` if left out. */
+  /** Most subscriptions to take. Default: `chunkSize`. */
   readonly size?: number;
-  /** What decides what is due. */
+  /** Decides what is due. Default: `decideDue`. */
   readonly decide?: (facts: DueFacts, options: DueOptions) => DueDecision | null;
-  /** Called when everything is loaded and decided, and nothing is written. */
+  /** Called when all is loaded and decided and nothing is written. */
   readonly onLoaded?: () => void;
-  /** Whether it is the test clock's on its way: while that advances nobody else performs anything, and it not after it. */
+  /** A test clock's own chunk. It bills only while the clock advances, and then no other does. */
   readonly isOfClock?: boolean;
-  /** Called inside the transaction once everything is written. */
+  /** Called inside the transaction after all writes. */
   readonly onPerformed?: (client: Client, outcome: ChunkOutcome) => Promise<void>;
 }
 
-/** One that was set aside. */
+/** A subscription that was parked, and why. */
 export interface Parked {
   readonly subscriptionId: string;
   readonly reason: string;
 }
 
-/**
- * What a chunk came to: how many it took (0: nothing is left that could be performed now), for how many something was performed, how
- * many documents that raised, and what it set aside.
- */
+/** Counts of a chunk. `taken` 0: none is left to bill now. `raised`: documents issued. */
 export interface ChunkOutcome {
   readonly taken: number;
   readonly performed: number;
@@ -72,14 +67,14 @@ export interface ChunkOutcome {
   readonly parked: readonly Parked[];
 }
 
-/** What the billing run asks of the database. */
+/** The billing run's statements. */
 export interface BillingRunStore {
   findDueOrganisations(after: string | null, limit: number): Promise<readonly string[]>;
   countDue(organisationId: string): Promise<BillingCounts>;
   billChunk(organisationId: string, order?: ChunkOrder): Promise<ChunkOutcome>;
 }
 
-/** The store over a pool. */
+/** Binds the statements to a pool. */
 export function createBillingRun(pool: pg.Pool): BillingRunStore {
   return {
     findDueOrganisations: (after, limit) => findDueOrganisations(pool, after, limit),
@@ -90,17 +85,17 @@ export function createBillingRun(pool: pg.Pool): BillingRunStore {
 
 const nothing: ChunkOutcome = { taken: 0, performed: 0, raised: 0, parked: [] };
 
-/** What of the due subscriptions `s` can be performed now. One whose end is on its way is left to that end. */
+/** SQL: due subscription `s` can be billed now. A running end bills its subscription itself. */
 export const performable = `(s.parked_until IS NULL OR s.parked_until <= now()) AND NOT EXISTS (
     SELECT 1 FROM ledger_jobs e WHERE e.organisation_id = s.organisation_id AND e.subscription_id = s.id
       AND e.kind = 'end_subscription' AND e.state IN ('ready', 'sending', 'uncertain'))`;
 
-// One whose test clock advances is left to that: it performs what is due at each instant on the way.
+// An advancing test clock bills its organisation itself, at each due instant on the way.
 const advancing = `EXISTS (SELECT 1 FROM clock_advances a WHERE a.organisation_id = o.id AND a.finished_at IS NULL)`;
 
 /**
- * Up to `limit` organisations that have something due by their own clocks, by rising id from the one after `after` on. Looks over all
- * organisations: it carries ids only.
+ * Up to `limit` organisations with something due by their own clocks, by rising id after `after`.
+ * It reads across organisations and returns ids only.
  */
 export async function findDueOrganisations(
   pool: pg.Pool,
@@ -118,13 +113,13 @@ export async function findDueOrganisations(
   return rows.map(({ id }) => id);
 }
 
-/** What an organisation has to be performed now, and what is set aside. */
+/** How many subscriptions are due and how many are parked. */
 export interface BillingCounts {
   readonly due: number;
   readonly parked: number;
 }
 
-/** How many subscriptions of the organisation are due by its clock and can be performed, and how many are set aside. */
+/** Counts subscriptions that are due by the organisation's clock and billable, and parked ones. */
 export async function countDue(pool: pg.Pool, organisationId: string): Promise<BillingCounts> {
   const { rows } = await pool.query<BillingCounts>({
     name: "count_due",
@@ -138,8 +133,8 @@ export async function countDue(pool: pg.Pool, organisationId: string): Promise<B
 }
 
 /**
- * Performs a chunk of what is due, earliest first, all in one transaction: what another one has locked is left to that. Where the
- * chunk fails it is done again one by one, and what fails alone is set aside. Afterwards nothing that was taken is due as it was.
+ * Bills a chunk in one transaction, earliest due first, and skips locked rows. If it fails, each
+ * subscription is billed alone. One that fails alone is parked. Afterwards none is due as it was.
  */
 export async function billChunk(pool: pg.Pool, organisationId: string, order: ChunkOrder = {}): Promise<ChunkOutcome> {
   let taken: readonly string[] = [];
@@ -156,7 +151,7 @@ export async function billChunk(pool: pg.Pool, organisationId: string, order: Ch
     if (taken.length === 0) throw error;
     const outcomes: ChunkOutcome[] = [];
     const decide = order.decide ?? decideDue;
-    // Many stay many, also one by one.
+    // A large chunk counts as large for joining, also one by one.
     const options = { mayJoin: taken.length <= mostJoining };
     const each = { ...order, decide: (facts: DueFacts) => decide(facts, options) };
     for (const id of taken) outcomes.push(await billAlone(pool, organisationId, id, each));
@@ -164,7 +159,7 @@ export async function billChunk(pool: pg.Pool, organisationId: string, order: Ch
   }
 }
 
-/** One subscription in a transaction of its own. What goes wrong with it there is its own fault: as long as the database answers. */
+/** Bills one subscription in its own transaction. An error parks it, unless it is transient. */
 async function billAlone(
   pool: pg.Pool,
   organisationId: string,
@@ -177,7 +172,7 @@ async function billAlone(
     await client.query("SAVEPOINT alone");
     try {
       const outcome = await perform(client, held, taken, order);
-      // What the database judges at the end of a transaction is judged now, while it can still be told whose it is.
+      // Deferred constraints fail here, while the error still belongs to this subscription.
       await client.query("SET CONSTRAINTS ALL IMMEDIATE");
       await order.onPerformed?.(client, outcome);
       return outcome;
@@ -193,15 +188,13 @@ async function billAlone(
   });
 }
 
-/**
- * A fault of the moment, not of the subscription: a deadlock or conflict (SQLSTATE class 40), no room (53), a state of something else
- * (55), a break from outside (57). The round is repeated. Not a statement that takes too long alone (57014): it would so each time.
- */
+// Transient: conflict (SQLSTATE class 40), resources (53), another object's state (55),
+// intervention (57). The chunk is repeated. A statement timeout (57014) would recur each time.
 function isPassing(error: unknown): boolean {
   return error instanceof pg.DatabaseError && /^(40|53|55|57(?!014))/.test(error.code ?? "");
 }
 
-/** The organisation as it is judged until the transaction ends, the instant of its clock, and whether it is this order's to bill. */
+/** The locked organisation, the instant of its clock, and whether this order may bill it. */
 interface Held {
   readonly organisation: OrganisationSettings;
   readonly now: Date;
@@ -248,7 +241,7 @@ async function perform(
   const others: LoadedState[] = [];
   const mayJoin = ids.length <= mostJoining;
   for (const one of loaded) {
-    // An end that has begun since it was taken.
+    // An end began after this subscription was taken.
     if (one.state.running?.kind === "end_subscription") continue;
     const due = decide(one.state, { mayJoin });
     if (due === null) others.push(one);
@@ -261,15 +254,13 @@ async function perform(
   return { taken: ids.length, performed: dues.length, raised, parked: [] };
 }
 
-/**
- * Clocks that are set back over midnight show the day before once more: what was due by the day is so again within this time.
- */
+/** A clock set back over midnight repeats a day. Work due by day is due again within this time. */
 const setBackMs = 3_600_000;
 
 const moveOnText = `UPDATE subscriptions s SET due_at = r.due_at, parked_until = NULL, parked_reason = NULL, parked_attempts = 0
   FROM jsonb_to_recordset($2) AS r(id uuid, due_at timestamptz) WHERE s.organisation_id = $1 AND s.id = r.id`;
 
-/** Those for which nothing was due are due when something is. */
+/** Sets the next due instant of subscriptions for which nothing was due. */
 async function moveOn(
   client: Client,
   organisationId: string,

@@ -1,4 +1,7 @@
-/** Loads what a subscription's rules look at: the subscription, its periods, live invoices, deferred lines, and what runs. */
+/**
+ * Loads the state that a subscription's rules need: its periods, live invoices, deferred lines and
+ * running job.
+ */
 import type pg from "pg";
 import type { DocumentStatus, InvoiceType } from "../../domain/billing/invoice.ts";
 import { type CivilDate, civilDate, compareDates, todayIn } from "../../domain/calendar/civil-date.ts";
@@ -28,7 +31,7 @@ import {
 } from "../subscriptions/subscriptions.ts";
 import { loadOpenUsage } from "./unbilled-usage.ts";
 
-/** A row of `periods`. */
+/** A row of `periods`. `billed_units` is null if nothing was billed for it. */
 export interface PeriodRow {
   index: number;
   start_date: string;
@@ -64,7 +67,7 @@ interface DeferredRow {
   days_in_period: number;
 }
 
-/** `plan` and `meters` are null where an earlier row has the same ones. */
+/** `plan` and `meters` are null if an earlier row has the same ones. */
 interface StateRow extends Omit<SubscriptionRow, "plan"> {
   plan: PlanRow | null;
   meters: PlanMeterRow[] | null;
@@ -78,7 +81,7 @@ interface StateRow extends Omit<SubscriptionRow, "plan"> {
   running: RunningRow | null;
 }
 
-/** `removals` and `removed` are counted of an end. */
+/** `removals` and `removed` are counts of an end. */
 interface RunningRow {
   id: string;
   kind: RunningJob["kind"];
@@ -87,8 +90,9 @@ interface RunningRow {
   removed: number;
 }
 
-// Amounts as text: a number of JSON would become a float. Removed invoices bill nothing. Credit that is on its way to an invoice counts
-// as on it: by the time that anything else reaches the ledger it may be. A chunk of subscriptions has few plans.
+// Amounts are text, because a JSON number would become a float. Removed invoices bill nothing.
+// Credit that is being allocated counts as allocated: it may be, before anything else reaches the
+// ledger. A chunk of subscriptions has few plans.
 const stateText = `SELECT ${subscriptionColumns}, t.current_period, t.due_at, t.usage_bill, t.usage_billed,
     CASE WHEN row_number() OVER (PARTITION BY t.plan_id ORDER BY t.seq) = 1 THEN ${planJson} END AS plan,
     CASE WHEN row_number() OVER (PARTITION BY t.plan_id ORDER BY t.seq) = 1 THEN ${planMetersJson("$1", "t.plan_id")} END AS meters,
@@ -120,7 +124,10 @@ export interface LoadedState {
   readonly currentPeriod: number;
 }
 
-/** What is loaded. `now` is the organisation's; `closing`: their last bill of usage is to be made, also where nothing is due. */
+/**
+ * Which subscriptions to load. `now` is the organisation's. `closing`: the last usage bill is
+ * needed, also if nothing is due.
+ */
 export interface StateQuery {
   readonly ids: readonly string[];
   readonly now: Date;
@@ -128,8 +135,8 @@ export interface StateQuery {
 }
 
 /**
- * The states of these subscriptions, whose rows are locked, oldest first; unknown ids are left out. Usage is loaded, and held, where a
- * bill of it is due.
+ * Loads the states of these subscriptions, oldest first. Their rows are locked, and unknown ids are
+ * left out. If a usage bill is due, its usage is loaded and locked.
  */
 export async function loadStates(
   client: Client,
@@ -172,7 +179,10 @@ function readCatalogued(row: StateRow): Catalogued {
   return { plan: readPlanJson(row.plan), meters: readPlanMeters(row.meters) };
 }
 
-/** A bill of usage ends with each period, and with an end; of one that is over there is one more where usage was reported late. */
+/**
+ * A usage bill ends with each period and with an end. A finished subscription has one more for late
+ * usage (USAGE-9, USAGE-10).
+ */
 function isUsageDue(
   row: StateRow,
   { status, renewalDate }: Subscription,
@@ -200,7 +210,9 @@ function readState(
   };
 }
 
-/** The operations by which the ledger is still to hear of those invoices of the subscription that a change can amend, oldest first. */
+/**
+ * Ids of open jobs for those invoices of the subscription that a change can amend, oldest first.
+ */
 export async function findUnsent(
   pool: pg.Pool,
   organisationId: string,
@@ -216,7 +228,7 @@ export async function findUnsent(
   return rows.map(({ id }) => id);
 }
 
-/** The period of a row. */
+/** Converts a row of `periods` to a period's state. */
 export function readPeriod(row: PeriodRow): PeriodState {
   return {
     index: row.index,

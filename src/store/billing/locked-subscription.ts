@@ -1,6 +1,6 @@
 /**
- * Changes of subscriptions, one at a time each: the subscription is locked, what is due for it is performed, its state is loaded, a
- * decision is made of it, and everything that the decision says is written in the same transaction. decisions §4.
+ * Changes subscriptions one at a time. It locks the subscription, bills what is due (STATE-2),
+ * loads its state, decides, and writes the decision in one transaction.
  */
 import type pg from "pg";
 import { type DueDecision, decideDue } from "../../domain/billing/renewal.ts";
@@ -16,21 +16,27 @@ import type { Client } from "../documents/issue-documents.ts";
 import { loadStates } from "./billing-state.ts";
 import { leavesDocuments, saveCharges } from "./save-billing.ts";
 
-/** Which subscription is changed. `now` is the organisation's; `onIssued` is told once due documents are committed. */
+/** Which subscription is changed, and when. */
 export interface ChangedSubscription {
   readonly subscriptionId: string;
-  /** The organisation's when the request came; where its test clock has gone on since, what that shows counts. */
+  /**
+   * The organisation's now when the request came. If its test clock is later by now, the clock's
+   * instant counts.
+   */
   readonly now: Date;
-  /** What is due is performed for itself and stays: the ledger is to hear of it, also where the change is refused. */
+  /**
+   * Called after each commit of due documents. They stay and must be posted, also if the change is
+   * refused.
+   */
   readonly onIssued: () => void;
-  /** The change may end the subscription at once: all its usage is loaded, and held. */
+  /** The change may end the subscription at once, so all its usage is loaded and locked. */
   readonly closing?: boolean;
 }
 
 /**
- * Runs `change` on the locked subscription's state in one transaction; its refusal rolls back what it wrote, and nothing else: what
- * was due has been performed before, for itself. Null where the organisation has no such subscription. While an end is on its way
- * nothing is due.
+ * Runs `change` on the locked subscription's state in one transaction. What is due is billed first,
+ * in separate transactions. A refusal of `change` rolls back only its own writes. Null if the
+ * organisation has no such subscription. Nothing is due while an end runs.
  */
 export async function changeSubscription<T>(
   pool: pg.Pool,
@@ -57,12 +63,14 @@ export async function changeSubscription<T>(
   }
 }
 
-/** The organisation as it is judged, held against a switch of Setup Mode until the transaction ends. */
+/**
+ * Loads the organisation and locks it against a switch of Setup Mode until the transaction ends.
+ */
 export async function holdOrganisation(client: Client, organisationId: string): Promise<OrganisationSettings> {
   return (await hold(client, organisationId)).organisation;
 }
 
-/** Its test clock does not move either as long as it is held. */
+/** The share lock also stops the organisation's test clock. */
 async function hold(
   client: Client,
   organisationId: string,
@@ -76,7 +84,10 @@ async function hold(
   return { organisation: readOrganisation(rows[0]), testClock: rows[0].test_clock };
 }
 
-/** Writes what was due for subscriptions: their states, new periods, documents with what was deferred or used. */
+/**
+ * Writes what was due: subscription states, new periods, and documents with deferred amounts and
+ * usage.
+ */
 export async function writeDue(
   client: Client,
   organisationId: string,
@@ -100,8 +111,8 @@ FROM jsonb_to_recordset($2) AS r(id uuid, status text, current_period int, renew
 WHERE s.organisation_id = $1 AND s.id = r.id`;
 
 /**
- * A subscription as it is to be written. `dueDate`: when something is due for it next, null once it is over; `usageBills` stay what they
- * are where they are left out.
+ * A subscription to write. `dueDate` is its next due date, null once it is over. Absent
+ * `usageBills` keep the stored ones.
  */
 export interface SubscriptionToWrite {
   readonly usageBills?: UsageBills;
@@ -111,8 +122,8 @@ export interface SubscriptionToWrite {
 }
 
 /**
- * Writes the members of subscriptions that change in their life. What was set aside by the billing run is so no more. One that is ended
- * by it ends at `now`, or where its last period did if the ledger took longer. decisions §3 "Usage".
+ * Writes the changing members of subscriptions and unparks them. A subscription that becomes
+ * `ended` ends at `now`, or at the end of its last period if the ledger took longer (USAGE-12).
  */
 export async function updateSubscriptions(
   client: Client,
@@ -141,7 +152,10 @@ export async function updateSubscriptions(
   });
 }
 
-/** `startOfDay` for a chunk of subscriptions, which share zones and days: each is worked out once. Null for no day. */
+/**
+ * Returns a memoised `startOfDay` for a chunk, whose subscriptions share zones and days. Null for a
+ * null date.
+ */
 export function dayStarts(): (timezone: string, date: CivilDate | null) => Date | null {
   const known = new Map<string, Date>();
   return (timezone, date) => {
@@ -164,7 +178,10 @@ ORDER BY r.subscription_id, r.index
 ON CONFLICT (subscription_id, index) DO UPDATE SET billed_units = excluded.billed_units, setup_mode = excluded.setup_mode,
   proration_closed = excluded.proration_closed, billed_separately = excluded.billed_separately`;
 
-/** Writes periods: new ones as they are, of known ones what was billed for them, and whether they began in Setup Mode. */
+/**
+ * Inserts new periods. For known periods it updates the billed units, Setup Mode and proration
+ * flags.
+ */
 export async function savePeriods(
   client: Client,
   organisationId: string,

@@ -1,4 +1,7 @@
-/** What subscriptions owe, raised as documents in the transaction that decides it: invoices, usage that joins a draft, credit notes. */
+/**
+ * Issues what subscriptions are charged in the transaction that decides it: invoices, usage that
+ * joins a draft, credit notes.
+ */
 import type { ClosedUsage, DueInvoice } from "../../domain/billing/renewal-usage.ts";
 import type { BilledUsage } from "../../domain/usage/rating.ts";
 import { newId } from "../database/ids.ts";
@@ -6,18 +9,21 @@ import { type Client, issueCreditNotes, issueInvoices } from "../documents/issue
 import { amendInvoice } from "../documents/save-amendment.ts";
 import { saveUsageBills, type UsageBillToSave } from "./billed-usage.ts";
 
-/** What one subscription owes. */
+/** The charges of one subscription. */
 export interface DueCharges extends ClosedUsage {
   readonly subscriptionId: string;
   readonly invoices: readonly DueInvoice[];
 }
 
-/** Whether new documents of it wait for the ledger. An amendment has a workflow of its own. */
+/** Whether new documents must be posted. An amendment has its own workflow. */
 export function leavesDocuments({ invoices, creditNotes }: Pick<DueCharges, "invoices" | "creditNotes">): boolean {
   return invoices.length > 0 || creditNotes.length > 0;
 }
 
-/** Raises it, and notes of all usage which document bills it. `now` is the organisation's; nobody waits for the ledger. */
+/**
+ * Issues the charges and records which document bills which usage. `now` is the organisation's. No
+ * caller waits for the ledger.
+ */
 export async function saveCharges(
   client: Client,
   organisationId: string,
@@ -29,7 +35,7 @@ export async function saveCharges(
   const invoices = owed.flatMap((one) => one.invoices.map((invoice) => ({ ...ids(one.subscriptionId), ...invoice })));
   const notes = owed.flatMap((one) => one.creditNotes.map((note) => ({ ...ids(one.subscriptionId), ...note })));
   await issueInvoices(client, organisationId, invoices, raising);
-  // After the invoices: credit goes to invoices that are raised later than it.
+  // After the invoices: credit is allocated to invoices with later numbers (DOCUMENT-4).
   await issueCreditNotes(client, organisationId, notes, raising);
   const bills: UsageBillToSave[] = [];
   const note = (

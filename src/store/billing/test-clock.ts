@@ -1,6 +1,6 @@
 /**
- * A sandbox's clock on its way: it is moved from one due instant to the next, and what is due there is performed before
- * it moves on, until it is at its target. What has been performed is counted with it. decisions §4 "Sandbox".
+ * Advances a sandbox's test clock from one due instant to the next until its target. What is due is
+ * billed before the clock moves on, and counted in the same transaction (CLOCK-1).
  */
 import type pg from "pg";
 import { inTransaction } from "../database/pool.ts";
@@ -8,7 +8,7 @@ import type { Client } from "../documents/issue-documents.ts";
 import type { StaleJobs } from "../ledger-jobs/stale-jobs.ts";
 import { billChunk, type ChunkOrder, type ChunkOutcome, performable } from "./billing-run.ts";
 
-/** An advance, and what was performed on the way so far. `now` is what the clock shows. */
+/** An advance and the counts so far. `now` is what the clock shows. */
 export interface ClockProgress {
   readonly from: Date;
   readonly target: Date;
@@ -19,21 +19,21 @@ export interface ClockProgress {
 }
 
 /**
- * `moved`: something is due at what the clock shows now. `arrived`: nothing is left on the way. `stands`: it does not
- * advance.
+ * `moved`: something is due at what the clock shows now. `arrived`: nothing is left on the way.
+ * `stands`: the clock does not advance.
  */
 export type ClockMove =
   | { readonly kind: "moved" | "arrived"; readonly progress: ClockProgress }
   | { readonly kind: "stands" };
 
-/** What the clock's workflow asks of the database. */
+/** The statements of the test clock's workflow. */
 export interface TestClockStore {
   moveClock(organisationId: string): Promise<ClockMove>;
-  /** A chunk of what is due at what the clock shows. */
+  /** Bills a chunk of what is due at what the clock shows. */
   billChunk(organisationId: string, order?: Pick<ChunkOrder, "onLoaded" | "decide">): Promise<ChunkOutcome>;
 }
 
-/** The store over a pool. */
+/** Binds the statements to a pool. */
 export function createTestClock(pool: pg.Pool): TestClockStore {
   return {
     moveClock: (organisationId) => moveClock(pool, organisationId),
@@ -56,14 +56,14 @@ interface AdvanceRow {
 }
 
 /**
- * Moves the clock of an organisation that advances to the earliest instant at which something is due that can be
- * performed, up to the target; where nothing is, to the target, and the advance is over. It waits for whatever is at a
- * subscription of the organisation, so that nothing that was begun before the move is judged by two clocks. What is due
- * from before leaves the clock where it is.
+ * Moves an advancing clock to the earliest billable due instant, at most to its target. If nothing
+ * is due, it moves to the target and the advance is over. It waits for running changes of the
+ * organisation's subscriptions, so that no change sees two clocks. Work that was due earlier leaves
+ * the clock where it is.
  */
 async function moveClock(pool: pg.Pool, organisationId: string): Promise<ClockMove> {
   return inTransaction(pool, async (client) => {
-    // In statements of their own: what follows is as it is once the organisation is held.
+    // Separate statements, so that the next one sees the state under the organisation's lock.
     await client.query({
       name: "hold_clock",
       text: "SELECT 1 FROM organisations WHERE id = $1 FOR NO KEY UPDATE",
@@ -94,7 +94,9 @@ async function moveClock(pool: pg.Pool, organisationId: string): Promise<ClockMo
   });
 }
 
-/** The earliest instant up to `target` at which something is due that can be performed; null where nothing is. */
+/**
+ * The earliest instant up to `target` at which something billable is due. Null if there is none.
+ */
 async function findNextDue(client: Client, organisationId: string, target: Date): Promise<Date | null> {
   const { rows } = await client.query<{ due_at: Date }>({
     name: "find_next_due",
@@ -105,7 +107,9 @@ async function findNextDue(client: Client, organisationId: string, target: Date)
   return rows[0]?.due_at ?? null;
 }
 
-/** In the transaction that performed it: what is counted is what is there, whenever a process dies. */
+/**
+ * Adds a chunk's counts in the transaction that billed it, so that a crash cannot separate them.
+ */
 async function countPerformed(client: Client, organisationId: string, outcome: ChunkOutcome): Promise<void> {
   const { performed, raised, parked } = outcome;
   await client.query({
@@ -117,8 +121,9 @@ async function countPerformed(client: Client, organisationId: string, outcome: C
 }
 
 /**
- * Organisations whose clock should be advancing and has not for `graceMs`: its workflow was never started, or was lost.
- * The dispatcher starts it. Looks over all organisations: it carries ids only.
+ * Organisations whose clock has an unfinished advance and has not moved for `graceMs`. Their
+ * workflow never started or was lost. The dispatcher starts it. It reads across organisations and
+ * returns ids only.
  */
 export async function findStoppedClocks(pool: pg.Pool, graceMs: number): Promise<readonly StaleJobs[]> {
   const { rows } = await pool.query<{ organisation_id: string }>({

@@ -1,4 +1,7 @@
-/** Usage that no bill has taken, summed by bill, period and meter: what a close prices. */
+/**
+ * Loads usage that is not on a bill yet, summed by bill, period and meter. Closing a bill prices
+ * these sums.
+ */
 
 import { periodAt } from "../../domain/calendar/period.ts";
 import type { PricedMeter } from "../../domain/catalogue/meter.ts";
@@ -26,7 +29,8 @@ interface OpenRow {
   setup_mode: boolean;
 }
 
-// Read from the index alone, which does not carry the organisation: the subscriptions are its own.
+// An index-only read of `usage_events`. That index lacks the organisation, but the subscriptions
+// are the organisation's.
 const openText = `
 SELECT s.id AS subscription_id, e.bill, e.period_index, e.meter_id, e.events, e.quantity, coalesce(b.quantity, 0) AS before,
   coalesce(b.priced, 0) AS priced, coalesce(p.setup_mode, false) AS setup_mode
@@ -40,8 +44,9 @@ WHERE s.organisation_id = $1 AND s.id = ANY ($2::uuid[])
 ORDER BY s.id, e.bill, e.period_index`;
 
 /**
- * Holds storing of usage of these subscriptions, whose rows are locked, until the transaction ends, and sums what is not billed; by
- * subscription, the oldest first, the meters of one period in the plan's order.
+ * Blocks storing usage of these subscriptions until the transaction ends, and sums the unbilled
+ * usage. Their rows must be locked. Each subscription's sums come oldest first, the meters of one
+ * period in the plan's order.
  */
 export async function loadOpenUsage(
   client: Client,

@@ -1,44 +1,52 @@
 /**
- * The lock between who stores usage and who bills it: a subscription's bucket, held shared by those who store, alone by who closes a bill.
- * Whatever is stored before a close is in it, whatever comes after it sees the next bill.
+ * Advisory locks between storing usage and billing it. Storing takes a subscription's bucket
+ * shared, and closing a bill takes it exclusively. Usage stored before a close is on that bill.
+ * Usage stored later sees the next bill (INVARIANT-4).
  */
 import type { Client } from "../documents/issue-documents.ts";
 
-/** The first key of these advisory locks, so that they meet no others: "usag" in ASCII. */
+/** First key of these advisory locks, so that they never meet other ones: "usag" in ASCII. */
 const lockClass = 0x75736167;
 
 /**
- * How many buckets there are: few enough that any number of batches fits PostgreSQL's table of locks (6,400 with its defaults), and so many
- * that two subscriptions seldom share one. facts-performance §3.4.
+ * Number of buckets. Any number of batches fits PostgreSQL's lock table (6,400 with its defaults).
+ * Two subscriptions still seldom share a bucket.
  */
 const bucketCount = 1024;
 
-/** The buckets of these subscriptions, each once, rising: the order in which everybody takes them. */
+/**
+ * The distinct buckets of these subscriptions, rising. Every transaction takes them in this order
+ * (USAGE-11).
+ */
 function bucketsOf(subscriptionIds: Iterable<string>): readonly number[] {
   const buckets = new Set<number>();
-  // The last digits are random in every version of UUID that is made here.
+  // The last digits are random in every UUID version that the service creates.
   for (const id of subscriptionIds) buckets.add(Number.parseInt(id.slice(-4), 16) % bucketCount);
   return [...buckets].sort((left, right) => left - right);
 }
 
 /**
- * SQL that takes the buckets shared until the transaction ends. A text without parameters, so that it can go to the database in one message with
- * the BEGIN before it: it holds whole numbers only.
+ * SQL that takes the buckets shared until the transaction ends. It has no parameters, so that it
+ * can be sent in one message after BEGIN. It holds only whole numbers.
  */
 export function lockToStore(subscriptionIds: Iterable<string>): string {
   return lockText("pg_advisory_xact_lock_shared", bucketsOf(subscriptionIds));
 }
 
-// Sums planned over tables with little in them would read whole ones once these have grown: from here on the transaction uses indexes.
+// Plans made while the tables were small would scan grown tables. From here on the transaction uses
+// indexes.
 const readByIndex = "SET LOCAL enable_seqscan = off";
 
-/** Takes the buckets alone until the transaction ends; after the rows of the subscriptions, before their usage is read. */
+/**
+ * Takes the buckets exclusively until the transaction ends. Call it after locking the
+ * subscriptions' rows and before reading their usage.
+ */
 export async function lockToBill(client: Client, subscriptionIds: readonly string[]): Promise<void> {
   if (subscriptionIds.length === 0) return;
   await client.query(`${readByIndex}; ${lockText("pg_advisory_xact_lock", bucketsOf(subscriptionIds))}`);
 }
 
-/** Counted, so that it answers one row and not one for each lock. */
+/** SQL that takes the locks and returns one row with their count, not one row for each lock. */
 function lockText(lock: string, buckets: readonly number[]): string {
   return `SELECT count(${lock}(${lockClass}, b)) FROM (SELECT unnest('{${buckets.join(",")}}'::int[]) AS b ORDER BY b OFFSET 0) buckets`;
 }

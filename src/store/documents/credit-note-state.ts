@@ -1,7 +1,4 @@
-/**
- * A credit note and its invoices as the ledger was seen to have them: which of its allocations are new, changed or
- * gone, what that leaves of the credit, and what is due of the invoices. Spec: Credit note; decisions §§3 and 6.
- */
+/** Writes observed credit notes, allocations and invoices (DOCUMENT-2, INVARIANT-3). */
 import {
   add,
   compare,
@@ -16,10 +13,7 @@ import { newId } from "../database/ids.ts";
 import { unfitText } from "../ledger-jobs/observed-state.ts";
 import type { Client } from "./issue-documents.ts";
 
-/**
- * Credit on an invoice as the ledger has it; `id` is empty where the ledger does not tell it, `invoiceId` is the
- * ledger's.
- */
+/** Credit on the ledger's invoice `invoiceId`. `id` is empty if the ledger reports none. */
 export interface ObservedAllocation {
   readonly id: string;
   readonly invoiceId: string;
@@ -27,20 +21,20 @@ export interface ObservedAllocation {
   readonly date: string;
 }
 
-/** A credit note as the ledger has it; `remainingCredit` is what it says is left. */
+/** A credit note in the ledger. `remainingCredit` is the ledger's number. */
 export interface ObservedNoteState {
   readonly status: string;
-  /** What its lines come to in the ledger; left out where that is not known. */
+  /** Sum of its lines in the ledger. Absent if unknown. */
   readonly subtotal?: string;
   readonly total: string;
   readonly remainingCredit: string;
   readonly sent: boolean;
-  /** The ledger's own time of it (ISO 8601); left out where that is not known. */
+  /** The ledger's change time (ISO 8601). Absent if unknown. */
   readonly updatedAt?: string;
   readonly allocations: readonly ObservedAllocation[];
 }
 
-/** An invoice as the ledger has it. */
+/** An invoice in the ledger. */
 export interface ObservedInvoiceState {
   readonly status: string;
   readonly subtotal?: string;
@@ -50,7 +44,7 @@ export interface ObservedInvoiceState {
   readonly updatedAt?: string;
 }
 
-/** An allocation of ours: `ledgerId` is null where the ledger did not tell it; both ids of the invoice. */
+/** An allocation here. `ledgerId` is null if the ledger did not report it. */
 export interface KnownAllocation {
   readonly id: string;
   readonly ledgerId: string | null;
@@ -60,17 +54,14 @@ export interface KnownAllocation {
   readonly isActive: boolean;
 }
 
-/** What makes ours the ledger's. `kept` are as the ledger has them, `gone` are there no more. */
+/** What turns the allocations here into the ledger's. `gone`: no longer in the ledger. */
 export interface AllocationChanges {
   readonly added: readonly ObservedAllocation[];
   readonly kept: readonly { readonly known: KnownAllocation; readonly seen: ObservedAllocation }[];
   readonly gone: readonly KnownAllocation[];
 }
 
-/**
- * Compares what is known with what was seen: by the ledger's id, and where one of the two has none by invoice and
- * amount. One that the ledger has again is kept again.
- */
+/** Matches by the ledger's id, else by invoice and amount. A removed one that is back is kept. */
 export function compareAllocations(
   known: readonly KnownAllocation[],
   seen: readonly ObservedAllocation[],
@@ -108,17 +99,14 @@ interface KnownRow {
   status: string;
 }
 
-/**
- * How a note came to be looked at. `own`: we put credit of it on an invoice; `found`: it was found again after a lost answer;
- * `followed`: somebody changed it.
- */
+/** Why a note was read: our allocation, a search after a lost answer, or a person's change. */
 export type NoteLook = "own" | "found" | "followed";
 
 /**
- * Writes a note as it was seen, with its allocations onto invoices that we have. What is left is what the ledger says; what is neither
- * left nor on one of our invoices is applied elsewhere: on an invoice that we do not have, or given back. What we put on an invoice
- * ourselves is taken from what is due of it. What others did may be in what we know of the invoice already: it is looked at again.
- * True where any of its allocations is new, another amount, or gone.
+ * Writes an observed note and its allocations to invoices here. Remaining credit is the ledger's.
+ * The rest is applied elsewhere: to unknown invoices or a refund. Own allocations reduce what is
+ * due of the invoice. Others' may be in it already, so the invoice is read again. Returns true if
+ * any allocation is new, changed or gone.
  */
 export async function saveObservedNote(
   client: Client,
@@ -185,7 +173,7 @@ export async function saveObservedNote(
   return added.length + gone.length + changes.size > 0;
 }
 
-// One that is gone keeps what it was.
+// A removed allocation keeps its amount.
 const allocationsText = `
 WITH row AS (
   SELECT * FROM jsonb_to_recordset($3) AS r(id uuid, invoice_id uuid, amount numeric, date date, status text, ledger_allocation_id text)
@@ -225,7 +213,7 @@ async function loadKnown(
   }));
 }
 
-/** Our invoices by the ledger's ids. */
+/** Ids here of invoices, by the ledger's ids. */
 async function findInvoices(
   client: Client,
   organisationId: string,
@@ -277,7 +265,7 @@ async function takeFromDue(
   });
 }
 
-/** Has these invoices looked at in the ledger by the mirror. */
+/** Queues these invoices for the ledger sync. */
 async function lookAgain(client: Client, organisationId: string, invoiceIds: readonly string[]): Promise<void> {
   if (invoiceIds.length === 0) return;
   await client.query({
@@ -290,7 +278,7 @@ async function lookAgain(client: Client, organisationId: string, invoiceIds: rea
   });
 }
 
-/** Writes an invoice's status and amounts as they were seen; its lines stay ours. */
+/** Writes an invoice's observed status and amounts. Its lines stay ours. */
 export async function saveObservedInvoice(
   client: Client,
   organisationId: string,

@@ -1,4 +1,4 @@
-/** Credit notes with their lines and allocations, as rows. */
+/** Reads credit notes with their lines and allocations. */
 import type { Allocation, CreditNote, CreditNoteLine } from "../../domain/billing/credit-note.ts";
 import type { DocumentStatus } from "../../domain/billing/invoice.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
@@ -43,7 +43,7 @@ export interface CreditNoteRow {
   allocations: AllocationRow[] | null;
 }
 
-/** The credit note of a row. */
+/** Converts a row to a credit note. */
 export function readCreditNote(row: CreditNoteRow): CreditNote {
   return {
     id: row.id,
@@ -80,7 +80,10 @@ export function readCreditNote(row: CreditNoteRow): CreditNote {
   };
 }
 
-/** Credit notes with lines and allocations; amounts as text, so that JSON makes no float of them. */
+/**
+ * Lists credit notes with lines and allocations. Amounts are text, so that JSON makes no float of
+ * them.
+ */
 export const creditNoteListing: Listing<CreditNoteRow, CreditNote> = {
   table: "credit_notes",
   columns: `t.id, t.customer_id, t.subscription_id, t.number, t.reference, t.status, t.currency, t.credit_note_date, t.subtotal,

@@ -1,14 +1,17 @@
-/** Invoices and their lines as JSON records, and the SQL that reads those: how every statement that raises invoices is told of them. */
+/**
+ * Invoices and their lines as JSON records, and the SQL that reads them. Every statement that
+ * issues invoices uses these.
+ */
 
 import type { InvoiceDraft, InvoiceLineDraft } from "../../domain/billing/invoice.ts";
 import { type Decimal, formatDecimal } from "../../domain/money/decimal.ts";
 import { newId } from "../database/ids.ts";
 
-/** The columns of an `invoiceRecord`, as jsonb_to_recordset wants them. */
+/** The columns of an `invoiceRecord`, as jsonb_to_recordset needs them. */
 export const invoiceRecordType = `id uuid, position int, reference text, type text, currency text, subtotal numeric, issue_date date,
     due_date date, period_index int, period_start date, period_end date`;
 
-/** The columns of a `lineRecord`. */
+/** The columns of a `lineRecord`, as jsonb_to_recordset needs them. */
 export const lineRecordType = `id uuid, invoice_id uuid, position int, kind text, name text, description text, units int,
     quantity numeric, unit_price numeric, amount numeric, period_start date, period_end date, from_units int, to_units int, days_remaining int,
     days_in_period int, charge_id uuid, meter_id uuid, revenue_account text, tax_type text, amending boolean`;
@@ -21,12 +24,12 @@ export const insertLines = `INSERT INTO invoice_lines (id, organisation_id, invo
     r.period_end, r.from_units, r.to_units, r.days_remaining, r.days_in_period, r.charge_id, r.meter_id, r.revenue_account,
     r.tax_type, r.amending`;
 
-/** A document's number: prefix, then four digits at least. decisions §6. Both arguments are SQL. */
+/** SQL of a document's number: the prefix, then at least four digits. Both arguments are SQL. */
 export function documentNumber(prefix: string, counted: string): string {
   return `${prefix} || lpad((${counted})::text, greatest(4, length((${counted})::text)), '0')`;
 }
 
-/** An invoice to be inserted; its number is counted from its position. */
+/** The record of an invoice to insert. Its number is counted from `position`. */
 export function invoiceRecord(id: string, position: number, draft: InvoiceDraft): object {
   return {
     id,
@@ -44,8 +47,8 @@ export function invoiceRecord(id: string, position: number, draft: InvoiceDraft)
 }
 
 /**
- * The lines of an invoice to be inserted, under new ids, in order. Those of an invoice that the ledger has already are `amending`,
- * in positions from `first` on.
+ * The records of an invoice's lines in order, with new ids. `first` is the first position.
+ * `amending`: the ledger has the invoice already.
  */
 export function lineRecords(
   invoiceId: string,
@@ -77,7 +80,7 @@ export function lineRecords(
   }));
 }
 
-/** Decimal text, or null. */
+/** Decimal text, or null for null. */
 export function decimalText(value: Decimal | null): string | null {
   return value === null ? null : formatDecimal(value);
 }

@@ -1,4 +1,4 @@
-/** Invoices with their lines, as rows. */
+/** Reads invoices with their lines, and their state in the ledger. */
 
 import type {
   DocumentStatus,
@@ -14,7 +14,7 @@ import { parseDecimal } from "../../domain/money/decimal.ts";
 import { readDecimal } from "../catalogue/catalogue.ts";
 import type { Filter, Listing } from "../database/page.ts";
 
-/** A line as it comes inside an invoice's JSON: amounts as text. */
+/** A line inside an invoice's JSON. Amounts are text. */
 export interface InvoiceLineRow {
   id: string;
   kind: LineKind;
@@ -61,14 +61,14 @@ export interface InvoiceRow {
   lines: InvoiceLineRow[] | null;
 }
 
-/** What `sync_error` says of a document that waits for its ledger. decisions §4. */
+/** The `sync_error` of a document that waits for an unreachable ledger (OBJECT-13). */
 export const unreachable = "The ledger could not be reached; it is retried";
 
 /**
- * Whether the ledger has the document as it is here. `scheduled` and `not_in_external` are the two ways of not being
- * there; one that is there with an error is there without its last amendment, which the ledger refused; `isAmending`:
- * it is there, and some of its lines are not there yet as they are here: of a removed one none will ever be. decisions
- * §4.
+ * Whether the ledger has the document as it is here. `scheduled` and `not_in_external` are not in
+ * the ledger. A document there with an error lacks its last amendment, which the ledger refused.
+ * `isAmending`: it is there, but some lines are not there yet as they are here. A removed document
+ * never gets them.
  */
 export function readLedgerState(
   status: DocumentStatus,
@@ -84,7 +84,7 @@ export function readLedgerState(
   return { syncStatus: isFailed ? "failed" : "synced", invoiceId: ledgerId, syncError };
 }
 
-/** The invoice of a row. */
+/** Converts a row to an invoice. */
 export function readInvoice(row: InvoiceRow): Invoice {
   const lines = row.lines ?? [];
   const isAmending = lines.some(({ amending }) => amending);
@@ -138,8 +138,9 @@ function readPeriod(start: string | null, end: string | null): InvoicePeriod | n
 }
 
 /**
- * The lines of invoice `t` as JSON, in order; amounts as text, so that JSON makes no float of them. Rows made into JSON
- * as a whole cost the server a third less than objects built member by member.
+ * The lines of invoice `t` as JSON, in order. Amounts are text, so that JSON makes no float of
+ * them. Converting whole rows to JSON costs the server a third less than building objects by
+ * member.
  */
 export const linesJson = `(SELECT json_agg(r) FROM (SELECT l.id, l.kind, l.name, l.description, l.units,
     l.quantity::text AS quantity, l.unit_price::text AS unit_price, l.amount::text AS amount, l.period_start, l.period_end,
@@ -147,7 +148,7 @@ export const linesJson = `(SELECT json_agg(r) FROM (SELECT l.id, l.kind, l.name,
     l.tax_type, l.amending
   FROM invoice_lines l WHERE l.organisation_id = t.organisation_id AND l.invoice_id = t.id ORDER BY l.position) r)`;
 
-/** Invoices with their lines. */
+/** Lists invoices with their lines. */
 export const invoiceListing: Listing<InvoiceRow, Invoice> = {
   table: "invoices",
   columns: `t.id, t.customer_id, t.subscription_id, t.number, t.reference, t.type, t.status, t.currency, t.subtotal, t.total,
@@ -157,17 +158,14 @@ export const invoiceListing: Listing<InvoiceRow, Invoice> = {
   read: readInvoice,
 };
 
-/**
- * The filters of lists of documents; null or empty is not asked for. Spec: Lists, GET /v1/invoices, GET
- * /v1/credit_notes.
- */
+/** The filters of document lists. A null or empty filter excludes nothing (OBJECT-5). */
 export interface DocumentFilters {
   readonly subscription: string | null;
   readonly customer: string | null;
   readonly statuses: readonly DocumentStatus[];
 }
 
-/** The filters as conditions. */
+/** Converts the filters to SQL conditions. */
 export function documentFilters({ subscription, customer, statuses }: DocumentFilters): readonly Filter[] {
   const filters: Filter[] = [];
   if (subscription !== null) filters.push({ sql: "t.subscription_id = ?", value: subscription });

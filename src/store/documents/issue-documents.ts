@@ -1,6 +1,7 @@
 /**
- * Documents of subscriptions, written inside the transaction of the change that raises them: each under a number reserved in the
- * same statement and with the operation that tells the ledger of it. Set-based: one subscription or a chunk of them cost alike.
+ * Issues documents inside the transaction of the change. One statement reserves each number and
+ * writes the job that posts the document (POSTING-1, INVARIANT-2). One subscription costs as much
+ * as a chunk.
  */
 import type pg from "pg";
 import type { CreditNoteDraft } from "../../domain/billing/credit-note.ts";
@@ -19,7 +20,7 @@ import {
 /** A connection inside a transaction. */
 export type Client = Pick<pg.PoolClient, "query">;
 
-/** An invoice to raise: its ids, the subscription that it is of, and the deferred lines that it bills. */
+/** An invoice to issue: its ids, its subscription, and the deferred lines that it bills. */
 export interface InvoiceToIssue {
   readonly id: string;
   readonly jobId: string;
@@ -28,7 +29,7 @@ export interface InvoiceToIssue {
   readonly deferredIds: readonly string[];
 }
 
-/** A credit note to raise. */
+/** A credit note to issue: its ids and its subscription. */
 export interface CreditNoteToIssue {
   readonly id: string;
   readonly jobId: string;
@@ -36,13 +37,16 @@ export interface CreditNoteToIssue {
   readonly draft: CreditNoteDraft;
 }
 
-/** `createdAt` is the organisation's now; until `awaitedUntil` a caller waits for the ledger (null: none does). */
+/**
+ * `createdAt` is the organisation's now. A caller waits for the ledger until `awaitedUntil` (null:
+ * no caller waits).
+ */
 export interface Issuing {
   readonly createdAt: Date;
   readonly awaitedUntil: Date | null;
 }
 
-// Counters are made by their first use; an organisation has none before its first document.
+// The first use creates a counter. An organisation has none before its first document.
 const takeNumbers = `
 counter AS (
   INSERT INTO document_counters AS d (organisation_id, kind, next) VALUES ($1, $2, 1 + $3)
@@ -73,7 +77,10 @@ WITH ${takeNumbers}, invoice AS (
 )
 SELECT (SELECT count(*) FROM invoice)::int AS raised, (SELECT count(*) FROM billed)::int AS billed`;
 
-/** Raises invoices, in the order given. Deferred lines that somebody else has billed meanwhile end the transaction. */
+/**
+ * Issues invoices in the given order. It throws if another transaction has billed one of the
+ * deferred lines meanwhile.
+ */
 export async function issueInvoices(
   client: Client,
   organisationId: string,
@@ -109,10 +116,10 @@ export async function issueInvoices(
   }
 }
 
-// A prefix of an organisation's own goes into the numbers of its credit notes too: INV-NZ- gives CN-NZ-.
+// An organisation's own prefix also goes into its credit notes' numbers: INV-NZ- gives CN-NZ-.
 const creditNotePrefix = "'CN-' || regexp_replace(o.number_prefix, '^INV-', '')";
 
-// Its number in the sequence of the invoices tells which of these are later than it.
+// The note's number in the invoices' sequence decides which invoices are later.
 const creditNotesText = `
 WITH ${takeNumbers}, note AS (
   INSERT INTO credit_notes (id, organisation_id, customer_id, subscription_id, number, reference, status, currency, credit_note_date,
@@ -137,8 +144,8 @@ SELECT r.job_id, $1, 'create_credit_note', 'ready', r.subscription_id, r.id, $7:
 FROM jsonb_to_recordset($4) AS r(id uuid, position int, subscription_id uuid, job_id uuid) ORDER BY r.position`;
 
 /**
- * Raises credit notes. Their credit is held until an invoice that is raised after them takes it; that of a reversal goes to the invoices that
- * it reverses first. Spec: Change units, rule 5; decisions §4.
+ * Issues credit notes. Their credit is held for invoices that are issued later (UNITS-5). A
+ * reversal's credit goes first to the invoices that it reverses (END-7).
  */
 export async function issueCreditNotes(
   client: Client,

@@ -1,6 +1,6 @@
 /**
- * Reversals as rows: what documents other than its renewal invoice bill of a subscription's next period, and the document that reverses it
- * in the transaction that removes the renewal invoice. decisions §4.
+ * Loads what documents other than the renewal invoice bill of the next period. Issues the document
+ * that reverses it, in the transaction that removes the renewal invoice (END-7).
  */
 
 import { parseDecimal } from "../../domain/money/decimal.ts";
@@ -32,8 +32,9 @@ interface NextPeriodRow {
   renewal_units: number | null;
 }
 
-// Amounts as text: a number of JSON would become a float. What an end is still to remove is left out: it is reversed with the end if it
-// is left alone. Usage of the period is no charge ahead.
+// Amounts are text, because a JSON number would become a float. Invoices that an end is still to
+// remove are left out. If the end leaves them alone, it reverses them when it finishes. Usage of
+// the period is no charge in advance.
 const nextPeriodText = `
 SELECT (SELECT json_agg(line ORDER BY line.seq, line.position) FROM (
     SELECT i.seq, l.position, i.id AS invoice_id, i.number, l.name, l.description, l.amount::text, l.revenue_account, l.tax_type
@@ -51,7 +52,10 @@ SELECT (SELECT json_agg(line ORDER BY line.seq, line.position) FROM (
     WHERE i.organisation_id = $1 AND i.subscription_id = $2 AND i.type = 'renewal' AND i.period_index = $3
     ORDER BY i.seq DESC LIMIT 1) AS renewal_units`;
 
-/** What documents other than the renewal invoice bill of the next period. The subscription is locked. */
+/**
+ * Loads what documents other than the renewal invoice bill of the next period. The subscription
+ * must be locked.
+ */
 export async function loadNextPeriodLines(
   client: Client,
   { organisation, subscription, nextPeriod }: BillingState,
@@ -65,7 +69,10 @@ export async function loadNextPeriodLines(
   return { lines: (rows[0]?.lines ?? []).map(readLine), renewalUnits: rows[0]?.renewal_units ?? null };
 }
 
-/** Reverses it now that the renewal invoice is removed; true if a document waits for the ledger. The subscription is locked. */
+/**
+ * Reverses those lines once the renewal invoice is removed. True if a document must be posted. The
+ * subscription must be locked.
+ */
 export async function reverseNextPeriod(
   client: Client,
   organisation: OrganisationSettings,

@@ -1,6 +1,6 @@
 /**
- * Changes of invoices that the ledger has, written inside the transaction of the change that asks for them, each with the operation
- * that tells the ledger of it.
+ * Amends invoices that the ledger has, inside the transaction of the change that requests it. Each
+ * amendment leaves a job that posts it (POSTING-1).
  */
 
 import type { InvoiceLineDraft } from "../../domain/billing/invoice.ts";
@@ -18,7 +18,8 @@ export interface AmendmentToWrite {
   readonly awaitedUntil: Date | null;
 }
 
-// What the ledger has is kept over all amendments until it takes one, or takes none any more: that is gone back to then.
+// Keeps the ledger's plan line over all amendments. Once the ledger accepts one, it is dropped. If
+// the ledger accepts none any more, it is restored.
 const repriceText = `
 WITH line AS (
   UPDATE invoice_lines l SET units = $3, description = $4, unit_price = $5, amount = $6, amending = true
@@ -47,8 +48,8 @@ INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, invo
 SELECT $3, $1, 'amend_invoice', 'ready', $4, amended.id, $5, $6::timestamptz FROM amended`;
 
 /**
- * Re-prices the plan line where it differs, appends the added lines, and leaves an operation that tells the ledger. False where the
- * invoice is as it should be already: then there is nothing to tell.
+ * Re-prices the plan line if it differs, appends the added lines, and writes the job. False if the
+ * invoice is already as decided, so that no job is needed.
  */
 export async function amendInvoice(
   client: Client,
@@ -74,7 +75,9 @@ export async function amendInvoice(
   return true;
 }
 
-/** Puts lines at the end of an invoice; `amending`: the ledger has the invoice already, and is still to be told of them. */
+/**
+ * Appends lines to an invoice. `amending`: the ledger has the invoice already but not these lines.
+ */
 export async function appendLines(
   client: Client,
   organisationId: string,

@@ -1,13 +1,14 @@
-/** Deletes events that nobody can have sent again any more, with their deliveries and attempts. */
+/** Deletes events that can no longer be resent, with their deliveries and attempts (EVENT-5). */
 import type pg from "pg";
 import { inTransaction } from "../database/pool.ts";
 
-/** How long events are kept: as long as they can be asked for again. */
+/** How long events are kept: as long as they can be resent. */
 const keptFor = "interval '30 days'";
 
 /**
- * Deletes events of before 30 days, over all organisations, the oldest first and so many at most; answers how many. One that is still being
- * delivered stays. Several processes may do so at once.
+ * Deletes up to `atMost` events older than 30 days over all organisations, oldest first, and
+ * returns how many. An event that is still being delivered stays. Several processes may run it at
+ * once.
  */
 export async function deleteExpiredEvents(pool: pg.Pool, atMost: number): Promise<number> {
   return inTransaction(pool, async (client) => {
@@ -19,7 +20,7 @@ export async function deleteExpiredEvents(pool: pg.Pool, atMost: number): Promis
       values: [atMost],
     });
     if (old.rows.length === 0) return 0;
-    // Held, so that none of them is resent meanwhile.
+    // Locked, so that none is resent meanwhile.
     const deliveries = await client.query<{ id: string; event_id: string; state: string }>({
       name: "hold_old_deliveries",
       text: `SELECT d.id, d.event_id, d.state FROM webhook_deliveries d JOIN events e ON e.organisation_id = d.organisation_id AND e.id = d.event_id

@@ -1,7 +1,7 @@
 /**
- * The endpoint of deliveries as they find it: whether anything may be sent there, and what is due;
- * and the end of those whose time is over. A statement that holds an endpoint and deliveries takes
- * the endpoint first, and deliveries by rising id.
+ * One endpoint's state for its deliveries: whether it may be called, and what is due. Also ends
+ * deliveries whose time is over. A statement that locks both takes the endpoint first, then
+ * deliveries by rising id.
  */
 import type pg from "pg";
 import type { Encryption } from "../database/encryption.ts";
@@ -10,47 +10,51 @@ import { type ClaimedDelivery, claimDeliveries, deferDeliveries, releaseDeliveri
 import type { EndpointKey } from "./due-endpoints.ts";
 import { endpointSecretBound } from "./signing-secrets.ts";
 
-/** An endpoint, as something is to be sent to it. */
+/** An endpoint's state when something is to be sent to it. */
 export interface EndpointState {
   readonly url: string;
-  /** It takes nothing. */
+  /** The endpoint accepts nothing. */
   readonly isDisabled: boolean;
-  /** Failures in a row, whatever was sent. */
+  /** Consecutive failures of any deliveries. */
   readonly failures: number;
-  /** How long its breaker stays open, 0 where one attempt may go first; null where it is closed. */
+  /**
+   * How long the breaker stays open. It is 0 if one probe may be sent, and null if the breaker is
+   * closed (WEBHOOK-5).
+   */
   readonly openMs: number | null;
   /**
-   * In how many milliseconds its next delivery is due, at most 0 where one is; null where none is
+   * Milliseconds until the next delivery is due. It is at most 0 if one is due, and null if none is
    * pending.
    */
   readonly dueMs: number | null;
-  /** The secrets that sign, the newest first. Throws where one was sealed with a key that is not known here. */
+  /** The signing secrets, the newest first. Throws if one was encrypted with an unknown key. */
   secrets(): readonly string[];
 }
 
-/** When the time for attempts is over, in milliseconds. */
+/** Limits of the time for attempts, in milliseconds. */
 export interface EndTimes {
-  /** How long after they began. */
+  /** How long after the first due time attempts end. */
   readonly wholeMs: number;
   /**
-   * For so long nobody was there: a delivery was not sent, and neither its endpoint's breaker nor
-   * an attempt at it said why. Then its time begins anew, unless it is older than 30 days.
+   * A gap in which no worker was there: neither an attempt nor an open breaker explains why a
+   * delivery was not sent. After it the time starts again, unless the delivery is older than 30
+   * days.
    */
   readonly awayMs: number;
 }
 
-/** What became of deliveries whose time was over. */
+/** What happened to deliveries whose time was over. */
 export interface EndOfTrying {
   readonly exhausted: number;
-  /** Those whose time began anew. */
+  /** Deliveries whose time started again. */
   readonly begun: readonly string[];
-  /** Why their endpoint was disabled with them; null where it was not. */
+  /** Why the endpoint was disabled with them. Null if it was not. */
   readonly disabledReason: string | null;
 }
 
-/** What deliveries to an endpoint ask of the database. */
+/** Store of the deliveries to an endpoint. */
 export interface DeliveryStore {
-  /** Null where there is no such endpoint. */
+  /** Null if there is no such endpoint. */
   load(key: EndpointKey): Promise<EndpointState | null>;
   claim(key: EndpointKey, limit: number): Promise<readonly ClaimedDelivery[]>;
   release(key: EndpointKey, claimed: readonly ClaimedDelivery[]): Promise<void>;
@@ -60,34 +64,31 @@ export interface DeliveryStore {
     reason: string,
   ): Promise<void>;
   /**
-   * Takes the one attempt that goes first when the endpoint's breaker has been open; false where
-   * another has taken it.
+   * Takes the single probe after the endpoint's breaker was open. False if another process has it.
    */
   takeProbe(key: EndpointKey): Promise<boolean>;
   record(key: EndpointKey, attempts: AttemptRecord): Promise<RecordedAttempts>;
-  /**
-   * Ends up to `limit` deliveries that are due to an endpoint that is disabled; answers how many.
-   */
+  /** Ends up to `limit` due deliveries to a disabled endpoint and returns how many. */
   endDue(key: EndpointKey, limit: number): Promise<number>;
-  /** Those that are due and whose time is over, up to `limit`. */
+  /** Up to `limit` due deliveries whose time is over. */
   findOverdue(key: EndpointKey, wholeMs: number, limit: number): Promise<readonly string[]>;
   /**
-   * Ends those of them whose time is over, and disables an endpoint that has not taken anything for
+   * Ends those deliveries if their time is over. Disables an endpoint that has accepted nothing for
    * five days.
    */
   exhaust(key: EndpointKey, deliveryIds: readonly string[], times: EndTimes): Promise<EndOfTrying>;
 }
 
-/** For how long the attempt that goes first has the endpoint to itself: longer than an attempt takes. */
+/** How long a probe has the endpoint to itself: longer than an attempt takes. */
 const probeTime = "interval '25 seconds'";
 
-/** After so long without anything but failures an endpoint is disabled. */
+/** After this time with only failures an endpoint is disabled. */
 const deadAfter = "interval '5 days'";
 
-/** What its owner reads then. */
+/** The reason that the endpoint's owner reads. */
 const deadReason = "It took nothing for five days";
 
-/** What is older does not begin anew, so that it comes to an end also where it can never be sent. */
+/** Older deliveries do not start again, so that each ends even if it can never be sent. */
 const restartWithin = "interval '30 days'";
 
 const loadText = `SELECT w.url, w.status, w.failures, w.encrypted_secret, w.encryption_key_id, w.previous_key_id,
@@ -110,7 +111,7 @@ interface LoadedRow {
   due_ms: number | null;
 }
 
-/** The store over a pool; `sealing` opens the endpoints' secrets. */
+/** Binds the store to a pool. `sealing` decrypts the endpoints' secrets. */
 export function createDeliveryStore(pool: Pick<pg.Pool, "query">, sealing: Encryption): DeliveryStore {
   return {
     load: (key) => load(pool, sealing, key),
@@ -198,8 +199,8 @@ async function findOverdue(
   return rows.map(({ id }) => id);
 }
 
-// An open breaker's time is as old as the last attempt at the endpoint, whatever was sent. The
-// endpoint is taken first, as everywhere.
+// An open breaker was set by the last attempt at the endpoint, of any delivery. The endpoint is
+// locked first, as everywhere.
 const exhaustText = `WITH endpoint AS MATERIALIZED (
     SELECT w.id, coalesce(w.open_until > now() - $5 * interval '1 millisecond', false) AS is_held,
       w.status = 'enabled' AND w.failing_since <= now() - ${deadAfter} AS is_dead

@@ -1,46 +1,54 @@
 /**
- * What came of attempts to deliver events to one endpoint, written in one statement: the attempts,
- * their deliveries, and the endpoint's health.
+ * Records attempts to deliver events to one endpoint in one statement: the attempts, their
+ * deliveries, and the endpoint's health (WEBHOOK-5).
  */
 import type pg from "pg";
 import type { EndpointKey } from "./due-endpoints.ts";
 
-/** An attempt that was made. */
+/** An attempt and its result. */
 export interface Attempt {
   readonly deliveryId: string;
-  /** Its delivery's, as it was claimed. */
+  /** The `beganAt` of its delivery when it was claimed. */
   readonly beganAt: string;
-  /** So many milliseconds ago it was sent. */
+  /** How many milliseconds ago it was sent. */
   readonly agoMs: number;
   readonly latencyMs: number;
-  /** Null where no answer came. */
+  /** The HTTP status. Null if no response came. */
   readonly status: number | null;
-  /** What went wrong; null where it was delivered. */
+  /** What failed. Null if it was delivered. */
   readonly error: string | null;
-  /** The beginning of the answer; null where none came. */
+  /** The beginning of the response body. Null if no response came. */
   readonly answer: string | null;
-  /** `gone`: nothing is to be sent there ever again; where the endpoint has moved it is a failure like others. */
+  /**
+   * `gone`: disables the endpoint (WEBHOOK-6). If the endpoint's URL has changed since, it counts
+   * as `failed`.
+   */
   readonly verdict: "delivered" | "gone" | "failed";
-  /** In how many milliseconds the next one is due, where it was not delivered. */
+  /** Milliseconds until the next attempt is due, if it was not delivered. */
   readonly pauseMs: number;
-  /** No worker was there to try for long: the time for attempts begins with this one. */
+  /** No worker was there for long, so the time for attempts starts with this one. */
   readonly restarts: boolean;
 }
 
-/** Attempts at one endpoint in the order in which they ended, each of another delivery. */
+/** Attempts at one endpoint in the order in which they ended. Each is of another delivery. */
 export interface AttemptRecord {
   readonly attempts: readonly Attempt[];
-  /** Where they were sent. They do not count for the health of an endpoint that has moved since. */
+  /** The URL that was called. If the endpoint's URL has changed since, its health stays. */
   readonly url: string;
-  /** It is the probe of an open breaker. */
+  /** This is the probe of an open breaker. */
   readonly isProbe: boolean;
-  /** For how many milliseconds each further failure in a row opens the breaker; the last counts for all after it. */
+  /**
+   * How many milliseconds each further consecutive failure opens the breaker. The last number
+   * counts for all later failures.
+   */
   readonly breakerSteps: readonly number[];
-  /** After so many milliseconds the time for attempts is over: none is due later than that. */
+  /** After this many milliseconds the time for attempts is over. No attempt is due later. */
   readonly wholeMs: number;
 }
 
-/** How the deliveries stand now, and whether it was these attempts that disabled the endpoint. */
+/**
+ * How many deliveries were delivered or dropped, and whether these attempts disabled the endpoint.
+ */
 export interface RecordedAttempts {
   readonly delivered: number;
   readonly dropped: number;
@@ -48,15 +56,15 @@ export interface RecordedAttempts {
 }
 
 /**
- * How long the row of an endpoint that takes everything is not written: its health has not changed,
- * and concurrent records would wait for each other.
+ * How long the row of a healthy endpoint is not written. Its health has not changed, and concurrent
+ * records would wait for each other.
  */
 const healthyTime = "interval '10 seconds'";
 
-// Attempts that were under way as the breaker opened say nothing new: of those that failed beside
-// each other only the first ones count. The endpoint is taken before the deliveries, as everywhere,
-// and these by rising id; a delivery of which two attempts were under way at once counts both, and
-// shows the one that was taken. One that was resent meanwhile stays due at once.
+// Attempts that ran while the breaker opened add nothing: of concurrent failures only the first
+// ones count. The endpoint is locked before the deliveries, as everywhere, and deliveries by rising
+// id. A delivery with two concurrent attempts counts both and shows the successful one. A delivery
+// that was resent meanwhile stays due at once.
 const recordText = `
 WITH results AS MATERIALIZED (
   SELECT *, clock_timestamp() - ago_ms * interval '1 millisecond' AS at
@@ -107,7 +115,7 @@ WITH results AS MATERIALIZED (
 SELECT count(*) FILTER (WHERE state = 'delivered')::int AS delivered, count(*) FILTER (WHERE state = 'cancelled')::int AS dropped,
   coalesce((SELECT has_disabled FROM health), false) AS has_disabled FROM delivery`;
 
-/** Writes them. Deliveries that are no longer there are passed over. */
+/** Writes the attempts. Deliveries that no longer exist are skipped. */
 export async function recordAttempts(
   pool: Pick<pg.Pool, "query">,
   { organisationId, endpointId }: EndpointKey,
@@ -133,11 +141,11 @@ export async function recordAttempts(
       attempts.map(({ restarts }) => restarts),
       url,
       hasDelivered,
-      // Failures since the last one that was taken.
+      // Failures since the last success.
       attempts.length - 1 - lastDelivered,
       isProbe,
       breakerSteps,
-      // The failure that opens the breaker.
+      // The number of the failure that opens the breaker.
       breakerSteps.findIndex((ms) => ms > 0) + 1,
       attempts.find(({ verdict }) => verdict === "gone")?.error ?? null,
       wholeMs,

@@ -5,18 +5,18 @@
 import type pg from "pg";
 import type { EndpointKey } from "./due-endpoints.ts";
 
-/** A delivery that is claimed, with what is sent. */
+/** A claimed delivery with the body to send. */
 export interface ClaimedDelivery {
   readonly id: string;
-  /** The event's, the same bytes for each attempt. */
+  /** The event's body: the same bytes for each attempt. */
   readonly body: string;
   /**
-   * Since when attempts were due, as text that keeps its microseconds. It has changed when the
-   * attempt is recorded if the delivery was resent meanwhile.
+   * Since when attempts were due, as text that keeps its microseconds. If the delivery was resent
+   * meanwhile, it has changed when the attempt is recorded.
    */
   readonly beganAt: string;
   readonly ageMs: number;
-  /** Attempts since then. */
+  /** Attempts since `beganAt`. */
   readonly tries: number;
   /** The end of the lease, and the previous due time: a release needs both. */
   readonly claimedUntil: string;
@@ -40,8 +40,8 @@ interface ClaimedRow {
 }
 
 /**
- * Claims up to `limit` of those that are due, the longest due first. What another process is at is
- * left to it.
+ * Claims up to `limit` due deliveries, the longest due first. Rows that another process has locked
+ * are skipped.
  */
 export async function claimDeliveries(
   pool: Pick<pg.Pool, "query">,
@@ -76,7 +76,8 @@ export async function claimDeliveries(
 }
 
 /**
- * Has claimed ones that were not sent due as before, unless somebody else has been at them since.
+ * Restores the due time of claimed deliveries that were not sent, unless another process has
+ * claimed them since.
  */
 export async function releaseDeliveries(
   pool: Pick<pg.Pool, "query">,
@@ -97,7 +98,9 @@ export async function releaseDeliveries(
   });
 }
 
-/** Has claimed ones, which cannot be sent, wait for so many milliseconds each, and says why. */
+/**
+ * Postpones claimed deliveries that cannot be sent, each by its own milliseconds, and stores why.
+ */
 export async function deferDeliveries(
   pool: Pick<pg.Pool, "query">,
   { organisationId }: EndpointKey,

@@ -1,13 +1,16 @@
-/** Webhook endpoints that have deliveries due: their workflow is to be started, unless it runs. */
+/**
+ * Finds webhook endpoints with due deliveries. Their workflow must be started, unless it runs
+ * (WEBHOOK-4).
+ */
 import type pg from "pg";
 
-/** An endpoint by its name. */
+/** The key of an endpoint. */
 export interface EndpointKey {
   readonly organisationId: string;
   readonly endpointId: string;
 }
 
-/** A delivery that is due, with its endpoint. */
+/** A due delivery with its endpoint. */
 export interface DueDelivery extends EndpointKey {
   readonly deliveryId: string;
   readonly eventId: string;
@@ -18,14 +21,16 @@ interface EndpointRow {
   organisation_id: string;
 }
 
-// One that is left alone after failures has nothing due until its breaker's time is over. The
-// earliest of each is asked for in the order of the index: whoever has a hundred thousand waiting
+// An endpoint with an open breaker has nothing due until the breaker's time is over. The index
+// gives the earliest delivery of each endpoint. So an endpoint with a hundred thousand deliveries
 // is found as fast as the others.
 const isDue = `(w.open_until IS NULL OR w.open_until <= now() OR w.status = 'disabled')
   AND (SELECT d.due_at FROM webhook_deliveries d WHERE d.organisation_id = w.organisation_id AND d.endpoint_id = w.id AND d.state = 'pending'
     ORDER BY d.endpoint_id, d.due_at LIMIT 1) <= now()`;
 
-/** An organisation's. Planned each time, by what the tables hold then. */
+/**
+ * The endpoints of one organisation. The query is planned each time, for the tables' current sizes.
+ */
 export async function findDueEndpoints(
   pool: Pick<pg.Pool, "query">,
   organisationId: string,
@@ -37,7 +42,7 @@ export async function findDueEndpoints(
   return rows.map(keyOf);
 }
 
-/** Up to `limit` of all organisations, from the one after `after` on: ids only. */
+/** Up to `limit` endpoints of all organisations after `after`. It returns ids only. */
 export async function findAllDueEndpoints(
   pool: Pick<pg.Pool, "query">,
   after: string | null,

@@ -1,19 +1,19 @@
 /**
- * What there is to tell: which organisations have changes that nobody was told of, and of which
- * objects; and which endpoints have deliveries due.
+ * Finds unpublished work: organisations with outbox entries, their changed objects, and endpoints
+ * with due deliveries (EVENT-1).
  */
 import type pg from "pg";
 import { type EndpointKey, findAllDueEndpoints, findDueEndpoints } from "./due-endpoints.ts";
 import type { ObjectName, WriteObject } from "./publish-changes.ts";
 import { type PublishedIsolated, publishOrReschedule } from "./publish-isolated.ts";
 
-/** Organisations that have something to be told, by rising id, and the database's instant at which they had. */
+/** Organisations with outbox entries by rising id, and the database's time of the read. */
 export interface NewsPage {
   readonly organisationIds: readonly string[];
   readonly now: Date;
 }
 
-/** What telling asks of the database. */
+/** Store of the relay. */
 export interface OutboxStore {
   findNews(after: string | null, limit: number): Promise<NewsPage>;
   findChanged(organisationId: string, until: Date, limit: number): Promise<readonly ObjectName[]>;
@@ -22,7 +22,7 @@ export interface OutboxStore {
   findAllDueEndpoints(after: string | null, limit: number): Promise<readonly EndpointKey[]>;
 }
 
-/** The store over a pool; `write` makes the text of objects. */
+/** Binds the store to a pool. `write` creates the JSON text of an object. */
 export function createOutboxStore(pool: pg.Pool, write: WriteObject): OutboxStore {
   return {
     findNews: (after, limit) => findNews(pool, after, limit),
@@ -34,10 +34,9 @@ export function createOutboxStore(pool: pg.Pool, write: WriteObject): OutboxStor
 }
 
 /**
- * Up to `limit` organisations that have marks, from the one after `after` on. Looks over all
- * organisations: it carries ids only. Asked in the order of an index, so that where nearly
- * everything is one organisation's the others are not looked for row by row; and planned each time,
- * by what the tables hold then.
+ * Up to `limit` organisations with outbox entries, after `after`. It reads across organisations and
+ * returns ids only. It follows an index, so that one organisation's many entries do not slow down
+ * the search for others. It is planned each time, for the tables' current sizes.
  */
 export async function findNews(pool: Pick<pg.Pool, "query">, after: string | null, limit: number): Promise<NewsPage> {
   const { rows } = await pool.query<{ id: string | null; now: Date }>({
@@ -50,13 +49,16 @@ export async function findNews(pool: Pick<pg.Pool, "query">, after: string | nul
   return { organisationIds, now: rows[0]?.now ?? new Date(0) };
 }
 
-/** Marks that are looked at for their objects: some for each object, and few enough that a million of them cost one look no more. */
+/**
+ * How many entries are read to find objects: enough for some per object, and few enough that a
+ * million entries never cost one read more.
+ */
 const marksAtOnce = 20_000;
 
 /**
- * Objects of the organisation that have a mark of before `until`, up to `limit` of those that wait longest; none where nothing is left. Where
- * `until` is a minute ago or more it is whole minutes later: telling that takes long leaves nothing waiting for its end, and goes on combining
- * what changes within a minute.
+ * Up to `limit` objects of the organisation with an entry from before `until`, longest waiting
+ * first. Empty if none is left. If `until` is a minute ago or more, whole minutes are added to it.
+ * So a long run leaves nothing behind, and still combines changes within a minute (EVENT-2).
  */
 export async function findChanged(
   pool: Pick<pg.Pool, "query">,

@@ -1,6 +1,7 @@
 /**
- * A chunk of telling: the marks of some objects become their events, with the deliveries to the endpoints that want them, in one transaction
- * over one snapshot. Whatever is changed after that snapshot has a mark that stays. decisions §3 "Event".
+ * Publishes a chunk: the outbox entries of some objects become events, with deliveries to the
+ * endpoints that subscribe to them. One transaction works on one snapshot. Later changes have
+ * entries that stay (EVENT-1).
  */
 import type pg from "pg";
 import type { CreditNote } from "../../domain/billing/credit-note.ts";
@@ -21,49 +22,49 @@ import { creditNoteListing } from "../documents/credit-notes.ts";
 import { invoiceListing } from "../documents/invoices.ts";
 import { type PlannedSubscription, subscriptionListing } from "../subscriptions/subscriptions.ts";
 
-/** An object as it is read for its retrieval. */
+/** An object as it is loaded for its retrieval. */
 export type ShownObject =
   | { readonly kind: "customer"; readonly shown: Customer }
   | { readonly kind: "subscription"; readonly shown: PlannedSubscription }
   | { readonly kind: "invoice"; readonly shown: Invoice }
   | { readonly kind: "credit_note"; readonly shown: CreditNote };
 
-/** Makes the JSON text of an object, as a retrieval answers it. */
+/** Writes the JSON text of an object, as a retrieval returns it. */
 export type WriteObject = (object: ShownObject) => string;
 
-/** An object by its name. */
+/** The key of an object. */
 export interface ObjectName {
   readonly kind: ObjectKind;
   readonly id: string;
 }
 
-/** How a chunk is told. */
+/** How to publish a chunk. */
 export interface PublishingOrder {
   readonly write: WriteObject;
-  /** Called when everything is loaded and decided, and nothing is written. */
+  /** Called when all is loaded and decided and nothing is written. */
   readonly onLoaded?: () => void;
 }
 
-/** What a chunk came to: events that were written, and deliveries of them. */
+/** How many events and deliveries a chunk wrote. */
 export interface PublishedChunk {
   readonly events: number;
   readonly deliveries: number;
 }
 
-/** Another process is telling the organisation's changes. */
+/** Another process publishes the organisation's changes at this moment. */
 export class PublishingHeld extends Error {
   constructor(organisationId: string) {
     super(`another process tells the changes of organisation ${organisationId}`);
   }
 }
 
-/** The first key of the lock of who tells an organisation's changes: "tell" in ASCII. */
+/** First key of the advisory lock on publishing an organisation's changes: a word in ASCII. */
 const lockClass = 0x74656c6c;
 
-/** Plans made while the tables had little in them would read whole ones once these have grown. */
+/** Plans made while the tables were small would scan grown tables. */
 const begin = "BEGIN ISOLATION LEVEL REPEATABLE READ; SET LOCAL enable_seqscan = off";
 
-/** An endpoint that is told: of these kinds, or of all where there are none. */
+/** An enabled endpoint with the kinds that it subscribes to. No kinds means all. */
 interface Listener {
   readonly id: string;
   readonly kinds: readonly string[];
@@ -72,15 +73,15 @@ interface Listener {
 interface Held {
   readonly livemode: boolean;
   readonly now: Date;
-  /** Now by the organisation's own clock: what its events say, and all else that is shown of it. */
+  /** Now by the organisation's clock, for its events and everything else that is shown of it. */
   readonly fetched_at: Date;
   readonly is_alone: boolean;
-  /** Whether the organisation has an endpoint at all, also a disabled one: that may be enabled and have sent what it missed. */
+  /** True also for a disabled endpoint: it may be enabled again and have missed events resent. */
   readonly has_endpoints: boolean;
   readonly listeners: readonly Listener[] | null;
 }
 
-/** What is known of an object that has changed. */
+/** A changed object with its outbox entries. */
 interface Marked extends ObjectName {
   readonly marks: readonly ChangeMark[];
 }
@@ -91,8 +92,9 @@ interface Told {
 }
 
 /**
- * Tells what changed of these objects of an organisation: all their marks are taken, and an object of which somebody else has told since is
- * left alone. Where another process is telling the organisation's changes it throws: whoever asked tries again.
+ * Publishes the changes of these objects and takes all their entries. Objects that were published
+ * meanwhile are skipped. Throws `PublishingHeld` if another process publishes the organisation's
+ * changes. The caller tries again.
  */
 export async function publishChunk(
   pool: pg.Pool,
@@ -133,8 +135,8 @@ async function hold(client: pg.PoolClient, organisationId: string): Promise<Held
 }
 
 /**
- * Marks that another transaction took since the snapshot began have this one run again: SQLSTATE
- * 40001.
+ * If another transaction has taken entries since the snapshot, this one is repeated: SQLSTATE 40001
+ * (INVARIANT-6).
  */
 async function takeMarks(
   client: pg.PoolClient,
@@ -156,7 +158,10 @@ async function takeMarks(
 
 const columnsOf = (objects: readonly ObjectName[]) => [objects.map(({ kind }) => kind), objects.map(({ id }) => id)];
 
-/** The objects' texts by their ids, which are no other kind's; one that is not shown (any more) has none. */
+/**
+ * The JSON texts of the objects by id, which is unique over all kinds. An object that is no longer
+ * shown has none.
+ */
 async function loadTexts(
   client: pg.PoolClient,
   organisationId: string,
@@ -194,7 +199,7 @@ async function loadPublished(
   return new Map(rows.map(({ id, sequence, object }) => [id, { sequence: BigInt(sequence), object }]));
 }
 
-/** What is written: of each object what it is told as from now on, the events, and the deliveries. */
+/** What to write: each object's published snapshot, the events and the deliveries. */
 interface Decided {
   readonly told: readonly (ObjectName & Told)[];
   readonly events: readonly (ObjectName & {

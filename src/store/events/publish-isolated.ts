@@ -1,33 +1,36 @@
 /**
- * A chunk of telling that fails is told object by object, and an object that cannot be told alone is put off: it holds up no other, and no
- * delivery of its organisation.
+ * If publishing a chunk fails, each object is published alone. An object that fails alone is
+ * rescheduled and blocks neither other objects nor deliveries.
  */
 import pg from "pg";
 import { type ObjectName, PublishingHeld, type PublishingOrder, type PublishedChunk, publishChunk } from "./publish-changes.ts";
 
-/** An object that was put off, and why. */
+/** An object that was rescheduled, and why. */
 export interface Unpublished extends ObjectName {
   readonly error: unknown;
 }
 
-/** What a chunk came to, and what of it was put off. */
+/** The result of a chunk, with the objects that were rescheduled. */
 export interface PublishedIsolated extends PublishedChunk {
   readonly untold: readonly Unpublished[];
 }
 
-/** For how long an object is left alone that cannot be told: the cause is ours, and is mended by a release. */
+/**
+ * How long to postpone an object that fails alone. The cause is in our code and a release repairs
+ * it.
+ */
 const rescheduleFor = "interval '1 hour'";
 
 /**
- * A fault of the moment (SQLSTATE classes 40, 53, 55, 57, not a statement that takes too long: 57014), or another process at the same work:
- * whoever asked tries all of it again.
+ * Transient: another process publishes, or SQLSTATE class 40, 53, 55 or 57, except a statement
+ * timeout (57014). The caller repeats the whole chunk.
  */
 function isPassing(error: unknown): boolean {
   if (error instanceof PublishingHeld) return true;
   return error instanceof pg.DatabaseError && /^(40|53|55|57(?!014))/.test(error.code ?? "");
 }
 
-/** Tells a chunk, each object for itself where it fails. Throws what is of the moment. */
+/** Publishes a chunk, or each of its objects alone if that fails. Throws transient errors. */
 export async function publishOrReschedule(
   pool: pg.Pool,
   organisationId: string,
@@ -55,7 +58,7 @@ export async function publishOrReschedule(
   return { events, deliveries, untold };
 }
 
-/** Its marks stay, for a later time. */
+/** Its entries stay for a later time. */
 async function reschedule(pool: pg.Pool, organisationId: string, { kind, id }: ObjectName): Promise<void> {
   await pool.query({
     name: "reschedule_publishing",

@@ -1,4 +1,7 @@
-/** The signing secrets of webhook endpoints sealed anew with the key of now, so that a key of before can go without a platform's doing. */
+/**
+ * Re-encrypts the signing secrets of webhook endpoints with the current key, so that an old key can
+ * be retired without any organisation's action (ADMIN-3).
+ */
 import type pg from "pg";
 import type { Encryption } from "../database/encryption.ts";
 import { inTransaction } from "../database/pool.ts";
@@ -16,11 +19,11 @@ interface EncryptedRow {
 const encryptedBefore = "(encryption_key_id <> $1 OR previous_key_id <> $1)";
 
 /**
- * Seals up to `atMost` endpoints' secrets anew that another key than the newest had sealed; the result is how many. Where one was sealed with
- * a key that is not known here, the others are sealed all the same, and then it rejects.
+ * Re-encrypts up to `atMost` endpoints' secrets that an older key encrypted, and returns how many.
+ * If one was encrypted with an unknown key, the others are still re-encrypted. Then it rejects.
  */
 export async function reencryptEndpoints(pool: pg.Pool, sealing: Encryption, atMost: number): Promise<number> {
-  // What a key is called is told by what it seals.
+  // Encrypting an empty secret returns the current key's id.
   const { keyId } = sealing.seal("", "");
   const { rows } = await pool.query<{ organisation_id: string; id: string }>({
     text: `SELECT organisation_id, id FROM webhook_endpoints WHERE ${encryptedBefore} ORDER BY organisation_id, id LIMIT $2`,
@@ -34,7 +37,7 @@ export async function reencryptEndpoints(pool: pg.Pool, sealing: Encryption, atM
   return rows.length;
 }
 
-/** Held, so that no rotation is written over. */
+/** The row is locked, so that a concurrent rotation is not overwritten. */
 async function reencryptOne(
   pool: pg.Pool,
   sealing: Encryption,

@@ -1,6 +1,9 @@
-/** The signing secrets of webhook endpoints at rest: what they are bound to. */
+/** What the encryption of webhook endpoints' signing secrets is bound to. */
 
-/** What an endpoint's sealed secrets are bound to, the newest and the one before it alike: they open for no other endpoint. */
+/**
+ * The binding of an endpoint's encrypted secrets, the current and the previous one. They decrypt
+ * for no other endpoint (ADMIN-3).
+ */
 export function endpointSecretBound(endpointId: string): string {
   return `webhook_endpoint/${endpointId}`;
 }

@@ -1,6 +1,6 @@
 /**
- * What becomes of an amendment that its invoice takes no more: what was written of it is taken back, and what it was to
- * bill is raised as documents of its own, all at once. decisions §6.
+ * Rolls back an amendment whose invoice can no longer be edited. Bills its lines on new documents
+ * in the same transaction.
  */
 import { strict as assert } from "node:assert";
 import type { ProrationParts } from "../../domain/billing/proration.ts";
@@ -21,12 +21,12 @@ import type { AmendmentOutcome, AmendmentAttempt } from "./amendment-outcomes.ts
 import { plain } from "./document-outcomes.ts";
 import { doneMark, outcomesChannel } from "./job-notifications.ts";
 
-/** The reason of a done amendment that is billed by documents of its own. */
+/** The reason of a done amendment that new documents bill. */
 export const movedReason = "moved";
 
 /**
- * SQL: the ids of the changes of units of subscription `$2` that invoice `$3` was to bill and, in the ledger, does not:
- * none that was asked for before its last amendment.
+ * SQL: ids of subscription `$2`'s unit changes that invoice `$3` should bill but lacks in the
+ * ledger, all since its last successful amendment.
  */
 export const lackingChanges = `SELECT asked.id FROM (
     SELECT c.id, o.seq, o.state = 'refused' OR o.reason = '${movedReason}' AS is_lacking,
@@ -38,7 +38,7 @@ export const lackingChanges = `SELECT asked.id FROM (
 
 type Closing = AmendmentOutcome & { readonly kind: "closed" };
 
-/** The documents that are raised; null where none is. */
+/** The issued documents. An id is null if no such document was issued. */
 interface IssuedIds {
   readonly invoiceId: string | null;
   readonly creditNoteId: string | null;
@@ -46,10 +46,9 @@ interface IssuedIds {
 }
 
 /**
- * Writes it: one invoice with the lines that were to be added and what a re-pricing lacks, a credit note where that is
- * below zero, the plan line and the billed units as they were, and the changes of units that asked for it, which name
- * these documents from now on. The amendment is done where something is raised, else refused. False where another
- * attempt has it by now.
+ * Bills the added lines and what a re-pricing lacks on an invoice, or a credit note if negative.
+ * Restores plan line and billed units, and moves the unit changes to the new documents. The job is
+ * `done` if anything was issued, else `refused`. False if another attempt has the job.
  */
 export async function closeAmendment(
   client: Client,
@@ -58,7 +57,7 @@ export async function closeAmendment(
   closing: Closing,
 ): Promise<boolean> {
   const { id, subscription_id: subscriptionId } = amendment;
-  // In the order in which every change of the subscription holds both.
+  // The lock order of every change of a subscription (INVARIANT-5).
   const organisation = await holdOrganisation(client, organisationId);
   await lockSubscriptions(client, organisationId, [subscriptionId]);
   const held = await hold(client, organisationId, amendment);
@@ -105,7 +104,7 @@ interface HeldRow {
   awaited_until: Date | null;
 }
 
-/** Only the round that holds the operation may settle it. */
+/** Locks the job. Null if another attempt has it. */
 async function hold(
   client: Client,
   organisationId: string,
@@ -127,7 +126,7 @@ WITH op AS (
 )
 SELECT pg_notify('${outcomesChannel}', $6)`;
 
-/** The lines to be added: never a plan line, which an amendment only re-prices. */
+/** The lines to add. An amendment only re-prices a plan line and never adds one. */
 const addedLines = "l.amending AND l.ledger_line_id IS NULL AND l.kind <> 'plan'";
 
 interface ClosedRow extends PeriodRow {
@@ -145,9 +144,9 @@ interface ChargedRow {
   days_remaining: number;
 }
 
-// What is charged of the period above the units that were asked for came later: an invoice that further changes of its
-// period were billed beside is not amended. Each rise is charged once: what waits again, or was raised again, because an
-// end has removed its invoice, stands on that as well. Documents from before the invoice bill none of its period: they were reversed.
+// Charges of the period above the target units came later: an invoice is not amended once a change
+// was billed separately. Each increase counts once, also if it was deferred or reissued after an
+// end removed its invoice. Earlier documents bill none of the period, because they were reversed.
 const closedText = `
 SELECT p.index, p.start_date, p.end_date, p.billed_units, p.setup_mode, p.proration_closed, p.billed_separately,
   coalesce(o.test_clock, now()) AS now, (i.amending_from->>'billed_units')::int AS from_units, plan.units AS to_units,
@@ -169,7 +168,7 @@ FROM invoices i
   LEFT JOIN invoice_lines plan ON plan.organisation_id = $1 AND plan.invoice_id = i.id AND plan.kind = 'plan'
 WHERE i.organisation_id = $1 AND i.id = $2`;
 
-/** What there was to amend, and the organisation's now. */
+/** Loads the amendment's content and the organisation's now. */
 async function loadClosed(
   client: Client,
   organisationId: string,
@@ -200,7 +199,7 @@ function readCharged(row: ChargedRow): Pick<ProrationParts, "fromUnits" | "toUni
   return { fromUnits: row.from_units, toUnits: row.to_units, daysRemaining: row.days_remaining };
 }
 
-// What is deferred for one of them names the invoice on which it is.
+// A deferred line follows its invoice line to the new invoice.
 const moveLinesText = `
 WITH moved AS (
   SELECT l.id, row_number() OVER (ORDER BY l.position) - 1 AS position FROM invoice_lines l
@@ -216,7 +215,9 @@ UPDATE deferred_lines d SET invoice_id = $3
 FROM line WHERE d.organisation_id = $1 AND d.invoice_id = $2
   AND (d.period_end, d.from_units, d.to_units) = (line.period_end, line.from_units, line.to_units)`;
 
-/** Raises what was decided. The lines that were to be added come over with their ids, before the invoice's own. */
+/**
+ * Issues the decided documents. The lines to add keep their ids and come first on the new invoice.
+ */
 async function raise(
   client: Client,
   { organisation: { id: organisationId }, subscription: { id: subscriptionId } }: BillingState,
@@ -236,7 +237,7 @@ async function raise(
     await client.query({ name: "move_lines", text: moveLinesText, values: [organisationId, fromId, own.id] });
     await appendLines(client, organisationId, own.id, { lines: invoice.lines, amending: false });
   }
-  // After the invoice: credit goes to invoices that are raised later than it.
+  // After the invoice: credit is allocated to invoices with later numbers.
   const note = creditNote === null ? null : { ...reserve(), draft: creditNote };
   if (note !== null) await issueCreditNotes(client, organisationId, [note], raising);
   return { invoiceId: own?.id ?? null, creditNoteId: note?.id ?? null, jobIds };
@@ -251,7 +252,7 @@ WITH line AS (
 )
 UPDATE invoices SET amending_from = NULL WHERE organisation_id = $1 AND id = $2`;
 
-/** The plan line as the ledger has it, and the invoice's period as it is then. */
+/** Restores the ledger's plan line, and saves the invoice's period to match. */
 async function takeBack(
   client: Client,
   organisationId: string,
@@ -263,8 +264,8 @@ async function takeBack(
   await savePeriods(client, organisationId, [{ subscriptionId, period }]);
 }
 
-// What an earlier amendment could not bring into the ledger stays told of the invoice, as long as there is such a line: by
-// its own words, also where a retry took them away.
+// While the ledger lacks a line of an earlier amendment, the invoice keeps that error. If a retry
+// cleared it, the job's message replaces it.
 const leaveText = `
 UPDATE invoices i SET status = $3, total = coalesce($4, i.total), amount_due = coalesce($5, i.amount_due),
   sent = coalesce($6, i.sent), ledger_updated_at = coalesce($9, i.ledger_updated_at), ledger_reported_at = now(),
@@ -289,8 +290,8 @@ async function leaveInvoice(
   await client.query({ name: "leave_invoice", text: leaveText, values });
 }
 
-// A change whose charge went elsewhere before keeps that invoice. `$5`: the price of this one is still to be amended, so
-// that only those go with their lines that have one there.
+// A change that another invoice billed keeps that invoice. `$5`: the plan line can still be
+// amended. Then only changes whose lines moved follow them.
 const syncText = `
 UPDATE unit_changes c SET invoice_id = CASE WHEN c.invoice_id IS NULL OR c.invoice_id = $3 THEN $4 ELSE c.invoice_id END,
   renewal_invoice_id = CASE WHEN $5 THEN c.renewal_invoice_id ELSE nullif(c.renewal_invoice_id, $3) END,

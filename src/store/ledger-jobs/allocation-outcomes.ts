@@ -1,6 +1,6 @@
 /**
- * What becomes of a taken allocation, and of the credit note and the invoice that it is about, written in one
- * transaction.
+ * Records the outcome of a leased allocation, and the observed state of its credit note and
+ * invoice, in one transaction.
  */
 import type pg from "pg";
 import { lockInOrder } from "../database/lock-order.ts";
@@ -20,15 +20,15 @@ import {
   unwritableAnswer,
 } from "./document-outcomes.ts";
 
-/** The two sides of an allocation as the ledger was seen to have them; null for one that was not looked at. */
+/** Both sides of an allocation as observed in the ledger. Null for a side that was not read. */
 export interface ObservedCreditState {
   readonly note: ObservedNoteState | null;
   readonly invoice: ObservedInvoiceState | null;
 }
 
 /**
- * What becomes of an allocation. `amount` is what is to be sent next time, null where that stays; `seen` is saved with
- * it.
+ * The outcome of an allocation. `amount` is what to send next time, null if it stays. `seen` is
+ * saved with it.
  */
 export interface AllocationResult {
   readonly settlement: UndoneOutcome | (Held & { readonly kind: "done" });
@@ -42,9 +42,9 @@ FROM jsonb_to_record($2) AS r(${jobRecordType})
 WHERE o.organisation_id = $1 AND ${heldJob} AND o.kind = 'allocate_credit' RETURNING o.credit_note_id, o.invoice_id`;
 
 /**
- * Writes what became of an allocation, what was seen of its note and its invoice, and plans the subscription's next
- * step. What another round has taken meanwhile is left to it. Where what was seen fits no record here, the allocation
- * is refused, so that an operator sees it.
+ * Records the outcome, the observed note and invoice, and plans the subscription's next step. An
+ * allocation that another attempt has taken is left alone. If the observed state does not fit the
+ * columns here, the allocation is refused, so that an operator sees it.
  */
 export async function recordAllocation(
   pool: pg.Pool,
@@ -71,7 +71,7 @@ async function settle(
   subscriptionId: string,
   { settlement, amount, seen }: AllocationResult,
 ): Promise<void> {
-  // Also where the note's credit was put on invoices of other subscriptions, by hand.
+  // Also if a person applied the note's credit to invoices of other subscriptions.
   await lockInOrder(client, organisationId, {
     subscriptionIds: [subscriptionId],
     jobIds: [settlement.jobId],

@@ -1,4 +1,7 @@
-/** The store as the activities that apply held credit see it: one organisation's allocations and its connection. */
+/**
+ * The store of the activities that apply held credit: one organisation's allocations and
+ * connection.
+ */
 import type pg from "pg";
 import type { Encryption } from "../database/encryption.ts";
 import { inTransaction } from "../database/pool.ts";
@@ -12,26 +15,26 @@ import {
   takeAllocation,
 } from "./credit-allocations.ts";
 
-/** What applying credit asks of one organisation's data. */
+/** Store of one organisation's allocations. */
 export interface AllocationScope {
-  /** The connection with its secret opened, or null where there is none. */
+  /** The connection with its secret decrypted, or null if there is none. */
   connection(): Promise<ConnectionState | null>;
   /** Pauses every call of the connection. */
   pause(pauseMs: number, reason: string): Promise<void>;
-  /** Puts off the subscription's allocation, unless somebody holds it. */
+  /** Reschedules the subscription's allocation, unless it is leased. */
   reschedule(subscriptionId: string, pauseMs: number, reason: string): Promise<void>;
-  /** True where a step was planned. */
+  /** True if a step was planned. */
   plan(subscriptionId: string): Promise<boolean>;
   take(subscriptionId: string, leaseMs: number): Promise<AllocationToSend | null>;
   settle(subscriptionId: string, settled: AllocationResult): Promise<void>;
-  /** In how many milliseconds the subscription's allocation can be tried; null where there is none. */
+  /** Milliseconds until the subscription's allocation can be tried. Null if there is none. */
   nextInMs(subscriptionId: string): Promise<number | null>;
 }
 
-/** Opens an organisation for applying its held credit. */
+/** Opens an organisation's allocations. */
 export type OpenAllocating = (organisationId: string) => AllocationScope;
 
-/** Applying credit over a pool; `sealing` opens the connections' secrets. */
+/** Binds allocations to a pool. `sealing` decrypts the connections' secrets. */
 export function createAllocating(pool: pg.Pool, sealing: Encryption): OpenAllocating {
   return (organisationId) => ({
     connection: () => readConnection(pool, sealing, organisationId),

@@ -1,6 +1,6 @@
 /**
- * What becomes of a taken amendment, of its invoice and of the lines that were to be changed: each outcome is written
- * at once with the operation, and told to those who wait.
+ * Records the outcome of a leased amendment with its invoice and lines. Each outcome is written
+ * together with the job's state, and waiting callers are notified.
  */
 import type pg from "pg";
 import type { DocumentStatus } from "../../domain/billing/invoice.ts";
@@ -20,25 +20,25 @@ import {
 import { doneMark, outcomesChannel } from "./job-notifications.ts";
 
 /**
- * The invoice as the ledger told it. `not_in_external`: the ledger no longer has it; then its amounts stay what they
- * were.
+ * The invoice as the ledger reported it. `not_in_external`: the ledger no longer has it, and its
+ * amounts stay.
  */
 export interface SyncedInvoice {
   readonly status: DocumentStatus;
-  /** What its lines come to in the ledger; left out where it told nothing. */
+  /** Sum of its lines in the ledger. Absent if the ledger did not report it. */
   readonly subtotal?: string;
   readonly total: string | null;
   readonly amountDue: string | null;
   readonly sent: boolean | null;
-  /** The ledger's own time of it (ISO 8601); left out where it told nothing. */
+  /** The ledger's change time (ISO 8601). Absent if the ledger did not report it. */
   readonly updatedAt?: string;
 }
 
 /**
- * What becomes of a taken amendment. `done`: the lines stand in the ledger. `refused`: they do not, and stay to be sent
- * by another amendment. `closed`: the invoice takes no lines any more, so that they are billed elsewhere;
- * `isRepriceable`: its plan line can still be re-priced, by another amendment. `invoice` is null where the ledger told
- * nothing of it. The rest as in `UndoneOutcome`.
+ * The outcome of a leased amendment. `done`: the ledger has the lines. `refused`: it does not, and
+ * another amendment must send them. `closed`: the invoice accepts no lines any more, so other
+ * documents bill them. `isRepriceable`: another amendment can still re-price its plan line.
+ * `invoice` is null if the ledger reported nothing of it. Other kinds are as in `UndoneOutcome`.
  */
 export type AmendmentOutcome =
   | { readonly kind: "done"; readonly invoice: SyncedInvoice; readonly lines: readonly NamedLine[] }
@@ -57,14 +57,14 @@ export type AmendmentOutcome =
     }
   | Extract<UndoneOutcome, { readonly kind: "again" | "uncertain" }>;
 
-/** Which attempt at which amendment is settled. */
+/** The amendment and the attempt whose outcome is recorded. */
 export interface AmendmentAttempt {
   readonly id: string;
   readonly attempts: number;
   readonly subscription_id: string;
 }
 
-// Only the round that holds the operation may settle it.
+// Only the attempt that holds the lease records an outcome.
 const closeJob = `UPDATE ledger_jobs o SET state = $4, reason = $5, message = coalesce($6, o.message),
     lease_until = NULL, finished_at = now()
   WHERE o.organisation_id = $1 AND o.id = $2 AND o.attempts = $3 AND o.state IN ('sending', 'uncertain')`;
@@ -88,10 +88,10 @@ WITH op AS (
 SELECT pg_notify('${outcomesChannel}', CASE WHEN op.state = 'done' THEN '${doneMark}' ELSE '' END || op.id) FROM op`;
 
 /**
- * Writes what became of a taken amendment; nothing where another attempt has it by now. What the ledger answered and no
- * record fits is refused, so that an operator sees it. True where held credit of the subscription can now be put on an
- * invoice: it was left alone while one was amended; that is planned in the same transaction, its workflow still to be
- * started. decisions §6.
+ * Records the outcome of a leased amendment. Writes nothing if another attempt has it by now. An
+ * answer that does not fit the columns here is refused, so that an operator sees it. True if an
+ * allocation of held credit was planned in the same transaction, because it had waited for the
+ * amendment. The caller must start its workflow (DOCUMENT-4).
  */
 export async function recordAmendment(
   pool: pg.Pool,
@@ -135,7 +135,7 @@ async function decide(
   { id, attempts, subscription_id: subscriptionId }: AmendmentAttempt,
   settlement: AmendmentOutcome & { readonly kind: "done" | "refused" },
 ): Promise<boolean> {
-  // A change of units that is judged at this moment waits, and then sees the whole of it.
+  // A concurrent change of units waits, and then sees the complete outcome.
   await lockSubscriptions(client, organisationId, [subscriptionId]);
   const [reason, message, lines] =
     settlement.kind === "done"

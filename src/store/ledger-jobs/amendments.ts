@@ -1,8 +1,8 @@
 /**
- * Amendments of invoices that the ledger has, as their workflow works them off: one operation at a time, taken under a
- * lease with all that the ledger must be told. The states are those of `operations.ts`. An amendment reads the ledger's
- * invoice first and compares, so that an `uncertain` one is simply tried again once its first request can no longer
- * take effect.
+ * Amends invoices that the ledger has, for their workflow. One job at a time is leased, with
+ * everything that the ledger must get. Its states are those in `jobs.ts`. An amendment first reads
+ * and compares the ledger's invoice. So an `uncertain` one is simply tried again once its first
+ * request can no longer take effect.
  */
 import { strict as assert } from "node:assert";
 import type pg from "pg";
@@ -17,8 +17,8 @@ import { outcomesChannel } from "./job-notifications.ts";
 import type { LineToSend } from "./jobs.ts";
 
 /**
- * A line of the invoice. `amending`: it was added or re-priced here and is not yet so in the ledger; `ledger_line_id`
- * is its id there, null where the ledger has never told it: a line that is to be added.
+ * A line of the invoice. `amending`: added or re-priced here, and not yet so in the ledger.
+ * `ledger_line_id` is null if the ledger never reported its id: a line to add.
  */
 export interface AmendmentLine extends LineToSend {
   readonly kind: LineKind;
@@ -27,16 +27,16 @@ export interface AmendmentLine extends LineToSend {
 }
 
 /**
- * A taken amendment: the invoice as the ledger knows it, and all its lines in order. `joins`: it only adds lines to a
- * draft.
+ * A leased amendment: the invoice as the ledger knows it, and all its lines in order. `joins`: it
+ * only adds lines to a draft.
  */
 export interface AmendmentToSend {
   readonly id: string;
   readonly attempts: number;
   readonly joins: boolean;
-  /** Somebody waits for it. */
+  /** A caller waits for it. */
   readonly is_awaited: boolean;
-  /** An operator asks again: what the ledger offers is for the ledger to say. */
+  /** An operator retries it: our own validation is skipped (ADMIN-6). */
   readonly skip_validation: boolean;
   readonly subscription_id: string;
   readonly invoice_id: string;
@@ -46,8 +46,9 @@ export interface AmendmentToSend {
 }
 
 /**
- * How an amendment stands. `outcome`: `done`, `moved` (its lines are on an invoice of their own), `refused`,
- * `abandoned`, and null while it waits: then it can be taken in `nextInMs`, and `reason` is what went wrong last.
+ * An amendment's state. `outcome` is `done`, `moved` (its lines are on another invoice), `refused`
+ * or `abandoned`, and null while it is open. Then it can be taken in `nextInMs`, and `reason` is
+ * its last failure.
  */
 export interface AmendmentState {
   readonly number: string;
@@ -57,33 +58,33 @@ export interface AmendmentState {
   readonly nextInMs: number | null;
 }
 
-/** What amending asks of one organisation's data. */
+/** Store of one organisation's amendments. */
 export interface AmendmentScope {
-  /** The connection with its secret opened, or null where there is none. */
+  /** The connection with its secret decrypted, or null if there is none. */
   connection(): Promise<ConnectionState | null>;
-  /** What the ledger offers, as far as it is known well enough to refuse by it. */
+  /** The cached reference data, as far as it is reliable enough to refuse by (POSTING-5). */
   offer(): Promise<LedgerReferenceData>;
-  /** Has these kinds of what it offers read again: a refusal was about them. */
+  /** Invalidates these kinds of reference data, because a refusal was about them. */
   doubt(kinds: readonly ReferenceDataKind[]): Promise<void>;
   /** Pauses every call of the connection. */
   pause(pauseMs: number, reason: string): Promise<void>;
-  /** How the amendment stands; null where there is none. */
+  /** Loads the amendment's state. Null if there is none. */
   look(jobId: string): Promise<AmendmentState | null>;
-  /** The amendment under a lease, or null where it is settled, put off, or somebody else's now. */
+  /** Takes the amendment under a lease. Null if it is decided, rescheduled or leased elsewhere. */
   take(jobId: string, leaseMs: number): Promise<AmendmentToSend | null>;
-  /** Puts the amendment off, unless somebody is at it; who waits for it is told. */
+  /** Reschedules the amendment, unless it is leased, and notifies waiting callers. */
   reschedule(jobId: string, pauseMs: number, reason: string): Promise<void>;
   /**
-   * Writes what became of it, unless it is another attempt's by now. True where held credit is to be put on an invoice
-   * now.
+   * Records the outcome, unless another attempt has the amendment by now. True if held credit must
+   * be allocated now.
    */
   settle(amendment: AmendmentToSend, settlement: AmendmentOutcome): Promise<boolean>;
 }
 
-/** Opens an organisation for amending. */
+/** Opens an organisation's amendments. */
 export type OpenAmendments = (organisationId: string) => AmendmentScope;
 
-/** Amending over a pool; `sealing` opens the connections' secrets. */
+/** Binds amendments to a pool. `sealing` decrypts the connections' secrets. */
 export function createAmendments(pool: pg.Pool, sealing: Encryption): OpenAmendments {
   return (organisationId) => ({
     connection: () => readConnection(pool, sealing, organisationId),

@@ -1,6 +1,7 @@
 /**
- * Operations that put held credit on invoices: planned wherever a note or an invoice becomes approved, one at a time
- * for each subscription, and taken under a lease. Oldest note first, oldest invoice first. decisions §6 "Documents".
+ * Jobs that allocate held credit to invoices. They are planned when a note or an invoice becomes
+ * approved, one at a time for each subscription, and taken under a lease. Order: oldest note, then
+ * oldest invoice (DOCUMENT-4).
  */
 import type pg from "pg";
 import { newId } from "../database/ids.ts";
@@ -8,15 +9,17 @@ import { lockSubscriptions } from "../database/lock-order.ts";
 import type { Client } from "../documents/issue-documents.ts";
 
 /**
- * After so many refusals of a pair an operator has to ask for it: a ledger that says no whatever the amount is says it
- * for a reason that a person must look into. Less than that leaves room for payments that come in between.
+ * After this many refusals of a pair an operator must request a retry. A ledger that refuses every
+ * amount has a reason that a person must check. A lower number would leave no room for payments
+ * that arrive in between.
  */
 const mostRefusals = 5;
 
 /**
- * The condition under which what the ledger has refused of a note and an invoice keeps the pair from being planned:
- * until its amount is another one, since something of the two has changed then, and after `mostRefusals` whatever it
- * is. An operator's retry has the refusals abandoned. `note` and `invoice` are rows of a statement.
+ * SQL condition: refusals keep note and invoice from being planned as a pair. They do so until the
+ * amount changes, because then one of the two has changed. After `mostRefusals` they do so for
+ * every amount. An operator's retry abandons the refusals. `note` and `invoice` are row names of
+ * the statement.
  */
 export const isRefusedPair = (note: string, invoice: string): string => `EXISTS (
   SELECT FROM ledger_jobs f
@@ -24,16 +27,17 @@ export const isRefusedPair = (note: string, invoice: string): string => `EXISTS 
     AND f.kind = 'allocate_credit' AND f.state = 'refused'
   HAVING count(*) >= ${mostRefusals} OR bool_or(f.amount = least(${note}.remaining_credit, ${invoice}.amount_due)))`;
 
-// What was taken off an invoice was taken off by a person: nothing of ours does. It is known by the note, and before that is looked at by
-// the invoice, of which less is settled then than the note's credit there comes to.
+// Only a person removes an allocation in the ledger, never this service. The note shows the
+// removal. Before the note is read again the invoice shows it: less of it is paid than the note's
+// credit there.
 const isTakenOff = `(EXISTS (SELECT FROM allocations t
     WHERE t.organisation_id = $1 AND t.credit_note_id = n.id AND t.invoice_id = i.id AND t.status = 'removed')
   OR i.total - i.amount_due < (SELECT coalesce(sum(t.amount), 0) FROM allocations t
     WHERE t.organisation_id = $1 AND t.credit_note_id = n.id AND t.invoice_id = i.id AND t.status = 'active'))`;
 
-// The sequence of the numbers is that of invoices and notes together: a greater one is later. Of the earlier ones those take credit whose
-// lines the note reverses. An invoice that is being
-// amended is left alone, because credit on it would have the ledger refuse that; its settlement plans again.
+// Invoices and notes share one number sequence: a greater number is later. Of the earlier invoices,
+// those that the note reverses accept credit. An invoice with an open amendment is skipped, because
+// the ledger would refuse to amend one with credit. The amendment's outcome plans again.
 const planText = `
 INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, credit_note_id, invoice_id, amount)
 SELECT asked.job_id, $1, 'allocate_credit', 'ready', asked.subscription_id, pair.credit_note_id, pair.invoice_id, pair.amount
@@ -53,18 +57,18 @@ FROM unnest($2::uuid[], $3::uuid[]) AS asked(subscription_id, job_id) CROSS JOIN
 ) AS pair
 ON CONFLICT DO NOTHING RETURNING subscription_id`;
 
-/** A note and an invoice that an operator asks to be tried again together. */
+/** A note and an invoice that an operator wants to be tried again together. */
 export interface AskedPair {
   readonly creditNoteId: string;
   readonly invoiceId: string | null;
 }
 
 /**
- * Plans the next step of each subscription that holds credit which one of its later invoices, or one that it reverses, can take; the result are
- * those for which one was planned, whose workflows are to be started. Where one is planned already, that one goes on.
- * What a person took off an invoice in the ledger stays off it, unless an operator has `asked` for that very pair.
- * Inside a transaction that has written what may make a step possible: the subscriptions are locked, so that of two
- * such transactions the later one sees both.
+ * Plans the next allocation of each subscription that holds credit for a later or a reversed
+ * invoice. Returns the subscriptions with a new allocation, whose workflows must be started. If one
+ * is planned already, that one continues. Credit that a person removed from an invoice stays
+ * removed, unless an operator `asked` for that pair. Call it in the transaction that may make a
+ * step possible. It locks the subscriptions, so that the later of two transactions sees both.
  */
 export async function planAllocations(
   client: Client,
@@ -84,13 +88,13 @@ export async function planAllocations(
 }
 
 /**
- * A taken allocation. `amount` and `applied` are decimal text: what is to be put on the invoice, and what of the note
- * is on it already as far as we know. The ids are the ledger's.
+ * A leased allocation. Decimal text: `amount` is to be allocated, and `applied` is already on the
+ * invoice as far as we know. The ids are the ledger's.
  */
 export interface AllocationToSend {
   readonly id: string;
   readonly attempts: number;
-  /** How often the ledger has answered it badly: each time the next call has another idempotency key. */
+  /** How often the ledger failed on it. Each time the next call has another idempotency key. */
   readonly keyVariant: number;
   /** The answer of an earlier attempt was lost. */
   readonly isUncertain: boolean;
@@ -100,7 +104,7 @@ export interface AllocationToSend {
   readonly noteLedgerId: string;
   readonly invoiceNumber: string;
   readonly invoiceLedgerId: string;
-  /** The organisation's now, and the subscription's zone, in which its day is that of the allocation. */
+  /** The organisation's now. The allocation's day is its date in the subscription's zone. */
   readonly now: Date;
   readonly timezone: string;
 }
@@ -139,8 +143,8 @@ FROM taken
   JOIN organisations g ON g.id = $1`;
 
 /**
- * Takes the subscription's allocation under a lease of `leaseMs`; null where there is none that can be tried now. One
- * whose lease ran out is uncertain: whoever had it may have been answered.
+ * Takes the subscription's allocation under a lease of `leaseMs`. Null if none can be tried now.
+ * One with an expired lease becomes uncertain: its last attempt may have got an answer.
  */
 export async function takeAllocation(
   pool: pg.Pool,
@@ -171,7 +175,7 @@ export async function takeAllocation(
   };
 }
 
-/** In how many milliseconds the subscription's allocation can be tried; null where there is none. */
+/** Milliseconds until the subscription's allocation can be tried. Null if there is none. */
 export async function readAllocationWait(
   pool: pg.Pool,
   organisationId: string,
@@ -189,8 +193,8 @@ export async function readAllocationWait(
 }
 
 /**
- * Puts off the subscription's allocation: the connection is paused. One whose lease is over waits as long, because
- * looking it up is a call as well; one that somebody holds is left to them.
+ * Reschedules the subscription's allocation because the connection is paused. One with an expired
+ * lease waits as long, because its lookup is a call as well. One under a lease is left alone.
  */
 export async function rescheduleAllocation(
   pool: pg.Pool,

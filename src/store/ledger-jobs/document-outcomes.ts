@@ -1,4 +1,4 @@
-/** What becomes of taken operations and of the documents that they are about, written in one statement. */
+/** Records the outcomes of leased jobs and of their documents in one statement. */
 import pg from "pg";
 import type { ReferenceDataKind } from "../../domain/billing/ledger-validation.ts";
 import { lockInOrder } from "../database/lock-order.ts";
@@ -8,32 +8,39 @@ import type { Client } from "../documents/issue-documents.ts";
 import { planAllocations } from "./credit-allocations.ts";
 import { doneMark, outcomesChannel } from "./job-notifications.ts";
 
-/** Which taken operation, and by which attempt: only the round that holds it may settle it. */
+/** A leased job and its attempt. Only the attempt that holds the lease may record an outcome. */
 export interface Held {
   readonly jobId: string;
   readonly attempt: number;
 }
 
 /**
- * What becomes of a taken operation for which the ledger has nothing to show. Times are from now. `isRemembered`: the ledger
- * would answer the same idempotency key badly again. `isNumberTaken`: it refused the number and showed no document with it.
+ * The outcome of a job with nothing in the ledger. Delays count from now. `isRemembered`: the
+ * ledger would repeat its answer for the same idempotency key (XERO-2). `isNumberTaken`: it refused
+ * the number and showed no document with it.
  */
 export type UndoneOutcome = Held & { readonly isRemembered?: true; readonly isNumberTaken?: true } & (
     | {
         readonly kind: "refused";
         readonly reason: string;
         readonly message: string;
-        /** By what we refused it ourselves, null by itself; left out where the ledger did. */
+        /**
+         * The reference data by which we refused it, null without any. Absent if the ledger
+         * refused.
+         */
         readonly evaluatedBy?: ReferenceDataKind | null;
       }
-    /** Nothing was sent, or it is known that nothing was made: to be sent again after `delayMs`. */
+    /** Nothing was sent, or nothing was created for sure. Send it again after `delayMs`. */
     | {
         readonly kind: "again";
         readonly delayMs: number;
         readonly countsAsAttempt: boolean;
         readonly reason: string;
       }
-    /** The answer was lost: to be looked up after `delayMs`, when the first request can no longer take effect. */
+    /**
+     * The answer was lost. Look it up after `delayMs`, when the first request can no longer take
+     * effect.
+     */
     | {
         readonly kind: "uncertain";
         readonly delayMs: number;
@@ -48,21 +55,21 @@ export interface NamedLine {
   readonly ledgerLineId: string;
 }
 
-/** What becomes of a taken operation: of one that is done, the document as the ledger has it. */
+/** The outcome of a leased job. One that is done has the document as the ledger has it. */
 export type Settlement =
   | UndoneOutcome
   | (Held & {
       readonly kind: "invoice_done";
       readonly ledgerId: string;
       readonly status: string;
-      /** What its lines come to in the ledger; left out where that is not known. */
+      /** Sum of its lines in the ledger. Absent if unknown. */
       readonly subtotal?: string;
       readonly total: string;
       readonly amountDue: string;
       readonly sent: boolean;
-      /** The ledger's own time of it (ISO 8601); left out where that is not known. */
+      /** The ledger's change time (ISO 8601). Absent if unknown. */
       readonly updatedAt?: string;
-      /** Those of its lines whose ids in the ledger are known. */
+      /** The lines whose ids in the ledger are known. */
       readonly lines: readonly NamedLine[];
     })
   | (Held & {
@@ -74,7 +81,7 @@ export type Settlement =
       readonly remainingCredit: string;
       readonly sent: boolean;
       readonly updatedAt?: string;
-      /** Where its credit is already: somebody used it before our note was found again. */
+      /** Allocations that a person made before our note was found again. */
       readonly allocations: readonly ObservedAllocation[];
     })
   | (Held & { readonly kind: "contact_done"; readonly ledgerId: string });
@@ -83,7 +90,7 @@ export type Settlement =
 export const jobRecordType = `job_id uuid, attempt int, state text, reason text, message text, delay_ms bigint, uncount int,
     rekey int, number_taken int`;
 
-/** What a record `r` makes of its operation `o`. */
+/** SQL: what record `r` changes in its job `o`. */
 export const recordedJob = `state = r.state, reason = r.reason, message = coalesce(r.message, o.message),
     attempts = o.attempts - r.uncount, key_variant = o.key_variant + coalesce(r.rekey, 0),
     number_taken = o.number_taken + coalesce(r.number_taken, 0),
@@ -91,7 +98,7 @@ export const recordedJob = `state = r.state, reason = r.reason, message = coales
     lease_until = CASE WHEN r.state = 'uncertain' THEN now() + r.delay_ms * interval '1 millisecond' END,
     finished_at = CASE WHEN r.state IN ('done', 'refused') THEN now() END`;
 
-/** Only the round that holds an operation settles it. */
+/** SQL: only the attempt that holds the lease of job `o` records an outcome. */
 export const heldJob = `o.id = r.job_id AND o.state IN ('sending', 'uncertain') AND o.attempts = r.attempt`;
 
 const recordStatement = `
@@ -138,10 +145,11 @@ SELECT pg_notify('${outcomesChannel}', string_agg(CASE WHEN state = 'done' THEN 
 FROM op HAVING count(*) > 0`;
 
 /**
- * Writes what became of taken operations and their documents, in one statement, and tells those who wait. What another
- * round has taken meanwhile is left to it. Where one cannot be written, the others are, each on its own; a document
- * that the ledger has and no record fits is refused, so that an operator sees it. The result are the subscriptions
- * whose held credit can now be put on an invoice: planned in the same transaction, their workflows still to be started.
+ * Records outcomes of leased jobs and their documents in one statement, and notifies waiting
+ * callers. Jobs that another attempt holds are left alone. If one cannot be written, the others are
+ * written one by one. A document whose answer does not fit the columns here is refused, so that an
+ * operator sees it. Returns the subscriptions with newly planned allocations, whose workflows must
+ * be started.
  */
 export async function recordOutcomes(
   pool: pg.Pool,
@@ -162,7 +170,7 @@ export async function recordOutcomes(
       return planned;
     }
     if (only === undefined || !isDone(only)) throw error;
-    // That the note is ours must not depend on where its credit is.
+    // Our note must be recorded wherever its credit is.
     if (isUsed(only)) return recordOutcomes(pool, organisationId, [{ ...only, allocations: [] }]);
     return recordOutcomes(pool, organisationId, [unwritable(only)]);
   }
@@ -178,7 +186,7 @@ async function recordTogether(
   const used = settlements.filter(isUsed);
   return inTransaction(pool, async (client) => {
     await lockInOrder(client, organisationId, {
-      // Contacts, which others import at the same time, are of no subscription.
+      // Contacts have no subscription, and an import may run at the same time.
       organisation: settlements.some(({ kind }) => kind === "contact_done"),
       jobIds: settlements.map(({ jobId }) => jobId),
       ledgerInvoiceIds: used.flatMap(({ allocations }) => allocations.map(({ invoiceId }) => invoiceId)),
@@ -190,13 +198,13 @@ async function recordTogether(
   });
 }
 
-/** The subscriptions of what is approved by now, and the notes that were settled; null where there are none. */
+/** Subscriptions of approved documents, and the recorded notes. Null if there are none. */
 interface FinishedRow {
   credited: string[] | null;
   notes: { id: string; subscription_id: string; job_id: string }[] | null;
 }
 
-/** Writes where the credit of notes is that had been used before they were found again. */
+/** Writes the allocations of notes whose credit was used before they were found again. */
 async function saveUsed(
   client: Client,
   organisationId: string,
@@ -212,7 +220,7 @@ async function saveUsed(
 
 type UsedNote = Settlement & { readonly kind: "credit_note_done" };
 
-/** A note of which something is on invoices already. */
+/** A note that already has allocations. */
 function isUsed(settlement: Settlement): settlement is UsedNote {
   return settlement.kind === "credit_note_done" && settlement.allocations.length > 0;
 }
@@ -221,7 +229,7 @@ function isDone({ kind }: Settlement): boolean {
   return kind === "invoice_done" || kind === "credit_note_done" || kind === "contact_done";
 }
 
-/** A value or a constraint was hit (SQLSTATE classes 22 and 23): trying again changes nothing. */
+/** An invalid value or a constraint (SQLSTATE classes 22 and 23). A retry would not help. */
 export function isUnwritable(error: unknown): boolean {
   return error instanceof pg.DatabaseError && /^2[23]/.test(error.code ?? "");
 }
@@ -257,12 +265,12 @@ function outcomeRecord(settlement: Settlement): object {
   }
 }
 
-/** The record of an operation that is done. */
+/** The record of a job that is done. */
 export function doneRecord({ jobId, attempt }: Held): object {
   return { job_id: jobId, attempt, state: "done", delay_ms: 0, uncount: 0 };
 }
 
-/** The record of one for which the ledger has nothing to show. */
+/** The record of a job with nothing in the ledger. */
 export function undoneRecord(settlement: UndoneOutcome): object {
   const { jobId, attempt } = settlement;
   const answered = {
@@ -285,7 +293,7 @@ function uncounted({ countsAsAttempt }: { readonly countsAsAttempt?: boolean }):
   return countsAsAttempt === false ? 1 : 0;
 }
 
-/** Another system's words, without what PostgreSQL cannot store. */
+/** Removes from another system's text what PostgreSQL cannot store. */
 export function plain(text: string): string {
   return text.replaceAll("\0", "").toWellFormed();
 }

@@ -1,11 +1,15 @@
 /**
- * Tells callers that wait when an operation has been settled, by PostgreSQL's LISTEN and NOTIFY: one connection a process
- * serves all its callers. A lost connection loses nothing: what is waited for is asked again once it is back.
+ * Notifies waiting callers when a job has an outcome, by PostgreSQL's LISTEN and NOTIFY. One
+ * connection in a process serves all its callers. A lost connection loses nothing: the jobs are
+ * read again once it is back.
  */
 import pg from "pg";
 import { statementName } from "../database/page.ts";
 
-/** How an operation stands. `waiting`: the ledger has not decided; `reason` and `message` then say what went wrong last. */
+/**
+ * A job's state. `waiting`: the ledger has not decided. Then `reason` and `message` describe the
+ * last failure.
+ */
 export interface JobOutcome {
   readonly id: string;
   readonly state: "waiting" | "done" | "refused" | "abandoned";
@@ -13,41 +17,47 @@ export interface JobOutcome {
   readonly message: string | null;
 }
 
-/** Waits for outcomes. */
+/** Awaits the outcomes of jobs. */
 export interface Outcomes {
   /**
-   * Begins to watch operations: before they are committed, so that no outcome is missed. `settled` resolves once all are
-   * decided, or put off past `untilMs` (epoch), or at `untilMs`; it gives what is known then.
+   * Watches jobs. Call it before they are committed, so that no outcome is missed. `settled`
+   * resolves at `untilMs` (epoch) at the latest. It resolves earlier if all jobs are decided or
+   * rescheduled past `untilMs`. It returns what is known then.
    */
   watch(jobIds: readonly string[]): Watch;
   close(): Promise<void>;
 }
 
-/** Operations being watched. `settled` or `stop` ends it. */
+/** Watched jobs. `settled` or `stop` ends the watch. */
 export interface Watch {
   settled(organisationId: string, untilMs: number): Promise<readonly JobOutcome[]>;
   stop(): void;
 }
 
 /**
- * The channel. The payload is operation ids, comma-separated, those that are done with `doneMark` before them: at most 200
- * (four groups of 50) of 37 characters, under the 8,000 bytes allowed.
+ * The channel. Its payload is comma-separated job ids, with `doneMark` before those that are done.
+ * It has at most 200 ids (four groups of 50) of 37 characters, under the limit of 8,000 bytes.
  */
 export const outcomesChannel = "job_outcomes";
 
-/** Says of an operation that it is done, so that its waiter need not ask: most are, and each question is a round trip. */
+/**
+ * Marks a job as done, so that its caller need not read it. Most jobs are, and each read is a round
+ * trip.
+ */
 export const doneMark = "+";
 
-/** How long until a lost connection is tried again: long enough not to hammer a server that restarts. */
+/** Delay before a lost connection is opened again. It spares a server that restarts. */
 const reconnectMs = 500;
 
-/** How long a connection may take to come about. */
+/** Time limit for opening a connection. */
 const connectTimeoutMs = 3_000;
 
-/** How often waiting callers look for themselves: covers what was told while the connection was lost. */
+/** How often waiting callers read by themselves. It covers notifications lost with a connection. */
 const lookMs = 2_000;
 
-/** Outcomes over one connection of its own (LISTEN needs a session) and `pool` for look-ups. */
+/**
+ * Awaits outcomes over a separate connection (LISTEN needs a session) and reads them over `pool`.
+ */
 export function createOutcomes(databaseUrl: string, pool: pg.Pool, onError: (error: Error) => void): Outcomes {
   const watchers: Watchers = new Map();
   const wake = (id: string, isDone: boolean) => {
@@ -66,7 +76,7 @@ export function createOutcomes(databaseUrl: string, pool: pg.Pool, onError: (err
     const lost = (error?: Error) => {
       if (client !== next) return;
       client = null;
-      // Connected, perhaps, and of no use (a standby refuses to LISTEN): it must not be left open.
+      // It may be connected and useless, as with a standby that refuses LISTEN. Close it.
       void next.end().catch(() => undefined);
       if (error !== undefined) onError(error);
       setTimeout(listen, reconnectMs).unref();
@@ -101,11 +111,11 @@ export function createOutcomes(databaseUrl: string, pool: pg.Pool, onError: (err
   };
 }
 
-/** Those who are told of an operation, by its id. */
+/** The callbacks to notify, by job id. */
 type Watchers = Map<string, Set<(id: string, isDone: boolean) => void>>;
 
 function startWatch(pool: pg.Pool, watchers: Watchers, jobIds: readonly string[]): Watch {
-  // A wake-up before anybody sleeps is remembered.
+  // A wake-up before the first sleep is remembered.
   let woken = false;
   let resume: (() => void) | null = null;
   const open = new Set(jobIds);
@@ -158,7 +168,7 @@ interface OutcomeRow {
 const readText = `SELECT id, state, reason, message, (state = 'ready' AND not_before > $3) AS put_off
   FROM ledger_jobs WHERE organisation_id = $1 AND id = ANY ($2::uuid[])`;
 
-/** `decided`: none of them can change before `untilMs`. */
+/** `decided`: no job can change before `untilMs`. */
 async function readOutcomes(
   pool: pg.Pool,
   organisationId: string,

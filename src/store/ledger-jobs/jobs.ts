@@ -1,36 +1,37 @@
 /**
- * Operation rows as the ledger workflow works them off: taken under a lease, sent, and settled together with the documents
- * that they are about. The states: `ready` to be sent; `sending` under a lease; `uncertain`, the answer lost, to be looked up
- * before anything is sent again; `done`, `refused` and `abandoned` are final. Facts: facts-ledger section 5.4.
+ * Ledger jobs for the posting workflow. Jobs are leased, sent, and recorded together with their
+ * documents. States: `ready` to be sent, `sending` under a lease, `uncertain` after a lost answer.
+ * An uncertain job is looked up before anything is sent again (POSTING-2). `done`, `refused` and
+ * `abandoned` are final.
  */
 import type pg from "pg";
 import type { FirstInvoiceStatus } from "../../domain/subscriptions/organisation-settings.ts";
 import { statementName } from "../database/page.ts";
 import { outcomesChannel } from "./job-notifications.ts";
 
-/** What an operation asks of the ledger. */
+/** What a job asks the ledger to do. */
 export type JobKind = "create_invoice" | "create_credit_note" | "create_contact" | "import_contact";
 
-/** How many documents one call to the ledger carries at most. Facts: facts-ledger section 1.1, Size. */
+/** The most documents in one call to the ledger (POSTING-3). */
 export const groupSize = 50;
 
-/** A taken operation: what every kind has. `firstSentAt` is when the ledger was first asked for it. */
+/** What every leased job has. `firstSentAt` is the time of its first request to the ledger. */
 interface TakenRow {
   id: string;
   kind: JobKind;
   attempts: number;
   first_sent_at: Date;
-  /** How often the ledger has answered it badly: each time the next call has another idempotency key. */
+  /** How often the ledger failed on it. Each time the next call has another idempotency key. */
   key_variant: number;
   /** How often its number was refused as taken and not found. */
   number_taken: number;
-  /** Somebody waits for it. */
+  /** A caller waits for it. */
   is_awaited: boolean;
 }
 
 /**
- * An invoice to be made in the ledger; dates `YYYY-MM-DD`, amounts decimal text. `is_contact_gone`, `skip_validation` as in
- * `domain/preflight.ts`.
+ * An invoice to create in the ledger. Dates are `YYYY-MM-DD`, amounts decimal text.
+ * `is_contact_gone` and `skip_validation` are as in `domain/billing/ledger-validation.ts`.
  */
 export interface InvoiceToSend extends TakenRow {
   readonly invoice_id: string;
@@ -47,7 +48,10 @@ export interface InvoiceToSend extends TakenRow {
   readonly lines: readonly LineToSend[];
 }
 
-/** A line of a document to be made in the ledger; of a credit note's line `units` and `unit_price` are null. */
+/**
+ * A line of a document to create in the ledger. A credit note's line has null `units` and
+ * `unit_price`.
+ */
 export interface LineToSend {
   readonly id: string;
   readonly name: string;
@@ -59,7 +63,7 @@ export interface LineToSend {
   readonly tax_type: string | null;
 }
 
-/** A credit note to be made in the ledger; its date `YYYY-MM-DD`, amounts decimal text. */
+/** A credit note to create in the ledger. Its date is `YYYY-MM-DD`, amounts are decimal text. */
 export interface CreditNoteToSend extends TakenRow {
   readonly credit_note_id: string;
   readonly number: string;
@@ -73,7 +77,7 @@ export interface CreditNoteToSend extends TakenRow {
   readonly lines: readonly LineToSend[];
 }
 
-/** A contact to be made in the ledger, or to be taken over from it (`ledger_contact_id`). */
+/** A contact to create in the ledger, or to import from it (`ledger_contact_id`). */
 export interface ContactToSend extends TakenRow {
   readonly customer_id: string;
   readonly code: string;
@@ -84,7 +88,8 @@ export interface ContactToSend extends TakenRow {
   readonly wanted_contact_id: string | null;
 }
 
-// A customer whom no operator made inactive is so by its contact; what nobody has looked at for a day is the ledger's to judge.
+// A customer that no operator deactivated is inactive because of its contact. If the contact was
+// not synced for a day, the ledger decides (POSTING-5).
 const evaluatedBy = `taken.skip_validation, (c.status = 'inactive' AND c.deactivated_at IS NULL AND EXISTS (SELECT 1 FROM ledger_sync_cursors w
     WHERE w.organisation_id = $1 AND w.swept_at > now() - interval '1 day')) AS is_contact_gone`;
 
@@ -111,15 +116,16 @@ const contactColumns = `taken.customer_id, c.code, c.name, c.first_name, c.last_
 
 const contactJoins = "JOIN customers c ON c.organisation_id = $1 AND c.id = taken.customer_id";
 
-/** Operations to send, callers' first; and operations whose answer was lost, to look up. */
+/** Jobs to send, callers' first, and jobs whose answer was lost, to look up. */
 export interface Taken<T> {
   readonly ready: readonly T[];
   readonly uncertain: readonly T[];
 }
 
 /**
- * Takes what waits of one kind, up to `groupSize` of each state, under a lease of `leaseMs`. One whose lease ran out is
- * uncertain: whoever had it may have been answered. Those for whom a caller waits come first.
+ * Takes up to `groupSize` waiting invoices of each state under a lease of `leaseMs`. One with an
+ * expired lease becomes uncertain: its last attempt may have got an answer. Invoices with a waiting
+ * caller come first.
  */
 export async function takeInvoices(
   pool: pg.Pool,
@@ -129,7 +135,7 @@ export async function takeInvoices(
   return take(pool, organisationId, ["create_invoice"], leaseMs, invoiceColumns, invoiceJoins);
 }
 
-/** The same for credit notes. */
+/** Takes credit notes, as `takeInvoices` takes invoices. */
 export async function takeCreditNotes(
   pool: pg.Pool,
   organisationId: string,
@@ -138,7 +144,7 @@ export async function takeCreditNotes(
   return take(pool, organisationId, ["create_credit_note"], leaseMs, creditNoteColumns, creditNoteJoins);
 }
 
-/** The same for contacts. */
+/** Takes contacts, as `takeInvoices` takes invoices. */
 export async function takeContacts(
   pool: pg.Pool,
   organisationId: string,
@@ -187,11 +193,14 @@ async function take<T extends TakenRow>(
   };
 }
 
-/** Puts off everything of an organisation that is ready, and tells those who wait: its connection is paused. */
+/**
+ * Reschedules every ready job of an organisation whose connection is paused, and notifies waiting
+ * callers.
+ */
 export async function reschedule(pool: pg.Pool, organisationId: string, pauseMs: number, reason: string): Promise<void> {
   await pool.query({
     name: "reschedule_jobs",
-    // What somebody is at in this moment is let be: whoever begins to send it meets the pause.
+    // A row that is locked at this moment is skipped. Sending it will meet the pause.
     text: `WITH until AS (SELECT now() + $2 * interval '1 millisecond' AS instant), waiting AS (
         SELECT o.id FROM ledger_jobs o, until
         WHERE o.organisation_id = $1 AND o.state = 'ready' AND o.not_before < until.instant
@@ -205,12 +214,15 @@ export async function reschedule(pool: pg.Pool, organisationId: string, pauseMs:
   });
 }
 
-/** The kinds that an organisation's ledger workflow works off. Amendments, allocations and ends have workflows of their own. */
+/**
+ * The kinds that the posting workflow handles. Amendments, allocations and ends have their own
+ * workflows (POSTING-7).
+ */
 export const postingKinds = ["create_invoice", "create_contact", "import_contact", "create_credit_note"];
 
 /**
- * What waits of an organisation for its ledger workflow: how many, and in how many milliseconds the next can be tried (null where
- * nothing waits).
+ * An organisation's open posting jobs: how many, and milliseconds until the next can be tried (null
+ * if there are none).
  */
 export async function readWaiting(
   pool: pg.Pool,
@@ -228,8 +240,8 @@ export async function readWaiting(
 }
 
 /**
- * Gives an operation up as long as nobody has begun to send it; true where that is so. What it was to make is dropped with
- * it: nothing was decided, and a retry starts afresh.
+ * Abandons a contact's job that was never sent. True if it did. The new customer is deleted with
+ * it, because nothing was decided. A retry starts from nothing.
  */
 export async function abandonContact(pool: pg.Pool, organisationId: string, jobId: string): Promise<boolean> {
   const { rows } = await pool.query<{ id: string }>({

@@ -1,39 +1,52 @@
 /**
- * What is to be looked at in an organisation's ledger because a webhook said so, or because what we know may lag behind. A hint says
- * where to look and never what is there, so that one more or one twice does no harm. Facts: facts-ledger section 1.9.
+ * Change notifications of an organisation's ledger, from webhooks or because our state may be
+ * stale. A notification says which object to read and never its content. One more or a repeated one
+ * does no harm (LEDGER-4).
  */
 import type pg from "pg";
 
-/** The kinds of things that are followed, in the order of a sweep: a note's allocations come before the invoices that they are on. */
+/**
+ * The synced kinds in the order of an incremental sync. A note's allocations come before their
+ * invoices.
+ */
 export const syncKinds = ["contacts", "credit_notes", "invoices"] as const;
 
-/** One of them. */
+/** A kind of synced object. */
 export type SyncKind = (typeof syncKinds)[number];
 
-/** How many hints are taken at once: as many as one call looks up, and few where each has an address of its own. */
+/**
+ * How many notifications are claimed at once: as many as one call reads, and few if each needs its
+ * own address (XERO-6).
+ */
 const notificationsAtOnce = "CASE WHEN $2 = 'credit_notes' THEN 8 ELSE 40 END";
 
-/** After so many calls that failed a thing is asked for alone: one that the ledger always fails on must not keep others in its call. */
+/**
+ * After this many failed calls an object is requested alone. Otherwise one that always fails would
+ * block the others in its call.
+ */
 const togetherFailures = 2;
 
-/** The longest pause between two looks at what cannot be looked at: a person must act, in the ledger or here. */
+/**
+ * The longest pause between two reads of an object that cannot be read (LEDGER-5). A person must
+ * act, in the ledger or here.
+ */
 const longestPause = "interval '6 hours'";
 
-/** A hint as it was taken: what comes later for the same thing stays. */
+/** A claimed notification. A later one for the same object stays. */
 export interface ClaimedNotification {
   readonly ledgerId: string;
   readonly receivedAt: string;
 }
 
-/** Something that was asked for and cannot be followed, and why not, in words that name nobody. */
+/** An object that was requested and cannot be synced, and why. The reason names no person. */
 export interface SkippedNotification {
   readonly ledgerId: string;
   readonly reason: string;
 }
 
 /**
- * Hints of one kind, and when they were taken by the database's clock: what is read for them is as new as that. `isAlone`: calls failed
- * for the one that it is.
+ * Claimed notifications of one kind. `takenAt` is the database's clock at the claim, so the data
+ * read is at least as new. `isAlone`: calls failed for its single object.
  */
 export interface ClaimedNotifications {
   readonly kind: SyncKind;
@@ -42,21 +55,22 @@ export interface ClaimedNotifications {
   readonly takenAt: string;
 }
 
-/** The database's clock as text, which loses nothing of its microseconds on the way back. */
+/** SQL: the database's clock as text, which keeps its microseconds on the way back. */
 export const takenAt = "to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')";
 
-/** Whether one of our own operations is on its way with row `d`, an invoice: then its answer tells more than a look. */
+/** SQL: one of our own jobs works on row `d`, an invoice. Its answer reports more than a read. */
 export const isBusyInvoice = `(EXISTS (SELECT FROM ledger_jobs o WHERE o.organisation_id = d.organisation_id AND o.invoice_id = d.id
     AND o.state IN ('sending', 'uncertain'))
   OR EXISTS (SELECT FROM removals r JOIN ledger_jobs o ON o.organisation_id = r.organisation_id AND o.id = r.termination_id
     WHERE r.organisation_id = d.organisation_id AND r.invoice_id = d.id AND r.state = 'waiting' AND o.state IN ('sending', 'uncertain')))`;
 
-/** The same of a credit note. */
+/** SQL: one of our own jobs works on row `d`, a credit note. */
 export const isBusyNote = `EXISTS (SELECT FROM ledger_jobs o WHERE o.organisation_id = d.organisation_id AND o.credit_note_id = d.id
     AND o.state IN ('sending', 'uncertain'))`;
 
-// What is not ours, and cannot be on its way to become it, needs no look; nor does what was written here since it was changed.
-// Whoever writes several hints locks them in this order, by kind and id: two at once would else wait for each other.
+// An object that is not ours, and is not becoming ours, needs no read. Neither does one that was
+// written here since its change. Statements that write several notifications lock them in this
+// order, by kind and id, so that two never deadlock.
 const dropText = `
 WITH needless AS (SELECT h.ledger_id FROM ledger_notifications h WHERE h.organisation_id = $1 AND h.kind = $2 AND h.try_at <= now() AND CASE $2
   WHEN 'invoices' THEN EXISTS (SELECT FROM invoices d WHERE d.organisation_id = $1 AND d.ledger_invoice_id = h.ledger_id
@@ -75,7 +89,8 @@ WITH needless AS (SELECT h.ledger_id FROM ledger_notifications h WHERE h.organis
   ORDER BY h.ledger_id FOR UPDATE OF h)
 DELETE FROM ledger_notifications h USING needless WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = needless.ledger_id`;
 
-// Known by now, or left for later, and later each time: what is on its way is settled within seconds, or is looked up by its own operation.
+// Claims known objects and reschedules the others, later each time. An object that is being posted
+// has its outcome within seconds, or its own job looks it up.
 const takeText = `
 WITH due AS (
   SELECT h.ledger_id, h.received_at, h.try_at, CASE $2
@@ -95,7 +110,8 @@ WITH due AS (
 SELECT ledger_id, received_at::text AS received_at, ${takenAt} AS taken_at FROM due WHERE is_free
 ORDER BY CASE WHEN $3 THEN due.try_at ELSE due.received_at END`;
 
-// Those that calls failed for come last, the one that has waited longest first: they keep no others waiting, of whatever kind.
+// Objects with failed calls come last, the longest waiting first. They delay no other object of any
+// kind.
 const dueText = `
 SELECT kind, failures >= ${togetherFailures} AS is_alone FROM ledger_notifications WHERE organisation_id = $1 AND try_at <= now()
 GROUP BY kind, failures >= ${togetherFailures}
@@ -107,14 +123,17 @@ interface TakenRow {
   taken_at: string;
 }
 
-/** Drops the hints of a kind that need no look: of what is not ours, and of what was written here since it was changed. */
+/**
+ * Deletes a kind's notifications that need no read: objects that are not ours, and objects written
+ * here since their change.
+ */
 export async function dropNotifications(pool: pg.Pool, organisationId: string, kind: SyncKind): Promise<void> {
   await pool.query({ name: "drop_notifications", text: dropText, values: [organisationId, kind] });
 }
 
 /**
- * The hints of the first kind that has some to be looked at, as many as one call is to ask for: those that calls failed for come after
- * all the others, one at a time. Null where there are none.
+ * Claims notifications of the first kind that has any due, as many as one call reads. Objects with
+ * failed calls come after all others, one at a time. Null if there are none.
  */
 export async function claimNotifications(pool: pg.Pool, organisationId: string): Promise<ClaimedNotifications | null> {
   const { rows: due } = await pool.query<{ kind: SyncKind; is_alone: boolean }>({
@@ -135,8 +154,9 @@ export async function claimNotifications(pool: pg.Pool, organisationId: string):
 }
 
 /**
- * Ends hints that were looked at. Those `again` are looked at once more in a moment; those `unfollowed` stay, are looked at ever more
- * rarely and say why. One that was alone says that the ledger answers again: from then on the others of its kind are asked for together.
+ * Deletes notifications that were read. Those in `again` are read once more soon. Those in
+ * `unfollowed` stay with their reason and are read ever more rarely. If the claim was for one
+ * alone, the ledger answers again, so the others of its kind are read together.
  */
 export async function finishNotifications(
   pool: pg.Pool,
@@ -176,7 +196,7 @@ export async function finishNotifications(
   if (isAlone && hints.length > 0) await rejoinNotifications(pool, organisationId, kind);
 }
 
-// One that the ledger always fails on is alone again after one more failure.
+// An object that always fails is alone again after one more failure.
 async function rejoinNotifications(pool: pg.Pool, organisationId: string, kind: SyncKind): Promise<void> {
   await pool.query({
     name: "rejoin_notifications",
@@ -188,7 +208,10 @@ async function rejoinNotifications(pool: pg.Pool, organisationId: string, kind: 
   });
 }
 
-/** Writes that the call for these things failed: each is asked for again later, and later each time. */
+/**
+ * Records that the call for these objects failed. Each is requested again later, and later each
+ * time.
+ */
 export async function failNotifications(
   pool: pg.Pool,
   organisationId: string,
@@ -207,8 +230,9 @@ export async function failNotifications(
 }
 
 /**
- * Leaves hints, of things that are ours or may be on their way to become so. One that could not be looked at, and is told of anew, waits
- * for a minute at most, because what kept it may be mended; with `keepsPauses` it waits as it did, because nothing new was told.
+ * Stores notifications of objects that are ours or may become ours. A new notification shortens the
+ * pause of an unreadable object to one minute, because its cause may be repaired. With
+ * `keepsPauses` the pause stays, because nothing new was reported.
  */
 export async function leaveNotifications(
   pool: Pick<pg.Pool, "query">,

@@ -1,4 +1,7 @@
-/** The store as the ledger workflow's activities see it: one organisation's waiting operations and its connection. */
+/**
+ * The store of the posting workflow's activities: one organisation's waiting jobs and its
+ * connection.
+ */
 import type pg from "pg";
 import type { LedgerReferenceData, ReferenceDataKind } from "../../domain/billing/ledger-validation.ts";
 import { findImported } from "../customers/customers.ts";
@@ -18,32 +21,32 @@ import {
   takeInvoices,
 } from "./jobs.ts";
 
-/** What settling asks of one organisation's data. */
+/** Store of one organisation's posting jobs. */
 export interface PostingStore {
   readonly organisationId: string;
-  /** The connection with its secret opened, or null where there is none. */
+  /** The connection with its secret decrypted, or null if there is none. */
   connection(): Promise<ConnectionState | null>;
   /** Pauses every call of the connection. */
   pause(pauseMs: number, reason: string): Promise<void>;
-  /** Puts off what is ready to be sent; callers are told. */
+  /** Reschedules the ready jobs and notifies waiting callers. */
   reschedule(pauseMs: number, reason: string): Promise<void>;
   takeContacts(leaseMs: number): Promise<Taken<ContactToSend>>;
   takeInvoices(leaseMs: number): Promise<Taken<InvoiceToSend>>;
   takeCreditNotes(leaseMs: number): Promise<Taken<CreditNoteToSend>>;
   findImported(contactIds: readonly string[]): Promise<ReadonlySet<string>>;
-  /** What the ledger offers, as far as it is known well enough to refuse by it. */
+  /** The cached reference data, as far as it is reliable enough to refuse by (POSTING-5). */
   offer(): Promise<LedgerReferenceData>;
-  /** Has these kinds of what it offers read again. */
+  /** Invalidates these kinds of reference data, so that they are read again. */
   doubt(kinds: readonly ReferenceDataKind[], doubt: Invalidation): Promise<void>;
-  /** The result are the subscriptions whose credit can now be applied. */
+  /** Records outcomes. Returns the subscriptions whose credit can now be allocated. */
   settle(settlements: readonly Settlement[]): Promise<readonly string[]>;
   waiting(): ReturnType<typeof readWaiting>;
 }
 
-/** Opens an organisation for settling. */
+/** Opens an organisation's posting jobs. */
 export type OpenPosting = (organisationId: string) => PostingStore;
 
-/** Settling over a pool; `sealing` opens the connections' secrets. */
+/** Binds posting to a pool. `sealing` decrypts the connections' secrets. */
 export function createPosting(pool: pg.Pool, sealing: Encryption): OpenPosting {
   return (organisationId) => ({
     organisationId,

@@ -1,8 +1,10 @@
-/** Work that waits and that nobody seems to be at: what the dispatcher starts. */
+/** Finds stale jobs: waiting work without a worker. The dispatcher starts their workflows. */
 import type pg from "pg";
 import { postingKinds } from "./jobs.ts";
 
-/** Work that nobody seems to be at, by the workflow that does it: an organisation's ledger workflow, or one of its own. */
+/**
+ * Stale work, by the workflow that does it: an organisation's posting workflow, or a separate one.
+ */
 export type StaleJobs =
   | { readonly kind: "settlement"; readonly organisationId: string }
   | {
@@ -35,8 +37,9 @@ interface StaleJobRow {
 }
 
 /**
- * What waits and nobody seems to be at: ready for longer than `graceMs`, or its lease over. The dispatcher starts its workflow.
- * Looks over all organisations: it carries ids only. Kinds that a newer version has left are passed over, each told to `onUnknown`.
+ * Finds jobs that were ready for longer than `graceMs` or whose lease expired. The dispatcher
+ * starts their workflows. It reads across organisations and returns ids only. Kinds of a newer
+ * version are skipped, and each is reported to `onUnknown`.
  */
 export async function findStaleJobs(
   pool: pg.Pool,

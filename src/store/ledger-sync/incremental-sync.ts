@@ -1,29 +1,37 @@
 /**
- * The sweep over an organisation's ledger: from time to time all changes are read again, kind after kind, from the last sweep
- * on, so that a webhook that never came loses nothing; and until when the ledger is not asked. Facts: facts-ledger section 1.9.
+ * The incremental sync of an organisation's ledger. At intervals it reads all changes since its
+ * cursors, kind by kind, so that a lost webhook loses nothing (LEDGER-4). It also stores until when
+ * the ledger must not be called.
  */
 import type pg from "pg";
 import { type SyncKind, syncKinds, takenAt } from "../ledger-jobs/pending-notifications.ts";
 
 /**
- * How far back each sweep begins before its mark: what was still being written there then is read now. The mark itself
- * is as far before the sweep that set it, so that the ledger's clock may be behind ours.
+ * How far before its cursor each sync begins, to read what was still being written there. The
+ * cursor itself lies as far before the start of its sync, because the ledger's clock may be behind
+ * ours.
  */
 const overlapMs = 5 * 60_000;
 
-/** While less than a fifth of the ledger's day is left, sweeps are so much rarer. */
+/**
+ * While less than a fifth of the ledger's daily calls is left, the interval is this many times
+ * longer.
+ */
 const scarceFactor = 4;
 
-/** The fewest calls of a day that a ledger allows. Facts: facts-ledger section 1.7. */
+/** The fewest daily calls that a ledger allows. */
 const leastDay = 1_000;
 
-/** How often invoices that are partly paid are looked at: the ledger tells of no e-mail of theirs. */
+/** How often partly paid invoices are read: the ledger does not report that one was e-mailed. */
 const partPaidEvery = "interval '1 day'";
 
-/** How many of them at most, which takes five calls; more than that take turns by chance. */
+/** The most of them at once, which takes five calls. If there are more, they are random. */
 const mostPartPaid = 200;
 
-/** The next page of the sweep under way: changes of `kind` since then (ISO 8601), from `cursor` of the page before. */
+/**
+ * The next page of the running sync: changes of `kind` after `since` (ISO 8601), from the previous
+ * page's `cursor`.
+ */
 export interface SyncPage {
   readonly kind: SyncKind;
   readonly since: string;
@@ -31,7 +39,7 @@ export interface SyncPage {
   readonly takenAt: string;
 }
 
-/** What a page came to. */
+/** The result of a page. */
 export interface SweptPage {
   readonly cursor: string | null;
   readonly highWater: string | null;
@@ -39,8 +47,9 @@ export interface SweptPage {
 }
 
 /**
- * How the mirror stands: `waitMs` until the ledger may be asked, `nextInMs` until something is to be done (null: nothing is), `failures`
- * how often looks have failed one after the other, and why the last one did, or something waits.
+ * The state of the sync. `waitMs`: until the ledger may be called. `nextInMs`: until something is
+ * due, null if nothing is. `failures`: consecutive failures. `reason`: why the last one failed, or
+ * why the sync waits.
  */
 export interface SyncState {
   readonly waitMs: number;
@@ -49,13 +58,15 @@ export interface SyncState {
   readonly nextInMs: number | null;
 }
 
-// Where many are followed from the same moment on, as after an upgrade, their first sweeps are spread over the time between two.
+// If many syncs start at the same moment, as after an upgrade, their first runs are spread over one
+// interval.
 const firstSyncAt = (syncIntervalMs: string): string =>
   `greatest(c.created_at + ${syncIntervalMs} * interval '1 millisecond', now() + random() * ${syncIntervalMs} * interval '1 millisecond')`;
 
 /**
- * How the mirror of an organisation stands. Its first sweep is due once the connection is as old as the time between two, and somewhere
- * within that time from now on; where it leads to another tenant by now, all is read anew.
+ * Reads the state of an organisation's sync and creates its cursors if needed. The first sync is
+ * due at a random time within one interval, and not before the connection is one interval old. If
+ * the connection leads to another tenant by now, everything is read again.
  */
 export async function readSyncState(pool: pg.Pool, organisationId: string, syncIntervalMs: number): Promise<SyncState> {
   const { rows } = await pool.query<{
@@ -94,7 +105,10 @@ interface SyncPageRow {
   taken_at: string;
 }
 
-/** The next page of the sweep under way, or of the one that is due, which begins with it; null where neither is, or it has just failed. */
+/**
+ * The next page of the running sync, or the first page of one that is due. Null if neither exists,
+ * or if its page has just failed.
+ */
 export async function claimSyncPage(pool: pg.Pool, organisationId: string): Promise<SyncPage | null> {
   const begun = await pool.query({
     name: "begin_sync",
@@ -119,7 +133,8 @@ export async function claimSyncPage(pool: pg.Pool, organisationId: string): Prom
   return { kind, cursor, since: since.toISOString(), takenAt: takenAtText };
 }
 
-// In Xero the time of a change does not move when an invoice with money on it is sent: lists and webhooks say nothing of it.
+// In Xero an invoice's change time does not move if it is sent when partly paid. Lists and webhooks
+// do not report it.
 async function hintPartPaid(pool: pg.Pool, organisationId: string): Promise<void> {
   await pool.query({
     name: "hint_part_paid",
@@ -137,9 +152,11 @@ async function hintPartPaid(pool: pg.Pool, organisationId: string): Promise<void
   });
 }
 
-// Another round may have been faster: then nothing is moved. An operator who asked while it was under way gets one more. No change is of
-// a time that is to come, as what cannot be read may say: nothing that is changed until then would be read. A kind's mark
-// moves once all its pages are read, because the newest come first; and it moves with time, also where nothing was changed.
+// Another process may have ended this page first: then nothing moves. If an operator requested a
+// sync while this one ran, one more follows. A change time in the future counts as now, as in
+// objects that cannot be parsed: otherwise changes until then would be missed. A cursor moves when
+// all pages of its kind are read, because the newest come first. It moves with time, also if
+// nothing changed.
 const endPageText = `
 UPDATE ledger_sync_cursors s SET
   contacts_since = CASE WHEN $2 = 'contacts' AND $4::text IS NULL
@@ -163,7 +180,10 @@ FROM (SELECT CASE WHEN $5::timestamptz IS NOT NULL THEN least($5::timestamptz, n
     (SELECT day_remaining FROM ledger_budgets WHERE organisation_id = $1) AS day_remaining) AS over
 WHERE s.organisation_id = $1 AND s.sync_kind = $2 AND s.sync_cursor IS NOT DISTINCT FROM $3`;
 
-/** Moves the sweep on by a page that was saved; after the last kind it is over, and the next one due after `syncIntervalMs`. */
+/**
+ * Moves the sync past a saved page. After the last kind it is over, and the next one is due after
+ * `syncIntervalMs`.
+ */
 export async function endPage(
   pool: pg.Pool,
   organisationId: string,
@@ -179,7 +199,7 @@ export async function endPage(
   });
 }
 
-/** Has the sweep under way go on after `delayMs` only, because its page failed. */
+/** Pauses the running sync for `delayMs`, because its page failed. */
 export async function failSyncPage(pool: pg.Pool, organisationId: string, delayMs: number): Promise<void> {
   await pool.query({
     name: "fail_sync_page",
@@ -190,8 +210,8 @@ export async function failSyncPage(pool: pg.Pool, organisationId: string, delayM
 }
 
 /**
- * Writes that the ledger could not be asked, so that all looks wait for `delayMs`; null: it could be again. A sweep that failed says why,
- * and how often, until it has gone on.
+ * Records that the ledger cannot be called for `delayMs`, or with null that it can again. A failed
+ * sync keeps its reason and its number of failures until it continues.
  */
 export async function rescheduleSync(
   pool: pg.Pool,
@@ -209,8 +229,8 @@ export async function rescheduleSync(
 }
 
 /**
- * The organisations whose ledger is to be looked at now, by rising id after `after`. One query over all: it carries ids
- * only.
+ * The organisations whose ledger is to be read now, by rising id after `after`. It reads across
+ * organisations and returns ids only.
  */
 export async function findMirrors(
   pool: pg.Pool,
@@ -230,7 +250,7 @@ export async function findMirrors(
   return rows.map((row) => row.organisation_id);
 }
 
-/** Of these organisations those with a hint that is due, in whose ledgers it can be looked now. */
+/** Of these organisations, those with a due notification whose ledger may be called now. */
 export async function findWithNotifications(pool: pg.Pool, organisationIds: readonly string[]): Promise<readonly string[]> {
   const { rows } = await pool.query<{ organisation_id: string }>({
     name: "find_with_notifications",
@@ -242,7 +262,7 @@ export async function findWithNotifications(pool: pg.Pool, organisationIds: read
   return rows.map((row) => row.organisation_id);
 }
 
-// Connected, and nothing says that it has to wait.
+// Connected, and not paused.
 const isAskable = "c.disconnected_at IS NULL AND coalesce(greatest(c.paused_until, s.not_before) <= now(), true)";
 
 async function beginMirrors(pool: pg.Pool, syncIntervalMs: number): Promise<void> {

@@ -1,20 +1,24 @@
-/** Notes what webhooks of the ledger told: for the organisations that are connected to those tenants, and of what may be theirs. */
+/**
+ * Stores notifications from the ledger's webhooks for the organisations connected to those tenants,
+ * if the object may be theirs (LEDGER-4).
+ */
 import type pg from "pg";
 import { dropNotifications, leaveNotifications, type SyncKind } from "../ledger-jobs/pending-notifications.ts";
 import { findWithNotifications } from "./incremental-sync.ts";
 
-/** Where to look, as a webhook told it. */
+/** An object that a webhook reported as changed. */
 export interface ReceivedNotification {
   readonly tenantId: string;
   readonly kind: SyncKind;
   readonly ledgerId: string;
-  /** When it was changed, by the ledger's time (ISO 8601); null where that is not told exactly. */
+  /** Its change time by the ledger's clock (ISO 8601). Null if it is not known exactly. */
   readonly changedAt: string | null;
 }
 
 /**
- * Notes hints; the organisations that have something to be looked at now, by their ids. Others' tenants are passed over, and so are those
- * whose connection has ended: when they are connected again, the sweep reads what they were not told.
+ * Stores notifications and returns the ids of organisations that have something to read now.
+ * Unknown and disconnected tenants are skipped. After a reconnection the incremental sync reads
+ * what they missed.
  */
 export async function recordNotifications(pool: pg.Pool, hints: readonly ReceivedNotification[]): Promise<readonly string[]> {
   if (hints.length === 0) return [];
@@ -28,7 +32,7 @@ export async function recordNotifications(pool: pg.Pool, hints: readonly Receive
     const byKind = Map.groupBy(own, ({ kind }) => kind);
     for (const [kind, ofKind] of byKind) {
       await leaveNotifications(pool, organisationId, kind, ofKind);
-      // A ledger tells of everything in it, and of our own writes as well: for those nobody is woken.
+      // A ledger reports every object, and our own writes as well. Those wake no workflow.
       await dropNotifications(pool, organisationId, kind);
     }
   }

@@ -1,6 +1,6 @@
 /**
- * Credit notes as people left them in the ledger, with what was put on invoices or taken back there: each written on its own, where what
- * we know is older. Issue 8 "Mirror"; decisions §6.
+ * Syncs credit notes that people changed in the ledger, with their allocations. Each is written
+ * separately, if our state is older (LEDGER-4).
  */
 import type pg from "pg";
 import { lockInOrder } from "../database/lock-order.ts";
@@ -10,7 +10,7 @@ import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
 import { isUnwritable } from "../ledger-jobs/document-outcomes.ts";
 import { type Dated, type Followed, joinSynced, nothingSynced, verdict } from "../ledger-jobs/observed-state.ts";
 
-/** A credit note as it was looked at. */
+/** A credit note as observed. */
 export type ObservedCreditNote = ObservedNoteState & Dated;
 
 const observedNote = `jsonb_to_recordset($2) AS r(id text, status text, total numeric, remaining numeric, sent boolean, updated_at timestamptz)`;
@@ -24,8 +24,8 @@ interface NoteRow {
 }
 
 /**
- * Writes credit notes as they were looked at after `askedAt`, each on its own, with what was allocated or taken back by hand. One whose
- * amounts fit no record here keeps what it was.
+ * Writes credit notes that were read after `askedAt`, each separately, with the allocations that
+ * people added or removed. One whose amounts do not fit the columns here keeps its state.
  */
 export async function syncCreditNotes(
   pool: pg.Pool,
@@ -76,7 +76,7 @@ async function followNote(
       return { ...nothingSynced, changed: judged.is_other || isMoved ? 1 : 0, credited };
     });
   } catch (error) {
-    // No other waits for it.
+    // An unwritable note blocks no other (LEDGER-5).
     if (!isUnwritable(error)) throw error;
     return { ...nothingSynced, unfit: [ledgerId] };
   }

@@ -1,4 +1,4 @@
-/** Customers as their contacts in the ledger were changed by people. Issue 8 "Customers". */
+/** Syncs customers with their contacts that people changed in the ledger (CUSTOMER-5). */
 import type pg from "pg";
 import type { Customer } from "../../domain/customers/customer.ts";
 import { type ObservedContactState, type SyncedCustomer, syncContact } from "../../domain/customers/sync-contact.ts";
@@ -9,7 +9,7 @@ import { isUnwritable, plain } from "../ledger-jobs/document-outcomes.ts";
 import { type Followed, joinSynced, nothingSynced } from "../ledger-jobs/observed-state.ts";
 import { leaveNotifications } from "../ledger-jobs/pending-notifications.ts";
 
-/** A contact as it was looked at, by its id there, and the ledger's own time of it (ISO 8601). */
+/** A contact as observed, with its id in the ledger and the ledger's change time (ISO 8601). */
 export interface ObservedContact extends ObservedContactState {
   readonly id: string;
   readonly updatedAt: string;
@@ -26,7 +26,10 @@ interface SyncedRow {
   is_deactivated: boolean;
 }
 
-/** Writes what became of customers by their contacts, each on its own; contacts that are no customers are passed over. */
+/**
+ * Writes the observed contacts to their customers, each separately. Contacts without a customer are
+ * skipped.
+ */
 export async function syncContacts(
   pool: pg.Pool,
   organisationId: string,
@@ -51,7 +54,7 @@ async function follow(pool: pg.Pool, organisationId: string, contact: ObservedCo
     const isChanged = await inTransaction(pool, (client) => write(client, organisationId, contact));
     return { ...nothingSynced, changed: isChanged ? 1 : 0 };
   } catch (error) {
-    // Another customer got the contact at this moment: looked at again, it is known to be one.
+    // Another customer got the contact at this moment. A second read finds that customer.
     if (isDatabaseError(error, uniqueViolation)) return { ...nothingSynced, again: [contact.id] };
     if (!isUnwritable(error)) throw error;
     return { ...nothingSynced, unfit: [contact.id] };
@@ -59,7 +62,8 @@ async function follow(pool: pg.Pool, organisationId: string, contact: ObservedCo
 }
 
 async function write(client: Client, organisationId: string, contact: ObservedContact): Promise<boolean> {
-  // A contact that took another's place gets a customer that others may be making of it.
+  // After a merge the surviving contact gets this customer. An import may create one from it at the
+  // same time.
   await lockInOrder(client, organisationId, { organisation: true });
   const { rows } = await client.query<SyncedRow>({
     name: "hold_synced_customer",
@@ -92,7 +96,7 @@ async function write(client: Client, organisationId: string, contact: ObservedCo
       isMoved ? null : contact.updatedAt,
     ],
   });
-  // What the other contact says is what the customer is from now on.
+  // From now on the surviving contact defines the customer.
   if (isMoved && after.ledgerContactId !== null) {
     await leaveNotifications(client, organisationId, "contacts", [{ ledgerId: after.ledgerContactId, changedAt: null }]);
   }
@@ -110,8 +114,8 @@ async function isCustomer(client: Client, organisationId: string, contactId: str
 }
 
 /**
- * Writes that the ledger has these contacts no more: their customers can be billed no more, until a contact is seen again. How many were
- * changed.
+ * Records that the ledger no longer has these contacts. Their customers cannot be billed until a
+ * contact is observed again. Returns how many changed.
  */
 export async function loseContacts(
   pool: pg.Pool,

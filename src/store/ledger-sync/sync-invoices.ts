@@ -1,6 +1,7 @@
 /**
- * Invoices as people left them in the ledger, and documents that the ledger has no more: written where what we know is older, and not
- * where it was written since the ledger was asked or one of our own operations is on its way. Issue 8 "Mirror"; decisions §6.
+ * Syncs invoices that people changed in the ledger, and documents that the ledger no longer has. A
+ * row is written only if our state is older. A row that was written since the ledger was queried,
+ * or that a job is posting, is left (LEDGER-4).
  */
 import type pg from "pg";
 import { lockInOrder, lockSubscriptions } from "../database/lock-order.ts";
@@ -21,7 +22,7 @@ import {
   verdict,
 } from "../ledger-jobs/observed-state.ts";
 
-/** An invoice as it was looked at. */
+/** An invoice as observed. */
 export type ObservedInvoice = ObservedInvoiceState & Dated;
 
 const observedInvoice = `jsonb_to_recordset($2) AS r(id text, status text, subtotal numeric, total numeric, amount_due numeric, sent boolean,
@@ -31,7 +32,7 @@ const isOtherInvoice =
 
 const isDifferent = `(${isOtherInvoice} OR d.ledger_updated_at IS DISTINCT FROM r.updated_at OR d.sync_error = ${unfitText})`;
 
-// What differs since the locks were taken was written here since: it is looked at again.
+// A row that differs only since the locks were taken was written here meanwhile. It is read again.
 const invoicesText = `
 WITH judged AS (
   SELECT d.id AS own_id, d.subscription_id, d.ledger_invoice_id AS ledger_id, r.status, r.subtotal, r.total, r.amount_due, r.sent, r.updated_at,
@@ -58,8 +59,9 @@ interface EvaluatedRow {
 }
 
 /**
- * Writes invoices as they were looked at after `askedAt` (of the database's clock), together; those that are not ours are passed over.
- * One whose amounts fit no record here keeps what it was and says so.
+ * Writes invoices that were read after `askedAt` (the database's clock) in one statement. Invoices
+ * that are not ours are skipped. One whose amounts do not fit the columns here keeps its state and
+ * shows the error.
  */
 export async function syncInvoices(
   pool: pg.Pool,
@@ -114,7 +116,7 @@ async function writeInvoices(
   };
 }
 
-/** Only one that differs is worth a second look. */
+/** Only a row that differs needs a second read. */
 function againOf(rows: readonly EvaluatedRow[]): readonly string[] {
   return rows.filter((row) => row.verdict === "again" && row.is_other).map((row) => row.ledger_id);
 }
@@ -140,7 +142,7 @@ async function leaveUnfit(
     text: unfitInvoiceText,
     values: [organisationId, id, askedAt, updatedAt],
   });
-  // An invoice says itself what is wrong with it; what the ledger refused of it stays said.
+  // The invoice shows its own error. The ledger's earlier refusal of it stays.
   return rows[0]?.verdict === "again" ? { ...nothingSynced, again: [id] } : nothingSynced;
 }
 
@@ -156,8 +158,8 @@ WITH judged AS (
 SELECT ledger_id, is_busy FROM judged`;
 
 /**
- * Writes that the ledger has these documents no more, neither by id nor by number. One that was written since `askedAt`, or that one of
- * our own operations is on its way with, is looked at again.
+ * Records that the ledger no longer has these documents, neither by id nor by number. One that was
+ * written since `askedAt`, or that a job is posting, is read again.
  */
 export async function loseDocuments(
   pool: pg.Pool,
@@ -179,7 +181,7 @@ export async function loseDocuments(
   return { ...nothingSynced, changed: rows.length - again.length, again };
 }
 
-/** Our numbers of documents, by their ids in the ledger. */
+/** The numbers of our documents, by their ids in the ledger. */
 export async function findNumbers(
   pool: pg.Pool,
   organisationId: string,

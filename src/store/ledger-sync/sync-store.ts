@@ -1,4 +1,7 @@
-/** The store as the mirror's activities see it: what is to be looked at in one organisation's ledger, and what was seen there. */
+/**
+ * The store of the ledger sync's activities: what to read in one organisation's ledger, and what
+ * was observed there.
+ */
 import type pg from "pg";
 import type { Encryption } from "../database/encryption.ts";
 import { type ConnectionState, pauseConnection, readConnection } from "../ledger-connection/connections.ts";
@@ -27,49 +30,52 @@ import { syncCreditNotes, type ObservedCreditNote } from "./sync-credit-notes.ts
 import { type ObservedContact, syncContacts, loseContacts } from "./sync-customers.ts";
 import { findNumbers, syncInvoices, type ObservedInvoice, loseDocuments } from "./sync-invoices.ts";
 
-/** What following asks of one organisation's data. */
+/** Store of one organisation's ledger sync. */
 export interface LedgerSyncTenant {
-  /** The connection with its secret opened, or null where there is none. */
+  /** The connection with its secret decrypted, or null if there is none. */
   connection(): Promise<ConnectionState | null>;
   /** Pauses every call of the connection. */
   pause(pauseMs: number, reason: string): Promise<void>;
   look(): Promise<SyncState>;
-  /** Nothing is looked at for so long; null: the ledger can be asked again. */
+  /** Stops all reads for `delayMs`. Null: the ledger can be called again. */
   reschedule(put: { readonly delayMs: number; readonly reason: string; readonly isFailure: boolean } | null): Promise<void>;
   claimNotifications(): Promise<ClaimedNotifications | null>;
   finishNotifications(taken: ClaimedNotifications, again: readonly string[], unfollowed: readonly SkippedNotification[]): Promise<void>;
-  /** The call for them failed: each is asked for again later. */
+  /** The call for these objects failed. Each is requested again later. */
   failNotifications(taken: ClaimedNotifications, reason: string): Promise<void>;
   /**
-   * Leaves hints of what is to be looked at once more, null where it is not known when that was changed. One that could not be looked at
-   * waits as it did.
+   * Stores notifications of objects to read once more. The change time is null if it is unknown. An
+   * object that could not be read keeps its pause.
    */
   leaveNotifications(
     kind: SyncKind,
     hints: readonly { readonly ledgerId: string; readonly changedAt: string | null }[],
   ): Promise<void>;
   claimSyncPage(): Promise<SyncPage | null>;
-  /** Its page failed: it goes on after so long. */
+  /** The page failed. The sync continues after this delay. */
   failSyncPage(delayMs: number): Promise<void>;
   endPage(page: SyncPage, swept: SweptPage): Promise<void>;
   syncContacts(looked: readonly ObservedContact[]): Promise<Followed>;
   syncCreditNotes(looked: readonly ObservedCreditNote[], askedAt: string): Promise<Followed>;
   syncInvoices(looked: readonly ObservedInvoice[], askedAt: string): Promise<Followed>;
-  /** Our numbers of documents, by their ids in the ledger. */
+  /** The numbers of our documents, by their ids in the ledger. */
   findNumbers(kind: DocumentKind, ledgerIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
-  /** The ledger has them no more. */
+  /** Records that the ledger no longer has these documents. */
   loseDocuments(kind: DocumentKind, ledgerIds: readonly string[], askedAt: string): Promise<Followed>;
   loseContacts(contactIds: readonly string[]): Promise<number>;
 }
 
-/** The mirror over all organisations. */
+/** The ledger sync of all organisations. */
 export interface LedgerSync {
   open(organisationId: string): LedgerSyncTenant;
-  /** The organisations whose ledger is to be looked at now, by rising id after `after`, `limit` at most. */
+  /** Up to `limit` organisations whose ledger is to be read now, by rising id after `after`. */
   find(after: string | null, limit: number): Promise<readonly string[]>;
 }
 
-/** Following over a pool; `sealing` opens the connections' secrets, `syncIntervalMs` is the time between two sweeps. */
+/**
+ * Binds the sync to a pool. `sealing` decrypts the connections' secrets. `syncIntervalMs` is the
+ * time between two incremental syncs.
+ */
 export function createLedgerSync(pool: pg.Pool, sealing: Encryption, syncIntervalMs: number): LedgerSync {
   return {
     find: (after, limit) => findMirrors(pool, after, limit, syncIntervalMs),

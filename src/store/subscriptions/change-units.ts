@@ -1,4 +1,7 @@
-/** Changes of units as rows: what was decided is written with everything that it raises, and found again by a repeat of its request. */
+/**
+ * Stores changes of units. A decision is written with every document that it issues. A repeat of
+ * the request finds it again (IDEMPOTENCY-2).
+ */
 import { strict as assert } from "node:assert";
 import type pg from "pg";
 import type { InvoiceLineDraft } from "../../domain/billing/invoice.ts";
@@ -18,8 +21,8 @@ import { type Client, issueCreditNotes, issueInvoices } from "../documents/issue
 import { amendInvoice } from "../documents/save-amendment.ts";
 
 /**
- * A change of units to be made. `requestId` is derived from the idempotency key, or of this request
- * alone without one; null where it is not looked for.
+ * A requested change of units. `requestId` is derived from the idempotency key, or unique to this
+ * request without a key. Null skips the search for a repeat.
  */
 export interface UnitsChangeOrder extends ChangedSubscription {
   readonly requestId: string | null;
@@ -28,14 +31,16 @@ export interface UnitsChangeOrder extends ChangedSubscription {
   readonly operations: UnitsJobIds;
 }
 
-/** The ids of the operations that a change may leave, made before so that they can be watched. */
+/** Ids for the jobs that a change may leave, created first so that a caller can watch them. */
 export interface UnitsJobIds {
   readonly invoice: string;
   readonly amendment: string;
   readonly creditNote: string;
 }
 
-/** A change that was made, and what it raised; null where it raised none. */
+/**
+ * An applied change and the documents that it issued. An id is null if no such document was issued.
+ */
 export interface AppliedUnitsChange {
   readonly id: string;
   readonly subscriptionId: string;
@@ -48,8 +53,8 @@ export interface AppliedUnitsChange {
 }
 
 /**
- * What came of it. `made`: now, or by an earlier try of the same request (`isRepeat`); `conflict`: the key belongs to another
- * request; `unknown`: the organisation has no such subscription.
+ * The outcome. `made`: applied now, or by an earlier try of this request (`isRepeat`). `conflict`:
+ * the key belongs to another request. `unknown`: the organisation has no such subscription.
  */
 export type UnitsChangeOutcome =
   | { readonly kind: "made"; readonly change: AppliedUnitsChange; readonly isRepeat: boolean }
@@ -70,7 +75,7 @@ interface ChangeRow {
 
 const columns = `id, subscription_id, to_units, invoice_id, renewal_invoice_id, credit_note_id, deferred, job_ids, request_hash`;
 
-/** Makes the change that `decide` decides; what it refuses leaves everything as it was. Spec: Change units; Idempotency. */
+/** Applies the change that `decide` decides. A refusal by `decide` leaves everything as it was. */
 export async function applyUnitsChange(
   pool: pg.Pool,
   organisationId: string,
@@ -88,7 +93,7 @@ export async function applyUnitsChange(
   return { kind: "made", change, isRepeat: requestHash !== null };
 }
 
-/** The change with this id; it exists. */
+/** Loads the change with this id. It must exist. */
 export async function getUnitsChange(pool: pg.Pool, organisationId: string, id: string): Promise<AppliedUnitsChange> {
   const { rows } = await pool.query<ChangeRow>({
     name: "get_unit_change",
@@ -100,8 +105,9 @@ export async function getUnitsChange(pool: pg.Pool, organisationId: string, id: 
 }
 
 /**
- * An idempotency key lives 24 hours from its request's beginning; after them it stands for another request. What was done is remembered
- * a minute less, since it was done later than that: the response that is kept with the key answers until then. Spec: Idempotency.
+ * An idempotency key lives 24 hours from the start of its request. Afterwards it stands for another
+ * request (IDEMPOTENCY-6). The change is remembered a minute less, because it was applied later
+ * than that start. Until then the response stored with the key answers.
  */
 async function findRepeated(
   client: Client,
@@ -146,7 +152,8 @@ async function saveChange(
   };
   const joinedId = await amend(decision.joined, period);
   const renewalInvoiceId = await amend(decision.amended, nextPeriod);
-  // The current period's charge on the renewal invoice: were that removed, the charge would wait again, as a deferred one.
+  // The current period's charge stands on the renewal invoice. If that invoice is removed, the
+  // charge is deferred again.
   for (const line of decision.amended?.added ?? []) {
     await deferLine(client, state, line, renewalInvoiceId);
   }
@@ -162,7 +169,7 @@ async function saveChange(
     await issueInvoices(client, organisationId, [invoice], raising);
     jobIds.push(operations.invoice);
   }
-  // After the invoice: credit goes to invoices that are raised later than it.
+  // After the invoice: credit is allocated to invoices with later numbers (DOCUMENT-4).
   const creditNoteId = decision.creditNote === null ? null : newId();
   if (decision.creditNote !== null && creditNoteId !== null) {
     const note = { id: creditNoteId, jobId: operations.creditNote, subscriptionId, draft: decision.creditNote };
@@ -186,7 +193,10 @@ async function saveChange(
   return made;
 }
 
-/** A prorated charge of the current period that a renewal invoice bills: `invoiceId`, or null while it waits for one. */
+/**
+ * Stores a prorated charge of the current period that a renewal invoice bills. `invoiceId` is null
+ * until that invoice exists.
+ */
 async function deferLine(
   client: Client,
   { organisation, subscription, period }: BillingState,
@@ -219,7 +229,7 @@ async function deferLine(
   });
 }
 
-// Its time is the database's, also in a sandbox: an idempotency key's 24 hours are real ones.
+// Uses the database's time, also in a sandbox: an idempotency key's 24 hours are real hours.
 async function insertChange(
   client: Client,
   organisationId: string,

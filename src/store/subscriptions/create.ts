@@ -1,6 +1,6 @@
 /**
- * Creating a subscription: the facts that it is judged by, in one read, and everything it writes, in one statement: the
- * subscription, its periods, its invoices under reserved numbers, and an operation row for each document.
+ * Creates subscriptions. One read loads the facts for the decision. One statement writes the
+ * subscription, its periods, its invoices under reserved numbers, and a job for each document.
  */
 import type pg from "pg";
 import { startOfDay } from "../../domain/calendar/civil-date.ts";
@@ -28,7 +28,7 @@ import {
   lineRecordType,
 } from "../documents/invoice-writes.ts";
 
-/** What a creation is looked up by. */
+/** The keys of everything that a creation looks up. */
 export interface CreationQuery {
   readonly subscriptionId: string;
   readonly customerCode: string;
@@ -36,11 +36,14 @@ export interface CreationQuery {
   readonly chargeCodes: readonly string[];
 }
 
-/** The facts, and the hash of the request that made this subscription, where it exists already. */
+/** The facts, and the hash of the request that created this subscription, if it exists already. */
 export interface LoadedCreation {
   readonly facts: Omit<CreationFacts, "now">;
   readonly madeByRequest: Buffer | null;
-  /** The catalogue that the facts are from: what was decided by it is saved only while it stands. */
+  /**
+   * The catalogue version of the facts. The decision is saved only if that version is still
+   * current.
+   */
   readonly catalogueVersion: string;
 }
 
@@ -62,7 +65,7 @@ const factsText = `SELECT ${organisationColumns}, o.catalogue_version::text,
     WHERE t.organisation_id = $1 AND t.code = ANY ($5)) r) AS charges
   FROM organisations o WHERE o.id = $1`;
 
-/** The facts of a creation. Spec: POST /v1/subscriptions. */
+/** Loads the facts of a creation in one read (CREATE-1). */
 export async function loadCreation(
   pool: pg.Pool,
   organisationId: string,
@@ -88,19 +91,22 @@ export async function loadCreation(
   };
 }
 
-/** The ids that an invoice and the operation that tells the ledger of it are given. */
+/** The ids of an invoice and of the job that posts it. */
 export interface InvoiceIds {
   readonly invoiceId: string;
   readonly jobId: string;
 }
 
 /**
- * `exists`: another request with the same identity was faster. `changed`: Setup Mode or the
- * catalogue was changed, or the customer made inactive, since the facts were loaded.
+ * `exists`: another request with the same identity was faster. `changed`: since the facts were
+ * loaded, Setup Mode or the catalogue changed, or the customer became inactive.
  */
 export type CreationSave = "saved" | "exists" | "changed";
 
-/** What a creation writes beside its decision. `first` are the ids of the first invoice, made before so that it can be watched. */
+/**
+ * What a creation writes in addition to its decision. `first` has the first invoice's ids, created
+ * early so that a caller can watch its job.
+ */
 export interface CreationToSave {
   readonly subscriptionId: string;
   readonly requestHash: Uint8Array;
@@ -154,8 +160,10 @@ WITH organisation AS (
 SELECT count(*)::int AS saved FROM subscription`;
 
 /**
- * Writes a decided creation, all of it or nothing. Numbers are taken in the same statement, so that none is skipped; the
- * organisation is held as it was judged, so that nothing is raised after Setup Mode was switched on. Spec: Idempotency (derived identity); decisions §6 (reserved numbers).
+ * Writes a decided creation completely or not at all. The same statement takes the document
+ * numbers, so that none is skipped (INVARIANT-2). It locks the organisation as it was when decided,
+ * so that nothing is issued after Setup Mode is switched on. The id comes from the idempotency key
+ * (IDEMPOTENCY-7).
  */
 export async function saveCreation(
   pool: pg.Pool,

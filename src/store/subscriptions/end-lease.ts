@@ -1,7 +1,10 @@
-/** An ending that a round holds, one of its removals, and what the ledger said to that. */
+/** The types of a leased termination, of one removal, and of the ledger's answer to it. */
 import type { DocumentStatus } from "../../domain/billing/invoice.ts";
 
-/** An ending that is held, and by which attempt: only the round that holds it may settle it. */
+/**
+ * A leased termination and its attempt. Only the attempt that holds the lease may record an
+ * outcome.
+ */
 export interface HeldTermination {
   readonly terminationId: string;
   readonly subscriptionId: string;
@@ -9,9 +12,10 @@ export interface HeldTermination {
 }
 
 /**
- * A held ending with an invoice to remove. `triedMs`: for how long it has been tried to; `isAwaited`: a caller waits for the end;
- * `isAhead`: it bills a period that never begins, so that nothing ends while it cannot be removed. `isOnlyUnsent`: it is left alone where
- * somebody has approved or sent it in the ledger. Spec: End, rule 6; decisions §6.
+ * A leased termination with an invoice to remove. `triedMs`: for how long the removal has been
+ * tried. `isAwaited`: a caller waits for the end. `isAhead`: the invoice bills a period that never
+ * begins, so the subscription cannot end while it stands. `isOnlyUnsent`: the invoice stays if a
+ * person has approved or sent it in the ledger (END-5).
  */
 export interface HeldRemoval extends HeldTermination {
   readonly step: number;
@@ -23,35 +27,41 @@ export interface HeldRemoval extends HeldTermination {
   readonly isOnlyUnsent: boolean;
 }
 
-/** Why an invoice that an option asked to remove is left alone: what the ledger knows of it, and we did not. */
+/** Why an invoice that an option asked to remove stays. The ledger knew this and we did not. */
 export type LeftBecause = "has_payment_or_credit" | "approved_or_sent";
 
-/** An invoice as the ledger told it; amounts are decimal text. */
+/** An invoice as the ledger reported it. Amounts are decimal text. */
 export interface ReportedInvoice {
   readonly status: DocumentStatus;
   readonly total: string;
   readonly amountDue: string;
   readonly sent: boolean;
-  /** The ledger's own time of it (ISO 8601); left out where that is not known. */
+  /** The ledger's change time (ISO 8601). Absent if unknown. */
   readonly updatedAt?: string;
 }
 
 /**
- * What the ledger did to remove an invoice; `invoice` is as it was told afterwards, null where the ledger does not have it. One that it does
- * not have is deleted here.
+ * What the ledger did to remove an invoice. `invoice` is its state afterwards, null if the ledger
+ * does not have it. Such an invoice becomes `deleted` here.
  */
 export interface Removed {
   readonly outcome: "deleted" | "voided" | "already_removed" | "not_found";
   readonly invoice: ReportedInvoice | null;
 }
 
-/** The ledger's no to a removal: its reason and its own words; `invoice` is as it was told, null where it was not. */
+/**
+ * The ledger's refusal of a removal: its reason and its message. `invoice` is null if the ledger
+ * did not report the invoice.
+ */
 export interface RemovalRefused {
   readonly reason: string;
   readonly message: string;
   readonly invoice: ReportedInvoice | null;
 }
 
-/** Whether operation `o` is the ending `$2` in attempt `$3`: only the round that holds it may settle it. */
+/**
+ * SQL: job `o` is termination `$2` in attempt `$3` and still under way. Only the attempt that holds
+ * the lease may record an outcome.
+ */
 export const isHeld = `o.id = $2 AND o.attempts = $3 AND o.kind = 'end_subscription'
     AND o.state IN ('sending', 'uncertain')`;

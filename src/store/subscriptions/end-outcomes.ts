@@ -1,6 +1,7 @@
 /**
- * What becomes of a held ending: an invoice removed in the ledger, or given up before it was sent there; a refusal, which stops it; the
- * end itself. Each outcome is written at once with all that it changes, and the last one is told to those who wait.
+ * Records the outcomes of a leased termination: an invoice removed in the ledger or abandoned
+ * before sending, a refusal, or the end itself. Each outcome is one transaction. The last one
+ * notifies waiting callers.
  */
 import type pg from "pg";
 import type { DocumentStatus } from "../../domain/billing/invoice.ts";
@@ -31,30 +32,41 @@ import {
 } from "./end-lease.ts";
 import { refuseLast, saveRefused } from "./end-rejected.ts";
 
-/** Settling endings of one organisation. What another round holds by now is left to it: then the result is false or null. */
+/**
+ * Records outcomes for one organisation's terminations. If another attempt holds the lease by now,
+ * nothing is written and the result is false or null.
+ */
 export interface RecordTermination {
   /**
-   * The invoice is out of the books. With a renewal invoice, what other documents bill of its period is reversed: `raised` if a document
-   * waits for the ledger because of it.
+   * The invoice was removed. After a renewal invoice, other documents' lines for its period are
+   * reversed (END-7). `raised`: a document must be posted because of that.
    */
   removed(held: HeldRemoval, removed: Removed): Promise<{ readonly raised: boolean } | null>;
-  /** Gives up an invoice that the ledger does not have, as `removed`; null where somebody has begun to send it. */
+  /**
+   * Abandons an invoice that the ledger does not have. The result is that of `removed`, or null if
+   * sending it has begun.
+   */
   drop(held: HeldRemoval): Promise<{ readonly raised: boolean } | null>;
-  /** An invoice that an option asked to remove is left alone, as `invoice` tells it, and the end goes on. */
+  /**
+   * Leaves an invoice that an option asked to remove, with its state in `invoice`. The end
+   * continues.
+   */
   leave(held: HeldRemoval, because: LeftBecause, invoice: ReportedInvoice): Promise<boolean>;
   /**
-   * The ledger refused: what is still to be removed is left, and the subscription goes on. `raised`: the invoice of the period that it
-   * goes on to, which was removed already, is raised again and waits for the ledger.
+   * The ledger refused. The remaining invoices stay, and the subscription continues (END-4).
+   * `raised`: a removed invoice of the period that it continues into is reissued and must be
+   * posted.
    */
   refuse(held: HeldRemoval, refused: RemovalRefused): Promise<{ readonly raised: boolean } | null>;
   /**
-   * The subscription ends, or is set to; it is refused where what was used since the end began comes to more than can be billed.
-   * `raised`: an invoice, of what is still owed or of the period that it goes on to, waits for the ledger.
+   * The subscription ends or is set to end. It is refused if the usage since the end began costs
+   * more than can be billed. `raised`: an invoice must be posted, of outstanding charges or of the
+   * period that it continues into.
    */
   finish(held: HeldTermination, when: EndWhen): Promise<{ readonly raised: boolean } | null>;
 }
 
-/** Settling over a pool. */
+/** Binds the outcomes to a pool and an organisation. */
 export function createRecordTermination(pool: pg.Pool, organisationId: string): RecordTermination {
   return {
     removed: (held, removed) => saveRemoved(pool, organisationId, held, removed),
@@ -65,7 +77,7 @@ export function createRecordTermination(pool: pg.Pool, organisationId: string): 
   };
 }
 
-/** The ledger's amounts may fit no record here: that it removed the invoice stands all the same. */
+/** The removal stands even if the ledger's amounts do not fit the columns here. */
 async function saveRemoved(
   pool: pg.Pool,
   organisationId: string,
@@ -90,9 +102,8 @@ async function saveRemoved(
 }
 
 /**
- * Only an operation that nobody has begun to send is given up: one that is on its way has to be
- * waited for. Under the subscription's lock: somebody may have one that was refused sent again at
- * this moment.
+ * Abandons only a create job that was never sent. One that is on its way must be awaited. Runs
+ * under the subscription's lock, because an operator may retry a refused invoice at this moment.
  */
 async function drop(
   client: Client,
@@ -127,7 +138,7 @@ async function drop(
   return syncRemoved(client, organisation, held, { outcome: "never_sent", status: "deleted", told: null });
 }
 
-/** The operation is ready for the next step, if this round still holds it. */
+/** Makes the job ready for its next step, if this attempt still holds the lease. */
 async function takeBack(client: Client, organisationId: string, { terminationId, attempt }: HeldTermination): Promise<boolean> {
   const { rowCount } = await client.query({
     name: "take_back_termination",
@@ -138,8 +149,8 @@ async function takeBack(client: Client, organisationId: string, { terminationId,
   return rowCount === 1;
 }
 
-// What the renewal invoice of a period that never begins had to bill of the current one waits again. What an option asked to be removed
-// is given up with all that is on it.
+// A removed renewal invoice of a period that never begins returns its deferred amounts, which wait
+// again. What an option asked to remove is dropped with all its lines.
 const removedText = `
 WITH removal AS (
   UPDATE removals r SET state = 'removed', outcome = $4, finished_at = now()
@@ -154,14 +165,14 @@ UPDATE deferred_lines d SET invoice_id = NULL
 FROM invoice JOIN subscriptions s ON s.organisation_id = $1 AND s.id = invoice.subscription_id
 WHERE d.organisation_id = $1 AND d.invoice_id = invoice.id AND invoice.type = 'renewal' AND invoice.period_index > s.current_period`;
 
-/** `told` are the amounts; null leaves them, and nothing is due. */
+/** `told` has the amounts. If null, they stay and nothing is due. */
 interface SyncedRemoval {
   readonly outcome: Removed["outcome"] | "never_sent";
   readonly status: DocumentStatus;
   readonly told: ReportedInvoice | null;
 }
 
-/** The renewal invoice is removed at the same stroke as the rest of its period is reversed. decisions §4. */
+/** Removes the renewal invoice and reverses the rest of its period in one transaction (END-7). */
 async function syncRemoved(
   client: Client,
   organisation: OrganisationSettings,
@@ -197,7 +208,10 @@ UPDATE invoices i SET status = coalesce($4, i.status), total = coalesce($5::nume
   ledger_reported_at = CASE WHEN $4::text IS NULL THEN i.ledger_reported_at ELSE now() END
 FROM removal WHERE i.organisation_id = $1 AND i.id = removal.invoice_id`;
 
-/** That somebody has paid, approved or sent it may only be known now. Held credit passed over it while it was to be removed. decisions §6. */
+/**
+ * The ledger's report may be the first news that the invoice was paid, approved or sent. Held
+ * credit skipped the invoice while its removal was planned.
+ */
 async function saveLeft(
   pool: pg.Pool,
   organisationId: string,
@@ -216,7 +230,7 @@ async function saveLeft(
         text: leftText,
         values: [organisationId, terminationId, step, status, total, amountDue, sent, updatedAt, because],
       });
-      // Its workflow is started by the dispatcher.
+      // The dispatcher starts the workflow of the planned allocation.
       await planAllocations(client, organisationId, [subscriptionId]);
       return true;
     });
@@ -228,7 +242,10 @@ async function saveLeft(
   }
 }
 
-/** In the subscription's lock: who judges it at this moment waits, and then sees it ended. */
+/**
+ * Runs under the subscription's lock. A concurrent change waits, and then sees the subscription
+ * ended.
+ */
 async function finish(
   client: Client,
   organisationId: string,

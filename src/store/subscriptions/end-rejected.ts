@@ -1,6 +1,7 @@
 /**
- * An end that is refused half-way, by the ledger or by what it would have to bill: what is still to be removed is left, what is removed
- * stays so, and the subscription goes on, billed for the period that it goes on to. Spec: End, rule 4.
+ * Stops an end half-way, refused by the ledger or by what it would have to bill. Remaining invoices
+ * stay and removed ones stay removed. The subscription continues and is billed for the period that
+ * it continues into (END-4).
  */
 import type pg from "pg";
 import type { OrganisationSettings } from "../../domain/subscriptions/organisation-settings.ts";
@@ -40,7 +41,10 @@ WITH op AS (
 )
 SELECT pg_notify('${outcomesChannel}', op.id::text) FROM op`;
 
-/** Writes the refusal; null where another round holds the ending. `raised`: an invoice was raised again and waits for the ledger. */
+/**
+ * Writes the refusal. Null if another attempt holds the termination. `raised`: an invoice was
+ * reissued and must be posted.
+ */
 export async function saveRefused(
   pool: pg.Pool,
   organisationId: string,
@@ -53,7 +57,8 @@ export async function saveRefused(
       await lockSubscriptions(client, organisationId, [held.subscriptionId]);
       if (!(await writeRefused(client, organisationId, held, { ...refused, invoice: told }))) return null;
       const raised = await goOn(client, organisation, held);
-      // Held credit passed over what was to be removed. Its workflow is started by the dispatcher.
+      // Held credit skipped the invoices while their removal was planned. The dispatcher starts the
+      // workflow of the planned allocation.
       await planAllocations(client, organisationId, [held.subscriptionId]);
       return { raised };
     });
@@ -101,8 +106,8 @@ WITH op AS (
 SELECT pg_notify('${outcomesChannel}', op.id::text) FROM op`;
 
 /**
- * Inside the transaction that would have ended it: what would have to be billed with the end, and was reported since that began, cannot
- * be. `message` says why. The result as of `saveRefused`.
+ * Refuses within the transaction that would have ended the subscription. Usage reported since the
+ * end began cannot be billed with it. `message` says why. The result is that of `saveRefused`.
  */
 export async function refuseLast(
   client: Client,
@@ -115,7 +120,7 @@ export async function refuseLast(
   return { raised: await goOn(client, organisation, held) };
 }
 
-/** The subscription goes on, and is billed for what it goes on to. Spec: End, rule 4. */
+/** Continues the subscription and bills the period that it continues into (END-4). */
 async function goOn(
   client: Client,
   organisation: OrganisationSettings,

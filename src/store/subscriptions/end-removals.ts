@@ -1,7 +1,7 @@
 /**
- * Ends as their workflow carries them out: one operation, taken under a lease for one removal after the other, in order, and at last to
- * write the end. The states are those of `operations.ts`. A removal reads the ledger first, so that one whose answer was lost is simply
- * tried again.
+ * Carries out ends for their workflow. One job is leased for each removal in order, and at last to
+ * write the end. Its states are those in `ledger-jobs/jobs.ts`. A removal reads the ledger first,
+ * so one whose answer was lost is simply tried again (LEDGER-3).
  */
 import type pg from "pg";
 import type { EndWhen } from "../../domain/subscriptions/end.ts";
@@ -12,8 +12,9 @@ import type { HeldTermination, HeldRemoval } from "./end-lease.ts";
 import { createRecordTermination, type RecordTermination } from "./end-outcomes.ts";
 
 /**
- * What is to be done next of an ending. `remove`: the invoice is in the ledger, under `ledgerId`. `drop`: it is not, and nobody has begun to
- * send it. `wait`: it is on its way there, or something else is done to it there. `finish`: all are removed.
+ * A termination's next step. `remove`: the ledger has the invoice as `ledgerId`. `drop`: it does
+ * not, and sending has not begun. `wait`: the invoice is being posted, or another job works on it.
+ * `finish`: all are removed.
  */
 export type TerminationTask =
   | (HeldRemoval & { readonly kind: "remove"; readonly ledgerId: string })
@@ -21,9 +22,9 @@ export type TerminationTask =
   | (HeldTermination & { readonly kind: "finish"; readonly when: EndWhen });
 
 /**
- * How an ending stands. `outcome`: `ended` or `refused`, null while it waits: then it can be taken in `nextInMs`, and `reason` is what
- * went wrong last. `current` is the invoice that is removed next, or was refused; of `removals` so many are `removed`, and so many
- * `left` alone.
+ * A termination's state. `outcome` is `ended` or `refused`, null while it is open. Then it can be
+ * taken in `nextInMs`, and `reason` is its last failure. `current` is the invoice to remove next,
+ * or the refused one. Of `removals`, so many are `removed` and so many `left`.
  */
 export interface TerminationState {
   readonly outcome: string | null;
@@ -35,24 +36,27 @@ export interface TerminationState {
   readonly left: number;
 }
 
-/** What ending subscriptions asks of one organisation's data. */
+/** Store of one organisation's terminations. */
 export interface TerminationStore extends RecordTermination {
-  /** The connection with its secret opened, or null where there is none. */
+  /** The connection with its secret decrypted, or null if there is none. */
   connection(): Promise<ConnectionState | null>;
   /** Pauses every call of the connection. */
   pause(pauseMs: number, reason: string): Promise<void>;
-  /** How the ending stands; null where there is none. */
+  /** Loads the termination's state. Null if there is none. */
   look(terminationId: string): Promise<TerminationState | null>;
-  /** What is to be done next, under a lease; null where it is decided, put off, or somebody else's now. */
+  /**
+   * Takes the next step under a lease. Null if the termination is decided, rescheduled or leased
+   * elsewhere.
+   */
   take(terminationId: string, leaseMs: number): Promise<TerminationTask | null>;
-  /** Lets go of it, to be taken again after `delayMs`; who waits for it is told. */
+  /** Releases the lease for a retry after `delayMs` and notifies waiting callers. */
   release(held: HeldTermination, delayMs: number, reason: string): Promise<void>;
 }
 
-/** Opens an organisation for ending its subscriptions. */
+/** Opens an organisation's terminations. */
 export type OpenTerminations = (organisationId: string) => TerminationStore;
 
-/** Ending over a pool; `sealing` opens the connections' secrets. */
+/** Binds terminations to a pool. `sealing` decrypts the connections' secrets. */
 export function createTerminations(pool: pg.Pool, sealing: Encryption): OpenTerminations {
   return (organisationId) => ({
     ...createRecordTermination(pool, organisationId),
@@ -114,7 +118,8 @@ interface TaskRow {
   is_only_unsent: boolean;
 }
 
-// An invoice that nobody has begun to send is given up; while anything else is on its way with it, its removal waits.
+// An invoice whose sending has not begun is abandoned. If another job works on it, its removal
+// waits.
 const takeText = `
 WITH taken AS (
   UPDATE ledger_jobs o SET state = CASE WHEN o.state = 'ready' THEN 'sending' ELSE 'uncertain' END,

@@ -1,6 +1,6 @@
 /**
- * Ends of subscriptions as rows: what was decided is written at once where no invoice has to be removed, else as an ending with its
- * removals and the operation that carries them out; both are found again by a repeat of the request.
+ * Stores ends of subscriptions. Without removals an end is written at once. Otherwise a termination
+ * with its removals and a job are written. A repeat of the request finds either.
  */
 import type pg from "pg";
 import type { DocumentStatus, InvoiceType } from "../../domain/billing/invoice.ts";
@@ -19,8 +19,9 @@ import type { Client } from "../documents/issue-documents.ts";
 import { loadNextPeriodLines } from "../documents/reversals.ts";
 
 /**
- * An end to be made. `terminationId` is also the id of its operation, made before so that it can be watched; `requestId` is derived from
- * the idempotency key, or of this request alone without one; null where it is not looked for.
+ * A requested end. `terminationId` is also the id of its job, created early so that a caller can
+ * watch it. `requestId` is derived from the idempotency key, or unique to this request without a
+ * key. Null skips the search for a repeat.
  */
 export interface TerminationRequest extends ChangedSubscription {
   readonly terminationId: string;
@@ -31,10 +32,11 @@ export interface TerminationRequest extends ChangedSubscription {
 }
 
 /**
- * What came of it. `ended`: it is over, or set to end, by this request or an earlier try of it; `hasDocuments`: something waits for the
- * ledger. `unchanged`: it was set to end so already. `begun`: invoices are to be removed first. `running`: an earlier try is at it.
- * `refused`: the ledger refused an earlier try, whose caller was not told. `conflict`: the key belongs to another request. `unknown`:
- * the organisation has no such subscription.
+ * The outcome. `ended`: it is over or set to end, by this request or an earlier try.
+ * `hasDocuments`: a document must be posted. `unchanged`: it was set to end already. `begun`:
+ * invoices are removed first. `running`: an earlier try is under way. `refused`: the ledger refused
+ * an earlier try, and its caller got no answer. `conflict`: the key belongs to another request.
+ * `unknown`: the organisation has no such subscription.
  */
 export type TerminationOutcome =
   | { readonly kind: "ended" | "unchanged"; readonly hasDocuments: boolean }
@@ -42,7 +44,7 @@ export type TerminationOutcome =
   | { readonly kind: "refused"; readonly terminationId: string; readonly message: string }
   | { readonly kind: "running" | "conflict" | "unknown" };
 
-/** Ends the subscription as `decide` decides; what it refuses leaves everything as it was. Spec: End; Idempotency. */
+/** Ends the subscription as `decide` decides. A refusal by `decide` leaves everything as it was. */
 export async function createTermination(
   pool: pg.Pool,
   organisationId: string,
@@ -71,7 +73,7 @@ export async function createTermination(
   return changed ?? { kind: "unknown" };
 }
 
-/** Writes a subscription that is over or set to end, and raises what is still owed. */
+/** Writes a subscription that is over or set to end, and issues its outstanding charges (END-6). */
 export async function writeEnded(
   client: Client,
   organisationId: string,
@@ -84,7 +86,10 @@ export async function writeEnded(
   await saveCharges(client, organisationId, [{ subscriptionId, ...ended }], now);
 }
 
-/** Notes that a caller is told that the ledger refused: a repeat of the request is a new one from then on. */
+/**
+ * Records that a caller got the ledger's refusal. From then on a repeat of the request is a new one
+ * (IDEMPOTENCY-5).
+ */
 export async function reportTermination(pool: pg.Pool, organisationId: string, terminationId: string): Promise<void> {
   await pool.query({
     name: "report_termination",
@@ -102,8 +107,8 @@ interface EarlierRow {
 }
 
 /**
- * An idempotency key lives 24 hours, and one whose request failed is free again; not for that
- * request itself. Spec: Idempotency.
+ * An idempotency key lives 24 hours (IDEMPOTENCY-6). A failed request releases its key for other
+ * requests, not for itself (IDEMPOTENCY-5).
  */
 async function findRepeated(
   client: Client,
@@ -124,8 +129,8 @@ async function findRepeated(
 }
 
 /**
- * Null where the earlier try failed and this is another request: the key is free for it. Spec:
- * Idempotency. One of this very request, whose answer was lost, goes on as it began.
+ * Null if the earlier try failed and this is another request: its key is free (IDEMPOTENCY-5). The
+ * same request whose answer was lost continues as it began.
  */
 function repeat(
   earlier: EarlierRow,
@@ -159,8 +164,8 @@ async function loadOpenInvoices(
 ): Promise<readonly OpenInvoice[]> {
   const { rows } = await client.query<OpenRow>({
     name: "load_open_invoices",
-    // Credit that is on its way to an invoice counts as on it, and so does what a credit note has reversed of it: removed, it would be
-    // given back twice.
+    // Credit that is being allocated counts as allocated. So does what a credit note has reversed:
+    // if the invoice were removed, that would be refunded twice.
     text: `SELECT i.id, i.number, i.type, i.period_index, i.status, i.total, i.ledger_invoice_id IS NOT NULL AS in_ledger, i.sent,
         i.amount_due - (SELECT coalesce(sum(l.amount), 0) FROM credit_notes n JOIN credit_note_lines l ON l.organisation_id = $1
             AND l.credit_note_id = n.id WHERE n.organisation_id = $1 AND n.subscription_id = $2 AND n.status NOT IN ('voided', 'deleted')
@@ -182,7 +187,7 @@ async function loadOpenInvoices(
   }));
 }
 
-// Its time is the database's, also in a sandbox: an idempotency key's 24 hours are real ones.
+// Uses the database's time, also in a sandbox: an idempotency key's 24 hours are real hours.
 const insertText = `
 WITH ending AS (
   INSERT INTO terminations (id, organisation_id, subscription_id, end_when, ended, request_id, request_hash)
@@ -195,7 +200,10 @@ WITH ending AS (
 INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, awaited_until)
 SELECT ending.id, $1, 'end_subscription', 'ready', $3, $8::timestamptz FROM ending WHERE $5::uuid[] IS NOT NULL`;
 
-/** Without removals (null) it has ended; with them an operation of the same id holds the subscription until it is decided. */
+/**
+ * Without removals (null) the subscription has ended. With removals a job of the same id blocks the
+ * subscription until it is decided.
+ */
 async function insertTermination(
   client: Client,
   organisationId: string,

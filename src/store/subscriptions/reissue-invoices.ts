@@ -1,4 +1,7 @@
-/** Invoices that ends have removed, with what they billed, and how they are raised again. Spec: Restore; End, rule 4. */
+/**
+ * Loads the invoices that ends removed, with what they billed, and reissues them (RESTORE-3,
+ * END-4).
+ */
 import type { Reissued, RemovedInvoice } from "../../domain/subscriptions/restore.ts";
 import { takeOverUsage } from "../billing/billed-usage.ts";
 import { savePeriods } from "../billing/locked-subscription.ts";
@@ -11,8 +14,9 @@ interface RemovedRow extends InvoiceRow {
   bills_deferred: boolean;
 }
 
-// `now` may follow `period_end`: all ends since the last restoration count, but for what was raised again already. What an end removed that
-// was then refused stays removed. Invoices before the last period bill nothing that is given back. `$4` names one end, refused or not.
+// `now` may follow `period_end`, so all ends since the last restoration count. Reissued invoices
+// are excluded. What a refused end removed stays removed. Invoices before the previous period bill
+// nothing that can be restored. `$4` names one end, refused or not.
 const removedText = `
 SELECT ${invoiceListing.columns}, t.period_index,
   EXISTS (SELECT 1 FROM deferred_lines d WHERE d.organisation_id = $1 AND d.invoice_id = t.id) AS bills_deferred
@@ -25,14 +29,17 @@ WHERE t.organisation_id = $1 AND t.subscription_id = $2 AND t.period_index >= $3
       AND e.seq > (SELECT coalesce(max(m.seq), 0) FROM restorations m WHERE m.organisation_id = $1 AND m.subscription_id = $2))
 ORDER BY t.seq`;
 
-/** Whose removed invoices are loaded: of the current period and the ones beside it; of one end, or of all since the last restoration that were done. */
+/**
+ * Selects the current period's removed invoices and its neighbours'. With `terminationId`: of that
+ * end. Without: of all completed ends since the last restoration.
+ */
 export interface RemovedQuery {
   readonly subscriptionId: string;
   readonly currentPeriod: number;
   readonly terminationId: string | null;
 }
 
-/** The invoices that ends have removed and nobody has raised again, oldest first. */
+/** The invoices that ends removed and that are not reissued, oldest first. */
 export async function loadRemoved(
   client: Client,
   organisationId: string,
@@ -51,7 +58,7 @@ function readRemoved(row: RemovedRow): RemovedInvoice {
   return { id, number, type, lines, periodIndex: row.period_index, billsDeferred: row.bills_deferred };
 }
 
-/** Raises them; `watch` is told before anything is written which operations that leaves. */
+/** Reissues the invoices. It passes the ids of the jobs to `watch` before it writes anything. */
 export async function reissueInvoices(
   client: Client,
   organisationId: string,
@@ -72,12 +79,12 @@ export async function reissueInvoices(
   const replaced = raised.flatMap(({ id, replaces }) => (replaces === null ? [] : [{ id, replaces }]));
   await takeOverDeferred(client, organisationId, replaced);
   await takeOverUsage(client, organisationId, replaced);
-  // After the invoices: credit goes to invoices that are raised later than it.
+  // After the invoices: credit is allocated to invoices with later numbers (DOCUMENT-4).
   await issueCreditNotes(client, organisationId, notes, raising);
   return jobIds;
 }
 
-/** What was deferred to a removed invoice is billed by the one that stands for it now. */
+/** Moves deferred lines from a removed invoice to the one that replaces it. */
 async function takeOverDeferred(
   client: Client,
   organisationId: string,

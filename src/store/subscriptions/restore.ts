@@ -1,6 +1,6 @@
 /**
- * Restorations as rows: what was decided is written with every document that is raised again, in one transaction, and found again by a
- * repeat of its request.
+ * Stores restorations. A decision is written with every reissued document in one transaction. A
+ * repeat of the request finds it again (IDEMPOTENCY-2).
  */
 import { strict as assert } from "node:assert";
 import type pg from "pg";
@@ -13,10 +13,9 @@ import { loadNextPeriodLines } from "../documents/reversals.ts";
 import { loadRemoved, reissueInvoices } from "./reissue-invoices.ts";
 
 /**
- * A restoration to be made. `requestId` is derived from the idempotency key, or of this request
- * alone without one; null where it is not looked for. `watch` is told which operations it leaves
- * before they are committed, so that no outcome is missed: again where the transaction is run
- * again.
+ * A requested restoration. `requestId` is derived from the idempotency key, or unique to this
+ * request without a key. Null skips the search for a repeat. `watch` gets the job ids before they
+ * are committed, so that no outcome is missed. It is called again if the transaction is repeated.
  */
 export interface RestorationRequest extends ChangedSubscription {
   readonly requestId: string | null;
@@ -26,8 +25,9 @@ export interface RestorationRequest extends ChangedSubscription {
 }
 
 /**
- * What came of it. `made`: now, or by an earlier try of the same request (`isRepeat`), and the operations that tell the ledger of what
- * was raised; `conflict`: the key belongs to another request; `unknown`: the organisation has no such subscription.
+ * The outcome. `made`: restored now, or by an earlier try of this request (`isRepeat`), with the
+ * jobs that post the documents. `conflict`: the key belongs to another request. `unknown`: the
+ * organisation has no such subscription.
  */
 export type RestorationOutcome =
   | {
@@ -44,7 +44,9 @@ interface EarlierRow {
   request_hash: Buffer;
 }
 
-/** Restores the subscription as `decide` decides; what it refuses leaves everything as it was. Spec: Restore; Idempotency. */
+/**
+ * Restores the subscription as `decide` decides. A refusal by `decide` leaves everything as it was.
+ */
 export async function createRestoration(
   pool: pg.Pool,
   organisationId: string,
@@ -65,7 +67,7 @@ export async function createRestoration(
   return { kind: "made", subscriptionId: madeOf, jobIds, isRepeat: earlier !== null };
 }
 
-/** An idempotency key lives 24 hours; after them it stands for another request. Spec: Idempotency. */
+/** An idempotency key lives 24 hours. Afterwards it stands for another request (IDEMPOTENCY-6). */
 async function findRepeated(
   client: Client,
   organisationId: string,
@@ -95,7 +97,7 @@ async function loadFacts(client: Client, state: BillingState): Promise<Restorati
   return { state, customerStatus: customers[0].status, removed, next };
 }
 
-/** The operations that it leaves. */
+/** Writes the restoration and returns the ids of its jobs. */
 async function saveRestoration(
   client: Client,
   state: BillingState,
@@ -113,8 +115,8 @@ async function saveRestoration(
   return jobIds;
 }
 
-// Its number is from the sequence of the endings, so that which of the two came later is a comparison. Its time is the database's,
-// also in a sandbox: an idempotency key's 24 hours are real ones.
+// Takes its number from the terminations' sequence, so that comparing numbers shows which came
+// later. Uses the database's time, also in a sandbox: an idempotency key's 24 hours are real hours.
 async function insertRestoration(
   client: Client,
   organisationId: string,

@@ -1,4 +1,4 @@
-/** Subscriptions as rows, with the plan that prices them. */
+/** Reads and lists subscriptions with the plan that prices them. */
 import { civilDate } from "../../domain/calendar/civil-date.ts";
 import type { Plan } from "../../domain/catalogue/plan.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
@@ -6,7 +6,7 @@ import type { Subscription, SubscriptionStatus } from "../../domain/subscription
 import { type PlanRow, planListing, readDecimal, readPlan } from "../catalogue/catalogue.ts";
 import type { Filter, Listing } from "../database/page.ts";
 
-/** A subscription with its plan: what its `renewal_value` takes. */
+/** A subscription with its plan. Its `renewal_value` needs both. */
 export interface PlannedSubscription {
   readonly subscription: Subscription;
   readonly plan: Plan;
@@ -39,7 +39,7 @@ export interface SubscriptionRow {
   plan: PlanRow;
 }
 
-/** The subscription of a row. */
+/** Converts a row to a subscription. */
 export function readSubscription(row: Omit<SubscriptionRow, "plan">): Subscription {
   return {
     id: row.id,
@@ -67,18 +67,19 @@ export function readSubscription(row: Omit<SubscriptionRow, "plan">): Subscripti
 }
 
 /**
- * The plan of a subscription as JSON, within `subscriptionListing.from`. Prices as text: a number of JSON would become a float.
- * `own` is the subscription, as `t` is the plan in here.
+ * The plan of a subscription as JSON, for use within `subscriptionListing.from`. Prices are text,
+ * because a JSON number would become a float. `own` is the subscription, because `t` is the plan
+ * inside this query.
  */
 export const planJson = `(SELECT row_to_json(p) FROM (SELECT ${planListing.columns.replace("t.price,", "t.price::text AS price,")}
   FROM plans t WHERE t.organisation_id = own.organisation_id AND t.id = own.plan_id) p)`;
 
-/** The columns of a subscription itself, within `subscriptionListing.from`. */
+/** The columns of a subscription without its plan, for use within `subscriptionListing.from`. */
 export const subscriptionColumns = `t.id, t.customer_id, c.code AS customer_code, t.plan_id, t.status, t.currency, t.interval_unit,
     t.interval_count, t.timezone, t.start_date, t.billing_day, t.renewal_date, t.end_date, t.units, t.minimum_units, t.discount_percent,
     t.price_override, t.cancel_at_period_end, t.end_after_cycles, t.label, t.invoice_reference, t.created_at`;
 
-/** Subscriptions, each with the code of its customer and its plan. */
+/** Lists subscriptions, each with its customer's code and its plan. */
 export const subscriptionListing: Listing<SubscriptionRow, PlannedSubscription> = {
   table: "subscriptions",
   columns: `${subscriptionColumns}, ${planJson} AS plan`,
@@ -87,19 +88,19 @@ export const subscriptionListing: Listing<SubscriptionRow, PlannedSubscription> 
   read: (row) => ({ subscription: readSubscription(row), plan: readPlanJson(row.plan) }),
 };
 
-/** The plan of a row's JSON, which carries instants as text. */
+/** Converts the plan JSON of a row. JSON carries instants as text. */
 export function readPlanJson(row: PlanRow): Plan {
   return readPlan({ ...row, created_at: new Date(row.created_at) });
 }
 
-/** The filters of the list; null is not asked for. Spec: Lists, GET /v1/subscriptions. */
+/** The filters of the list. A null filter excludes nothing (OBJECT-5). */
 export interface SubscriptionFilters {
   readonly customer: string | null;
   readonly customerCode: string | null;
   readonly status: SubscriptionStatus | null;
 }
 
-/** The filters as conditions. */
+/** Converts the filters to SQL conditions. */
 export function subscriptionFilters({ customer, customerCode, status }: SubscriptionFilters): readonly Filter[] {
   const filters: Filter[] = [];
   if (customer !== null) filters.push({ sql: "t.customer_id = ?", value: customer });

@@ -1,6 +1,6 @@
 /**
- * What usage is judged by, as rows: the subscriptions that a batch names, and the organisation's meters with the plans that have them,
- * which are kept as long as the catalogue stands.
+ * Loads the facts that usage is evaluated with: the batch's subscriptions, and the organisation's
+ * meters with their plans. Meters are cached for each catalogue version.
  */
 import { civilDate } from "../../domain/calendar/civil-date.ts";
 import type { MeterStatus } from "../../domain/catalogue/meter.ts";
@@ -8,12 +8,15 @@ import type { SubscriptionStatus } from "../../domain/subscriptions/subscription
 import type { ReportableMeter, ReportableSubscription, UsageFacts } from "../../domain/usage/ingest.ts";
 import type { Client } from "../documents/issue-documents.ts";
 
-/** A subscription as it is judged, and whether nothing is due for it. */
+/** A subscription to evaluate usage with, and whether nothing is due for it. */
 export interface LoadedSubscription extends ReportableSubscription {
   readonly isUndue: boolean;
 }
 
-/** The subscriptions of a batch that the organisation has, by id, and the catalogue that stood when they were read. */
+/**
+ * The batch's subscriptions that the organisation has, by id, and the catalogue version when they
+ * were read.
+ */
 export interface LoadedSubscriptions {
   readonly subscriptions: ReadonlyMap<string, LoadedSubscription>;
   readonly catalogueVersion: string;
@@ -22,11 +25,12 @@ export interface LoadedSubscriptions {
 /** An organisation's meters by id and by code. */
 export type Meters = Pick<UsageFacts, "metersById" | "metersByCode">;
 
-/** An instant of a row in microseconds: a `Date` would lose three digits. */
+/** SQL of an instant in microseconds. A `Date` would lose three digits (USAGE-8). */
 export const microseconds = (column: string): string => `(extract(epoch FROM ${column}) * 1000000)::bigint`;
 
-// One text for all of them: a hundred rows of thirteen columns take the driver three times as long as they take PostgreSQL. None of these
-// has a space or a comma in it. LIMIT keeps each a look-up by primary key, however full the table was when the statement was planned.
+// One text for all rows. The driver takes three times as long as PostgreSQL for a hundred rows of
+// thirteen columns. No column contains a space or a comma. LIMIT keeps each lookup on the primary
+// key, however full the table was when the statement was planned.
 const subscriptionsText = `SELECT o.catalogue_version, (SELECT string_agg(s.told, ',') FROM unnest($2::uuid[]) AS asked(id) CROSS JOIN LATERAL (
     SELECT concat_ws(' ', s.id, s.plan_id, s.status, s.timezone, s.start_date, s.billing_day, s.interval_unit, s.interval_count,
       coalesce(s.end_date::text, ''), coalesce(${microseconds("s.ended_at")}::text, ''),
@@ -35,7 +39,10 @@ const subscriptionsText = `SELECT o.catalogue_version, (SELECT string_agg(s.told
     FROM subscriptions s WHERE s.organisation_id = $1 AND s.id = asked.id LIMIT 1) s) AS told
   FROM organisations o WHERE o.id = $1`;
 
-/** Reads the subscriptions with these ids, as a close or an end has left them whose lock was waited for before. */
+/**
+ * Loads the subscriptions with these ids. The caller has taken the locks, so the state is the one
+ * after any concurrent close or end.
+ */
 export async function loadReportable(
   client: Client,
   organisationId: string,
@@ -76,16 +83,18 @@ function readSubscription(told: string): LoadedSubscription {
   };
 }
 
-/** The meters of organisations, each read once for each state of its catalogue. */
+/** A cache of organisations' meters. Each catalogue version is read once. */
 export interface MeterCatalogue {
-  /** Those of the catalogue with this version, or of a later one. */
+  /** The meters of this catalogue version, or of a later one. */
   meters(client: Client, organisationId: string, catalogueVersion: string): Promise<Meters>;
 }
 
-/** As many organisations as a process meets in a minute or so; the one that was read first goes first. */
+/**
+ * About as many organisations as a process meets in a minute. The first one read is evicted first.
+ */
 const mostOrganisations = 1_000;
 
-/** An empty catalogue; it fills itself. */
+/** Creates an empty cache. It loads what is requested. */
 export function createMeterCatalogue(): MeterCatalogue {
   const known = new Map<string, Meters & { readonly version: string }>();
   return {

@@ -1,6 +1,7 @@
 /**
- * Stores a batch of usage events in one transaction: each id once for ever, each event on the bill that is open while its lock is held.
- * Whoever stores does every step in the same order, so that no two batches ever wait for each other. facts-performance §3.2.
+ * Stores a batch of usage events in one transaction. Each id is stored once for ever. Each event
+ * goes on the bill that is open while its lock is held. Every batch takes the same steps in the
+ * same order, so that no two batches deadlock (USAGE-11).
  */
 import type pg from "pg";
 import {
@@ -30,14 +31,17 @@ import {
   microseconds,
 } from "./ingest-facts.ts";
 
-/** Stores a batch for an organisation, `now` by its clock. What became of each event, in order. */
+/**
+ * Stores a batch for an organisation, `now` by its clock. Returns one verdict for each event, in
+ * order.
+ */
 export type StoreUsage = (
   organisationId: string,
   reported: readonly ReportedUsage[],
   now: Date,
 ) => Promise<readonly UsageVerdict[]>;
 
-/** A batch under way. `locked`: subscriptions whose rows are held. */
+/** A batch under way. `locked`: subscriptions whose rows are locked. */
 interface Batch {
   readonly organisationId: string;
   readonly reported: readonly ReportedUsage[];
@@ -46,16 +50,20 @@ interface Batch {
   readonly locked: ReadonlySet<string>;
 }
 
-/** What a try came to: verdicts, or rows that have to be locked before anything else is, nothing stored. */
+/**
+ * A try's outcome: verdicts, or the rows that must be locked before a new try. In the second case
+ * nothing was stored.
+ */
 type Tried =
   | { readonly kind: "told"; readonly verdicts: readonly UsageVerdict[] }
   | { readonly kind: "unlocked"; readonly ids: readonly string[] };
 
-/** Over a pool; it keeps what it knows of meters. */
+/** Binds ingestion to a pool. It caches meters. */
 export function createStoreUsage(pool: pg.Pool): StoreUsage {
   const catalogue = createMeterCatalogue();
   return async (organisationId, reported, now) => {
-    // An id that is no UUID names nothing, and nothing is asked for it. decisions §1.
+    // An id that is no UUID names no subscription, and the database is not queried for it
+    // (USAGE-5).
     const named = reported.map(({ subscription }) => subscription.toLowerCase()).filter(isId);
     const subscriptionIds = [...new Set(named)];
     let locked: ReadonlySet<string> = new Set();
@@ -68,10 +76,12 @@ export function createStoreUsage(pool: pg.Pool): StoreUsage {
   };
 }
 
-// Statements planned over empty tables would read whole ones once these have grown.
+// Plans made while the tables were empty would scan grown tables.
 const beginText = "BEGIN; SET LOCAL enable_seqscan = off";
 
-/** Rows come before buckets, everywhere: where there are rows to lock, the buckets wait. */
+/**
+ * Rows are locked before buckets everywhere. If rows must be locked, the buckets are locked later.
+ */
 function begin({ subscriptionIds, locked }: Batch): string {
   return locked.size > 0 ? beginText : `${beginText}; ${lockToStore(subscriptionIds)}`;
 }
@@ -79,8 +89,8 @@ function begin({ subscriptionIds, locked }: Batch): string {
 async function tryBatch(client: Client, catalogue: MeterCatalogue, batch: Batch): Promise<Tried> {
   const { organisationId, reported, subscriptionIds, now, locked } = batch;
   if (locked.size > 0) {
-    // The organisation before its subscriptions: a switch of settings holds it alone, and writes
-    // all of them.
+    // The organisation before its subscriptions. A settings switch locks it exclusively, and writes
+    // all of them (INVARIANT-5).
     await holdOrganisation(client, organisationId);
     await lockSubscriptions(client, organisationId, [...locked]);
     await client.query(lockToStore(subscriptionIds));
@@ -108,7 +118,9 @@ async function tryBatch(client: Client, catalogue: MeterCatalogue, batch: Batch)
   return { kind: "told", verdicts: describeVerdict(judged, created, stored) };
 }
 
-/** Those that are over and for which nothing is due: what is stored of them now has to be billed by itself. decisions §6. */
+/**
+ * Finished subscriptions with nothing due. Their late usage must be billed separately (USAGE-10).
+ */
 function lateSubscriptions(
   events: readonly UsageEvent[],
   subscriptions: ReadonlyMap<string, LoadedSubscription>,
@@ -121,7 +133,8 @@ function lateSubscriptions(
   return [...late];
 }
 
-// In the order of their ids, so that two batches with the same ones never wait for each other; DO NOTHING waits for who stores one now.
+// In the order of the ids, so that two batches with equal ids never deadlock. DO NOTHING waits for
+// a concurrent insert of the same id.
 const insertText = `INSERT INTO usage_events (organisation_id, event_id, subscription_id, meter_id, period_index, bill, quantity, occurred_at,
     created_at)
   SELECT $1, r.event_id, r.subscription_id, r.meter_id, r.period_index, r.bill, r.quantity, r.occurred_at, $9
@@ -130,7 +143,7 @@ const insertText = `INSERT INTO usage_events (organisation_id, event_id, subscri
   ORDER BY r.event_id COLLATE "C"
   ON CONFLICT (organisation_id, event_id) DO NOTHING RETURNING event_id`;
 
-/** Stores those whose ids are free; the ids that were. */
+/** Inserts the events whose ids are free. Returns the ids that were free. */
 async function insertEvents(
   client: Client,
   organisationId: string,
@@ -156,18 +169,25 @@ async function insertEvents(
   return new Set(rows.map(({ event_id }) => event_id));
 }
 
-/** The ids under which something may be stored without this batch: of what was not stored now, also of what state would reject. */
+/**
+ * The ids that an earlier batch may have stored: events not inserted now, and events that the state
+ * would reject (USAGE-3).
+ */
 function idsToFind(judged: readonly EvaluatedUsage[], created: ReadonlySet<string>): readonly string[] {
   return [...new Set(judged.map(({ eventId }) => eventId))].filter((eventId) => !created.has(eventId));
 }
 
-// As one text, as the subscriptions are; the ids, which may hold anything, by their places.
+// One text for all rows, as for the subscriptions. It has the places of the ids, because an id may
+// contain any character.
 const storedText = `SELECT string_agg(concat_ws(' ', asked.place, e.told), ',') AS told
   FROM unnest($2::text[]) WITH ORDINALITY AS asked(event_id, place) CROSS JOIN LATERAL (
     SELECT concat_ws(' ', u.subscription_id, u.meter_id, u.quantity, ${microseconds("u.occurred_at")}) AS told
     FROM usage_events u WHERE u.organisation_id = $1 AND u.event_id = asked.event_id LIMIT 1) e`;
 
-/** A statement after the insert: one that began before it would not see what another batch has stored meanwhile. */
+/**
+ * A separate statement after the insert. One that began earlier would miss events that another
+ * batch stored meanwhile.
+ */
 async function loadStored(
   client: Client,
   organisationId: string,
@@ -190,7 +210,7 @@ async function loadStored(
   );
 }
 
-/** Has late usage billed: their rows are locked, and nothing was due for them. */
+/** Marks late usage as due. The subscriptions' rows are locked, and nothing was due for them. */
 async function setDue(
   client: Client,
   organisationId: string,
@@ -211,7 +231,10 @@ async function setDue(
   });
 }
 
-/** An array as PostgreSQL reads it, of values that have nothing to escape; ten times as fast as the driver's own. */
+/**
+ * A PostgreSQL array literal of values that need no escaping. It is ten times as fast as the
+ * driver's array.
+ */
 function plainArray(values: readonly (string | number)[]): string {
   return `{${values.join(",")}}`;
 }
