@@ -1,6 +1,7 @@
 /**
  * The contract of the API, the worker and the workflows: names, ids and the shapes passed between
- * them. Ids, numbers and counts only, because operators read histories (INVARIANT-8).
+ * them. Ids, numbers and counts only: never a secret, a name or an address, because operators read
+ * histories (INVARIANT-8).
  */
 
 /** The input of `ledgerPosting`. */
