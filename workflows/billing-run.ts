@@ -49,8 +49,8 @@ export async function billingRun(): Promise<void> {
 
 /**
  * Bills one organisation until nothing billable is due. Later runs retry parked subscriptions
- * (POSTING-8). A start while it runs is a signal: work that became due as it was about to end is
- * performed without waiting for the next run.
+ * (POSTING-8). A start while it runs is a signal. Work that became due as it was about to end is
+ * then performed without waiting for the next run.
  */
 export async function organisationBilling({ organisationId, progress }: OrganisationBillingInput): Promise<void> {
   // Created here because its queue is that of the workflow's own worker.

@@ -63,8 +63,8 @@ export interface WorkBatch {
   /** `settled`: nothing is left to do. `waiting`: to be tried again. */
   readonly state: "settled" | "waiting";
   /**
-   * The outcome in the search attribute `Outcome`: `done`, `refused`, … It is null while work
-   * waits, or `refused` if a part was refused: the whole then ends with it.
+   * The outcome in the search attribute `Outcome`: `done`, `refused`, … Null while work waits.
+   * `refused` if a part was refused: the whole then ends with it.
    */
   readonly outcome: string | null;
   /** The current details for operators: `amending INV-0042, attempt 2: the ledger answered 503`. */

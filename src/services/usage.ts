@@ -28,7 +28,7 @@ function reportUsage({ store }: ServiceParts): Method {
   return async ({ events }, { caller }) => {
     const untilMs = Date.now() + answerBudgetMs;
     const { usage } = store.organisation(caller.organisationId);
-    // If the first answer was lost, the events that it stored are found and reported as stored.
+    // If the first answer was lost, the events that it stored are found and reported as duplicates.
     const verdicts = await untilKnown(untilMs, () => usage.report(events.map(readEvent), caller.now));
     crashPoint("usage_stored");
     const count = (status: UsageVerdict["status"]) => verdicts.filter((verdict) => verdict.status === status).length;

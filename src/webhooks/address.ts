@@ -81,8 +81,8 @@ const privateNames: readonly string[] = [
 
 /**
  * Whether requests to a network address are forbidden; invalid text counts as an address that is.
- * Forbidden is everything in the IANA registries of special-purpose addresses, every IPv6 form that
- * holds an IPv4 address (whatever it is), and cloud providers' own addresses.
+ * Forbidden are the IANA registries of special-purpose addresses and cloud providers' own
+ * addresses. So is every IPv6 form that holds an IPv4 address, whatever that is.
  */
 export function isForbidden(address: string, mode: AddressMode): boolean {
   const family = isIP(address);

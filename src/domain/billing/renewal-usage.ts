@@ -81,8 +81,7 @@ export function closePeriodBill(facts: UsageFacts, walk: UsageWalk): UsageCharge
 
 /**
  * Closes every bill of a subscription that is over, up to its last period: no other bill follows.
- * Returns null if there is no usage, and in Setup Mode. Usage after the end stays unbilled
- * (SETUP-3).
+ * Returns null if there is no usage, and in Setup Mode. Usage after the end stays unbilled.
  */
 export function closeLastBill(facts: UsageFacts, walk: UsageWalk): UsageCharges | null {
   assert(walk.usage !== null, "usage is loaded where a bill is closed");

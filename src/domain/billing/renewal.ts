@@ -26,8 +26,8 @@ import {
 } from "./renewal-usage.ts";
 
 /**
- * What is written afterwards: the subscription, the index of its current period, its next due date,
- * new or changed periods, invoices to issue, and the outcome of usage.
+ * The changes to write: the subscription, its current period's index and next due date, new or
+ * changed periods, invoices to issue, and the outcome of usage.
  */
 export interface DueDecision extends ClosedUsage {
   readonly subscription: Subscription;

@@ -20,8 +20,8 @@ export interface MeasuredChange {
   readonly proration: Proration | null;
   /**
    * Whether a credit would be issued (volume plans). The new total is above the billed units of the
-   * current period, or with `separate` of the next one, and a whole period of it costs less than
-   * what was billed (UNITS-5).
+   * current period, or with `separate` of the next one. A whole period of it costs less than what
+   * was billed (UNITS-5).
    */
   readonly isCredit: boolean;
   /**

@@ -86,11 +86,11 @@ export interface CreationDecision {
 }
 
 /**
- * Decides the creation. Refuses in the order of CREATE-1: `invalid_parameter` (time zone),
- * `customer_not_found`, `plan_not_found`, `charge_not_found`, `customer_not_active`,
- * `plan_not_active`, `charge_not_active`, `currency_mismatch`, `price_override_not_allowed`,
+ * Decides the creation, in the order of CREATE-1. Refuses `invalid_parameter` (time zone),
+ * `customer_not_found`, `plan_not_found`, `charge_not_found`. Then `customer_not_active`,
+ * `plan_not_active`, `charge_not_active`, `currency_mismatch`. Then `price_override_not_allowed`,
  * `plan_has_no_units`, `invalid_parameter` (units, minimum_units), `units_below_minimum`,
- * `units_above_maximum`, `start_date_in_future`, `invalid_parameter` (start_date, billing_day,
+ * `units_above_maximum`. Then `start_date_in_future`, `invalid_parameter` (start_date, billing_day,
  * end_after_cycles).
  */
 export function decideCreation(facts: CreationFacts, request: CreationRequest): CreationDecision {

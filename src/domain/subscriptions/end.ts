@@ -1,6 +1,6 @@
 /**
- * End: decides whether a subscription may end, which invoices are removed in the ledger first and
- * in which order, and what is written once all are removed.
+ * End: decides whether a subscription may end, and which invoices are removed in the ledger first,
+ * in order. Also decides what is written once all are removed.
  */
 
 import { isUnsent } from "../billing/invoice.ts";
@@ -37,8 +37,8 @@ export interface OpenInvoice extends Omit<IssuedInvoice, "isPlanLineKnown"> {
 }
 
 /**
- * The facts of an end: the state, all invoices of the subscription that are not removed, newest
- * first, and what documents other than the renewal invoice bill of the next period (absent:
+ * The facts of an end. `invoices` are all of the subscription's that are not removed, newest first.
+ * `next` is what documents other than the renewal invoice bill of the next period (absent:
  * nothing).
  */
 export interface EndFacts {
@@ -143,8 +143,8 @@ function checkRuns({ subscription: { status } }: BillingState): void {
 }
 
 /**
- * Returns the invoice of a period that never begins: the next period's, issued ahead, or the first
- * invoice of a subscription that ends before it began (END-3).
+ * Returns the invoice of a period that never begins. It is the next period's, issued ahead, or the
+ * first one of a subscription that ends before it began (END-3).
  */
 function billedAhead(state: BillingState, { when }: EndRequest): IssuedInvoice | null {
   const isBefore = state.subscription.status === "pending" && when === "now";
@@ -181,7 +181,7 @@ function checkUsage(state: BillingState): UsageCharges {
 /**
  * Whether an option requests the removal. Paid invoices, those with a payment or credit, and those
  * that the ledger refused are left alone. An invoice still to be sent to the ledger was never sent
- * to the customer, and counts as approved if the organisation's first status is approved (END-5).
+ * to the customer. It also counts as approved if that is the organisation's first status (END-5).
  */
 function isAskedFor({ organisation }: BillingState, request: EndRequest, invoice: OpenInvoice): boolean {
   if (hasMoney(invoice)) return false;

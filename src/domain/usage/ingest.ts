@@ -193,8 +193,8 @@ export function isOver({ status }: Pick<ReportableSubscription, "status">): bool
 }
 
 /**
- * Returns when late usage of a subscription that is over is billed: at the beginning of the next
- * day in its zone, with everything reported until then.
+ * Returns when late usage of a subscription that is over is billed. It is the beginning of the next
+ * day in its zone, for everything reported until then.
  */
 export function lateUsageDueAt({ timezone }: Pick<ReportableSubscription, "timezone">, now: Date): Instant {
   return dayStart(timezone, addDays(todayIn(timezone, now), 1));

@@ -1,6 +1,6 @@
 /**
- * The registry of pricing models and the value of a plan: list or override price, free units, then
- * the discount, and one rounding at the end (MONEY-4).
+ * The registry of pricing models and the value of a plan. The order is list or override price, free
+ * units, discount, and one rounding at the end (MONEY-4).
  */
 import { roundToMinorUnit } from "../../money/currency.ts";
 import {
@@ -34,8 +34,9 @@ export const pricingModels = {
 export type PricedPlan = Pick<Plan, "type" | "price" | "freeUnits" | "tiers">;
 
 /**
- * The part of a subscription that decides its price: total units (0 on a flat fee), the price
- * override, and the discount in percent (0 to 100). A `Subscription` is one.
+ * The part of a subscription that decides its price. `units` is the total (0 on a flat fee),
+ * `priceOverride` replaces the plan's price, and the discount is in percent (0 to 100). A
+ * `Subscription` is one.
  */
 export interface PriceTerms {
   readonly units: number;
