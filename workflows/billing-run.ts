@@ -1,6 +1,7 @@
 /**
- * Billing: each minute a run asks which organisations have something due, and starts the workflow of each, which performs it chunk by
- * chunk until nothing is left. What is due is found in the database, so that a second run, a restart or a repetition changes nothing.
+ * Billing. Each minute a run finds the organisations with something due and starts a workflow for
+ * each, which performs it in chunks until nothing is left. Due work is found in the database, so a
+ * second run, a restart or a repetition changes nothing (PERIOD-4).
  */
 import {
   continueAsNew,
@@ -28,7 +29,10 @@ const { startDue } = proxyActivities<BillingActivities>({
 
 const wake = defineSignal(wakeSignal);
 
-/** One run. It waits for no organisation: one with much to do must not hold up those that come later. */
+/**
+ * Starts the billing of every organisation with something due. It waits for no organisation, so
+ * that one with much to do does not delay those that follow.
+ */
 export async function billingRun(): Promise<void> {
   let found = 0;
   let started = 0;
@@ -44,11 +48,12 @@ export async function billingRun(): Promise<void> {
 }
 
 /**
- * One organisation, until nothing is due that could be performed; what was set aside is tried again by later ones. A start while it runs is
- * a signal: what became due while it was about to end is performed too, and has not to wait for the next run.
+ * Bills one organisation until nothing billable is due. Later runs retry parked subscriptions
+ * (POSTING-8). A start while it runs is a signal. Work that became due as it was about to end is
+ * then performed without waiting for the next run.
  */
 export async function organisationBilling({ organisationId, progress }: OrganisationBillingInput): Promise<void> {
-  // Made in here, because its queue is that of the workflow's own worker.
+  // Created here because its queue is that of the workflow's own worker.
   const { countDue, billBatch } = proxyActivities<BillingActivities>({
     ...databaseBatch,
     taskQueue: billingQueue(workflowInfo().taskQueue),
@@ -74,7 +79,10 @@ export async function organisationBilling({ organisationId, progress }: Organisa
   endAs(setAside > 0 ? "set_aside" : "done");
 }
 
-/** `1,200 of about 3,000 renewed, 2 set aside`: more may become due while it is at it. */
+/**
+ * `1,200 of about 3,000 renewed, 2 set aside`. The total is approximate: more may become due
+ * meanwhile.
+ */
 function describe({ done, setAside, total }: BillingProgress): string {
   return `${counted(done - setAside)} of about ${counted(Math.max(total, done))} renewed, ${counted(setAside)} set aside`;
 }

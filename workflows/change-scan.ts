@@ -1,8 +1,7 @@
 /**
- * Telling platforms what changed: each minute a run asks which organisations have changes that were
- * marked, and starts the telling of each, and which endpoints have deliveries due, and starts
- * those. What is to be told is found in the database, so that a second run, a restart or a
- * repetition changes nothing.
+ * The relay. Each minute a run starts the publishing of every organisation with outbox entries, and
+ * the deliveries of every endpoint with some due. Work is found in the database, so a second run, a
+ * restart or a repetition changes nothing (EVENT-1).
  */
 import { continueAsNew, proxyActivities, setCurrentDetails, workflowInfo } from "@temporalio/workflow";
 import type { PublishingActivities } from "../src/worker/activities/events/publish-changes.ts";
@@ -20,7 +19,7 @@ const { startChanged } = proxyActivities<PublishingActivities>({
   summary: "start the telling of organisations where something changed",
 });
 
-/** One run. It waits for no organisation. */
+/** Starts publishing and deliveries. It waits for no organisation. */
 export async function changeScan(): Promise<void> {
   let found = 0;
   let started = 0;
@@ -35,7 +34,7 @@ export async function changeScan(): Promise<void> {
     if (round.next === null) break;
     input = { after: round.next };
   }
-  // Attempts whose pause is over, and starts that were missed: what is told starts its own.
+  // Retries whose pause is over, and missed starts. Publishing starts its own deliveries.
   for (let page: DuePageInput | null = { after: null }; page !== null; ) {
     const { next }: DuePage = await startDeliveriesDue(page);
     page = next === null ? null : { after: next };
@@ -43,12 +42,10 @@ export async function changeScan(): Promise<void> {
   endAs("done");
 }
 
-/**
- * One organisation, until all that changed by then is told, and the deliveries to each endpoint are
- * started.
- */
+/** Publishes one organisation's changes up to a time and starts the deliveries to each endpoint. */
 export async function organisationEvents(input: OrganisationEventsInput): Promise<void> {
-  // On the queue of billing: what bills many organisations at once has many of them to be told, and neither may take all connections.
+  // On the queue of billing: a large billing run leaves much to publish, and neither may take every
+  // connection.
   const { publishBatch } = proxyActivities<PublishingActivities>({
     ...databaseBatch,
     taskQueue: billingQueue(workflowInfo().taskQueue),

@@ -1,6 +1,7 @@
 /**
- * What the API, the worker and the workflows agree on: names, ids and the shapes that pass between them. Ids, numbers and
- * counts only: never a secret, a name or an address, because histories are read by operators.
+ * The contract of the API, the worker and the workflows: names, ids and the shapes passed between
+ * them. Ids, numbers and counts only: never a secret, a name or an address, because operators read
+ * histories (INVARIANT-8).
  */
 
 /** The input of `ledgerPosting`. */
@@ -8,29 +9,29 @@ export interface LedgerPostingInput {
   readonly organisationId: string;
 }
 
-/** What one round of settling did, and what is left. */
+/** The result of one posting batch, and what is left. */
 export interface PostingBatch {
-  /** Documents that the ledger took in this round. */
+  /** Documents that the ledger accepted in this batch. */
   readonly settled: number;
-  /** Documents that it refused. */
+  /** Documents that the ledger refused in this batch. */
   readonly refused: number;
-  /** What still waits. */
+  /** Documents still waiting. */
   readonly waiting: number;
-  /** In how many milliseconds the next of these can be tried; null where nothing waits. */
+  /** Milliseconds until the next waiting document can be tried; null if none waits. */
   readonly nextInMs: number | null;
-  /** Why the connection is paused; null where it is not. */
+  /** Why the connection is paused; null if it is not. */
   readonly paused: string | null;
-  /** How many rounds beside each other use the ledger's calls up, by how long it took; absent: one. */
+  /** How many concurrent batches use up the call budget at this batch's duration; absent: one. */
   readonly atOnce?: number;
 }
 
-/** The signal that says: something was committed that waits for the ledger. */
+/** The signal that work for the ledger was committed. */
 export const wakeSignal = "wake";
 
-/** The workflow's type. */
+/** The type of the workflow that posts an organisation's documents. */
 export const ledgerPostingType = "ledgerPosting";
 
-/** The id of an organisation's ledger workflow: there is one, or none while nothing waits. */
+/** Returns the id of an organisation's posting workflow. One runs, or none if nothing waits. */
 export function ledgerWorkflowId(organisationId: string): string {
   return `ledger/${organisationId}`;
 }
@@ -43,7 +44,7 @@ export interface InvoiceAmendmentInput {
   readonly jobId: string;
 }
 
-/** The input of `creditAllocation`: applying the credit that a subscription holds. */
+/** The input of `creditAllocation`: applying a subscription's held credit. */
 export interface CreditAllocationInput {
   readonly organisationId: string;
   readonly subscriptionId: string;
@@ -57,25 +58,25 @@ export interface EndSubscriptionInput {
   readonly terminationId: string;
 }
 
-/** What one round of a piece of work that has a workflow of its own came to. */
+/** The result of one batch of work that has its own workflow. */
 export interface WorkBatch {
   /** `settled`: nothing is left to do. `waiting`: to be tried again. */
   readonly state: "settled" | "waiting";
   /**
-   * How it ended, as an operator looks for it (search attribute `Outcome`): `done`, `refused`, … ; null while it waits, or `refused` where a part of
-   * it was, which is what the whole then ends as.
+   * The outcome in the search attribute `Outcome`: `done`, `refused`, … Null while work waits.
+   * `refused` if a part was refused: the whole then ends with it.
    */
   readonly outcome: string | null;
-  /** What an operator reads in the current details: `amending INV-0042, attempt 2: the ledger answered 503`. */
+  /** The current details for operators: `amending INV-0042, attempt 2: the ledger answered 503`. */
   readonly detail: string;
-  /** In how many milliseconds it can be tried again; null where it is settled. */
+  /** Milliseconds until it can be tried again; null if nothing is left to do. */
   readonly nextInMs: number | null;
 }
 
 /** The type of the workflow that amends one invoice. */
 export const invoiceAmendmentType = "invoiceAmendment";
 
-/** The id of an amendment's workflow: one for each operation. */
+/** Returns the id of an amendment's workflow: one for each job. */
 export function amendmentWorkflowId(jobId: string): string {
   return `amendment/${jobId}`;
 }
@@ -83,7 +84,7 @@ export function amendmentWorkflowId(jobId: string): string {
 /** The type of the workflow that applies a subscription's held credit. */
 export const creditAllocationType = "creditAllocation";
 
-/** The id of the workflow that applies a subscription's held credit: there is one, or none while nothing is to be applied. */
+/** Returns the id of the workflow that applies a subscription's held credit. At most one runs. */
 export function creditWorkflowId(subscriptionId: string): string {
   return `credit/${subscriptionId}`;
 }
@@ -91,49 +92,49 @@ export function creditWorkflowId(subscriptionId: string): string {
 /** The type of the workflow that ends a subscription. */
 export const endSubscriptionType = "endSubscription";
 
-/** The id of an end's workflow: one for each ending. */
+/** Returns the id of an end's workflow: one for each termination. */
 export function terminationWorkflowId(terminationId: string): string {
   return `end/${terminationId}`;
 }
 
-/** The type of the workflow that looks, each minute, for which organisations something is due. */
+/** The type of the workflow that finds, each minute, the organisations with something due. */
 export const billingRunType = "billingRun";
 
-/** The id of the schedule that starts it. */
+/** The id of the schedule that starts `billingRun`. */
 export const billingScheduleId = "billing-run";
 
-/** Organisations for which something is due: asked for page by page, by rising id. */
+/** A page of organisations with something due, by rising id. */
 export interface DuePageInput {
-  /** The last organisation of the page before; null for the first page. */
+  /** The last organisation of the previous page; null for the first page. */
   readonly after: string | null;
 }
 
-/** What a page came to. */
+/** The result of a page. */
 export interface DuePage {
-  /** The organisations on it. */
+  /** The organisations on the page. */
   readonly found: number;
-  /** Those whose workflow is at it now. */
+  /** The organisations whose workflow runs now. */
   readonly started: number;
-  /** Where the next page begins; null where there is none. */
+  /** The start of the next page; null if there is none. */
   readonly next: string | null;
 }
 
-/** What an organisation's billing has done so far: what a run that is continued as new takes over. */
+/** The progress of an organisation's billing, carried over when the run continues as new. */
 export interface BillingProgress {
-  /** Subscriptions looked at, those that were set aside among them. */
+  /** Subscriptions processed, including parked ones. */
   readonly done: number;
   readonly setAside: number;
-  /** How many there were to look at when it began. */
+  /** How many subscriptions were due when it began. */
   readonly total: number;
 }
 
-/** The input of `organisationBilling`; `progress` is null but where the workflow continues itself. */
+/** The input of `organisationBilling`. `progress` is null unless the workflow continues as new. */
 export interface OrganisationBillingInput {
   readonly organisationId: string;
   readonly progress: BillingProgress | null;
 }
 
-/** What one round of an organisation's billing did. */
+/** The result of one batch of an organisation's billing. */
 export interface BillingBatch {
   readonly done: number;
   readonly setAside: number;
@@ -144,18 +145,21 @@ export interface BillingBatch {
 /** The type of the workflow that performs what is due for one organisation. */
 export const organisationBillingType = "organisationBilling";
 
-/** The id of an organisation's billing: there is one, or none while nothing is due. */
+/** Returns the id of an organisation's billing. One runs, or none if nothing is due. */
 export function billingWorkflowId(organisationId: string): string {
   return `billing/${organisationId}`;
 }
 
-/** The input of `testClock`; `progress` is null but where the workflow continues itself. */
+/** The input of `testClock`. `progress` is null unless the workflow continues as new. */
 export interface TestClockInput {
   readonly organisationId: string;
   readonly progress: ClockProgressReport | null;
 }
 
-/** How far an advance of a test clock has come, and what was performed on the way: what the query `progress` answers. Instants are ISO 8601. */
+/**
+ * The answer of the query `progress`: how far an advance of a test clock has come, and what it
+ * performed. Instants are ISO 8601.
+ */
 export interface ClockProgressReport {
   readonly from: string;
   readonly target: string;
@@ -165,24 +169,24 @@ export interface ClockProgressReport {
   readonly setAside: number;
 }
 
-/** What one round of advancing a test clock came to. */
+/** The result of one batch of advancing a test clock. */
 export interface ClockBatch {
-  /** Whether the clock is where it was to go. */
+  /** Whether the clock has reached its target. */
   readonly isThere: boolean;
-  /** Null where it did not advance. */
+  /** Null if the clock did not advance. */
   readonly progress: ClockProgressReport | null;
 }
 
 /** The type of the workflow that advances the test clock of a sandbox. */
 export const testClockType = "testClock";
 
-/** The signal that says: an advance was committed. */
+/** The signal that an advance was committed. */
 export const advanceSignal = "advance";
 
-/** The query for how far it has come; null before the first round. */
+/** The query for the progress of an advance; null before the first batch. */
 export const progressQuery = "progress";
 
-/** The id of a test clock's workflow: there is one, or none while the clock stands. */
+/** Returns the id of a test clock's workflow. One runs, or none while the clock stands. */
 export function clockWorkflowId(organisationId: string): string {
   return `clock/${organisationId}`;
 }
@@ -192,30 +196,33 @@ export interface LedgerSyncInput {
   readonly organisationId: string;
 }
 
-/** The type of the workflow that looks at what people changed in an organisation's ledger. */
+/** The type of the workflow that syncs people's changes in an organisation's ledger. */
 export const ledgerSyncType = "ledgerSync";
 
-/** The id of an organisation's mirror: there is one, or none while nothing is to be looked at. */
+/** Returns the id of an organisation's ledger sync. One runs, or none if nothing is to be read. */
 export function ledgerSyncWorkflowId(organisationId: string): string {
   return `mirror/${organisationId}`;
 }
 
-/** The type of the workflow that looks, each minute, for which organisations there is something to be looked at. */
+/** The type of the workflow that finds, each minute, the organisations with something to sync. */
 export const ledgerSyncStartsType = "ledgerSyncStarts";
 
-/** The id of the schedule that starts it. */
+/** The id of the schedule that starts `ledgerSyncStarts`. */
 export const ledgerSyncScheduleId = "ledger-sweep";
 
-/** The input of `organisationEvents`: changes that were marked until then (ISO 8601, the database's clock) are combined and told. */
+/**
+ * The input of `organisationEvents`. Outbox entries up to then (ISO 8601, database time) are
+ * published.
+ */
 export interface OrganisationEventsInput {
   readonly organisationId: string;
   readonly until: string;
-  /** What a run that is continued as new takes over: events told, endpoints started. */
+  /** Carried over when a run continues as new: events published, endpoints started. */
   readonly told?: number;
   readonly started?: number;
 }
 
-/** What one round of telling an organisation's changes did. */
+/** The result of one batch of publishing an organisation's changes. */
 export interface PublishingBatch {
   /** Events that were written. */
   readonly told: number;
@@ -225,67 +232,59 @@ export interface PublishingBatch {
   readonly isMore: boolean;
 }
 
-/** The type of the workflow that looks, each minute, for which organisations changes are to be told. */
+/** The type of the relay: it finds, each minute, the organisations with changes to publish. */
 export const changeScanType = "changeScan";
 
-/** The id of the schedule that starts it. */
+/** The id of the schedule that starts the relay. */
 export const changeScheduleId = "change-scan";
 
-/** The type of the workflow that tells an organisation's changes. */
+/** The type of the workflow that publishes an organisation's changes. */
 export const organisationEventsType = "organisationEvents";
 
-/** The id of the workflow that tells an organisation's changes: there is one, or none while nothing is to be told. */
+/** Returns the id of an organisation's publishing workflow. At most one runs. */
 export function eventsWorkflowId(organisationId: string): string {
   return `events/${organisationId}`;
 }
 
-/**
- * What deliveries to an endpoint came to: the search attribute and the details of its workflow come
- * from it.
- */
+/** The counts of an endpoint's deliveries, for the search attribute and details of its workflow. */
 export interface DeliveryCounts {
   readonly delivered: number;
-  /** Attempts that failed: what they were for is pending still. */
+  /** Failed attempts: their deliveries are still pending. */
   readonly failed: number;
   readonly exhausted: number;
   readonly dropped: number;
 }
 
-/** The input of `endpointDeliveries`; `counts` are those of the runs that this one continues. */
+/** The input of `endpointDeliveries`. `counts` are those of the runs that this run continues. */
 export interface EndpointDeliveriesInput {
   readonly organisationId: string;
   readonly endpointId: string;
   readonly counts?: DeliveryCounts;
 }
 
-/** What one activity delivered. */
+/** The result of one activity that delivers. */
 export interface DeliveryBatches extends DeliveryCounts {
-  /**
-   * In how many milliseconds something is due; 0: more is due already; null: nothing is pending.
-   */
+  /** Milliseconds until something is due; 0: now; null: nothing is pending. */
   readonly nextInMs: number | null;
 }
 
 /** The type of the workflow that delivers what is due to one webhook endpoint. */
 export const endpointDeliveriesType = "endpointDeliveries";
 
-/** The id of an endpoint's deliveries: there is one run, or none while nothing is due. */
+/** Returns the id of an endpoint's delivery workflow. One runs, or none if nothing is due. */
 export function deliveriesWorkflowId(endpointId: string): string {
   return `webhooks/${endpointId}`;
 }
 
-/**
- * The queue of all that delivers webhooks, workflow tasks too: none of their tasks stands before a
- * task of the others.
- */
+/** Returns the queue of webhook delivery, workflow tasks included, isolated from other work. */
 export function webhookQueue(taskQueue: string): string {
   return `${taskQueue}-webhooks`;
 }
 
-/** The queue of what performs billing and tells changes, beside the one of everything else: a process takes only a few of these at once. */
+/** Returns the queue of billing and publishing. A process takes only a few of its tasks at once. */
 export function billingQueue(taskQueue: string): string {
   return `${taskQueue}-renewals`;
 }
 
-/** The queue of workflows and database activities, unless a process is told another one. */
+/** The default queue of workflows and database activities. */
 export const defaultTaskQueue = "billing";

@@ -1,4 +1,7 @@
-/** The credit that one subscription holds, put on its invoices: one step after the other, oldest first. */
+/**
+ * Applies the credit that one subscription holds to its invoices, one step after the other, oldest
+ * first (DOCUMENT-4).
+ */
 import { proxyActivities } from "@temporalio/workflow";
 import type { CreditAllocationActivities } from "../src/worker/activities/posting/allocate-credit.ts";
 import type { CreditAllocationInput } from "./contract.ts";
@@ -11,8 +14,8 @@ const { allocateBatch } = proxyActivities<CreditAllocationActivities>({
 });
 
 /**
- * Ends when nothing is left to be applied, or when that is put off for long: the dispatcher then starts it again.
- * decisions §6.
+ * Ends when nothing is left to apply, or when the rest is rescheduled for long: the dispatcher then
+ * starts it again.
  */
 export async function creditAllocation(input: CreditAllocationInput): Promise<void> {
   await workInBatches(input, allocateBatch);

@@ -1,4 +1,7 @@
-/** One end of a subscription: its invoices are removed in the ledger, one after the other, and then it ends. */
+/**
+ * Ends one subscription: removes its invoices in the ledger one after the other, then ends it
+ * (END-4).
+ */
 import { proxyActivities } from "@temporalio/workflow";
 import type { EndSubscriptionInput, WorkBatch } from "./contract.ts";
 import { ledgerBatch } from "./policies.ts";
@@ -9,7 +12,9 @@ const { endBatch } = proxyActivities<{ endBatch(input: EndSubscriptionInput): Pr
   summary: "remove invoices in the ledger, then end",
 });
 
-/** Ends with the operation, or when that is put off for long: the dispatcher then starts it again. Spec: End, rule 4. */
+/**
+ * Ends with the job, or when the job is rescheduled for long: the dispatcher then starts it again.
+ */
 export async function endSubscription(input: EndSubscriptionInput): Promise<void> {
   await workInBatches(input, endBatch);
 }

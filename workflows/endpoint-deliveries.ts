@@ -1,8 +1,8 @@
 /**
- * The deliveries to one webhook endpoint: sends what is due until nothing is. Which deliveries
- * there are, when each is due and what became of it is in the database, so that a second run, a
- * restart or a repetition changes nothing but that a receiver may be sent an event twice. All of it
- * runs on a task queue that has no other work.
+ * Delivers to one webhook endpoint until nothing is due. The database holds the deliveries, their
+ * times and outcomes. A second run, a restart or a repetition therefore changes nothing, except
+ * that a receiver may get an event twice. Everything runs on its own task queue (WEBHOOK-2,
+ * WEBHOOK-4).
  */
 import {
   condition,

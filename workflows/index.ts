@@ -1,4 +1,4 @@
-/** Every workflow of the service: what the bundle contains and the worker registers. */
+/** Exports every workflow of the service, for the bundle and the worker's registration. */
 export { billingRun, organisationBilling } from "./billing-run.ts";
 export { changeScan, organisationEvents } from "./change-scan.ts";
 export { creditAllocation } from "./credit-allocation.ts";

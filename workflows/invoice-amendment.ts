@@ -1,4 +1,7 @@
-/** One change of an invoice that the ledger has: tried until the ledger has taken or refused it. */
+/**
+ * Amends one invoice that the ledger has: retries until the ledger has accepted or refused the
+ * change.
+ */
 import { proxyActivities } from "@temporalio/workflow";
 import type { AmendmentActivities } from "../src/worker/activities/posting/amend-invoice.ts";
 import type { InvoiceAmendmentInput } from "./contract.ts";
@@ -10,7 +13,9 @@ const { amendBatch } = proxyActivities<AmendmentActivities>({
   summary: "amend the invoice in the ledger",
 });
 
-/** Ends with the operation, or when that is put off for long: the dispatcher then starts it again. decisions §6. */
+/**
+ * Ends with the job, or when the job is rescheduled for long: the dispatcher then starts it again.
+ */
 export async function invoiceAmendment(input: InvoiceAmendmentInput): Promise<void> {
   await workInBatches(input, amendBatch);
 }

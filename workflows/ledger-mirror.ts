@@ -1,7 +1,7 @@
 /**
- * Following the ledger: each minute a run asks which organisations have something to be looked at there, a webhook's hint or a sweep that
- * is due, and starts the mirror of each, which looks until nothing is left. What is to be looked at is found in the database, so that a
- * second run, a restart or a repetition changes nothing.
+ * Ledger sync. Each minute a run finds the organisations with a change notification or a due
+ * incremental sync, and starts the sync of each. Work is found in the database, so a second run, a
+ * restart or a repetition changes nothing (LEDGER-4).
  */
 import { proxyActivities, setCurrentDetails } from "@temporalio/workflow";
 import type { LedgerSyncActivities } from "../src/worker/activities/sync/ledger-sync.ts";
@@ -17,7 +17,7 @@ const { startMirrors } = proxyActivities<LedgerSyncActivities>({
 
 const { syncBatch } = proxyActivities<LedgerSyncActivities>({ ...ledgerBatch, summary: "look at what people changed" });
 
-/** One run. It waits for no organisation. */
+/** Starts the sync of every organisation with something to read. It waits for no organisation. */
 export async function ledgerSyncStarts(): Promise<void> {
   let found = 0;
   let started = 0;
@@ -32,7 +32,10 @@ export async function ledgerSyncStarts(): Promise<void> {
   }
 }
 
-/** One organisation, until nothing is left to be looked at, or that is put off for long: a later run then starts it again. */
+/**
+ * Syncs one organisation until nothing is left to read, or the rest is rescheduled for long: a
+ * later run then starts it again.
+ */
 export async function ledgerSync(input: LedgerSyncInput): Promise<void> {
   await workInBatches(input, syncBatch);
 }

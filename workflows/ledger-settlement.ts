@@ -1,7 +1,8 @@
 /**
- * One organisation's waiting documents: settles whatever waits, in groups, until ten seconds have brought nothing new.
- * Every commit that leaves a document waiting signals it; the work itself is found in the database, so that a signal more
- * or less, a restart or a second run changes nothing. The group commit of the ledger.
+ * Posts one organisation's waiting documents in batches, until nothing new has come for ten
+ * seconds. Every commit that leaves a document waiting signals it. Work is found in the database,
+ * so an extra or missing signal, a restart or a second run changes nothing. This is the group
+ * commit of the ledger (POSTING-3).
  */
 import {
   condition,
@@ -20,7 +21,7 @@ const { postBatch } = proxyActivities<PostingActivities>({ ...ledgerBatch, summa
 
 const wake = defineSignal(wakeSignal);
 
-/** Ends when nothing waits, or when what waits is further off than `longestWaitMs`. */
+/** Ends when no document waits, or when every waiting one is further off than `longestWaitMs`. */
 export async function ledgerPosting(input: LedgerPostingInput): Promise<void> {
   let dirty = true;
   let settled = 0;
@@ -59,7 +60,7 @@ export async function ledgerPosting(input: LedgerPostingInput): Promise<void> {
   }
 }
 
-/** Many wait and can go at once, and the ledger is too slow for one round after the other. */
+/** Whether many documents can be sent now and the ledger is too slow for sequential batches. */
 function isHighVolume({ settled, waiting, nextInMs, atOnce = 1 }: PostingBatch): boolean {
   return atOnce > 1 && settled > 0 && nextInMs === 0 && waiting >= highVolume;
 }

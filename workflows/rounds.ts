@@ -1,6 +1,6 @@
 /**
- * The loop of a piece of work that has a workflow of its own: rounds, until one says that nothing is left to do. What
- * a round finds is in the database, so that a second run, a restart or a repetition changes nothing.
+ * The loop of work that has its own workflow: batches, until one reports that nothing is left. Work
+ * is found in the database, so a second run, a restart or a repetition changes nothing.
  */
 import { condition, continueAsNew, defineSignal, setCurrentDetails, setHandler } from "@temporalio/workflow";
 import { type WorkBatch, wakeSignal } from "./contract.ts";
@@ -10,8 +10,9 @@ import { endAs, isLongRun } from "./run-end.ts";
 const wake = defineSignal(wakeSignal);
 
 /**
- * Ends when the work is settled, or when it can only be tried again after more than `longestWaitMs`. A start while it
- * runs is a signal: one that waits looks at once, and one that is about to end looks once more.
+ * Runs batches until the work is done, or can be retried only after more than `longestWaitMs`. A
+ * start while it runs is a signal: a waiting run checks at once, and one that is about to end
+ * checks once more.
  */
 export async function workInBatches<Input>(input: Input, work: (input: Input) => Promise<WorkBatch>): Promise<void> {
   let isWoken = false;

@@ -1,22 +1,26 @@
-/** How runs end: their outcome, as an operator looks for it, and the length at which they go on in a new run. */
+/**
+ * How runs end: their outcome for operators, and the length at which they continue in a new run.
+ */
 import { upsertSearchAttributes, workflowInfo } from "@temporalio/workflow";
 
 const outcomeKey = { name: "Outcome", type: "KEYWORD" } as const;
 
-/** Half of what a run may take (`longestRun` of src/temporal): past that the server would break it off. */
+/**
+ * Half of the longest run (`longestRun` of src/worker/temporal), at which the server would end it.
+ */
 const longRunMs = 30 * 60_000;
 
 /**
- * Has the search attribute `Outcome` say how the run ended; nothing comes after it. Beside what rounds of work say of theirs: `done`;
- * `refused`, where the ledger said no to a document; `set_aside`, where a subscription could not be billed; `put_off`, where a new run is
- * started for what is left, in more than a minute; `rescheduled`, where an endpoint's next attempt
- * is more than five minutes away.
+ * Sets the search attribute `Outcome`; nothing comes after it. In addition to the outcomes of work
+ * batches: `done`; `refused` if the ledger refused a document; `set_aside` if a subscription is
+ * parked; `put_off` if the rest starts again in more than a minute; `rescheduled` if an endpoint's
+ * next attempt is more than five minutes away.
  */
 export function endAs(outcome: string | null): void {
   upsertSearchAttributes([{ key: outcomeKey, value: outcome }]);
 }
 
-/** Whether it is time for a new run: the history has become long, or the run itself. */
+/** Whether to continue as new: the history or the run has become long. */
 export function isLongRun(): boolean {
   const { continueAsNewSuggested, runStartTime } = workflowInfo();
   return continueAsNewSuggested || Date.now() - runStartTime.getTime() > longRunMs;

@@ -1,7 +1,7 @@
 /**
- * The advance of a sandbox's test clock: rounds that move it from one due instant to the next and perform what is due
- * there. Where it goes and how far it has come is in the database, so that a second run, a restart or a repetition
- * changes nothing.
+ * Advances a sandbox's test clock: batches move it from one due instant to the next and perform
+ * what is due there. Target and progress are in the database, so a second run, a restart or a
+ * repetition changes nothing (CLOCK-1).
  */
 import {
   continueAsNew,
@@ -26,9 +26,9 @@ import { endAs, isLongRun } from "./run-end.ts";
 const advance = defineSignal(advanceSignal);
 const progressQuery = defineQuery<ClockProgressReport | null>(progressName);
 
-/** Ends when the clock is at its target and no further advance was asked for meanwhile. */
+/** Ends when the clock is at its target and no further advance was requested meanwhile. */
 export async function testClock({ progress: known, ...order }: TestClockInput): Promise<void> {
-  // Made in here, because its queue is that of the workflow's own worker.
+  // Created here because its queue is that of the workflow's own worker.
   const { advanceBatch } = proxyActivities<TestClockActivities>({
     ...databaseBatch,
     taskQueue: billingQueue(workflowInfo().taskQueue),
@@ -53,7 +53,10 @@ export async function testClock({ progress: known, ...order }: TestClockInput): 
   endAs((progress?.setAside ?? 0) > 0 ? "set_aside" : "done");
 }
 
-/** `2027-03-31T11:00:00.000Z on the way from … to …: 1,200 performed, 1,200 invoices raised, 0 set aside`. */
+/**
+ * `2027-03-31T11:00:00.000Z on the way from … to …: 1,200 performed, 1,200 invoices raised, 0 set
+ * aside`.
+ */
 function describe({ from, target, now, performed, raised, setAside }: ClockProgressReport): string {
   const counted = (count: number) => count.toLocaleString("en");
   const place = now === target ? `${now}, from ${from}` : `${now} on the way from ${from} to ${target}`;

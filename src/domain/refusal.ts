@@ -1,10 +1,10 @@
 /**
- * The expected "no": one table of every error code with its HTTP status and type, and the error that carries one.
- * The wire edges (REST envelope, Connect detail) read the table; nothing else maps codes.
- * Spec: Errors; decisions: sections 1 and 2.
+ * Refusals: one table of every error code with its HTTP status and type, and the error that carries
+ * a code. The transports (REST envelope, Connect detail) read the table. Nothing else maps codes
+ * (REQUEST-13, REQUEST-15).
  */
 
-/** The values of `error.type`. Spec: Errors. */
+/** The values of `error.type` (REQUEST-15). */
 export type RefusalType =
   | "authentication_error"
   | "permission_error"
@@ -14,7 +14,9 @@ export type RefusalType =
   | "rate_limit_error"
   | "api_error";
 
-/** The names of the Connect codes that refusals use (`Code` of @connectrpc/connect, in snake_case). */
+/**
+ * The names of the Connect codes that refusals use (`Code` of @connectrpc/connect, in snake_case).
+ */
 export type RefusalConnectCode =
   | "unauthenticated"
   | "permission_denied"
@@ -27,7 +29,7 @@ export type RefusalConnectCode =
   | "unavailable"
   | "unimplemented";
 
-/** How one code is told: the HTTP status, the type, and the Connect code. */
+/** The representation of a code: the HTTP status, the type, and the Connect code. */
 export interface RefusalRow {
   readonly status: number;
   readonly type: RefusalType;
@@ -40,7 +42,7 @@ const aborted = { status: 409, type: "conflict", connect: "aborted" } as const;
 const precondition = { status: 409, type: "conflict", connect: "failed_precondition" } as const;
 const badGateway = { status: 502, type: "api_error", connect: "unavailable" } as const;
 
-/** Every code that the API or the application's side can answer. Spec: Errors; decisions: sections 2 and 8. */
+/** Every code that the public API or the admin API can answer (REQUEST-13). */
 export const refusals = {
   invalid_api_key: { status: 401, type: "authentication_error", connect: "unauthenticated" },
   insufficient_scope: { status: 403, type: "permission_error", connect: "permission_denied" },
@@ -107,12 +109,12 @@ export const refusals = {
   temporarily_unavailable: badGateway,
 } as const satisfies Record<string, RefusalRow>;
 
-/** A stable error code; clients branch on it, never on the message. Spec: Errors. */
+/** A stable error code. Clients branch on the code, never on the message (REQUEST-15). */
 export type RefusalCode = keyof typeof refusals;
 
 /**
- * An expected no, thrown anywhere below the edge and told by it.
- * `param` is the path of the field at fault (`charges.0.price`), `null` where the whole request is at fault.
+ * An expected refusal, thrown anywhere below the transport and returned by it. `param` is the path
+ * of the faulty field (`charges.0.price`), null if the whole request is at fault.
  * `retryAfterSeconds` becomes the `Retry-After` header.
  */
 export class Refusal extends Error {
@@ -133,7 +135,7 @@ export class Refusal extends Error {
     this.retryAfterSeconds = retryAfterSeconds;
   }
 
-  /** Status, type and Connect code of this refusal. */
+  /** Returns status, type and Connect code of this refusal. */
   get row(): RefusalRow {
     return refusals[this.code];
   }

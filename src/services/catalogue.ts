@@ -1,4 +1,4 @@
-/** PlanService and ChargeService. Spec: GET /v1/plans, GET /v1/charges; decisions §3. */
+/** PlanService and ChargeService: lists and retrieves plans and charges. */
 import type { ChargeService, PlanService } from "../gen/proto/billing/v1/catalogue_pb.ts";
 import type { CatalogueFilters } from "../store/catalogue/catalogue.ts";
 import type { Implementation } from "../transport/rpc/implementation.ts";
@@ -7,7 +7,7 @@ import type { ServiceParts } from "./parts.ts";
 import { presentCharge, presentPlan } from "./present.ts";
 import { getObject, listMethod, type PagedRequest } from "./reading.ts";
 
-/** The methods of PlanService. Refuses `plan_not_found`. */
+/** Returns the implementation of PlanService. Refuses `plan_not_found`. */
 export function planService({ store }: ServiceParts): Implementation<typeof PlanService> {
   const get = getObject(store, ({ plans }) => plans, "plan_not_found");
   return {
@@ -16,7 +16,7 @@ export function planService({ store }: ServiceParts): Implementation<typeof Plan
   };
 }
 
-/** The methods of ChargeService. Refuses `charge_not_found`. */
+/** Returns the implementation of ChargeService. Refuses `charge_not_found`. */
 export function chargeService({ store }: ServiceParts): Implementation<typeof ChargeService> {
   const get = getObject(store, ({ charges }) => charges, "charge_not_found");
   return {

@@ -1,4 +1,4 @@
-/** InvoiceService and CreditNoteService: both read only. Spec: GET /v1/invoices, GET /v1/credit_notes. */
+/** InvoiceService and CreditNoteService. Both only read. */
 import type { CreditNoteService } from "../gen/proto/billing/v1/credit_notes_pb.ts";
 import type { InvoiceService } from "../gen/proto/billing/v1/invoices_pb.ts";
 import type { DocumentFilters } from "../store/documents/invoices.ts";
@@ -8,7 +8,7 @@ import type { ServiceParts } from "./parts.ts";
 import { presentCreditNote, presentInvoice } from "./present.ts";
 import { getObject, listMethod, type PagedRequest } from "./reading.ts";
 
-/** The methods of InvoiceService. Refuses `invoice_not_found`. */
+/** Returns the implementation of InvoiceService. Refuses `invoice_not_found`. */
 export function invoiceService({ store }: ServiceParts): Implementation<typeof InvoiceService> {
   const get = getObject(store, ({ invoices }) => invoices, "invoice_not_found");
   return {
@@ -17,7 +17,7 @@ export function invoiceService({ store }: ServiceParts): Implementation<typeof I
   };
 }
 
-/** The methods of CreditNoteService. Refuses `credit_note_not_found`. */
+/** Returns the implementation of CreditNoteService. Refuses `credit_note_not_found`. */
 export function creditNoteService({ store }: ServiceParts): Implementation<typeof CreditNoteService> {
   const get = getObject(store, ({ creditNotes }) => creditNotes, "credit_note_not_found");
   return {

@@ -1,4 +1,7 @@
-/** The domain's words and the contract's enum values, both ways, in one table each: a word without a value does not compile. */
+/**
+ * Maps the domain's words to the contract's enum values, in one table each. A word without a value
+ * does not compile.
+ */
 import type { AllocationStatus as AllocationStatusWord } from "../domain/billing/credit-note.ts";
 import type {
   DocumentStatus as DocumentStatusWord,
@@ -25,13 +28,13 @@ import {
   SubscriptionStatus,
 } from "../gen/proto/billing/v1/subscriptions_pb.ts";
 
-/** Customer statuses. */
+/** Maps customer statuses to enum values. */
 export const customerStatuses = {
   active: CustomerStatus.ACTIVE,
   inactive: CustomerStatus.INACTIVE,
 } as const satisfies Record<Customer["status"], CustomerStatus>;
 
-/** Statuses of plans and charges. */
+/** Maps statuses of plans and charges to enum values. */
 export const catalogueStatuses = {
   draft: CatalogueStatus.DRAFT,
   active: CatalogueStatus.ACTIVE,
@@ -39,7 +42,7 @@ export const catalogueStatuses = {
   legacy: CatalogueStatus.LEGACY,
 } as const satisfies Record<CatalogueStatusWord, CatalogueStatus>;
 
-/** Plan types. */
+/** Maps plan types to enum values. */
 export const planTypes = {
   flat_fee: PlanType.FLAT_FEE,
   per_unit: PlanType.PER_UNIT,
@@ -48,7 +51,7 @@ export const planTypes = {
   stairstep: PlanType.STAIRSTEP,
 } as const satisfies Record<PlanTypeWord, PlanType>;
 
-/** Subscription statuses. */
+/** Maps subscription statuses to enum values. */
 export const subscriptionStatuses = {
   pending: SubscriptionStatus.PENDING,
   active: SubscriptionStatus.ACTIVE,
@@ -56,7 +59,7 @@ export const subscriptionStatuses = {
   ended: SubscriptionStatus.ENDED,
 } as const satisfies Record<SubscriptionStatusWord, SubscriptionStatus>;
 
-/** Statuses of invoices and credit notes. */
+/** Maps statuses of invoices and credit notes to enum values. */
 export const documentStatuses = {
   draft: DocumentStatus.DRAFT,
   awaiting_approval: DocumentStatus.AWAITING_APPROVAL,
@@ -68,7 +71,7 @@ export const documentStatuses = {
   not_in_external: DocumentStatus.NOT_IN_EXTERNAL,
 } as const satisfies Record<DocumentStatusWord, DocumentStatus>;
 
-/** Invoice types. */
+/** Maps invoice types to enum values. */
 export const invoiceTypes = {
   first: InvoiceType.FIRST,
   renewal: InvoiceType.RENEWAL,
@@ -76,7 +79,7 @@ export const invoiceTypes = {
   usage: InvoiceType.USAGE,
 } as const satisfies Record<InvoiceTypeWord, InvoiceType>;
 
-/** Kinds of invoice lines. */
+/** Maps kinds of invoice lines to enum values. */
 export const lineKinds = {
   plan: InvoiceLineKind.PLAN,
   proration: InvoiceLineKind.PRORATION,
@@ -84,13 +87,15 @@ export const lineKinds = {
   usage: InvoiceLineKind.USAGE,
 } as const satisfies Record<LineKind, InvoiceLineKind>;
 
-/** Whether the ledger has a document. */
+/** Maps sync statuses to enum values: whether the ledger has a document (OBJECT-13). */
 export const syncStatuses = {
   synced: LedgerSyncStatus.SYNCED,
   failed: LedgerSyncStatus.FAILED,
 } as const;
 
-/** How much of a credit note has been applied. */
+/**
+ * Maps allocation statuses to enum values: how much of a credit note has been applied (OBJECT-11).
+ */
 export const allocationStatuses = {
   unapplied: AllocationStatus.UNAPPLIED,
   partially_applied: AllocationStatus.PARTIALLY_APPLIED,
@@ -98,31 +103,34 @@ export const allocationStatuses = {
   not_applicable: AllocationStatus.NOT_APPLICABLE,
 } as const satisfies Record<AllocationStatusWord, AllocationStatus>;
 
-/** Whether an allocation stands. */
+/** Maps the states of an allocation to enum values: `active` or `removed` (OBJECT-11). */
 export const allocationStates = {
   active: AllocationState.ACTIVE,
   removed: AllocationState.REMOVED,
 } as const;
 
-/** When a prorated charge is billed. */
+/** Maps proration behaviours to enum values: when a prorated charge is billed. */
 export const prorationBehaviours = {
   charge_immediately: ProrationBehaviour.CHARGE_IMMEDIATELY,
   charge_on_renewal: ProrationBehaviour.CHARGE_ON_RENEWAL,
 } as const satisfies Record<ProrationBehaviourWord, ProrationBehaviour>;
 
-/** How a change inside the invoice window is billed. */
+/** Maps the `document` option to enum values: how a change inside the invoice window is billed. */
 export const changeDocuments = {
   amend: ChangeDocument.AMEND,
   separate: ChangeDocument.SEPARATE,
 } as const satisfies Record<ChangeDocumentWord, ChangeDocument>;
 
-/** When a subscription ends. */
+/** Maps the `when` option to enum values: when a subscription ends (END-1). */
 export const endWhens = {
   period_end: EndWhen.PERIOD_END,
   now: EndWhen.NOW,
 } as const satisfies Record<EndWhenWord, EndWhen>;
 
-/** The word of an enum value that a request carries; null where it carries none. The value was validated before. */
+/**
+ * Returns the word of an enum value in a request, or null if the request has none. The value was
+ * validated before.
+ */
 export function wordOf<Word extends string>(
   table: Readonly<Record<Word, number>>,
   value: number | undefined,

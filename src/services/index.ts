@@ -1,4 +1,4 @@
-/** Every service of the public contract with what answers it. */
+/** Binds every service of the public contract to its implementation. */
 import { ChargeService, PlanService } from "../gen/proto/billing/v1/catalogue_pb.ts";
 import { CreditNoteService } from "../gen/proto/billing/v1/credit_notes_pb.ts";
 import { CustomerService } from "../gen/proto/billing/v1/customers_pb.ts";
@@ -15,7 +15,7 @@ import type { ServiceParts } from "./parts.ts";
 import { subscriptionService } from "./subscriptions/index.ts";
 import { usageService } from "./usage.ts";
 
-/** The bindings, in the order of the specification's summary. */
+/** Returns the bindings, in the order of the specification's summary. */
 export function services(parts: ServiceParts): readonly ServiceBinding[] {
   return [
     bind(OrganisationService, organisationService(parts)),

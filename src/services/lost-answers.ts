@@ -1,5 +1,5 @@
 /**
- * Writes that lose the database midway: what became of them is looked up until it is known, or the
+ * Repeats writes whose database connection was lost midway, until their outcome is known or the
  * caller's time is over.
  */
 import { setTimeout as wait } from "node:timers/promises";
@@ -7,15 +7,15 @@ import { Refusal } from "../domain/refusal.ts";
 import { isDatabaseUnreachable } from "../store/access/api-keys.ts";
 
 /**
- * The pause before the next look: a database that fails over is back after seconds, and many
- * callers look at once.
+ * The pause before the next attempt. A database fail-over takes seconds, and many callers repeat at
+ * once.
  */
 const lookAgainMs = 250;
 
 /**
- * Runs a write, and again where the connection to the database is lost, until `untilMs` (epoch).
- * The write finds what an earlier run of it has done, by ids that are the same in each, and does
- * the rest. Refuses `temporarily_unavailable` where it is not known by then.
+ * Runs a write, and repeats it until `untilMs` (epoch) if the connection to the database is lost.
+ * The write finds what an earlier run has done by ids that are the same in each run, and does the
+ * rest. Refuses `temporarily_unavailable` if the outcome is unknown by then (REQUEST-14).
  */
 export async function untilKnown<T>(untilMs: number, write: () => Promise<T>): Promise<T> {
   for (;;) {

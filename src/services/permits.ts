@@ -1,7 +1,10 @@
-/** What an organisation or a kind of key forbids beyond scopes. decisions §1, step 4. */
+/** What an organisation or a kind of key forbids in addition to scopes (ACCESS-3). */
 import type { Caller } from "../transport/rpc/caller.ts";
 
-/** The rules by operation: the reason of the `403 insufficient_scope`, or null where the caller may. */
+/**
+ * The rules by operation. A rule returns the reason of the `403 insufficient_scope`, or null if the
+ * caller may.
+ */
 const rules: Readonly<Record<string, (caller: Caller) => string | null>> = {
   "billing.v1.CustomerService/CreateCustomer": ({ canCreateLedgerContacts }) =>
     canCreateLedgerContacts ? null : "The organisation does not allow customers to be created through the API.",
@@ -11,7 +14,7 @@ const rules: Readonly<Record<string, (caller: Caller) => string | null>> = {
   },
 };
 
-/** Why this caller may not call this operation (`billing.v1.Service/Method`), or null. */
+/** Returns why this caller may not call this operation (`billing.v1.Service/Method`), or null. */
 export function permits(operationName: string, caller: Caller): string | null {
   return rules[operationName]?.(caller) ?? null;
 }

@@ -1,4 +1,7 @@
-/** Domain values to messages: every member is listed, so that nothing is shown by accident. Amounts get four places here. */
+/**
+ * Converts domain values to messages. Every member is listed, so that nothing is exposed by
+ * accident. Amounts get four places here (OBJECT-2).
+ */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { allocationStatus, type CreditNote } from "../domain/billing/credit-note.ts";
 import type { Invoice, InvoiceLine } from "../domain/billing/invoice.ts";
@@ -26,7 +29,7 @@ import {
   syncStatuses,
 } from "./enums.ts";
 
-/** Spec: Organisation. */
+/** Returns the organisation's message (OBJECT-8). */
 export function presentOrganisation(organisation: OrganisationSettings): MessageInitShape<typeof OrganisationSchema> {
   return {
     id: organisation.id,
@@ -40,7 +43,7 @@ export function presentOrganisation(organisation: OrganisationSettings): Message
   };
 }
 
-/** Spec: Customer. */
+/** Returns a customer's message. Absent members are unset. */
 export function presentCustomer(customer: Customer): MessageInitShape<typeof CustomerSchema> {
   return {
     id: customer.id,
@@ -57,7 +60,7 @@ export function presentCustomer(customer: Customer): MessageInitShape<typeof Cus
   };
 }
 
-/** Spec: Plan; decisions §3 "Tier". */
+/** Returns a plan's message, with its tiers (CATALOGUE-4, CATALOGUE-6). */
 export function presentPlan(plan: Plan): MessageInitShape<typeof PlanSchema> {
   return {
     id: plan.id,
@@ -78,7 +81,7 @@ export function presentPlan(plan: Plan): MessageInitShape<typeof PlanSchema> {
   };
 }
 
-/** decisions §3 "Tier". */
+/** Returns the messages of tiers, with `from` computed from the previous bound (CATALOGUE-4). */
 export function presentTiers(tiers: readonly Tier[]): MessageInitShape<typeof TierSchema>[] {
   const bounds = tierBounds(tiers);
   return tiers.map((tier, index) => ({
@@ -89,7 +92,7 @@ export function presentTiers(tiers: readonly Tier[]): MessageInitShape<typeof Ti
   }));
 }
 
-/** decisions §3 "Charge". */
+/** Returns a charge's message (CATALOGUE-7). */
 export function presentCharge(charge: Charge): MessageInitShape<typeof ChargeSchema> {
   return {
     id: charge.id,
@@ -105,7 +108,7 @@ export function presentCharge(charge: Charge): MessageInitShape<typeof ChargeSch
   };
 }
 
-/** Spec: Subscription; `renewal_value` by decisions §5. */
+/** Returns a subscription's message, with its computed `renewal_value` (OBJECT-12). */
 export function presentSubscription(
   subscription: Subscription,
   plan: Plan,
@@ -135,7 +138,7 @@ export function presentSubscription(
   };
 }
 
-/** Spec: Invoice; decisions §3 "Invoice". */
+/** Returns an invoice's message, with its lines (OBJECT-9, OBJECT-10). */
 export function presentInvoice(invoice: Invoice): MessageInitShape<typeof InvoiceSchema> {
   return {
     id: invoice.id,
@@ -179,7 +182,7 @@ function presentLine(line: InvoiceLine): MessageInitShape<typeof InvoiceLineSche
   };
 }
 
-/** Spec: Credit note; decisions §3 "allocation_status". */
+/** Returns a credit note's message, with its computed `allocation_status` (OBJECT-11). */
 export function presentCreditNote(note: CreditNote): MessageInitShape<typeof CreditNoteSchema> {
   return {
     id: note.id,
@@ -224,7 +227,7 @@ function amount(value: Decimal | null): string | null {
   return value === null ? null : formatDecimal(value);
 }
 
-/** The member where it has a value: an unset field is what the wire shows as `null`. */
+/** Returns the member if it has a value. An unset field is `null` on the wire. */
 function given<Name extends string, Value>(name: Name, value: Value | null): { [N in Name]?: Value } {
   return (value === null ? {} : { [name]: value }) as { [N in Name]?: Value };
 }

@@ -4,7 +4,7 @@ import type { PageRequest } from "../store/database/page.ts";
 import type { Collection, Scope, Store } from "../store/tenant.ts";
 import type { Call } from "../transport/rpc/caller.ts";
 
-/** How many objects a page has when the request does not say. Spec: Lists and pagination. */
+/** The default page size (OBJECT-3). */
 const defaultLimit = 25;
 
 /** The page members of every list request. */
@@ -13,12 +13,15 @@ export interface PagedRequest {
   readonly startingAfter?: string | undefined;
 }
 
-/** The page that a request asks for. */
+/** Returns the page that a request selects. */
 function pageOf(request: PagedRequest): PageRequest {
   return { limit: request.limit ?? defaultLimit, startingAfter: request.startingAfter ?? null };
 }
 
-/** A list method: filters from the request, the page from the collection, each object presented. Refuses `invalid_parameter`. */
+/**
+ * Returns a list method. It takes filters from the request and a page from the collection, and
+ * presents each object. Refuses `invalid_parameter` (OBJECT-3, OBJECT-4).
+ */
 export function listMethod<Request extends PagedRequest, T, Filters, Message>(
   store: Store,
   collection: (scope: Scope) => Collection<T, Filters>,
@@ -32,7 +35,10 @@ export function listMethod<Request extends PagedRequest, T, Filters, Message>(
   };
 }
 
-/** A look-up by id. Refuses with `code` where the organisation has no such object. */
+/**
+ * Returns the object with this id. Refuses with `code` if the organisation has no such object
+ * (REQUEST-12).
+ */
 export function getObject<T, Filters>(
   store: Store,
   collection: (scope: Scope) => Collection<T, Filters>,

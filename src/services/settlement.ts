@@ -1,18 +1,21 @@
-/** Waiting, within an answer's budget, for the ledger to decide on what a request has committed. */
+/**
+ * Waits, within the time budget of a request, until the ledger has decided about what the request
+ * committed (POSTING-4).
+ */
 import type { EndSubscriptionInput, InvoiceAmendmentInput } from "../../workflows/contract.ts";
 import { crashPoint } from "../crash-points.ts";
 import type { JobOutcome, Outcomes, Watch } from "../store/ledger-jobs/job-notifications.ts";
 
-/** Wakes the organisation's ledger workflow; false where Temporal could not be reached. */
+/** Wakes the organisation's posting workflow. Returns false if Temporal could not be reached. */
 export type WakeLedger = (organisationId: string) => Promise<boolean>;
 
-/** Starts the workflow of an amendment; false where Temporal could not be reached. */
+/** Starts the workflow of an amendment. Returns false if Temporal could not be reached. */
 export type StartAmendment = (input: InvoiceAmendmentInput) => Promise<boolean>;
 
-/** Starts the workflow of an end; false where Temporal could not be reached. */
+/** Starts the workflow of an end. Returns false if Temporal could not be reached. */
 export type StartTermination = (input: EndSubscriptionInput) => Promise<boolean>;
 
-/** What a method needs to have its documents settled. */
+/** The dependencies of a method that posts documents and awaits their outcome. */
 export interface Settlement {
   readonly wake: WakeLedger;
   readonly startAmendment: StartAmendment;
@@ -20,12 +23,13 @@ export interface Settlement {
   readonly outcomes: Outcomes;
 }
 
-/** How long an answer waits for the ledger. decisions §6: up to 15 seconds. */
+/** How long a request waits for the ledger: 15 seconds (POSTING-4). */
 export const answerBudgetMs = 15_000;
 
 /**
- * Wakes the ledger workflow and waits until every watched operation is decided, is known to be put off past `untilMs`, or
- * `untilMs` has come. With Temporal out of reach nothing is waited for: what is committed is settled later by itself.
+ * Wakes the posting workflow and waits. It returns when every watched job is decided, when a job is
+ * known to be rescheduled past `untilMs`, or at `untilMs`. If Temporal is unreachable it does not
+ * wait: committed jobs are posted later (INVARIANT-9).
  */
 export async function awaitPosting(
   { wake }: Settlement,
@@ -36,7 +40,10 @@ export async function awaitPosting(
   return awaitWork(() => wake(organisationId), organisationId, watch, untilMs);
 }
 
-/** The same for any work: `begin` has Temporal begin it, and says whether Temporal could be reached. */
+/**
+ * Awaits any work like `awaitPosting`. `begin` starts it in Temporal and returns whether Temporal
+ * was reached.
+ */
 export async function awaitWork(
   begin: () => Promise<boolean>,
   organisationId: string,

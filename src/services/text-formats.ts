@@ -1,10 +1,16 @@
-/** What the contract's text formats mean: judged with the rest of the body, before any idempotency key. decisions §1, step 6. */
+/**
+ * The meaning of the contract's text formats. They are validated with the rest of the body, before
+ * any idempotency key (REQUEST-1).
+ */
 import { isTimezone, parseCivilDate } from "../domain/calendar/civil-date.ts";
 import { readTimestamp } from "../domain/usage/parse.ts";
 import { TextFormat } from "../gen/proto/billing/options/v1/options_pb.ts";
 import type { TextFormats } from "../transport/rpc/validation/string-rules.ts";
 
-/** A day that the calendar has, a zone that the time zone database has, a timestamp that says one instant. */
+/**
+ * A date must be a real day, a zone must be in the time zone database, and a timestamp must be one
+ * instant.
+ */
 export const textFormats: TextFormats = new Map([
   [
     TextFormat.CIVIL_DATE,

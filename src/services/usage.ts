@@ -1,6 +1,6 @@
 /**
- * Report usage: the events of a batch are judged one by one and stored in one transaction; the answer says of each what became of it.
- * Spec: POST /v1/usage_events.
+ * Report usage: evaluates the events of a batch one by one and stores them in one transaction. The
+ * answer has the result of each event (USAGE-1, USAGE-2).
  */
 import { strict as assert } from "node:assert";
 import { crashPoint } from "../crash-points.ts";
@@ -19,7 +19,7 @@ import { answerBudgetMs } from "./settlement.ts";
 
 type Method = MethodImplementation<typeof UsageService.method.reportUsage>;
 
-/** The methods of the service. */
+/** Returns the implementation of the usage service. */
 export function usageService(parts: ServiceParts): Implementation<typeof UsageService> {
   return { reportUsage: reportUsage(parts) };
 }
@@ -28,7 +28,7 @@ function reportUsage({ store }: ServiceParts): Method {
   return async ({ events }, { caller }) => {
     const untilMs = Date.now() + answerBudgetMs;
     const { usage } = store.organisation(caller.organisationId);
-    // Where the first answer was lost, what it stored is there already, and is told as that.
+    // If the first answer was lost, the events that it stored are found and reported as duplicates.
     const verdicts = await untilKnown(untilMs, () => usage.report(events.map(readEvent), caller.now));
     crashPoint("usage_stored");
     const count = (status: UsageVerdict["status"]) => verdicts.filter((verdict) => verdict.status === status).length;
@@ -42,7 +42,7 @@ function reportUsage({ store }: ServiceParts): Method {
   };
 }
 
-/** The form was judged with the rest of the request. */
+/** The form was validated with the rest of the request. */
 function readEvent({ eventId, subscription, meter, meterCode, quantity, timestamp }: UsageEvent): ReportedUsage {
   const read = readQuantity(quantity);
   const occurredAt = readTimestamp(timestamp);

@@ -1,33 +1,36 @@
 /**
- * Which addresses webhook endpoints, and ledgers, may have: judged by their form when they are
- * registered, and by the address of the network that a
- * connection really goes to. Everything that is not plainly of the public network is refused.
+ * Decides which addresses webhook endpoints, and ledgers, may have. Their form is validated at
+ * registration, and the network address of every connection is checked. Everything that is not
+ * clearly public is refused (WEBHOOK-3).
  */
 import { BlockList, isIP } from "node:net";
 
-/** `public`: https and the public network alone. `development`: also http, any port, and this machine itself. */
+/**
+ * `public`: only https and the public network. `development`: also http, any port, and this machine
+ * itself.
+ */
 export type AddressMode = "public" | "development";
 
-/** The most characters of an endpoint's address. */
+/** The most characters of an endpoint's URL. */
 export const urlLength = 2048;
 
 const webhookExample = "https://hooks.example.com/billing";
 
 /**
- * What is wrong with the address of an endpoint, as words that go on from its name ("must begin with https://"); null where it may be
- * registered. It asks no name server: what a name stands for is judged when a connection is made.
- * The words name `example`.
+ * Returns the fault of an endpoint's URL, as words that follow its name ("must begin with
+ * https://"), or null if it may be registered. It makes no DNS query: resolved addresses are
+ * checked when a connection is made. The words name `example`.
  */
 export function urlFault(url: string, mode: AddressMode, example = webhookExample): string | null {
   if (url.length > urlLength) return `must have ${urlLength} characters at most`;
-  // Parsers differ over these; ours would leave them out or read them as slashes.
+  // Parsers differ over these characters. Node's would drop them or read them as slashes.
   if (/[\s\p{Cc}\p{Cf}\\]/u.test(url)) return "must have no spaces, backslashes or control characters";
   const written = /^(https?):\/\/([^/?#]*)/i.exec(url);
   const scheme = written?.[1]?.toLowerCase();
   if (scheme === undefined || (scheme === "http" && mode === "public")) return "must begin with https://";
   if (written?.[2]?.includes("@")) return "must hold no user name or password";
   if (url.includes("#")) return "must have no fragment (#)";
-  // Of slashes too many the parser leaves some out, and takes the path for the host.
+  // With too many slashes the parser drops some and reads the path as the host.
   if (written?.[2] === "" || !URL.canParse(url)) return `must be an address such as ${example}`;
   const { hostname, port } = new URL(url);
   if (mode === "public" && !publicPorts.has(port)) return "must have port 443 or 8443";
@@ -36,10 +39,13 @@ export function urlFault(url: string, mode: AddressMode, example = webhookExampl
     : hostFault(hostname, mode, new URL(example).hostname);
 }
 
-/** An empty port is that of the scheme: 443. */
+/** The allowed ports. An empty port is the scheme's: 443. */
 const publicPorts: ReadonlySet<string> = new Set(["", "8443"]);
 
-/** As the URL parser leaves it: in lower case, international names in their ASCII form, numbers of any form as an address. */
+/**
+ * Returns the fault of a host as the URL parser returns it: lower case, international names in
+ * ASCII, numbers of any form as an address.
+ */
 function hostFault(hostname: string, mode: AddressMode, example: string): string | null {
   const literal = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
   if (isIP(literal) !== 0) return isForbidden(literal, mode) ? "must be of the public network" : null;
@@ -53,8 +59,8 @@ function hostFault(hostname: string, mode: AddressMode, example: string): string
 const labelForm = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /**
- * Names that no public name server answers for, or that mean a network's own hosts: RFC 6761, 6762 (appendix G), 7686, 8375, 9476, and ICANN's
- * `internal`.
+ * Names that public DNS does not resolve, or that mean a network's own hosts: RFC 6761, 6762
+ * (appendix G), 7686, 8375, 9476, and ICANN's `internal`.
  */
 const privateNames: readonly string[] = [
   "alt",
@@ -74,8 +80,9 @@ const privateNames: readonly string[] = [
 ];
 
 /**
- * Whether nothing may be sent to an address of the network (what is no address counts as one): everything that the IANA registries of
- * special-purpose addresses name, IPv6 forms that hold an IPv4 address (whatever that is), and cloud providers' own addresses.
+ * Whether requests to a network address are forbidden; invalid text counts as an address that is.
+ * Forbidden are the IANA registries of special-purpose addresses and cloud providers' own
+ * addresses. So is every IPv6 form that holds an IPv4 address, whatever that is.
  */
 export function isForbidden(address: string, mode: AddressMode): boolean {
   const family = isIP(address);
@@ -88,7 +95,10 @@ export function isForbidden(address: string, mode: AddressMode): boolean {
 
 const loopback = blockListOf({ ipv4: ["127.0.0.0/8"], ipv6: ["::1/128"] });
 
-/** IANA IPv4 Special-Purpose Address Registry, multicast and reserved space, whole blocks also where parts of them are global. */
+/**
+ * IANA IPv4 Special-Purpose Address Registry, multicast and reserved space. Whole blocks are
+ * listed, also if parts of them are global.
+ */
 const specialIpv4 = blockListOf({
   ipv4: [
     "0.0.0.0/8",
@@ -109,15 +119,21 @@ const specialIpv4 = blockListOf({
     "203.0.113.0/24",
     "224.0.0.0/4",
     "240.0.0.0/4",
-    // Looks public, and is the machine's own provider: Azure's wire server.
+    // Looks public, but belongs to the machine's provider: Azure's wire server.
     "168.63.129.16/32",
   ],
 });
 
-/** All that is allocated for the network of everybody: mapped IPv4, NAT64, unique local, link-local and multicast lie outside of it. */
+/**
+ * The space allocated for the public network. Mapped IPv4, NAT64, unique local, link-local and
+ * multicast addresses lie outside it.
+ */
 const globalIpv6 = blockListOf({ ipv6: ["2000::/3"] });
 
-/** IANA IPv6 Special-Purpose Address Registry within 2000::/3: protocol assignments with Teredo and ORCHID, documentation, 6to4, AS112. */
+/**
+ * IANA IPv6 Special-Purpose Address Registry within 2000::/3: protocol assignments with Teredo and
+ * ORCHID, documentation, 6to4, AS112.
+ */
 const specialIpv6 = blockListOf({
   ipv6: ["2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20"],
 });
@@ -138,7 +154,10 @@ function blockListOf({ ipv4 = [], ipv6 = [] }: Networks): BlockList {
   return list;
 }
 
-/** An interface id of ISATAP (RFC 5214) in whatever network: a router may take what is sent there to the IPv4 address in its last half. */
+/**
+ * Whether the address has an ISATAP interface id (RFC 5214), in any network. A router may send its
+ * traffic to the IPv4 address in its last half.
+ */
 function isIsatap(address: string): boolean {
   const [head = "", tail] = new URL(`http://[${address}]/`).hostname.slice(1, -1).split("::");
   const first = head.split(":");

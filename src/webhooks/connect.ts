@@ -1,6 +1,7 @@
 /**
- * Connections to webhook endpoints: a name is looked up once for each, every address that it has must be of the public network, and
- * what was connected to is looked at again before anything is sent, so that a name that changes its mind meanwhile gains nothing.
+ * Connections to webhook endpoints. A name is resolved once for each connection, and all its
+ * addresses must be public. The connected address is checked again before anything is sent, so that
+ * a changed DNS answer gains nothing (WEBHOOK-3).
  */
 import { Resolver, lookup as systemLookup } from "node:dns/promises";
 import { once } from "node:events";
@@ -9,26 +10,30 @@ import { connect as connectTls } from "node:tls";
 import type { buildConnector } from "undici";
 import { type AddressMode, isForbidden } from "./address.ts";
 
-/** All addresses of a name, IPv4 and IPv6 in the order in which they are tried. Throws where it has none. */
+/**
+ * Returns all addresses of a name, IPv4 and IPv6, in the order in which they are tried. Throws if
+ * it has none.
+ */
 export type Lookup = (hostname: string) => Promise<readonly string[]>;
 
 /** Why nothing was sent, in words for the endpoint's owner. */
 export class NotSent extends Error {
-  /** For callers that tell errors apart by their codes. */
+  /** For callers that distinguish errors by their codes. */
   readonly code = "ERR_NOT_SENT";
 }
 
-/** What connections are made by. */
+/** The options of a connector. */
 export interface ConnectOptions {
   readonly mode: AddressMode;
-  /** Until the connection stands, with the look-up before it and the TLS after it. */
+  /** The time until the connection is ready, DNS and TLS included, in milliseconds. */
   readonly connectMs: number;
   readonly lookup: Lookup;
 }
 
 /**
- * The look-up of a mode. `public`: name servers are asked (this machine's, unless others are named as `address:port`), no hosts file, no
- * search list and no thread that a name server can block by its silence. `development`: as everything on this machine looks names up.
+ * Returns the DNS lookup of a mode. `public`: queries name servers (this machine's, unless others
+ * are named as `address:port`). It uses no hosts file, no search list, and no thread that a silent
+ * name server can block. `development`: resolves names as everything on this machine does.
  */
 export function lookupOf(mode: AddressMode, nameServers?: readonly string[]): Lookup {
   if (mode === "development") {
@@ -43,7 +48,10 @@ export function lookupOf(mode: AddressMode, nameServers?: readonly string[]): Lo
   };
 }
 
-/** What undici connects by: HTTP/1.1 in cleartext or over TLS, where the certificate must be the host's. Fails with NotSent. */
+/**
+ * Returns the connector for undici: HTTP/1.1 in cleartext, or over TLS with a certificate that must
+ * be the host's. Fails with NotSent.
+ */
 export function createConnect(options: ConnectOptions): buildConnector.connector {
   return (target, callback) => {
     open(target, options).then(
@@ -79,13 +87,19 @@ async function open(target: buildConnector.Options, { mode, connectMs, lookup }:
   }
 }
 
-/** Far hosts answer within this time; where five addresses lead nowhere, the sixth still has its turn before the deadline. */
+/**
+ * Distant hosts answer within this time. If five addresses are unreachable, the sixth is still
+ * tried before the deadline.
+ */
 const attempts = { autoSelectFamily: true, autoSelectFamilyAttemptTimeout: 1_500 };
 
-/** Said outright, since the environment can turn it off. No HTTP/2: one request a connection, and nobody waits behind another's. */
+/**
+ * Set explicitly, because the environment can turn it off. No HTTP/2: with one request a
+ * connection, no request waits for another.
+ */
 const verified = { rejectUnauthorized: true, ALPNProtocols: ["http/1.1"] };
 
-/** A failure between two listeners would be the end of the process. */
+/** A failure between two listeners would end the process. */
 function guarded<S extends Socket>(socket: S): S {
   return socket.on("error", () => undefined);
 }
@@ -100,10 +114,13 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
   return await Promise.race([work, promise]);
 }
 
-/** However many a name has, and whosever they are: one request is no scan of a network. */
+/** The most addresses tried, whatever a name has: one request must not scan a network. */
 const addressesTried = 6;
 
-/** One address that is not public refuses them all: which of them a connection goes to is nothing that a name may choose. */
+/**
+ * Returns the addresses to try. One address that is not public refuses all: a name must not choose
+ * which of them is connected.
+ */
 async function checkedAddresses(host: string, mode: AddressMode, lookup: Lookup): Promise<readonly string[]> {
   const addresses = isIP(host) === 0 ? await namedAddresses(host, lookup) : [host];
   const forbidden = addresses.find((address) => isForbidden(address, mode));
@@ -120,8 +137,9 @@ async function namedAddresses(host: string, lookup: Lookup): Promise<readonly st
 }
 
 /**
- * Why nothing may be sent over a connection; null where it may. A peer with the address of this end is this machine under a public
- * address of its own, whose services are open to it as to nobody outside.
+ * Returns why nothing may be sent over a connection, or null if it may. A peer with this end's own
+ * address is this machine under a public address, whose services are open to it but not to the
+ * outside.
  */
 export function peerFault(
   { remoteAddress, localAddress }: Pick<Socket, "remoteAddress" | "localAddress">,

@@ -1,42 +1,49 @@
 /**
- * One request to a webhook endpoint: to an address of the public network alone, checked when it is looked up and again on the connection
- * that stands before anything is sent over it; with deadlines, without redirects, and with little read of the answer. facts-performance §5.2, API7.
+ * Sends one request to a webhook endpoint. The address must be public, and is checked at the lookup
+ * and again on the connection before anything is sent. Deadlines apply, redirects are not followed,
+ * and little of the answer is read (WEBHOOK-3).
  */
 import { Agent, type Dispatcher, request } from "undici";
 import { type AddressMode, urlFault } from "./address.ts";
 import { createConnect, type Lookup, lookupOf, NotSent } from "./connect.ts";
 
-/** What a poster is made of. */
+/** The options of `createPoster`. Times are in milliseconds. */
 export interface PosterOptions {
   readonly mode: AddressMode;
-  /** Until a connection stands, TLS and the look-up of the name in it; 10,000 by default. */
+  /** The time until a connection is ready, DNS and TLS included; 10,000 by default. */
   readonly connectMs?: number;
-  /** Until the whole answer has come; 15,000 by default. */
+  /** The time until the whole answer has come; 15,000 by default. */
   readonly totalMs?: number;
-  /** For how long an answer is read on once its status has come; 1,000 by default. */
+  /** The time to read the rest of an answer after its status; 1,000 by default. */
   readonly restMs?: number;
-  /** All addresses of a name; by default the name servers of the public network are asked. */
+  /** Returns all addresses of a name; by default by queries to public name servers. */
   readonly lookup?: Lookup;
 }
 
-/** What is sent. */
+/** One request to send. */
 export interface Post {
   readonly url: string;
-  /** Sent as these very bytes, as JSON. */
+  /** Sent as exactly these bytes, as JSON. */
   readonly body: string | Uint8Array;
-  /** The signature, and what else is the sender's own to say. */
+  /** The signature and other headers of the sender. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Ends it before its deadline, as a failure. */
+  /** Ends the request before its deadline, as a failure. */
   readonly signal?: AbortSignal;
 }
 
-/** The receiver answered. Its status counts as soon as it has come, whatever becomes of the rest; until then is its latency. */
+/**
+ * The receiver answered. Its status counts as soon as it has come, whatever happens to the rest.
+ * The latency ends with the status.
+ */
 export interface PostAnswer {
   readonly kind: "answered";
   readonly status: number;
-  /** How long it asks to be left alone (`Retry-After`); null where it does not. */
+  /** The pause that it requests (`Retry-After`), in milliseconds; null if it requests none. */
   readonly retryAfterMs: number | null;
-  /** The beginning of the answer as text: of its first 1,024 bytes, without control characters but line feeds and tabs, what is no UTF-8 replaced. */
+  /**
+   * The beginning of the answer as text, from its first 1,024 bytes. Control characters except line
+   * feeds and tabs are removed, and invalid UTF-8 is replaced.
+   */
   readonly answer: string;
   readonly latencyMs: number;
 }
@@ -44,28 +51,40 @@ export interface PostAnswer {
 /** No answer came. */
 export interface PostFailure {
   readonly kind: "failed";
-  /** Why, for the endpoint's owner: it names their host and what it resolves to, and nothing else of any network. */
+  /**
+   * The reason, for the endpoint's owner. It names their host and its resolved addresses, and
+   * nothing else of any network.
+   */
   readonly error: string;
   readonly latencyMs: number;
 }
 
-/** How a request to an endpoint went. */
+/** The outcome of a request to an endpoint. */
 export type PostOutcome = PostAnswer | PostFailure;
 
-/** Sends to endpoints. One a process: connections are kept for those that are sent to again at once. */
+/**
+ * Sends to endpoints. Use one for each process: connections are reused for endpoints that are
+ * called again at once.
+ */
 export interface Poster {
-  /** Sends once; it never throws for what the receiver or the network does, and takes no longer than its deadline. */
+  /**
+   * Sends once. It never throws for what the receiver or the network does, and never exceeds its
+   * deadline.
+   */
   readonly post: (post: Post) => Promise<PostOutcome>;
-  /** Ends every connection. What is under way fails. */
+  /** Closes every connection. Requests under way fail. */
   readonly close: () => Promise<void>;
 }
 
 const defaults = { connectMs: 10_000, totalMs: 15_000, restMs: 1_000 };
 
-/** The most that is read of an answer: what is longer is cut like what takes longer, and its connection ended. */
+/**
+ * The most bytes read of an answer. A longer answer is cut like a slow one, and its connection is
+ * closed.
+ */
 const readBytes = 64 * 1024;
 
-/** What is kept of it. */
+/** The bytes of an answer that are stored. */
 const keptBytes = 1024;
 
 const fixedHeaders = {
@@ -73,13 +92,14 @@ const fixedHeaders = {
   "user-agent": "subscription-billing-webhooks/1",
 };
 
-/** Makes a poster. Nothing is connected to before it posts. */
+/** Creates a poster. It opens no connection before it posts. */
 export function createPoster(options: PosterOptions): Poster {
   const { mode, connectMs, totalMs, restMs, lookup = lookupOf(mode) } = { ...defaults, ...options };
   const agent = new Agent({
     connect: createConnect({ mode, connectMs, lookup }),
     pipelining: 1,
-    // A name that moved is followed within a minute, however much is sent to it; and none is kept so long that receivers end it first.
+    // A name that moved is resolved again within a minute, however much is sent to it. No
+    // connection is kept so long that receivers close it first.
     clientTtl: 60_000,
     keepAliveTimeout: 1_500,
     keepAliveMaxTimeout: 1_500,
@@ -90,7 +110,7 @@ export function createPoster(options: PosterOptions): Poster {
   };
 }
 
-/** How long a request may take, and its answer once the status has come. */
+/** The deadlines of a request, and of its answer after the status. */
 type Deadlines = Pick<typeof defaults, "totalMs" | "restMs">;
 
 async function send(
@@ -126,7 +146,7 @@ async function send(
       retryAfterMs: retryAfterMs(answer.headers["retry-after"]),
     } as const;
     const took = latencyMs();
-    // Nobody holds a place with an answer that comes in drops.
+    // A slow answer must not occupy a connection.
     timers.push(setTimeout(() => stop.abort(new NotSent("its answer was cut")), restMs));
     return { ...outcome, answer: await beginning(answer.body), latencyMs: took };
   } catch (error) {
@@ -137,7 +157,10 @@ async function send(
   }
 }
 
-/** The beginning of an answer. It reads on, so that the connection can be used again, but not for ever. */
+/**
+ * Returns the beginning of an answer. It reads on, up to a limit, so that the connection can be
+ * reused.
+ */
 async function beginning(body: Dispatcher.ResponseData["body"]): Promise<string> {
   const kept: Uint8Array[] = [];
   let length = 0;
@@ -148,15 +171,19 @@ async function beginning(body: Dispatcher.ResponseData["body"]): Promise<string>
       if (length >= readBytes) break;
     }
   } catch {
-    // The status has come, which is what counts: an answer that breaks off is told as far as it came.
+    // The status has come, which is what counts. An answer that breaks off is returned as far as it
+    // came.
   }
   const bytes = Buffer.concat(kept).subarray(0, keptBytes);
-  // Operators read it in terminals, which obey control characters; NUL no database takes.
+  // Operators read it in terminals, which obey control characters. No database accepts NUL.
   const text = new TextDecoder().decode(bytes, { stream: length > keptBytes });
   return text.replace(/(?![\n\t])[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu, "");
 }
 
-/** Spec of HTTP (RFC 9110, 10.2.3): whole seconds, or the instant itself. Null for what is neither. */
+/**
+ * Parses `Retry-After` (RFC 9110, 10.2.3): whole seconds, or an instant. Returns milliseconds, or
+ * null for anything else.
+ */
 function retryAfterMs(header: string | string[] | undefined): number | null {
   const value = typeof header === "string" ? header : header?.[0];
   if (value === undefined) return null;
@@ -165,7 +192,10 @@ function retryAfterMs(header: string | string[] | undefined): number | null {
   return Number.isNaN(instant) ? null : Math.max(0, instant - Date.now());
 }
 
-/** What went wrong, by the codes of Node, OpenSSL and undici; their messages name addresses that are nobody's business. */
+/**
+ * Failures in words, by the codes of Node, OpenSSL and undici. Their own messages name addresses
+ * that must not leak.
+ */
 const words: readonly (readonly [RegExp, string])[] = [
   [/^ECONNREFUSED$/, "the connection was refused"],
   [/^E(?:HOST|NET)UNREACH$/, "the host cannot be reached"],
@@ -184,7 +214,10 @@ function wordsOf(error: unknown): string {
   return /^[A-Z][A-Z0-9_]{1,60}$/.test(code) ? `${said} (${code})` : said;
 }
 
-/** A host with several addresses fails with one error that holds the others. */
+/**
+ * Returns the error's code. A host with several addresses fails with one error that holds the
+ * others.
+ */
 function codeOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
   if (!(error instanceof Error)) return "";

@@ -1,48 +1,59 @@
 /**
- * The verifier for receivers of webhooks: whether a request comes from this service, and came just now. It imports nothing but Node's own
- * crypto, so that it can be copied into a receiver as it is. Spec: Events, Delivery rules 1 and 2.
+ * The verifier for receivers of webhooks: whether a request comes from this service and was sent
+ * just now. It imports only Node's crypto, so that it can be copied into a receiver unchanged
+ * (WEBHOOK-1).
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 
 /** A request as it was received. */
 export interface ReceivedWebhook {
-  /** The value of the header `Billing-Signature`; what is not exactly one header is refused. */
+  /** The value of the header `Billing-Signature`. Anything but exactly one header is refused. */
   readonly header: string | readonly string[] | null | undefined;
-  /** The body as it came, before any parsing: other white space is another body. A text counts as its UTF-8. */
+  /**
+   * The body as received, before any parsing: other white space is another body. A text counts as
+   * its UTF-8.
+   */
   readonly body: string | Uint8Array;
-  /** The endpoint's signing secret, `whsec_…`, whole. */
+  /** The endpoint's whole signing secret, `whsec_…`. */
   readonly secret: string;
-  /** Now, in seconds since 1970; by default this machine's clock. */
+  /** The current time in seconds since 1970; by default this machine's clock. */
   readonly now?: number;
 }
 
-/** Why a request must not be believed. Answer it with 400 and do nothing of what it says. */
+/** Why a request must not be trusted. Answer it with 400 and ignore its content. */
 export type WebhookFault =
-  /** There is no header, or it is not of the form `t=<unix seconds>,v1=<hex>`, to which members may be added that are left alone. */
+  /**
+   * There is no header, or it does not have the form `t=<unix seconds>,v1=<hex>`. Further members
+   * are ignored.
+   */
   | "header_invalid"
-  /** What is given as the secret is none: without one, anybody could sign. */
+  /** The secret is not a signing secret: without one, anyone could sign. */
   | "secret_invalid"
-  /** `t` is more than five minutes old: it may be a recording. Each attempt is signed anew, so a late one is not. */
+  /**
+   * `t` is more than five minutes old: the request may be a replay. Each attempt has a new
+   * signature, so a late retry is not old.
+   */
   | "too_old"
   /** `t` is more than five minutes ahead: one of the two clocks is wrong. */
   | "too_new"
-  /** None of its `v1` was made with this secret over these bytes. */
+  /** No `v1` was computed with this secret over these bytes. */
   | "signature_wrong";
 
-/** What became of the verification. */
+/** The result of the verification. */
 export type WebhookVerdict = { readonly ok: true } | { readonly ok: false; readonly reason: WebhookFault };
 
 const toleranceSeconds = 300;
 
-/** Room for a hundred members, and no work to be made with more. */
+/** Enough for a hundred members. A longer header is refused without further work. */
 const headerLength = 8_192;
 
-/** A secret was rotated by two signatures; more than this is nobody's. */
+/** The most signatures. A rotation needs two, and no legitimate header has more than these. */
 const signaturesAtMost = 16;
 
 /**
- * Whether a request was signed with the secret within the last five minutes. During a rotation the header has several `v1`, of which one must
- * match; all are compared, in constant time. Throws for nothing that was received.
+ * Verifies that a request was signed with the secret within the last five minutes. During a
+ * rotation the header has several `v1`, and one must match. All are compared, in constant time. It
+ * throws for nothing that was received.
  */
 export function verifyWebhook({ header, body, secret, now = Date.now() / 1000 }: ReceivedWebhook): WebhookVerdict {
   const read = readHeader(header);
@@ -57,7 +68,7 @@ export function verifyWebhook({ header, body, secret, now = Date.now() / 1000 }:
 }
 
 interface SignatureHeader {
-  /** As it is written, since it is signed as it is written. */
+  /** Kept as written, because the text as written is signed. */
   readonly t: string;
   readonly signatures: readonly Uint8Array[];
 }

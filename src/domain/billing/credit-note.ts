@@ -1,11 +1,15 @@
-/** Credit notes: what the domain asks to be raised (a draft), what is read back, and how much of one has been applied. */
+/**
+ * Credit notes: the draft that the domain issues, the note as it is read back, and how much of it
+ * has been applied.
+ */
 import type { CivilDate } from "../calendar/civil-date.ts";
 import { compare, type Decimal, isZero } from "../money/decimal.ts";
 import type { DocumentStatus, InvoiceLedgerState } from "./invoice.ts";
 
 /**
- * A line to be credited: `amount` above 0, rounded, without tax; `effectiveDate` is the day from which the credit counts; `meterId`
- * where it credits usage; account and tax as resolved, null where the organisation has none either.
+ * A line to be credited. `amount` is above 0, rounded and without tax. `effectiveDate` is the day
+ * from which the credit counts. `meterId` is set if the line credits usage. Account and tax type
+ * are resolved, or null if the organisation has none either.
  */
 export interface CreditNoteLineDraft {
   readonly name: string;
@@ -15,11 +19,17 @@ export interface CreditNoteLineDraft {
   readonly meterId: string | null;
   readonly revenueAccount: string | null;
   readonly taxType: string | null;
-  /** The invoice whose line this one reverses: its credit goes there first. Left out of any other credit. decisions §4. */
+  /**
+   * The invoice whose line this line reverses: its credit is allocated there first. Absent on any
+   * other credit (END-7).
+   */
   readonly reversedInvoiceId?: string;
 }
 
-/** A credit note to be raised: everything but ids and number. `reference` may be empty; `subtotal` is the sum of the lines. */
+/**
+ * A credit note to issue: everything except ids and number. `reference` may be empty. `subtotal` is
+ * the sum of the lines.
+ */
 export interface CreditNoteDraft {
   readonly reference: string;
   readonly currency: string;
@@ -28,7 +38,7 @@ export interface CreditNoteDraft {
   readonly subtotal: Decimal;
 }
 
-/** A line of a credit note; `effectiveAt` is from when the credit counts. Spec: Credit note. */
+/** A line of a credit note. `effectiveAt` is the instant from which the credit counts. */
 export interface CreditNoteLine {
   readonly id: string;
   readonly name: string;
@@ -37,7 +47,7 @@ export interface CreditNoteLine {
   readonly effectiveAt: Date;
 }
 
-/** Credit applied to an invoice. Spec: Credit note; decisions §3. */
+/** Credit applied to an invoice (DOCUMENT-4, OBJECT-11). */
 export interface Allocation {
   readonly id: string;
   readonly invoiceId: string;
@@ -47,7 +57,7 @@ export interface Allocation {
   readonly syncStatus: InvoiceLedgerState["syncStatus"];
 }
 
-/** A credit note as it is read; `ledger.invoiceId` is the note's own id in the ledger. Spec: Credit note. */
+/** A credit note as it is read. `ledger.invoiceId` is the note's own id in the ledger. */
 export interface CreditNote {
   readonly id: string;
   readonly customerId: string;
@@ -67,12 +77,13 @@ export interface CreditNote {
   readonly createdAt: Date;
 }
 
-/** The values of `allocation_status`. decisions §3. */
+/** The values of `allocation_status` (OBJECT-11). */
 export type AllocationStatus = "unapplied" | "partially_applied" | "applied" | "not_applicable";
 
 /**
- * How much of a note has been applied, by what is left of it: derived, never stored. What was used on an invoice that we
- * do not have counts, though no allocation tells of it. decisions §3.
+ * Returns how much of a note has been applied, computed from its remaining credit and never stored.
+ * Credit used on an invoice that the service does not have counts, although no allocation shows it
+ * (OBJECT-11).
  */
 export function allocationStatus(note: Pick<CreditNote, "status" | "total" | "remainingCredit">): AllocationStatus {
   if (note.status === "voided" || note.status === "deleted" || isZero(note.total)) return "not_applicable";

@@ -1,6 +1,6 @@
 /**
- * Drafting invoices and credit notes: their lines, amounts, accounts and dates. Nothing here decides whether to raise
- * one.
+ * Drafts invoices and credit notes: their lines, amounts, accounts and dates. Nothing here decides
+ * whether to issue one.
  */
 import { addDays, type CivilDate, laterDate } from "../calendar/civil-date.ts";
 import type { Period } from "../calendar/period.ts";
@@ -13,17 +13,17 @@ import type { CreditNoteDraft, CreditNoteLineDraft } from "./credit-note.ts";
 import type { InvoiceDraft, InvoiceLineDraft, InvoicePeriod, InvoiceType } from "./invoice.ts";
 import { describeProration, type Proration, type ProrationParts } from "./proration.ts";
 
-/** What of the organisation a line or an invoice falls back on. */
+/** The organisation's defaults for lines and invoices. */
 export type InvoiceDefaults = Pick<OrganisationSettings, "dueDays" | "revenueAccount" | "taxType">;
 
-/** What of a subscription goes on its invoices. */
+/** The part of a subscription that goes on its invoices. */
 export interface InvoicedSubscription {
   readonly startDate: CivilDate;
   readonly currency: string;
   readonly invoiceReference: string;
 }
 
-/** What is asked of `draftInvoice`. `period` is that which the invoice bills and belongs to. */
+/** The input of `draftInvoice`. `period` is the period that the invoice bills and belongs to. */
 export interface InvoiceOrder {
   readonly type: InvoiceType;
   readonly period: Period;
@@ -32,8 +32,8 @@ export interface InvoiceOrder {
 }
 
 /**
- * The line of a whole period at these terms: value after discount, rounded once; `units` null on a flat fee. decisions
- * §5.
+ * Returns the line of a whole period at these terms: the value after discount, rounded once
+ * (MONEY-4). `units` is null on a flat fee.
  */
 export function planLine(
   plan: Plan,
@@ -57,8 +57,8 @@ export function planLine(
 }
 
 /**
- * The line of a one-off charge: quantity (as `units`) × price, rounded once; a discount does not touch it. decisions
- * §5.
+ * Returns the line of a one-off charge: quantity (as `units`) × price, rounded once. A discount
+ * does not apply to it (MONEY-4).
  */
 export function chargeLine(
   charge: Charge,
@@ -83,7 +83,9 @@ export function chargeLine(
   };
 }
 
-/** A prorated charge as it is printed and deferred: all but the account that it is booked to. */
+/**
+ * A prorated charge as it is printed and deferred: everything except the account it is booked to.
+ */
 export interface ProratedCharge extends ProrationParts {
   readonly name: string;
   readonly description: string;
@@ -91,7 +93,7 @@ export interface ProratedCharge extends ProrationParts {
   readonly period: InvoicePeriod;
 }
 
-/** A proration in words, for the last days of its period. decisions §3 "Invoice". */
+/** Describes a proration as a charge for the last days of its period (OBJECT-10). */
 export function proratedCharge(
   plan: PricedPlan & Pick<Plan, "name" | "unitLabels">,
   terms: Omit<PriceTerms, "units">,
@@ -103,7 +105,7 @@ export function proratedCharge(
   return { ...proration, name: plan.name, description, period };
 }
 
-/** The line of a prorated charge, booked to the plan's account. decisions §3 "Invoice". */
+/** Returns the invoice line of a prorated charge, booked to the plan's account (OBJECT-10). */
 export function prorationLine(
   plan: Pick<Plan, "revenueAccount" | "taxType">,
   { name, description, amount, period, ...proration }: ProratedCharge,
@@ -126,7 +128,9 @@ export function prorationLine(
   };
 }
 
-/** The line of a prorated credit, `amount` above 0, booked to the plan's account. Spec: Change units, rule 5. */
+/**
+ * Returns the line of a prorated credit, `amount` above 0, booked to the plan's account (UNITS-5).
+ */
 export function creditLine(
   plan: Pick<Plan, "revenueAccount" | "taxType">,
   { name, description, amount, period }: ProratedCharge,
@@ -135,7 +139,10 @@ export function creditLine(
   return { name, description, amount, effectiveDate: period.start, meterId: null, ...accountOf(plan, defaults) };
 }
 
-/** A credit note of the subscription, dated as an invoice is. Spec: Change units, rule 5; decisions §6. */
+/**
+ * Drafts a credit note of the subscription, dated like an invoice: the later of its start date and
+ * today (UNITS-5).
+ */
 export function draftCreditNote(
   subscription: InvoicedSubscription,
   lines: readonly CreditNoteLineDraft[],
@@ -151,8 +158,9 @@ export function draftCreditNote(
 }
 
 /**
- * An invoice of the subscription: dated the later of its start date and today, also when it is raised ahead of the
- * period that it bills; due the organisation's days after. decisions §3 "Invoice".
+ * Drafts an invoice of the subscription. Its date is the later of the start date and today, also if
+ * it is issued ahead of the period that it bills (OBJECT-9). It is due the organisation's number of
+ * days later.
  */
 export function draftInvoice(
   subscription: InvoicedSubscription,
@@ -173,7 +181,10 @@ export function draftInvoice(
   };
 }
 
-/** The plan's or charge's own account and tax type before the organisation's; null where neither has one. decisions §6. */
+/**
+ * Returns the account and tax type of the plan or charge, else the organisation's, else null
+ * (DOCUMENT-5).
+ */
 export function accountOf(
   item: Pick<Plan, "revenueAccount" | "taxType">,
   defaults: InvoiceDefaults,

@@ -1,18 +1,21 @@
-/** Invoices: what the domain asks to be raised (a draft), and what is read back once it has a number and a ledger. */
+/**
+ * Invoices: the draft that the domain issues, and the invoice as it is read once it has a number
+ * and a ledger state.
+ */
 import type { CivilDate } from "../calendar/civil-date.ts";
 import type { Period } from "../calendar/period.ts";
 import type { Decimal } from "../money/decimal.ts";
 import type { ProrationParts } from "./proration.ts";
 
-/** What an invoice is raised for. decisions §3 "Invoice". */
+/** What an invoice is issued for (OBJECT-9). */
 export type InvoiceType = "first" | "renewal" | "change" | "usage";
 
-/** What a line bills. decisions §3 "Invoice". */
+/** What a line bills (OBJECT-10). */
 export type LineKind = "plan" | "proration" | "charge" | "usage";
 
 /**
- * The state of an invoice or credit note, mirrored from the ledger. `scheduled`: made here, still to be sent to the
- * ledger; `not_in_external`: the ledger refused it or no longer has it. Spec: States; decisions §4.
+ * The status of an invoice or credit note, synced from the ledger. `scheduled`: it is still to be
+ * sent to the ledger. `not_in_external`: the ledger refused it or no longer has it (DOCUMENT-2).
  */
 export type DocumentStatus =
   | "draft"
@@ -28,10 +31,10 @@ export type DocumentStatus =
 export type InvoicePeriod = Pick<Period, "start" | "end">;
 
 /**
- * A line to be raised. `units`: total units of a plan line, count of a charge line, null on a flat fee; `quantity`: the
- * decimal of a usage line; `unitPrice` before discount, null where several prices meet (`description` has the
- * arithmetic); `amount` rounded, after discount, without tax; account and tax as resolved, null where the organisation
- * has none either.
+ * A line to issue. `units` is the total of a plan line, the count of a charge line, and null on a
+ * flat fee. `quantity` is the decimal of a usage line. `unitPrice` is before discount, and null if
+ * several prices meet: then `description` has the arithmetic. `amount` is rounded, after discount,
+ * without tax. Account and tax type are resolved, or null if the organisation has none either.
  */
 export interface InvoiceLineDraft {
   readonly kind: LineKind;
@@ -44,15 +47,16 @@ export interface InvoiceLineDraft {
   readonly period: InvoicePeriod | null;
   readonly proration: ProrationParts | null;
   readonly chargeId: string | null;
-  /** Of a usage line. */
+  /** The meter of a usage line; null on every other line. */
   readonly meterId: string | null;
   readonly revenueAccount: string | null;
   readonly taxType: string | null;
 }
 
 /**
- * An invoice to be raised: everything but ids and number. `reference` may be empty; `periodIndex` is that of the
- * subscription's period which it belongs to; `subtotal` is the sum of the lines.
+ * An invoice to issue: everything except ids and number. `reference` may be empty. `periodIndex` is
+ * the index of the subscription's period that the invoice belongs to. `subtotal` is the sum of the
+ * lines.
  */
 export interface InvoiceDraft {
   readonly type: InvoiceType;
@@ -66,12 +70,12 @@ export interface InvoiceDraft {
   readonly subtotal: Decimal;
 }
 
-/** A line as it was raised. decisions §3 "Invoice". */
+/** A line of an issued invoice (OBJECT-10). */
 export interface InvoiceLine extends InvoiceLineDraft {
   readonly id: string;
 }
 
-/** Whether the ledger has the document. `syncError` is null when synced. Spec: Invoice; decisions §4. */
+/** Whether the ledger has the document. `syncError` is null if it is synced (OBJECT-13). */
 export interface InvoiceLedgerState {
   readonly syncStatus: "synced" | "failed";
   readonly invoiceId: string | null;
@@ -79,9 +83,9 @@ export interface InvoiceLedgerState {
 }
 
 /**
- * An invoice as it is read. `total` is the ledger's once synced (tax included), before that the subtotal; `amountDue`
- * is what is neither paid nor credited; `sent`: whether the ledger sent it to the customer. Spec: Invoice; decisions §3
- * "Invoice".
+ * An invoice as it is read. `total` is the ledger's once synced, tax included; before that it is
+ * the subtotal (OBJECT-9). `amountDue` is what is neither paid nor credited. `sent`: whether the
+ * ledger sent it to the customer.
  */
 export interface Invoice {
   readonly id: string;
@@ -104,7 +108,10 @@ export interface Invoice {
   readonly createdAt: Date;
 }
 
-/** Whether nobody has approved or sent it: what can be deleted, and not only voided. decisions §6 `delete_unsent_invoices`. */
+/**
+ * Whether the document is neither approved nor sent, so that it can be deleted instead of voided
+ * (END-5).
+ */
 export function isUnsent({ status, sent }: { readonly status: DocumentStatus; readonly sent: boolean }): boolean {
   return !sent && (status === "draft" || status === "awaiting_approval");
 }

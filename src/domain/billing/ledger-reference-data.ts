@@ -1,7 +1,10 @@
-/** What a ledger told of what it offers, put down as documents are judged by it (`preflight.ts`). */
+/**
+ * Converts the reference data that a ledger reported into the form that `ledger-validation.ts`
+ * validates documents by.
+ */
 import type { LedgerReferenceData } from "./ledger-validation.ts";
 
-/** What of a ledger's organisation decides whether it takes a document. */
+/** Returns the properties of a ledger's organisation that decide whether it accepts a document. */
 export function organisationReferenceData({
   currency,
   periodLockDate,
@@ -16,7 +19,10 @@ export function organisationReferenceData({
   return { currency, multicurrency, periodLockDate, yearLockDate };
 }
 
-/** A list as codes that are active or not. One code in two entries is active where one of them is. */
+/**
+ * Returns a list as a record of code to active. A code with two entries is active if one of them
+ * is.
+ */
 export function referenceDataList(
   options: readonly { readonly code: string; readonly active: boolean }[],
 ): Readonly<Record<string, boolean>> {

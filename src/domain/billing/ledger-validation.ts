@@ -1,20 +1,21 @@
 /**
- * What can be said of a document before its ledger is asked: whether it takes it, by what it is known to offer. A no of ours is
- * the ledger's own, for free; what is not known is left to the ledger. Facts: facts-ledger sections 1.3 and 4, "Pre-flight".
+ * Validates a document against the ledger's reference data before the ledger is called (POSTING-5).
+ * A rejection here is the one that the ledger would give, without a call. What is unknown is left
+ * to the ledger.
  */
 import { equals, formatDecimal, parseDecimal, sum } from "../money/decimal.ts";
 import type { FirstInvoiceStatus } from "../subscriptions/organisation-settings.ts";
 
-/** The lists and the organisation of a ledger of which it is known what they hold. */
+/** The kinds of reference data that are cached. */
 export type ReferenceDataKind = "organisation" | "accounts" | "tax_rates" | "currencies";
 
 /** Every kind, in the order in which they are read. */
 export const referenceDataKinds: readonly ReferenceDataKind[] = ["organisation", "accounts", "tax_rates", "currencies"];
 
 /**
- * What a ledger offers; null where that is not known, or not well enough. `organisation`: its own currency, whether it takes others,
- * and the dates before which its books are locked (`YYYY-MM-DD`, null where there is none). The rest by code: whether that is active; a
- * list that names nothing is not known.
+ * A ledger's reference data. A member is null if it is unknown or too old. `organisation`: its own
+ * currency, whether it accepts others, and its lock dates (`YYYY-MM-DD` or null). The lists map a
+ * code to whether it is active. An empty list counts as unknown.
  */
 export interface LedgerReferenceData {
   readonly organisation: {
@@ -28,31 +29,37 @@ export interface LedgerReferenceData {
   readonly currencies: Readonly<Record<string, boolean>> | null;
 }
 
-/** What a ledger offers of which nothing is known: it is never the reason of a no. */
+/** The reference data of a ledger of which nothing is known. It rejects nothing. */
 export const unknownReferenceData: LedgerReferenceData = { organisation: null, accounts: null, tax_rates: null, currencies: null };
 
-/** A line as it would be sent; `revenue_account` null where none is mapped, `tax_type` null for the account's own. */
+/**
+ * A line as it would be sent. `revenue_account` is null if none is mapped. `tax_type` is null for
+ * the account's own.
+ */
 export interface LineToValidate {
   readonly amount: string;
   readonly revenue_account: string | null;
   readonly tax_type: string | null;
 }
 
-/** A document as it would be sent: the date `YYYY-MM-DD`, amounts decimal text. */
+/** A document as it would be sent: the date is `YYYY-MM-DD`, amounts are decimal text. */
 export interface DocumentToValidate {
   readonly currency: string;
   readonly issue_date: string;
   readonly subtotal: string;
-  /** The ledger was seen to have archived or erased the customer's contact. */
+  /** Whether the customer's contact was observed as archived or erased in the ledger. */
   readonly is_contact_gone: boolean;
-  /** An operator asks again: what the ledger offers is for the ledger to say. */
+  /** Set by an operator's manual retry: reference data is then left to the ledger (ADMIN-6). */
   readonly skip_validation: boolean;
-  /** As what an invoice is made; a credit note, which has none, is made approved. */
+  /** The status that an invoice is created with. A credit note has none: it is created approved. */
   readonly first_status?: FirstInvoiceStatus;
   readonly lines: readonly LineToValidate[];
 }
 
-/** Why a document is not sent: a reason of the ledger's port, in words, and what it was judged by (null: by itself). */
+/**
+ * Why a document is not sent: a reason code of the ledger port, a message, and the kind of
+ * reference data that decided it. `by` is null if the document itself is at fault.
+ */
 export interface Fault {
   readonly reason:
     | "account_invalid"
@@ -65,7 +72,7 @@ export interface Fault {
   readonly by: ReferenceDataKind | null;
 }
 
-/** What a refusal of the ledger's says about what it offers: that these are to be read again. */
+/** Returns the kinds of reference data to invalidate after the ledger refused with this reason. */
 export function invalidationsOf(reason: string): readonly ReferenceDataKind[] {
   switch (reason) {
     case "account_invalid":
@@ -81,7 +88,10 @@ export function invalidationsOf(reason: string): readonly ReferenceDataKind[] {
   }
 }
 
-/** The first fault of a document, null where it can be sent. `name` is what it is called in words: `invoice`. */
+/**
+ * Returns the first fault of a document, or null if it can be sent. `name` is its word in messages:
+ * `invoice`.
+ */
 export function validateDocument(document: DocumentToValidate, name: string, offer: LedgerReferenceData): Fault | null {
   const known = document.skip_validation ? unknownReferenceData : offer;
   return (
@@ -93,7 +103,10 @@ export function validateDocument(document: DocumentToValidate, name: string, off
   );
 }
 
-/** The first fault of lines, null where they can be sent. The ledger counts in hundredths. */
+/**
+ * Returns the first fault of the lines, or null if they can be sent. The ledger keeps two decimal
+ * places (XERO-3).
+ */
 export function validateLines(lines: readonly LineToValidate[], name: string, offer: LedgerReferenceData): Fault | null {
   if (lines.some((line) => line.revenue_account === null)) {
     return { reason: "account_invalid", message: `No revenue account is mapped for a line of this ${name}.`, by: null };
@@ -109,7 +122,7 @@ export function validateLines(lines: readonly LineToValidate[], name: string, of
   return null;
 }
 
-/** A ledger without a single account or currency is none: such an answer says nothing of what it takes. */
+/** An empty list of accounts or currencies says nothing about what the ledger accepts. */
 function isKnown(list: Readonly<Record<string, boolean>> | null): list is Readonly<Record<string, boolean>> {
   return list !== null && Object.keys(list).length > 0;
 }
@@ -122,7 +135,7 @@ function validateAccount(code: string, { accounts }: LedgerReferenceData): Fault
   return { reason: "account_invalid", message, by: "accounts" };
 }
 
-// A tax type that is not listed is the ledger's to judge: some it takes without listing them.
+// An unlisted tax type is left to the ledger: it accepts some types without listing them.
 function validateTaxType(code: string | null, { tax_rates: taxTypes }: LedgerReferenceData): Fault | null {
   if (code === null || taxTypes?.[code] !== false) return null;
   return { reason: "tax_invalid", message: `Tax type ${code} is not active in the ledger.`, by: "tax_rates" };
@@ -148,7 +161,8 @@ function validateContact({ is_contact_gone: isGone, skip_validation: skipValidat
   return { reason: "contact_inactive", message: "The customer's contact is archived in the ledger.", by: null };
 }
 
-// Of the day itself Xero's words say both, and drafts it may take before it: what is not certain is the ledger's to judge.
+// Only certain cases are refused. Xero's texts disagree on the lock date itself, and Xero may
+// accept drafts before it (XERO-13).
 function validateDate(
   { issue_date: date, first_status: status = "approved" }: DocumentToValidate,
   { organisation }: LedgerReferenceData,

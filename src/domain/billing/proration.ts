@@ -1,6 +1,6 @@
 /**
- * What a change of units inside a period costs: the difference in value for the days that are left. Spec: units, rule
- * 1.
+ * Computes what a change of units inside a period costs: the difference in value for the remaining
+ * days (UNITS-1).
  */
 import { strict as assert } from "node:assert";
 import { type CivilDate, compareDates, daysBetween } from "../calendar/civil-date.ts";
@@ -18,7 +18,7 @@ import {
   subtract,
 } from "../money/decimal.ts";
 
-/** The figures of a proration, as a line shows them. Days are whole and half-open. decisions §3 "Invoice". */
+/** The figures of a proration as a line shows them. Days are whole and half-open (OBJECT-10). */
 export interface ProrationParts {
   readonly fromUnits: number;
   readonly toUnits: number;
@@ -27,13 +27,17 @@ export interface ProrationParts {
 }
 
 /**
- * A prorated amount, rounded once to the minor unit: above 0 a charge, below 0 a credit, 0 no document. decisions §5.
+ * A prorated amount, rounded once to the minor unit. Above 0 is a charge, below 0 a credit, 0
+ * issues no document.
  */
 export interface Proration extends ProrationParts {
   readonly amount: Decimal;
 }
 
-/** What of the period and the change decides a proration. `fromUnits` are the period's billed units. decisions §5. */
+/**
+ * The change and the period that decide a proration. `fromUnits` are the period's billed units
+ * (MONEY-6).
+ */
 export interface ProratedChange {
   readonly fromUnits: number;
   readonly toUnits: number;
@@ -42,8 +46,9 @@ export interface ProratedChange {
 }
 
 /**
- * (V(to) − V(from)) × days remaining ÷ days in the period, with V exact and after discount, rounded once. The days run
- * from the effective date, a day of the period, to its end. Spec: units, rule 1; decisions §5.
+ * Computes (V(to) − V(from)) × days remaining ÷ days in the period. V is exact and after discount,
+ * and the result is rounded once. The days run from the effective date, a day of the period, to its
+ * end (UNITS-1, MONEY-6).
  */
 export function prorate(
   plan: PricedPlan & Pick<Plan, "currency">,
@@ -60,7 +65,10 @@ export function prorate(
   return { amount: shareOfDays(difference, days, plan.currency), fromUnits, toUnits, ...days };
 }
 
-/** What a described proration is of: the units' names and the price terms, beside the change itself. */
+/**
+ * The input of `describeProration`: the units' names and the price terms, in addition to the change
+ * itself.
+ */
 export interface DescribedProration {
   readonly plan: PricedPlan & Pick<Plan, "unitLabels">;
   readonly terms: Omit<PriceTerms, "units">;
@@ -68,8 +76,9 @@ export interface DescribedProration {
 }
 
 /**
- * How a proration comes about, in words: `10 to 12 seats, 15 of 30 days: (60 − 50) × 15 ÷ 30`, where both values are
- * those of a whole period after discount. Of a credit the values are turned, so that the amount printed is above 0.
+ * Describes the arithmetic of a proration: `10 to 12 seats, 15 of 30 days: (60 − 50) × 15 ÷ 30`.
+ * Both values are those of a whole period after discount. On a credit they are swapped, so that the
+ * printed amount is above 0.
  */
 export function describeProration({ plan, terms, proration }: DescribedProration): string {
   const { fromUnits, toUnits, daysRemaining, daysInPeriod: days } = proration;
@@ -79,7 +88,10 @@ export function describeProration({ plan, terms, proration }: DescribedProration
   return `${units}, ${daysRemaining} of ${days} days: (${value(minuend)} − ${value(subtrahend)}) × ${daysRemaining} ÷ ${days}`;
 }
 
-/** value × days remaining ÷ days in the period, rounded once, half away from zero, to the currency's minor unit. */
+/**
+ * Computes value × days remaining ÷ days in the period, rounded once, half away from zero, to the
+ * currency's minor unit.
+ */
 export function shareOfDays(
   value: Decimal,
   days: Pick<ProrationParts, "daysRemaining" | "daysInPeriod">,

@@ -1,6 +1,6 @@
 /**
- * When usage is billed: with the renewal that ends its period, or for good where no other bill follows; and on which document.
- * decisions §6.
+ * Decides when usage is billed and on which document: with the renewal that ends its period, or
+ * finally if no other bill follows (USAGE-9).
  */
 import { strict as assert } from "node:assert";
 import { equals } from "../money/decimal.ts";
@@ -18,14 +18,14 @@ import {
 import type { CreditNoteDraft } from "./credit-note.ts";
 import type { InvoiceDraft } from "./invoice.ts";
 
-/** An invoice to raise, with the deferred charges and the usage that it bills. */
+/** An invoice to issue, with the deferred charges and the usage that it bills. */
 export interface DueInvoice {
   readonly draft: InvoiceDraft;
   readonly deferredIds: readonly string[];
   readonly usage: readonly BilledUsage[];
 }
 
-/** Usage lines that join a draft which the ledger has. */
+/** Usage lines that are added to a draft in the ledger. */
 export interface JoinedUsage {
   readonly amendment: InvoiceAmendment;
   readonly usage: readonly BilledUsage[];
@@ -37,7 +37,10 @@ export interface CreditedUsage {
   readonly usage: readonly BilledUsage[];
 }
 
-/** What closed bills come to, beside their invoices: `unbilled` stands on no document. */
+/**
+ * The result of the closed bills, in addition to their invoices. `unbilled` usage is on no
+ * document.
+ */
 export interface ClosedUsage {
   readonly joined: JoinedUsage | null;
   readonly creditNotes: readonly CreditedUsage[];
@@ -45,7 +48,7 @@ export interface ClosedUsage {
   readonly usageBills: UsageBills;
 }
 
-/** The bills of a subscription on the way through what is due: those that are taken leave `usage`. */
+/** The usage bills of a subscription while due work is computed. Closed bills leave `usage`. */
 export interface UsageWalk {
   usage: readonly OpenUsage[] | null;
   bills: UsageBills;
@@ -54,19 +57,20 @@ export interface UsageWalk {
   readonly unbilled: BilledUsage[];
 }
 
-/** The beginning of the walk. */
+/** Returns the initial state of the walk. */
 export function beginUsage({ usage, usageBills }: Pick<BillingState, "usage" | "usageBills">): UsageWalk {
   return { usage, bills: usageBills, joined: null, creditNotes: [], unbilled: [] };
 }
 
-/** What the walk came to. */
+/** Returns the result of the walk. */
 export function closedUsage({ joined, creditNotes, unbilled, bills }: UsageWalk): ClosedUsage {
   return { joined, creditNotes, unbilled, usageBills: bills };
 }
 
 /**
- * Closes the bill of a period that ends because the next one begins, with those that wait; null in Setup Mode, where they wait on.
- * What is zero is charged by nobody, but told where a document is raised.
+ * Closes the bill of a period that ends because the next one begins, together with earlier open
+ * bills. Returns null in Setup Mode: the bills then stay open. Zero usage is not charged, but
+ * listed if a document is issued.
  */
 export function closePeriodBill(facts: UsageFacts, walk: UsageWalk): UsageCharges | null {
   const { open, billed } = walk.bills;
@@ -76,8 +80,8 @@ export function closePeriodBill(facts: UsageFacts, walk: UsageWalk): UsageCharge
 }
 
 /**
- * Closes every bill of one that is over, up to its last period: no other follows. Null where nothing is reported, and in Setup Mode. What
- * happened after its end stays unbilled. decisions §4.
+ * Closes every bill of a subscription that is over, up to its last period: no other bill follows.
+ * Returns null if there is no usage, and in Setup Mode. Usage after the end stays unbilled.
  */
 export function closeLastBill(facts: UsageFacts, walk: UsageWalk): UsageCharges | null {
   assert(walk.usage !== null, "usage is loaded where a bill is closed");
@@ -88,7 +92,7 @@ export function closeLastBill(facts: UsageFacts, walk: UsageWalk): UsageCharges 
   return take(facts, walk, (one) => taken.includes(one));
 }
 
-/** Usage of the period and of earlier ones. */
+/** Returns the usage of the period and of earlier ones. */
 export function usageUntil({ period }: Pick<UsageFacts, "period">, usage: readonly OpenUsage[]): readonly OpenUsage[] {
   return usage.filter((one) => one.period.index <= period.index);
 }
@@ -103,8 +107,8 @@ function take(facts: UsageFacts, walk: UsageWalk, isTaken: (one: OpenUsage) => b
 }
 
 /**
- * The invoice of type `usage` for these charges, null where there is nothing to charge: then nothing tells of what is zero.
- * decisions §6.
+ * Returns the invoice of type `usage` for these charges. Returns null if there is nothing to
+ * charge: zero usage is then on no document (USAGE-9).
  */
 export function billApart(facts: UsageFacts, walk: UsageWalk, charges: UsageCharges | null): DueInvoice | null {
   if (charges === null) return null;
@@ -114,7 +118,7 @@ export function billApart(facts: UsageFacts, walk: UsageWalk, charges: UsageChar
   return null;
 }
 
-/** Puts the charges on a renewal invoice that was raised ahead. decisions §6. */
+/** Adds the charges to a renewal invoice that was issued ahead (USAGE-9). */
 export function joinRenewal(walk: UsageWalk, charges: UsageCharges, { id }: IssuedInvoice): void {
   const usage = charges.lines.map(({ billed }) => billed);
   if (!charges.isCharged) walk.unbilled.push(...usage);
@@ -124,7 +128,10 @@ export function joinRenewal(walk: UsageWalk, charges: UsageCharges, { id }: Issu
   }
 }
 
-/** Whether usage lines may join it now: a draft in the ledger that nothing else is being done to. decisions §6. */
+/**
+ * Whether usage lines may be added to the invoice now: it is a draft in the ledger and no other job
+ * of the subscription runs (USAGE-9).
+ */
 export function isJoinable(invoice: IssuedInvoice, { running }: Pick<BillingState, "running">): boolean {
   return running === null && invoice.status === "draft" && invoice.inLedger && equals(invoice.total, invoice.amountDue);
 }

@@ -1,6 +1,6 @@
 /**
- * What is due for a subscription today: to begin, to raise the renewal invoice ahead, to renew, to complete. The same step for the
- * billing run and for every operation, which performs it before it judges. decisions §§4 to 6.
+ * Decides what is due for a subscription today: start, issue the renewal invoice ahead, renew,
+ * complete. The billing run and every operation perform this same step first (STATE-2, PERIOD-4).
  */
 
 import { addDays, type CivilDate, compareDates } from "../calendar/civil-date.ts";
@@ -26,8 +26,8 @@ import {
 } from "./renewal-usage.ts";
 
 /**
- * What is then written: the subscription as it is afterwards, the index of its current period, the day on which something is due for
- * it next, periods that are new or changed, invoices to raise, and what became of usage.
+ * The changes to write: the subscription, its current period's index and next due date, new or
+ * changed periods, invoices to issue, and the outcome of usage.
  */
 export interface DueDecision extends ClosedUsage {
   readonly subscription: Subscription;
@@ -37,7 +37,7 @@ export interface DueDecision extends ClosedUsage {
   readonly invoices: readonly DueInvoice[];
 }
 
-/** What decides what is due. */
+/** The facts that decide what is due. */
 export type DueFacts = Pick<
   BillingState,
   | "organisation"
@@ -54,21 +54,22 @@ export type DueFacts = Pick<
 >;
 
 /**
- * How many periods one step catches up at most, so that one subscription's long gap is no long transaction: two years of months.
- * What is left is due again at once.
+ * The most periods that one step catches up: two years of months. It keeps the transaction of a
+ * long gap short. The rest is due again at once.
  */
 const mostPeriods = 24;
 
-/** How what is due is performed. */
+/** Options of `decideDue`. */
 export interface DueOptions {
   /**
-   * Whether usage may join a draft that the ledger has; true if left out. Not where a request comes after it, which an invoice that is
-   * being amended would have refused, nor where many are due: each such change is a call to the ledger of its own.
+   * Whether usage may be added to a draft in the ledger; true if absent. False before a request
+   * that an invoice under amendment would refuse. False also if many subscriptions are due: each
+   * amendment costs its own ledger call.
    */
   readonly mayJoin?: boolean;
 }
 
-/** The state of the walk from what was to today. */
+/** The state of the walk from the stored facts to today. */
 interface Walk extends UsageWalk {
   readonly mayJoin: boolean;
   subscription: Subscription;
@@ -79,7 +80,7 @@ interface Walk extends UsageWalk {
   readonly invoices: DueInvoice[];
 }
 
-/** Everything due up to today, in order, each period once; null where nothing is. */
+/** Returns everything due up to today, in order, each period once; null if nothing is due. */
 export function decideDue(facts: DueFacts, { mayJoin = true }: DueOptions = {}): DueDecision | null {
   const { subscription, today } = facts;
   const walk: Walk = {
@@ -123,7 +124,9 @@ export function decideDue(facts: DueFacts, { mayJoin = true }: DueOptions = {}):
   };
 }
 
-/** What decides when something is due next. `nextPeriod` is null as long as its invoice was not raised ahead. */
+/**
+ * The facts that decide the next due date. `nextPeriod` is null until its invoice is issued ahead.
+ */
 export interface DueDateFacts {
   readonly organisation: Pick<OrganisationSettings, "setupMode" | "invoiceCreateDays">;
   readonly subscription: Renewing & Pick<Subscription, "startDate" | "interval">;
@@ -132,8 +135,8 @@ export interface DueDateFacts {
 }
 
 /**
- * The day on which something is due for the subscription next: its start, the first day of its invoice window, or its renewal date;
- * null once it is over. It may have come already. decisions §§4 and 5.
+ * Returns the next due date of the subscription: its start, the first day of its invoice window, or
+ * its renewal date. Null once it is over. The date may be past (PERIOD-4).
  */
 export function nextDueDate({ organisation, subscription, period, nextPeriod }: DueDateFacts): CivilDate | null {
   const { status, startDate, renewalDate, interval } = subscription;
@@ -147,7 +150,10 @@ function isOver({ status }: Pick<Subscription, "status">): boolean {
   return status === "ended" || status === "complete";
 }
 
-/** The next period begins; its invoice is raised now where it was not ahead, and the usage of the period that ends is billed. */
+/**
+ * Begins the next period. Issues its invoice unless that was issued ahead, and bills the usage of
+ * the period that ends.
+ */
 function renew(facts: DueFacts, walk: Walk): void {
   const { next } = walk;
   const usageFacts = { ...facts, subscription: walk.subscription, period: walk.period };
@@ -160,7 +166,10 @@ function renew(facts: DueFacts, walk: Walk): void {
   walk.next = null;
 }
 
-/** On the renewal invoice that was raised ahead, while that may be joined; else on one of its own, of the period that ends. decisions §6. */
+/**
+ * Adds usage to the renewal invoice that was issued ahead if it can be amended. Otherwise bills it
+ * on its own invoice, of the period that ends (USAGE-9).
+ */
 function billUsage(facts: DueFacts, usageFacts: UsageFacts, walk: Walk, charges: UsageCharges): void {
   const renewal = usageFacts.period.index === facts.period.index ? issuedAhead(facts) : null;
   if (renewal !== null && walk.mayJoin && isJoinable(renewal, facts)) {
@@ -171,9 +180,12 @@ function billUsage(facts: DueFacts, usageFacts: UsageFacts, walk: Walk, charges:
   if (invoice !== null) walk.invoices.push(invoice);
 }
 
-/** Of one that is over: what was used in its last period, and what is reported of it later. decisions §6. */
+/**
+ * Bills the usage of the last period of a subscription that is over, and usage reported for it
+ * later (USAGE-9).
+ */
 function billLastUsage(facts: DueFacts, walk: Walk): void {
-  // Of one that was over before, it is loaded only where such usage waits.
+  // For a subscription that was over before, usage is loaded only if such usage exists.
   if (walk.usage === null && isOver(facts.subscription)) return;
   const usageFacts = { ...facts, period: walk.period };
   const invoice = billApart(usageFacts, walk, closeLastBill(usageFacts, walk));
@@ -181,9 +193,9 @@ function billLastUsage(facts: DueFacts, walk: Walk): void {
 }
 
 /**
- * The period whose invoice was raised ahead. Where that is there no more (somebody removed it in the ledger), none bills the period,
- * and its billed units are the units at its start. Where it begins in Setup Mode nothing of it is billed from here on: no usage. decisions
- * §§4 and 5.
+ * Begins the period whose invoice was issued ahead. If that invoice was removed in the ledger, the
+ * billed units are the units at the period's start. If the period begins in Setup Mode, nothing of
+ * it is billed afterwards, also no usage (SETUP-3).
  */
 function beginIssued(facts: DueFacts, walk: Walk, next: PeriodState): PeriodState {
   const isBilled = issuedAhead(facts) !== null || !hasUnits(facts.plan.type);
@@ -198,8 +210,8 @@ function beginIssued(facts: DueFacts, walk: Walk, next: PeriodState): PeriodStat
 }
 
 /**
- * It ran to the end of its last period: a deferred amount whose renewal never comes is billed; after Setup Mode where it completed
- * during that, so that it is not lost. decisions §5.
+ * Bills deferred amounts of a completed subscription, whose renewal never comes (UNITS-12). If it
+ * completed during Setup Mode they are billed afterwards, so that they are not lost.
  */
 function billDeferred(facts: DueFacts, walk: Walk): void {
   if (facts.organisation.setupMode) return;
@@ -209,7 +221,10 @@ function billDeferred(facts: DueFacts, walk: Walk): void {
   walk.deferred = [];
 }
 
-/** The invoice of type `change` of deferred amounts whose renewal never comes; null where there are none. decisions §5. */
+/**
+ * Returns the invoice of type `change` for deferred amounts whose renewal never comes; null if
+ * there are none (UNITS-12).
+ */
 export function deferredInvoice({
   organisation,
   subscription,
@@ -225,8 +240,8 @@ export function deferredInvoice({
 }
 
 /**
- * Whether the invoice of the next period is raised by today, Invoice Create Days ahead. Not in Setup Mode. Spec: Change units, rule
- * 7; decisions §5.
+ * Whether the invoice of the next period is issued by today, Invoice Create Days ahead. Never in
+ * Setup Mode (PERIOD-3).
  */
 function isIssuedAhead({ organisation, today }: DueFacts, { subscription, period, next }: Walk): boolean {
   if (next !== null || organisation.setupMode || !willRenew(subscription)) return false;
@@ -235,8 +250,9 @@ function isIssuedAhead({ organisation, today }: DueFacts, { subscription, period
 }
 
 /**
- * The period after the current one, billed at the current units: plan line, then the deferred lines, then usage of the period before.
- * In Setup Mode nothing is raised for it, also not afterwards. decisions §§4 and 6.
+ * Opens the next period and bills it at the current units: plan line, deferred lines, then usage of
+ * the period before (DOCUMENT-3). In Setup Mode no document is issued for it, also not afterwards
+ * (SETUP-3).
  */
 function openNextPeriod(
   { organisation, plan, today }: DueFacts,

@@ -1,11 +1,14 @@
 /**
- * Civil dates: days of the calendar without time or zone, and the two bridges to instants that need a zone. Nothing
- * here reads the clock or the process's own zone. decisions §5.
+ * Civil dates: days of the calendar without time or zone, and the two conversions to instants,
+ * which need a zone. Nothing here reads the clock or the process's zone (PERIOD-2).
  */
 import { strict as assert } from "node:assert";
 import { timezoneNames } from "./timezone-names.ts";
 
-/** A real day `YYYY-MM-DD` of the Gregorian calendar, years 0001 to 9999; as text, earlier sorts before later. */
+/**
+ * A real day `YYYY-MM-DD` of the Gregorian calendar, years 0001 to 9999. As text, earlier dates
+ * sort before later ones.
+ */
 export type CivilDate = string & { readonly kind: "CivilDate" };
 
 /** Year, month (1 to 12) and day of the month. */
@@ -18,7 +21,10 @@ export interface CalendarDay {
 const msPerDay = 86_400_000;
 const dateText = /^(\d{4})-(\d{2})-(\d{2})$/;
 
-/** The date, or null where the text is not `YYYY-MM-DD` or not a real day (`2026-02-29`, year `0000`). */
+/**
+ * Returns the date, or null if the text is not `YYYY-MM-DD` or not a real day (`2026-02-29`, year
+ * `0000`).
+ */
 export function parseCivilDate(text: string): CivilDate | null {
   const match = dateText.exec(text);
   if (!match) return null;
@@ -27,32 +33,33 @@ export function parseCivilDate(text: string): CivilDate | null {
   return text as CivilDate;
 }
 
-/** The date of a trusted text (database column, literal); asserts that it is one. */
+/** Returns the date of a trusted text (database column, literal). Asserts that it is one. */
 export function civilDate(text: string): CivilDate {
   const date = parseCivilDate(text);
   assert(date !== null, `not a date: ${JSON.stringify(text)}`);
   return date;
 }
 
-/** The date of its parts; asserts a real day of the years 1 to 9999. */
+/** Returns the date of its parts. Asserts a real day of the years 1 to 9999. */
 export function civilDateOf({ year, month, day }: CalendarDay): CivilDate {
   return civilDate(`${pad(year, 4)}-${pad(month, 2)}-${pad(day, 2)}`);
 }
 
-/** Year, month and day of a date. */
+/** Returns year, month and day of a date. */
 export function calendarDay(date: CivilDate): CalendarDay {
   return { year: Number(date.slice(0, 4)), month: Number(date.slice(5, 7)), day: Number(date.slice(8, 10)) };
 }
 
-/** How many days the month (1 to 12) has, 28 to 31. */
+/** Returns the number of days of the month (1 to 12): 28 to 31. */
 export function daysInMonth(year: number, month: number): number {
   if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
 }
 
 /**
- * The day `day` of the month that lies `months` after the date's month, or that month's last day where it is shorter.
- * `day` defaults to the date's own. Not additive: add from the anchor, never from a clamped date. decisions §5.
+ * Returns the day `day` of the month that lies `months` after the date's month, or that month's
+ * last day if it is shorter. `day` defaults to the date's own. The function is not additive: add
+ * from the anchor, never from a clamped date (PERIOD-1).
  */
 export function addMonths(date: CivilDate, months: number, day: number = calendarDay(date).day): CivilDate {
   const from = calendarDay(date);
@@ -62,47 +69,51 @@ export function addMonths(date: CivilDate, months: number, day: number = calenda
   return civilDateOf({ year, month, day: Math.min(day, daysInMonth(year, month)) });
 }
 
-/** The date `days` days later (earlier where negative). */
+/** Returns the date `days` days later, or earlier if negative. */
 export function addDays(date: CivilDate, days: number): CivilDate {
   return civilDateOfDayNumber(dayNumber(date) + days);
 }
 
-/** Days from `from` (included) to `to` (excluded); negative where `to` is the earlier. */
+/** Returns the days from `from` (included) to `to` (excluded); negative if `to` is earlier. */
 export function daysBetween(from: CivilDate, to: CivilDate): number {
   return dayNumber(to) - dayNumber(from);
 }
 
-/** Negative where left is earlier, 0 where equal, positive where later. */
+/** Negative if left is earlier, 0 if equal, positive if later. */
 export function compareDates(left: CivilDate, right: CivilDate): -1 | 0 | 1 {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-/** The later of the two. */
+/** Returns the later of the two dates. */
 export function laterDate(left: CivilDate, right: CivilDate): CivilDate {
   return left > right ? left : right;
 }
 
 /**
- * Whether the text is a name of the IANA time zone database, in its spelling: `Europe/Paris`, `Asia/Kolkata`, `UTC`.
- * Offsets (`+05:00`), abbreviations (`IST`) and other spellings (`europe/paris`) are not. decisions §3.
+ * Whether the text is a name of the IANA time zone database, in its spelling: `Europe/Paris`,
+ * `Asia/Kolkata`, `UTC`. Offsets (`+05:00`), abbreviations (`IST`) and other spellings
+ * (`europe/paris`) are not.
  */
 export function isTimezone(text: string): boolean {
   return realTimezones.has(text) && formatterOf(text) !== null;
 }
 
-/** The date that the instant falls on in the zone; asserts a zone that `isTimezone` accepts. */
+/**
+ * Returns the date of the instant in the zone. Asserts a zone that `isTimezone` accepts (PERIOD-2).
+ */
 export function todayIn(timezone: string, instant: Date): CivilDate {
   return civilDateOfDayNumber(Math.floor(wallClock(timezone, instant.getTime()) / msPerDay));
 }
 
 /**
- * The first instant that falls on the date in the zone: its midnight, or where the clocks skip that, the moment after
- * the gap. Where a zone skipped the whole day, the moment it moved to the next.
+ * Returns the first instant of the date in the zone: its midnight, or the moment after the gap if
+ * the clocks skip midnight. If a zone skipped the whole day, it is the moment of the move to the
+ * next day.
  */
 export function startOfDay(timezone: string, date: CivilDate): Date {
   const midnight = dayNumber(date) * msPerDay;
-  // No zone is more than 15 hours from UTC nor shifts by more than a day, so the offsets of a day before and after are
-  // those on both sides of any change of clocks at this midnight.
+  // No zone is more than 15 hours from UTC or shifts by more than a day. The offsets of a day
+  // before and a day after are therefore those on both sides of any clock change at this midnight.
   const [before, after] = [midnight - 2 * msPerDay, midnight + 2 * msPerDay];
   const offsets = [offsetAt(timezone, before), offsetAt(timezone, after)];
   const candidates = offsets.map((offset) => midnight - offset).sort((left, right) => left - right);
@@ -110,7 +121,10 @@ export function startOfDay(timezone: string, date: CivilDate): Date {
   return new Date(valid ?? firstAtOrAfter(timezone, midnight, before, after));
 }
 
-/** The first instant of (low, high] whose wall clock shows `wall` or later; the clocks jump over `wall` in between. */
+/**
+ * Returns the first instant of (low, high] whose wall clock shows `wall` or later. The clocks skip
+ * `wall` in between.
+ */
 function firstAtOrAfter(timezone: string, wall: number, low: number, high: number): number {
   let [tooEarly, reached] = [low, high];
   while (reached - tooEarly > 1) {
@@ -123,7 +137,10 @@ function firstAtOrAfter(timezone: string, wall: number, low: number, high: numbe
 
 const realTimezones: ReadonlySet<string> = new Set([...Intl.supportedValuesOf("timeZone"), ...timezoneNames]);
 
-/** Making a formatter costs fifty times what using it does. Keys are real names only, so the cache is bounded. */
+/**
+ * Creating a formatter costs fifty times as much as using it. Keys are real names only, so the
+ * cache is bounded.
+ */
 const formatters = new Map<string, Intl.DateTimeFormat | null>();
 
 function formatterOf(timezone: string): Intl.DateTimeFormat | null {
@@ -148,13 +165,15 @@ function makeFormatter(timeZone: string): Intl.DateTimeFormat | null {
       second: digits,
     });
   } catch (error) {
-    // The name is real but this engine's zone data lacks it, which is the one thing the constructor throws for.
+    // The constructor throws only this: the name is real, but this engine's zone data lacks it.
     if (error instanceof RangeError) return null;
     throw error;
   }
 }
 
-/** What the zone's clocks show, to the second, as the instant at which UTC clocks show the same. */
+/**
+ * Returns the time on the zone's clocks, to the second, as the instant at which UTC clocks show it.
+ */
 function wallClock(timezone: string, instantMs: number): number {
   const formatter = realTimezones.has(timezone) ? formatterOf(timezone) : null;
   assert(formatter !== null, `not a time zone: ${JSON.stringify(timezone)}`);
@@ -168,10 +187,11 @@ function offsetAt(timezone: string, instantMs: number): number {
   return wallClock(timezone, instantMs) - instantMs;
 }
 
-/** Days since 1 January 1970; `Date` in UTC has no zone and no change of clocks. */
+/** Returns days since 1 January 1970. `Date` in UTC has no zone and no clock change. */
 function dayNumber(date: CivilDate): number {
   const { year, month, day } = calendarDay(date);
-  // `Date.UTC` reads the years 0 to 99 as 1900 to 1999; 400 years later the calendar is the same, 146,097 days on.
+  // `Date.UTC` reads the years 0 to 99 as 1900 to 1999. The calendar repeats after 400 years,
+  // 146,097 days.
   return Date.UTC(year + 400, month - 1, day) / msPerDay - 146_097;
 }
 

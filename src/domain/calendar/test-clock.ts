@@ -1,14 +1,14 @@
 /**
- * The test clock of a sandbox: how far an advance of it goes, and what is refused. It only ever goes forward.
- * Spec: Authentication, 6; decisions §4 "Sandbox".
+ * The test clock of a sandbox: how far an advance goes, and which advances are refused. It only
+ * goes forward (CLOCK-1).
  */
 
 import { Refusal } from "../refusal.ts";
 import { addDays, addMonths, type CivilDate, startOfDay, todayIn } from "./civil-date.ts";
 
 /**
- * What an advance is judged by. `now` is what the clock shows; `target` where it is going already, null while it
- * stands.
+ * The facts of an advance. `now` is the clock's time. `target` is the target of a running advance,
+ * null if none runs.
  */
 export interface ClockFacts {
   readonly livemode: boolean;
@@ -18,25 +18,27 @@ export interface ClockFacts {
 }
 
 /**
- * How far to go: to an instant, to the beginning of a day in the organisation's zone, or on by so many days or months.
+ * The requested target: an instant, the beginning of a day in the organisation's zone, or a number
+ * of days or months.
  */
 export type ClockRequest =
   | { readonly kind: "to"; readonly to: Date | CivilDate }
   | { readonly kind: "days" | "months"; readonly count: number };
 
-/** `advances` to the target. `stands`: the clock is there. `joins`: it is on its way there. */
+/**
+ * `advances`: the clock goes to the target. `stands`: it is there. `joins`: it is on its way there.
+ */
 export type ClockDecision =
   | { readonly kind: "advances"; readonly target: Date }
   | { readonly kind: "stands" | "joins" };
 
-/**
- * One advance goes over at most so many months: sixty renewals of every subscription are minutes of work, not hours.
- */
+/** The most months of one advance: sixty renewals of every subscription take minutes, not hours. */
 const longestMonths = 60;
 
 /**
- * Decides an advance. Refuses `invalid_state` where the organisation is live or its clock is on its way to another
- * instant, and `invalid_parameter` a target in the past or more than five years ahead.
+ * Decides an advance. Refuses `invalid_state` if the organisation is live or its clock is on its
+ * way to another instant. Refuses `invalid_parameter` if the target is past or more than five years
+ * ahead.
  */
 export function decideAdvance(facts: ClockFacts, request: ClockRequest): ClockDecision {
   requireSandbox(facts);
@@ -60,7 +62,7 @@ export function decideAdvance(facts: ClockFacts, request: ClockRequest): ClockDe
   return { kind: "advances", target };
 }
 
-/** Refuses `invalid_state` a live organisation. */
+/** Refuses `invalid_state` if the organisation is live. */
 export function requireSandbox({ livemode }: Pick<ClockFacts, "livemode">): void {
   if (livemode) throw new Refusal("invalid_state", "The organisation is live: only a sandbox has a test clock.");
 }
@@ -76,7 +78,7 @@ function targetOf({ timezone, now }: ClockFacts, request: ClockRequest): Date {
   }
 }
 
-/** The same time after the beginning of a later day. */
+/** Returns the same time of day on a later day. */
 function later(timezone: string, now: Date, dayAfter: (date: CivilDate) => CivilDate): Date {
   const today = todayIn(timezone, now);
   const sinceBegin = now.getTime() - startOfDay(timezone, today).getTime();

@@ -1,11 +1,12 @@
 /**
- * Names of the IANA time zone database that `Intl.supportedValuesOf("timeZone")` may leave out: it lists one name a
- * zone, and which of several (Asia/Kolkata, Asia/Calcutta) depends on the engine. Together they are every real name.
+ * Names of the IANA time zone database that `Intl.supportedValuesOf("timeZone")` may leave out. It
+ * lists one name for each zone, and the engine chooses which (Asia/Kolkata, Asia/Calcutta). Both
+ * lists together are every real name.
  */
 
 /**
- * All link names and engine-dependent zone names of tzdata 2025b, less the placeholder `Factory`. New zones reach us
- * with the engine; links are made once, when a zone is renamed.
+ * All link names and engine-dependent zone names of tzdata 2025b, without the placeholder
+ * `Factory`. New zones arrive with the engine. A link is created once, when a zone is renamed.
  */
 export const timezoneNames: readonly string[] = `
   Africa/Asmara Africa/Asmera Africa/Timbuktu America/Argentina/Buenos_Aires America/Argentina/Catamarca

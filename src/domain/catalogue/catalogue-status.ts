@@ -1,4 +1,4 @@
-/** How plans and charges move from status to status. decisions §4. */
+/** How plans and charges move from status to status (CATALOGUE-2). */
 
 import { Refusal } from "../refusal.ts";
 import type { CatalogueStatus } from "./plan.ts";
@@ -11,8 +11,9 @@ const moves: Readonly<Record<CatalogueStatus, readonly CatalogueStatus[]>> = {
 };
 
 /**
- * Whether a status changes: false where it is the one wanted already. Refuses (`invalid_state`) every move but `draft` to
- * `active`, `active` to `legacy` or `inactive`, and `legacy` to `active`. decisions §4.
+ * Decides a move of status: false if the status is already the wanted one. Refuses
+ * (`invalid_state`) every move except `draft` to `active`, `active` to `legacy` or `inactive`, and
+ * `legacy` to `active` (CATALOGUE-2).
  */
 export function decideMove(from: CatalogueStatus, to: CatalogueStatus): boolean {
   if (from === to) return false;

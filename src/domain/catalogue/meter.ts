@@ -1,17 +1,17 @@
-/** Meters: what usage is reported of, and the price that a plan has for one. decisions §3 "Meter". */
+/** Meters: what usage is reported for, and the price that a plan has for a meter (CATALOGUE-8). */
 import { type Decimal, isNegative, isZero } from "../money/decimal.ts";
 import { Refusal } from "../refusal.ts";
 import { checkPlanPrices, checkTierPrices, type Plan, type PlanPrices, type PlanType, type Tier } from "./plan.ts";
 
-/** An inactive meter takes no events any more; what it has is billed all the same. decisions §3 "Meter". */
+/** An inactive meter accepts no more events. Its stored usage is still billed. */
 export type MeterStatus = "active" | "inactive";
 
-/** How a meter is priced over the sum of a period: as plans are, but for the flat fee. decisions §3 "Meter". */
+/** How a meter is priced over the sum of a period: like a plan, except flat fee (CATALOGUE-8). */
 export type MeterType = Exclude<PlanType, "flat_fee">;
 
 /**
- * A meter of an organisation. `unitLabel` is what it counts, in the singular; account and tax type are the ledger's codes, null for
- * the organisation's. decisions §3 "Meter", §6.
+ * A meter of an organisation. `unitLabel` names what it counts, in the singular. Account and tax
+ * type are the ledger's codes, null for the organisation's (DOCUMENT-5).
  */
 export interface Meter {
   readonly id: string;
@@ -24,32 +24,36 @@ export interface Meter {
   readonly taxType: string | null;
 }
 
-/** The price of a meter on a plan: `price` per unit (`per_unit`), 0 where the tiers price. */
+/** The price of a meter on a plan. `price` is per unit (`per_unit`), and 0 if the tiers price. */
 export interface MeterPrice {
   readonly type: MeterType;
   readonly price: Decimal;
   readonly tiers: readonly Tier[];
 }
 
-/** A meter as a plan prices it: all that a usage line takes of it. */
+/** A meter as a plan prices it: everything that a usage line needs. */
 export interface PricedMeter
   extends MeterPrice,
     Pick<Meter, "id" | "name" | "unitLabel" | "revenueAccount" | "taxType"> {}
 
-/** A meter of a plan as the application's side shows it. */
+/** A meter of a plan as the admin API shows it. */
 export interface PlanMeter extends PricedMeter, Pick<Meter, "code"> {}
 
-/** A plan with its meters, in the order of their lines. The public API shows none of them. Spec: Plan. */
+/** A plan with its meters, in the order of their lines. The public API shows none of them. */
 export interface MeteredPlan extends Plan {
   readonly meters: readonly PlanMeter[];
 }
 
-/** The most meters of a plan. Each is a line of an invoice, of which the ledger takes some hundred at most. */
+/**
+ * The most meters of a plan. Each is a line of an invoice, and the ledger accepts some hundred
+ * lines at most.
+ */
 export const maximumMeters = 20;
 
 /**
- * Refuses (`invalid_parameter`, `param` a path that begins with `path`: `meters.0.tiers.1.up_to`) prices that could not price every
- * quantity: as `checkPlanPrices`, and the last tier is without end, because usage cannot be refused for being too much.
+ * Refuses (`invalid_parameter`) prices that cannot price every quantity. The checks are those of
+ * `checkPlanPrices`. In addition the last tier has no upper bound, because usage cannot be refused
+ * for its amount. `param` is a path that begins with `path`: `meters.0.tiers.1.up_to`.
  */
 export function checkMeterPrice({ type, price, tiers }: MeterPrice, path: string): void {
   if (isNegative(price)) fault(`${path}.price`, "must not be negative");
@@ -64,8 +68,9 @@ export function checkMeterPrice({ type, price, tiers }: MeterPrice, path: string
 }
 
 /**
- * Refuses (`invalid_parameter`, `param` the path: `meters.1.meter`) what `checkPlanPrices` refuses of the plan, more meters than
- * `maximumMeters`, a meter that stands there twice, and what `checkMeterPrice` refuses. Called before a plan is written. decisions §3.
+ * Refuses (`invalid_parameter`, `param` the path: `meters.1.meter`) a plan with meters before it is
+ * written. It refuses what `checkPlanPrices` and `checkMeterPrice` refuse, more meters than
+ * `maximumMeters`, and a repeated meter.
  */
 export function checkMeteredPlan(plan: PlanPrices & { readonly meters: readonly PricedMeter[] }): void {
   checkPlanPrices(plan);

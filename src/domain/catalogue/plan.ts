@@ -1,19 +1,23 @@
-/** The catalogue: what plans, their tiers and one-off charges are, and which prices of a plan make sense together. */
+/**
+ * The catalogue: plans, their tiers and one-off charges, and which prices of a plan are valid
+ * together.
+ */
 
 import type { Interval } from "../calendar/period.ts";
 import { compare, type Decimal, isNegative, isZero } from "../money/decimal.ts";
 import { Refusal } from "../refusal.ts";
 import { maximumUnits, pricingModels } from "./pricing/index.ts";
 
-/** How a plan turns units into a price. Spec: Plan. */
+/** How a plan turns units into a price (CATALOGUE-1). */
 export type PlanType = "flat_fee" | "per_unit" | "tiered" | "volume" | "stairstep";
 
-/** The state of a plan or charge. New subscriptions take `active` ones only. Spec: Plan; decisions §2. */
+/** The status of a plan or charge. New subscriptions take `active` ones only (CATALOGUE-2). */
 export type CatalogueStatus = "draft" | "active" | "inactive" | "legacy";
 
 /**
- * One band of units to price, up to and including `upTo` (null: without end). `unitPrice` is per unit, `flatPrice` once
- * for the band; which of them a plan type uses is `PricingModel.tierPrices`. decisions §3 "Tier".
+ * One band of units to price, up to and including `upTo` (null: without end). `unitPrice` is per
+ * unit, `flatPrice` is once for the band. `PricingModel.tierPrices` says which of them a plan type
+ * uses (CATALOGUE-4, CATALOGUE-5).
  */
 export interface Tier {
   readonly upTo: number | null;
@@ -21,15 +25,16 @@ export interface Tier {
   readonly flatPrice: Decimal | null;
 }
 
-/** What a plan calls its units: `seat`, `seats`. */
+/** A plan's words for its units: `seat`, `seats`. */
 export interface UnitLabels {
   readonly singular: string;
   readonly plural: string;
 }
 
 /**
- * A plan. `price` is per unit (`per_unit`) or per period (`flat_fee`), 0 where the tiers price; `freeUnits` are taken
- * off before pricing; `revenueAccount` and `taxType` are the ledger's codes, null for the organisation's. Spec: Plan.
+ * A plan. `price` is per unit (`per_unit`) or per period (`flat_fee`), and 0 if the tiers price.
+ * `freeUnits` are subtracted before pricing. `revenueAccount` and `taxType` are the ledger's codes,
+ * null for the organisation's.
  */
 export interface Plan {
   readonly id: string;
@@ -50,7 +55,7 @@ export interface Plan {
   readonly taxType: string | null;
 }
 
-/** A one-off fee that a new subscription can carry; `price` is for one of it. decisions §3 "Charge". */
+/** A one-off fee of a new subscription. `price` is the price of one (CATALOGUE-7). */
 export interface Charge {
   readonly id: string;
   readonly code: string;
@@ -65,33 +70,34 @@ export interface Charge {
   readonly taxType: string | null;
 }
 
-/** The units that a tier prices, both ends included; `upTo` null is without end. */
+/** The units that a tier prices, both bounds included. `upTo` null is without end. */
 export interface TierBounds {
   readonly from: number;
   readonly upTo: number | null;
 }
 
-/** The bounds of each tier: from 1, then from the previous `upTo` + 1. decisions §3 "Tier". */
+/** Returns the bounds of each tier: from 1, then from the previous `upTo` + 1 (CATALOGUE-4). */
 export function tierBounds(tiers: readonly Pick<Tier, "upTo">[]): readonly TierBounds[] {
   return tiers.map(({ upTo }, index) => ({ from: (tiers[index - 1]?.upTo ?? 0) + 1, upTo }));
 }
 
 /**
- * The longest interval: a hundred years, so that no period of a new subscription leaves the calendar's four-digit
- * years.
+ * The longest interval: a hundred years. No period of a new subscription then leaves the calendar's
+ * four-digit years.
  */
 export const maximumMonths = 1200;
 
-/** What a plan's prices are made of: all that `checkPlanPrices` looks at. */
+/** The part of a plan that `checkPlanPrices` reads. */
 export type PlanPrices = Pick<
   Plan,
   "type" | "price" | "minimumUnits" | "freeUnits" | "allowsPriceOverride" | "tiers" | "interval"
 >;
 
 /**
- * Refuses (`invalid_parameter`, `param` the path: `tiers.1.up_to`) a plan that could not be priced: a table of tiers
- * whose bounds do not rise or end early, a price missing, misplaced, negative or (stairstep) falling; tiers together
- * with a price of the plan or an override; units on a flat fee. Called before a plan is written. decisions §3 "Tier".
+ * Refuses (`invalid_parameter`, `param` the path: `tiers.1.up_to`) a plan that cannot be priced,
+ * before it is written. Refused are: tier bounds that do not rise or that end early; a price
+ * missing, misplaced, negative or (stairstep) falling; tiers together with a price of the plan or
+ * an override; units on a flat fee (CATALOGUE-4, CATALOGUE-5, CATALOGUE-6).
  */
 export function checkPlanPrices(plan: PlanPrices): void {
   const model = pricingModels[plan.type];
@@ -118,8 +124,9 @@ export function checkPlanPrices(plan: PlanPrices): void {
 }
 
 /**
- * Refuses (`invalid_parameter`, `param` the path after `path`: `tiers.1.up_to`) tiers of such a type that are none, whose bounds do not
- * rise or end early, or with a price missing, misplaced, negative or (stairstep) falling. decisions §3 "Tier".
+ * Refuses (`invalid_parameter`, `param` the path after `path`: `tiers.1.up_to`) tiers of this type.
+ * Refused are: no tiers; bounds that do not rise or that end early; a price missing, misplaced,
+ * negative or (stairstep) falling (CATALOGUE-4, CATALOGUE-5).
  */
 export function checkTierPrices(type: Exclude<PlanType, "flat_fee">, tiers: readonly Tier[], path: string): void {
   if (tiers.length === 0) fault(`${path}tiers`, "must have one tier at least");

@@ -1,7 +1,8 @@
-/** Customers: contacts of the ledger that the service bills. */
+/** Customers: contacts of the ledger that the service bills (CUSTOMER-1). */
 
 /**
- * A customer of an organisation. `ledgerContactId` is null until the ledger has told the contact's id. Spec: Customer.
+ * A customer of an organisation. `ledgerContactId` is null until the ledger has reported the
+ * contact's id.
  */
 export interface Customer {
   readonly id: string;

@@ -1,16 +1,16 @@
 /**
- * What a customer becomes when its contact in the ledger was changed: names and address follow, one whose contact can
- * carry no new document is inactive. Issue 8 "Customers"; facts-ledger section 1.2.
+ * Applies changes of a contact in the ledger to its customer. Names and e-mail address follow the
+ * contact. A customer is inactive if its contact can carry no new document (CUSTOMER-5).
  */
 import type { Customer } from "./customer.ts";
 
-/** What is followed of a customer; `isDeactivated` where an operator made it inactive. */
+/** The synced members of a customer. `isDeactivated`: an operator made it inactive. */
 export interface SyncedCustomer
   extends Pick<Customer, "name" | "firstName" | "lastName" | "email" | "status" | "ledgerContactId"> {
   readonly isDeactivated: boolean;
 }
 
-/** A contact as the ledger has it; `mergedInto` is the contact that took its place. */
+/** A contact as observed in the ledger. `mergedInto` is the contact that replaced it. */
 export interface ObservedContactState {
   readonly name: string;
   readonly firstName: string | null;
@@ -21,9 +21,11 @@ export interface ObservedContactState {
 }
 
 /**
- * The customer as it is by its contact. One whose contact was merged, which archives it, goes over to the other contact, which is to be
- * followed then, unless that is a customer already (`isCustomer`): then it is inactive. A contact without an address leaves the
- * customer's. Only an operator makes a customer active again that an operator made inactive.
+ * Returns the customer after a sync with its contact. A merge archives the contact: the customer
+ * then moves to the other contact, which is to be synced next. If that contact is already a
+ * customer (`isCustomer`), this customer becomes inactive. A contact without an e-mail address
+ * leaves the customer's. Only an operator reactivates a customer that an operator made inactive
+ * (CUSTOMER-5).
  */
 export function syncContact(customer: SyncedCustomer, contact: ObservedContactState, isCustomer: boolean): SyncedCustomer {
   if (isMerged(contact) && !isCustomer) return { ...customer, ledgerContactId: contact.mergedInto };
@@ -38,17 +40,24 @@ export function syncContact(customer: SyncedCustomer, contact: ObservedContactSt
   };
 }
 
-/** Whether another contact took this one's place. One that is active carries documents itself, wherever it says that it went. */
+/**
+ * Whether another contact replaced this one. An active contact carries documents itself, whatever
+ * its `mergedInto` says.
+ */
 export function isMerged({ status, mergedInto }: Pick<ObservedContactState, "status" | "mergedInto">): boolean {
   return status === "archived" && mergedInto !== null;
 }
 
-/** How many merges are followed from one contact on: people merge what they find twice, and seldom again. */
+/**
+ * The most merges that are followed from one contact. People merge duplicates, and seldom merge the
+ * result again.
+ */
 export const mostMerges = 5;
 
 /**
- * Where the merges of a contact lead by the contacts that were seen, under their ids: to a contact (`end`), to one that was not seen yet
- * (`unseen`), or nowhere, where they lead back to where they were or go on for longer than `mostMerges`.
+ * Follows the merges of a contact through the observed contacts, by their ids. Returns the last
+ * contact (`end`), a contact that was not observed yet (`unseen`), or `nowhere` if the chain is a
+ * cycle or longer than `mostMerges`.
  */
 export function resolveMerges(
   contactId: string,

@@ -1,20 +1,24 @@
 /**
- * Events: which kinds there are, what the changes of an object within one window are told as, and the body that receivers are sent. Pure:
- * objects come as the JSON text that a retrieval answers. Spec: Webhooks; decisions §3 "Event".
+ * Events: their kinds, the events for an object's changes within one window, and the body that
+ * receivers get. Pure: objects come as the JSON text that a retrieval answers (EVENT-1, EVENT-2).
  */
 
-/** The objects of which changes are told. */
+/** The kinds of objects whose changes are published. */
 export const objectKinds = ["customer", "subscription", "invoice", "credit_note"] as const;
 
-/** A kind of object. */
+/** A kind of object whose changes are published. */
 export type ObjectKind = (typeof objectKinds)[number];
 
-/** What became of an object, as it is marked by the transaction that changed it. */
+/**
+ * The kind of a change, recorded in the outbox by the transaction that changed the object
+ * (EVENT-1).
+ */
 export type ChangeMark = "created" | "updated" | "ended" | "paid" | "voided" | "deleted";
 
 /**
- * Every kind of event that an endpoint can ask for. Spec: Webhooks, Event kinds. Nothing removes customers or subscriptions, and a
- * restoration is told as `subscription.updated`: these three are accepted and never told. decisions §4.
+ * Every kind of event that an endpoint can subscribe to. Nothing removes customers or
+ * subscriptions, and a restoration is published as `subscription.updated`. Those three kinds are
+ * accepted and never emitted (EVENT-4).
  */
 export const eventTypes = [
   "customer.created",
@@ -39,15 +43,19 @@ export const eventTypes = [
 /** The kind of an event. */
 export type EventType = (typeof eventTypes)[number];
 
-/** What "Send Test Event" sends: to the endpoint that it is asked for, whatever kinds that takes. */
+/**
+ * The kind of the event that "Send Test Event" sends: to the requested endpoint, whatever kinds it
+ * subscribes to.
+ */
 export const testEventType = "webhook_endpoint.test";
 
-/** The version of the interface whose shapes an event has. Spec: Versioning. */
+/** The version of the API whose shapes an event has. */
 const apiVersion = "1.0.0";
 
 /**
- * The kinds that tell of a state, in order, each with the statuses for which it is true. An event never says what its object does not:
- * what was undone within the window is told as `updated`.
+ * The kinds that state a status, in order, each with the statuses for which it is true. An event
+ * never contradicts its object: a change undone within the window is published as `updated`
+ * (EVENT-2).
  */
 const stateKinds: Readonly<
   Record<ObjectKind, readonly { readonly mark: ChangeMark; readonly statuses: readonly string[] }[]>
@@ -65,27 +73,28 @@ const stateKinds: Readonly<
   ],
 };
 
-/** An object over one window: what was marked, and its JSON text before and after. */
+/** An object over one window: its outbox entries, and its JSON text before and after. */
 export interface ObjectWindow {
   readonly kind: ObjectKind;
   readonly marks: readonly ChangeMark[];
-  /** As it was when it was last told; null where it never was. */
+  /** The last published snapshot; null if the object was never published. */
   readonly before: string | null;
   readonly after: string;
 }
 
-/** An event to be told of an object. */
+/** An event to publish for an object. */
 export interface EventToPublish {
   readonly type: EventType;
-  /** The members that were otherwise before the window, as JSON text; null for a new object. */
+  /** The previous values of the changed members, as JSON text; null for a new object (EVENT-3). */
   readonly previousAttributes: string | null;
 }
 
 type Members = Readonly<Record<string, unknown>>;
 
 /**
- * The events of an object's window, in order: each kind once at most, `updated` only where no other is told, and nothing where all is as it
- * was. An object that was never told and is not new (it is from before there were webhooks) shows no previous attributes: `{}`.
+ * Decides the events of an object's window, in order. Each kind occurs at most once, and `updated`
+ * only if no other kind does. Nothing is emitted if nothing changed. An object from before there
+ * were webhooks, never published and not new, has `{}` as previous attributes (EVENT-2, EVENT-3).
  */
 export function decideEvents({ kind, marks, before, after }: ObjectWindow): readonly EventToPublish[] {
   const isNew = before === null && marks.includes("created");
@@ -96,13 +105,13 @@ export function decideEvents({ kind, marks, before, after }: ObjectWindow): read
   for (const { mark, statuses } of stateKinds[kind]) {
     if (marks.includes(mark) && statuses.includes(String(now.status))) told.push(mark);
   }
-  // What was done and undone again was a change all the same.
+  // A change that was undone within the window is still a change.
   const isChanged = before === null || Object.keys(previous).length > 0 || marks.some((mark) => mark !== "updated");
   if (told.length === 0 && isChanged) told.push("updated");
   return told.map((mark) => ({ type: `${kind}.${mark}` as EventType, previousAttributes }));
 }
 
-/** The members that differ, as they were; one that was not there is null. */
+/** Returns the previous values of the members that differ; null for a member that did not exist. */
 function previousOf(before: Members, now: Members): Members {
   const names = new Set([...Object.keys(before), ...Object.keys(now)]);
   const differing = [...names].filter((name) => JSON.stringify(before[name]) !== JSON.stringify(now[name]));
@@ -115,15 +124,17 @@ export interface EventEnvelope {
   readonly type: EventType | typeof testEventType;
   readonly createdAt: Date;
   readonly livemode: boolean;
-  /** Rises with each event of the object. */
+  /** Rises with each event of the object (EVENT-3). */
   readonly sequence: bigint;
   /** The object as JSON text. */
   readonly object: string;
-  /** As JSON text; null for a new object. */
+  /** The previous values as JSON text; null for a new object (EVENT-3). */
   readonly previousAttributes: string | null;
 }
 
-/** The body of an event: final, so that every attempt sends the same bytes. decisions §3 "Event". */
+/**
+ * Returns the body of an event. It is final, so that every attempt sends the same bytes (EVENT-5).
+ */
 export function eventBody(event: EventEnvelope): string {
   const { id, type, createdAt, livemode, sequence, object, previousAttributes } = event;
   const head = `"id":"${id}","object":"event","type":"${type}","api_version":"${apiVersion}","created":"${createdAt.toISOString()}"`;

@@ -1,45 +1,48 @@
 /**
- * When a webhook that was not taken is sent again, and when an endpoint is left alone for a while. Pure: chance comes in as a number from 0
- * up to 1. All times are multiples of the pause after a first attempt. Spec: Webhooks, Delivery rules 3.
+ * When a failed webhook delivery is retried, and for how long an endpoint's circuit breaker opens.
+ * Pure: randomness comes in as a number from 0 up to 1. All times are multiples of the pause after
+ * a first attempt (WEBHOOK-2, WEBHOOK-5).
  */
 
-/** The pause after a first attempt, unless a process is told another one. */
+/** The default pause after a first attempt, in milliseconds. */
 export const defaultFirstPauseMs = 30_000;
 
-/** Each pause is so many times the one before. */
+/** The factor by which each pause exceeds the previous one. */
 const growth = 3;
 
 /** The longest pause, in first pauses: four hours. */
 const longest = 480;
 
-/** The time in which attempts are made, in first pauses: 20 hours. */
+/** The time during which attempts are made, in first pauses: 20 hours. */
 const whole = 2_400;
 
 /**
- * The share by which a pause may be shorter, so that what failed together does not come again
- * together.
+ * The largest share by which a pause is shortened, so that deliveries that failed together are not
+ * retried together.
  */
 const jitter = 0.1;
 
-/** Failures in a row that open an endpoint's breaker. */
+/** The consecutive failures that open an endpoint's circuit breaker. */
 export const failuresToOpen = 5;
 
-/** For how long it opens at first and at most, in first pauses: a minute, a quarter of an hour. */
+/** The first and the longest opening of a breaker, in first pauses: one minute and 15 minutes. */
 const [firstOpening, longestOpening] = [2, 30];
 
-/** The longest pause between two attempts, in milliseconds. */
+/** Returns the longest pause between two attempts, in milliseconds. */
 export function longestPauseMs(firstPauseMs: number): number {
   return longest * firstPauseMs;
 }
 
-/** For how long attempts go on after the first one was due, in milliseconds. */
+/** Returns how long attempts go on after the first one was due, in milliseconds. */
 export function wholeTimeMs(firstPauseMs: number): number {
   return whole * firstPauseMs;
 }
 
 /**
- * The pause in milliseconds after so many attempts, the first one included: attempts come after 0, 0.5, 2, 6.5, 20 and 60 minutes and then
- * every four hours, a little earlier by chance. A longer one that the endpoint asked for (`Retry-After`) is kept to, up to the longest.
+ * Returns the pause in milliseconds after a number of attempts, including the first. Attempts come
+ * after 0, 0.5, 2, 6.5, 20 and 60 minutes, then every four hours, each a little earlier at random.
+ * A longer `Retry-After` of the endpoint is respected, up to the longest pause (WEBHOOK-2,
+ * WEBHOOK-6).
  */
 export function pauseAfter(
   attempts: number,
@@ -52,9 +55,9 @@ export function pauseAfter(
 }
 
 /**
- * The pause in milliseconds of a delivery that began so long ago and cannot be signed: as far as
- * its next attempt would be if all before had been made, so that what waits for a worker's key is
- * claimed ever more rarely.
+ * Returns the pause in milliseconds of a delivery of this age that cannot be signed. It is the
+ * pause to its next attempt if all earlier ones had been made. A delivery that needs a missing
+ * encryption key is therefore claimed ever more rarely.
  */
 export function nextAttemptAfter(ageMs: number, firstPauseMs: number, random: number): number {
   return shorten(firstPauseMs + (growth - 1) * Math.max(ageMs, 0), firstPauseMs, random);
@@ -64,13 +67,16 @@ function shorten(pauseMs: number, firstPauseMs: number, random: number): number 
   return Math.round(Math.min(pauseMs, longestPauseMs(firstPauseMs)) * (1 - jitter * random));
 }
 
-/** For how many milliseconds an endpoint is left alone after so many failures in a row; 0: not at all. */
+/**
+ * Returns how many milliseconds the breaker opens after this many consecutive failures; 0 if it
+ * stays closed.
+ */
 export function breakerAfter(failures: number, firstPauseMs: number): number {
   if (failures < failuresToOpen) return 0;
   return Math.min(firstOpening * 2 ** (failures - failuresToOpen), longestOpening) * firstPauseMs;
 }
 
-/** `breakerAfter` of 1, 2, 3 … failures: further ones are as the last. */
+/** Returns `breakerAfter` of 1, 2, 3 … failures. Further failures have the last value. */
 export function breakerSteps(firstPauseMs: number): readonly number[] {
   const steps: number[] = [];
   for (;;) {
@@ -79,19 +85,20 @@ export function breakerSteps(firstPauseMs: number): readonly number[] {
   }
 }
 
-/** What an answer, or the lack of one, means for its delivery. */
+/** The outcome of an answer, or of its absence, for its delivery. */
 export type AttemptVerdict =
   | { readonly kind: "delivered" }
-  /** The endpoint wants nothing ever again. */
+  /** The endpoint wants no more deliveries (WEBHOOK-6). */
   | { readonly kind: "gone"; readonly error: string }
   | { readonly kind: "failed"; readonly error: string; readonly askedMs: number | null };
 
-/** The statuses with which a server that is too busy says when to come again. */
+/** The statuses of a busy server, whose `Retry-After` counts. */
 const busyStatuses: readonly number[] = [429, 503];
 
 /**
- * Judges an answer by its status: any 2xx is delivered, `410 Gone` ends it, all else, redirects too, is tried again. `askedMs` is the pause
- * that it asked for, which counts with 429 and 503.
+ * Evaluates an answer by its status. Any 2xx is delivered, and `410 Gone` ends the delivery.
+ * Everything else is retried, also redirects. `askedMs` is the pause that the endpoint requested,
+ * respected for 429 and 503 (WEBHOOK-6).
  */
 export function evaluateAnswer(status: number, askedMs: number | null): AttemptVerdict {
   if (status >= 200 && status < 300) return { kind: "delivered" };

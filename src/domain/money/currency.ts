@@ -1,10 +1,10 @@
-/** What the service knows of currencies: how many decimal places their smallest unit has, and which codes exist. */
+/** Currencies: the decimal places of their minor unit, and which codes exist. */
 import { type Decimal, round } from "./decimal.ts";
 
 /**
- * The currencies whose minor unit is not a hundredth. Source: ISO 4217, List One (current currencies), "Minor unit".
- * Written out because `Intl` answers with the places that are customary in print (0 for IQD), not those of the
- * standard.
+ * The currencies whose minor unit is not a hundredth. Source: ISO 4217, List One (current
+ * currencies), "Minor unit". They are written out because `Intl` returns the places that are
+ * customary in print (0 for IQD), not those of the standard.
  */
 const minorUnitExceptions: ReadonlyMap<string, number> = new Map([
   ...["BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "UYI", "VND", "VUV"].map(
@@ -17,12 +17,12 @@ const minorUnitExceptions: ReadonlyMap<string, number> = new Map([
 
 const currencies: ReadonlySet<string> = new Set(Intl.supportedValuesOf("currency"));
 
-/** The decimal places of a currency's minor unit: JPY 0, EUR 2, KWD 3. decisions §5. */
+/** Returns the decimal places of a currency's minor unit: JPY 0, EUR 2, KWD 3. */
 export function minorUnitDigits(currency: string): number {
   return minorUnitExceptions.get(currency) ?? 2;
 }
 
-/** The amount rounded once, half away from zero, to the currency's minor unit. decisions §5. */
+/** Returns the amount rounded once, half away from zero, to the currency's minor unit (MONEY-2). */
 export function roundToMinorUnit(amount: Decimal, currency: string): Decimal {
   return round(amount, minorUnitDigits(currency), "half_away_from_zero");
 }

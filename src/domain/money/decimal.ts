@@ -1,22 +1,26 @@
 /**
- * Exact decimal numbers on bigint, for money and metered quantities. Nothing here rounds but `roundQuotient`, which is
- * told its direction, so an amount can be rounded once and only once.
+ * Exact decimal numbers on bigint, for money and metered quantities. Only `roundQuotient` rounds,
+ * in a named direction, so that an amount is rounded exactly once (MONEY-1, MONEY-2).
  */
 import { strict as assert } from "node:assert";
 
 /**
- * The number `unscaled / 10^scale`; `scale` is zero or more. A plain object, so it can be logged, stored and compared
- * field by field. Two of different scale can be the same number: compare with `compare`.
+ * The number `unscaled / 10^scale`; `scale` is zero or more. It is a plain object, so it can be
+ * logged, stored and compared field by field. Values of different scale can be the same number: use
+ * `compare`.
  */
 export interface Decimal {
   readonly unscaled: bigint;
   readonly scale: number;
 }
 
-/** Which way a quotient that does not come out even is rounded. decisions §5: half away from zero, for every amount. */
+/**
+ * The direction in which an inexact quotient is rounded. Every amount is rounded half away from
+ * zero (MONEY-2).
+ */
 export type Rounding = "half_away_from_zero";
 
-/** The places that every decimal text of the API has. Spec: Resources, conventions. */
+/** The decimal places of every decimal text of the API (OBJECT-2). */
 export const textPlaces = 4;
 
 /** The number 0. */
@@ -25,8 +29,9 @@ export const ZERO: Decimal = { unscaled: 0n, scale: 0 };
 const decimalText = /^(-?)(\d+)(?:\.(\d+))?$/;
 
 /**
- * Reads the decimal text of a trusted source (database, ledger, already checked request), with as many places as were
- * written. A sign is allowed, an exponent is not. What clients may send is narrower and is judged at the edge.
+ * Parses the decimal text of a trusted source (database, ledger, validated request), with as many
+ * places as were written. A sign is allowed, an exponent is not. Client input is narrower and
+ * validated at the transport.
  */
 export function parseDecimal(text: string): Decimal {
   const match = decimalText.exec(text);
@@ -35,7 +40,10 @@ export function parseDecimal(text: string): Decimal {
   return { unscaled: BigInt(`${sign}${whole}${fraction}`), scale: fraction.length };
 }
 
-/** Prints four places (`19.9900`), the form of every decimal in the API; asserts that none is lost. Spec: Resources. */
+/**
+ * Formats four places (`19.9900`), the form of every decimal in the API. Asserts that no place is
+ * lost (OBJECT-2).
+ */
 export function formatDecimal(value: Decimal): string {
   const { unscaled } = rescale(value, textPlaces);
   const digits = magnitude(unscaled)
@@ -46,7 +54,8 @@ export function formatDecimal(value: Decimal): string {
 }
 
 /**
- * Prints the shortest text that is the same number: no trailing zeros, no bare point (`10`, `12.5`). For prose only.
+ * Formats the shortest text of the same number: no trailing zeros, no bare point (`10`, `12.5`).
+ * For prose only.
  */
 export function formatShort(value: Decimal): string {
   const digits = magnitude(value.unscaled)
@@ -58,41 +67,44 @@ export function formatShort(value: Decimal): string {
   return `${sign}${digits.slice(0, point)}${fraction === "" ? "" : `.${fraction}`}`;
 }
 
-/** The decimal of a whole number. A `number` must be a safe integer. */
+/** Returns the decimal of a whole number. A `number` must be a safe integer. */
 export function decimalOf(integer: number | bigint): Decimal {
   assert(typeof integer === "bigint" || Number.isSafeInteger(integer), `not a whole number: ${integer}`);
   return { unscaled: BigInt(integer), scale: 0 };
 }
 
-/** left + right, exact. */
+/** Returns left + right, exact. */
 export function add(left: Decimal, right: Decimal): Decimal {
   const scale = Math.max(left.scale, right.scale);
   return { unscaled: widen(left, scale) + widen(right, scale), scale };
 }
 
-/** left − right, exact. */
+/** Returns left − right, exact. */
 export function subtract(left: Decimal, right: Decimal): Decimal {
   return add(left, negate(right));
 }
 
-/** The same number with the other sign; 0 stays 0. */
+/** Returns the same number with the other sign; 0 stays 0. */
 export function negate(value: Decimal): Decimal {
   return { unscaled: -value.unscaled, scale: value.scale };
 }
 
-/** left × right, exact; the places add up. */
+/** Returns left × right, exact. The number of places is the sum of both. */
 export function multiply(left: Decimal, right: Decimal): Decimal {
   return { unscaled: left.unscaled * right.unscaled, scale: left.scale + right.scale };
 }
 
-/** The exact sum; 0 of an empty list. */
+/** Returns the exact sum, 0 for an empty list. */
 export function sum(values: Iterable<Decimal>): Decimal {
   let total = ZERO;
   for (const value of values) total = add(total, value);
   return total;
 }
 
-/** Negative where left < right, 0 where they are the same number, positive where left > right: fit for `sort`. */
+/**
+ * Negative if left < right, 0 if they are the same number, positive if left > right. Usable in
+ * `sort`.
+ */
 export function compare(left: Decimal, right: Decimal): -1 | 0 | 1 {
   const scale = Math.max(left.scale, right.scale);
   const difference = widen(left, scale) - widen(right, scale);
@@ -114,19 +126,20 @@ export function isZero(value: Decimal): boolean {
   return value.unscaled === 0n;
 }
 
-/** The smaller of the two. */
+/** Returns the smaller of the two numbers. */
 export function minimum(left: Decimal, right: Decimal): Decimal {
   return compare(left, right) <= 0 ? left : right;
 }
 
-/** The larger of the two. */
+/** Returns the larger of the two numbers. */
 export function maximum(left: Decimal, right: Decimal): Decimal {
   return compare(left, right) >= 0 ? left : right;
 }
 
 /**
- * numerator ÷ denominator to `places` places: the exact quotient, rounded once in the named direction. The only
- * division and the only rounding of the service. decisions §5: multiply before dividing, one rounding a line.
+ * Returns numerator ÷ denominator to `places` places: the exact quotient, rounded once in the named
+ * direction. This is the only division and the only rounding of the service. Multiply before
+ * dividing, and round a line once (MONEY-2).
  */
 export function roundQuotient(numerator: Decimal, denominator: Decimal, places: number, rounding: Rounding): Decimal {
   assert(denominator.unscaled !== 0n, "division by zero");
@@ -137,7 +150,7 @@ export function roundQuotient(numerator: Decimal, denominator: Decimal, places: 
   return { unscaled: divide(dividend, divisor, rounding), scale: places };
 }
 
-/** The number rounded once to `places` places, in the named direction. */
+/** Returns the number rounded once to `places` places, in the named direction. */
 export function round(value: Decimal, places: number, rounding: Rounding): Decimal {
   return roundQuotient(value, { unscaled: 1n, scale: 0 }, places, rounding);
 }
@@ -152,7 +165,7 @@ function divide(dividend: bigint, divisor: bigint, rounding: Rounding): bigint {
   }
 }
 
-/** The same number at another scale; asserts that no digit is lost. */
+/** Returns the same number at another scale. Asserts that no digit is lost. */
 function rescale(value: Decimal, scale: number): Decimal {
   if (scale >= value.scale) return { unscaled: widen(value, scale), scale };
   const factor = power(value.scale - scale);

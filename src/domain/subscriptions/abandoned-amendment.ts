@@ -1,6 +1,7 @@
 /**
- * What becomes of an amendment that its invoice takes no more (it was paid, credited, removed or lost meanwhile): it is billed as a
- * separate change would have been. Spec: Change units, rule 7; decisions §6.
+ * Decides what happens to an amendment whose invoice can no longer be edited, because it was paid,
+ * credited, removed or lost meanwhile. It is billed as a `separate` change would have been
+ * (UNITS-8, UNITS-9).
  */
 import { strict as assert } from "node:assert";
 import type { CreditNoteDraft } from "../billing/credit-note.ts";
@@ -12,35 +13,39 @@ import { daysInPeriod, type Period, periodAt } from "../calendar/period.ts";
 import { add, type Decimal, isNegative, isZero, negate, ZERO } from "../money/decimal.ts";
 import type { BillingState, PeriodState } from "./billing-state.ts";
 
-/** The part of the days of a period from one number of units to another that a charge has billed. */
+/**
+ * The step from one number of units to another that a charge billed, with the days it was billed
+ * for.
+ */
 export type ChargedUnits = Pick<ProrationParts, "fromUnits" | "toUnits" | "daysRemaining">;
 
 /** A re-pricing of an invoice's plan line that will never be in the ledger. */
 export interface ClosedRepricing {
-  /** What the invoice bills there: the billed units of its period from before. */
+  /** The units that the invoice bills: the billed units of its period before the re-pricing. */
   readonly fromUnits: number;
-  /** The units that it was to bill. */
+  /** The units that the re-pricing was to bill. */
   readonly toUnits: number;
-  /** What has been charged of its period above these since, by rising units. */
+  /** What charges have billed of the period above `toUnits` since, by rising units. */
   readonly charged: readonly ChargedUnits[];
 }
 
-/** An amendment that its invoice takes no more. */
+/** An amendment that its invoice can no longer take. */
 export interface ClosedAmendment {
-  /** The period of the invoice, with what it counts as billed for now. */
+  /** The period of the invoice, with its present billed units. */
   readonly period: PeriodState;
-  /** The sum of the lines that were to be added; null where there are none. */
+  /** The sum of the lines that were to be added; null if there are none. */
   readonly added: Decimal | null;
-  /** All of these bill usage. */
+  /** Whether all added lines bill usage. */
   readonly isUsage: boolean;
-  /** Null where there is none, or where it stays to be sent. */
+  /** Null if there is none, or if it is still to be sent. */
   readonly repricing: ClosedRepricing | null;
 }
 
 /**
- * What is then written: the invoice's period as it is afterwards, an invoice of type `change` that takes the lines which were to be
- * added (its subtotal counts them) before its own, and a credit note. Where all of it is usage, the invoice is of type `usage`, of the
- * period before, as it would have been without the draft.
+ * The result to write: the invoice's period afterwards, an invoice and a credit note. An invoice of
+ * type `change` takes the lines that were to be added before its own, and its subtotal counts them.
+ * If all of it is usage, the invoice has type `usage` and the previous period, as it would have
+ * without the draft.
  */
 export interface ClosedDecision {
   readonly period: PeriodState;
@@ -49,9 +54,10 @@ export interface ClosedDecision {
 }
 
 /**
- * The units that were to be billed, less what the invoice bills, over all days of its period: above zero a charge, below zero a
- * credit. Where they are fewer than it bills, nothing is, and it counts as billed for what it bills: what has been charged of these
- * units a second time since is given back. decisions §§5 and 6.
+ * Bills a closed amendment. Above the invoice's units, the difference over all days of its period
+ * is a charge or, below zero, a credit. Below them nothing is billed and the period counts as
+ * billed for the invoice's units. Units that later charges billed a second time are then credited
+ * (MONEY-5, MONEY-6).
  */
 export function billClosedAmendment(
   facts: BillingState,
@@ -68,7 +74,8 @@ export function billClosedAmendment(
     const charge = proratedCharge(plan, subscription, one, period);
     return creditLine(plan, { ...charge, amount: negate(charge.amount) }, organisation);
   });
-  // Of a period that is still to come it is the current one's, as a separate change is.
+  // For a period that is still to come, the invoice belongs to the current period, like a separate
+  // change.
   const own = period.index < facts.period.index ? period : facts.period;
   const isAllUsage = isUsage && lines.length === 0 && period.index > 0;
   const draft = isAllUsage
@@ -86,7 +93,10 @@ function periodBefore({ subscription }: BillingState, { index }: PeriodState): P
   return periodAt({ start: startDate, billingDay }, interval, index - 1);
 }
 
-/** What the documents of the period lack of its units, or have too much (below zero). What rounds to zero raises nothing. */
+/**
+ * Returns what the period's documents lack for its units, or bill too much (below zero). An amount
+ * that rounds to zero issues nothing.
+ */
 function missingOf(facts: BillingState, period: PeriodState, repricing: ClosedRepricing): readonly Proration[] {
   const { fromUnits, toUnits } = repricing;
   const between = (fromUnits: number, toUnits: number, days: number): Proration => {
@@ -102,7 +112,10 @@ function missingOf(facts: BillingState, period: PeriodState, repricing: ClosedRe
   return all.filter(({ amount }) => !isZero(amount));
 }
 
-/** How the billed units have risen since. What no charge tells of was a credit, which is counted with all days of the period. */
+/**
+ * Returns how the billed units have risen since. A rise without a charge was a credit, which counts
+ * with all days of the period.
+ */
 function stepsSince(period: PeriodState, { toUnits, charged }: ClosedRepricing): readonly ChargedUnits[] {
   const { billedUnits } = period;
   assert(billedUnits !== null, "a plan with units has billed units");

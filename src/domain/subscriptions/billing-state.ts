@@ -1,4 +1,7 @@
-/** What is known of one subscription when an operation on it is judged: periods, live invoices, what is deferred, what runs. */
+/**
+ * The facts of one subscription that its operations decide by: periods, live invoices, deferred
+ * charges, running jobs.
+ */
 
 import type { DocumentStatus, InvoiceType } from "../billing/invoice.ts";
 import type { ProratedCharge } from "../billing/invoice-lines.ts";
@@ -12,9 +15,10 @@ import type { OrganisationSettings } from "./organisation-settings.ts";
 import type { Subscription } from "./subscription.ts";
 
 /**
- * A period and what it was billed for. `billedUnits` null on a flat fee; `setupMode`: it began in Setup Mode and is never billed;
- * `prorationClosed`: units rose above the billed ones without proration (Spec: Change units, rule 2); `billedSeparately`: a
- * change was billed on an invoice of its own after this period's invoice was raised (rule 7). decisions §5.
+ * A period and what it was billed for. `billedUnits` is null on a flat fee (MONEY-5). `setupMode`:
+ * it began in Setup Mode and is never billed. `prorationClosed`: units rose above the billed units
+ * without proration (UNITS-2). `billedSeparately`: a change was billed on its own invoice after
+ * this period's invoice was issued (UNITS-8).
  */
 export interface PeriodState extends Period {
   readonly billedUnits: number | null;
@@ -24,8 +28,8 @@ export interface PeriodState extends Period {
 }
 
 /**
- * An invoice that is not removed, as far as rules look at it. `inLedger`: the ledger has it; `isPlanLineKnown`: it is known which of
- * its lines there is the plan's, where it has one.
+ * An invoice that is not removed, with the members that rules read. `inLedger`: the ledger has it.
+ * `isPlanLineKnown`: if it has a plan line, the ledger's id of that line is known.
  */
 export interface IssuedInvoice {
   readonly id: string;
@@ -39,12 +43,12 @@ export interface IssuedInvoice {
   readonly isPlanLineKnown: boolean;
 }
 
-/** A prorated charge that waits for the renewal invoice. Spec: Change units, `charge_on_renewal`. */
+/** A prorated charge that is deferred to the renewal invoice (UNITS-12). */
 export interface DeferredLine extends ProratedCharge {
   readonly id: string;
 }
 
-/** An operation on the subscription that is still on its way: a second one is refused. decisions §6. */
+/** An unfinished job of the subscription: a second operation is refused (STATE-3). */
 export interface RunningJob {
   readonly id: string;
   readonly kind: "amend_invoice" | "end_subscription";
@@ -53,9 +57,10 @@ export interface RunningJob {
 }
 
 /**
- * A subscription with all that its rules look at. `nextPeriod` is there once its invoice was raised ahead; `invoices` are those of
- * the current and the next period that are not removed, newest first; `usage` is all that is not billed, null where it was not loaded
- * because no bill of it is due; `today` is the day in the subscription's zone.
+ * A subscription with everything that its rules read. `nextPeriod` exists once its invoice was
+ * issued ahead. `invoices` are those of the current and the next period that are not removed,
+ * newest first. `usage` is all unbilled usage, or null if it was not loaded because no bill of it
+ * is due. `today` is the date in the subscription's zone.
  */
 export interface BillingState {
   readonly organisation: OrganisationSettings;
@@ -72,8 +77,8 @@ export interface BillingState {
 }
 
 /**
- * The renewal invoice that was raised ahead and is not removed: while it is there the subscription is inside its invoice window.
- * decisions §6.
+ * Returns the renewal invoice that was issued ahead and is not removed. While it exists the
+ * subscription is inside its invoice window (UNITS-7).
  */
 export function issuedAhead({
   nextPeriod,
@@ -83,7 +88,10 @@ export function issuedAhead({
   return invoices.find(({ type, periodIndex }) => type === "renewal" && periodIndex === nextPeriod.index) ?? null;
 }
 
-/** Why the plan line of an invoice cannot be re-priced, as the end of a sentence; null where it can. decisions §6. */
+/**
+ * Returns why an invoice's plan line cannot be re-priced, as the end of a sentence; null if it can
+ * (UNITS-8).
+ */
 export function notAmendable(invoice: IssuedInvoice): string | null {
   const { number, status, inLedger, total, amountDue, isPlanLineKnown } = invoice;
   if (status === "scheduled") return `invoice ${number} is still to be sent to the ledger`;
@@ -91,16 +99,19 @@ export function notAmendable(invoice: IssuedInvoice): string | null {
   if (status === "paid") return `invoice ${number} is paid`;
   if (!equals(total, amountDue)) return `invoice ${number} has a payment or credit on it`;
   if (status === "voided" || status === "deleted") return `invoice ${number} is removed`;
-  // Sent without the ledger's id of it, it would stand there twice. Facts: facts-ledger section 1.3.
+  // A line that is sent without the ledger's id would be added a second time (XERO-9).
   return isPlanLineKnown ? null : `it is not known which line of invoice ${number} is the plan's`;
 }
 
-/** Whether a payment or credit is on the invoice: what keeps it from being removed. Spec: End, rule 6. */
+/** Whether the invoice has a payment or credit on it, which prevents its removal (END-3). */
 export function hasMoney({ status, total, amountDue }: Pick<IssuedInvoice, "status" | "total" | "amountDue">): boolean {
   return (status === "paid" && !isZero(total)) || !equals(total, amountDue);
 }
 
-/** Refuses `invalid_state` while another operation of the subscription is on its way, and says which. decisions §6. */
+/**
+ * Refuses `invalid_state` while another operation of the subscription runs, and names that
+ * operation (STATE-3).
+ */
 export function checkNothingRuns({ running }: Pick<BillingState, "running">): void {
   if (running === null) return;
   const message = `Another operation on this subscription is still running: ${running.description}.`;

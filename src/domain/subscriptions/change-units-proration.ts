@@ -1,6 +1,6 @@
 /**
- * What a change of units comes to against what its periods were billed for, before it is known whether it is allowed. Spec: Change
- * units, rules 1, 4 and 5; decisions §5.
+ * Measures a change of units against what its periods were billed for, before the change is known
+ * to be allowed (UNITS-1, UNITS-4, UNITS-5).
  */
 import { strict as assert } from "node:assert";
 import { type Proration, prorate } from "../billing/proration.ts";
@@ -11,20 +11,27 @@ import type { UnitsChangeFacts, UnitsChangeRequest } from "./change-units.ts";
 
 /** A change measured against what was billed. */
 export interface MeasuredChange {
-  /** The invoice that bills the next period, raised ahead; null outside the invoice window. */
+  /** The invoice that bills the next period, issued ahead; null outside the invoice window. */
   readonly renewalInvoice: IssuedInvoice | null;
-  /** The rest of the current period, above its billed units; null where it is not asked for or nothing is above them. */
+  /**
+   * The charge for the rest of the current period above its billed units. Null if it was not
+   * requested or the units are not above the billed ones.
+   */
   readonly proration: Proration | null;
   /**
-   * Whether a credit would be raised (volume plans): the new total is above the billed units of the current period, or with `separate`
-   * of the next one, and a whole period of it costs less than what was billed.
+   * Whether a credit would be issued (volume plans). The new total is above the billed units of the
+   * current period, or with `separate` of the next one. A whole period of it costs less than what
+   * was billed (UNITS-5).
    */
   readonly isCredit: boolean;
-  /** Whether the new total is above the billed units of the current period: at or below them nothing is charged. Rule 4. */
+  /**
+   * Whether the new total is above the billed units of the current period. At or below them nothing
+   * is charged (UNITS-4).
+   */
   readonly isAboveBilled: boolean;
 }
 
-/** The change, measured: of a decrease, and while pending, nothing is. decisions §5 "Billed units". */
+/** Measures the change. A decrease and a change while pending have no proration (MONEY-5). */
 export function measureChange(facts: UnitsChangeFacts, request: UnitsChangeRequest): MeasuredChange {
   const { subscription, period } = facts;
   const { effectiveDate: from } = request;
@@ -38,7 +45,7 @@ export function measureChange(facts: UnitsChangeFacts, request: UnitsChangeReque
   };
 }
 
-/** Whether the new total is no decrease and above what the period was billed for. */
+/** Whether the new total is no decrease and above the period's billed units. */
 export function isAbove(
   { billedUnits }: PeriodState,
   { subscription }: UnitsChangeFacts,
@@ -48,7 +55,10 @@ export function isAbove(
   return units >= subscription.units && units > billedUnits;
 }
 
-/** What an increase comes to in a period from a day of it on, measured from the period's billed units. */
+/**
+ * Prorates an increase in a period from a day on, measured from the period's billed units
+ * (MONEY-6).
+ */
 export function prorateFrom(
   effectiveDate: CivilDate,
   period: PeriodState,
@@ -61,8 +71,9 @@ export function prorateFrom(
 }
 
 /**
- * Whether the next period's difference, billed separately, is a credit. Not where the current period's charge would be refused with
- * `prorate: true`: then no request form would be left. Spec: Change units, rule 5; decisions §5.
+ * Whether the next period's difference, billed separately, is a credit. False if the current
+ * period's charge would be refused with `prorate: true`, because no form of the request would then
+ * remain (UNITS-5).
  */
 function isNextCredit(facts: UnitsChangeFacts, request: UnitsChangeRequest, whole: Decimal): boolean {
   const { nextPeriod, period } = facts;

@@ -1,4 +1,4 @@
-/** The refusals of a change of units, one function a group, in the order of decisions §7. */
+/** The refusals of a change of units, one function for each group, in the order of UNITS-11. */
 
 import { accountOf } from "../billing/invoice-lines.ts";
 import { compareDates } from "../calendar/civil-date.ts";
@@ -11,8 +11,8 @@ import type { MeasuredChange } from "./change-units-proration.ts";
 import { willRenew } from "./subscription.ts";
 
 /**
- * Refuses `setup_mode_on`, `invalid_state` (another operation of the subscription is on its way), `subscription_not_changeable`,
- * `plan_has_no_units`.
+ * Refuses `setup_mode_on`, `invalid_state` (another operation of the subscription runs),
+ * `subscription_not_changeable`, `plan_has_no_units`.
  */
 export function checkChangeable({ organisation, subscription, plan, running }: UnitsChangeFacts): void {
   if (organisation.setupMode) {
@@ -26,7 +26,10 @@ export function checkChangeable({ organisation, subscription, plan, running }: U
   if (!hasUnits(plan.type)) throw new Refusal("plan_has_no_units", "A flat fee plan has no units.", "units");
 }
 
-/** Refuses `units_below_minimum`, `units_above_maximum`, `invalid_parameter` (more than an invoice can hold), `units_unchanged`. */
+/**
+ * Refuses `units_below_minimum`, `units_above_maximum`, `invalid_parameter` (more than an invoice
+ * can hold), `units_unchanged`.
+ */
 export function checkUnits({ subscription, plan }: UnitsChangeFacts, { units }: UnitsChangeRequest): void {
   if (units < subscription.minimumUnits) {
     const message = `units must not be below the minimum of ${subscription.minimumUnits}.`;
@@ -46,8 +49,8 @@ export function checkUnits({ subscription, plan }: UnitsChangeFacts, { units }: 
 }
 
 /**
- * Refuses `effective_date_required`, `effective_date_out_of_period`, `proration_not_applicable` (a decrease, or while pending).
- * decisions §2.
+ * Refuses `effective_date_required`, `effective_date_out_of_period`, `proration_not_applicable` (a
+ * decrease, or while pending).
  */
 export function checkEffectiveDate(facts: UnitsChangeFacts, request: UnitsChangeRequest): void {
   if (!request.prorate) return;
@@ -71,8 +74,9 @@ export function checkEffectiveDate(facts: UnitsChangeFacts, request: UnitsChange
 }
 
 /**
- * Refuses `proration_behaviour_not_allowed` where the behaviour is fixed to `charge_immediately`: in the final period, when the
- * next period is invoiced already, and where a credit would be raised. Spec: Change units, rules 5 and 6.
+ * Refuses `proration_behaviour_not_allowed` if only `charge_immediately` is allowed: in the final
+ * period, if the next period is already invoiced, and if a credit would be issued (UNITS-5,
+ * UNITS-6).
  */
 export function checkBehaviour(facts: UnitsChangeFacts, request: UnitsChangeRequest, change: MeasuredChange): void {
   if (request.behaviour !== "charge_on_renewal") return;
@@ -88,12 +92,16 @@ function fixedBecause(
 ): string | null {
   if (!willRenew(subscription)) return "the subscription is in its final period";
   if (renewalInvoice !== null) return `the next period is invoiced already, by ${renewalInvoice.number}`;
-  // Its invoice was removed since: the renewal raises no second one that could carry the amount.
+  // The next period's invoice was removed: the renewal issues no second one that could carry the
+  // amount.
   if (nextPeriod !== null) return "the next period was invoiced already";
   return proration !== null && isNegative(proration.amount) ? "the change is a credit" : null;
 }
 
-/** Refuses `document_required` inside the invoice window, `document_not_allowed` outside it. Spec: Change units, rule 7. */
+/**
+ * Refuses `document_required` inside the invoice window, `document_not_allowed` outside it
+ * (UNITS-7).
+ */
 export function checkDocument({ document }: UnitsChangeRequest, { renewalInvoice }: MeasuredChange): void {
   if (renewalInvoice !== null && document === null) {
     const message = `document is required: the renewal invoice ${renewalInvoice.number} is there already. Send amend or separate.`;
@@ -105,8 +113,8 @@ export function checkDocument({ document }: UnitsChangeRequest, { renewalInvoice
 }
 
 /**
- * Refuses `proration_required` (an unprorated change that would be a credit) and `proration_unavailable` (a prorated charge after
- * an unprorated increase). Spec: Change units, rules 5 and 2; decisions §5.
+ * Refuses `proration_required` (an unprorated change that would be a credit) and
+ * `proration_unavailable` (a prorated charge after an unprorated increase) (UNITS-2, UNITS-5).
  */
 export function checkProration(
   { period }: UnitsChangeFacts,
@@ -126,7 +134,7 @@ export function checkProration(
   }
 }
 
-/** Refuses `renewal_invoice_not_amendable` for `amend`. Spec: Change units, rule 7; decisions §6. */
+/** Refuses `renewal_invoice_not_amendable` for `amend` (UNITS-8). */
 export function checkRenewalAmendable({ nextPeriod }: UnitsChangeFacts, renewalInvoice: IssuedInvoice): void {
   const why = nextPeriod?.billedSeparately ? "an earlier change was billed separately" : notAmendable(renewalInvoice);
   if (why === null) return;
@@ -134,7 +142,10 @@ export function checkRenewalAmendable({ nextPeriod }: UnitsChangeFacts, renewalI
   throw new Refusal("renewal_invoice_not_amendable", message, "document");
 }
 
-/** The first invoice of a pending subscription, to be re-priced. Refuses `first_invoice_not_amendable`. decisions §4. */
+/**
+ * Returns the first invoice of a pending subscription, to be re-priced. Refuses
+ * `first_invoice_not_amendable` (STATE-4).
+ */
 export function requireFirstInvoice({ invoices, period }: UnitsChangeFacts): IssuedInvoice {
   const first = invoices.find(({ type }) => type === "first");
   const why = period.billedSeparately
@@ -146,7 +157,7 @@ export function requireFirstInvoice({ invoices, period }: UnitsChangeFacts): Iss
   throw new Refusal("first_invoice_not_amendable", `The first invoice cannot be re-priced: ${why}.`);
 }
 
-/** Refuses `ledger_accounts_not_mapped`, whatever the change. Spec: Change units, Refusals. */
+/** Refuses `ledger_accounts_not_mapped` for every change (DOCUMENT-5). */
 export function checkAccounts({ plan, organisation }: UnitsChangeFacts): void {
   if (accountOf(plan, organisation).revenueAccount !== null) return;
   const message = "No revenue account of the ledger is mapped for the plan or the organisation.";

@@ -1,6 +1,6 @@
 /**
- * Change units: from what is known of a subscription to the new total and every document that bills it: raised now, joined to a
- * draft, deferred to the renewal, amended, or credited. Spec: POST /v1/subscriptions/{id}/units; decisions §§5 to 7.
+ * Change units: decides the new total and every document that bills it. An amount is issued now,
+ * added to a draft, deferred to the renewal, amended into an invoice, or credited.
  */
 import { strict as assert } from "node:assert";
 import type { CreditNoteDraft, CreditNoteLineDraft } from "../billing/credit-note.ts";
@@ -31,13 +31,15 @@ import {
   requireFirstInvoice,
 } from "./change-units-rules.ts";
 
-/** What becomes of the amount for the rest of the current period. Spec: Change units, `proration_behaviour`. */
+/** How the amount for the rest of the current period is billed (UNITS-12). */
 export type ProrationBehaviour = "charge_immediately" | "charge_on_renewal";
 
-/** How a change inside the invoice window is billed. Spec: Change units, rule 7. */
+/** How a change inside the invoice window is billed (UNITS-8, UNITS-9). */
 export type ChangeDocument = "amend" | "separate";
 
-/** The request, its shapes already checked; null is a member left out. `units` is the new total. */
+/**
+ * The request after its shapes were checked. An absent member is null. `units` is the new total.
+ */
 export interface UnitsChangeRequest {
   readonly units: number;
   readonly prorate: boolean;
@@ -46,12 +48,13 @@ export interface UnitsChangeRequest {
   readonly document: ChangeDocument | null;
 }
 
-/** What a change is judged by. What is due for the subscription today is performed before. decisions §4. */
+/** The facts of a change. What is due for the subscription today was performed before (STATE-2). */
 export type UnitsChangeFacts = BillingState;
 
 /**
- * A change of an invoice that is there. `planLine` takes the place of its plan line, `added` are appended; `onlyDraft`: where it has
- * left `draft` in the ledger meanwhile, the added lines are billed on an invoice of their own instead.
+ * A change of an existing invoice. `planLine` replaces its plan line, `added` lines are appended.
+ * `onlyDraft`: if the invoice has left `draft` in the ledger meanwhile, the added lines are billed
+ * on their own invoice instead.
  */
 export interface InvoiceAmendment {
   readonly invoiceId: string;
@@ -60,27 +63,27 @@ export interface InvoiceAmendment {
   readonly onlyDraft: boolean;
 }
 
-/** Everything that a change writes; ids and numbers are missing. Of the documents, those that are null are not touched. */
+/** Everything that a change writes, without ids and numbers. A null document is not touched. */
 export interface UnitsDecision {
   readonly units: number;
-  /** The current period, and inside the invoice window the next one, as they are afterwards. */
+  /** The current period, and inside the invoice window the next one, after the change. */
   readonly periods: readonly PeriodState[];
   /** A new invoice of type `change`. */
   readonly invoice: InvoiceDraft | null;
-  /** The draft that is joined, or the first invoice of a pending subscription that is re-priced: `change.invoice`. */
+  /**
+   * The draft that is extended, or the re-priced first invoice of a pending subscription:
+   * `change.invoice`.
+   */
   readonly joined: InvoiceAmendment | null;
-  /** The renewal invoice that is amended: `change.renewal_invoice`. */
+  /** The amended renewal invoice: `change.renewal_invoice`. */
   readonly amended: InvoiceAmendment | null;
   readonly deferred: ProratedCharge | null;
   readonly creditNote: CreditNoteDraft | null;
 }
 
 /**
- * The decision, or the first refusal in the order of decisions §7: `setup_mode_on`, `invalid_state` (another operation runs),
- * `subscription_not_changeable`, `plan_has_no_units`, `units_below_minimum`, `units_above_maximum`, `units_unchanged`,
- * `effective_date_required`, `effective_date_out_of_period`, `proration_not_applicable`, `proration_behaviour_not_allowed`,
- * `document_required`, `document_not_allowed`, `proration_required`, `proration_unavailable`, `renewal_invoice_not_amendable`,
- * `first_invoice_not_amendable`, `ledger_accounts_not_mapped`.
+ * Decides the change. Refuses in the order of UNITS-11, with `invalid_state` (another operation
+ * runs) after `setup_mode_on`.
  */
 export function decideUnitsChange(facts: UnitsChangeFacts, request: UnitsChangeRequest): UnitsDecision {
   checkChangeable(facts);
@@ -102,17 +105,18 @@ export function decideUnitsChange(facts: UnitsChangeFacts, request: UnitsChangeR
     : billSeparately(facts, request, current);
 }
 
-/** What a change of units bills of a period, and the period as it is afterwards. */
+/** What a change of units bills in a period, and the period afterwards. */
 interface BilledChange {
   readonly state: PeriodState;
   readonly charge: ProratedCharge | null;
-  /** Its amount above 0. */
+  /** The credit, with its amount above 0. */
   readonly credit: ProratedCharge | null;
 }
 
 /**
- * A charge or credit takes the billed units to the new total; what rounds to nothing leaves them, so that nothing is lost to
- * rounding; a rise above them that is not prorated closes proration for the period. Spec: Change units, rules 1, 2, 4 and 5.
+ * Bills the current period. A charge or credit sets the billed units to the new total. An amount
+ * that rounds to zero leaves them, so that nothing is lost to rounding. An unprorated rise above
+ * them closes proration for the period (UNITS-1, UNITS-2, UNITS-4).
  */
 function billCurrent(facts: UnitsChangeFacts, request: UnitsChangeRequest, change: MeasuredChange): BilledChange {
   const { period } = facts;
@@ -124,7 +128,7 @@ function billCurrent(facts: UnitsChangeFacts, request: UnitsChangeRequest, chang
   return bill(facts, request, period, proration);
 }
 
-/** A charge or a credit, and the period billed for the new total. */
+/** Returns a charge or a credit, and the period with the new total as its billed units. */
 function bill(
   { plan, subscription }: UnitsChangeFacts,
   { units }: Pick<UnitsChangeRequest, "units">,
@@ -138,7 +142,10 @@ function bill(
     : { state, charge: line, credit: null };
 }
 
-/** Outside the window: raised now, joined to the newest invoice of the period while that is a draft, or deferred. */
+/**
+ * Outside the invoice window: issues the charge now, adds it to the newest invoice of the period
+ * while that is a draft, or defers it (UNITS-10).
+ */
 function billOutsideWindow(facts: UnitsChangeFacts, request: UnitsChangeRequest, current: BilledChange): UnitsDecision {
   const { plan, organisation, period, invoices } = facts;
   const { charge } = current;
@@ -158,7 +165,10 @@ function billOutsideWindow(facts: UnitsChangeFacts, request: UnitsChangeRequest,
   return { ...decision, invoice: raise(facts, [line]) };
 }
 
-/** Rule 7, `amend`: the renewal invoice's plan line at the new units, up or down, and the current period's charge. */
+/**
+ * With `amend`: re-prices the renewal invoice's plan line, up or down, and adds the current
+ * period's charge (UNITS-8).
+ */
 function amendRenewal(
   facts: UnitsChangeFacts,
   request: UnitsChangeRequest,
@@ -181,8 +191,9 @@ function amendRenewal(
 }
 
 /**
- * Rule 7, `separate`: one invoice with the current period's charge and the next period's whole difference; what is below zero goes
- * on a credit note; the renewal invoice stays. A decrease raises nothing. decisions §6.
+ * With `separate`: bills the current period's charge and the next period's whole difference on one
+ * invoice. What is below zero goes on a credit note, and the renewal invoice stays. A decrease
+ * issues nothing (UNITS-9).
  */
 function billSeparately(facts: UnitsChangeFacts, request: UnitsChangeRequest, current: BilledChange): UnitsDecision {
   const { plan, organisation, nextPeriod } = facts;
@@ -202,8 +213,8 @@ function billSeparately(facts: UnitsChangeFacts, request: UnitsChangeRequest, cu
 }
 
 /**
- * V(to) − V(billed) of the next period over all its days, where the new total is above what it was billed for and no decrease.
- * decisions §6 "Invoice window".
+ * V(to) − V(billed) of the next period over all its days, if the new total is no decrease and above
+ * the billed units (UNITS-9).
  */
 function billNext(
   facts: UnitsChangeFacts,
@@ -216,7 +227,7 @@ function billNext(
   return isZero(proration.amount) ? nothing : bill(facts, request, nextPeriod, proration);
 }
 
-/** While pending: the first invoice's plan line at the new units, up or down. decisions §4. */
+/** While pending: re-prices the first invoice's plan line, up or down (STATE-4). */
 function repriceFirst(facts: UnitsChangeFacts, request: UnitsChangeRequest, first: IssuedInvoice): UnitsDecision {
   const { plan, organisation, subscription, period } = facts;
   const line = planLine(plan, { ...subscription, units: request.units }, period, organisation);

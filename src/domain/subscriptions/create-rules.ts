@@ -1,4 +1,4 @@
-/** The refusals of a creation, one function a group, in the order in which decisions §3 judges them. */
+/** The refusals of a creation, one function for each group, in the order of CREATE-1. */
 import { addMonths, type CivilDate, calendarDay, isTimezone, todayIn } from "../calendar/civil-date.ts";
 import { type Anchor, type Interval, liesOnBillingDay, periodAt } from "../calendar/period.ts";
 import type { Charge, Plan } from "../catalogue/plan.ts";
@@ -9,7 +9,7 @@ import { Refusal } from "../refusal.ts";
 import type { ChargeRequest, CreationFacts, CreationRequest } from "./create.ts";
 import type { OrganisationSettings } from "./organisation-settings.ts";
 
-/** A charge asked for, found in the catalogue. */
+/** A requested charge, found in the catalogue. */
 export interface RequestedCharge extends ChargeRequest {
   readonly charge: Charge;
 }
@@ -21,21 +21,22 @@ export interface Catalogued {
   readonly charges: readonly RequestedCharge[];
 }
 
-/** Where the subscription begins, and the day that it is today in its zone. */
+/** The start of the subscription, and today's date in its zone. */
 export interface Start {
   readonly today: CivilDate;
   readonly startDate: CivilDate;
   readonly billingDay: number;
 }
 
-/** The last year of a `YYYY-MM-DD`; a limited number of cycles must end before it. */
+/** The last year of a `YYYY-MM-DD`. A limited number of cycles must end before it. */
 const lastYear = 9999;
 
-/** How far ahead a start date may lie, in months: five years. decisions §3. */
+/** The most months that a start date may lie ahead: five years (CREATE-2). */
 const furthestStartMonths = 60;
 
 /**
- * The subscription's zone: the one asked for, else the organisation's. Refuses a name that no zone has. decisions §3.
+ * Returns the subscription's zone: the requested one, else the organisation's. Refuses a name that
+ * no zone has (CREATE-3).
  */
 export function checkTimezone(organisation: OrganisationSettings, { timezone }: CreationRequest): string {
   if (timezone !== null && !isTimezone(timezone)) {
@@ -45,7 +46,8 @@ export function checkTimezone(organisation: OrganisationSettings, { timezone }: 
 }
 
 /**
- * Refuses what is unknown, then what is not active, each as customer, plan, charges; then charges in another currency.
+ * Refuses what is unknown, then what is not active, each in the order customer, plan, charges. Then
+ * refuses charges in another currency (CREATE-1).
  */
 export function checkCatalogue(facts: CreationFacts, request: CreationRequest): Catalogued {
   const { customer, plan } = facts;
@@ -81,7 +83,7 @@ export function checkCatalogue(facts: CreationFacts, request: CreationRequest): 
   return { customer, plan, charges };
 }
 
-/** Refuses a price where the plan, then each charge, allows none of the client's. */
+/** Refuses a price if the plan allows no override, then if a charge allows none (CREATE-5). */
 export function checkOverrides(
   plan: Plan,
   planPrice: CreationRequest["price"],
@@ -99,8 +101,8 @@ export function checkOverrides(
 }
 
 /**
- * The total and least units, 0 and 0 on a flat fee. There, `minimum_units` is refused as `units` is, also a 0: the plan
- * has no units for either to count. Spec: "A flat fee plan has no units"; decisions §§2 and 3.
+ * Returns total and minimum units, 0 and 0 on a flat fee. A flat fee has no units, so
+ * `minimum_units` is refused like `units`, also a 0 (CREATE-4, CATALOGUE-1).
  */
 export function decideUnits(plan: Plan, request: CreationRequest): { units: number; minimumUnits: number } {
   const { units } = request;
@@ -131,8 +133,9 @@ export function decideUnits(plan: Plan, request: CreationRequest): { units: numb
 }
 
 /**
- * Start date (today where left out) and billing day (the start date's where left out). A start that is off the billing
- * day is the fault of `start_date` where that was given, else of `billing_day`. decisions §3.
+ * Returns the start date (by default today) and billing day (by default the start date's). A start
+ * off the billing day is the fault of `start_date` if that was sent, else of `billing_day`
+ * (CREATE-2).
  */
 export function decideStart(facts: CreationFacts, request: CreationRequest, plan: Plan, timezone: string): Start {
   const today = todayIn(timezone, facts.now);
@@ -153,7 +156,10 @@ export function decideStart(facts: CreationFacts, request: CreationRequest, plan
   return { today, startDate, billingDay };
 }
 
-/** The day that the last of a limited number of cycles ends, from the start; null without a limit. decisions §4. */
+/**
+ * Returns the end of the last of a limited number of cycles, from the start; null without a limit
+ * (CREATE-8).
+ */
 export function decideEndDate(anchor: Anchor, interval: Interval, endAfterCycles: number | null): CivilDate | null {
   if (endAfterCycles === null) return null;
   if (calendarDay(anchor.start).year + (endAfterCycles * interval.count) / 12 >= lastYear) {

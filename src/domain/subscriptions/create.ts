@@ -1,6 +1,6 @@
 /**
- * Create subscription: judges a request against the facts and decides everything that is then written: the
- * subscription, its periods and the invoices to raise. Spec: POST /v1/subscriptions; decisions §§2 to 5.
+ * Create subscription: validates a request against the facts and decides everything to write: the
+ * subscription, its periods and its invoices.
  */
 
 import type { InvoiceDraft } from "../billing/invoice.ts";
@@ -23,16 +23,17 @@ import {
 import type { OrganisationSettings } from "./organisation-settings.ts";
 import { type Subscription, willRenew } from "./subscription.ts";
 
-/** A one-off charge asked for; `quantity` 1 to 999, `price` null for the charge's own. decisions §3. */
+/**
+ * A requested one-off charge. `quantity` is 1 to 999; `price` is null for the charge's own
+ * (CATALOGUE-7).
+ */
 export interface ChargeRequest {
   readonly chargeCode: string;
   readonly quantity: number;
   readonly price: Decimal | null;
 }
 
-/**
- * The request, its shapes and ranges already checked; null is a member left out. decisions §3 "Create subscription".
- */
+/** The request after its shapes and ranges were checked. An absent member is null. */
 export interface CreationRequest {
   readonly customerCode: string;
   readonly planCode: string;
@@ -50,8 +51,8 @@ export interface CreationRequest {
 }
 
 /**
- * What is known when a request is judged: null or absent is unknown, `charges` goes by code, `now` is the
- * organisation's.
+ * The facts of a request. Null or absent means unknown. `charges` maps codes to charges. `now` is
+ * the organisation's time.
  */
 export interface CreationFacts {
   readonly organisation: OrganisationSettings;
@@ -61,32 +62,36 @@ export interface CreationFacts {
   readonly now: Date;
 }
 
-/** A period to be written, with the units that it is billed for, null where the plan has none. decisions §5. */
+/** A period to write, with its billed units; null if the plan has none (MONEY-5). */
 export interface BilledPeriod extends Period {
   readonly billedUnits: number | null;
 }
 
-/** Everything that a creation writes; only ids and numbers are missing. */
+/** Everything that a creation writes, without ids and numbers. */
 export interface CreationDecision {
   readonly customer: Customer;
   readonly plan: Plan;
   readonly subscription: Omit<Subscription, "id">;
-  /** The day on which something is due for it next. */
+  /** The next date on which something is due for the subscription. */
   readonly dueDate: CivilDate | null;
   readonly firstPeriod: BilledPeriod;
   /** The first invoice; null in Setup Mode. */
   readonly invoice: InvoiceDraft | null;
-  /** The next period and its invoice, both there exactly when the subscription is created inside its invoice window. */
+  /**
+   * The next period and its invoice. Both exist exactly if the subscription is created inside its
+   * invoice window (CREATE-7).
+   */
   readonly renewalPeriod: BilledPeriod | null;
   readonly renewalInvoice: InvoiceDraft | null;
 }
 
 /**
- * The decision, or the first refusal in the order of decisions §3: `invalid_parameter` (time zone),
- * `customer_not_found`, `plan_not_found`, `charge_not_found`, `customer_not_active`, `plan_not_active`,
- * `charge_not_active`, `currency_mismatch`, `price_override_not_allowed`, `plan_has_no_units`, `invalid_parameter`
- * (units, minimum_units), `units_below_minimum`, `units_above_maximum`, `start_date_in_future`, `invalid_parameter`
- * (start_date, billing_day, end_after_cycles).
+ * Decides the creation, in the order of CREATE-1. Refuses `invalid_parameter` (time zone),
+ * `customer_not_found`, `plan_not_found`, `charge_not_found`. Then `customer_not_active`,
+ * `plan_not_active`, `charge_not_active`, `currency_mismatch`. Then `price_override_not_allowed`,
+ * `plan_has_no_units`, `invalid_parameter` (units, minimum_units), `units_below_minimum`,
+ * `units_above_maximum`. Then `start_date_in_future`, `invalid_parameter` (start_date, billing_day,
+ * end_after_cycles).
  */
 export function decideCreation(facts: CreationFacts, request: CreationRequest): CreationDecision {
   const { organisation, now } = facts;

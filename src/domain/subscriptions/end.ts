@@ -1,6 +1,6 @@
 /**
- * End: whether a subscription may end, which invoices are removed in the ledger first and in which order, and what is written once
- * all of them are. Spec: POST /v1/subscriptions/{id}/end; decisions §§4 and 6.
+ * End: decides whether a subscription may end, and which invoices are removed in the ledger first,
+ * in order. Also decides what is written once all are removed.
  */
 
 import { isUnsent } from "../billing/invoice.ts";
@@ -21,24 +21,25 @@ import { type BillingState, checkNothingRuns, hasMoney, type IssuedInvoice, issu
 import { decideReversal, isReversible, type NextPeriodLines, noNextPeriodLines } from "./reversal.ts";
 import type { Subscription } from "./subscription.ts";
 
-/** When a subscription ends. Spec: End, `when`. */
+/** When a subscription ends (END-1). */
 export type EndWhen = "period_end" | "now";
 
-/** The request; the options are false where they are left out. Spec: End, Body. */
+/** The request. An absent option is false (END-2, END-5). */
 export interface EndRequest {
   readonly when: EndWhen;
   readonly deleteUnsentInvoices: boolean;
   readonly voidApprovedInvoices: boolean;
 }
 
-/** An invoice that an option may ask to remove. `sent`: the ledger sent it to the customer. */
+/** An invoice that an option may request to remove. `sent`: the ledger sent it to the customer. */
 export interface OpenInvoice extends Omit<IssuedInvoice, "isPlanLineKnown"> {
   readonly sent: boolean;
 }
 
 /**
- * What an end is judged by: beside the state all invoices of the subscription that are not removed, newest first, and what documents other
- * than the renewal invoice bill of the next period (left out: nothing).
+ * The facts of an end. `invoices` are all of the subscription's that are not removed, newest first.
+ * `next` is what documents other than the renewal invoice bill of the next period (absent:
+ * nothing).
  */
 export interface EndFacts {
   readonly state: BillingState;
@@ -47,16 +48,17 @@ export interface EndFacts {
 }
 
 /**
- * `unchanged`: it is set to end so already. `ends`: once these invoices are removed, in this order. Those `onlyUnsent` are left alone where
- * the ledger has them as approved or sent by now, of which we need not have heard.
+ * `unchanged`: it is already set to end this way. `ends`: it ends once these invoices are removed,
+ * in this order. Those `onlyUnsent` are left alone if the ledger has them as approved or sent by
+ * now, which the sync may not have observed yet.
  */
 export type EndDecision =
   | { readonly kind: "unchanged" }
   | { readonly kind: "ends"; readonly removals: readonly string[]; readonly onlyUnsent: readonly string[] };
 
 /**
- * What is written of a subscription that ends. `invoices` bill deferred amounts and usage; one of them or of `creditNotes` reverses what
- * still stands of the next period.
+ * What is written of a subscription that ends. `invoices` bill deferred amounts and usage. One of
+ * them or of `creditNotes` reverses what still bills the next period (END-7).
  */
 export interface EndedSubscription extends ClosedUsage {
   readonly subscription: Subscription;
@@ -65,10 +67,10 @@ export interface EndedSubscription extends ClosedUsage {
 }
 
 /**
- * Refuses, in this order, `invoice_option_not_allowed`, and `invalid_state`: another operation runs; ended or complete; in Setup Mode
- * a document would have to be removed or raised; the invoice that is removed with it has a payment or credit on it; what was used is
- * more than can be billed. A subscription that is set to end at the end of its period already is left as it is. Spec: End, rules 3, 6
- * and 7; decisions §4.
+ * Decides an end. Refuses `invoice_option_not_allowed`, then `invalid_state` in this order: another
+ * operation runs; ended or complete; in Setup Mode a document would be removed or issued; the
+ * invoice to remove has a payment or credit on it; the usage is more than can be billed. A
+ * subscription already set to end at the end of its period stays as it is (END-2, END-3, END-8).
  */
 export function decideEnd({ state, invoices, next = noNextPeriodLines }: EndFacts, request: EndRequest): EndDecision {
   checkOptions(request);
@@ -90,10 +92,11 @@ export function decideEnd({ state, invoices, next = noNextPeriodLines }: EndFact
 }
 
 /**
- * The subscription once every removal is done. With `now` it is over today (on its renewal date, where the ledger took so long that
- * this has passed), and what was deferred or used is billed; at the end of the period that is due then. What was not reversed with the
- * renewal invoice, because that was removed by others or a removal was left undone, is reversed here. Spec: End, rules 1 and 2; decisions
- * §§4 to 6.
+ * Decides the subscription's state after every removal. With `now` it is over today, or on its
+ * renewal date if the ledger took until after that date. Deferred amounts and usage are then
+ * billed; with `period_end` they are billed when the period ends. What was not reversed with the
+ * renewal invoice is reversed here: others removed that invoice, or its removal was not done
+ * (END-6, END-7).
  */
 export function decideEnded(
   state: BillingState,
@@ -140,8 +143,8 @@ function checkRuns({ subscription: { status } }: BillingState): void {
 }
 
 /**
- * The invoice of a period that never begins: that of the next one, raised ahead; of one that ends before it began, its first.
- * Spec: End, rule 6; decisions §4.
+ * Returns the invoice of a period that never begins. It is the next period's, issued ahead, or the
+ * first one of a subscription that ends before it began (END-3).
  */
 function billedAhead(state: BillingState, { when }: EndRequest): IssuedInvoice | null {
   const isBefore = state.subscription.status === "pending" && when === "now";
@@ -149,7 +152,7 @@ function billedAhead(state: BillingState, { when }: EndRequest): IssuedInvoice |
   return state.invoices.find(({ type }) => type === "first") ?? null;
 }
 
-/** Nothing can be changed in the ledger. Spec: What the service does, Setup Mode, 4; decisions §4. */
+/** Refuses changes of documents in Setup Mode (SETUP-2). */
 function checkSetupMode(
   state: BillingState,
   request: EndRequest,
@@ -167,15 +170,18 @@ function checkSetupMode(
   if (isCharged || creditNote !== null) throw refuse("usage would have to be invoiced");
 }
 
-/** What is billed with the end: refused now where it cannot be, before anything is removed. */
+/**
+ * Computes the usage that the end bills. Refuses now if it cannot be billed, before anything is
+ * removed.
+ */
 function checkUsage(state: BillingState): UsageCharges {
   return chargeUsage(state, usageUntil(state, state.usage ?? []));
 }
 
 /**
- * Paid ones and those with a payment or credit on them are left alone, and so is what the ledger refused. One that is still to be sent
- * to the ledger was never sent to the customer, and would be approved there where the organisation has its invoices begin so.
- * decisions §6 "End `now` order".
+ * Whether an option requests the removal. Paid invoices, those with a payment or credit, and those
+ * that the ledger refused are left alone. An invoice still to be sent to the ledger was never sent
+ * to the customer. It also counts as approved if that is the organisation's first status (END-5).
  */
 function isAskedFor({ organisation }: BillingState, request: EndRequest, invoice: OpenInvoice): boolean {
   if (hasMoney(invoice)) return false;
@@ -194,7 +200,10 @@ function isAskedFor({ organisation }: BillingState, request: EndRequest, invoice
   }
 }
 
-/** Asked for because it was never sent, and for nothing else. What is still to be sent to the ledger nobody can have sent from there. */
+/**
+ * Whether the removal is requested only because the invoice was never sent. The ledger cannot have
+ * sent an invoice that it does not have yet.
+ */
 function isOnlyUnsent({ voidApprovedInvoices }: EndRequest, { status }: OpenInvoice): boolean {
   return !voidApprovedInvoices && status !== "scheduled";
 }

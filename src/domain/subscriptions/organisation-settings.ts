@@ -1,11 +1,12 @@
 /** The organisation's settings that billing rules read. */
 
-/** The status that an organisation's new invoices are given in the ledger. decisions §6. */
+/** The status that an organisation's new invoices get in the ledger (DOCUMENT-1). */
 export type FirstInvoiceStatus = "draft" | "awaiting_approval" | "approved";
 
 /**
- * An organisation and its settings. `invoiceCreateDays`: how many days ahead renewal invoices are raised; `dueDays`:
- * days from an invoice's issue to when it is due; `livemode` false for a sandbox. Spec: Organisation; decisions §6.
+ * An organisation and its settings. `invoiceCreateDays`: how many days ahead renewal invoices are
+ * issued. `dueDays`: days from an invoice's issue to its due date. `livemode` is false for a
+ * sandbox (DOCUMENT-6, OBJECT-8).
  */
 export interface OrganisationSettings {
   readonly id: string;

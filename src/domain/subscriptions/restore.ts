@@ -1,6 +1,6 @@
 /**
- * Restore: whether a subscription may be given back as it was before it ended or was set to end, and which of the invoices that its
- * end removed are raised again. Spec: POST /v1/subscriptions/{id}/restore; decisions §4.
+ * Restore: decides whether a subscription may return to the state before its end, and which
+ * invoices that its end removed are reissued.
  */
 import { strict as assert } from "node:assert";
 import type { CreditNoteDraft } from "../billing/credit-note.ts";
@@ -18,8 +18,9 @@ import { decideReversal, type NextPeriodLines, noNextPeriodLines } from "./rever
 import type { Subscription } from "./subscription.ts";
 
 /**
- * An invoice that an end removed, with the lines that it had. `billsDeferred`: deferred charges still count as billed by it; those of
- * a renewal invoice that was raised ahead wait again since its removal, or are billed by another one.
+ * An invoice that an end removed, with its lines. `billsDeferred`: it still counts as the bill of
+ * its deferred charges. Those of a renewal invoice issued ahead are deferred again since its
+ * removal, or billed by another invoice.
  */
 export interface RemovedInvoice extends Pick<Invoice, "id" | "number" | "type" | "lines"> {
   readonly periodIndex: number;
@@ -27,9 +28,10 @@ export interface RemovedInvoice extends Pick<Invoice, "id" | "number" | "type" |
 }
 
 /**
- * What a restoration is judged by. `removed`: the invoices that its end has removed, also `period_end` before `now`, oldest first; those
- * of periods before the last one may be left out, and so is what an end removed that was then refused. `next`: what documents other than
- * the renewal invoice bill of the next period (left out: nothing).
+ * The facts of a restoration. `removed`: the invoices that its end removed, also by `period_end`
+ * before `now`, oldest first. Those of periods before the last one may be absent, and so is what a
+ * refused end removed. `next`: what documents other than the renewal invoice bill of the next
+ * period (absent: nothing).
  */
 export interface RestorationFacts {
   readonly state: BillingState;
@@ -38,27 +40,32 @@ export interface RestorationFacts {
   readonly next?: NextPeriodLines;
 }
 
-/** An invoice to raise. `replaces`: the removed one that it stands for line by line; null of one whose lines are made anew. */
+/**
+ * An invoice to issue. `replaces`: the removed invoice that it replaces line by line; null if its
+ * lines are new.
+ */
 export interface RestoredInvoice extends DueInvoice {
   readonly replaces: string | null;
 }
 
-/** Everything that a restoration writes; the current period stays what it is. */
+/** Everything that a restoration writes. The current period does not change. */
 export interface Restoration {
   readonly subscription: Subscription;
-  /** The day on which something is due for it next. */
+  /** The next date on which something is due for the subscription. */
   readonly dueDate: CivilDate | null;
-  /** The next period, where its invoice is raised. */
+  /** The next period, if its invoice is issued. */
   readonly periods: readonly PeriodState[];
   readonly invoices: readonly RestoredInvoice[];
   readonly creditNote: CreditNoteDraft | null;
 }
 
 /**
- * The restoration, or `invalid_state`, judged in this order: another operation runs; neither ended nor set to end; the renewal date
- * has come; the customer is not active; the plan is neither active nor legacy; Setup Mode, where a document would have to be raised.
- * There are no add-ons yet that could be neither. A next period without its renewal invoice gets one, whoever removed it; where today
- * lies in the invoice window and it was never raised, it is raised with it. Spec: Restore; decisions §4.
+ * Decides a restoration. Refuses `invalid_state` in this order: another operation runs; neither
+ * ended nor set to end; the renewal date has come; the customer is not active; the plan is neither
+ * active nor legacy; in Setup Mode a document would be issued. Add-ons, which could be inactive
+ * too, do not exist yet. A next period without its renewal invoice gets one, whatever removed it.
+ * If today is in the invoice window and none was ever issued, it is issued with the restoration
+ * (RESTORE-1, RESTORE-4).
  */
 export function decideRestoration(facts: RestorationFacts): Restoration {
   const { state, removed, next } = facts;
@@ -79,13 +86,13 @@ export function decideRestoration(facts: RestorationFacts): Restoration {
   };
 }
 
-/** What is written of invoices that are raised again, without anything else of a restoration. */
+/** What is written for reissued invoices alone, without the rest of a restoration. */
 export type Reissued = Pick<Restoration, "periods" | "invoices" | "creditNote">;
 
 /**
- * The invoice of a period that the subscription goes on to after all, because the end that had removed it was refused at a later
- * invoice: raised again, as a restoration would. What an option asked to be removed stays removed. Null where there is none, and in
- * Setup Mode. Spec: End, rule 4.
+ * Reissues the invoice of a period that the subscription now enters, because the end that removed
+ * it was refused at a later invoice. An invoice that an option requested to remove stays removed.
+ * Returns null if there is none, and in Setup Mode (END-4).
  */
 export function decideGoingOn(
   state: BillingState,
@@ -127,7 +134,10 @@ function checkRestorable({ state, customerStatus, removed }: RestorationFacts): 
   }
 }
 
-/** Pending again, or active once its start date has come; it ends as it was made to by `end_after_cycles`. decisions §4. */
+/**
+ * Returns the subscription as before its end: pending, or active once its start date has come. Its
+ * end date is again that of `end_after_cycles` (RESTORE-5).
+ */
 function asBefore({ subscription, today }: BillingState): Subscription {
   const { startDate, billingDay, interval, endAfterCycles } = subscription;
   return {
@@ -138,7 +148,7 @@ function asBefore({ subscription, today }: BillingState): Subscription {
   };
 }
 
-/** Whether the next period was billed ahead, and has no renewal invoice any more. */
+/** Whether the next period was billed ahead and has no renewal invoice any more. */
 function lacksRenewal(state: BillingState): boolean {
   return state.nextPeriod !== null && issuedAhead(state) === null;
 }
@@ -148,10 +158,11 @@ function isAhead({ period }: BillingState, { type, periodIndex }: RemovedInvoice
 }
 
 /**
- * What a removed invoice billed of the current period, whose billed units count it already. Of an invoice of the period before that is
- * what a separate change billed ahead; what one billed ahead of the next period is billed by that period's renewal invoice. Of a renewal
- * invoice that was removed while it was ahead, the charges deferred from the period before are not its own any more: they wait, or were
- * billed since.
+ * Returns the lines of a removed invoice that bill the current period, whose billed units already
+ * count them. On an invoice of the previous period those are what a separate change billed ahead.
+ * Lines billed ahead for the next period are left to that period's renewal invoice. A renewal
+ * invoice removed while it was ahead no longer owns its deferred charges: they are deferred again,
+ * or were billed since.
  */
 function linesOf({ period }: BillingState, removed: RemovedInvoice): readonly InvoiceLineDraft[] {
   const isFromCurrent = ({ period: of }: InvoiceLineDraft) => of !== null && compareDates(period.start, of.start) <= 0;
@@ -160,7 +171,7 @@ function linesOf({ period }: BillingState, removed: RemovedInvoice): readonly In
   return lines.filter((line) => line.kind !== "proration" || removed.billsDeferred || isFromCurrent(line));
 }
 
-/** Those lines on a new invoice of the current period; none where there are none. */
+/** Copies those lines to a new invoice of the current period; none if there are no lines. */
 function copyOf(state: BillingState, removed: RemovedInvoice): readonly RestoredInvoice[] {
   const lines = linesOf(state, removed);
   if (lines.length === 0) return [];
@@ -170,8 +181,9 @@ function copyOf(state: BillingState, removed: RemovedInvoice): readonly Restored
 }
 
 /**
- * The renewal invoice of the next period once more: the current units, and everything that is deferred by now. It bills the period alone:
- * what other documents still bill of it is reversed. decisions §4, §6 "Renewal invoice".
+ * Issues the renewal invoice of the next period again: the current units, and everything deferred
+ * by now. It alone bills the period: what other documents still bill of it is reversed (RESTORE-3,
+ * RESTORE-4, END-7).
  */
 function issueRenewal(
   state: BillingState,

@@ -1,6 +1,7 @@
 /**
- * Reversal of what documents other than its renewal invoice bill of a next period that does not begin: `separate` changes and their
- * volume credits. One document reverses the sum of all of them. decisions §4.
+ * Reverses what documents other than the renewal invoice bill of a next period that does not begin:
+ * `separate` changes and their volume credits. One document reverses the sum of all of them
+ * (END-7).
  */
 import { strict as assert } from "node:assert";
 import type { CreditNoteDraft, CreditNoteLineDraft } from "../billing/credit-note.ts";
@@ -23,7 +24,10 @@ import {
 } from "../money/decimal.ts";
 import type { BillingState } from "./billing-state.ts";
 
-/** A line of the next period. `amount` as it was billed, below zero where a credit note has it; `invoiceId` is null there. */
+/**
+ * A line of the next period. `amount` is as billed, below zero on a credit note. `invoiceId` is
+ * null on a credit note.
+ */
 export interface NextPeriodLine {
   readonly invoiceId: string | null;
   readonly number: string;
@@ -35,35 +39,39 @@ export interface NextPeriodLine {
 }
 
 /**
- * The lines of the next period on documents that are not removed, oldest first. The renewal invoice's own lines are left out;
- * `renewalUnits` are those of its plan line, null without units. Earlier reversals are among the lines, so that nothing is reversed twice.
+ * The lines of the next period on documents that are not removed, oldest first, without the renewal
+ * invoice's own. `renewalUnits` are those of its plan line, null without units. Earlier reversals
+ * are among the lines, so that nothing is reversed twice.
  */
 export interface NextPeriodLines {
   readonly lines: readonly NextPeriodLine[];
   readonly renewalUnits: number | null;
 }
 
-/** No document other than the renewal invoice bills the next period. */
+/** The value if no document other than the renewal invoice bills the next period. */
 export const noNextPeriodLines: NextPeriodLines = { lines: [], renewalUnits: null };
 
-/** The document that brings the sum of the lines to zero; at most one of the two is set. */
+/** The document that brings the sum of the lines to zero. At most one of the two is set. */
 export interface Reversal {
   readonly invoice: DueInvoice | null;
   readonly creditNote: CreditNoteDraft | null;
 }
 
-/** What a reversal is decided by. */
+/** The facts that a reversal is decided by. */
 export type ReversalFacts = Pick<
   BillingState,
   "organisation" | "subscription" | "plan" | "period" | "nextPeriod" | "today"
 >;
 
-/** Whether something is to be reversed: the sum of the lines is not zero. */
+/** Whether there is something to reverse: the sum of the lines is not zero. */
 export function isReversible({ lines }: NextPeriodLines): boolean {
   return !isZero(sumOf(lines));
 }
 
-/** A sum above zero is a credit note, one below zero an invoice of type `change`. Amounts are those billed: nothing is priced again. */
+/**
+ * Decides the reversal. A sum above zero is a credit note, one below zero an invoice of type
+ * `change`. Amounts are those billed: nothing is priced again (END-7).
+ */
 export function decideReversal(facts: ReversalFacts, next: NextPeriodLines): Reversal {
   const total = sumOf(next.lines);
   if (isZero(total)) return { invoice: null, creditNote: null };
@@ -78,13 +86,16 @@ export function decideReversal(facts: ReversalFacts, next: NextPeriodLines): Rev
   return { invoice: { draft, deferredIds: [], usage: [] }, creditNote: null };
 }
 
-/** What of a line is still open, above zero. */
+/** The part of a line that is still open, above zero. */
 interface OpenPart {
   readonly line: NextPeriodLine;
   readonly open: Decimal;
 }
 
-/** The lines with the sign of the sum, less those with the other one: the oldest are made up for first. */
+/**
+ * Returns the lines with the sign of the sum, less the lines of the other sign, which cancel the
+ * oldest lines first.
+ */
 function openParts(lines: readonly NextPeriodLine[], isCredited: boolean): readonly OpenPart[] {
   const isOfSum = ({ amount }: NextPeriodLine) => isNegative(amount) === isCredited;
   let madeUp = size(sumOf(lines.filter((line) => !isOfSum(line))));
@@ -97,7 +108,10 @@ function openParts(lines: readonly NextPeriodLine[], isCredited: boolean): reado
   });
 }
 
-/** In the account and tax type in which it was billed. Its effective date counts it among the lines of the period from now on. */
+/**
+ * Uses the account and tax type of the billed line. The effective date counts the credit among the
+ * lines of the period from now on.
+ */
 function creditOf(facts: ReversalFacts, { line, open }: OpenPart): CreditNoteLineDraft {
   const { name, revenueAccount, taxType, invoiceId } = line;
   assert(invoiceId !== null, "what is credited stands on an invoice");
@@ -113,7 +127,10 @@ function creditOf(facts: ReversalFacts, { line, open }: OpenPart): CreditNoteLin
   };
 }
 
-/** One proration over the whole period, from the units that it was billed for back to those of its renewal invoice. */
+/**
+ * Drafts one proration over the whole period, from the billed units back to those of its renewal
+ * invoice.
+ */
 function chargeOf(facts: ReversalFacts, parts: readonly OpenPart[], renewalUnits: number | null): InvoiceLineDraft {
   const { plan, organisation } = facts;
   const { billedUnits, ...period } = nextOf(facts);

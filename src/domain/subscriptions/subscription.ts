@@ -1,18 +1,21 @@
-/** Subscriptions: their state, whether they renew, and what the next renewal bills. */
+/** Subscriptions: their state, whether they renew, and the amount of the next renewal. */
 import { type CivilDate, compareDates } from "../calendar/civil-date.ts";
 import type { Interval } from "../calendar/period.ts";
 import type { Plan } from "../catalogue/plan.ts";
 import { lineAmount, type PricedPlan, type PriceTerms } from "../catalogue/pricing/index.ts";
 import { type Decimal, ZERO } from "../money/decimal.ts";
 
-/** Spec: States; decisions §4. `pending`: the start date is still to come in the subscription's zone. */
+/**
+ * The status of a subscription. `pending`: the start date is still to come in the subscription's
+ * zone (STATE-1).
+ */
 export type SubscriptionStatus = "pending" | "active" | "complete" | "ended";
 
 /**
- * A subscription. Dates are days in `timezone`, fixed for life; `startDate` and `billingDay` (1 to 31) are the anchor
- * of its periods; `renewalDate` is the end of its current period; `endDate` is set where it will not renew for ever;
- * `units` and `minimumUnits` are 0 on a flat fee; `priceOverride` stands in for the plan's price. Spec: Subscription;
- * decisions §3.
+ * A subscription. Dates are days in `timezone`, which never changes. `startDate` and `billingDay`
+ * (1 to 31) are the anchor of its periods. `renewalDate` is the end of its current period.
+ * `endDate` is set unless it renews for ever. `units` and `minimumUnits` are 0 on a flat fee.
+ * `priceOverride` replaces the plan's price.
  */
 export interface Subscription extends PriceTerms {
   readonly id: string;
@@ -38,12 +41,12 @@ export interface Subscription extends PriceTerms {
   readonly createdAt: Date;
 }
 
-/** What of a subscription decides whether it renews. */
+/** The part of a subscription that decides whether it renews. */
 export type Renewing = Pick<Subscription, "status" | "renewalDate" | "endDate" | "cancelAtPeriodEnd">;
 
 /**
- * Whether another period follows the current one: not where it is over, set to end, or in its final cycle. decisions
- * §4.
+ * Whether another period follows the current one. False if it is over, set to end, or in its final
+ * cycle.
  */
 export function willRenew({ status, renewalDate, endDate, cancelAtPeriodEnd }: Renewing): boolean {
   if (status === "complete" || status === "ended" || cancelAtPeriodEnd) return false;
@@ -51,8 +54,8 @@ export function willRenew({ status, renewalDate, endDate, cancelAtPeriodEnd }: R
 }
 
 /**
- * What the next renewal bills at the current units: plan price after discount, rounded; without deferred lines and
- * usage; 0 where it will not renew. decisions §5.
+ * Returns what the next renewal bills at the current units: plan price after discount, rounded,
+ * without deferred lines and usage. 0 if it will not renew (OBJECT-12).
  */
 export function renewalValue(subscription: Renewing & PriceTerms, plan: PricedPlan & Pick<Plan, "currency">): Decimal {
   return willRenew(subscription) ? lineAmount(plan, subscription) : ZERO;

@@ -1,6 +1,6 @@
 /**
- * Usage events: which are taken, on which bill, and what is told of each. A batch is judged as if its events came one after the other.
- * Spec: POST /v1/usage_events; decisions §3 "Usage".
+ * Usage ingestion: which events are accepted, on which bill, and the result of each. A batch is
+ * evaluated as if its events came one after the other (USAGE-2, USAGE-7).
  */
 import { strict as assert } from "node:assert";
 import { addDays, type CivilDate, todayIn } from "../calendar/civil-date.ts";
@@ -9,7 +9,9 @@ import type { SubscriptionStatus } from "../subscriptions/subscription.ts";
 import { formatInstant, type Instant, type Quantity } from "./parse.ts";
 import { dayStart, type PeriodTerms, periodOf } from "./period.ts";
 
-/** An event as it was reported, its form found good. `subscription` and `meter.value` are what the client sent. */
+/**
+ * An event as reported, in valid form. `subscription` and `meter.value` are what the client sent.
+ */
 export interface ReportedUsage {
   readonly eventId: string;
   readonly subscription: string;
@@ -18,7 +20,10 @@ export interface ReportedUsage {
   readonly occurredAt: Instant;
 }
 
-/** What an event says. Two reports of one id say the same where all four are equal; an id that names nothing is null. */
+/**
+ * The details of an event. Two reports of one id are equal if all four are equal (USAGE-4). An id
+ * that names nothing is null.
+ */
 export interface UsageDetails {
   readonly subscriptionId: string | null;
   readonly meterId: string | null;
@@ -26,7 +31,10 @@ export interface UsageDetails {
   readonly occurredAt: Instant;
 }
 
-/** An event to store: `periodIndex` is the period that it happened in, `bill` the one that takes it, for ever. */
+/**
+ * An event to store. `periodIndex` is the period of its timestamp. `bill` is the bill that takes
+ * it, for ever.
+ */
 export interface UsageEvent extends UsageDetails {
   readonly eventId: string;
   readonly subscriptionId: string;
@@ -36,8 +44,9 @@ export interface UsageEvent extends UsageDetails {
 }
 
 /**
- * Of a subscription what its usage is judged by. `usageBill` is the bill of `currentPeriod`; `endedAt` is set of an ended one; `endingOn` is
- * the renewal date while an end is under way, which is not later than its beginning.
+ * The part of a subscription that its usage is evaluated by. `usageBill` is the bill of
+ * `currentPeriod`. `endedAt` is set if it is ended. `endingOn` is the renewal date while an end
+ * runs, not later than the end's start.
  */
 export interface ReportableSubscription extends PeriodTerms {
   readonly id: string;
@@ -50,12 +59,17 @@ export interface ReportableSubscription extends PeriodTerms {
   readonly usageBill: number;
 }
 
-/** A meter as far as events are judged by it; `plans` are the ids of those that have it. */
+/**
+ * The part of a meter that events are evaluated by. `plans` are the ids of the plans that have it.
+ */
 export interface ReportableMeter extends Pick<Meter, "id" | "code" | "status"> {
   readonly plans: ReadonlySet<string>;
 }
 
-/** The facts of a batch: the subscriptions and meters that its events may name, by lower-case id and by code; `now` is the organisation's. */
+/**
+ * The facts of a batch: the subscriptions and meters that its events may name, by lower-case id and
+ * by code. `now` is the organisation's time (USAGE-6).
+ */
 export interface UsageFacts {
   readonly subscriptions: ReadonlyMap<string, ReportableSubscription>;
   readonly metersById: ReadonlyMap<string, ReportableMeter>;
@@ -63,7 +77,7 @@ export interface UsageFacts {
   readonly now: Instant;
 }
 
-/** Why a well-formed event is not stored. Spec: POST /v1/usage_events. */
+/** Why a well-formed event is not stored (USAGE-5). */
 export type UsageRejection =
   | "subscription_not_found"
   | "meter_not_found"
@@ -74,12 +88,15 @@ export type UsageRejection =
   | "after_subscription_end"
   | "event_id_conflict";
 
-/** What became of an event; `message` says the rejection in words. */
+/** The result of an event. `message` describes a rejection. */
 export type UsageVerdict =
   | { readonly status: "created" | "duplicate" }
   | { readonly status: "rejected"; readonly code: UsageRejection; readonly message: string };
 
-/** An event held against the state alone: to be stored, or the rejection where nothing is stored under its id. */
+/**
+ * An event evaluated against the state alone: to be stored, or the rejection that applies if
+ * nothing is stored under its id.
+ */
 export type EvaluatedUsage =
   | { readonly eventId: string; readonly details: UsageDetails; readonly event: UsageEvent; readonly rejection: null }
   | {
@@ -89,10 +106,13 @@ export type EvaluatedUsage =
       readonly rejection: UsageVerdict;
     };
 
-/** A clock that far ahead is not "in the future". decisions §3 "Usage". */
+/** The clock skew that is not "in the future": 60 seconds, in microseconds (USAGE-6). */
 const toleratedSkew = 60_000_000n;
 
-/** Holds an event against the state: subscription, meter, times, in the specification's order. What is stored is not looked at. */
+/**
+ * Evaluates an event against the state: subscription, meter, times, in the order of USAGE-5. Stored
+ * events are not read.
+ */
 export function evaluateUsage(reported: ReportedUsage, facts: UsageFacts): EvaluatedUsage {
   const { eventId, quantity, occurredAt } = reported;
   const subscription = facts.subscriptions.get(reported.subscription.toLowerCase());
@@ -132,8 +152,8 @@ export function evaluateUsage(reported: ReportedUsage, facts: UsageFacts): Evalu
 }
 
 /**
- * The events of a batch to store where their ids are free: the first of each id that the state lets pass, for a rejected one does not use
- * up its id.
+ * Returns the events of a batch to store if their ids are free: the first of each id that the state
+ * accepts. A rejected event does not use up its id (USAGE-7).
  */
 export function eventsToStore(judged: readonly EvaluatedUsage[]): readonly UsageEvent[] {
   const first = new Map<string, UsageEvent>();
@@ -144,8 +164,9 @@ export function eventsToStore(judged: readonly EvaluatedUsage[]): readonly Usage
 }
 
 /**
- * What is told of each event, in order. `stored` is what stands under its ids without this batch: it is judged first, so that a resend
- * never turns into a rejection. Asserts that each event to store is either `created` now or `stored` before.
+ * Returns the result of each event, in order. `stored` are the events under these ids without this
+ * batch. They are evaluated first, so that a resend never turns into a rejection (USAGE-3). Asserts
+ * that each event to store is either `created` now or `stored` before.
  */
 export function describeVerdict(
   judged: readonly EvaluatedUsage[],
@@ -163,12 +184,18 @@ export function describeVerdict(
   });
 }
 
-/** Whether no bill of it is to come by itself any more: what is reported of it late is billed apart. decisions §6. */
+/**
+ * Whether no more bill of it is scheduled: usage reported late is then billed separately
+ * (USAGE-10).
+ */
 export function isOver({ status }: Pick<ReportableSubscription, "status">): boolean {
   return status === "ended" || status === "complete";
 }
 
-/** When late usage of one that is over is billed: at the beginning of the next day in its zone, with all that comes until then. */
+/**
+ * Returns when late usage of a subscription that is over is billed. It is the beginning of the next
+ * day in its zone, for everything reported until then.
+ */
 export function lateUsageDueAt({ timezone }: Pick<ReportableSubscription, "timezone">, now: Date): Instant {
   return dayStart(timezone, addDays(todayIn(timezone, now), 1));
 }
@@ -190,9 +217,9 @@ function startOf({ startDate, timezone }: ReportableSubscription): string {
 }
 
 /**
- * The end of one that has one: the instant at which it was ended; else the beginning of its end date, also while that is to come or its
- * completion is still to be performed. One whose end is under way ends when that is done: now or later, and at the latest when its period
- * does. decisions §3 "Usage", §4.
+ * Returns the end of a subscription that has one. It is the instant at which it was ended, else the
+ * beginning of its end date, also if its completion is still to be performed. While an end runs, it
+ * is now or later, at the latest the end of the period (USAGE-12, END-9).
  */
 function endOf({ status, endedAt, endDate, endingOn, timezone }: ReportableSubscription): Instant | null {
   if (status === "ended") return endedAt;

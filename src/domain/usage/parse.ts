@@ -1,21 +1,27 @@
 /**
- * Reads what clients write in an event: quantities and timestamps, each by a grammar of its own and without losing a digit. Two texts
- * mean the same where what is read of them is equal. decisions §3 "Usage".
+ * Parses quantities and timestamps of usage events, each by its own grammar and without losing a
+ * digit. Two texts mean the same if their parsed values are equal (USAGE-4, USAGE-8).
  */
 import { daysInMonth } from "../calendar/civil-date.ts";
 
-/** A quantity above zero as text with exactly four places: the same number is the same text. Up to 24 digits. */
+/**
+ * A quantity above zero as text with exactly four places, up to 24 digits. Equal numbers have equal
+ * texts.
+ */
 export type Quantity = string & { readonly kind: "Quantity" };
 
-/** A point of time in microseconds since 1970, as fine as PostgreSQL keeps it. */
+/** A point in time in microseconds since 1970, the precision of PostgreSQL. */
 export type Instant = bigint;
 
-/** Spec: Usage event, `quantity`; decisions §3: also as a number of no more characters. */
+/** The most characters of a quantity, also if it is sent as a number (USAGE-8). */
 const longestQuantity = 20;
 
 const quantityText = /^(0|[1-9][0-9]*)(?:\.([0-9]{1,4}))?$/;
 
-/** The quantity of a text, null where it is none: a plain number above zero without sign, exponent or leading zero. Spec: Usage event. */
+/**
+ * Returns the quantity of a text, or null if it is invalid. Valid is a plain number above zero
+ * without sign, exponent or leading zero (USAGE-8).
+ */
 export function readQuantity(text: string): Quantity | null {
   if (text.length > longestQuantity) return null;
   const match = quantityText.exec(text);
@@ -25,15 +31,20 @@ export function readQuantity(text: string): Quantity | null {
   return canonical === "0.0000" ? null : (canonical as Quantity);
 }
 
-/** `Date.UTC` reads the years 0 to 99 as 1900 to 1999; 400 years later the calendar is the same, this much later. */
+/**
+ * `Date.UTC` reads the years 0 to 99 as 1900 to 1999. The calendar repeats after 400 years, this
+ * many milliseconds.
+ */
 const msOf400Years = 146_097 * 86_400_000;
 
 /**
- * The instant of an RFC 3339 text, null where it is none: with seconds and an offset, no `:60`, no `24:00`, days as the calendar has
- * them, up to nine decimals, of which those beyond the microsecond are dropped. decisions §3 "Usage".
+ * Returns the instant of an RFC 3339 text, or null if it is invalid. It needs seconds and an
+ * offset, a real day, and no `:60` or `24:00`. Up to nine decimals are allowed; those beyond the
+ * microsecond are dropped (USAGE-8).
  */
 export function readTimestamp(text: string): Instant | null {
-  // Character by character: a batch has a hundred, and an expression takes four times as long.
+  // Read by character: a batch has a hundred timestamps, and a regular expression takes four times
+  // as long.
   const [year, month, day] = [digits(text, 0, 4), digits(text, 5, 2), digits(text, 8, 2)];
   const [hour, minute, second] = [digits(text, 11, 2), digits(text, 14, 2), digits(text, 17, 2)];
   if (text[4] !== "-" || text[7] !== "-" || text[13] !== ":" || text[16] !== ":") return null;
@@ -46,10 +57,13 @@ export function readTimestamp(text: string): Instant | null {
   return joined(ms, microseconds(text, fractionEnd));
 }
 
-/** Where the seconds end, and their decimals begin. */
+/** The index at which the seconds end and their decimals begin. */
 const secondsEnd = 19;
 
-/** Where the decimals of the seconds end; where the seconds do, if there are none or too many. */
+/**
+ * Returns the index at which the decimals of the seconds end. Returns the end of the seconds if
+ * there are none or too many.
+ */
 function endOfFraction(text: string): number {
   if (text[secondsEnd] !== ".") return secondsEnd;
   let end = secondsEnd + 1;
@@ -66,7 +80,10 @@ function microseconds(text: string, fractionEnd: number): number {
   return value;
 }
 
-/** Milliseconds ahead of UTC, NaN where the text does not end with an offset that begins at `at`. */
+/**
+ * Returns milliseconds ahead of UTC, or NaN if the text does not end with an offset that begins at
+ * `at`.
+ */
 function readOffset(text: string, at: number): number {
   const sign = text[at];
   if (sign === "Z" || sign === "z") return text.length === at + 1 ? 0 : Number.NaN;
@@ -82,7 +99,7 @@ function isDigit(code: number): boolean {
   return code >= zero && code <= zero + 9;
 }
 
-/** The number of so many digits, NaN where others stand there. */
+/** Returns the number of this many digits, or NaN if other characters are there. */
 function digits(text: string, from: number, count: number): number {
   let value = 0;
   for (let at = from; at < from + count; at += 1) {
@@ -93,32 +110,37 @@ function digits(text: string, from: number, count: number): number {
   return value;
 }
 
-/** The instant of a `Date`, which has whole milliseconds. */
+/** Returns the instant of a `Date`, which has whole milliseconds. */
 export function instantOf(date: Date): Instant {
   return joined(date.getTime(), 0);
 }
 
-/** The `Date` of an instant, without its last three digits: the millisecond that it lies in. */
+/**
+ * Returns the `Date` of an instant without its last three digits: the millisecond that contains it.
+ */
 export function dateOf(instant: Instant): Date {
   return new Date(split(instant).ms);
 }
 
-/** The instant in UTC with six decimals, `2026-03-05T10:15:00.000000Z`; of the years 1 to 9999. */
+/**
+ * Formats the instant in UTC with six decimals, `2026-03-05T10:15:00.000000Z`, for the years 1 to
+ * 9999.
+ */
 export function formatInstant(instant: Instant): string {
   const { ms, beyond } = split(instant);
   return `${new Date(ms).toISOString().slice(0, -1)}${beyond < 10 ? "00" : beyond < 100 ? "0" : ""}${beyond}Z`;
 }
 
-/** The opposite of `split`. */
+/** The inverse of `split`. */
 function joined(ms: number, beyond: number): Instant {
   const near = ms * 1000 + beyond;
   return Number.isSafeInteger(near) ? BigInt(near) : BigInt(ms) * 1000n + BigInt(beyond);
 }
 
-/** Whole milliseconds, and the 0 to 999 microseconds beyond them. */
+/** Returns whole milliseconds, and the 0 to 999 microseconds beyond them. */
 function split(instant: Instant): { readonly ms: number; readonly beyond: number } {
   const near = Number(instant);
-  // Of the years 1684 to 2255 the number is exact, and calculates five times as fast.
+  // For the years 1684 to 2255 a number is exact, and computes five times as fast.
   if (Number.isSafeInteger(near)) {
     const ms = Math.floor(near / 1000);
     return { ms, beyond: near - ms * 1000 };

@@ -1,12 +1,13 @@
 /**
- * Which period of a subscription an instant falls in, by arithmetic from its anchor: half-open runs from the beginning of a day in its
- * zone to the beginning of another. The row of the period need not exist yet. decisions §5.
+ * Maps instants to periods of a subscription, by arithmetic from its anchor. A period is half-open,
+ * from the beginning of one day in its zone to the beginning of another. Its row need not exist yet
+ * (PERIOD-1, USAGE-4).
  */
 import { type CivilDate, startOfDay, todayIn } from "../calendar/civil-date.ts";
 import { type Interval, periodAt, periodContaining } from "../calendar/period.ts";
 import { dateOf, type Instant, instantOf } from "./parse.ts";
 
-/** What a subscription's periods are counted from. */
+/** The anchor and interval of a subscription's periods, with its zone. */
 export interface PeriodTerms {
   readonly timezone: string;
   readonly startDate: CivilDate;
@@ -14,7 +15,7 @@ export interface PeriodTerms {
   readonly interval: Interval;
 }
 
-/** A period as instants: `startsAt` is in it, `endsAt` is not. */
+/** A period as instants. `startsAt` is in it, `endsAt` is not. */
 export interface PeriodWindow {
   readonly index: number;
   readonly startsAt: Instant;
@@ -22,15 +23,15 @@ export interface PeriodWindow {
 }
 
 /**
- * To find when a day begins takes fifty times as long as to look it up, and events are mostly of the current day. As many are kept as
- * fit a megabyte or so; then all are let go.
+ * Finding when a day begins takes fifty times as long as looking it up, and events are mostly of
+ * the current day. This many entries take about a megabyte. Then the cache is emptied.
  */
 const mostKept = 5_000;
 const days = new Map<string, Instant>();
 const windows = new Map<string, PeriodWindow[]>();
 let windowCount = 0;
 
-/** The instant at which the day begins in the zone. */
+/** Returns the instant at which the day begins in the zone. */
 export function dayStart(timezone: string, date: CivilDate): Instant {
   const key = `${timezone} ${date}`;
   const known = days.get(key);
@@ -41,7 +42,7 @@ export function dayStart(timezone: string, date: CivilDate): Instant {
   return start;
 }
 
-/** The period that the instant falls in; null before the subscription's first. */
+/** Returns the period of the instant, or null before the subscription's first. */
 export function periodOf(terms: PeriodTerms, instant: Instant): PeriodWindow | null {
   const known = knownWindows(terms);
   const found = known.find(({ startsAt, endsAt }) => startsAt <= instant && instant < endsAt);
@@ -53,7 +54,7 @@ export function periodOf(terms: PeriodTerms, instant: Instant): PeriodWindow | n
   return made;
 }
 
-/** The windows that were looked for with these terms: all subscriptions with the same anchor share them. */
+/** Returns the cached windows of these terms. All subscriptions with the same anchor share them. */
 function knownWindows({ timezone, startDate, billingDay, interval }: PeriodTerms): PeriodWindow[] {
   const key = `${timezone} ${startDate} ${billingDay} ${interval.count}`;
   const known = windows.get(key);
@@ -75,7 +76,7 @@ function createWindow(terms: PeriodTerms, instant: Instant): PeriodWindow {
     const { start, end } = periodAt(anchor, interval, index);
     return { index, startsAt: dayStart(timezone, start), endsAt: dayStart(timezone, end) };
   };
-  // Where clocks go back over a midnight, the evening before comes once more after the day has begun.
+  // If clocks go back over a midnight, the evening before repeats after the day has begun.
   const window = windowAt(near);
   return instant < window.endsAt ? window : windowAt(near + 1);
 }

@@ -1,6 +1,6 @@
 /**
- * What a bill of usage comes to: each meter's quantity of each period priced over its whole sum, less what was billed of it before.
- * decisions §§5 and 6.
+ * Usage rating: prices each meter's quantity of each period over its whole sum, less what was
+ * billed of it before (MONEY-7).
  */
 
 import type { CreditNoteDraft, CreditNoteLineDraft } from "../billing/credit-note.ts";
@@ -27,15 +27,19 @@ import {
 import { Refusal } from "../refusal.ts";
 import type { BillingState } from "../subscriptions/billing-state.ts";
 
-/** The bills of a subscription's usage: the number of the current period's, and of the first that is not made. */
+/**
+ * The usage bills of a subscription: the number of the current period's bill, and of the first bill
+ * that is not issued.
+ */
 export interface UsageBills {
   readonly open: number;
   readonly billed: number;
 }
 
 /**
- * Usage of one meter in one period that a bill is to take. `before`: the quantity that earlier bills took of that period, `priced`: what
- * of it their amounts stand for; `setupMode`: the period began in Setup Mode and is never billed.
+ * Unbilled usage of one meter in one period. `before`: the quantity that earlier bills of that
+ * period took. `priced`: the part of it that their amounts cover. `setupMode`: the period began in
+ * Setup Mode and is never billed.
  */
 export interface OpenUsage {
   readonly bill: number;
@@ -48,7 +52,10 @@ export interface OpenUsage {
   readonly priced: Decimal;
 }
 
-/** Usage as a bill takes it. `amount` below zero is credited; `priced` is what all amounts of the period stand for afterwards. */
+/**
+ * Usage on a bill. An `amount` below zero is credited. `priced` is the quantity that all amounts of
+ * the period cover afterwards.
+ */
 export interface BilledUsage {
   readonly usage: OpenUsage;
   readonly amount: Decimal;
@@ -62,8 +69,9 @@ export interface UsageLine {
 }
 
 /**
- * What a bill comes to: `lines` for an invoice, zero ones among them; `creditNote` for what is below zero; `unpriced` is never billed.
- * `isCharged`: a line is above zero, so that an invoice is to be raised.
+ * The charges of a bill: `lines` for an invoice, also those of zero; `creditNote` for amounts below
+ * zero; `unpriced` is never billed. `isCharged`: a line is above zero, so that an invoice is
+ * issued.
  */
 export interface UsageCharges {
   readonly lines: readonly UsageLine[];
@@ -74,19 +82,21 @@ export interface UsageCharges {
 }
 
 /**
- * What usage is billed by: account and tax type where the meter has none, whom the documents are for, and the period whose end they are
- * made at: lines of another one name theirs.
+ * The facts that usage is billed by: default account and tax type, the subscription of the
+ * documents, and the period whose end they bill. Lines of another period name it.
  */
 export type UsageFacts = Pick<BillingState, "organisation" | "subscription" | "today"> & { readonly period: Period };
 
 /**
- * Prices usage, oldest period first: V(whole sum) − V(what was priced before), rounded once to the currency. What rounds to zero leaves the
- * priced quantity, so that nothing is lost to rounding. Usage takes no discount. Refuses (`invalid_state`) what comes to more than a
- * document can hold: some of it has to be voided. decisions §5.
+ * Prices usage, oldest period first: V(whole sum) − V(priced before), rounded once to the currency.
+ * An amount that rounds to zero leaves the priced quantity, so that nothing is lost to rounding.
+ * Usage takes no discount (MONEY-4, MONEY-7). Refuses `invalid_state` if the amount exceeds what a
+ * document can hold: some usage must be voided.
  */
 export function chargeUsage(facts: UsageFacts, usage: readonly OpenUsage[]): UsageCharges {
   const priced: BilledUsage[] = [];
-  // Two bills that wait at once may have usage of one period and meter: the later one goes on from the earlier.
+  // Two open bills may have usage of one period and meter: the later one continues from the
+  // earlier.
   const reached = new Map<string, { before: Decimal; priced: Decimal }>();
   for (const one of usage.toSorted(byBillAndPeriod)) {
     const key = `${one.period.index} ${one.meter.id}`;
@@ -110,7 +120,10 @@ export function chargeUsage(facts: UsageFacts, usage: readonly OpenUsage[]): Usa
   };
 }
 
-/** An invoice of type `usage` of these lines, of the period that ended or ends with it. decisions §6. */
+/**
+ * Drafts an invoice of type `usage` with these lines, for the period that ended or ends with it
+ * (USAGE-9).
+ */
 export function usageInvoice(facts: UsageFacts, lines: readonly UsageLine[]): InvoiceDraft {
   const { subscription, organisation, period, today } = facts;
   const order = { type: "usage", period, lines: lines.map(({ line }) => line), today } as const;
@@ -129,7 +142,9 @@ function priceUsage(usage: OpenUsage, currency: string): BilledUsage {
   return { usage, amount, priced: isZero(amount) ? usage.priced : whole };
 }
 
-/** All of one sign: the lines of one document, beside what else may stand on it. */
+/**
+ * Checks the sum of usage lines of one sign on one document, without the document's other lines.
+ */
 function checkAmounts(billed: readonly BilledUsage[]): void {
   const whole = sum(billed.map(({ amount }) => amount));
   const size = isNegative(whole) ? negate(whole) : whole;
@@ -139,12 +154,15 @@ function checkAmounts(billed: readonly BilledUsage[]): void {
   throw new Refusal("invalid_state", `${message} Events of it have to be voided.`);
 }
 
-/** V(quantity): what a period's quantity of the meter costs, exact. */
+/** Returns V(quantity): the exact price of a period's quantity of the meter. */
 function usageValue(meter: PricedMeter, quantity: Decimal): Decimal {
   return partsValue(pricingModels[meter.type].parts(meter, quantity));
 }
 
-/** The line of usage: its quantity, the arithmetic, and of late usage its period and what was billed of that before. decisions §3 "Invoice". */
+/**
+ * Returns the line of usage: its quantity and arithmetic. Late usage also names its period and what
+ * was billed of that before (USAGE-10, OBJECT-10).
+ */
 function usageLine({ usage, amount }: BilledUsage, facts: UsageFacts): InvoiceLineDraft {
   const { meter, period, quantity } = usage;
   return {
@@ -163,9 +181,12 @@ function usageLine({ usage, amount }: BilledUsage, facts: UsageFacts): InvoiceLi
   };
 }
 
-/** The one price of all that the line bills; null where several meet, or a step is priced as a whole. decisions §3 "Invoice". */
+/**
+ * Returns the one price of everything that the line bills. Null if several prices meet or a step is
+ * priced as a whole (OBJECT-10).
+ */
 function onePrice({ meter, quantity, before, priced }: OpenUsage): Decimal | null {
-  // What rounded to zero before is in the amount, and not in the quantity.
+  // An earlier amount that rounded to zero is in this amount, but not in its quantity.
   if (!equals(before, priced)) return null;
   const { parts } = pricingModels[meter.type];
   const met = [...parts(meter, add(before, quantity)), ...parts(meter, priced)];
@@ -187,9 +208,10 @@ function usageCredit({ usage, amount }: BilledUsage, facts: UsageFacts): CreditN
 }
 
 /**
- * `1500 call: 1000 × 0.0200 + 500 × 0.0100`; of usage that is billed after its period: `500 call in the period from 2026-05-01: 500 ×
- * 0.0200`, and where some of that was billed before: `500 call more in the period from 2026-05-01: 1000 × 0.0200 + 500 × 0.0100 for 1500,
- * less 1000 × 0.0200 for 1000`.
+ * Describes usage: `1500 call: 1000 × 0.0200 + 500 × 0.0100`. Usage billed after its period: `500
+ * call in the period from 2026-05-01: 500 × 0.0200`. If some of that period was billed before: `500
+ * call more in the period from 2026-05-01: 1000 × 0.0200 + 500 × 0.0100 for 1500, less 1000 ×
+ * 0.0200 for 1000`.
  */
 function describeUsage({ meter, period, quantity, before, priced }: OpenUsage, ending: Period): string {
   const arithmetic = (of: Decimal) => describeParts(pricingModels[meter.type].parts(meter, of));

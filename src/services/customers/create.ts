@@ -1,6 +1,7 @@
 /**
- * Create customer: a row that nobody sees yet, with an operation that makes or imports the ledger's contact. The customer is
- * there once the ledger has said yes; after its no, nothing is left. decisions §3 "Customer, create".
+ * Create customer: writes a row that is not visible yet, and a job that creates or imports the
+ * ledger's contact. The customer is visible once the ledger has accepted it. After a refusal
+ * nothing remains (CUSTOMER-3).
  */
 import { strict as assert } from "node:assert";
 import { createHash } from "node:crypto";
@@ -26,9 +27,10 @@ import { answerBudgetMs, awaitPosting } from "../settlement.ts";
 type Method = MethodImplementation<typeof CustomerService.method.createCustomer>;
 
 /**
- * The method. Refuses `customer_code_taken`, `ledger_contact_name_taken`, `idempotency_conflict` (a key reused after its 24
- * hours for another customer), `invalid_parameter` (what the ledger refuses), and `ledger_unavailable` where the ledger did not
- * decide in time.
+ * Returns the method. Refuses `customer_code_taken`, `ledger_contact_name_taken`,
+ * `invalid_parameter` (what the ledger refuses), and `ledger_unavailable` if the ledger did not
+ * decide in time. Refuses `idempotency_conflict` for a key reused after its 24 hours for another
+ * customer (CUSTOMER-4, IDEMPOTENCY-7).
  */
 export function createCustomer({ store, settlement }: ServiceParts): Method {
   return async (request, call) => {
@@ -51,12 +53,18 @@ export function createCustomer({ store, settlement }: ServiceParts): Method {
   };
 }
 
-/** Derived from the API key and the Idempotency-Key where there is one, so that a retry is the same customer. */
+/**
+ * The id is derived from the API key and the Idempotency-Key if there is one, so that a retry is
+ * the same customer.
+ */
 function identityOf({ caller, idempotencyKey }: Call): string {
   return idempotencyKey === null ? newId() : derivedId("customer", caller.apiKeyId, idempotencyKey);
 }
 
-/** Writes the customer and its operation, or finds those of an earlier try; null where the customer is there already. */
+/**
+ * Writes the customer and its job, or finds those of an earlier attempt. Returns null if the
+ * customer already exists.
+ */
 async function begin(
   scope: Scope,
   id: string,
@@ -68,7 +76,8 @@ async function begin(
   const customer = decideCustomer(id, read(request), now);
   const saved = await scope.customers.save({ customer, requestHash, awaitedUntil });
   if (saved.kind === "saved") return saved.jobId;
-  // An earlier try with this identity may hold the code: then both constraints are hit, and either may be told.
+  // An earlier attempt with this identity may hold the code. Both constraints then fail, and
+  // PostgreSQL may report either.
   const made = await scope.customers.findCreation(id);
   if (made === null) {
     if (saved.kind === "code_taken") {
@@ -96,13 +105,14 @@ async function judge(
 ): Promise<void> {
   if (outcome?.state === "done") return;
   if (outcome?.state === "refused") throw refusalOf(outcome);
-  // Not decided: given up where nothing was sent. Where something was, it goes on, and a retry with the key finds it.
+  // Undecided: the job is abandoned if nothing was sent. Otherwise it continues, and a retry with
+  // the key finds it.
   const isGivenUp = await scope.customers.abandon(jobId);
   if (!isGivenUp && (await scope.customers.get(id)) !== null) return;
   throw new Refusal("ledger_unavailable", `The ledger did not answer in time: ${adviceOf(isGivenUp, hasKey)}`);
 }
 
-/** A request without a key cannot be asked again: it would make another customer. */
+/** A request without a key cannot be repeated: it would create another customer. */
 function adviceOf(isGivenUp: boolean, hasKey: boolean): string {
   if (isGivenUp) return "nothing was made; try again.";
   return hasKey

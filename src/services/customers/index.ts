@@ -1,4 +1,4 @@
-/** CustomerService. Spec: GET and POST /v1/customers; decisions §3 "Customer, create". */
+/** CustomerService: lists, retrieves and creates customers. */
 import type { CustomerService, ListCustomersRequest } from "../../gen/proto/billing/v1/customers_pb.ts";
 import type { CustomerFilters } from "../../store/customers/customers.ts";
 import type { Implementation } from "../../transport/rpc/implementation.ts";
@@ -8,7 +8,10 @@ import { presentCustomer } from "../present.ts";
 import { getObject, listMethod } from "../reading.ts";
 import { createCustomer } from "./create.ts";
 
-/** The methods of the service. Refuses `customer_not_found`; creating as `createCustomer` says. */
+/**
+ * Returns the implementation of CustomerService. Refuses `customer_not_found`. Creation refuses as
+ * `createCustomer` does.
+ */
 export function customerService(parts: ServiceParts): Implementation<typeof CustomerService> {
   const { store } = parts;
   const get = getObject(store, ({ customers }) => customers, "customer_not_found");

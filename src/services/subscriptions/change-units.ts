@@ -1,7 +1,7 @@
 /**
- * Change units: in one transaction, under the subscription's lock, what is due is performed, the change is decided and written
- * with every document that it raises; then the answer waits for the ledger, but never depends on it.
- * Spec: POST /v1/subscriptions/{id}/units; decisions §§4 to 7.
+ * Change units. One transaction, under the subscription's lock, performs what is due, decides the
+ * change, and writes it with its documents. The answer then awaits the ledger, but never depends on
+ * it (STATE-2, POSTING-4).
  */
 import { strict as assert } from "node:assert";
 import { createHash } from "node:crypto";
@@ -33,26 +33,26 @@ import { answerBudgetMs, awaitWork } from "../settlement.ts";
 
 type Method = MethodImplementation<typeof SubscriptionService.method.changeUnits>;
 
-/** The refusals of a change for the sake of an invoice that is to be amended. */
+/** The refusals because of an invoice that the change would amend. */
 const amendmentRefusals: readonly RefusalCode[] = ["renewal_invoice_not_amendable", "first_invoice_not_amendable"];
 
 /**
- * The method. Refuses as `decideUnitsChange` does, `subscription_not_found`, and `idempotency_conflict` where an earlier request
- * with this key made another change.
+ * Returns the method. Refuses as `decideUnitsChange` does, `subscription_not_found`, and
+ * `idempotency_conflict` if an earlier request with this key made another change.
  */
 export function changeUnits(parts: ServiceParts): Method {
   return async (request, call) => {
     const untilMs = Date.now() + answerBudgetMs;
     const { idempotencyKey, caller } = call;
-    // Without a key it is of this request alone, which finds by it what it has done where the
-    // answer was lost.
+    // Without a key the id belongs to this request alone. After a lost answer the request finds its
+    // own change by it.
     const requestId = idempotencyKey === null ? newId() : derivedId("unit_change", caller.apiKeyId, idempotencyKey);
     const operations: UnitsJobIds = { invoice: newId(), amendment: newId(), creditNote: newId() };
     return untilKnown(untilMs, () => change(parts, request, call, { requestId, operations }, untilMs));
   };
 }
 
-/** The ids of a request: the same however often it looks for what became of it. */
+/** The ids of a request: the same each time it looks for its outcome. */
 type RequestIds = Pick<UnitsChangeOrder, "requestId" | "operations">;
 
 async function change(
@@ -64,14 +64,14 @@ async function change(
 ): ReturnType<Method> {
   const scope = parts.store.organisation(call.caller.organisationId);
   const { operations } = ids;
-  // Watched before they are written, so that no outcome is missed.
+  // Watched before the jobs are written, so that no outcome is missed.
   const watch = parts.settlement.outcomes.watch(Object.values(operations));
   try {
     const { change, isRepeat } = await applyOnceSent(parts, scope, request, untilMs, () =>
       make(parts, scope, request, call, ids, new Date(untilMs)),
     );
     crashPoint("units_saved");
-    // What this very request wrote, and lost the answer of, is still to be begun.
+    // Jobs that this very request wrote before its answer was lost must still be started.
     const isOwn = change.jobIds.some((id) => Object.values(operations).includes(id));
     if (isRepeat && !isOwn) await awaitFurther(parts, scope, change, [], untilMs);
     else if (change.jobIds.length > 0) {
@@ -88,8 +88,9 @@ async function change(
 type Made = Pick<UnitsChangeOutcome & { readonly kind: "made" }, "change" | "isRepeat">;
 
 /**
- * Makes the change. Where it is refused for an invoice that cannot be amended, and such an invoice is on its way to the ledger (the
- * one that the same request has had raised, for one), that is waited for, and the change is judged once more.
+ * Applies the change. If it is refused because an invoice cannot be amended while such an invoice
+ * is being posted, it awaits that invoice and decides once more. The same request may have issued
+ * that invoice.
  */
 async function applyOnceSent(
   parts: ServiceParts,
@@ -102,7 +103,8 @@ async function applyOnceSent(
     return await change();
   } catch (error) {
     if (!(error instanceof Refusal && amendmentRefusals.includes(error.code))) throw error;
-    // Nothing may be on its way any more: it came to the ledger after the change was judged. Then the second judgement sees it there.
+    // An invoice may have been posted after the first decision. The second decision then sees it in
+    // the ledger.
     await settle(parts, scope, await scope.subscriptions.findUnsent(id), untilMs);
     return change();
   }
@@ -125,7 +127,7 @@ async function make(
       subscriptionId: request.id,
       requestHash: createHash("sha256").update(toBinary(ChangeUnitsRequestSchema, request)).digest(),
       now: caller.now,
-      // Not waited for: no answer depends on it.
+      // Not awaited: no answer depends on it.
       onIssued: () => void settlement.wake(scope.organisationId),
       awaitedUntil,
     },
@@ -144,7 +146,7 @@ async function make(
   }
 }
 
-/** Has Temporal begin what the change left to do. */
+/** Starts in Temporal what the change left to do. */
 async function begin(
   { settlement }: ServiceParts,
   { organisationId }: Scope,
@@ -163,8 +165,8 @@ async function begin(
 }
 
 /**
- * What has come of the change since: lines that could not join a draft any more are on an invoice of their own, which is waited for
- * too. Of an earlier try everything is looked at; usually it is settled long since.
+ * Awaits what followed from the change: lines that could no longer join a draft are on their own
+ * invoice. For an earlier attempt it checks every job; usually all are decided long since.
  */
 async function awaitFurther(
   parts: ServiceParts,
@@ -178,7 +180,7 @@ async function awaitFurther(
   await settle(parts, scope, further, untilMs);
 }
 
-/** Waits for operations that somebody else began. */
+/** Awaits jobs that another request or workflow started. */
 async function settle(
   { settlement }: ServiceParts,
   { organisationId }: Scope,

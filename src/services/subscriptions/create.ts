@@ -1,7 +1,7 @@
 /**
- * Create subscription: one statement writes the subscription, its first period, its invoice under a reserved number and the
- * operation that tells the ledger; then the answer waits for the ledger, but never depends on it.
- * Spec: POST /v1/subscriptions; decisions §§3, 4 and 6.
+ * Create subscription. One statement writes the subscription, its first period, its invoice under a
+ * reserved number, and the job that posts it. The answer then awaits the ledger, but never depends
+ * on it (CREATE-6, POSTING-1).
  */
 import { strict as assert } from "node:assert";
 import { createHash } from "node:crypto";
@@ -28,10 +28,16 @@ import { answerBudgetMs, awaitPosting } from "../settlement.ts";
 
 type Method = MethodImplementation<typeof SubscriptionService.method.createSubscription>;
 
-/** A creation whose facts changed under it is judged again; twice is already one more than ever happens. */
+/**
+ * The most attempts of a creation whose facts changed meanwhile. Two are already more than ever
+ * happen.
+ */
 const tries = 3;
 
-/** The method. Refuses as `decideCreation` does, and `idempotency_conflict` for a key reused after its 24 hours. */
+/**
+ * Returns the method. Refuses as `decideCreation` does, and `idempotency_conflict` for a key reused
+ * after its 24 hours (IDEMPOTENCY-7).
+ */
 export function createSubscription(parts: ServiceParts): Method {
   return async (request, call) => {
     const untilMs = Date.now() + answerBudgetMs;
@@ -64,7 +70,10 @@ async function create(
   }
 }
 
-/** An earlier try wrote it: usually it is settled long since, and the first look says so. */
+/**
+ * Awaits the job of an earlier attempt. Usually it is decided long since, which the first check
+ * shows.
+ */
 async function postEarlier(
   { settlement }: ServiceParts,
   organisationId: string,
@@ -88,15 +97,18 @@ async function present(scope: Scope, id: string, invoiceId: string | null): Retu
   };
 }
 
-/** Spec: Idempotency. The gate has seen to it that there is a key. */
+/**
+ * Returns the subscription's id. The gate has checked that there is a key (IDEMPOTENCY-1,
+ * IDEMPOTENCY-7).
+ */
 function identityOf({ caller, idempotencyKey }: Call): string {
   assert(idempotencyKey !== null, "the operation requires an Idempotency-Key");
   return derivedId("subscription", caller.apiKeyId, idempotencyKey);
 }
 
 /**
- * Writes the subscription, unless an earlier try of the same request has done so. The ids of its first invoice: those given,
- * the earlier ones, or null in Setup Mode.
+ * Writes the subscription, unless an earlier attempt of the same request has done so. Returns the
+ * ids of its first invoice: the new ones, the earlier ones, or null in Setup Mode.
  */
 async function write(
   scope: Scope,

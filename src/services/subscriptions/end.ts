@@ -1,7 +1,7 @@
 /**
- * End: in one transaction, under the subscription's lock, what is due is performed and the end is decided. Where no invoice has to be
- * removed it is written there; else a workflow removes them one after the other, and the answer waits for it, but goes on without it.
- * Spec: POST /v1/subscriptions/{id}/end; decisions §§4 and 6.
+ * End. One transaction, under the subscription's lock, performs what is due and decides the end. If
+ * no invoice must be removed, it also writes the end. Otherwise a workflow removes them one by one;
+ * the answer awaits it, and it continues after the answer (END-4, END-10).
  */
 import { strict as assert } from "node:assert";
 import { createHash } from "node:crypto";
@@ -28,27 +28,28 @@ import { answerBudgetMs, awaitWork } from "../settlement.ts";
 
 type Method = MethodImplementation<typeof SubscriptionService.method.endSubscription>;
 
-/** Spec: Idempotency, "with `Retry-After: 2`". */
+/** The `Retry-After` of a request in progress (IDEMPOTENCY-4). */
 const retryAfterSeconds = 2;
 
 /**
- * The method. Refuses as `decideEnd` does, `subscription_not_found`, `invalid_state` with the reason where the ledger refuses to remove
- * an invoice, `ledger_unavailable` where it has not decided in time, `request_in_progress` for a repeat meanwhile, and
- * `idempotency_conflict` where an earlier request with this key was another end.
+ * Returns the method. Refuses as `decideEnd` does, `subscription_not_found`, and `invalid_state`
+ * with the reason if the ledger refuses to remove an invoice. Refuses `ledger_unavailable` if it
+ * has not decided in time, and `request_in_progress` for a repeat meanwhile. Refuses
+ * `idempotency_conflict` if an earlier request with this key was another end (END-10).
  */
 export function endSubscription(parts: ServiceParts): Method {
   return async (request, call) => {
     const untilMs = Date.now() + answerBudgetMs;
     const { idempotencyKey, caller } = call;
-    // Without a key it is of this request alone, which finds by it what it has done where the
-    // answer was lost.
+    // Without a key the id belongs to this request alone. After a lost answer the request finds its
+    // own end by it.
     const requestId = idempotencyKey === null ? newId() : derivedId("ending", caller.apiKeyId, idempotencyKey);
     const ids = { terminationId: newId(), requestId };
     return untilKnown(untilMs, () => end(parts, request, call, ids, untilMs));
   };
 }
 
-/** The ids of a request: the same however often it looks for what became of it. */
+/** The ids of a request: the same each time it looks for its outcome. */
 type RequestIds = Pick<TerminationRequest, "terminationId" | "requestId">;
 
 async function end(
@@ -80,7 +81,7 @@ async function end(
   }
 }
 
-/** Ends it, or begins to; every other outcome is a refusal. */
+/** Ends the subscription, or starts its end. Every other outcome is a refusal. */
 async function make(
   { settlement }: ServiceParts,
   scope: Scope,
@@ -99,7 +100,7 @@ async function make(
       when: asked.when,
       requestHash: createHash("sha256").update(toBinary(EndSubscriptionRequestSchema, request)).digest(),
       now: caller.now,
-      // Not waited for: no answer depends on it.
+      // Not awaited: no answer depends on it.
       onIssued: () => void settlement.wake(scope.organisationId),
       awaitedUntil,
     },
@@ -124,7 +125,7 @@ async function make(
   }
 }
 
-/** A request without a key cannot be asked again: it would be another end. */
+/** A request without a key cannot be repeated: it would be another end. */
 async function judge(
   scope: Scope,
   terminationId: string,
@@ -140,7 +141,7 @@ async function judge(
   throw new Refusal("ledger_unavailable", `${message} The end goes on by itself: ${advice}.`);
 }
 
-/** The ledger's no, which is noted as told: a repeat of the request is a new end. */
+/** Returns the ledger's refusal and marks it as reported: a repeat of the request is a new end. */
 async function tell(scope: Scope, terminationId: string, message: string): Promise<Refusal> {
   await scope.subscriptions.reportTermination(terminationId);
   return new Refusal("invalid_state", message);

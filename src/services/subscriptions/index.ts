@@ -1,4 +1,4 @@
-/** SubscriptionService. Spec: Endpoints, subscriptions. */
+/** SubscriptionService: lists, retrieves, creates and changes subscriptions. */
 import type { ListSubscriptionsRequest, SubscriptionService } from "../../gen/proto/billing/v1/subscriptions_pb.ts";
 import type { PlannedSubscription, SubscriptionFilters } from "../../store/subscriptions/subscriptions.ts";
 import type { Implementation } from "../../transport/rpc/implementation.ts";
@@ -11,8 +11,11 @@ import { createSubscription } from "./create.ts";
 import { endSubscription } from "./end.ts";
 import { restoreSubscription } from "./restore.ts";
 
-/** The methods of the service. Refuses `subscription_not_found`; creating as `createSubscription` says, changing
- * units as `changeUnits`, ending as `endSubscription`, restoring as `restoreSubscription`. */
+/**
+ * Returns the implementation of SubscriptionService. Refuses `subscription_not_found`. Each write
+ * refuses as its own method does: `createSubscription`, `changeUnits`, `endSubscription`,
+ * `restoreSubscription`.
+ */
 export function subscriptionService(parts: ServiceParts): Implementation<typeof SubscriptionService> {
   const { store } = parts;
   const get = getObject(store, ({ subscriptions }) => subscriptions, "subscription_not_found");

@@ -1,7 +1,7 @@
 /**
- * Restore: in one transaction, under the subscription's lock, what is due is performed, the restoration is decided and written with every
- * document that it raises again; then the answer waits for the ledger, but never depends on it.
- * Spec: POST /v1/subscriptions/{id}/restore; decisions §4.
+ * Restore. One transaction, under the subscription's lock, performs what is due, decides the
+ * restoration, and writes it with every reissued document. The answer then awaits the ledger, but
+ * never depends on it (RESTORE-1, POSTING-4).
  */
 import { strict as assert } from "node:assert";
 import { createHash } from "node:crypto";
@@ -28,15 +28,15 @@ import { answerBudgetMs, awaitPosting } from "../settlement.ts";
 type Method = MethodImplementation<typeof SubscriptionService.method.restoreSubscription>;
 
 /**
- * The method. Refuses as `decideRestoration` does, `subscription_not_found`, and `idempotency_conflict` where an earlier request with
- * this key restored another subscription.
+ * Returns the method. Refuses as `decideRestoration` does, `subscription_not_found`, and
+ * `idempotency_conflict` if an earlier request with this key restored another subscription.
  */
 export function restoreSubscription(parts: ServiceParts): Method {
   return async (request, call) => {
     const untilMs = Date.now() + answerBudgetMs;
     const { idempotencyKey, caller } = call;
-    // Without a key it is of this request alone, which finds by it what it has done where the
-    // answer was lost.
+    // Without a key the id belongs to this request alone. After a lost answer the request finds its
+    // own restoration by it.
     const requestId = idempotencyKey === null ? newId() : derivedId("restoration", caller.apiKeyId, idempotencyKey);
     return untilKnown(untilMs, () => restore(parts, request, call, requestId, untilMs));
   };
@@ -54,7 +54,7 @@ async function restore(
   let watch = null as Watch | null;
   try {
     const made = await make(parts, scope, request, call, requestId, new Date(untilMs), (jobIds) => {
-      // The transaction may be run again, with other operations.
+      // The transaction may be repeated, with other jobs.
       watch?.stop();
       watch = settlement.outcomes.watch(jobIds);
     });
@@ -108,7 +108,10 @@ async function make(
   }
 }
 
-/** An earlier try raised them: usually they are settled long since, and the first look says so; else they are watched on. */
+/**
+ * Returns a watch of the jobs of an earlier attempt that are undecided; null if all are decided.
+ * Usually they are decided long since, which the first check shows.
+ */
 async function unsettled(
   { settlement }: ServiceParts,
   { organisationId }: Scope,

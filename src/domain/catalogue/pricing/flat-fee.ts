@@ -1,7 +1,10 @@
-/** Flat fee: the price once a period, whatever is used. A flat fee plan has no units. Spec: Plan. */
+/**
+ * Flat fee: the price once a period, independent of use. A flat fee plan has no units
+ * (CATALOGUE-1).
+ */
 import type { PricingModel } from "./pricing-model.ts";
 
-/** price. */
+/** The price, once. */
 export const flatFee: PricingModel = {
   hasUnits: false,
   tierPrices: "none",

@@ -1,6 +1,6 @@
 /**
- * The registry of pricing models and the value of a plan: list or override price, free units off, then the discount,
- * and one rounding at the very end. decisions §5.
+ * The registry of pricing models and the value of a plan. The order is list or override price, free
+ * units, discount, and one rounding at the end (MONEY-4).
  */
 import { roundToMinorUnit } from "../../money/currency.ts";
 import {
@@ -21,7 +21,7 @@ import { stairstep } from "./stairstep.ts";
 import { tiered } from "./tiered.ts";
 import { volume } from "./volume.ts";
 
-/** Every plan type's model. A new type is a file here and a line there. */
+/** The model of every plan type. A new type is a file in this folder and a line in this table. */
 export const pricingModels = {
   flat_fee: flatFee,
   per_unit: perUnit,
@@ -30,12 +30,13 @@ export const pricingModels = {
   stairstep,
 } as const satisfies Record<PlanType, PricingModel>;
 
-/** What of a plan decides a price. */
+/** The part of a plan that decides a price. */
 export type PricedPlan = Pick<Plan, "type" | "price" | "freeUnits" | "tiers">;
 
 /**
- * What of a subscription decides its price: total units (0 on a flat fee), the price in place of the plan's, and the
- * discount in percent (0 to 100). A `Subscription` is one.
+ * The part of a subscription that decides its price. `units` is the total (0 on a flat fee),
+ * `priceOverride` replaces the plan's price, and the discount is in percent (0 to 100). A
+ * `Subscription` is one.
  */
 export interface PriceTerms {
   readonly units: number;
@@ -43,28 +44,35 @@ export interface PriceTerms {
   readonly discountPercent: Decimal;
 }
 
-/** A price in words, for an invoice line. */
+/** The description of a price, for an invoice line. */
 export interface PriceDescription {
   /** The arithmetic: `10 × 5.0000 + 3 × 4.0000, less 10 %`. */
   readonly description: string;
   /**
-   * The one price before discount, of a unit or of a flat fee; null where several meet or a step is priced as a whole.
+   * The one price before discount, of a unit or of a flat fee. Null if several prices meet or a
+   * step is priced as a whole (OBJECT-10).
    */
   readonly unitPrice: Decimal | null;
 }
 
-/** Whether subscriptions to plans of this type have units. Spec: Plan ("a flat fee plan has no units"). */
+/**
+ * Whether subscriptions to plans of this type have units. A flat fee plan has none (CATALOGUE-1).
+ */
 export function hasUnits(type: PlanType): boolean {
   return pricingModels[type].hasUnits;
 }
 
-/** The units that cost something: total less free, 0 at least. Tier bounds are held against these. decisions §5. */
+/**
+ * Returns the units that cost something: total less free, at least 0. Tier bounds are compared with
+ * this number (MONEY-3).
+ */
 export function unitsToPrice(units: number, freeUnits: number): number {
   return Math.max(0, units - freeUnits);
 }
 
 /**
- * The most total units that the plan can price, from its last tier's bound; null where there is no most. decisions §2.
+ * Returns the most total units that the plan can price, from its last tier's bound; null if
+ * unlimited (CREATE-4).
  */
 export function maximumUnits(plan: Pick<Plan, "tiers" | "freeUnits">): number | null {
   const bound = plan.tiers.at(-1)?.upTo ?? null;
@@ -72,21 +80,31 @@ export function maximumUnits(plan: Pick<Plan, "tiers" | "freeUnits">): number | 
 }
 
 /**
- * What a period's amount must stay below: the 16 digits before the point that are stored, less one for tax and charges.
+ * The limit that a period's amount must stay below. 16 digits before the point are stored, and one
+ * is reserved for tax and charges.
  */
 export const amountLimit = decimalOf(10n ** 15n);
 
-/** V(units): what one period costs under these terms, discount taken off, exact and not rounded. decisions §5. */
+/**
+ * Returns V(units): the value of one period under these terms, after discount, exact and not
+ * rounded (MONEY-4).
+ */
 export function planValue(plan: PricedPlan, terms: PriceTerms): Decimal {
   return lessDiscount(partsValue(partsOf(plan, terms)), terms.discountPercent);
 }
 
-/** What the plan line of an invoice bills for one whole period: V rounded once to the plan's currency. decisions §5. */
+/**
+ * Returns the amount of an invoice's plan line for one whole period: V rounded once to the plan's
+ * currency (MONEY-2).
+ */
 export function lineAmount(plan: PricedPlan & Pick<Plan, "currency">, terms: PriceTerms): Decimal {
   return roundToMinorUnit(planValue(plan, terms), plan.currency);
 }
 
-/** How `lineAmount` comes about, for the line's `description` and `unit_price`. decisions §3 "Invoice". */
+/**
+ * Describes the arithmetic of `lineAmount`, for the line's `description` and `unit_price`
+ * (OBJECT-10).
+ */
 export function describePrice(plan: PricedPlan, terms: PriceTerms): PriceDescription {
   const parts = partsOf(plan, terms);
   const [first] = parts;
@@ -102,12 +120,12 @@ export function describePrice(plan: PricedPlan, terms: PriceTerms): PriceDescrip
   };
 }
 
-/** The arithmetic of a model's parts in words: `10 × 5.0000 + 3 × 4.0000`. */
+/** Describes the arithmetic of a model's parts: `10 × 5.0000 + 3 × 4.0000`. */
 export function describeParts(parts: readonly PricedPart[]): string {
   return parts.length === 0 ? "nothing to price" : parts.map(describePart).join(" + ");
 }
 
-/** The exact sum of a model's parts. */
+/** Returns the exact sum of a model's parts. */
 export function partsValue(parts: readonly PricedPart[]): Decimal {
   return sum(parts.map(({ quantity, price }) => (quantity === null ? price : multiply(quantity, price))));
 }
@@ -121,7 +139,7 @@ function lessDiscount(value: Decimal, percent: Decimal): Decimal {
   return multiply(multiply(value, subtract(decimalOf(100), percent)), oneHundredth);
 }
 
-/** A percent: multiplying by it is exact, so a discount needs no division. */
+/** One percent. Multiplying by it is exact, so a discount needs no division. */
 const oneHundredth: Decimal = { unscaled: 1n, scale: 2 };
 
 function describePart({ quantity, price }: PricedPart): string {

@@ -1,7 +1,7 @@
 /** Per unit: every unit costs the same. */
 import type { PricingModel } from "./pricing-model.ts";
 
-/** quantity × price. */
+/** Quantity × price. */
 export const perUnit: PricingModel = {
   hasUnits: true,
   tierPrices: "none",

@@ -1,10 +1,12 @@
-/** Stairstep: the step that the quantity reaches has one price for all of it. */
+/**
+ * Stairstep: the step that the quantity reaches has one price for the whole quantity (CATALOGUE-5).
+ */
 import { strict as assert } from "node:assert";
 import { isZero } from "../../money/decimal.ts";
 import type { PricingModel } from "./pricing-model.ts";
 import { tierReached } from "./tier-reached.ts";
 
-/** Flat price of the tier reached; nothing for nothing to price. */
+/** The flat price of the tier reached. Nothing to price costs nothing. */
 export const stairstep: PricingModel = {
   hasUnits: true,
   tierPrices: "step",

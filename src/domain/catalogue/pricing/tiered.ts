@@ -1,11 +1,12 @@
 /**
- * Tiered (graduated): the units inside each tier cost that tier's price, and each tier that is reached its flat price.
+ * Tiered (graduated) pricing: the units inside each tier cost that tier's unit price. Each tier
+ * that is reached adds its flat price.
  */
 import { strict as assert } from "node:assert";
 import { compare, type Decimal, decimalOf, isZero, minimum, subtract, ZERO } from "../../money/decimal.ts";
 import type { PricedPart, PricingModel } from "./pricing-model.ts";
 
-/** Σ over the tiers reached: the units inside the tier × its unit price + its flat price. */
+/** The sum over the tiers reached of units inside the tier × its unit price + its flat price. */
 export const tiered: PricingModel = {
   hasUnits: true,
   tierPrices: "unit",

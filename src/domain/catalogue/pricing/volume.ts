@@ -1,12 +1,13 @@
 /**
- * Volume: the whole quantity costs the price of the tier that it reaches, so the total can fall when the units rise.
+ * Volume pricing: the whole quantity costs the price of the tier that it reaches. The total can
+ * therefore fall when the units rise (UNITS-5).
  */
 import { strict as assert } from "node:assert";
 import { isZero } from "../../money/decimal.ts";
 import type { PricingModel } from "./pricing-model.ts";
 import { tierReached } from "./tier-reached.ts";
 
-/** quantity × unit price of the tier reached + its flat price; nothing for nothing to price. */
+/** Quantity × unit price of the tier reached + its flat price. Nothing to price costs nothing. */
 export const volume: PricingModel = {
   hasUnits: true,
   tierPrices: "unit",
