@@ -24,11 +24,11 @@ export interface RequestLine {
   readonly method: string;
   /** The path without its query. */
   readonly path: string;
-  /** `billing.v1.SubscriptionService/CreateSubscription`; null for an unknown path. */
+  /** `billing.v1.SubscriptionService/CreateSubscription`. Null for an unknown path. */
   readonly operation: string | null;
   readonly organisationId: string | null;
   readonly apiKeyId: string | null;
-  /** `rest`, `connect`, `grpc` or `grpc-web`; null for system endpoints. */
+  /** `rest`, `connect`, `grpc` or `grpc-web`. Null for system endpoints. */
   readonly protocol: string | null;
   readonly status: number;
   /** The error code, null for a success. */

@@ -33,7 +33,7 @@ export interface HttpParts extends OwnPaths {
    * The setting that chooses the port, named in the error for a taken port. API_PORT by default.
    */
   readonly portSetting?: string;
-  /** Key and certificate chain in PEM; null serves cleartext. */
+  /** Key and certificate chain in PEM. Null serves cleartext. */
   readonly tls: { readonly key: string; readonly cert: string } | null;
   /** Answers everything under `/v1`, and unknown paths with 404. */
   readonly rest: Answer;

@@ -31,7 +31,7 @@ export interface Exchange {
   readonly startedMs: number;
   /** `billing.v1.SubscriptionService/CreateSubscription`, once it is known. */
   operation: string | null;
-  /** `rest`, `connect`, `grpc` or `grpc-web`; null for system endpoints. */
+  /** `rest`, `connect`, `grpc` or `grpc-web`. Null for system endpoints. */
   protocol: string | null;
   /** The organisation of the key, once it is known. */
   organisationId: string | null;

@@ -23,7 +23,7 @@ export interface GatewayParts {
   /** Validation, idempotency and the operation itself. */
   readonly call: CallOperation;
   readonly tell: Tell;
-  /** Turns a fault of the transport into a refusal that `tell` understands. */
+  /** Turns a fault of the transport into a refusal that the error report understands. */
   readonly refusalOf: (fault: RequestFault) => Error;
 }
 

@@ -10,8 +10,8 @@ import { connectErrorOf, type Told } from "./refusals.ts";
 /**
  * Rewrites the library's own error of this call, if there is one. In each of its protocols the
  * library aborts the call's signal with the error before it writes the error. The error is changed
- * in place at that point. `readable` says whether the request had been read by then, and `tell`
- * receives the error to report.
+ * in place at that point. `readable` says whether the request had been read by then. The last
+ * parameter receives the error to report.
  */
 export function retellLibraryErrors(
   context: HandlerContext,

@@ -19,7 +19,7 @@ export interface ObservedRequest {
   readonly method: string;
   /** The path without its query. */
   readonly path: string;
-  /** `billing.v1.SubscriptionService/CreateSubscription`; null for an unknown path. */
+  /** `billing.v1.SubscriptionService/CreateSubscription`. Null for an unknown path. */
   readonly operation: string | null;
   readonly organisationId: string | null;
   /** `rest`, `connect`, `grpc` or `grpc-web`, if the port knows it. */

@@ -42,8 +42,8 @@ export type LogFailure = (error: unknown, requestId: string) => void;
 const internalMessage = "Something went wrong on our side; please retry, and quote the request id if it goes on";
 
 /**
- * Creates a `tell` over a log. A refusal with a `cause` (another system could not be reached) is
- * logged as well.
+ * Creates the error report over a log. A refusal with a `cause` (another system could not be
+ * reached) is logged as well.
  */
 export function createReportError(log: LogFailure): Tell {
   return (error, requestId) => {

@@ -1,5 +1,5 @@
 /**
- * Checks JSON requests of every protocol (Connect, gRPC, gRPC-Web; body or query) before the
+ * Checks JSON requests of every protocol (Connect, gRPC, gRPC-Web), in body or query, before the
  * library reads them. The library would accept `"10"` for a number and `null` for anything, and
  * would name only the last member of a fault's path. REQUEST-7, REQUEST-8.
  */

@@ -110,8 +110,9 @@ async function refuseOther({ schedule }: Schedules, id: string, taskQueue: strin
 }
 
 /**
- * Creates or updates the schedules whatever task queue they use, and terminates their open runs on
- * another queue: an open run keeps the next one from starting, which would find the same work.
+ * Creates or updates the schedules whatever task queue they use. Terminates their open runs on
+ * another queue, because an open run keeps the next one from starting. The next run would find the
+ * same work.
  */
 export async function moveSchedules(client: Pick<Client, "schedule" | "workflow">, taskQueue: string): Promise<void> {
   for (const one of schedules) {

@@ -23,7 +23,7 @@ export interface DeliverParts {
   readonly onEncrypted: (endpoint: EndpointKey, error: unknown) => void;
   /** Aborted when the process stops. Then nothing further is sent. */
   readonly stopping?: AbortSignal;
-  /** From 0 up to 1; `Math.random` by default. */
+  /** Returns a number from 0 up to 1. `Math.random` by default. */
   readonly random?: () => number;
 }
 

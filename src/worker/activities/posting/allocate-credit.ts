@@ -41,8 +41,8 @@ export interface CreditAllocationActivities {
 }
 
 /**
- * The lease of an allocation, in call deadlines. An attempt makes at most three calls (look up,
- * send, look up after a refusal), and a sent call may still take effect for a while.
+ * The lease of an allocation, in call deadlines. An attempt makes at most three calls: look up,
+ * send, look up after a refusal. A sent call may still take effect for a while.
  */
 const leaseFactor = 4;
 

@@ -65,7 +65,7 @@ export function groupCalls<T extends Carried>(
   return { calls, later: alone.slice(mostAlone) };
 }
 
-/** Returns the outcome that puts a job back at once, because this batch has no room for it. */
+/** Returns the outcome that puts a job back at once, because it does not fit this batch. */
 export function rescheduleOutcome(operation: Carried): UndoneOutcome {
   return { ...held(operation), kind: "again", delayMs: 0, countsAsAttempt: false, reason: "next round" };
 }
@@ -74,7 +74,7 @@ export function rescheduleOutcome(operation: Carried): UndoneOutcome {
  * Returns the outcome of one job whose call failed. After `lookUpAfterMs` the first request can no
  * longer take effect. `rate_limited` and `unauthorised` use up no attempt. A lost answer is looked
  * up and never resent blindly (POSTING-2). A refusal of a whole call is final only for a document
- * that was alone in it, and never if the ledger has no such address.
+ * that was alone in it. It is never final if the ledger has no such address.
  */
 export function failureOutcome(
   operation: Carried,
@@ -182,8 +182,7 @@ export function groupLookUps<T>(
 }
 
 /**
- * Returns the outcome of a job that stays uncertain, because this batch has no room for its
- * look-up.
+ * Returns the outcome of a job that stays uncertain, because its look-up does not fit this batch.
  */
 export function lookUpLater(operation: Carried): UndoneOutcome {
   const reason = "looked up in the next round";

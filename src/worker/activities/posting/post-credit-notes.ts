@@ -29,7 +29,7 @@ export async function postCreditNotes(
 }
 
 /**
- * Whether a found credit note is ours. It has no link, so it is ours if it may have been sent
+ * Whether a found credit note is ours. It has no link to us. It is ours if it may have been sent
  * before under this number (a first attempt was not) and is as requested. Its credit may already be
  * used: treated as another note, it would be created and credited twice. Its contact proves
  * nothing, because it may have been merged into another one since. POSTING-2.

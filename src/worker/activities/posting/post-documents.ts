@@ -27,8 +27,8 @@ import {
 } from "./ledger-call.ts";
 
 /**
- * The settings of calls: the deadline of each, the base of a document's link to us (null: no link),
- * and the known reference data of the ledger.
+ * The settings of calls: the deadline of each, the public URL of a document's link to us (null: no
+ * link), and the ledger's reference data.
  */
 export interface CallSettings extends Pick<LedgerCall, "onPermit"> {
   readonly deadlineMs: number;

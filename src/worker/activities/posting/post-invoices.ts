@@ -28,9 +28,8 @@ export async function postInvoices(
 
 /**
  * Whether a found invoice is ours. A link to us proves it, and a link elsewhere disproves it.
- * Without a link it is ours if it may have been sent before (a first attempt was not), is as
- * requested and has no money on it. Its contact may have been merged into another one since.
- * POSTING-2.
+ * Without a link it must be as requested, without money on it, and possibly sent before (a first
+ * attempt was not). Its contact may have been merged into another one since. POSTING-2.
  */
 function isOurs(invoice: InvoiceToSend, found: LedgerInvoice): boolean {
   if (found.sourceUrl !== null) return found.sourceUrl.endsWith(sourcePath(invoice));

@@ -183,7 +183,7 @@ async function postGroup(
 
 /**
  * Invalidates the cached reference data if the ledger rejected a document because of it, or if we
- * rejected one using data that may be stale (POSTING-5).
+ * rejected one using data that may be stale. POSTING-5.
  */
 async function invalidateReferenceDataKind(scope: PostingStore, settlements: readonly Settlement[]): Promise<void> {
   const refused = settlements.filter((settlement) => settlement.kind === "refused");

@@ -40,8 +40,8 @@ export async function askForRemoval(ledger: Ledger, task: RemovalToAsk, deadline
 }
 
 /**
- * Reads the invoice after a refusal. It may have money on it now, or may have been changed or
- * removed since it was read: by a person, or by our own earlier attempt.
+ * Reads the invoice after a refusal. It may have money on it now. A person or our own earlier
+ * attempt may also have changed or removed it since it was read.
  */
 async function lookAtRefused(
   ledger: Ledger,
