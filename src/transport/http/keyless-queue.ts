@@ -1,6 +1,6 @@
 /**
  * Starts calls that need no key one at a time, one for each iteration of the event loop. A request
- * with a key so waits for one such call and not for all. Connections alternate, so that a probe
+ * with a key then waits for one such call and not for all. Connections alternate, so that a probe
  * waits for one call of each connection.
  */
 

@@ -14,7 +14,7 @@ export interface UnreadAnswers {
   stop(): void;
 }
 
-/** Starts the watch. */
+/** Starts the watch, with a check every `checkEveryMs`. */
 export function watchUnreadAnswers({ unreadMs, checkEveryMs, unreadBytes }: HttpLimits): UnreadAnswers {
   /** By response, the time when it was first found whole and unread. Null before. */
   const open = new Map<HttpResponse, number | null>();

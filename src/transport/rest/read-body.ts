@@ -69,7 +69,8 @@ function collected(request: HttpRequest, maxBytes: number, signal: AbortSignal |
     let length = 0;
     const stop = (reason: unknown) => {
       request.off("data", onData).pause();
-      // The request may stay open as long as its client sends, so the read chunks are released.
+      // The request may stay open as long as its client sends, so the chunks that were read are
+      // released.
       chunks.length = 0;
       reject(reason);
     };

@@ -1,6 +1,6 @@
 /**
- * Sends heartbeats for every activity. The server so notices a killed worker within seconds and
- * retries the activity.
+ * Sends heartbeats for every activity. By them the server notices a killed worker within seconds
+ * and retries the activity.
  */
 import type { ActivityInterceptorsFactory } from "@temporalio/worker";
 
