@@ -1,7 +1,9 @@
 /**
- * The settings of the API and the worker: the environment, read once and typed. Every setting has a default but DATABASE_URL;
- * a wrong value stops the start with an error that names it. Temporal's own (`TEMPORAL_*`) are read by its library, and those
- * of embedded parts where they are started. BILLING_CRASH_AT is for fault tests alone: see `crashPoint.ts`.
+ * The settings of the API and the worker, read once from the environment and typed. Only
+ * DATABASE_URL has no default. A wrong value stops the start with an error that names it.
+ *
+ * Temporal's library reads its own settings (`TEMPORAL_*`), and embedded parts read theirs at their
+ * start. BILLING_CRASH_AT is for fault tests only: see `crash-points.ts`.
  */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -10,106 +12,142 @@ import { createSecureContext } from "node:tls";
 import { type XeroAppConfig, xeroAppOf } from "./ledger/xero/auth/app-settings.ts";
 import { trustedProxiesOf } from "./transport/http/trusted-proxies.ts";
 
-/** All settings. */
+/** All settings of both processes. */
 export interface Config {
   readonly api: {
-    /** API_HOST, default `127.0.0.1`: open to the machine alone until someone decides otherwise. */
+    /**
+     * API_HOST, default `127.0.0.1`: only this machine can connect until the setting is changed.
+     */
     readonly host: string;
-    /** API_PORT, default 8080; 0 takes a free one. */
+    /** API_PORT, default 8080. With 0 the system chooses a free port. */
     readonly port: number;
-    /** TLS_CERT_FILE and TLS_KEY_FILE, paths of PEM files, both or none; null serves cleartext (behind a TLS proxy). */
+    /**
+     * TLS_CERT_FILE and TLS_KEY_FILE, paths of PEM files, both or none. Null serves cleartext
+     * (behind a TLS proxy).
+     */
     readonly tls: { readonly cert: string; readonly key: string } | null;
-    /** GRPC_REFLECTION, `on` (default) or `off`: whether gRPC clients may ask which services there are. */
+    /** GRPC_REFLECTION, `on` (default) or `off`: whether gRPC clients may list the services. */
     readonly grpcReflection: boolean;
     /**
-     * RATE_LIMIT_PER_MINUTE, default 120, which is what the specification promises. Other values are for measurements; an
-     * admission costs more the higher it is, since a window keeps that many instants.
+     * RATE_LIMIT_PER_MINUTE, default 120, as specified (ACCESS-5). Other values are for
+     * measurements. A higher limit makes each admission slower, since a window stores that many
+     * instants.
      */
     readonly rateLimitPerMinute: number;
     /**
-     * TRUSTED_PROXIES, default this machine: addresses behind which there are many clients, so that
-     * no limit by address applies.
+     * TRUSTED_PROXIES, default this machine: addresses that many clients share. No limit by address
+     * applies to them.
      */
     readonly trustedProxies: BlockList;
-    /** SHUTDOWN_SECONDS, default 20: how long open requests may take to finish; one that waits for the ledger takes 15. */
+    /**
+     * SHUTDOWN_SECONDS, default 20: how long open requests may take to finish. A request that waits
+     * for the ledger takes up to 15.
+     */
     readonly shutdownMs: number;
     /**
-     * DRAIN_SECONDS, default 0: how long the port stays open after SIGTERM while readiness says
-     * `stopping`. A balancer needs its interval of probes times the failures that it waits for; 300
-     * is the longest.
+     * DRAIN_SECONDS, default 0, at most 300: how long the port stays open after SIGTERM while
+     * readiness says `stopping`. A load balancer needs its probe interval times its failure
+     * threshold.
      */
     readonly drainMs: number;
   };
   readonly admin: {
-    /** ADMIN_HOST, default `127.0.0.1`: the application's side is for operators, not for the network. */
+    /** ADMIN_HOST, default `127.0.0.1`: the admin API is for operators, not for the network. */
     readonly host: string;
-    /** ADMIN_PORT, default 8081; 0 takes a free one. */
+    /** ADMIN_PORT, default 8081. With 0 the system chooses a free port. */
     readonly port: number;
   };
   readonly database: {
     /** DATABASE_URL, required: `postgresql://user:password@host:port/database`. */
     readonly url: string;
-    /** DATABASE_POOL_SIZE, default 10: connections of this process. */
+    /** DATABASE_POOL_SIZE, default 10: the connections of this process. */
     readonly poolSize: number;
   };
   readonly ledger: {
-    /** LEDGER_CALL_SECONDS, default 10: how long one call to a ledger may take before its answer counts as lost. */
+    /**
+     * LEDGER_CALL_SECONDS, default 10: after this time the answer of a ledger call counts as lost.
+     */
     readonly callDeadlineMs: number;
     /**
      * LEDGER_ADDRESSES, default `public`: ledgers have https addresses of the public network.
-     * `development`: also http, and this machine itself, for the demo ledger.
+     * `development` also allows http and this machine, for the demo ledger.
      */
     readonly addresses: Addresses;
-    /** LEDGER_SWEEP_MINUTES, default 15: how often all changes of an organisation's ledger are read again, webhooks or not. */
+    /**
+     * LEDGER_SWEEP_MINUTES, default 15: the interval of the incremental sync of an organisation's
+     * ledger, with or without webhooks (LEDGER-4).
+     */
     readonly syncIntervalMs: number;
-    /** XERO_WEBHOOK_KEY, the signing key of our webhook at Xero; null where it is not set, and then no webhook is taken. */
+    /**
+     * XERO_WEBHOOK_KEY, the signing key of our webhook at Xero. Null if not set: then no webhook is
+     * accepted.
+     */
     readonly xeroWebhookKey: string | null;
-    /** PUBLIC_URL, the address under which this API is known outside; documents in the ledger lead back to it. Null: they do not. */
+    /**
+     * PUBLIC_URL, the public address of this API. Documents in the ledger link back to it. Null:
+     * they have no link.
+     */
     readonly publicUrl: string | null;
-    /** XERO_CLIENT_ID, XERO_CLIENT_SECRET, XERO_URL, XERO_REDIRECT_URL: our app at Xero; null where it is not set. */
+    /**
+     * XERO_CLIENT_ID, XERO_CLIENT_SECRET, XERO_URL, XERO_REDIRECT_URL: our app at Xero. Null if not
+     * set.
+     */
     readonly xeroApp: XeroAppConfig | null;
   };
   readonly webhooks: {
     /**
-     * WEBHOOK_ADDRESSES, default `public`: endpoints have https addresses of the public network. `development`: also http, and this
-     * machine itself, for a receiver that is being written.
+     * WEBHOOK_ADDRESSES, default `public`: endpoints have https addresses of the public network.
+     * `development` also allows http and this machine, for a receiver under development
+     * (WEBHOOK-3).
      */
     readonly addresses: Addresses;
-    /** WEBHOOK_RETRY_MILLISECONDS, default 30000: the pause after a first attempt, of which all others are multiples. */
+    /**
+     * WEBHOOK_RETRY_MILLISECONDS, default 30000: the pause after a first attempt. All other pauses
+     * are multiples of it.
+     */
     readonly firstPauseMs: number;
   };
   /**
-   * WORKER_METRICS_PORT (0 takes a free one) and WORKER_METRICS_HOST, default `127.0.0.1`: where a
-   * worker serves `/metrics`. Null, the default: it does not.
+   * WORKER_METRICS_PORT (with 0 the system chooses) and WORKER_METRICS_HOST, default `127.0.0.1`:
+   * where a worker serves `/metrics`. Null, the default: a worker serves no metrics.
    */
   readonly workerMetrics: { readonly host: string; readonly port: number } | null;
-  /** TASK_QUEUE, default `billing`: the Temporal task queue that the API fills and the worker empties. */
+  /**
+   * TASK_QUEUE, default `billing`: the Temporal task queue that the API adds to and the worker
+   * polls.
+   */
   readonly taskQueue: string;
   /**
-   * SECRET_KEY, 32 bytes in base64, with which ledger credentials are sealed (AES-256-GCM); null where it is not set, and then
-   * no credentials can be sealed or opened.
+   * SECRET_KEY, 32 bytes in base64: it encrypts ledger credentials (AES-256-GCM, ADMIN-3). Null if
+   * not set: then no credentials can be encrypted or decrypted.
    */
   readonly secretKey: Buffer | null;
-  /** SECRET_KEYS_BEFORE, in base64 with commas between: keys of before, or one to come, that open as well; none by default. */
+  /**
+   * SECRET_KEYS_BEFORE, in base64, separated by commas: previous keys or a future one, which also
+   * decrypt. None by default.
+   */
   readonly secretKeysBefore: readonly Buffer[];
   /** LOG_LEVEL, default `info`: fatal, error, warn, info, debug, trace or silent. */
   readonly logLevel: LogLevel;
 }
 
-/** A setting with which the process cannot start. Its message names it and says what to do. */
+/** A wrong setting that prevents the start. Its message names the setting and what to do. */
 export class SettingError extends Error {}
 
 const addresses = ["public", "development"] as const;
 
-/** Which addresses webhook endpoints and ledgers may have. */
+/** The addresses that webhook endpoints and ledgers may have. */
 export type Addresses = (typeof addresses)[number];
 
 const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 
-/** The levels of the log, the gravest first. */
+/** The levels of the log, the most severe first. */
 export type LogLevel = (typeof logLevels)[number];
 
-/** Reads the settings. Throws an Error that names the first wrong one and says what it must be; it repeats no secret. */
+/**
+ * Reads the settings. Throws an Error that names the first wrong one and what it must be. The
+ * message repeats no secret.
+ */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   return {
     api: {
@@ -149,7 +187,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   };
 }
 
-/** An empty value is one that is not set: compose files cannot say it otherwise. */
+/** An empty value counts as not set, because compose files cannot express an unset variable. */
 function text(env: NodeJS.ProcessEnv, name: string, fallback: string): string {
   return env[name] || fallback;
 }
@@ -172,7 +210,7 @@ function choice<T extends string>(env: NodeJS.ProcessEnv, name: string, choices:
   return found;
 }
 
-/** Its value is never told: it may hold a password. */
+/** Errors never show the value, because it may hold a password. */
 function databaseUrl(env: NodeJS.ProcessEnv): string {
   const given = env.DATABASE_URL;
   const wanted = "an address such as postgresql://user:password@host:5432/database";
@@ -221,7 +259,8 @@ function tlsFiles(env: NodeJS.ProcessEnv): Config["api"]["tls"] {
 }
 
 /**
- * What TLS would refuse later with an error that names no setting. The key itself is never shown.
+ * Throws for a pair that TLS would refuse later with an error that names no setting. The key itself
+ * is never shown.
  */
 function assertPair(cert: string, key: string, certFile: string, keyFile: string): void {
   const chain = orThrow(`TLS_CERT_FILE=${certFile} is no certificate in PEM.`, () => new X509Certificate(cert));

@@ -1,16 +1,18 @@
 /**
- * The points between two steps at which a process may die, by name. Set BILLING_CRASH_AT to one of them and the process kills
- * itself there, once it comes by: the fault tests run every operation through all of its own. Without the setting nothing happens.
+ * Crash points by name: lines between two steps where a test ends the process. If BILLING_CRASH_AT
+ * names a crash point, the process kills itself when it reaches that line. The fault tests run
+ * every operation through all of its crash points. Without the setting nothing happens.
  */
 
-/** Those that every request passes in the API, before and after its operation. */
+/** The crash points of every API request, before and after its operation. */
 const requestCrashPoints = ["admitted", "key_begun", "key_completed"] as const;
 
-/** The worker's, when it settles new documents. */
+/** The crash points of the worker when it posts new documents. */
 export const postingCrashPoints = ["posting_taken", "posting_answered", "posting_saved"] as const;
 
 /**
- * Those of a creation. A customer's creation loads no facts, so it passes all but `creation_loaded`.
+ * The crash points of a creation. The creation of a customer loads nothing, so it passes all except
+ * `creation_loaded`.
  */
 export const creationCrashPoints = [
   ...requestCrashPoints,
@@ -21,13 +23,16 @@ export const creationCrashPoints = [
   ...postingCrashPoints,
 ] as const;
 
-/** The worker's, when it changes an invoice that the ledger has. */
+/** The crash points of the worker when it amends an invoice in the ledger. */
 export const amendmentCrashPoints = ["amendment_taken", "amendment_answered", "amendment_saved"] as const;
 
-/** The worker's, when it applies held credit. */
+/** The crash points of the worker when it allocates held credit. */
 export const allocationCrashPoints = ["allocation_taken", "allocation_answered", "allocation_saved"] as const;
 
-/** Those of a change of units; which of the worker's it passes depends on what it raises. */
+/**
+ * The crash points of a change of units. The documents that it issues decide which of the worker's
+ * it passes.
+ */
 export const unitsCrashPoints = [
   ...requestCrashPoints,
   "units_loaded",
@@ -38,7 +43,10 @@ export const unitsCrashPoints = [
   ...amendmentCrashPoints,
 ] as const;
 
-/** Those of an end; the worker's, and that of the ledger workflow, where it has invoices to remove. */
+/**
+ * The crash points of an end. Those of the worker and of the ledger workflow are passed if it has
+ * invoices to remove.
+ */
 export const endCrashPoints = [
   ...requestCrashPoints,
   "end_loaded",
@@ -51,7 +59,9 @@ export const endCrashPoints = [
   "end_finished",
 ] as const;
 
-/** Those of a restoration; the worker's where it raises documents again. */
+/**
+ * The crash points of a restoration. Those of the worker are passed if it issues documents again.
+ */
 export const restoreCrashPoints = [
   ...requestCrashPoints,
   "restore_loaded",
@@ -61,22 +71,25 @@ export const restoreCrashPoints = [
   ...postingCrashPoints,
 ] as const;
 
-/** Those of a report of usage. */
+/** The crash points of a usage report. */
 export const usageCrashPoints = [...requestCrashPoints, "usage_stored"] as const;
 
-/** The worker's, when it performs what is due. */
+/** The crash points of the worker in a billing run. */
 export const billingCrashPoints = ["chunk_loaded", "chunk_saved", "run_woken"] as const;
 
-/** The worker's, when it advances a test clock and performs what is due on the way as the billing run does. */
+/**
+ * The crash points of the worker when it advances a test clock. On the way it bills what is due,
+ * like the billing run.
+ */
 export const clockCrashPoints = ["clock_moved", ...billingCrashPoints, "clock_arrived"] as const;
 
-/** The worker's, when it combines changes into events and starts their deliveries. */
+/** The crash points of the worker when it publishes events and starts their deliveries. */
 export const publishingCrashPoints = ["publishing_loaded", "publishing_saved", "delivery_started"] as const;
 
-/** The worker's, when it sends an event to an endpoint. */
+/** The crash points of the worker when it delivers an event to an endpoint. */
 export const deliveryCrashPoints = ["delivery_loaded", "delivery_answered", "delivery_saved"] as const;
 
-/** One of them. */
+/** The name of any crash point. */
 export type CrashPoint =
   | (typeof creationCrashPoints)[number]
   | (typeof unitsCrashPoints)[number]
@@ -90,7 +103,10 @@ export type CrashPoint =
 
 const crashAt = process.env.BILLING_CRASH_AT;
 
-/** Dies here where the environment says so: SIGKILL, so that nothing is flushed, released or told. */
+/**
+ * Kills the process here if BILLING_CRASH_AT names this point. SIGKILL leaves no chance to flush,
+ * release or report anything.
+ */
 export function crashPoint(name: CrashPoint): void {
   if (crashAt === name) process.kill(process.pid, "SIGKILL");
 }

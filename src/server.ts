@@ -1,4 +1,4 @@
-/** The API process: `npm run api`. Any number of them may run; they keep no state. */
+/** The API process: `npm run api`. It keeps no state, so any number of processes may run. */
 import { startApi } from "./main/api.ts";
 import { run } from "./main/run.ts";
 

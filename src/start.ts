@@ -1,6 +1,9 @@
 /**
- * What `npm start` runs: everything on real parts with no setting at all, until Ctrl-C or SIGTERM, or until a part ends by itself.
- * Settings: API_PORT, ADMIN_PORT, POSTGRES_PORT, TEMPORAL_PORT, TEMPORAL_UI_PORT, DEMO_LEDGER_PORT, WORKER_METRICS_PORT, DATA_FOLDER; DATABASE_URL and TEMPORAL_ADDRESS replace parts.
+ * The entry point of `npm start`: the whole service on real parts, without any setting. It runs
+ * until Ctrl-C, SIGTERM or the end of a part.
+ *
+ * Settings: API_PORT, ADMIN_PORT, POSTGRES_PORT, TEMPORAL_PORT, TEMPORAL_UI_PORT, DEMO_LEDGER_PORT,
+ * WORKER_METRICS_PORT, DATA_FOLDER. DATABASE_URL and TEMPORAL_ADDRESS replace parts.
  */
 
 import { registerDemoApp } from "./dev/local-stack/demo-app.ts";
@@ -20,7 +23,7 @@ const parts = collectParts(log);
 
 let stopping = false;
 
-/** Once only: what fails because everything is being stopped is no failure. */
+/** Runs once: an error caused by the stop itself is not a failure. */
 async function stopAndExit(code: number, why: unknown): Promise<void> {
   if (stopping) return;
   stopping = true;
@@ -34,13 +37,18 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   process.on(signal, () => void stopAndExit(0, "stopping"));
 }
 
-/** The message alone of an error that is meant for the user; all there is of any other. */
+/**
+ * Shows only the message of an error that is meant for the user. Any other error is shown whole.
+ */
 async function failAndExit(problem: unknown): Promise<void> {
   const isPublished = problem instanceof Error && problem.constructor === Error;
   await stopAndExit(1, isPublished ? `\n${problem.message}` : problem);
 }
 
-/** First data belongs to the demo ledger: where a database and a Temporal of one's own are set, none is made in them. */
+/**
+ * Prints the addresses. The first data belong to the demo ledger, so none are created in an
+ * external database or Temporal.
+ */
 async function reportStack(stack: Stack): Promise<void> {
   const { baseUrl, adminUrl, databaseUrl, demoLedgerUrl, demoApp, demoWebhook, secretKey, temporalUiUrl } = stack;
   if (demoLedgerUrl !== undefined) {

@@ -1,4 +1,4 @@
-/** The worker process: `npm run worker`. Any number of them may run; they keep no state. */
+/** The worker process: `npm run worker`. It keeps no state, so any number of processes may run. */
 import { run } from "./main/run.ts";
 import { startWorker } from "./main/worker.ts";
 

@@ -1,6 +1,6 @@
 /**
- * The application's side put together: `billing.admin.v1` by Connect, gRPC and gRPC-Web on a port of its own, with its own gate
- * and the same call, health and reflection as the public port. It has no REST. decisions §8.
+ * The admin API: `billing.admin.v1` over Connect, gRPC and gRPC-Web on its own port (ADMIN-1). The
+ * port has its own gate. Calls, health and reflection work as on the public port. There is no REST.
  */
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import type pg from "pg";
@@ -38,7 +38,7 @@ import { createReportError } from "../transport/rpc/refusals.ts";
 import { connectRoutes } from "../transport/rpc/routes.ts";
 import { createLedgerApp } from "./ledger-app.ts";
 
-/** What the port stands on beside the settings. */
+/** The dependencies of the port, in addition to the settings. */
 export interface AdminPortParts
   extends Pick<
       AdminParts,
@@ -55,7 +55,7 @@ export interface AdminPortParts
     Pick<HttpParts, "log" | "logFailure" | "metrics" | "onConnectionLimit"> {
   readonly config: Config;
   readonly readiness: Readiness;
-  /** The process's own pool: admissions and lists. Writes have a pool of their own. */
+  /** The pool of the process, for admissions and lists. Writes use a second pool. */
   readonly pool: pg.Pool;
   readonly keys: IdempotencyStore;
   readonly onPoolError: (error: Error) => void;
@@ -63,19 +63,21 @@ export interface AdminPortParts
   readonly shutdownSignal: AbortSignal;
 }
 
-/** The port in service. */
+/** The open port. */
 export interface AdminPort {
   readonly port: number;
   stop(options: { readonly graceMs: number }): Promise<void>;
 }
 
 /**
- * A write holds a connection while it reads by another: were both from one pool, as many writes as it has connections would
- * wait for each other. Operators are few.
+ * A write holds one connection while it reads through another. With a single pool, as many writes
+ * as connections would wait for each other. Operators are few.
  */
 const writers = 4;
 
-/** Opens the port. Rejects with an error that names `ADMIN_PORT` where another process has it. */
+/**
+ * Opens the port. Rejects with an error that names `ADMIN_PORT` if another process has the port.
+ */
 export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> {
   const { config, pool, keys, shutdownSignal } = parts;
   const { url } = config.database;
@@ -150,8 +152,9 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
 }
 
 /**
- * Where a browser comes back to from the ledger. It needs no token: the state in its address is good once, and only for what an owner
- * asked. Address and page are kept nowhere: the one has a code in it, the other what was told once.
+ * Answers the browser that returns from the ledger's consent page. It needs no token: the state in
+ * the address works once, and only for the owner's own request (ADMIN-4). Neither address nor page
+ * is stored: the address has a code in it, and the page shows its content once.
  */
 function consentAnswer(parts: AdminParts): Answer {
   return async (request, response, exchange) => {
@@ -170,14 +173,17 @@ function settingsOf({ ledger, webhooks }: Config) {
   return { amountPlaces: amountPlacesOf, callDeadlineMs, ledgerAddresses, webhookAddresses: webhooks.addresses };
 }
 
-/** Every path of REST is unknown here, so nothing ever passes. */
+/** This port has no REST, so every REST path is unknown and no request passes. */
 const unknownPaths = {
   findRoute: () => null,
   pass: () => Promise.reject(new Error("there is no REST on this port")),
   call: () => Promise.reject(new Error("there is no REST on this port")),
 };
 
-/** Without SECRET_KEY everything works but what needs a ledger's credentials. */
+/**
+ * Returns the encryption with the configured keys. Without SECRET_KEY everything works except what
+ * needs a ledger's credentials.
+ */
 export function encryptionOf({ secretKey, secretKeysBefore }: Config): Encryption {
   if (secretKey !== null) return createEncryption(secretKey, secretKeysBefore);
   const refuse = (): never => {

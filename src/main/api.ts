@@ -1,4 +1,7 @@
-/** The composition root of the API process: the only file that builds its parts and connects them. The worker's is `worker-app.ts`. */
+/**
+ * The composition root of the API process: the only file that builds its parts and connects them.
+ * The worker's is `worker.ts`.
+ */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
@@ -48,10 +51,10 @@ import type { Log } from "./log.ts";
 import { createMetrics, type Metrics, watchPool } from "./metrics.ts";
 import type { Running } from "./run.ts";
 
-/** How long a probe may take; probes themselves wait a few seconds. */
+/** How long a readiness check may take. Probes themselves wait a few seconds. */
 const checkMs = 1_500;
 
-/** Starts the API: REST, Connect, gRPC-Web and gRPC on one port, and the application's side on another. */
+/** Starts the API: REST, Connect, gRPC-Web and gRPC on one port, and the admin API on another. */
 export async function startApi(config: Config, log: Log): Promise<Running> {
   const metrics = createMetrics();
   const pool = createPool({ databaseUrl: config.database.url, size: config.database.poolSize, name: "api" }, (err) =>
@@ -96,7 +99,7 @@ export async function startApi(config: Config, log: Log): Promise<Running> {
     openapi: readOpenapi(),
     doors: ledgerWebhookEndpoints(config, pool, starts.startLedgerSync),
     readiness,
-    // Anyone may ask this port.
+    // This port is public, so it shows no metrics.
     metrics: null,
     log: createRequestObserver({ log, requests: metrics.requests }),
     logFailure: (err, requestId) => log.error({ requestId, err }, "failure"),
@@ -130,14 +133,17 @@ export async function startApi(config: Config, log: Log): Promise<Running> {
   };
 }
 
-/** One check of database and Temporal for both ports; the log has each change of its result. */
+/**
+ * Starts one check of the database and Temporal for both ports. The log has each change of its
+ * result.
+ */
 function openReadiness(config: Config, log: Log, temporal: TemporalClient): Readiness {
   const onError = (err: Error) => log.warn({ err }, "readiness: connection lost");
   const schema = createSchemaCheck({ databaseUrl: config.database.url, onError });
   const readiness = createReadiness({
     checks: {
       database: { required: true, check: schema.check },
-      // Without it accepted work waits, and reads are answered.
+      // Without Temporal, accepted work is done later and reads are answered (INVARIANT-9).
       temporal: { required: false, check: () => checkTemporal(temporal, checkMs).then(() => null) },
     },
     onChange: (report) => log[report.status === "not_ready" ? "warn" : "info"](report, "readiness"),
@@ -145,7 +151,7 @@ function openReadiness(config: Config, log: Log, temporal: TemporalClient): Read
   return { ...readiness, close: () => readiness.close().then(schema.close) };
 }
 
-/** The door for the ledger's webhooks, where their signing key is set. */
+/** The endpoint for the ledger's webhooks. Empty if their signing key is not set. */
 function ledgerWebhookEndpoints(
   { api, ledger }: Config,
   pool: ReturnType<typeof createPool>,
@@ -159,10 +165,12 @@ function ledgerWebhookEndpoints(
   return new Map([[xeroWebhookPath, ledgerWebhookAnswer({ ...parts, read: (delivery) => read(delivery, key) })]]);
 }
 
-/** How often an address that holds too many connections is warned of. */
+/** The least time between two warnings about addresses with too many connections. */
 const connectionWarningMs = 60_000;
 
-/** A proxy that nobody named would else be limited without a word. */
+/**
+ * Logs the limit: a proxy that TRUSTED_PROXIES does not list would otherwise be limited silently.
+ */
 function warnOfConnections(log: Log): (address: string) => void {
   let quietUntilMs = 0;
   return (address) => {
@@ -172,7 +180,10 @@ function warnOfConnections(log: Log): (address: string) => void {
   };
 }
 
-/** The port of the application's side, in the same process; where it cannot be opened, the process does not start. */
+/**
+ * Opens the port of the admin API in this process. The process does not start if the port cannot be
+ * opened.
+ */
 function startAdmin(
   config: Config,
   log: Log,
@@ -198,7 +209,7 @@ function startAdmin(
   });
 }
 
-/** The two doors to the same gate and the same call: REST, and Connect with gRPC. */
+/** The two transports over one gate and one call: REST, and Connect with gRPC. */
 function doors(
   config: Config,
   log: Log,
@@ -232,7 +243,7 @@ function doors(
     rest,
     connect: connectNodeAdapter({
       ...connectRoutes(bindings, { gate, call, tell, checkJson, recordOf: exchangeOf, shutdownSignal, open }),
-      // A procedure that nobody has is told as any other unknown path.
+      // An unknown procedure is answered like any other unknown path.
       fallback: (request, response) => {
         const exchange = exchangeOf(request);
         if (exchange !== undefined) void rest(request as HttpRequest, response as HttpResponse, exchange);
@@ -241,7 +252,7 @@ function doors(
   };
 }
 
-/** Made by `npm run gen`; the tag is of its bytes. */
+/** Reads the file that `npm run gen` writes. The entity tag is a hash of its bytes. */
 function readOpenapi(): { readonly body: Buffer; readonly etag: string } {
   const body = readFileSync(new URL("../gen/openapi.json", import.meta.url));
   return { body, etag: `"${createHash("sha256").update(body).digest("base64url").slice(0, 27)}"` };

@@ -1,4 +1,7 @@
-/** The ledger adapters of a process: one for each organisation, so that its tokens and sockets last from call to call. */
+/**
+ * The adapter registry of a process: one ledger adapter for each organisation. Tokens and sockets
+ * are reused from call to call.
+ */
 import { createHash } from "node:crypto";
 import type { buildConnector } from "undici";
 import { isLedgerKind, ledgers } from "../ledger/index.ts";
@@ -13,27 +16,30 @@ import type { LedgerConnection } from "../store/ledger-connection/connections.ts
 import { createLedgerTokens } from "../store/ledger-connection/oauth-tokens.ts";
 import type { Log } from "./log.ts";
 
-/** How much longer than its deadline a call of the ledger may take until it is given back to the budget. */
+/** How long after its deadline a call may still run before its permit returns to the budget. */
 const callEndMs = 1_000;
 
-/** What the log says where a ledger has ended an authorisation. */
+/** The log line for an authorisation that the ledger has ended. */
 export const disconnectedText = "the ledger has ended its authorisation: an owner must authorise it again";
 
-/** What adapters are opened with. */
+/** The dependencies of the adapters. */
 export interface AdapterParts {
   readonly callDeadlineMs: number;
   readonly sealing: Encryption;
   /** Opens the connections to ledgers. */
   readonly connect: buildConnector.connector;
-  /** Our app at Xero, for connections by authorisation; null where it is not set. */
+  /** Our app at Xero, for connections by authorisation. Null if it is not set. */
   readonly xeroApp: IdentityClient | null;
-  /** Told when a ledger has ended an authorisation: an owner must act. */
+  /** Called when a ledger has ended an authorisation. An owner must authorise again. */
   readonly onDisconnected: (organisationId: string) => void;
-  /** Told of a ledger's answer that is bad or warns of something. */
+  /** Called for a ledger's answer that is an error or has warnings. */
   readonly onAnswered?: (organisationId: string, told: XeroTold) => void;
 }
 
-/** Writes a ledger's answer into the log: warnings are for an operator, bad answers for whoever looks for a cause. */
+/**
+ * Writes a ledger's answer to the log. A warning is logged at `warn`, for operators. An error is
+ * logged at `info`, for diagnosis.
+ */
 export function logAnswer(log: Pick<Log, "warn" | "info">): NonNullable<AdapterParts["onAnswered"]> {
   return (organisationId, told) => {
     if (told.warnings.length > 0) log.warn({ organisationId, ...told }, "the ledger warned of something that it took");
@@ -42,8 +48,9 @@ export function logAnswer(log: Pick<Log, "warn" | "info">): NonNullable<AdapterP
 }
 
 /**
- * One adapter for each organisation, as long as its connection stays the same: tokens and sockets are kept with it. A new consent to
- * the same connection makes another one: the tokens of before may be another person's, whom the ledger lets in no more.
+ * Opens one adapter for each organisation and reuses it, with its tokens and sockets, while the
+ * connection is unchanged. A new consent to the same connection opens a new adapter: the previous
+ * tokens may belong to a person whose access has ended.
  */
 export function keepAdapters(
   pool: ReturnType<typeof createPool>,
@@ -60,7 +67,7 @@ export function keepAdapters(
     open: (organisationId, { consentedAt = null, ...connection }) => {
       const print = createHash("sha256").update(JSON.stringify(connection)).digest("base64");
       const known = kept.get(organisationId);
-      // While another consent is asked for, the one of before stands.
+      // While a new consent is pending, the previous one is valid.
       const isSameConsent = consentedAt === null || consentedAt === known?.consentedAt;
       if (known?.print === print && isSameConsent) return known.ledger;
       void known?.ledger.close();
@@ -89,7 +96,8 @@ function authorisationOf(
 ): SharedAuthorisation {
   const tokens = createLedgerTokens(pool, sealing, organisationId);
   return {
-    // Another app's credentials are no use for these tokens, and not for another app's eyes.
+    // These tokens work only with the app that got them. No other app's credentials are sent with
+    // them.
     app: xeroApp?.clientId === clientId ? xeroApp : null,
     keeper: {
       ...tokens,
@@ -101,7 +109,10 @@ function authorisationOf(
   };
 }
 
-/** An adapter over a connection; whoever asks for it closes it. One that is only tried has no budget. */
+/**
+ * Returns a new adapter over a connection. The caller closes it. An adapter for a trial connection
+ * has no budget. Throws for an unknown kind of ledger.
+ */
 export function connectLedger(
   connection: LedgerConnection,
   options: Required<Pick<XeroOptions, "connect">> & Pick<XeroOptions, "budget" | "authorisation" | "observeAnswer">,

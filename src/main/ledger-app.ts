@@ -1,4 +1,7 @@
-/** Our app at the ledger as the admin services use it: consents, and the end of a connection with the tokens that all processes share. */
+/**
+ * Our app at the ledger for the admin services: consents, and the end of a connection. The end uses
+ * the tokens that all processes share.
+ */
 import type pg from "pg";
 import type { LedgerApp } from "../admin/oauth/consent.ts";
 import type { Config } from "../config.ts";
@@ -10,7 +13,10 @@ import { createAgent } from "../ledger/xero/wire/exchange.ts";
 import type { Encryption } from "../store/database/encryption.ts";
 import { createLedgerTokens } from "../store/ledger-connection/oauth-tokens.ts";
 
-/** The app over a pool; null where its credentials are not set. `redirectPort` is the port of the callback. */
+/**
+ * Returns the app over a pool, or null if its credentials are not set. `redirectPort` is the port
+ * of the callback.
+ */
 export function createLedgerApp(parts: {
   readonly config: Config;
   readonly pool: pg.Pool;
@@ -27,7 +33,8 @@ export function createLedgerApp(parts: {
     redirectUrl: () => redirectUrlOf(settings, config.api.tls !== null, parts.redirectPort()),
     end: async (organisationId, { clientId, ledgerConnection }) => {
       const keeper = createLedgerTokens(pool, sealing, organisationId);
-      // Tokens of another app are no use with these credentials: the ledger would call them invalid, which ends them here.
+      // Tokens of another app do not work with these credentials: the ledger would call them
+      // invalid, and the tokens would be deleted here.
       const tokens = createSharedTokenSource(agent, { app: settings.clientId === clientId ? settings : null, keeper });
       const ask = async (
         rejected: string | null,
@@ -37,7 +44,7 @@ export function createLedgerApp(parts: {
           const answer = await app.end(token.value, ledgerConnection);
           return [token.value, answer.kind === "ok" ? { kind: "ok", value: "ended" } : answer];
         }
-        // Of all refusals only `invalid_grant` has the tokens deleted.
+        // Only the refusal `invalid_grant` deletes the tokens.
         const isEnded = token.kind === "unauthorised" && (await keeper.read()) === null;
         return ["", isEnded ? { kind: "ok", value: "ended_before" } : token];
       };

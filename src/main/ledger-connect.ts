@@ -1,5 +1,5 @@
 /**
- * How ledgers are connected to: as webhook endpoints are, by addresses of the public network alone.
+ * Connects to ledgers under the rule of webhook endpoints: only addresses of the public network.
  */
 import { isIPv6 } from "node:net";
 import type { buildConnector } from "undici";
@@ -8,8 +8,8 @@ import { type AddressMode, urlFault } from "../webhooks/address.ts";
 import { createConnect, type Lookup, lookupOf, NotSent } from "../webhooks/connect.ts";
 
 /**
- * Opens connections to ledgers. The address is checked again with each: a name may stand for
- * another host by now, and a connection may have been saved while other addresses were allowed.
+ * Opens connections to ledgers. Each connection checks the address again. A name may resolve to
+ * another host by then, and a connection may be older than the current setting.
  */
 export function createLedgerConnect(mode: AddressMode, lookup: Lookup = lookupOf(mode)): buildConnector.connector {
   const connect = createConnect({ mode, connectMs: xeroDefaults.connectTimeoutMs, lookup });

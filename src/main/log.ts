@@ -1,11 +1,11 @@
-/** The log of a process: one JSON line for each thing that happened, on standard output, with nothing secret in it. */
+/** The log of a process: one JSON line for each event, on standard output, without secrets. */
 import { type Logger, pino } from "pino";
 import type { LogLevel } from "../config.ts";
 
-/** The log that every part writes to. */
+/** The logger that every part writes to. */
 export type Log = Logger;
 
-/** Members that never belong in a line; they are replaced where they stand, one level deep as well. */
+/** Members that never belong in a line. Their values are replaced, also one level deep. */
 const secretMembers = [
   "authorization",
   "Authorization",
@@ -22,7 +22,7 @@ const secretMembers = [
   "connectionString",
 ];
 
-/** What becomes of an error in a line. */
+/** An error as the log shows it. */
 interface PublishFailure {
   readonly type: string;
   readonly message: string;
@@ -33,7 +33,10 @@ interface PublishFailure {
   readonly cause?: PublishFailure;
 }
 
-/** A log of this process; `part` (`api`, `worker`) stands in every line. `destination` is standard output unless a test asks. */
+/**
+ * Creates the log of this process. `part` (`api`, `worker`) is in every line. `destination` is
+ * standard output unless a test sets it.
+ */
 export function createLog(part: string, level: LogLevel, destination?: { write(line: string): void }): Log {
   const options = {
     level,
@@ -47,8 +50,8 @@ export function createLog(part: string, level: LogLevel, destination?: { write(l
 }
 
 /**
- * An error without what PostgreSQL adds of the row at fault (`detail`, `where`, parameters): those are customers' data. Causes
- * are told up to four deep.
+ * Returns an error without PostgreSQL's data of the faulty row (`detail`, `where`, parameters),
+ * because those are customers' data. Causes are included up to four deep.
  */
 function reportFailure(error: unknown, depth = 0): PublishFailure {
   if (!(error instanceof Error)) return { type: typeof error, message: String(error) };

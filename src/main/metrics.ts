@@ -1,21 +1,27 @@
-/** The metrics of a process in the form of Prometheus: a registry of its own, so that two in one process do not mix. */
+/**
+ * The metrics of a process in the format of Prometheus. Each process has its own registry, so that
+ * two in one process do not mix.
+ */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { RequestLabel } from "../transport/rpc/observe.ts";
 
-/** Everything that is counted. */
+/** All metrics of an API process. */
 export interface Metrics {
-  /** What `/metrics` answers. */
+  /** The content type and text of the answer of `/metrics`. */
   readonly text: () => Promise<{ readonly contentType: string; readonly text: string }>;
   readonly registry: Registry;
-  /** Seconds of finished requests, by operation, protocol and outcome (`ok`, an error code, `client_gone`). */
+  /**
+   * Seconds of finished requests, by operation, protocol and outcome (`ok`, an error code,
+   * `client_gone`).
+   */
   readonly requests: Histogram<RequestLabel>;
-  /** Requests admitted or refused by one statement: above 1 where the API is busy. */
+  /** Requests that one statement admitted or refused. Above 1 if the API is busy. */
   readonly admissions: Histogram;
-  /** Attempts to complete, release or renew an idempotency key that failed; each is tried again. */
+  /** Failed attempts to complete, release or renew an idempotency key. Each is retried. */
   readonly idempotencyTrouble: Counter;
 }
 
-/** From half a millisecond (a read alone) to the 15 seconds that an answer waits for the ledger at most. */
+/** From half a millisecond (a read) to 15 seconds, the longest wait for the ledger (POSTING-4). */
 const secondsBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15];
 
 /** Connections of a pool, as pg counts them. */
@@ -25,7 +31,9 @@ export interface PoolCounts {
   readonly waitingCount: number;
 }
 
-/** The metrics of a process, with those of Node (event loop, memory, garbage collection). */
+/**
+ * Creates the metrics of a process, with those of Node (event loop, memory, garbage collection).
+ */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -54,7 +62,7 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** Shows the connections of a pool, by state, whenever the metrics are asked for. */
+/** Adds a gauge of a pool's connections by state. It is read at each scrape. */
 export function watchPool(metrics: Metrics, pool: PoolCounts): void {
   const gauge = new Gauge({
     name: "billing_database_connections",

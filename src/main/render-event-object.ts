@@ -1,6 +1,6 @@
 /**
- * The text of an object in an event: that of its retrieval, byte for byte. Here, because the messages are the services' and their JSON is the
- * gateway's, and neither room knows the other.
+ * Renders an object in an event with the same bytes as its retrieval (EVENT-3). It is in this layer
+ * because messages belong to the services and JSON to the transport, and neither imports the other.
  */
 
 import { CreditNoteSchema } from "../gen/proto/billing/v1/credit_notes_pb.ts";
@@ -16,7 +16,7 @@ const writeSubscription = compileWriter(SubscriptionSchema);
 const writeInvoice = compileWriter(InvoiceSchema);
 const writeCreditNote = compileWriter(CreditNoteSchema);
 
-/** The object's JSON, as `GET /v1/…/{id}` answers it. decisions §3 "Event". */
+/** Returns the object's JSON, as `GET /v1/…/{id}` answers it. */
 export function writeObject(object: ShownObject): string {
   switch (object.kind) {
     case "customer":

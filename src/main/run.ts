@@ -1,31 +1,37 @@
-/** A process from its start to its end: settings, log, signals, and an exit code that says how it went. */
+/** Runs a process from start to end: settings, log, signals and the exit code. */
 import { flushCompileCache } from "node:module";
 import { type Config, readConfig, SettingError } from "../config.ts";
 import { assertNodeVersion } from "../dev/local-stack/node-version.ts";
 import { createLog, type Log } from "./log.ts";
 import { startTracing } from "./tracing.ts";
 
-/** A process in service. `stop` drains: what was begun is finished, within limits. `done` ends with it, or rejects. */
+/**
+ * A running process. `stop` drains: it finishes open work within limits. `done` resolves or rejects
+ * when the process ends.
+ */
 export interface Running {
   readonly port: number | null;
   readonly done: Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Runs one process until a signal or its own end. Never returns before that; the exit code is 0 after a clean stop. */
+/**
+ * Runs one process until a signal or its own end, and does not return before. The exit code is 0
+ * after a clean stop.
+ */
 export async function run(part: string, start: (config: Config, log: Log) => Promise<Running>): Promise<void> {
   assertNodeVersion(process.version);
   const config = settings();
   const log = createLog(part, config.logLevel);
   const stopTracing = await startTracing(process.env, `billing-${part}`);
   const running = await start(config, log).catch((error: unknown) => {
-    // A port that is taken is the operator's to mend, as a wrong setting is; anything else has its
-    // stack.
+    // A taken port or a wrong setting is for the operator to correct, so it is shown without a
+    // stack. Any other error has its stack.
     console.error(error instanceof SettingError ? error.message : error);
     process.exit(1);
   });
   log.info({ port: running.port }, "started");
-  // Where NODE_COMPILE_CACHE names a place, the next start is faster, also after a process that was killed.
+  // With NODE_COMPILE_CACHE set, the next start is faster, even after a killed process.
   flushCompileCache();
   let stopping: Promise<void> | null = null;
   const stop = (): Promise<void> => {
@@ -46,7 +52,10 @@ export async function run(part: string, start: (config: Config, log: Log) => Pro
   process.exit();
 }
 
-/** A wrong setting is the operator's to mend: its message alone, without a stack. */
+/**
+ * Reads the settings. A wrong setting is for the operator to correct, so only its message is shown,
+ * without a stack.
+ */
 function settings(): Config {
   try {
     return readConfig(process.env);

@@ -14,7 +14,10 @@ export interface WorkerMetrics {
   stop(): Promise<void>;
 }
 
-/** Collects the metrics and serves them if WORKER_METRICS_PORT is set; a SettingError if it is taken. */
+/**
+ * Collects the metrics and serves them if WORKER_METRICS_PORT is set. Rejects with a SettingError
+ * if the port is taken.
+ */
 export async function serveWorkerMetrics(config: Config): Promise<WorkerMetrics> {
   const { workerMetrics } = config;
   const registry = new Registry();

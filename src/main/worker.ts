@@ -1,6 +1,7 @@
 /**
- * The composition root of the worker process: the only file that builds its parts and connects them. The API's is `app.ts`; apart from
- * it, neither loads the libraries of the other.
+ * The composition root of the worker process: the only file that builds its parts and connects
+ * them. The API's is `api.ts`. In all other files, neither process loads the libraries of the
+ * other.
  */
 import type pg from "pg";
 import { type Config, SettingError } from "../config.ts";
@@ -50,16 +51,19 @@ import { writeObject } from "./render-event-object.ts";
 import type { Running } from "./run.ts";
 import { serveWorkerMetrics } from "./worker-metrics.ts";
 
-/** Keys change once in years, and with them each worker starts anew. */
+/** Keys change once in years, and each change restarts the workers. */
 const reencryptEveryMs = 30 * 60_000;
 
 /**
- * Connections that deliveries of webhooks have at once: whatever is to be sent, most of the
- * process's are left to those for whom somebody waits.
+ * The most connections that webhook deliveries use at once. Most of the pool stays free for work
+ * that callers wait for.
  */
 const webhookQueries = 3;
 
-/** Starts a worker: the workflows, their activities, the dispatcher and the housekeeping. */
+/**
+ * Starts a worker: the workflows, their activities, the dispatcher and the cleanup. Throws a
+ * SettingError if SECRET_KEY is not set.
+ */
 export async function startWorker(config: Config, log: Log): Promise<Running> {
   if (config.secretKey === null)
     throw new SettingError("SECRET_KEY is not set: the worker needs it to open ledger credentials.");
@@ -131,7 +135,7 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
   };
 }
 
-/** Deletes what is expired, and reads again what the ledgers offer. */
+/** Starts the cleanups that delete expired rows, and the refresh of the ledgers' reference data. */
 function startHousekeepings(
   pool: pg.Pool,
   sealing: Encryption,
@@ -147,17 +151,20 @@ function startHousekeepings(
   const onError = (organisationId: string, err: unknown) =>
     log.warn({ organisationId, err }, "what a ledger offers could not be read");
   const offers = { store: createReferenceDataReading(pool, sealing), ...ledger, onError };
-  // Twenty calls at once: the lists of five organisations.
+  // Twenty calls at once, which are the lists of five organisations.
   housekeepings.push(startCleanup((atMost) => readDueReferenceData(offers, atMost), { batch: 20, onError: onTrouble }));
   return housekeepings;
 }
 
-/** Turns the error of another task queue into one of the setting TASK_QUEUE. */
+/**
+ * Throws the error of another task queue as an error of the setting TASK_QUEUE. Throws any other
+ * error unchanged.
+ */
 function asSetting(error: unknown): never {
   throw error instanceof OtherQueue ? new SettingError(error.message, { cause: error }) : error;
 }
 
-/** What combines changes into events. */
+/** The dependencies of the activities that publish events. */
 function publishingDependencies(pool: pg.Pool, log: Log) {
   const onUnpublished = (organisationId: string, { kind, id, error: err }: Unpublished) =>
     log.error(
@@ -167,7 +174,10 @@ function publishingDependencies(pool: pg.Pool, log: Log) {
   return { store: createOutboxStore(pool, writeObject), onUnpublished };
 }
 
-/** What sends events to endpoints, and has their secrets sealed with the newest key. */
+/**
+ * Opens the delivery of events to endpoints, and re-encrypts the endpoints' secrets with the newest
+ * key.
+ */
 function openWebhooks(config: Config, pool: pg.Pool, sealing: Encryption, log: Log) {
   const poster = createPoster({ mode: config.webhooks.addresses });
   const stopping = new AbortController();

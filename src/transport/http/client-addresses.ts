@@ -1,15 +1,12 @@
-/**
- * The address by which a client is limited, and the number of connections that one address may
- * hold.
- */
+/** The address that a client is limited by, and the limit of connections for one address. */
 import type { Http2Session } from "node:http2";
 import { type BlockList, isIPv6, type Socket } from "node:net";
 
-/** Tells by which address a connection is limited. */
+/** Returns the address that a connection is limited by, or null for no limit. */
 export type AddressOf = (connection: Socket | Http2Session) => string | null;
 
 /**
- * Null for a trusted proxy, behind which there are many clients, and for a connection that is
+ * Returns null for a trusted proxy, because many clients share it, and for a connection that is
  * already closed. An IPv6 address counts by its first 64 bits, because one client has all the
  * others.
  */
@@ -29,7 +26,7 @@ function remoteAddress(connection: Socket | Http2Session): string | undefined {
   return connection.destroyed ? undefined : connection.socket.remoteAddress;
 }
 
-/** How an IPv4 client looks to a socket that listens on both. */
+/** The prefix of an IPv4 client's address on a socket that listens on both versions. */
 const mappedPrefix = "::ffff:";
 
 function addressOf(remote: string | undefined, trustedProxies: BlockList): string | null {
@@ -40,8 +37,7 @@ function addressOf(remote: string | undefined, trustedProxies: BlockList): strin
 }
 
 /**
- * The first four groups of an IPv6 address; a `::` among them stands for as many zeros as are
- * missing.
+ * Returns the first four groups of an IPv6 address. A `::` stands for as many zeros as are missing.
  */
 function networkOf(address: string): string {
   const [head = "", tail] = address.split("::");
@@ -57,13 +53,13 @@ function networkOf(address: string): string {
 /** Counts the connections of every address. */
 export interface ConnectionLimit {
   /**
-   * Counts a connection until it closes; false, and not counted, if its address already holds as
-   * many as it may.
+   * Counts a connection until it closes. Returns false, without counting, if its address already
+   * holds the allowed number.
    */
   admit(socket: Socket): boolean;
 }
 
-/** `onLimit` is called for every connection that is refused. */
+/** Creates the limit. `onLimit` is called for every refused connection. */
 export function limitConnections(
   addressOfConnection: AddressOf,
   most: number,

@@ -1,11 +1,15 @@
-/** Takes the two headers that the gate judges from a request as it came: Node's own view of them hides a repeat. */
+/**
+ * Reads the two headers of the gate from the raw request, because Node's own view hides a repeated
+ * header.
+ */
 import type { HttpRequest } from "../rest/exchange.ts";
 import type { GateHeaders } from "../rpc/gate.ts";
 import type { HeaderValue } from "../rpc/gate-headers.ts";
 
 /**
- * `Authorization` and `Idempotency-Key`: the text where sent once, all of them where repeated (Node keeps the first
- * `Authorization` and joins the other), null where absent. decisions §1, steps 2 and 5.
+ * Returns `Authorization` and `Idempotency-Key`: the text if sent once, all texts if repeated, null
+ * if absent. Node itself keeps the first `Authorization` and joins the other header. REQUEST-1,
+ * IDEMPOTENCY-1.
  */
 export function credentialsOf({ rawHeaders }: HttpRequest): GateHeaders {
   return {
@@ -19,7 +23,7 @@ export function isRepeated(rawHeaders: readonly string[], name: string): boolean
   return Array.isArray(headerOf(rawHeaders, name));
 }
 
-/** Names and values stand in turn; of most names the length alone tells that they are another. */
+/** Names and values alternate. For most names the length alone rules out a match. */
 function headerOf(rawHeaders: readonly string[], wanted: string): HeaderValue {
   const values: string[] = [];
   for (let index = 0; index < rawHeaders.length; index += 2) {

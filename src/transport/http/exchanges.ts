@@ -1,6 +1,6 @@
 /**
- * Begins and ends every exchange: gives it its id, sends it to the one that answers its path, and tells the log when it is
- * over.
+ * Begins and ends every exchange: creates its id, dispatches it by path and reports it to the log
+ * when it is over.
  */
 import { constants } from "node:http2";
 import { errorEnvelope } from "../rest/error-envelope.ts";
@@ -17,31 +17,31 @@ import type { SlowBodies } from "./slow-request-bodies.ts";
 import type { UnreadAnswers } from "./stalled-responses.ts";
 import type { Answer } from "./system-endpoints.ts";
 
-/** One finished request, for the log: nothing of its header, query or body. */
+/** One finished request for the log. It has nothing of the header, query or body. */
 export interface RequestLine {
   readonly requestId: string;
   readonly httpVersion: string;
   readonly method: string;
-  /** Without its query. */
+  /** The path without its query. */
   readonly path: string;
-  /** `billing.v1.SubscriptionService/CreateSubscription`; null for an unknown path. */
+  /** `billing.v1.SubscriptionService/CreateSubscription`. Null for an unknown path. */
   readonly operation: string | null;
   readonly organisationId: string | null;
   readonly apiKeyId: string | null;
-  /** `rest`, `connect`, `grpc` or `grpc-web`; null for the port's own paths. */
+  /** `rest`, `connect`, `grpc` or `grpc-web`. Null for system endpoints. */
   readonly protocol: string | null;
   readonly status: number;
   /** The error code, null for a success. */
   readonly code: string | null;
   readonly durationMs: number;
-  /** False where the client went away before it had the whole answer. */
+  /** False if the client disconnected before it had the whole answer. */
   readonly answered: boolean;
 }
 
-/** What answers the paths, and what wants to know. */
+/** The handlers of the paths and the observers of the exchanges. */
 export interface ExchangeParts {
   readonly own: ReadonlyMap<string, Answer>;
-  /** Answers to `POST` beside the service's own, by path. */
+  /** Answers to `POST` in addition to those of the services, by path. */
   readonly doors?: ReadonlyMap<string, Answer>;
   readonly rest: Answer;
   readonly connect: (request: HttpRequest, response: HttpResponse) => void;
@@ -53,9 +53,11 @@ export interface ExchangeParts {
   readonly isDraining: () => boolean;
 }
 
-/** `/billing.v1.SubscriptionService/CreateSubscription`: a service always has a package, so a dot. */
+/**
+ * `/billing.v1.SubscriptionService/CreateSubscription`: a service always has a package, so a dot.
+ */
 const procedurePath = /^\/[A-Za-z_]\w*(?:\.\w+)+\/\w+$/;
-/** Probes ask every few seconds: their lines would bury the others. */
+/** Probes come every few seconds, and their lines would bury the others. */
 const unlogged = new Set([
   "/healthz",
   "/readyz",
@@ -64,28 +66,30 @@ const unlogged = new Set([
   "/grpc.health.v1.Health/Watch",
 ]);
 
-/** A path of ours has 60 characters; more of a stranger's is of no use to a reader. */
+/**
+ * Paths of the service have at most 60 characters. More of an unknown path is of no use in a log.
+ */
 const longestLoggedPath = 200;
 
 const connectExchanges = new WeakMap<object, Exchange>();
 
 /**
- * The exchange of a request that the Connect handler was given, so that it can note what the log wants to know; undefined
- * for any other.
+ * Returns the exchange of a request of the Connect handler, which notes there what the log needs.
+ * Undefined for any other request.
  */
 export function exchangeOf(request: object): Exchange | undefined {
   return connectExchanges.get(request);
 }
 
-/** The listener of `request` for both HTTP versions. */
+/** Creates the listener of `request` for both HTTP versions. */
 export function exchanges(
   parts: ExchangeParts,
 ): (request: HttpRequest, response: HttpResponse, awaitsContinue: boolean) => void {
   const keyless = createKeylessTurns();
   return (request, response, awaitsContinue) => {
     if (request.stream === undefined) {
-      // What follows a request that ends the connection is not carried out, since nothing could
-      // answer it.
+      // After a request that ends the connection, later ones are not carried out, because they
+      // cannot be answered.
       if (isRefused(request.socket)) return;
       if (!isWellFormed(request)) {
         refuseSocket(request.socket, 400);
@@ -99,7 +103,8 @@ export function exchanges(
     if (hasBody(request)) parts.slowBodies.watch(request, exchange.startedMs, isOpenService(exchange));
     parts.unreadAnswers.watch(response);
     response.once("close", () => end(parts, request, response, exchange));
-    // A fault of the connection is told by `close`; without a listener it would end the process.
+    // `close` reports a fault of the connection. Without this listener the fault would end the
+    // process.
     request.on("error", ignore);
     response.on("error", ignore);
     if (!parts.keyless.admit(request, response, exchange)) refuseExcess(request, response, exchange);
@@ -115,8 +120,8 @@ export function exchanges(
 function ignore(): void {}
 
 /**
- * RFC 9112, 3.2: an HTTP/1.1 request names one host, and no request names two. 6.1: chunks in
- * HTTP/1.0 are a sign of a faulty relay, which may see the end of the request elsewhere. Over
+ * RFC 9112, 3.2: an HTTP/1.1 request names one host, and no request names two. Section 6.1: chunks
+ * in HTTP/1.0 are a sign of a faulty relay, which may see the end of the request elsewhere. Over
  * HTTP/2 the library refuses a second host.
  */
 function isWellFormed({ httpVersion, headers, rawHeaders }: HttpRequest): boolean {
@@ -127,7 +132,10 @@ function isWellFormed({ httpVersion, headers, rawHeaders }: HttpRequest): boolea
 
 const schemeAndAuthority = /^https?:\/\/[^/?#]+/i;
 
-/** RFC 9112, 3.2.2: a server must accept the absolute form. Scheme and host decide nothing here, so the path alone is kept. */
+/**
+ * RFC 9112, 3.2.2: a server must accept the absolute form. Only the path is kept, because scheme
+ * and host decide nothing here.
+ */
 function takeOriginForm(request: HttpRequest): void {
   const { url } = request;
   if (url === undefined || url.startsWith("/") || request.stream !== undefined) return;
@@ -193,14 +201,14 @@ function answer(
 }
 
 /**
- * Nothing of the request was carried out: clients may send it again. Over HTTP/2 that is said by
- * the reset alone (RFC 9113, 8.7).
+ * Over HTTP/1.1 answers 502, over HTTP/2 resets the stream. Nothing of the request was carried out,
+ * so clients may send it again. Over HTTP/2 the reset alone says so (RFC 9113, 8.7).
  */
 function refuseExcess(request: HttpRequest, response: HttpResponse, exchange: Exchange): void {
   const code = "temporarily_unavailable";
   exchange.code = code;
   if (response.stream !== undefined) {
-    // For the log alone.
+    // Only the log uses this status.
     response.statusCode = 502;
     response.stream.close(constants.NGHTTP2_REFUSED_STREAM);
     return;
@@ -211,14 +219,17 @@ function refuseExcess(request: HttpRequest, response: HttpResponse, exchange: Ex
   respond(request, response, 502, [...responseHeaders(exchange), "Retry-After", "1"], body);
 }
 
-/** The Connect library makes its own responses: what every response has is set before. */
+/**
+ * The Connect library writes its own responses, so the headers of every response are set before.
+ */
 function connect(parts: ExchangeParts, request: HttpRequest, response: HttpResponse, exchange: Exchange): void {
   connectExchanges.set(request, exchange);
   exchange.protocol = "connect";
   response.setHeader("Request-Id", exchange.requestId);
   response.setHeader("X-Content-Type-Options", "nosniff");
   if (exchange.awaitsContinue) response.writeContinue();
-  // A body that was read to its end has ended the client's side; any other would hold the stream, or fall to a reset.
+  // Reading a body to its end has ended the client's side. Any other body would hold the stream
+  // open or cause a reset.
   if (!request.complete && hasBody(request)) {
     if (request.stream === undefined) lingerAfterAnswer(request, response);
     else closeAfterAnswer(request);
@@ -226,12 +237,12 @@ function connect(parts: ExchangeParts, request: HttpRequest, response: HttpRespo
   try {
     parts.connect(request, response);
   } catch (error) {
-    // The library does so where a request names no host, which HTTP/1.0 allows.
+    // The library throws if a request names no host, which HTTP/1.0 allows.
     fail(parts, error, request, response, exchange);
   }
 }
 
-/** The last resort, where a handler broke its promise to answer. */
+/** The last resort: answers 500 if a handler failed to answer. */
 function fail(
   parts: ExchangeParts,
   error: unknown,

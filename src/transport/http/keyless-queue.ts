@@ -1,18 +1,18 @@
 /**
- * Starts calls that need no key one by one, one in each turn of the event loop: a request with a
- * key stands behind one of them, not behind all. Connections take turns, so that a prober waits for
- * one call of each.
+ * Starts calls that need no key one at a time, one for each iteration of the event loop. A request
+ * with a key then waits for one such call and not for all. Connections alternate, so that a probe
+ * waits for one call of each connection.
  */
 
-/** The queue of calls that wait to be started. */
+/** The queue of calls to be started. */
 export interface KeylessTurns {
-  /** Starts the call when its connection's turn comes; the same connection is the same object. */
+  /** Starts the call when its connection is next. One connection is always the same object. */
   readonly enter: (connection: object, start: () => void) => void;
 }
 
-/** Makes an empty queue. What waits is bounded by the streams that a connection may have open. */
+/** Creates an empty queue. The number of open streams of a connection bounds its entries. */
 export function createKeylessTurns(): KeylessTurns {
-  /** In the order of their turns. */
+  /** By connection, the next one first. */
   const waiting = new Map<object, (() => void)[]>();
   const startOne = (): void => {
     for (const [connection, starts] of waiting) {

@@ -1,7 +1,7 @@
 /**
- * Limits the open requests of clients that have not shown a valid key. A key counts as shown if an
- * earlier request with it was admitted: those requests are never limited here, so that they go on
- * beside any flood of strangers.
+ * Limits the open requests of clients without a proven key (LIMIT-2). A key is proven if an earlier
+ * request with it was admitted. Requests with a proven key are never limited here, so they continue
+ * during a flood of other requests.
  */
 import { hash } from "node:crypto";
 import { constants } from "node:http2";
@@ -11,24 +11,27 @@ import type { AddressOf } from "./client-addresses.ts";
 import type { HttpLimits } from "./limits.ts";
 import { createSlots, type Slot, type SlotHolder } from "./slots.ts";
 
-/** Watches over requests whose key is not known to be valid. */
+/** Limits requests whose key is not known to be valid. */
 export interface KeylessRequests {
-  /** Counts a request until it closes. False if it must be refused, because too many are open. */
+  /**
+   * Counts a request until it closes. Returns false if it must be refused because too many are
+   * open.
+   */
   admit(request: HttpRequest, response: HttpResponse, exchange: Exchange): boolean;
-  /** Records what the client has not read of an answer that is written. */
+  /** Records how many bytes of a written answer the client has not read. */
   written(response: HttpResponse): void;
 }
 
-/** Keys in use at once whose requests go on during a flood: together they take about a megabyte. */
+/** The most proven keys in use at once. Together they take about a megabyte. */
 const mostKnown = 10_000;
 
-/** What the gates answer to a key or token that is not valid. */
+/** The gates' error codes for an invalid key or token. */
 const invalidCredentials = new Set<string | null>(["invalid_api_key", "invalid_operator_token"]);
 
-/** Creates the watch for one port. */
+/** Creates the limits of one port. */
 export function watchKeylessRequests(limits: HttpLimits, addressOf: AddressOf): KeylessRequests {
-  // Two kinds, so that a flood of the one never refuses the other: health probes beside invented
-  // keys, new keys beside probes.
+  // Two kinds, so that a flood of one never refuses the other: health probes and requests with
+  // invented keys, new keys and probes.
   const withoutCredentials = createSlots(limits.withoutCredentials);
   const unprovenCredentials = createSlots(limits.unprovenCredentials);
   const known = knownCredentials();
@@ -60,14 +63,14 @@ export function watchKeylessRequests(limits: HttpLimits, addressOf: AddressOf): 
 }
 
 /**
- * Nothing such a request asks for takes long here: what stays open waits for its client to send or
- * to read.
+ * Such a request needs no long work here. If it stays open, it waits for its client to send or to
+ * read.
  */
 function stateWithout(request: HttpRequest, response: HttpResponse): ReturnType<SlotHolder["state"]> {
   return response.headersSent || (hasBody(request) && !request.complete) ? "evictable" : "busy";
 }
 
-/** Until it is answered such a request may wait for the database, which decides about its key. */
+/** Until it is answered, such a request may wait for the database, which decides about its key. */
 function stateWith(response: HttpResponse, exchange: Exchange): ReturnType<SlotHolder["state"]> {
   if (exchange.apiKeyId !== null) return "exempt";
   return response.headersSent ? "evictable" : "busy";
@@ -79,19 +82,19 @@ function end(response: HttpResponse): void {
 }
 
 /**
- * The credentials that were admitted last, by digest: this process does not hold a key for longer
- * than its request.
+ * The most recently admitted credentials, by digest. This process does not hold a key longer than
+ * its request.
  */
 function knownCredentials() {
   const digests = new Set<string>();
   return {
     has: (digest: string) => digests.has(digest),
-    /** Notes what became of a request with these credentials. */
+    /** Records the outcome of a request with these credentials. */
     note(digest: string, { apiKeyId, code }: Exchange): void {
       if (apiKeyId === null && !invalidCredentials.has(code)) return;
       digests.delete(digest);
       if (apiKeyId === null) return;
-      // The one that was used last stands last, so that the first is dropped.
+      // The most recently used digest is last, so the first one is dropped.
       digests.add(digest);
       if (digests.size <= mostKnown) return;
       const [oldest] = digests;

@@ -1,6 +1,7 @@
 /**
- * The door for the ledger's webhooks: `POST /ledger/webhooks/xero`. It needs no key, because the signature over the body decides, and is
- * never counted. It only notes where to look; what the ledger sends is never written. Facts: facts-ledger section 1.9.
+ * The endpoint for the ledger's webhooks: `POST /ledger/webhooks/xero`. It needs no key, because
+ * the signature over the body decides (XERO-11), and it is never counted. It only records which
+ * objects to read. Content that the ledger sends is never stored.
  */
 
 import type { LedgerNotification, LedgerWebhook, LedgerWebhookDelivery } from "../../ledger/port/ledger.ts";
@@ -12,43 +13,46 @@ import type { AddressOf } from "./client-addresses.ts";
 import { createSlots } from "./slots.ts";
 import type { Answer } from "./system-endpoints.ts";
 
-/** Where Xero's webhooks are taken. */
+/** The path for Xero's webhooks. */
 export const xeroWebhookPath = "/ledger/webhooks/xero";
 
-/** How a kind of ledger's webhooks are read, and what becomes of them. */
+/** How the webhooks of a kind of ledger are read and recorded. */
 export interface LedgerWebhookParts {
-  /** In lower case. */
+  /** The header's name in lower case. */
   readonly signatureHeader: string;
   readonly read: (delivery: LedgerWebhookDelivery) => LedgerWebhook;
-  /** Notes where to look; the organisations whose ledgers these are. */
+  /** Records the change notifications. Returns the organisations of these ledgers. */
   readonly note: (hints: readonly LedgerNotification[]) => Promise<readonly string[]>;
-  /** Has an organisation's ledger looked at; what could not be started is found within the minute. */
+  /**
+   * Starts the ledger sync of an organisation. If the start fails, the work is found within a
+   * minute.
+   */
   readonly wake: (organisationId: string) => Promise<unknown>;
   readonly addressOf: AddressOf;
-  /** How long a body may take; tests shorten it. */
+  /** How long a body may take. Tests shorten it. */
   readonly bodyMs?: number;
 }
 
 /**
- * How many bodies are read at once: the signature is checked only after the body, so that strangers
- * together hold eight megabytes at most, and one address a quarter of that. A real body is complete
- * within milliseconds. The ledger repeats what was refused.
+ * How many bodies are read at once. The signature is checked only after the body, so unverified
+ * bodies take eight megabytes at most, a quarter of it for one address. A real body is complete
+ * within milliseconds. The ledger repeats a refused request.
  */
 const openBodies = { total: 32, perAddress: 8 };
 
 /** Xero sends at most a few hundred events of some 250 bytes each. */
 const maxBytes = 262_144;
 
-/** Xero itself gives up after five seconds. */
+/** Xero gives up after five seconds. */
 const bodyMs = 5_000;
 
-/** What an HMAC-SHA256 in base64 looks like: without one no body is read. */
+/** The form of an HMAC-SHA256 in base64. Without such a signature no body is read. */
 const signatureForm = /^[A-Za-z0-9+/]{43}=$/;
 
 /**
- * Answers 200 once it is noted, 401 if the signature is wrong, 408 if the body takes longer than
- * five seconds, 413 if it is over 256 KiB, all empty, as the ledger asks. If too many bodies are
- * being read, the one that has taken the longest is answered 503.
+ * Answers 200 once the notifications are recorded. A wrong signature is 401, a body slower than
+ * five seconds 408, one over 256 KiB 413. If too many bodies are being read, the one that has taken
+ * the longest is answered 503. All answers are empty, as XERO-11 requires.
  */
 export function ledgerWebhookAnswer(parts: LedgerWebhookParts): Answer {
   const { signatureHeader, read, note, wake, addressOf } = parts;
@@ -85,7 +89,7 @@ export function ledgerWebhookAnswer(parts: LedgerWebhookParts): Answer {
   };
 }
 
-/** The body's bytes, or the status that refuses it. */
+/** Returns the body's bytes, or the status that refuses it. */
 async function bodyOf(
   request: HttpRequest,
   response: HttpResponse,

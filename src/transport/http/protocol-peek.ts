@@ -1,18 +1,18 @@
 /**
- * Tells HTTP/2 with prior knowledge from HTTP/1.1 by the first bytes of a connection, so that both share one cleartext
- * port. facts-stack, "One port for HTTP/1.1 and HTTP/2 without TLS".
+ * Distinguishes HTTP/2 with prior knowledge from HTTP/1.1 by the first bytes of a connection, so
+ * that both share one cleartext port.
  */
 import type { Socket } from "node:net";
 
-/** How every HTTP/2 connection begins. RFC 9113, 3.4. */
+/** The first bytes of every HTTP/2 connection (RFC 9113, 3.4). */
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
-/** Takes over a connection that speaks its protocol. */
+/** Takes over a connection in its protocol. */
 export type TakeConnection = (socket: Socket) => void;
 
 /**
- * Waits for the first bytes of the socket and hands it, with those bytes put back, to the one that speaks its protocol. A
- * connection that sends nothing for `firstByteMs`, or ends before, is destroyed.
+ * Waits for the first bytes of the socket, puts them back and hands the socket to the server of its
+ * protocol. A connection that ends early or sends nothing for `firstByteMs` is destroyed.
  */
 export function peekProtocol(socket: Socket, firstByteMs: number, http1: TakeConnection, http2: TakeConnection): void {
   let seen: Buffer = Buffer.alloc(0);
@@ -23,7 +23,7 @@ export function peekProtocol(socket: Socket, firstByteMs: number, http1: TakeCon
     seen = seen.length === 0 ? chunk : Buffer.concat([seen, chunk]);
     const common = Math.min(seen.length, preface.length);
     const isPreface = seen.compare(preface, 0, common, 0, common) === 0;
-    // Part of the preface: the rest decides.
+    // Only part of the preface has arrived. The rest decides.
     if (isPreface && seen.length < preface.length) return;
     stopWaiting();
     socket.off("data", onData).off("end", drop).off("error", drop).off("close", stopWaiting);

@@ -1,38 +1,39 @@
 /**
- * Whether this process can answer requests. One check a second serves everyone who asks: `/readyz`
- * of both ports and gRPC's health protocol answer from its last result, so probes cost the database
+ * Whether this process can answer requests. One check a second serves all probes: `/readyz` of both
+ * ports and gRPC's health protocol answer from its last result. Probes therefore cost the database
  * nothing.
  */
 import { setTimeout as wait } from "node:timers/promises";
 
-/** One thing that the process needs. */
+/** One dependency of the process. */
 export interface HealthCheck {
   /**
-   * Without it no request can be answered. Without the others accepted work waits, and the process
-   * still serves.
+   * Without a required dependency no request can be answered. Without another one, accepted work
+   * waits and the process still serves (INVARIANT-9).
    */
   readonly required: boolean;
   /**
-   * Null if it is there; a sentence that says what is wrong, which everyone may read; rejects
-   * otherwise.
+   * Resolves to null if the dependency is available, or to a public sentence about what is wrong.
+   * Rejects otherwise.
    */
   readonly check: () => Promise<string | null>;
 }
 
-/** The result of one round of checks. */
+/** The result of one run of the checks. */
 export interface ReadinessReport {
-  /** `stopping`: the process was told to end and still answers. */
+  /** `stopping`: the process is shutting down and still answers. */
   readonly status: "ready" | "not_ready" | "stopping";
   /** By name (`database`, `temporal`). */
   readonly checks: Readonly<Record<string, "ok" | "failed">>;
-  /** What is wrong, by the name of the check, if that may be shown; absent if nothing is. */
+  /** The public reason of each failed check, by its name. Absent if there is none. */
   readonly reasons?: Readonly<Record<string, string>>;
 }
 
 /** The readiness of the process. */
 export interface Readiness {
   /**
-   * The last report, at most `everyMs` and `checkMs` old; waits for the first one. Never rejects.
+   * Returns the last report, at most `everyMs` and `checkMs` old. Waits for the first one. Never
+   * rejects.
    */
   readonly report: () => Promise<ReadinessReport>;
   /** Whether the last report says `ready`. Never rejects. */
@@ -41,26 +42,26 @@ export interface Readiness {
   readonly subscribe: (listener: () => void) => () => void;
   /** Reports `stopping` from now on. */
   readonly drain: () => void;
-  /** Ends the checks; resolves when none is under way. */
+  /** Ends the checks. Resolves when none is running. */
   readonly close: () => Promise<void>;
 }
 
-/** What is checked, and how often; tests choose other times. */
+/** The checks and their times. Tests choose other times. */
 export interface ReadinessSettings {
   readonly checks: Readonly<Record<string, HealthCheck>>;
   readonly everyMs?: number;
   readonly checkMs?: number;
-  /** Called with each report that differs from the one before, and with the first one. */
+  /** Called with the first report and with each report that differs from the previous one. */
   readonly onChange?: (report: ReadinessReport) => void;
 }
 
-/** Balancers probe every few seconds: a result of the last second is as good as a new one. */
+/** Load balancers probe every few seconds, so a result of the last second is recent enough. */
 const defaultEveryMs = 1_000;
 
-/** A check that has not answered by then has failed: probes themselves wait 1 to 5 s. */
+/** A check that has not answered by then has failed. Probes themselves wait 1 to 5 s. */
 const defaultCheckMs = 2_000;
 
-/** Starts the checks; each is run once at a time. */
+/** Starts the checks. Each check runs once at a time. */
 export function createReadiness(settings: ReadinessSettings): Readiness {
   const { everyMs = defaultEveryMs, checkMs = defaultCheckMs, onChange } = settings;
   const closing = new AbortController();
@@ -108,7 +109,7 @@ export function createReadiness(settings: ReadinessSettings): Readiness {
     report,
     isServing: async () => (await report()).status === "ready",
     subscribe: (listener) => {
-      // A function of its own for each subscription: one listener may subscribe twice.
+      // Each subscription has its own function, because one listener may subscribe twice.
       const own = () => listener();
       listeners.add(own);
       return () => listeners.delete(own);
@@ -130,8 +131,8 @@ interface Result {
 }
 
 /**
- * The check with a time limit. A call that finds one still under way waits for it and starts no
- * other.
+ * Returns the check with a time limit. A call during a running check waits for that check and
+ * starts no other.
  */
 function bounded(check: HealthCheck["check"], checkMs: number): () => Promise<Result> {
   let underWay: Promise<Result> | null = null;
@@ -139,14 +140,14 @@ function bounded(check: HealthCheck["check"], checkMs: number): () => Promise<Re
     underWay ??= check()
       .then(
         (reason) => ({ ok: reason === null, reason }),
-        // Why is the business of the log of that part, and may hold what strangers must not see.
+        // The cause is for the log of that part. It may hold what clients must not see.
         () => ({ ok: false, reason: null }),
       )
       .finally(() => {
         underWay = null;
       });
     const { promise, resolve } = Promise.withResolvers<Result>();
-    // An answer that came while this process was busy is read before the verdict.
+    // An answer that arrived while this process was busy is read before the timeout counts.
     const giveUp = () => setImmediate(resolve, { ok: false, reason: null });
     const timer = setTimeout(giveUp, checkMs).unref();
     underWay.then(resolve);

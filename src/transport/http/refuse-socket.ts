@@ -1,4 +1,7 @@
-/** Answers what never became a request (a malformed or endless head, a body that does not come) and ends the connection. */
+/**
+ * Answers input that never became a request (a malformed or endless head, a body that does not
+ * arrive) and ends the connection.
+ */
 import type { Socket } from "node:net";
 import { errorEnvelope } from "../rest/error-envelope.ts";
 import type { HttpRequest, HttpResponse } from "../rest/exchange.ts";
@@ -10,7 +13,7 @@ const answers = {
   431: { reason: "Request Header Fields Too Large", code: "request_too_large", message: "The header is over 16 KB" },
 } as const;
 
-/** The status for an error of Node's HTTP parser or clocks. */
+/** Returns the status for an error of Node's HTTP parser or clocks. */
 export function statusOfSocketError(error: Error & { code?: string }): keyof typeof answers {
   if (error.code === "HPE_HEADER_OVERFLOW") return 431;
   return error.code === "ERR_HTTP_REQUEST_TIMEOUT" ? 408 : 400;
@@ -20,8 +23,8 @@ export function statusOfSocketError(error: Error & { code?: string }): keyof typ
 const taken = new WeakMap<Socket, Map<HttpResponse, HttpRequest>>();
 
 /**
- * Records a request until its answer is written, so that `refuseSocket` does not take its answer's
- * place.
+ * Records a request until its answer is written, so that `refuseSocket` does not write into that
+ * answer's place.
  */
 export function noteTaken(request: HttpRequest, response: HttpResponse): void {
   const { socket } = request;
@@ -33,24 +36,24 @@ export function noteTaken(request: HttpRequest, response: HttpResponse): void {
 
 const refused = new WeakSet<Socket>();
 
-/** Whether the connection ends once the requests before are answered. */
+/** Whether the connection ends once the previous requests are answered. */
 export function isRefused(socket: Socket): boolean {
   return refused.has(socket);
 }
 
 /**
- * How long a client may go on sending after its last answer: to end its connection earlier could
- * cost it that answer.
+ * How long a client may continue to send after its last answer. An earlier end could cost the
+ * client that answer.
  */
 const lingeringMs = 1_000;
 
 /**
- * Ends a connection because of what came last on it. Requests that came whole before are answered
- * first: they are carried out, and their clients must read so. Then an error envelope with a
- * `Request-Id` of its own follows, if one is still possible.
+ * Ends a connection because of its last input. Complete earlier requests are answered first: they
+ * are carried out, so their clients must get the answer. An error envelope with a new `Request-Id`
+ * follows, if it can still be sent.
  */
 export function refuseSocket(socket: Socket, status: keyof typeof answers): void {
-  // The parser reports every further piece of what it cannot read.
+  // The parser reports every further piece of unreadable input.
   if (refused.has(socket)) return;
   refused.add(socket);
   const [last] = [...(taken.get(socket) ?? [])].filter(([, request]) => request.complete).slice(-1);
@@ -69,7 +72,7 @@ export function refuseSocket(socket: Socket, status: keyof typeof answers): void
 
 function writeRefusal(socket: Socket, status: keyof typeof answers): void {
   const answering = (socket as Socket & { _httpMessage?: { headersSent: boolean } | null })._httpMessage;
-  // Within an answer that has begun, any byte of ours would be taken for a part of it.
+  // If an answer has begun, the client would read any byte from here as part of that answer.
   if (!socket.writable || answering?.headersSent === true) {
     socket.destroy();
     return;

@@ -1,26 +1,26 @@
 /**
- * Ends HTTP/2 sessions whose header blocks are refused again and again: a few kilobytes of
- * references expand to megabytes, and Node refuses each such stream without a word to us. It is
- * seen by the streams that were opened and never became requests.
+ * Ends HTTP/2 sessions whose header blocks are refused repeatedly. A few kilobytes of references
+ * expand to megabytes, and Node refuses each such stream without an event. The watch counts streams
+ * that were opened and never became requests.
  */
 import { constants, type ServerHttp2Session } from "node:http2";
 import type { HttpLimits } from "./limits.ts";
 
-/** Watches over sessions. */
+/** Watches sessions for refused header blocks. */
 export interface RefusedHeaders {
   watch(session: ServerHttp2Session): void;
   stop(): void;
 }
 
-/** Starts the watch. */
+/** Starts the watch with the given limits. */
 export function watchRefusedHeaders({ headersCheckMs, refusedHeaders }: HttpLimits): RefusedHeaders {
-  /** By session: how many of its streams became requests. */
+  /** By session, the number of its streams that became requests. */
   const requests = new Map<ServerHttp2Session, number>();
   const check = () => {
     for (const [session, taken] of requests) {
       if (session.destroyed) continue;
       const refused = openedStreams(session) - taken;
-      // A client may skip numbers of streams, but not more of them than it uses.
+      // A client may skip stream numbers, but not more of them than it uses.
       if (refused > Math.max(refusedHeaders, taken)) end(session);
     }
   };
@@ -36,11 +36,11 @@ export function watchRefusedHeaders({ headersCheckMs, refusedHeaders }: HttpLimi
 }
 
 function end(session: ServerHttp2Session): void {
-  // Without an error Node would not send the code.
+  // Node sends the code only together with an error.
   session.destroy(new Error("too many header blocks were refused"), constants.NGHTTP2_ENHANCE_YOUR_CALM);
 }
 
-/** Clients open streams with odd numbers, in rising order. */
+/** Clients open streams with odd, rising numbers. */
 function openedStreams({ state }: ServerHttp2Session): number {
   return ((state.lastProcStreamID ?? 0) + 1) >> 1;
 }

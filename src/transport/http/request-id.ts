@@ -1,15 +1,18 @@
-/** Makes the ids of requests: UUIDs of version 7, whose order is that of time, at a price that a request does not feel. */
+/**
+ * Creates the ids of requests: UUIDs of version 7, in the order of time, at a cost that a request
+ * does not notice.
+ */
 import { randomFillSync } from "node:crypto";
 
-/** 16 KB of random bytes at a time: one call into OpenSSL serves 1,638 ids. */
+/** 16 KB of random bytes at a time. One call into OpenSSL serves 1,638 ids. */
 const pool = new Uint8Array(16_384);
-/** Random bytes of one id: 74 bits are asked for, 10 bytes hold them. */
+/** Random bytes of one id. It needs 74 bits, which take 10 bytes. */
 const bytesPerId = 10;
 let used = pool.length;
 
 const hex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
-/** A new UUID of version 7 (RFC 9562, 5.7) in lower case, of the current millisecond. */
+/** Returns a new UUID of version 7 (RFC 9562, 5.7) in lower case, with the current millisecond. */
 export function newRequestId(): string {
   if (used + bytesPerId > pool.length) {
     randomFillSync(pool);

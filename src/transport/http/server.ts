@@ -1,6 +1,6 @@
 /**
- * The one port: REST, Connect, gRPC-Web and gRPC, over HTTP/1.1 and HTTP/2, in cleartext or TLS. It gives every request
- * its id, bounds what slow and greedy clients can take, and drains before it closes.
+ * The single port of REST, Connect, gRPC-Web and gRPC, over HTTP/1.1 and HTTP/2, in cleartext or
+ * TLS. It bounds what slow and greedy clients can take, and drains before it closes.
  */
 import { createServer as createHttp1Server } from "node:http";
 import {
@@ -24,41 +24,47 @@ import { watchSlowBodies } from "./slow-request-bodies.ts";
 import { watchUnreadAnswers } from "./stalled-responses.ts";
 import { type Answer, type OwnPaths, ownPaths } from "./system-endpoints.ts";
 
-/** What the port serves, and where. */
+/** The port, its handlers and its settings. */
 export interface HttpParts extends OwnPaths {
   readonly host: string;
-  /** 0 takes a free one. */
+  /** The port's number. With 0 the system chooses a free one. */
   readonly port: number;
-  /** The setting that chooses the port, for the error that says it is taken; API_PORT if left out. */
+  /**
+   * The setting that chooses the port, named in the error for a taken port. API_PORT by default.
+   */
   readonly portSetting?: string;
-  /** Key and certificate chain in PEM; null serves cleartext. */
+  /** Key and certificate chain in PEM. Null serves cleartext. */
   readonly tls: { readonly key: string; readonly cert: string } | null;
-  /** Answers everything under `/v1`, and unknown paths with their 404. */
+  /** Answers everything under `/v1`, and unknown paths with 404. */
   readonly rest: Answer;
-  /** Answers `/package.Service/Method`: Connect, gRPC and gRPC-Web. `exchangeOf(request)` has its id. */
+  /**
+   * Answers `/package.Service/Method`: Connect, gRPC and gRPC-Web. `exchangeOf(request)` returns
+   * the exchange with its id.
+   */
   readonly connect: (request: HttpRequest, response: HttpResponse) => void;
-  /** Told once for every answered request but those of probes. */
+  /** Called once for every finished request except probes. */
   readonly log: (line: RequestLine) => void;
-  /** Told of an error that a handler let through; the client is told `internal_error`. */
+  /** Called for an error that a handler did not catch. The client gets `internal_error`. */
   readonly logFailure: (error: unknown, requestId: string) => void;
   readonly limits?: Partial<HttpLimits>;
-  /** Addresses behind which there are many clients: no limit by address applies to them. */
+  /** Addresses that many clients share. No limit by address applies to them. */
   readonly trustedProxies: BlockList;
-  /** Told of each connection that is refused because its address holds too many. */
+  /** Called for each connection that is refused because its address holds too many. */
   readonly onConnectionLimit: (address: string) => void;
 }
 
-/** A port in service. */
+/** The open port. */
 export interface HttpPort {
   readonly port: number;
   /**
-   * Takes no more connections, tells clients to go (`Connection: close`, GOAWAY), lets open requests finish, and after
-   * `graceMs` ends what is left. Resolves when every connection is closed.
+   * Accepts no more connections, asks clients to leave (`Connection: close`, GOAWAY) and lets open
+   * requests finish. After `graceMs` it ends the remaining connections. Resolves when every
+   * connection is closed.
    */
   stop(options: { readonly graceMs: number }): Promise<void>;
 }
 
-/** Opens the port. Rejects with an error that names its setting where another process has it. */
+/** Opens the port. Rejects with an error that names the setting if another process has the port. */
 export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   const limits = { ...defaultLimits, ...parts.limits };
   const sockets = new Set<Socket>();
@@ -112,7 +118,7 @@ function http1Options(limits: HttpLimits) {
     requestTimeout: limits.requestMs,
     connectionsCheckingInterval: limits.checkEveryMs,
     keepAliveTimeout: limits.keepAliveMs,
-    // Node's own refusal would have neither an id nor a body; `exchanges` refuses instead.
+    // Node's own refusal would have neither an id nor a body, so `exchanges` refuses instead.
     requireHostHeader: false,
   };
 }
@@ -120,7 +126,8 @@ function http1Options(limits: HttpLimits) {
 function http2Options(limits: HttpLimits) {
   return {
     settings: { maxConcurrentStreams: limits.streamsPerSession, maxHeaderListSize: limits.headerBytes },
-    // A client that breaks the protocol, or opens what it is refused, again and again is cut off. Node's default is 1,000.
+    // A client that repeatedly breaks the protocol or opens refused streams is disconnected. Node's
+    // default is 1,000.
     maxSessionInvalidFrames: 100,
     maxSessionRejectedStreams: 100,
     maxSessionMemory: limits.sessionMegabytes,
@@ -128,8 +135,8 @@ function http2Options(limits: HttpLimits) {
 }
 
 /**
- * The HTTP/1.1 server listens, so that its own clocks run; a connection that opens with the HTTP/2 preface is handed to
- * the other server, which never listens.
+ * The HTTP/1.1 server listens, so that its own clocks run. A connection with the HTTP/2 preface is
+ * handed to the other server, which never listens.
  */
 function cleartextServer(limits: HttpLimits, onRequest: OnRequest, onSession: OnSession): Server {
   const http1 = createHttp1Server(http1Options(limits));
@@ -143,7 +150,7 @@ function cleartextServer(limits: HttpLimits, onRequest: OnRequest, onSession: On
   return http1;
 }
 
-/** Calls what listened so far. */
+/** Returns a function that calls the removed listeners. */
 function removeConnectionListeners(server: Server): (socket: Socket) => void {
   const listeners = server.listeners("connection") as ((socket: Socket) => void)[];
   server.removeAllListeners("connection");
@@ -162,7 +169,7 @@ function takeConnections(server: Server, admit: (socket: Socket) => boolean, onS
   });
 }
 
-/** TLS tells the protocol by ALPN, so one server speaks both. */
+/** TLS negotiates the protocol by ALPN, so one server serves both versions. */
 function tlsServer(
   limits: HttpLimits,
   tls: { readonly key: string; readonly cert: string },
@@ -178,7 +185,7 @@ function tlsServer(
     handshakeTimeout: limits.firstByteMs,
   });
   serve(server, limits, onRequest, onSession);
-  // This server takes its HTTP/1.1 clocks as members only.
+  // This server accepts its HTTP/1.1 clocks only as members.
   return Object.assign(server, { headersTimeout: limits.headersMs, requestTimeout: limits.requestMs });
 }
 
@@ -211,7 +218,7 @@ async function listen(server: Server, host: string, port: number, setting: strin
   }
 }
 
-/** Names the setting at fault if there is one: that of the port, or that of its host. */
+/** Returns an error that names the setting of the port or of its host, if one is the cause. */
 function listenFault(cause: unknown, host: string, port: number, setting: string): unknown {
   const hostSetting = setting.replace(/PORT$/, "HOST");
   switch ((cause as { code?: string }).code) {

@@ -1,53 +1,55 @@
 /**
- * Limits what many clients hold open at the same time: by connection, by address and in total. If a
- * limit is reached, the oldest holder that waits for its own client gives way, so that newcomers
- * that are served at once always get in.
+ * Limits what many clients hold open at the same time: by connection, by address and in total. At a
+ * limit the oldest holder that waits for its own client is evicted. New requests that are answered
+ * at once therefore always get in.
  */
 
-/** How much may be held at once. */
+/** The most that may be held at once. */
 export interface SlotLimit {
   readonly count: number;
   readonly bytes: number;
 }
 
-/** The limits of one kind of slot. */
+/** The limits of one kind of slot, from the narrowest to the widest. */
 export interface SlotLimits {
   readonly perConnection: SlotLimit;
   readonly perAddress: SlotLimit;
   readonly total: SlotLimit;
 }
 
-/** What holds a slot. */
+/** The holder of a slot. */
 export interface SlotHolder {
   readonly connection: object;
-  /** Null if the address does not identify the client: then only the other two limits apply. */
+  /** Null if the address does not identify the client. Then only the other two limits apply. */
   readonly address: string | null;
   /**
-   * `evictable`: it waits for its client. `busy`: it waits for this process. `exempt`: it no longer
-   * counts.
+   * `evictable`: the holder waits for its client. `busy`: it waits for this process. `exempt`: it
+   * no longer counts.
    */
   readonly state: () => "evictable" | "busy" | "exempt";
-  /** Ends the holder. Its slot is already free. */
+  /** Ends the holder. Its slot is already released. */
   readonly evict: () => void;
 }
 
-/** A slot that is held. */
+/** A taken slot. */
 export interface Slot {
-  /** Records how many bytes the client has not read; older holders give way if that is too much. */
+  /**
+   * Records how many bytes the client has not read. Older holders are evicted if that is too much.
+   */
   setBytes(bytes: number): void;
-  /** Frees the slot; a second call does nothing. */
+  /** Releases the slot. A second call does nothing. */
   release(): void;
 }
 
 /** The slots of one kind. */
 export interface Slots {
-  /** Null if a limit is reached and nobody gives way. */
+  /** Takes a slot. Returns null if a limit is reached and no holder can be evicted. */
   take(holder: SlotHolder): Slot | null;
 }
 
 interface Entry {
   readonly holder: SlotHolder;
-  /** The narrowest first: what gives way there counts no longer in the wider ones. */
+  /** The narrowest first: an entry evicted there no longer counts in the wider ones. */
   readonly groups: readonly Group[];
   bytes: number;
 }
@@ -57,7 +59,7 @@ interface Group {
   /** In order of arrival. */
   readonly entries: Set<Entry>;
   bytes: number;
-  /** Forgets the group once it is empty. */
+  /** Removes the group once it is empty. */
   readonly forget: () => void;
 }
 
@@ -73,7 +75,7 @@ export function createSlots({ perConnection, perAddress, total }: SlotLimits): S
       const here = connections.get(connection);
       const there = addresses.get(address);
       if (![here, there, all].every((group) => group === undefined || makeRoom(group))) return null;
-      // A group whose last entry gave way was forgotten, so that the groups are looked up only now.
+      // A group is removed with its last entry, so the groups are looked up only now.
       const groups = [groupOf(connections, connection, perConnection)];
       if (address !== null) groups.push(groupOf(addresses, address, perAddress));
       groups.push(all);
@@ -96,7 +98,7 @@ function groupOf(groups: Map<unknown, Group>, key: unknown, limit: SlotLimit): G
   return group;
 }
 
-/** Whether one more fits, after older holders gave way. */
+/** Whether one more entry fits, after evictions if needed. */
 function makeRoom(group: Group): boolean {
   while (group.entries.size >= group.limit.count) if (!evictOldest(group)) return false;
   return true;
@@ -116,8 +118,8 @@ function setBytes(entry: Entry, bytes: number): void {
 }
 
 /**
- * Ends the oldest entry that gives way; false if none does. Entries that no longer count are
- * dropped on the way.
+ * Evicts the oldest evictable entry. Returns false if there is none. Exempt entries are dropped on
+ * the way.
  */
 function evictOldest(group: Group, mayBe: (entry: Entry) => boolean = () => true): boolean {
   for (const entry of group.entries) {

@@ -1,6 +1,6 @@
 /**
- * Ends requests whose body comes too slowly: below 1 KB a second after 5 s, and for HTTP/2, where Node has no such clock,
- * whose body takes longer than a request may. facts-performance §5.3.
+ * Ends requests with a slow body: below 1 KB a second after 5 s. It also ends HTTP/2 requests whose
+ * body takes longer than a request may, since Node has no such clock for HTTP/2.
  */
 
 import { constants } from "node:http2";
@@ -12,20 +12,24 @@ interface Receiving {
   readonly request: HttpRequest;
   readonly startedMs: number;
   readonly isStream: boolean;
-  /** What the connection had received when the request began. */
+  /** Bytes that the connection had received when the request began. */
   readonly bytesBefore: number;
 }
 
-/** Watches over the bodies that are being received. */
+/** Watches the bodies that are being received. */
 export interface SlowBodies {
-  /** Begins to watch a request that has a body. A stream of messages may pause, and is held to the time alone. */
+  /**
+   * Watches a request that has a body. A stream of messages may pause, so only the total time
+   * applies to it.
+   */
   watch(request: HttpRequest, startedMs: number, isStream: boolean): void;
   stop(): void;
 }
 
-/** Starts the watch; `refuse` answers a slow HTTP/1.1 request and ends its connection. */
+/** Starts the watch. `refuse` answers a slow HTTP/1.1 request and ends its connection. */
 export function watchSlowBodies(limits: HttpLimits, refuse: (socket: Socket) => void): SlowBodies {
-  // HTTP/1.1 receives one body at a time on a connection, HTTP/2 many: the stream is the key there.
+  // HTTP/1.1 receives one body at a time on a connection. HTTP/2 receives many, so there the stream
+  // is the key.
   const receiving = new Map<object, Receiving>();
   const check = () => {
     const nowMs = performance.now();
@@ -55,7 +59,7 @@ function bytesReceived(request: HttpRequest): number {
 
 function isSlow({ request, startedMs, isStream, bytesBefore }: Receiving, nowMs: number, limits: HttpLimits): boolean {
   const elapsedMs = nowMs - startedMs;
-  // Node itself ends an HTTP/1.1 request that takes too long.
+  // Node ends an HTTP/1.1 request that takes too long.
   if (request.stream !== undefined && elapsedMs > limits.requestMs) return true;
   if (isStream || elapsedMs <= limits.slowBodyAfterMs) return false;
   const least = (limits.slowestBytesPerSecond * elapsedMs) / 1_000;

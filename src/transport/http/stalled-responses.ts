@@ -1,22 +1,22 @@
 /**
- * Ends connections whose client does not read its answer: what is unread stays in memory, and a
- * client needs no key to ask for the OpenAPI document. Answers that go on (a health watch) are not
- * whole, and may take as long as they like. If all unread answers together are too large, the
- * connection that holds the most is ended.
+ * Ends connections whose client does not read its answer. Unread bytes stay in memory, and the
+ * OpenAPI document needs no key. An answer that continues (a health watch) is not whole and has no
+ * time limit. If all unread answers together are too large, the connection that holds the most is
+ * ended.
  */
 import { constants } from "node:http2";
 import type { HttpResponse } from "../rest/exchange.ts";
 import type { HttpLimits } from "./limits.ts";
 
-/** Watches over answers until the client has them. */
+/** Watches answers until their clients have read them. */
 export interface UnreadAnswers {
   watch(response: HttpResponse): void;
   stop(): void;
 }
 
-/** Starts the watch. */
+/** Starts the watch, with a check every `checkEveryMs`. */
 export function watchUnreadAnswers({ unreadMs, checkEveryMs, unreadBytes }: HttpLimits): UnreadAnswers {
-  /** By response: when it was first seen whole and unread, null before. */
+  /** By response, the time when it was first found whole and unread. Null before. */
   const open = new Map<HttpResponse, number | null>();
   const check = () => {
     const nowMs = performance.now();
@@ -46,8 +46,8 @@ interface Holding {
 }
 
 /**
- * An answer of each connection that has to be ended, so that what the others hold is not over
- * `most`.
+ * Returns one answer for each connection that must end, so that the others together hold at most
+ * `most` bytes.
  */
 function largest(open: Iterable<HttpResponse>, most: number): readonly HttpResponse[] {
   const holdings = new Map<object, Holding>();
@@ -71,7 +71,7 @@ function largest(open: Iterable<HttpResponse>, most: number): readonly HttpRespo
   return ended;
 }
 
-/** A client that reads none of its answers holds the whole session, so that goes with it. */
+/** A client that reads none of its answers blocks its whole session, so the session ends too. */
 function end(response: HttpResponse): void {
   if (response.stream === undefined) response.destroy();
   else if (response.stream.session === undefined) response.stream.close(constants.NGHTTP2_CANCEL);

@@ -1,32 +1,32 @@
 /**
- * The paths that belong to the port itself and need no key: the OpenAPI document, health, readiness
- * and, on a port that is not public, metrics. They are never counted against a rate.
+ * The system endpoints, which need no key: the OpenAPI document, health, readiness and, on a port
+ * that is not public, metrics. No rate limit counts them (REQUEST-3).
  */
 import type { Exchange, HttpRequest, HttpResponse } from "../rest/exchange.ts";
 import { responseHeaders } from "../rest/handler.ts";
 import { respond } from "../rest/respond.ts";
 import type { Readiness } from "./readiness.ts";
 
-/** What the port shows of itself. */
+/** The system endpoints of a port and their sources. */
 export interface OwnPaths {
   /**
-   * The document and its entity tag, quotes included; null where the port has none. Its bytes are
-   * the same object in every answer: those that nobody reads cost no memory.
+   * The document and its entity tag with quotes. Null if the port has no document. Every answer
+   * shares the same bytes, so unread answers cost no memory.
    */
   readonly openapi: { readonly body: Buffer; readonly etag: string } | null;
   readonly readiness: Pick<Readiness, "report">;
-  /** What else `GET` finds here, by path. */
+  /** Further answers to `GET`, by path. */
   readonly pages?: ReadonlyMap<string, Answer>;
-  /** What `POST` finds here, by path. */
+  /** Answers to `POST`, by path. */
   readonly doors?: ReadonlyMap<string, Answer>;
-  /** The metrics in the text format of Prometheus; null if this port does not show them. */
+  /** Returns the metrics in the text format of Prometheus. Null if this port does not show them. */
   readonly metrics: (() => Promise<{ readonly contentType: string; readonly text: string }>) | null;
 }
 
-/** Answers a request; it never rejects. */
+/** Answers a request. It never rejects. */
 export type Answer = (request: HttpRequest, response: HttpResponse, exchange: Exchange) => Promise<void> | void;
 
-/** The answers by path; only `GET` has them. */
+/** Returns the answers to `GET` by path. */
 export function ownPaths(parts: OwnPaths): ReadonlyMap<string, Answer> {
   return new Map<string, Answer>([
     ...(parts.openapi === null ? [] : [["/v1/openapi.json", openapiAnswer(parts.openapi)] as const]),

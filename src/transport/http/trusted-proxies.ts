@@ -1,12 +1,12 @@
-/** TRUSTED_PROXIES: the addresses and networks behind which there are many clients. */
+/** Reads TRUSTED_PROXIES: the addresses and networks that many clients share. */
 import { BlockList, isIP } from "node:net";
 
-/** This machine: a proxy that runs on it, or its own users. */
+/** This machine: a local proxy, or local users. */
 export const defaultTrustedProxies = "127.0.0.0/8,::1/128";
 
 /**
- * The setting, or its default. Throws an Error that names the setting and the entry that is neither
- * address nor network.
+ * Returns the setting, or its default. Throws an Error that names the setting and the entry that is
+ * neither an address nor a network.
  */
 export function trustedProxiesOf({ TRUSTED_PROXIES: given }: NodeJS.ProcessEnv): BlockList {
   const list = new BlockList();

@@ -1,14 +1,18 @@
-/** Holds JSON that another reader will read to the same strictness as REST's: Connect's library takes more than it should. */
+/**
+ * Checks JSON for another reader as strictly as REST does, because Connect's library accepts too
+ * much.
+ */
 import type { DescMessage } from "@bufbuild/protobuf";
 import { compileReader } from "./read-json.ts";
 import { RequestFault } from "./request-fault.ts";
 
-/** Compiles the check of one message's JSON: it throws at the first fault, and says nothing where there is none. */
+/** Compiles the check of one message's JSON. The check throws at the first fault. */
 export type CompileJsonCheck = (message: DescMessage) => (body: Uint8Array) => void;
 
 /**
- * Checks of protobuf's JSON mapping, as strict as REST: no number as text, no `null` but where documented, no member twice
- * or unknown. A fault is thrown as `refusalOf` tells it: `invalid_parameter`, the path as `param`. decisions §1, step 6.
+ * Creates checks of protobuf's JSON mapping that are as strict as REST. A number as text, an
+ * undocumented `null`, and a repeated or unknown member are faults. A fault is thrown as the error
+ * of `refusalOf`: `invalid_parameter`, with the path as `param`. REQUEST-6, REQUEST-7, REQUEST-8.
  */
 export function jsonCheck(refusalOf: (fault: RequestFault) => Error): CompileJsonCheck {
   return (message) => {

@@ -1,11 +1,11 @@
-/** The body of every failed request. Spec: Errors. */
+/** The body of every failed request (REQUEST-15). */
 
 import type { Told } from "../rpc/refusals.ts";
 
-/** What stands in the body; status and `Retry-After` are told outside of it. */
+/** The members of the body. Status and `Retry-After` are sent outside it. */
 export type EnvelopeMembers = Pick<Told, "type" | "code" | "message" | "param" | "requestId">;
 
-/** The JSON text `{"error":{type, code, message, param?, request_id}}`. */
+/** Returns the JSON text `{"error":{type, code, message, param?, request_id}}`. */
 export function errorEnvelope(error: EnvelopeMembers): string {
   const { type, code, message, requestId } = error;
   const param = error.param ?? undefined;

@@ -1,6 +1,7 @@
 /**
- * Answers REST requests: HTTP in, a message to the operation, its message or refusal out as JSON. It judges a request in
- * the order of decisions §1 and knows no billing word; gate and call are given.
+ * Answers REST requests: HTTP in, a message to the operation, its response or refusal out as JSON.
+ * The checks run in the order of REQUEST-1. The handler has no billing logic: gate and call are
+ * injected.
  */
 import type { Message } from "@bufbuild/protobuf";
 import type { CallOperation } from "../rpc/call.ts";
@@ -14,19 +15,22 @@ import { RequestFault } from "./request-fault.ts";
 import { respond } from "./respond.ts";
 import type { FindRoute, RouteMatch } from "./routes.ts";
 
-/** What the gateway stands on. */
+/** The dependencies of the handler. */
 export interface GatewayParts {
   readonly findRoute: FindRoute;
-  /** Steps 2 to 5 of decisions §1, before the body is read. */
+  /** The checks of key, rate, scope and `Idempotency-Key`, before the body is read (REQUEST-1). */
   readonly pass: Gate["pass"];
   /** Validation, idempotency and the operation itself. */
   readonly call: CallOperation;
   readonly tell: Tell;
-  /** A fault of the gateway's own as a refusal that `tell` understands. */
+  /** Turns a fault of the transport into a refusal that the error report understands. */
   readonly refusalOf: (fault: RequestFault) => Error;
 }
 
-/** The handler of every request that is none of the port's own paths. It answers all of them; it never throws. */
+/**
+ * Returns the handler of all requests except those of system endpoints. It answers every request
+ * and never throws.
+ */
 export function restHandler(
   parts: GatewayParts,
 ): (request: HttpRequest, response: HttpResponse, exchange: Exchange) => Promise<void> {
@@ -56,7 +60,7 @@ export function restHandler(
   };
 }
 
-/** The header fields of every response with a JSON body that is not public: names and values in turn. */
+/** Returns the header fields of a JSON response that is not public. Names and values alternate. */
 export function responseHeaders(exchange: Exchange): string[] {
   return [
     "Request-Id",
@@ -81,7 +85,7 @@ function replaceHeader(headers: string[], name: string, value: string): void {
 }
 
 function unknownEndpoint(request: HttpRequest, exchange: Exchange): RequestFault {
-  // A path is told back only as far as a person would read it.
+  // The error repeats only as much of a path as a person would read.
   return new RequestFault("unknown_endpoint", `There is no ${request.method} ${exchange.path.slice(0, 200)}`);
 }
 
@@ -102,7 +106,10 @@ async function readRequest(
   return message;
 }
 
-/** A read takes its parameters from the query; a body with it has no meaning and is refused rather than ignored. */
+/**
+ * Reads the parameters of a read from the query. A body has no meaning there, so it is refused and
+ * not ignored.
+ */
 function readBare(match: RouteMatch, request: HttpRequest, exchange: Exchange): Message {
   if (hasBody(request)) throw new RequestFault("invalid_parameter", "This request takes no body");
   return match.route.readQuery(exchange.query);
@@ -120,7 +127,7 @@ async function readWithBody(
   const body = await readBody(request);
   const absent = body.length === 0 && match.route.operation.bodyOptional;
   if (!absent) assertJsonBody(request);
-  // It knows no parameter, so that whatever stands there is refused.
+  // The operation has no query parameter, so any query is refused.
   match.route.readQuery(exchange.query);
   return read(absent ? emptyObject : body);
 }

@@ -1,35 +1,38 @@
 /**
- * Reads the tokens of a JSON text, strictly by RFC 8259, and knows the path of the member it stands at. What the tokens
- * mean is `read-json.ts`'s; numbers are handed over as the text that was sent.
+ * Reads the tokens of a JSON text, strictly by RFC 8259, and tracks the path of the current member.
+ * `read-json.ts` interprets the tokens. A number is returned as the text that was sent.
  */
 import { RequestFault } from "./request-fault.ts";
 
-/** A position in a JSON text. Not shared: one reading, one cursor. */
+/** A position in a JSON text. One reading has one cursor, which is never shared. */
 export interface Cursor {
   readonly text: string;
   at: number;
-  /** Names and indexes from the root to the value being read; only the first `depth` are meant. */
+  /** Names and indexes from the root to the current value. Only the first `depth` are valid. */
   readonly path: (string | number)[];
   depth: number;
 }
 
-/** A cursor at the start of the text. */
+/** Returns a cursor at the start of the text. */
 export function cursorAt(text: string): Cursor {
   return { text, at: 0, path: [], depth: 0 };
 }
 
-/** The path of the value being read, as `error.param` shows it: `events.3.quantity`; null at the root. */
+/**
+ * Returns the path of the current value as `error.param` shows it (`events.3.quantity`), or null at
+ * the root.
+ */
 export function pathOf(cursor: Cursor): string | null {
   return cursor.depth === 0 ? null : cursor.path.slice(0, cursor.depth).join(".");
 }
 
-/** Refuses the value being read: `invalid_parameter`, its path as `param`. */
+/** Refuses the current value: `invalid_parameter`, with its path as `param`. */
 export function refuseValue(cursor: Cursor, expectation: string): never {
   const path = pathOf(cursor);
   throw new RequestFault("invalid_parameter", `${path ?? "The body"} ${expectation}`, path);
 }
 
-/** Refuses the text as no JSON: `invalid_parameter` without `param`. decisions §1, step 6. */
+/** Refuses the text as invalid JSON: `invalid_parameter` without `param` (REQUEST-6). */
 export function refuseText(): never {
   throw new RequestFault("invalid_parameter", "The body is not valid JSON");
 }
@@ -47,7 +50,10 @@ export const closeBrace = 0x7d;
 const zero = 0x30;
 const nine = 0x39;
 
-/** Skips white space and returns the character there (NaN at the end of the text), without taking it. */
+/**
+ * Skips white space and returns the next character (NaN at the end of the text) without consuming
+ * it.
+ */
 export function peek(cursor: Cursor): number {
   const { text } = cursor;
   let at = cursor.at;
@@ -57,13 +63,18 @@ export function peek(cursor: Cursor): number {
   return code;
 }
 
-/** Takes one character that must come next after white space; the text is no JSON otherwise. */
+/**
+ * Consumes the expected next character after white space. Refuses the text if it is another one.
+ */
 export function take(cursor: Cursor, expected: number): void {
   if (peek(cursor) !== expected) refuseText();
   cursor.at++;
 }
 
-/** Takes a word (`true`, `false`, `null`) where it stands next; false, and nothing taken, where it does not. */
+/**
+ * Consumes a word (`true`, `false`, `null`) if it comes next. Returns false, and consumes nothing,
+ * if it does not.
+ */
 export function takeWord(cursor: Cursor, word: string): boolean {
   if (!cursor.text.startsWith(word, cursor.at)) return false;
   cursor.at += word.length;
@@ -71,8 +82,8 @@ export function takeWord(cursor: Cursor, word: string): boolean {
 }
 
 /**
- * Takes a string; the cursor stands at its opening quote. NUL and lone surrogates are refused (decisions §1, Text); as
- * the bytes were valid UTF-8, both can only come from an escape.
+ * Consumes a string. The cursor is at its opening quote. NUL and lone surrogates are refused
+ * (REQUEST-10). The bytes were valid UTF-8, so both can only come from an escape.
  */
 export function takeString(cursor: Cursor): string {
   const { text } = cursor;
@@ -84,7 +95,7 @@ export function takeString(cursor: Cursor): string {
       return text.slice(start, at);
     }
     if (code === backslash) return takeEscapedString(cursor, at);
-    // NaN, the end of the text, is not above it either.
+    // NaN, the end of the text, is refused here too.
     if (!(code >= 0x20)) refuseText();
   }
 }
@@ -112,7 +123,7 @@ function parsed(literal: string): string {
 
 const numberToken = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 
-/** Takes a number as the text that was sent; nothing where none stands here. */
+/** Consumes a number and returns the text that was sent, or null if there is none. */
 export function takeNumberText(cursor: Cursor): string | null {
   numberToken.lastIndex = cursor.at;
   const match = numberToken.exec(cursor.text);
@@ -122,8 +133,9 @@ export function takeNumberText(cursor: Cursor): string | null {
 }
 
 /**
- * Takes an integer in its plain form, or returns NaN with nothing taken: `5.0`, `5e0`, `05` and `-0` have none. Beyond
- * 2^53 the value is not exact; the caller's range ends far below.
+ * Consumes an integer in its plain form. Returns NaN, and consumes nothing, for other forms such as
+ * `5.0`, `5e0`, `05` and `-0`. Beyond 2^53 the value is not exact, but the caller's range ends far
+ * below.
  */
 export function takeInteger(cursor: Cursor): number {
   const { text } = cursor;

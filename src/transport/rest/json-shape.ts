@@ -1,6 +1,7 @@
 /**
- * What the descriptors say about JSON over REST: names, nullability, decimals, enum words, and the HTTP side of a
- * method. The codec and the OpenAPI document both ask here, so that the document cannot say other than the server does.
+ * Reads from the descriptors how messages look in JSON over REST: names, nullability, decimals,
+ * enum words, and the HTTP side of a method. Both the codec and the OpenAPI document use it, so
+ * that the document always matches the server.
  */
 import assert from "node:assert/strict";
 import type { JsonValue } from "@bufbuild/protobuf";
@@ -18,11 +19,14 @@ export interface HttpRoute {
   readonly path: string;
   /** The names in the template, in order: the request's fields that the path carries. */
   readonly pathParameters: readonly string[];
-  /** Whether the request's other fields are the body (`body: "*"`); otherwise they are query parameters. */
+  /**
+   * Whether the request's other fields are the body (`body: "*"`). Otherwise they are query
+   * parameters.
+   */
   readonly hasBody: boolean;
 }
 
-/** The HTTP rule of a method, or `null` where it has none. Source: google.api.http. */
+/** Returns the HTTP rule of a method (google.api.http), or `null` if it has none. */
 export function httpRoute(method: DescMethod): HttpRoute | null {
   const rule = getOption(method, httpExtension);
   const { pattern, body } = rule;
@@ -37,7 +41,7 @@ export function httpRoute(method: DescMethod): HttpRoute | null {
   };
 }
 
-/** Where each field of the method's request travels, in the order of the proto file. */
+/** Returns where each field of the method's request is sent, in the order of the proto file. */
 export function requestFields(
   method: DescMethod,
   route: HttpRoute,
@@ -51,72 +55,95 @@ export function requestFields(
   };
 }
 
-/** The member's name in JSON and the parameter's in a query: the proto name, in snake_case. */
+/**
+ * Returns the member's name in JSON and the parameter's in a query: the proto name, in snake_case.
+ */
 export function jsonName(field: DescField): string {
   return field.name;
 }
 
-/** Whether the members of this message stand in the place of the field: the response shows the bare object. */
+/**
+ * Whether the members of this message replace the field, so that the response shows the bare
+ * object.
+ */
 export function isInline(field: DescField): boolean {
   return getOption(field, fieldExtension).inline;
 }
 
-/** In responses: always there, `null` where unset. In requests: `null` is accepted and means unset. */
+/**
+ * In responses the member is always present, `null` if unset. In requests `null` is accepted and
+ * means unset.
+ */
 export function isNullable(field: DescField): boolean {
   return getOption(field, fieldExtension).nullable;
 }
 
-/** Whether the text is a decimal: exactly four places in responses (`19.9900`). */
+/** Whether the text is a decimal. In responses it has exactly four places (`19.9900`). */
 export function isDecimal(field: DescField): boolean {
   return getOption(field, fieldExtension).decimal;
 }
 
-/** In responses: left out where unset. */
+/** Whether responses leave the member out if it is unset. */
 export function isOmitEmpty(field: DescField): boolean {
   return getOption(field, fieldExtension).omitEmpty;
 }
 
-/** In requests: a JSON number is taken as well as a string; the digits that were sent are kept. */
+/**
+ * Whether requests may send a JSON number as well as a string. The digits that were sent are kept.
+ */
 export function allowsNumber(field: DescField): boolean {
   return getOption(field, fieldExtension).numberOrString;
 }
 
-/** In requests: the field in whose place this one may be given, `""` where it has no such. */
+/**
+ * Returns the name of the field that this one may replace in requests, or `""` if there is none.
+ */
 export function insteadOf(field: DescField): string {
   return getOption(field, fieldExtension).insteadOf;
 }
 
-/** The one value that the member has in responses (`customer` for `object`), `null` where it may vary. */
+/**
+ * Returns the constant value of the member in responses (`customer` for `object`), or `null` if it
+ * varies.
+ */
 export function constant(field: DescField): string | null {
   const { constant: value } = getOption(field, fieldExtension);
   return value === "" ? null : value;
 }
 
-/** The field's example, `undefined` where it has none; `null` is an example too. Throws on one that is no JSON. */
+/**
+ * Returns the field's example, or `undefined` if it has none. `null` is an example too. Throws for
+ * an example that is invalid JSON.
+ */
 export function example(field: DescField): JsonValue | undefined {
   const { example: text } = getOption(field, fieldExtension);
   return text === "" ? undefined : (JSON.parse(text) as JsonValue);
 }
 
-/** Whether a query parameter holds several values, separated by commas (`status=draft,paid`). */
+/** Whether a query parameter holds several values separated by commas (`status=draft,paid`). */
 export function isCommaSeparated(field: DescField): boolean {
   return field.fieldKind === "list";
 }
 
-/** The word of an enum value in JSON: `PLAN_TYPE_PER_UNIT` is `per_unit`. */
+/** Returns the word of an enum value in JSON: `PLAN_TYPE_PER_UNIT` is `per_unit`. */
 export function enumJsonName(value: DescEnumValue): string {
   return value.name.slice(value.parent.sharedPrefix?.length ?? 0).toLowerCase();
 }
 
-/** The words that an enum has in JSON, in the order of the proto file. The zero value stands for unset and has none. */
+/**
+ * Returns the words of an enum in JSON, in the order of the proto file. The zero value means unset
+ * and has no word.
+ */
 export function enumJsonNames(descriptor: DescEnum): string[] {
   return descriptor.values.filter(({ number }) => number !== 0).map(enumJsonName);
 }
 
-/** The number of the value with this word, `null` where there is none. Only the exact word counts. */
+/** Returns the number of the value with exactly this word, or `null` if there is none. */
 export function enumFromJson(descriptor: DescEnum, word: string): number | null {
   return descriptor.values.find((value) => value.number !== 0 && enumJsonName(value) === word)?.number ?? null;
 }
 
-/** How a decimal looks in responses: four places, a minus where it is below zero. Spec: Conventions. */
+/**
+ * The form of a decimal in responses: four places, and a minus sign if it is below zero (OBJECT-2).
+ */
 export const responseDecimalPattern = "^-?(0|[1-9][0-9]*)\\.[0-9]{4}$";

@@ -1,11 +1,16 @@
-/** Reads the bytes of a request's body within the limit, and holds its header fields to what the contract takes. */
+/**
+ * Reads the bytes of a request's body within the limit, and checks its header fields against the
+ * contract.
+ */
 import type { HttpRequest } from "./exchange.ts";
 import { RequestFault } from "./request-fault.ts";
 
-/** decisions §1, step 6: a body over 1 MiB is refused. */
+/** The limit of a body, 1 MiB (REQUEST-5). */
 export const maxBodyBytes = 1_048_576;
 
-/** Whether the request announces a body: one of unknown length counts, one of length 0 does not. */
+/**
+ * Whether the request announces a body. A body of unknown length counts, one of length 0 does not.
+ */
 export function hasBody(request: HttpRequest): boolean {
   const length = request.headers["content-length"];
   if (length !== undefined) return length !== "0";
@@ -13,29 +18,33 @@ export function hasBody(request: HttpRequest): boolean {
   return request.headers["transfer-encoding"] !== undefined;
 }
 
-/** Refuses a body that is announced to be over the limit, before any of it is read: `request_too_large`. */
+/**
+ * Refuses a body whose announced size is over the limit, before any of it is read:
+ * `request_too_large`.
+ */
 export function assertAnnouncedSize(request: HttpRequest, maxBytes = maxBodyBytes): void {
   if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes);
 }
 
-/** Limits other than those of the contract. */
+/** Limits that replace those of the contract. */
 export interface BodyLimits {
   readonly maxBytes?: number;
   /**
-   * Once aborted, the rest of the body stays unread, and the promise is rejected with the signal's
+   * Once it is aborted, the rest of the body stays unread and the promise rejects with the signal's
    * reason.
    */
   readonly signal?: AbortSignal;
 }
 
 /**
- * The bytes of the body, empty where there is none. Throws `RequestFault` `request_too_large` as soon as the body is known
- * to be over the limit (the rest stays unread), `invalid_parameter` where it ends early.
+ * Returns the bytes of the body, empty if there is none. Throws a `RequestFault`
+ * `request_too_large` as soon as the body is known to be over the limit. The rest stays unread.
+ * Throws `invalid_parameter` if the body ends early.
  */
 export async function readBody(request: HttpRequest, limits: BodyLimits = {}): Promise<Uint8Array> {
   if (!hasBody(request)) return empty;
   const { maxBytes = maxBodyBytes, signal } = limits;
-  // A small body has come with its head, and HTTP/1.1 has it waiting: no event needs to be awaited.
+  // A small body has arrived with its head, and HTTP/1.1 has it buffered, so no event is awaited.
   if (request.stream === undefined && request.complete) {
     return withinLimit((request.read() as Buffer | null) ?? empty, maxBytes);
   }
@@ -60,7 +69,8 @@ function collected(request: HttpRequest, maxBytes: number, signal: AbortSignal |
     let length = 0;
     const stop = (reason: unknown) => {
       request.off("data", onData).pause();
-      // The request may stay open for as long as its client sends.
+      // The request may stay open as long as its client sends, so the chunks that were read are
+      // released.
       chunks.length = 0;
       reject(reason);
     };
@@ -82,7 +92,10 @@ function collected(request: HttpRequest, maxBytes: number, signal: AbortSignal |
 
 const contentType = /^application\/json(?:[ \t]*;[ \t]*charset=(?:utf-8|"utf-8"))?[ \t]*$/i;
 
-/** Refuses a body that is not plain JSON in UTF-8 by its header fields: `invalid_parameter`. decisions §1. */
+/**
+ * Refuses a body whose header fields do not announce plain JSON in UTF-8: `invalid_parameter`
+ * (REQUEST-6).
+ */
 export function assertJsonBody(request: HttpRequest): void {
   const type = request.headers["content-type"];
   if (type !== "application/json" && !contentType.test(type ?? "")) {

@@ -1,7 +1,8 @@
 /**
- * Reads the body of a request into its message, strictly: compiled once for each message from its descriptor. Nothing is
- * converted, ignored or guessed; what does not fit is refused with its path. Missing members stay unset: whether they may
- * be missing is the validation's to say.
+ * Reads the body of a request into its message, with a reader compiled once for each message from
+ * its descriptor. Nothing is converted, ignored or guessed: a value that does not fit is refused
+ * with its path. Missing members stay unset, and the validation decides whether they may be
+ * missing.
  */
 import assert from "node:assert/strict";
 import { isUtf8 } from "node:buffer";
@@ -35,36 +36,41 @@ import {
 import { allowsNumber, enumJsonName, isInline, isNullable, jsonName } from "./json-shape.ts";
 import { RequestFault } from "./request-fault.ts";
 
-/** Reads one value; the cursor stands at its first character. */
+/** Reads one value. The cursor is at its first character. */
 type ReadValue = (cursor: Cursor) => unknown;
 
 interface Member {
   readonly localName: string;
-  /** One bit of the set of members seen: a duplicate is found by one operation. */
+  /** One bit of the set of members read so far. One operation finds a duplicate. */
   readonly bit: number;
   readonly nullable: boolean;
   readonly read: ReadValue;
 }
 
-/** A body deeper than this is never read. facts-performance §5.3; checked when compiling, as the descriptors bound it. */
+/**
+ * The deepest body that is read (LIMIT-1). It is checked at compile time, because the descriptors
+ * bound the depth.
+ */
 const maxDepth = 32;
-/** As many members as an integer has bits that can be told apart. */
+/** One bit of an integer for each member. */
 const maxMembers = 31;
-/** The longest name of a member that is not ours to be repeated in an answer: long enough to be recognised. */
+/** The longest unknown member name that an error repeats: long enough to be recognised. */
 const longestPublishedName = 100;
 const maxInt32 = 2_147_483_647;
 const minInt32 = -2_147_483_648;
 
 /**
- * Which names and words the text uses: `contract` are those of REST (`plan_code`, `per_unit`, decimals also as numbers);
- * `protobuf` those of its JSON mapping (`planCode` or `plan_code`, `PLAN_TYPE_PER_UNIT` or its number), which Connect speaks.
+ * The names and words of the text. `contract` has those of REST (`plan_code`, `per_unit`, decimals
+ * also as numbers). `protobuf` has those of Connect's JSON mapping (`planCode` or `plan_code`,
+ * `PLAN_TYPE_PER_UNIT` or its number).
  */
 export type JsonForm = "contract" | "protobuf";
 
 /**
- * Compiles the reader of a message: UTF-8 bytes in, the message out. Members named in `without` (those that the path
- * carries) are unknown in the body. Throws `RequestFault` `invalid_parameter` for whatever is not a JSON object of exactly
- * this shape; `param` is the path of the first fault, null where the body is no JSON object. decisions §1, step 6.
+ * Compiles the reader of a message: UTF-8 bytes in, the message out. Members in `without` (those of
+ * the path) are unknown in the body. Throws a `RequestFault` `invalid_parameter` for anything
+ * except a JSON object of exactly this shape. `param` is the path of the first fault, null if the
+ * body is no JSON object. REQUEST-6, REQUEST-7.
  */
 export function compileReader(
   message: DescMessage,
@@ -78,7 +84,7 @@ export function compileReader(
     if (peek(cursor) !== openBrace) return refuseRoot(text);
     try {
       const value = readMembers(cursor);
-      // Anything but white space after the object is no JSON.
+      // After the object only white space is valid JSON.
       if (!Number.isNaN(peek(cursor))) refuseText();
       return value;
     } catch (error) {
@@ -101,7 +107,10 @@ function refuseRoot(text: string): never {
   throw new RequestFault("invalid_parameter", "The body must be a JSON object");
 }
 
-/** A text that is no JSON at all is told as that, though a fault of a member was met first. Only refusals pay for it. */
+/**
+ * Refuses a text that is invalid JSON as such, even if a fault of a member was found first. Only
+ * refusals pay for this second pass.
+ */
 function assertJson(text: string): void {
   try {
     JSON.parse(text);
@@ -156,7 +165,7 @@ function compileMembers(
   };
 }
 
-/** Both names of a member are one member: given once each, it is given twice. */
+/** Returns both names of a member. They are one member, so sending both is a duplicate. */
 function namesOf(field: DescField, form: JsonForm): readonly string[] {
   return form === "contract" ? [jsonName(field)] : [field.name, field.jsonName];
 }
@@ -226,7 +235,7 @@ function readBoolean(cursor: Cursor): boolean {
 }
 
 function compileEnum(field: DescField & { readonly enum: NonNullable<DescField["enum"]> }, form: JsonForm): ReadValue {
-  // The zero value stands for unset: over REST it has no word.
+  // The zero value means unset and has no word over REST.
   const values = form === "contract" ? field.enum.values.filter(({ number }) => number !== 0) : field.enum.values;
   const nameOf = (value: DescEnumValue) => (form === "contract" ? enumJsonName(value) : value.name);
   const numbers = new Map(values.map((value) => [nameOf(value), value.number]));

@@ -1,6 +1,6 @@
 /**
- * Reads a query into the request message of a read, as strictly as a body is read: unknown, repeated and empty parameters
- * are refused, and a number has one way to be written.
+ * Reads a query into the request message of a read, as strictly as a body (REQUEST-9). Unknown,
+ * repeated and empty parameters are refused, and a number has exactly one form.
  */
 import assert from "node:assert/strict";
 import { create, type DescEnum, type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
@@ -15,12 +15,13 @@ interface Parameter {
 }
 
 const maxInt32 = 2_147_483_647;
-/** The longest name of a parameter that is not ours to be repeated in an answer. */
+/** The longest unknown parameter name that an error repeats. */
 const longestPublishedName = 100;
 
 /**
- * Compiles the reader of a query (without its question mark) into `message`; only the given fields can be parameters.
- * Throws `RequestFault` `invalid_parameter` with the parameter's name as `param`. decisions §1, step 6.
+ * Compiles the reader of a query (without its question mark) into `message`. Only the listed fields
+ * can be parameters. The reader throws a `RequestFault` `invalid_parameter` with the parameter's
+ * name as `param`.
  */
 export function compileQueryReader(message: DescMessage, fields: readonly DescField[]): (query: string) => Message {
   const parameters = new Map(fields.map((field) => [jsonName(field), compileParameter(field)]));

@@ -1,12 +1,16 @@
 /**
- * What the gateway itself refuses: a request that cannot be read as one of the contract. The room must not know the
- * domain's table of refusals, so the handler turns a fault into a refusal by a function that it is given.
+ * The faults that the transport itself finds: a request that does not fit the contract. This layer
+ * must not import the domain's table of refusals, so an injected function turns a fault into a
+ * refusal.
  */
 
-/** The codes that the gateway answers by itself. decisions §1, steps 1 and 6. */
+/** The codes of the transport's own faults (REQUEST-2, REQUEST-5, REQUEST-7). */
 export type RequestFaultCode = "invalid_parameter" | "request_too_large" | "unknown_endpoint";
 
-/** A request that cannot be read; `param` is the path of what is at fault, null where the whole request is. */
+/**
+ * A request that cannot be read. `param` is the path of the fault, null if the whole request is at
+ * fault.
+ */
 export class RequestFault extends Error {
   override readonly name = "RequestFault";
   readonly code: RequestFaultCode;

@@ -1,19 +1,25 @@
 /**
- * Writes one whole response, and leaves the connection in a state that the client can read it from: a body that was not
- * read is thrown away within bounds, and beyond them the connection ends.
+ * Writes one whole response so that the client can read it. An unread body is discarded within
+ * bounds. Beyond them the connection ends.
  */
 import { constants } from "node:http2";
 import type { HttpRequest, HttpResponse } from "./exchange.ts";
 import { hasBody } from "./read-body.ts";
 
-/** An unread body up to this size is read and thrown away, which costs less than a new connection. */
+/** An unread body up to this size is discarded, which costs less than a new connection. */
 const discardedBytes = 65_536;
-/** How much of a larger one is taken while the client reads our answer; an end at once would reset its connection. */
+/**
+ * How much of a larger body is read while the client reads the answer. An immediate end would reset
+ * its connection.
+ */
 const lingeringBytes = 8_388_608;
-/** How long that lasts at most: with it a client of 1 Mbit/s gets a body of the limit across. */
+/** The longest time for that. It lets a client of 1 Mbit/s send a body of the limit. */
 const lingeringMs = 10_000;
 
-/** Writes status, header fields (name, value, name, value …) and the body, and ends the response. Does nothing where the client has gone. */
+/**
+ * Writes the status, the header fields (names and values alternate) and the body, and ends the
+ * response. Does nothing if the client has disconnected.
+ */
 export function respond(
   request: HttpRequest,
   response: HttpResponse,
@@ -22,11 +28,11 @@ export function respond(
   body: string | Buffer,
 ): void {
   if (response.headersSent || response.destroyed) return;
-  // What holds a library's end back (`lingerAfterAnswer`) would drop the body of this one.
+  // The delayed `end` of `lingerAfterAnswer` is for a library's answer and would drop this body.
   Reflect.deleteProperty(response, "end");
   const length = Buffer.byteLength(body);
-  // ASCII is the same in both, and Latin-1 goes to the socket without being encoded. A buffer is
-  // written as it is.
+  // ASCII is the same in both encodings, and Latin-1 goes to the socket without being encoded. A
+  // buffer is written as it is.
   const encoding = length === body.length ? "latin1" : "utf8";
   headers.push("Content-Length", String(length));
   if (request.complete || !hasBody(request)) {
@@ -35,7 +41,7 @@ export function respond(
     closeAfterAnswer(request);
     response.writeHead(status, headers).end(body, encoding);
   } else if (isDiscardable(request)) {
-    // Node throws the rest away by itself once the response has ended.
+    // Node discards the rest by itself once the response has ended.
     response.writeHead(status, headers).end(body, encoding);
   } else {
     headers.push("Connection", "close");
@@ -44,18 +50,22 @@ export function respond(
   }
 }
 
-/** How long a closed stream may linger here: a client that never ends its body would hold it as long as its session. */
+/**
+ * How long a closed stream may stay open here. A client that never ends its body would hold it as
+ * long as its session.
+ */
 const closedStreamMs = 1_000;
 
 /**
- * Over HTTP/2: once the answer is whole, the rest of a body is of no use, and the stream is closed (RFC 9113, 8.1). Node tells
- * `finish` only when the stream has closed, so the last data is known by `wantTrailers`; the trailers still have to go out.
+ * Over HTTP/2, closes the stream once the answer is whole, because the rest of a body is of no use
+ * (RFC 9113, 8.1). Node emits `finish` only when the stream has closed, so `wantTrailers` marks the
+ * last data. The trailers still have to be sent.
  */
 export function closeAfterAnswer(request: HttpRequest): void {
   const { stream } = request;
   stream?.once("wantTrailers", () => {
     setImmediate(() => {
-      // Its client has ended it meanwhile, and it closes by itself.
+      // The client has ended the body in the meantime, so the stream closes by itself.
       if (request.complete) return;
       stream.close(constants.NGHTTP2_NO_ERROR);
       setTimeout(() => stream.destroy(), closedStreamMs).unref();
@@ -64,12 +74,14 @@ export function closeAfterAnswer(request: HttpRequest): void {
 }
 
 /**
- * Over HTTP/1.1, where a library reads the request and writes the answer, and calls `end` without a body: what is left to read
- * by then is taken within bounds before the answer ends, and beyond them the connection ends with it. To close it at once
- * would reset it under a client that still sends, and that client could lose the answer. RFC 9112, 9.6.
+ * Delays the end of an answer over HTTP/1.1 if a library reads the request and calls `end` without
+ * a body. The unread rest of the body is discarded within bounds before the answer ends. Beyond
+ * them the connection ends too. An immediate close would reset a client that still sends, and it
+ * could lose the answer (RFC 9112, 9.6).
  */
 export function lingerAfterAnswer(request: HttpRequest, response: HttpResponse): void {
-  // To break off reading must not destroy the request: its connection would go with it, and the answer.
+  // Stopping the read must not destroy the request, because its connection and the answer would end
+  // with it.
   Object.defineProperty(request, Symbol.asyncIterator, {
     value: () => request.iterator({ destroyOnReturn: false }),
   });
@@ -84,13 +96,19 @@ export function lingerAfterAnswer(request: HttpRequest, response: HttpResponse):
   };
 }
 
-/** A client that waits for `100 Continue` may leave its body out, so that nothing would tell where the next request begins. */
+/**
+ * A client that waits for `100 Continue` may leave its body out. Then nothing marks the start of
+ * the next request.
+ */
 function isDiscardable({ headers }: HttpRequest): boolean {
   const length = Number(headers["content-length"] ?? Number.POSITIVE_INFINITY);
   return length <= discardedBytes && headers.expect === undefined;
 }
 
-/** The answer is on its way; the response, and with it the connection, ends when the client has stopped sending. */
+/**
+ * The answer is being sent. The response, and with it the connection, ends when the client has
+ * stopped sending.
+ */
 function linger(request: HttpRequest, response: HttpResponse): void {
   let left = lingeringBytes;
   const end = () => {

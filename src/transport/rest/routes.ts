@@ -1,6 +1,6 @@
 /**
- * From a verb and a path to the operation that answers: read from the paths in the proto files. Paths are exact: nothing
- * is decoded, folded or trimmed before the comparison. decisions §1.
+ * Maps a verb and a path to an operation, by the paths in the proto files. Paths are exact: nothing
+ * is decoded, folded or trimmed before the comparison (REQUEST-2).
  */
 import assert from "node:assert/strict";
 import type { Message } from "@bufbuild/protobuf";
@@ -10,12 +10,12 @@ import { compileReader } from "./read-json.ts";
 import { compileQueryReader } from "./read-query.ts";
 import { compileWriter } from "./write-json.ts";
 
-/** An operation with everything that its descriptors say about its wire form, compiled. */
+/** An operation with its compiled wire form from the descriptors. */
 export interface Route {
   readonly operation: Operation;
-  /** Reads the body; null where the operation takes none and its parameters stand in the query. */
+  /** Reads the body. Null if the operation takes none and its parameters are in the query. */
   readonly readBody: ((body: Uint8Array) => Message) | null;
-  /** Reads the query; an operation with a body knows no parameter. */
+  /** Reads the query. An operation with a body has no query parameter. */
   readonly readQuery: (query: string) => Message;
   readonly write: (response: object) => string;
   /** The request's fields that the path carries, in the order of the path. */
@@ -28,7 +28,7 @@ export interface RouteMatch {
   readonly parameters: readonly string[];
 }
 
-/** The route of a verb and a path (without its query), null where there is none. */
+/** Returns the route of a verb and a path (without its query), or null if there is none. */
 export type FindRoute = (verb: string, path: string) => RouteMatch | null;
 
 interface Segment {
@@ -38,8 +38,9 @@ interface Segment {
 }
 
 /**
- * Compiles the routes of the operations; those still planned and those without a path (health, reflection) have none.
- * Throws where two operations have one path, or a field is of a kind that the codec does not know.
+ * Compiles the routes of the operations. Planned operations and those without a path (health,
+ * reflection) have none. Throws if two operations have one path, or if the codec does not support a
+ * field's kind.
  */
 export function compileRoutes(operations: readonly Operation[]): FindRoute {
   const root = newSegment();
@@ -104,7 +105,10 @@ function find(root: Segment, verb: string, path: string): RouteMatch | null {
   return route === undefined ? null : { route, parameters };
 }
 
-/** An id that cannot be decoded, or has a NUL, stays as it was sent: it is no UUID, so no object has it. decisions §1. */
+/**
+ * An id that cannot be decoded, or has a NUL, stays as it was sent. It is no UUID, so no object has
+ * it (REQUEST-12).
+ */
 function decode(word: string): string {
   if (!word.includes("%")) return word;
   try {

@@ -1,35 +1,37 @@
 /**
- * Writes a response message as JSON text: compiled once for each message from its descriptor. Members stand in the order
- * of the proto file, so that the same message is always the same bytes (a replay is byte for byte).
+ * Writes a response message as JSON text, with a writer compiled once for each message from its
+ * descriptor. Members have the order of the proto file, so that the same message is always the same
+ * bytes. A replay is byte for byte (IDEMPOTENCY-2).
  */
 import assert from "node:assert/strict";
 import { type DescEnum, type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { enumJsonName, isInline, isNullable, isOmitEmpty, jsonName } from "./json-shape.ts";
 
-/** A message, or what may initialise one: an unset field with implicit presence is its zero value. */
+/** A message, or its initialiser. An unset field with implicit presence is its zero value. */
 type Fields = Readonly<Record<string, unknown>>;
 type WriteValue = (value: unknown) => string;
 
 /**
- * How one field is written. One loop over these is twice as fast as a closure for each field (25 invoices: 45 µs, as long
- * as JSON.stringify takes), and as fast as generated code.
+ * How one field is written. One loop over members is twice as fast as a closure for each field and
+ * as fast as generated code. 25 invoices take 45 µs, as long as JSON.stringify takes.
  */
 interface Member {
   readonly kind: "text" | "plain" | "composed" | "inline";
   readonly localName: string;
-  /** `,"name":`, without the comma where it is the first of its object. */
+  /** `,"name":`, without the comma for the first member of an object. */
   readonly key: string;
-  /** The same with the opening quote of a text without anything to escape. */
+  /** The same with the opening quote, for a text that needs no escape. */
   readonly openedKey: string;
-  /** The whole member where the field is unset; null where that must not be. */
+  /** The whole member for an unset field. Null if the field must be set. */
   readonly unset: string | null;
   readonly write: WriteValue;
 }
 
 /**
- * Compiles the writer of a message. `null` stands for an unset nullable field, `omit_empty` leaves the member out, an inline
- * message's members stand in its place, enums are their words. Decimals are written as they come: with their four places.
- * Throws an assertion where the message does not keep the contract (a required part or a status that is unset).
+ * Compiles the writer of a message. An unset nullable field is `null`, and an unset `omit_empty`
+ * field is left out. The members of an inline message replace it, enums are their words, and
+ * decimals are written with their four places. The writer throws an assertion if the message breaks
+ * the contract (a required part or a status is unset).
  */
 export function compileWriter(message: DescMessage): (value: object) => string {
   return compileObject(message);
@@ -44,14 +46,17 @@ function compileObject(message: DescMessage): WriteValue {
   return (value) => `{${writeMembers(value).slice(1)}}`;
 }
 
-/** Whether the first member is always there, so that no comma has to be taken off: that would copy the whole text. */
+/**
+ * Whether the first member is always present. Then no comma must be removed, which would copy the
+ * whole text.
+ */
 function alwaysBegins(message: DescMessage): boolean {
   const [first] = message.fields;
   if (first === undefined) return false;
   return isInline(first) && first.message !== undefined ? alwaysBegins(first.message) : unsetMember(first, "") !== "";
 }
 
-/** Writes the members of a message, each with a comma before it but the first one, which has `separator`. */
+/** Writes the members of a message, each after a comma. The first one has `separator` instead. */
 function compileMembers(message: DescMessage, separator: "" | ","): WriteValue {
   const members = message.fields.map((field, index) => compileMember(field, index === 0 ? separator : ","));
   return (value) => {
@@ -149,16 +154,19 @@ function compileScalar(field: DescField, scalar: ScalarType): WriteValue {
 }
 
 function compileEnum(descriptor: DescEnum): WriteValue {
-  // The zero value stands for unset: it has no word.
+  // The zero value means unset and has no word.
   const values = descriptor.values.filter(({ number }) => number !== 0);
   const words = new Map(values.map((value) => [value.number, `"${enumJsonName(value)}"`]));
   return (value) => words.get(value as number) ?? assert.fail(`${descriptor} has no word for ${value}`);
 }
 
-/** Beyond this many characters the engine's own escaping is faster than looking at each one. Measured. */
+/**
+ * Beyond this many characters the engine's own escaping is faster than a check of each one.
+ * Measured.
+ */
 const longestScanned = 48;
 
-/** Whether the text is short and stands for itself between quotes. */
+/** Whether the text is short and needs no escape between quotes. */
 function isPlain(text: string): boolean {
   if (text.length > longestScanned) return false;
   for (let at = 0; at < text.length; at++) {

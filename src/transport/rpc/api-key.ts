@@ -1,7 +1,7 @@
 /**
- * The form of API keys (`sk_live_`, `sk_test_`) and operators' tokens (`op_`): 256 random bits and a checksum, in base 62. The
- * checksum lets a mistyped or made-up one be refused without asking the database, and lets scanners of public code know a real
- * one. Spec: Authentication; decisions §8.
+ * The form of API keys (`sk_live_`, `sk_test_`) and operators' tokens (`op_`): 256 random bits and
+ * a checksum, in base 62. The checksum lets the service refuse a mistyped or invented key without a
+ * query. It also lets scanners of public code recognise a real one. ACCESS-1, ADMIN-1.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
@@ -21,22 +21,25 @@ function formOf(prefix: string): RegExp {
   return new RegExp(`^${prefix}[0-9A-Za-z]{${secretDigits + checksumDigits}}$`);
 }
 
-/** A new key: its value, which is shown once and never kept, and what is kept of it. */
+/** A new key: its value, which is shown once and never stored, and the parts that are stored. */
 export interface NewApiKey {
   /** `sk_live_…` or `sk_test_…`, 57 characters. */
   readonly value: string;
-  /** SHA-256 of the value: enough for 256 random bits, where a slow hash would be a lever to overload the service. */
+  /**
+   * SHA-256 of the value. It is enough for 256 random bits, and a slow hash would help to overload
+   * the service.
+   */
   readonly hash: Buffer;
-  /** The prefix and the last four characters, by which its owner tells keys apart. */
+  /** The prefix and the last four characters, by which an owner distinguishes keys. */
   readonly hint: string;
 }
 
-/** A new random key; one of a sandbox (`livemode` false) begins with `sk_test_`. */
+/** Creates a random key. The key of a sandbox (`livemode` false) begins with `sk_test_`. */
 export function generateApiKey(livemode: boolean): NewApiKey {
   return generate(livemode ? "sk_live_" : "sk_test_");
 }
 
-/** A new random operator's token, `op_…`, 52 characters; kept as a key is. */
+/** Creates a random operator's token, `op_…`, with 52 characters. It is stored like a key. */
 export function generateOperatorToken(): NewApiKey {
   return generate("op_");
 }
@@ -47,17 +50,20 @@ function generate(prefix: string): NewApiKey {
   return { value, hash: hashApiKey(value), hint: `${prefix}…${value.slice(-4)}` };
 }
 
-/** The SHA-256 under which a key or token is stored. */
+/** Returns the SHA-256 under which a key or token is stored. */
 export function hashApiKey(value: string): Buffer {
   return createHash("sha256").update(value).digest();
 }
 
-/** Whether the text has the form of a key, its checksum included; says nothing of whether the key exists. */
+/**
+ * Whether the text has the form of a key, its checksum included. It does not check that the key
+ * exists.
+ */
 export function isApiKey(value: string): boolean {
   return apiKeyForm.test(value) && hasChecksum(value);
 }
 
-/** The same of an operator's token. */
+/** Whether the text has the form of an operator's token, its checksum included. */
 export function isOperatorToken(value: string): boolean {
   return operatorTokenForm.test(value) && hasChecksum(value);
 }

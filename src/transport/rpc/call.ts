@@ -1,6 +1,6 @@
 /**
- * One call of an operation, whatever protocol it came by: the parsed request is validated, its idempotency key claimed or
- * replayed, and the service's method run. decisions §1, steps 6 to 8.
+ * One call of an operation over any protocol. It validates the parsed request, claims or replays
+ * its idempotency key, and runs the service's method (REQUEST-1).
  */
 import assert from "node:assert/strict";
 import { create, type DescMethodUnary, type Message } from "@bufbuild/protobuf";
@@ -16,21 +16,25 @@ import { temporarilyUnavailable } from "./refusals.ts";
 import type { TextFormats } from "./validation/string-rules.ts";
 import { createValidate } from "./validation/validate.ts";
 
-/** The answer: the response message, and whether it is the stored one of an earlier call (`Idempotent-Replayed: true`). */
+/**
+ * The answer: the response message, and whether it is the stored response of an earlier call
+ * (`Idempotent-Replayed: true`).
+ */
 export interface Answer {
   readonly message: Message;
   readonly replayed: boolean;
 }
 
-/** What a call is told beside its request. */
+/** The context of a call, in addition to its request. */
 export interface CallContext {
-  /** Aborted when the client has gone or the server shuts down. */
+  /** Aborted when the client disconnects or the server shuts down. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Answers a request that passed the gate. Throws the refusals of validation (`invalid_parameter`), of idempotency
- * (`idempotency_conflict`, `request_in_progress`), `temporarily_unavailable`, and the method's own.
+ * Answers a request that passed the gate. Throws the refusals of validation (`invalid_parameter`),
+ * of idempotency (`idempotency_conflict`, `request_in_progress`), `temporarily_unavailable`, and
+ * those of the method.
  */
 export type CallOperation<C extends Principal = Caller> = (
   pass: Pass<C>,
@@ -38,16 +42,16 @@ export type CallOperation<C extends Principal = Caller> = (
   context: CallContext,
 ) => Promise<Answer>;
 
-/** What calls stand on. */
+/** The dependencies of calls. */
 export interface CallParts<C extends Principal = Caller> {
   readonly idempotency: Idempotency;
   readonly observe: ObserveCall;
   readonly implementations: readonly ServiceBinding<C>[];
-  /** What the formats of the contract mean. */
+  /** The rules of the contract's text formats. */
   readonly formats: TextFormats;
 }
 
-/** Makes `call`. Throws where a method's implementation and its option `planned` disagree. */
+/** Creates `call`. Throws if a method's implementation and its option `planned` disagree. */
 export function createCall<C extends Principal = Caller>({
   idempotency,
   observe,
@@ -78,7 +82,10 @@ export function createCall<C extends Principal = Caller>({
   return (pass, request, context) => observe(pass, () => run(pass, request, context));
 }
 
-/** A read that could not reach the database has decided nothing; of a write that lost it midway nobody knows, so it is a 500. */
+/**
+ * A read that could not reach the database has decided nothing, so it is `temporarily_unavailable`.
+ * A write that lost the database midway has an unknown outcome, so it is a 500.
+ */
 async function read(execute: () => Promise<Message>): Promise<Message> {
   try {
     return await execute();

@@ -1,6 +1,9 @@
-/** Who calls, and what a service method is told of the call beside its message. Made by the gate, read by the services. */
+/**
+ * The caller of a request and the context of a service method. The gate creates them and the
+ * services read them.
+ */
 
-/** The organisation and key behind a request, as they stood at the instant the request was admitted. */
+/** The organisation and key behind a request, as of its admission. */
 export interface Caller {
   readonly apiKeyId: string;
   readonly organisationId: string;
@@ -8,53 +11,61 @@ export interface Caller {
   readonly scopes: ReadonlySet<string>;
   /** False for a key of a sandbox organisation (`sk_test_…`). */
   readonly livemode: boolean;
-  /** Organisation setting: customers may be created through the API. Spec: Organisation. */
+  /** Organisation setting: customers may be created through the API (CUSTOMER-2). */
   readonly canCreateLedgerContacts: boolean;
-  /** Organisation setting: usage may be reported (for a sandbox: with test keys too). decisions §4, Sandbox. */
+  /**
+   * Organisation setting: usage may be reported. In a sandbox this includes test keys (CLOCK-2).
+   */
   readonly usageAllowed: boolean;
-  /** The organisation's clock at admission: the database's time, or the sandbox's test clock. One instant a request. */
+  /**
+   * The organisation's clock at admission: the database's time, or the sandbox's test clock. One
+   * instant for each request (PERIOD-2).
+   */
   readonly now: Date;
 }
 
-/** What an operator may do; each role may do all that the one before it may. decisions §8. */
+/** The roles of operators. Each role may do everything that the previous one may (ADMIN-1). */
 export const operatorRoles = ["read-only", "admin", "owner"] as const;
 
-/** One of them. */
+/** The role of an operator. */
 export type OperatorRole = (typeof operatorRoles)[number];
 
-/** The operator behind a request on the application's side, as it stood when the request was admitted. */
+/** The operator behind a request of the admin API, as of its admission. */
 export interface OperatorCaller {
   readonly operatorId: string;
   readonly name: string;
   readonly role: OperatorRole;
-  /** The token that it came with. */
+  /** The id of the token that was sent. */
   readonly tokenId: string;
 }
 
-/** Whoever calls: an organisation's platform by its API key, or an operator. */
+/** The authenticated caller: an organisation's platform by its API key, or an operator. */
 export type Principal = Caller | OperatorCaller;
 
-/** The id of the API key or token that was shown: what idempotency keys belong to, and what log and traces name. */
+/**
+ * Returns the id of the API key or token. Idempotency keys belong to it, and log and traces name
+ * it.
+ */
 export function credentialIdOf(principal: Principal): string {
   return "tokenId" in principal ? principal.tokenId : principal.apiKeyId;
 }
 
-/** The organisation whose key was shown; null for an operator, who belongs to none. */
+/** Returns the organisation of the key, or null for an operator, who belongs to no organisation. */
 export function organisationIdOf(principal: Principal): string | null {
   return "tokenId" in principal ? null : principal.organisationId;
 }
 
-/** The sliding window of a key after one request was counted or refused. Spec: Limits. */
+/** The sliding window of a key after one request was counted or refused (ACCESS-5, ACCESS-6). */
 export interface RateState {
   /** Requests allowed in any 60 seconds. */
   readonly limit: number;
-  /** How many are left in the current window. */
+  /** Requests that are left in the current window. */
   readonly remaining: number;
   /** Whole seconds until the oldest counted request stops counting. */
   readonly resetSeconds: number;
 }
 
-/** What a service method knows of its call. */
+/** The context of a service method's call. */
 export interface Call<C extends Principal = Caller> {
   readonly caller: C;
   /** `billing.v1.SubscriptionService/CreateSubscription`. */
@@ -63,6 +74,8 @@ export interface Call<C extends Principal = Caller> {
   readonly requestId: string;
   /** The `Idempotency-Key` that was sent, or null. */
   readonly idempotencyKey: string | null;
-  /** Aborted when the client has gone or the server shuts down; work that was accepted goes on all the same. */
+  /**
+   * Aborted when the client disconnects or the server shuts down. Accepted work continues anyway.
+   */
   readonly signal: AbortSignal;
 }

@@ -1,6 +1,7 @@
 /**
- * What is judged before a request's body is read: key, rate, scope, permission and the header `Idempotency-Key`, in this order,
- * the same for REST, Connect and gRPC. Spec: Authentication, Limits; decisions §1, steps 2 to 5.
+ * The checks before a request's body is read: key, rate, scope, permission and the header
+ * `Idempotency-Key`. The order is the same for REST, Connect and gRPC. REQUEST-1, ACCESS-3,
+ * ACCESS-5.
  */
 import { crashPoint } from "../../crash-points.ts";
 import { Refusal } from "../../domain/refusal.ts";
@@ -11,30 +12,36 @@ import { type HeaderValue, readBearer, readIdempotencyKey } from "./gate-headers
 import type { Operation } from "./operation.ts";
 import { temporarilyUnavailable } from "./refusals.ts";
 
-/** The headers that the gate judges. */
+/** The headers that the gate checks. */
 export interface GateHeaders {
   readonly authorization?: HeaderValue;
   readonly idempotencyKey?: HeaderValue;
 }
 
-/** Sets a header of the response, in the place of one of the same name; also of a response that refuses. */
+/**
+ * Sets a header of the response and replaces one of the same name. It also works for a response
+ * that refuses.
+ */
 export type SetHeader = (name: string, value: string) => void;
 
-/** A request that may go on: its body is read next, and `call` takes it from there. */
+/** An admitted request. Its body is read next, and then `call` runs it. */
 export interface Pass<C extends Principal = Caller> {
   readonly operation: Operation;
   readonly caller: C;
   readonly requestId: string;
-  /** Null where none was sent, and where the operation ignores it (reads). */
+  /** Null if none was sent, or if the operation ignores it (reads). */
   readonly idempotencyKey: string | null;
 }
 
-/** The gate; `createGate` makes that of API keys, `createOperatorGate` that of operators. */
+/**
+ * The gate. `createGate` creates the one of API keys, `createOperatorGate` the one of operators.
+ */
 export interface Gate<C extends Principal = Caller> {
   /**
-   * Admits a request or throws the first of: `unknown_endpoint` (the operation is only planned), `invalid_api_key`,
-   * `temporarily_unavailable` (the database cannot be reached), `rate_limited`, `insufficient_scope`,
-   * `idempotency_key_required`, `invalid_parameter`. From the rate on, the response has the `RateLimit-*` headers.
+   * Admits a request or throws the first of: `unknown_endpoint` (the operation is only planned),
+   * `invalid_api_key`, `temporarily_unavailable` (the database cannot be reached), `rate_limited`,
+   * `insufficient_scope`, `idempotency_key_required`, `invalid_parameter`. From the rate check on,
+   * the response has the `RateLimit-*` headers (ACCESS-6).
    */
   readonly pass: (
     operation: Operation,
@@ -44,14 +51,17 @@ export interface Gate<C extends Principal = Caller> {
   ) => Promise<Pass<C>>;
 }
 
-/** What the gate stands on. */
+/** The dependencies of the gate. */
 export interface GateParts {
   readonly access: Access;
-  /** What the organisation or the kind of key forbids beyond scopes: the message of the 403, or null. decisions §1, step 4. */
+  /**
+   * Returns the message of the 403 if the organisation or the kind of key forbids the operation,
+   * else null (ACCESS-3).
+   */
   readonly permits: (operation: Operation, caller: Caller) => string | null;
 }
 
-/** Makes the gate. */
+/** Creates the gate of API keys. */
 export function createGate({ access, permits }: GateParts): Gate {
   return {
     pass: async (operation, headers, requestId, setHeader) => {
@@ -85,7 +95,10 @@ async function admit(access: Access, authorization: HeaderValue, setHeader: SetH
   return callerOf(admission.key);
 }
 
-/** One message for every cause, so that nobody learns which keys once were. RFC 9110 wants the challenge with a 401. */
+/**
+ * One message for every cause, so that it never reveals which keys existed. RFC 9110 requires the
+ * challenge with a 401.
+ */
 function invalidApiKey(setHeader: SetHeader): Refusal {
   setHeader("WWW-Authenticate", "Bearer");
   return new Refusal("invalid_api_key", "The API key is missing, malformed, revoked or expired");

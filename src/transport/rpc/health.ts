@@ -1,47 +1,49 @@
 /**
- * gRPC's health protocol (grpc.health.v1): what load balancers ask, without a key. Every service of
- * ours has the same answer. Nothing is looked up for a request: all are answered from what the
- * process last found out.
+ * gRPC's health protocol (grpc.health.v1), which load balancers call without a key. All services
+ * have the same status. A request starts no check: the answer is the last result of the process.
  */
 import { Code, ConnectError } from "@connectrpc/connect";
 import { Health, HealthCheckResponse_ServingStatus as Status } from "../../gen/proto/grpc/health/v1/health_pb.ts";
 import { connectionOf, type OpenRoutes } from "./routes.ts";
 import { createPlaces, type Places } from "./stream-places.ts";
 
-/** What health is told by. */
+/** The dependencies of the health service. */
 export interface HealthParts {
-  /** Whether requests can be answered, as of the last check. Never rejects. */
+  /** Whether the last check succeeded. Never rejects. */
   readonly isServing: () => Promise<boolean>;
-  /** Calls `listener` when that may have changed, until the returned function is called. */
+  /** Calls `listener` when the result may have changed, until the returned function is called. */
   readonly subscribe: (listener: () => void) => () => void;
-  /** The full names of the services that this process has; any other is NotFound (Check) or SERVICE_UNKNOWN (Watch). */
+  /**
+   * The full names of this process's services. Any other name is NotFound (Check) or
+   * SERVICE_UNKNOWN (Watch).
+   */
   readonly services: readonly string[];
-  /** Those of a server in service, unless a test chooses others. */
+  /** The limits of production, unless a test sets others. */
   readonly limits?: WatchLimits;
 }
 
-/** What watches may take of the process: no key is needed for them. */
+/** What watches may take of the process. They need no key. */
 export interface WatchLimits {
   readonly inAll: number;
   readonly perConnection: number;
-  /** After which a watch is ended, in milliseconds. */
+  /** The time after which a watch ends, in milliseconds. */
   readonly watchMs: number;
 }
 
 /**
- * A client has one watch for each service that it uses, on one connection. A thousand watches hold
- * some 11 MB. Half an hour is what gRPC servers commonly give a whole connection; clients watch
- * again without a pause.
+ * A client has one watch for each service that it uses, on one connection. A thousand watches take
+ * about 11 MB. gRPC servers commonly end a whole connection after half an hour. Clients watch again
+ * without a pause.
  */
 const defaultLimits: WatchLimits = { inAll: 1_000, perConnection: 16, watchMs: 30 * 60_000 };
 
 /**
- * Watches that were opened together end apart by up to this part of their time, so that they do not
- * return together.
+ * Watches that were opened together end at times that differ by up to this share, so that they do
+ * not return together.
  */
 const spread = 0.2;
 
-/** Registers Check, List and Watch; the empty name stands for the whole process. */
+/** Registers Check, List and Watch. The empty name means the whole process. */
 export function healthRoutes({ isServing, subscribe, services, limits = defaultLimits }: HealthParts): OpenRoutes {
   const names = new Set(["", ...services]);
   const status = async () => ((await isServing()) ? Status.SERVING : Status.NOT_SERVING);
@@ -79,9 +81,9 @@ export function healthRoutes({ isServing, subscribe, services, limits = defaultL
 }
 
 /**
- * A refused watch must not count as unhealthy: strangers who take every place would else cut
- * clients off. After Unimplemented a client goes on without watching (gRFC A17); after any other
- * code it stops sending requests.
+ * Takes a place for a watch. A refused watch must not count as unhealthy, or clients without a key
+ * could cut others off by taking every place. After Unimplemented a client continues without
+ * watching (gRFC A17). After any other code it stops sending requests.
  */
 function enter(places: Places, connection: object): () => void {
   const leave = places.enter(connection);
@@ -89,7 +91,7 @@ function enter(places: Places, connection: object): () => void {
   throw new ConnectError("too many watches are open", Code.Unimplemented);
 }
 
-/** Changes as promises, from now until the call is aborted or `watchMs` have passed. */
+/** Turns changes into promises until the call is aborted or `watchMs` have passed. */
 function hearChanges(subscribe: HealthParts["subscribe"], signal: AbortSignal, watchMs: number) {
   let heard = Promise.withResolvers<void>();
   let isOver = false;
@@ -102,7 +104,7 @@ function hearChanges(subscribe: HealthParts["subscribe"], signal: AbortSignal, w
   }, watchMs).unref();
   return {
     isOver: () => isOver,
-    /** Resolves at the first change, end or abort from this call on. */
+    /** Resolves at the next change, end or abort after this call. */
     next: () => {
       heard = Promise.withResolvers();
       return heard.promise;

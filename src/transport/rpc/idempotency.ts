@@ -1,6 +1,7 @@
 /**
- * The header `Idempotency-Key`: the same request with the same key is done once and answered alike, byte for byte; another
- * request with it is refused. Spec: Idempotency; decisions §1, step 7.
+ * Idempotency by the header `Idempotency-Key`. The same request with the same key runs once, and a
+ * repeat gets the same bytes. Another request with that key is refused. IDEMPOTENCY-2,
+ * IDEMPOTENCY-3.
  */
 import { createHash } from "node:crypto";
 import { clone, type DescMessage, fromBinary, getOption, type Message, toBinary } from "@bufbuild/protobuf";
@@ -16,27 +17,28 @@ import type { Pass } from "./gate.ts";
 import type { Operation } from "./operation.ts";
 import { temporarilyUnavailable } from "./refusals.ts";
 
-/** A request that carries a key. */
+/** A request with an idempotency key. */
 export interface KeyedRequest {
   readonly pass: Pass<Principal>;
   readonly idempotencyKey: string;
   readonly request: Message;
 }
 
-/** Runs requests with a key; `createIdempotency` makes it. */
+/** Runs requests with a key. `createIdempotency` creates it. */
 export interface Idempotency {
   /**
-   * Runs `execute` and stores its response, or answers the stored one. Refuses `idempotency_conflict` (the key belongs to
-   * another request; judged first), `request_in_progress` (with `Retry-After`), `temporarily_unavailable` (nothing was begun).
-   * Where `execute` fails the key is free again, and its error is thrown.
+   * Runs `execute` and stores its response, or returns the stored one. Refuses
+   * `idempotency_conflict` (the key belongs to another request, checked first),
+   * `request_in_progress` (with `Retry-After`), `temporarily_unavailable` (nothing was begun). If
+   * `execute` fails, the key is released and the error is thrown (IDEMPOTENCY-5).
    */
   readonly run: (keyed: KeyedRequest, execute: () => Promise<Message>) => Promise<Answer>;
 }
 
-/** Spec: Idempotency, "with `Retry-After: 2`". */
+/** The value of `Retry-After` (IDEMPOTENCY-4). */
 const retryAfterSeconds = 2;
 
-/** Idempotency over a store. */
+/** Creates idempotency over a store. */
 export function createIdempotency(store: IdempotencyStore): Idempotency {
   return {
     run: async (keyed, execute) => {
@@ -98,7 +100,10 @@ async function finish(
   return other === null ? { message, replayed: false } : { message: fromBinary(output, other), replayed: true };
 }
 
-/** What is shown once is never kept: fields with the option `secret` are left out of what is stored. */
+/**
+ * Returns the message without its fields with the option `secret`, because secrets are shown once
+ * and never stored.
+ */
 function withoutSecrets(output: DescMessage, message: Message): Message {
   const secrets = output.fields.filter((field) => getOption(field, fieldOption).secret);
   if (secrets.length === 0) return message;
@@ -108,15 +113,19 @@ function withoutSecrets(output: DescMessage, message: Message): Message {
 }
 
 /**
- * SHA-256 over the operation and the parsed request with its path parameters, in protobuf's binary form with fields in the
- * order of the proto file: white space, the order of members and the protocol leave no trace in it. decisions §1, step 7.
+ * Returns the SHA-256 over the operation and the parsed request with its path parameters. The
+ * request is in protobuf's binary form, in the field order of the proto file. White space, the
+ * order of members and the protocol therefore do not affect it (IDEMPOTENCY-3).
  */
 export function fingerprintOf(operation: Operation, request: Message): Uint8Array {
   const bytes = toBinary(operation.method.input, request);
   return createHash("sha256").update(operation.name).update("\0").update(bytes).digest();
 }
 
-/** The path as REST has it, for people who look at the stored keys: `/v1/subscriptions/{id}/units` with its id. */
+/**
+ * Returns the REST path with its ids, for people who inspect the stored keys:
+ * `/v1/subscriptions/{id}/units`.
+ */
 function pathOf(operation: Operation, request: Message): string {
   const { pattern } = getOption(operation.method, http);
   const template = pattern.case === "get" || pattern.case === "post" ? pattern.value : `/${operation.name}`;

@@ -1,14 +1,22 @@
-/** The shape of a service: one function for each method of its proto, so that a method without one does not compile. */
+/**
+ * The shape of a service: one function for each method of its proto. A service without one of its
+ * methods does not compile.
+ */
 import type { DescMethodUnary, DescService, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import type { Call, Caller, Principal } from "./caller.ts";
 
-/** Answers one method: the parsed, valid request in, the response out. Throws `Refusal` for an expected no. */
+/**
+ * Answers one method: takes the parsed, valid request and returns the response. Throws `Refusal`
+ * for an expected no.
+ */
 export type MethodImplementation<M extends DescMethodUnary, C extends Principal = Caller> = (
   request: MessageShape<M["input"]>,
   call: Call<C>,
 ) => Promise<MessageInitShape<M["output"]>>;
 
-/** Marks a method that the contract has and nothing answers yet: Connect and gRPC say Unimplemented. */
+/**
+ * Marks a method of the contract without an implementation. Connect and gRPC answer Unimplemented.
+ */
 export const planned = "planned";
 
 /** A function, or the mark `planned`, for each method of a service, by its local name. */
@@ -18,13 +26,13 @@ export type Implementation<S extends DescService, C extends Principal = Caller> 
     : never;
 };
 
-/** A service with what answers it. */
+/** A service with its implementation. */
 export interface ServiceBinding<C extends Principal = Caller, S extends DescService = DescService> {
   readonly service: S;
   readonly implementation: Implementation<S, C>;
 }
 
-/** Binds a service to its implementation, keeping both types together. */
+/** Binds a service to its implementation and keeps both types together. */
 export function bind<S extends DescService, C extends Principal = Caller>(
   service: S,
   implementation: Implementation<S, C>,

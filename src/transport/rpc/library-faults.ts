@@ -1,15 +1,17 @@
 /**
- * What the Connect library refuses by itself (a body that cannot be read, too large, an unknown compression) told like our own
- * refusals: same codes, same error detail, so that clients meet one kind of error. decisions §1, step 6.
+ * Translates refusals of the Connect library (an unreadable or too large body, an unknown
+ * compression) into the service's refusals. They have the same codes and error detail, so that
+ * clients see one kind of error (REQUEST-13).
  */
 import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import { Refusal } from "../../domain/refusal.ts";
 import { connectErrorOf, type Told } from "./refusals.ts";
 
 /**
- * Retells the library's own error of this call, if it comes to one. The library aborts the call's signal with the error before
- * it writes it, in each of its protocols: that is where it is reworked in place. `readable` says whether the request had been
- * read by then; `tell` is given what to tell.
+ * Rewrites the library's own error of this call, if there is one. In each of its protocols the
+ * library aborts the call's signal with the error before it writes the error. The error is changed
+ * in place at that point. `readable` says whether the request had been read by then. The last
+ * parameter receives the error to report.
  */
 export function retellLibraryErrors(
   context: HandlerContext,
@@ -18,7 +20,8 @@ export function retellLibraryErrors(
 ): void {
   context.signal.addEventListener("abort", () => {
     const error: unknown = context.signal.reason;
-    // Ours have a detail; a call that its client broke off or that ran out of its own time is no fault of the request.
+    // The service's errors have a detail. A call that its client aborted or that exceeded its own
+    // deadline is no fault of the request.
     if (!(error instanceof ConnectError) || error.details.length > 0 || isOver(error)) return;
     const { code, message, rawMessage, details, metadata } = connectErrorOf(
       tell(readable() ? error : refusalOf(error)),
@@ -31,7 +34,10 @@ function isOver(error: ConnectError): boolean {
   return error.code === Code.Canceled || error.code === Code.DeadlineExceeded;
 }
 
-/** The refusal of a request that the library could not read; `param` names the field as far as the library says it. */
+/**
+ * Returns the refusal of a request that the library could not read. `param` names the field if the
+ * library names it.
+ */
 function refusalOf(error: ConnectError): Refusal {
   if (error.code === Code.ResourceExhausted) {
     return new Refusal("request_too_large", "The request is larger than 1 MiB");
@@ -40,7 +46,10 @@ function refusalOf(error: ConnectError): Refusal {
   return new Refusal("invalid_parameter", message, fieldOf(error));
 }
 
-/** protobuf's JSON reader names an unknown or repeated member in its message, and a field of a wrong type in its cause. */
+/**
+ * protobuf's JSON reader names an unknown or repeated member in its message, and a field of a wrong
+ * type in the cause.
+ */
 function fieldOf(error: ConnectError): string | null {
   const named = /(?:key "([^"]+)" is unknown|duplicate object key "([^"]+)")/.exec(error.rawMessage);
   if (named !== null) return named[1] ?? named[2] ?? null;

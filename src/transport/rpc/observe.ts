@@ -1,6 +1,7 @@
 /**
- * What operators see of a request: one line in the log, one sample in the histogram, one span in the trace. Never a key, a
- * header, a body or an amount. Spec: every response carries `Request-Id`; the line has the same id.
+ * The observation of a request: one line in the log, one sample in the histogram, one span in the
+ * trace. It never has a key, a header, a body or an amount. The line has the same id as the
+ * response's `Request-Id` (REQUEST-4).
  */
 import { context, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import type { Logger } from "pino";
@@ -9,19 +10,19 @@ import { Refusal } from "../../domain/refusal.ts";
 import { credentialIdOf, organisationIdOf, type Principal } from "./caller.ts";
 import type { Pass } from "./gate.ts";
 
-/** A finished request as the port tells it. */
+/** A finished request as the port reports it. */
 export interface ObservedRequest {
   readonly requestId: string;
   /** `1.1` or `2.0`. */
   readonly httpVersion: string;
   /** The HTTP verb. */
   readonly method: string;
-  /** Without its query. */
+  /** The path without its query. */
   readonly path: string;
-  /** `billing.v1.SubscriptionService/CreateSubscription`; null for an unknown path. */
+  /** `billing.v1.SubscriptionService/CreateSubscription`. Null for an unknown path. */
   readonly operation: string | null;
   readonly organisationId: string | null;
-  /** `rest`, `connect`, `grpc` or `grpc-web`, where the port knows it. */
+  /** `rest`, `connect`, `grpc` or `grpc-web`, if the port knows it. */
   readonly protocol?: string | null;
   /** The id of the key or of the operator's token, never its value. */
   readonly apiKeyId?: string | null;
@@ -29,21 +30,24 @@ export interface ObservedRequest {
   /** The error code, null for a success. */
   readonly code: string | null;
   readonly durationMs: number;
-  /** False where the client went away before it had the whole answer. */
+  /** False if the client disconnected before it had the whole answer. */
   readonly answered: boolean;
 }
 
 /** The labels of the histogram of requests. */
 export type RequestLabel = "operation" | "protocol" | "outcome";
 
-/** What observes. */
+/** The targets of the observation. */
 export interface ObserveParts {
   readonly log: Pick<Logger, "info">;
-  /** Seconds. */
+  /** Seconds of each request. */
   readonly requests: Pick<Histogram<RequestLabel>, "observe">;
 }
 
-/** Tells one finished request to log and metrics: called once for each by the port. */
+/**
+ * Returns the function that reports one finished request to log and metrics. The port calls it once
+ * for each request.
+ */
 export function createRequestObserver({ log, requests }: ObserveParts): (request: ObservedRequest) => void {
   return (request) => {
     const outcome = request.answered ? (request.code ?? "ok") : "client_gone";
@@ -55,10 +59,10 @@ export function createRequestObserver({ log, requests }: ObserveParts): (request
   };
 }
 
-/** Runs a call inside a span of its operation; where no tracing is started this costs a microsecond. */
+/** Runs a call inside a span of its operation. Without tracing this costs a microsecond. */
 export type ObserveCall = <T>(pass: Pass<Principal>, run: () => Promise<T>) => Promise<T>;
 
-/** `OTEL_*` decides whether these spans go anywhere (src/main/tracing.ts). */
+/** `OTEL_*` decides whether these spans are exported (src/main/tracing.ts). */
 export const observeCall: ObserveCall = async (pass, run) => {
   const { operation, caller, requestId } = pass;
   const attributes = {
@@ -75,7 +79,8 @@ export const observeCall: ObserveCall = async (pass, run) => {
   } catch (error) {
     const code = error instanceof Refusal ? error.code : "internal_error";
     span.setAttribute("billing.outcome", code);
-    // A refusal is an answer, not a fault; its message may hold what a client sent, so only codes are traced.
+    // A refusal is an answer, not a fault. Its message may hold what a client sent, so only codes
+    // are traced.
     if (!(error instanceof Refusal) || error.row.status >= 500) {
       span.setStatus({ code: SpanStatusCode.ERROR, message: code });
     }

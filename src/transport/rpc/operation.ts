@@ -1,6 +1,6 @@
 /**
- * What a method's descriptor says about how it may be called: read once at start from the options of its proto
- * (billing/options/v1), so that gate, gateway and manual cannot disagree.
+ * The rules for calling a method, read once at start from the options of its proto
+ * (billing/options/v1). Gate, transport and manual share them, so they cannot disagree.
  */
 import { type DescMethod, type DescMethodUnary, type DescService, getOption } from "@bufbuild/protobuf";
 import { IdempotencyKeyRule, operation as operationOption } from "../../gen/proto/billing/options/v1/options_pb.ts";
@@ -10,15 +10,15 @@ export interface Operation {
   /** `billing.v1.SubscriptionService/CreateSubscription`. */
   readonly name: string;
   readonly method: DescMethodUnary;
-  /** The scope a key needs, or null where any valid key will do. Spec: Authentication. */
+  /** The scope that a key needs, or null if any valid key may call (ACCESS-4). */
   readonly scope: string | null;
   readonly idempotencyKey: "none" | "optional" | "required";
   readonly successStatus: number;
-  /** The status where the response's `rejected` is above zero, or null. */
+  /** The status of a response with `rejected` above zero, or null. */
   readonly partialStatus: number | null;
-  /** An absent body is read as `{}`. */
+  /** Whether an absent body is read as `{}`. */
   readonly bodyOptional: boolean;
-  /** No implementation yet: Connect answers Unimplemented, REST has no such path. */
+  /** No implementation yet: Connect answers Unimplemented, and REST has no such path. */
   readonly planned: boolean;
 }
 
@@ -33,7 +33,10 @@ function keyRule(rule: IdempotencyKeyRule): Operation["idempotencyKey"] {
   }
 }
 
-/** The rules of one method. Throws where the method streams: this API is unary throughout. */
+/**
+ * Returns the rules of one method. Throws if the method streams, because this API is unary
+ * throughout.
+ */
 export function operationOf(method: DescMethod): Operation {
   if (method.methodKind !== "unary") throw new Error(`${method.parent.typeName}/${method.name} is not unary`);
   const option = getOption(method, operationOption);
@@ -49,7 +52,7 @@ export function operationOf(method: DescMethod): Operation {
   };
 }
 
-/** The rules of every method of the given services, in the order of the proto files. */
+/** Returns the rules of every method of the services, in the order of the proto files. */
 export function jobsOf(services: readonly DescService[]): readonly Operation[] {
   return services.flatMap((service) => service.methods.map(operationOf));
 }

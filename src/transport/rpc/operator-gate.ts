@@ -1,6 +1,7 @@
 /**
- * What is judged of an operator's request before its body is read: token, role, and the header `Idempotency-Key`, in this order.
- * The counterpart of `gate.ts` on the application's side, where no rate is counted. decisions §1 and §8.
+ * The checks of an operator's request before its body is read: token, role and the header
+ * `Idempotency-Key`, in this order. It is the counterpart of `gate.ts` on the admin API, where no
+ * rate is counted. REQUEST-1, ADMIN-1.
  */
 import { Refusal } from "../../domain/refusal.ts";
 import { isDatabaseUnreachable } from "../../store/access/api-keys.ts";
@@ -13,9 +14,9 @@ import type { Operation } from "./operation.ts";
 import { temporarilyUnavailable } from "./refusals.ts";
 
 /**
- * The gate of operators. Refuses, in this order: `unknown_endpoint` (the operation is only planned), `invalid_operator_token`,
- * `temporarily_unavailable` (the database cannot be reached), `insufficient_role`, `idempotency_key_required`,
- * `invalid_parameter`.
+ * Creates the gate of operators. It refuses, in this order: `unknown_endpoint` (the operation is
+ * only planned), `invalid_operator_token`, `temporarily_unavailable` (the database cannot be
+ * reached), `insufficient_role`, `idempotency_key_required`, `invalid_parameter`.
  */
 export function createOperatorGate(access: OperatorAccess): Gate<OperatorCaller> {
   return {
@@ -43,16 +44,22 @@ async function admit(
   return operator;
 }
 
-/** One message for every cause, so that nobody learns which tokens once were. RFC 9110 wants the challenge with a 401. */
+/**
+ * One message for every cause, so that it never reveals which tokens existed. RFC 9110 requires the
+ * challenge with a 401.
+ */
 function invalidToken(setHeader: SetHeader): Refusal {
   setHeader("WWW-Authenticate", "Bearer");
   return new Refusal("invalid_operator_token", "The operator's token is missing, malformed, revoked or expired");
 }
 
-/** The least first. */
+/** The least powerful first. */
 const roles: readonly (string | null)[] = operatorRoles;
 
-/** A scope that is no role, or none at all, is nobody's: a method of this side without its role is closed. */
+/**
+ * Refuses a caller without the method's role. A method of the admin API whose scope is missing or
+ * is not a role is closed to all.
+ */
 function requireRole(operation: Operation, caller: OperatorCaller): void {
   const needed = roles.indexOf(operation.scope);
   if (needed !== -1 && roles.indexOf(caller.role) >= needed) return;

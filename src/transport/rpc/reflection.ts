@@ -1,6 +1,7 @@
 /**
- * gRPC's server reflection, versions 1 and 1alpha (the older one is what most clients still ask first): which services there
- * are and their proto files, without a key. It shows what the public OpenAPI document shows; a setting turns it off.
+ * gRPC's server reflection, versions 1 and 1alpha (most clients still try the older one first). It
+ * shows services and their proto files without a key, which is no more than the public OpenAPI
+ * document. A setting turns it off.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type DescFile, type DescService, toBinary } from "@bufbuild/protobuf";
@@ -12,7 +13,7 @@ import { ServerReflection as ServerReflectionAlpha } from "../../gen/proto/grpc/
 import { connectionOf, type OpenRoutes } from "./routes.ts";
 import { createPlaces } from "./stream-places.ts";
 
-/** What strangers may take of the process by reflection. */
+/** What clients without a key may take of the process by reflection. */
 export interface ReflectionLimits {
   readonly inAll: number;
   readonly perConnection: number;
@@ -22,11 +23,11 @@ export interface ReflectionLimits {
 
 /**
  * A tool opens a stream or two and asks for each service, then for files by name: some dozens of
- * questions. A stream ends with its body, which the port takes for 30 s at most.
+ * questions. A stream ends with its body, and the port accepts a body for 30 s at most.
  */
 const defaultLimits: ReflectionLimits = { inAll: 32, perConnection: 4, questions: 256 };
 
-/** A question and its answer, as both versions have them: their messages are alike but for the package. */
+/** A question and its answer in both versions. Their messages differ only in the package. */
 interface Question {
   readonly host: string;
   readonly messageRequest:
@@ -47,7 +48,10 @@ type MessageResponse =
   | { case: "listServicesResponse"; value: { service: { name: string }[] } }
   | { case: "errorResponse"; value: { errorCode: number; errorMessage: string } };
 
-/** Registers reflection over these services, the files that they need included, and over health and itself. */
+/**
+ * Registers reflection over these services with the files that they need, and over health and
+ * reflection.
+ */
 export function reflectionRoutes(services: readonly DescService[], limits = defaultLimits): OpenRoutes {
   const answer = createAnswerer([...services, Health, ServerReflection, ServerReflectionAlpha]);
   const places = createPlaces(limits);
@@ -60,7 +64,7 @@ export function reflectionRoutes(services: readonly DescService[], limits = defa
         asked += 1;
         if (asked > limits.questions) throw tooMany("questions in one stream of reflection; open another");
         yield { validHost: question.host, originalRequest: question, messageResponse: answer(question) };
-        // Questions that came together are not answered together: other requests have their turn
+        // Questions that arrived together are answered one at a time, so that other requests run in
         // between.
         await nextTurn();
       }
@@ -117,7 +121,7 @@ function createAnswerer(services: readonly DescService[]): (question: Question) 
   };
 }
 
-/** Each file after those that it imports. */
+/** Adds each file after its imports. */
 function collect(file: DescFile, into: Map<string, DescFile>): void {
   if (into.has(file.proto.name)) return;
   for (const dependency of file.dependencies) collect(dependency, into);
@@ -141,9 +145,9 @@ function* symbolsOf(file: DescFile): Iterable<string> {
 }
 
 /**
- * The file first, then all that it imports, each before its own imports: a client needs one
- * question for a service. Each file is encoded once in the life of the process, and each answer put
- * together once.
+ * Returns the file and all its imports, each file before its own imports, so that a client needs
+ * one question for a service. Each file is encoded once in the life of the process, and each answer
+ * is composed once.
  */
 function createFileAnswer(): (file: DescFile | undefined, name: string) => MessageResponse {
   const encoded = new Map<DescFile, Uint8Array>();

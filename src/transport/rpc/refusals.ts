@@ -1,6 +1,7 @@
 /**
- * Any error as it is told, whatever the protocol: a refusal by its row of the table, everything else as `internal_error` with
- * a neutral message, its details in the log alone. Spec: Errors; decisions §1.
+ * Turns any error into its public form for every protocol. A refusal has its row of the table. Any
+ * other error is `internal_error` with a neutral message, and only the log has its details.
+ * REQUEST-13, REQUEST-15.
  */
 import { Code, ConnectError } from "@connectrpc/connect";
 import {
@@ -12,29 +13,38 @@ import {
 } from "../../domain/refusal.ts";
 import { ErrorDetailSchema } from "../../gen/proto/billing/v1/common_pb.ts";
 
-/** An error as it is told: the members of the REST envelope and of the Connect detail, and the header. */
+/**
+ * The public form of an error: the members of the REST envelope and of the Connect detail, and the
+ * header.
+ */
 export interface Told {
   readonly status: number;
   readonly type: RefusalType;
   readonly code: RefusalCode;
   readonly message: string;
-  /** The path of the field at fault; null where the whole request is. */
+  /** The path of the field at fault. Null if the whole request is at fault. */
   readonly param: string | null;
   readonly requestId: string;
-  /** Becomes the header `Retry-After`; null for none. */
+  /** The value of the header `Retry-After`, or null for none. */
   readonly retryAfterSeconds: number | null;
 }
 
-/** Turns any error into what is told of it; what is no refusal is logged on the way. Never throws. */
+/** Turns any error into its public form, and logs errors that are not refusals. Never throws. */
 export type Tell = (error: unknown, requestId: string) => Told;
 
 /** Receives what a client must not see: an unexpected error, or the cause behind a refusal. */
 export type LogFailure = (error: unknown, requestId: string) => void;
 
-/** What is said of an error of our own: nothing that could help an attacker, and what helps to find it. */
+/**
+ * The message of an internal error. It has nothing that could help an attacker, and helps to find
+ * the error.
+ */
 const internalMessage = "Something went wrong on our side; please retry, and quote the request id if it goes on";
 
-/** A `tell` over a log. A refusal with a `cause` (another system could not be reached) is logged as well. */
+/**
+ * Creates the error report over a log. A refusal with a `cause` (another system could not be
+ * reached) is logged as well.
+ */
 export function createReportError(log: LogFailure): Tell {
   return (error, requestId) => {
     if (error instanceof Refusal) {
@@ -46,7 +56,10 @@ export function createReportError(log: LogFailure): Tell {
   };
 }
 
-/** A refusal because another system could not be reached and nothing was decided; the cause goes to the log. decisions §1. */
+/**
+ * Returns the refusal for a system that could not be reached when nothing was decided. The cause is
+ * logged (REQUEST-14).
+ */
 export function temporarilyUnavailable(cause: unknown): Refusal {
   const refusal = new Refusal(
     "temporarily_unavailable",
@@ -77,7 +90,10 @@ const connectCodes = {
   unimplemented: Code.Unimplemented,
 } as const satisfies Record<RefusalConnectCode, Code>;
 
-/** The same for Connect and gRPC: the code of the table, a `billing.v1.ErrorDetail`, and `Retry-After` where there is one. */
+/**
+ * Returns the same error for Connect and gRPC: the code of the table, a `billing.v1.ErrorDetail`,
+ * and `Retry-After` if there is one.
+ */
 export function connectErrorOf(told: Told): ConnectError {
   const { type, code, message, requestId, param, retryAfterSeconds } = told;
   const detail = { type, code, message, requestId, ...(param === null ? {} : { param }) };

@@ -1,6 +1,7 @@
 /**
- * The services over Connect, gRPC-Web and gRPC: the gate before a message is read, the call after it, and every error with our
- * detail. Options for `connectNodeAdapter`; the same gate and call serve REST. decisions §1.
+ * The services over Connect, gRPC-Web and gRPC: the gate runs before a message is read, the call
+ * after it. Every error has the service's detail. The result is options for `connectNodeAdapter`,
+ * and REST uses the same gate and call. REQUEST-1, REQUEST-13.
  */
 
 import assert from "node:assert/strict";
@@ -24,57 +25,70 @@ import { connectErrorOf, type Tell, type Told } from "./refusals.ts";
 import { checkJsonBodies } from "./strict-json.ts";
 import { refuseUnsupportedRequests } from "./unsupported-requests.ts";
 
-/** What the port knows of a request, and what is noted here for the line of its log. */
+/** What the port knows of a request, and what these routes add for its log line. */
 export interface RequestRecord {
   readonly requestId: string;
-  /** The headers that the gate judges, with their repeats, which the library does not show. */
+  /** The headers of the gate, with their repeats, which the library does not show. */
   readonly credentials: GateHeaders;
   organisationId: string | null;
   code: string | null;
   apiKeyId?: string | null;
   protocol?: string | null;
-  /** Noted once the method is found: a stranger's path must not become a label of the metrics. */
+  /**
+   * Set once the method is found, because an unknown path must not become a label of the metrics.
+   */
   operation?: string | null;
 }
 
 /** Registers services that need no key (health, reflection). */
 export type OpenRoutes = (router: ConnectRouter) => void;
 
-/** What the routes stand on. */
+/** The dependencies of the routes. */
 export interface ConnectParts<C extends Principal = Caller> {
   readonly gate: Gate<C>;
   readonly call: CallOperation<C>;
   readonly tell: Tell;
-  /** Compiles the strict check of a message's JSON, which throws a refusal: REST's, for protobuf's names. */
+  /**
+   * Compiles the strict check of a message's JSON, which throws a refusal. It is REST's check with
+   * protobuf's names.
+   */
   readonly checkJson: (message: DescMessage) => (body: Uint8Array) => void;
-  /** The record that the port made for this request; its id is already in the response. */
+  /**
+   * Returns the record that the port created for this request. Its id is already in the response.
+   */
   readonly recordOf: (request: object) => RequestRecord | undefined;
   readonly open?: readonly OpenRoutes[];
-  /** Aborted when the server stops: long watches then end. */
+  /** Aborted when the server stops. Long watches then end. */
   readonly shutdownSignal?: AbortSignal;
 }
 
-/** decisions §1, step 6: "Body over 1 MiB". A compressed one counts unpacked. */
+/** The limit of a body (REQUEST-5). A compressed body counts by its unpacked size. */
 const readMaxBytes = 1024 * 1024;
 
-/** The library's own choice, named because JSON is unpacked here as well. */
+/** The library's own choice, repeated here because JSON is unpacked here as well. */
 const compressions = [compressionGzip, compressionBrotli];
 
-/** Set for every request before anything else sees it. */
+/** Set for every request before any other handler runs. */
 const stateKey = createContextKey<CallState | null>(null);
 
 interface CallState {
   readonly record: RequestRecord;
   pass: Pass<Principal> | null;
-  /** Whether the request has become a message: what fails from then on is no fault of the request. */
+  /** Whether the request has become a message. A later failure is no fault of the request. */
   read: boolean;
-  /** HTTP/1: what is left of a body that was refused midway stands in the way of the connection's next request. */
+  /**
+   * True for HTTP/1: the rest of a body that was refused midway blocks the next request of the
+   * connection.
+   */
   readonly oneRequestAtATime: boolean;
   /** The TCP connection or HTTP/2 session, the same object for each of its requests. */
   readonly connection: object;
 }
 
-/** The adapter's options for these services. Unknown members of Connect's JSON are refused, as over REST. */
+/**
+ * Returns the adapter's options for these services. Unknown members of Connect's JSON are refused,
+ * as over REST.
+ */
 export function connectRoutes<C extends Principal = Caller>(
   bindings: readonly ServiceBinding<C>[],
   parts: ConnectParts<C>,
@@ -152,7 +166,7 @@ function newState(parts: Pick<ConnectParts, "recordOf">, request: NodeRequest): 
   });
 }
 
-/** The connection that a call came by: what calls without a key may take is bounded for each. */
+/** Returns the connection of a call. Calls without a key are limited for each connection. */
 export function connectionOf(values: ContextValues): object {
   return stateOf(values).connection;
 }
@@ -190,7 +204,7 @@ function implementationOf<C extends Principal>(
     state.read = true;
     try {
       assert(state.pass !== null, "a call came past the gate");
-      // The gate of these very parts made it.
+      // The gate of the same dependencies created this pass.
       const { message, replayed } = await call(state.pass as Pass<C>, request, { signal: context.signal });
       if (replayed) context.responseHeader.set("Idempotent-Replayed", "true");
       return message;

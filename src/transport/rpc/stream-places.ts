@@ -1,18 +1,20 @@
-/** Bounds long calls that need no key: how many are open in all, and how many on one connection. */
+/**
+ * Limits long calls that need no key: how many are open in total, and how many on one connection.
+ */
 
-/** How many places there are. */
+/** The number of places. */
 export interface PlaceLimits {
   readonly inAll: number;
   readonly perConnection: number;
 }
 
-/** Places that calls take and leave. */
+/** The places of open calls. */
 export interface Places {
-  /** Takes a place; null if there is none left. The returned function gives it back. */
+  /** Takes a place. Returns the function that releases it, or null if none is left. */
   readonly enter: (connection: object) => (() => void) | null;
 }
 
-/** Makes them; the same connection is the same object. */
+/** Creates the places. One connection is always the same object. */
 export function createPlaces({ inAll, perConnection }: PlaceLimits): Places {
   const byConnection = new Map<object, number>();
   let taken = 0;

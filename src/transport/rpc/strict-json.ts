@@ -1,7 +1,7 @@
 /**
- * Holds JSON requests of every protocol (Connect, gRPC, gRPC-Web; body or query) to a check of our
- * own before the library reads them: it would take `"10"` for a number, `null` for anything, and
- * name a fault by its last member alone. decisions §1, step 6.
+ * Checks JSON requests of every protocol (Connect, gRPC, gRPC-Web), in body or query, before the
+ * library reads them. The library would accept `"10"` for a number and `null` for anything, and
+ * would name only the last member of a fault's path. REQUEST-7, REQUEST-8.
  */
 import type { DescMethod } from "@bufbuild/protobuf";
 import { base64Decode } from "@bufbuild/protobuf/wire";
@@ -16,21 +16,21 @@ import {
   type UniversalServerRequest,
 } from "@connectrpc/connect/protocol";
 
-/** What the check stands on. */
+/** The dependencies of the check. */
 export interface StrictJsonParts {
-  /** The check of a method's request; it throws a refusal at a fault. */
+  /** Returns the check of a method's request. The check throws a refusal at a fault. */
   readonly check: (method: DescMethod) => (body: Uint8Array) => void;
-  /** An error of the check as the library is to tell it. */
+  /** Returns an error of the check in the form that the library reports. */
   readonly tell: (values: ContextValues | undefined, error: unknown) => Error;
-  /** How a body may be packed; the library refuses any other. */
+  /** The supported compressions. The library refuses any other. */
   readonly compressions: readonly Compression[];
-  /** Bytes, unpacked. */
+  /** The limit of a body in bytes, unpacked. */
   readonly readMaxBytes: number;
 }
 
 /**
- * Replaces the first `count` handlers of a router by ones that check JSON requests. The body is
- * read when the library asks for it, so after the gate.
+ * Replaces the first `count` handlers of a router by handlers that check JSON requests. The body is
+ * read when the library requests it, which is after the gate.
  */
 export function checkJsonBodies(handlers: UniversalHandler[], count: number, parts: StrictJsonParts): void {
   for (const [index, handler] of handlers.slice(0, count).entries()) {
@@ -61,12 +61,12 @@ function checked(
   return { ...request, body: checkedMessages(request, check, parts, endFlag) };
 }
 
-/** The library skips what a gRPC-Web client sends with this flag. */
+/** The library skips a gRPC-Web client's envelope with this flag. */
 const webTrailerFlag = 0x80;
 
 /**
- * Connect's GET has its message in the query, where nothing could look at it after the gate: it
- * becomes the body of a POST, which the library reads alike. Null if it is no JSON.
+ * Turns Connect's GET into a POST that the library reads alike. Its message is in the query, where
+ * no check could run after the gate. Returns null if it is not JSON.
  */
 function postedQuery(request: UniversalServerRequest): UniversalServerRequest | null {
   const query = new URL(request.url).searchParams;
@@ -76,7 +76,7 @@ function postedQuery(request: UniversalServerRequest): UniversalServerRequest | 
   header.delete("Content-Length");
   const packing = query.get("compression");
   if (packing === null) header.delete("Content-Encoding");
-  // What could not stand in a header is as unknown as any other.
+  // An encoding that is no valid header value is as unknown as any other.
   else header.set("Content-Encoding", /^[\w-]+$/.test(packing) ? packing : "unknown");
   return { ...request, method: "POST", header, body: queryMessage(query) };
 }
@@ -101,7 +101,7 @@ async function* checkedBody(
 ): AsyncIterable<Uint8Array> {
   const bytes = await readAllBytes(body as AsyncIterable<Uint8Array>, readMaxBytes, header.get("Content-Length"));
   const compression = compressions.find(({ name }) => name === header.get("Content-Encoding"));
-  // An encoding that is not known here never comes this far: the library refuses it first.
+  // The library refuses an unknown encoding before this point.
   const plain = compression === undefined ? bytes : await compression.decompress(bytes, readMaxBytes);
   try {
     check(plain);
@@ -112,8 +112,8 @@ async function* checkedBody(
 }
 
 /**
- * gRPC has each message in an envelope, packed or not; what the library would refuse by itself it
- * still refuses.
+ * gRPC has each message in an envelope, packed or not. The library still refuses what it would
+ * refuse by itself.
  */
 async function* checkedMessages(
   { body, header, contextValues }: UniversalServerRequest,

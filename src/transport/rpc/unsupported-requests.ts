@@ -1,6 +1,7 @@
 /**
- * Requests to a procedure's path that no protocol takes: another HTTP method, another content type. The library answers those
- * with a bare status before its gate; here they are told like every other refusal. decisions §1, steps 1 and 6.
+ * Refuses requests to a procedure's path that no protocol accepts: another HTTP method or another
+ * content type. The library would answer them with a bare status before its gate. Here they get the
+ * answer of every other refusal. REQUEST-1, REQUEST-13.
  */
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { ContextValues } from "@connectrpc/connect";
@@ -9,14 +10,17 @@ import { errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 import { Refusal } from "../../domain/refusal.ts";
 import { connectErrorOf, type Told } from "./refusals.ts";
 
-/** How such a request is judged and told. */
+/** The gate and the error form for such requests. */
 export interface UnsupportedRequestDependencies {
-  /** The gate, for methods that have one; throws its refusal. */
+  /** Runs the gate of a method that has one. Throws its refusal. */
   readonly admit: (method: DescMethod, values: ContextValues | undefined, response: Headers) => Promise<void>;
   readonly tell: (values: ContextValues | undefined, error: unknown) => Told;
 }
 
-/** Replaces the first `count` handlers of a router by ones that answer wrong methods and content types in full. */
+/**
+ * Replaces the first `count` handlers of a router by handlers that answer wrong methods and content
+ * types in full.
+ */
 export function refuseUnsupportedRequests(handlers: UniversalHandler[], count: number, parts: UnsupportedRequestDependencies): void {
   for (const [index, handler] of handlers.slice(0, count).entries()) {
     const guarded = async (request: UniversalServerRequest): Promise<UniversalServerResponse> => {
@@ -43,7 +47,10 @@ function unknownMethod(handler: UniversalHandler, request: UniversalServerReques
   return new Refusal("unknown_endpoint", `There is no ${request.method} ${handler.requestPath}`);
 }
 
-/** Connect's error JSON with the table's status, or the one that HTTP has for the case. */
+/**
+ * Returns Connect's error JSON with the table's status, or with the status that HTTP has for the
+ * case.
+ */
 function refuse(
   request: UniversalServerRequest,
   parts: UnsupportedRequestDependencies,

@@ -1,31 +1,40 @@
 /**
- * Deletes what has outlived its use: idempotency keys whose 24 hours are over. In small batches, so that no statement holds
- * many rows, and one after the other only while there is a full batch to delete.
+ * Deletes expired rows, such as idempotency keys after 24 hours (IDEMPOTENCY-6). It deletes in
+ * small batches, so that no statement holds many rows. The next batch follows at once only if the
+ * last one was full.
  */
 
-/** Deletes expired keys, at most so many; answers how many. Several processes may do so at once. */
+/**
+ * Deletes at most `atMost` expired rows and returns their number. Several processes may do so at
+ * once.
+ */
 export type DeleteExpired = (atMost: number) => Promise<number>;
 
-/** The housekeeping of one worker process. */
+/** The cleanup of one worker process. */
 export interface Cleanup {
   stop(): Promise<void>;
 }
 
-/** Times and sizes, which tests shorten, and who hears of trouble. */
+/** Times and sizes, which tests shorten, and the receiver of errors. */
 export interface CleanupSettings {
   readonly everyMs?: number;
   readonly batch?: number;
-  /** Told where the database could not be asked; it is asked again at the next time. */
+  /** Called if the database could not be queried. The next run tries again. */
   readonly onError: (error: unknown) => void;
 }
 
-/** How often it looks: an expired key is as good as none already, so that only the size of the table depends on it. */
+/**
+ * The interval of runs. Expired rows are never used, so only the size of the table depends on it.
+ */
 const defaultEveryMs = 60_000;
 
-/** A batch takes milliseconds; ten thousand creations a minute still leave it idle most of the time. */
+/**
+ * A batch takes milliseconds. Even ten thousand creations a minute leave the cleanup idle most of
+ * the time.
+ */
 const defaultBatch = 1_000;
 
-/** Looks at once, then at every interval, until stopped. */
+/** Runs at once and then at every interval, until stopped. */
 export function startCleanup(deleteExpired: DeleteExpired, settings: CleanupSettings): Cleanup {
   const { everyMs = defaultEveryMs, batch = defaultBatch, onError } = settings;
   let stopped = false;

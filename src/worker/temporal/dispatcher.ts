@@ -1,6 +1,6 @@
 /**
- * Starts what was missed: finds what waits and nobody is at (Temporal was down, a process died between its commit and
- * its wake-up, a pause is over) and starts or wakes its workflow.
+ * Starts or wakes the workflows of stale jobs. A job is stale if Temporal was down, a process died
+ * between its commit and its wake-up, or a pause is over. INVARIANT-9.
  */
 import {
   amendmentWorkflowId,
@@ -13,27 +13,27 @@ import type { StaleJobs } from "../../store/ledger-jobs/stale-jobs.ts";
 import type { LedgerWork } from "./ledger-work.ts";
 import type { StartWork } from "./start-work.ts";
 
-/** Finds work that has been due for longer than `graceMs`. */
+/** Finds jobs that have been due for longer than `graceMs`. */
 export type FindStaleJobs = (graceMs: number) => Promise<readonly StaleJobs[]>;
 
-/** The dispatcher of one worker process; several of them only wake twice. */
+/** The dispatcher of one worker process. Several dispatchers only wake twice. */
 export interface Dispatcher {
   stop(): Promise<void>;
 }
 
-/** How often it looks: work that was missed waits this long and the grace time at most. */
+/** The interval of searches. A missed start waits at most this long and the grace time. */
 const lookEveryMs = 2_000;
 
 /**
- * A workflow that was started and still has its work is at it, or its activity is being retried: it is not started
- * again sooner.
+ * A started workflow that still has its work is running, or its activity is being retried. It is
+ * not started again sooner.
  */
 const startAgainMs = 20_000;
 
-/** What has been due for less is left to the start by the process that wrote it. */
+/** Work that has been due for a shorter time is left to the process that wrote it. */
 const graceMs = 3_000;
 
-/** Starts looking; `onError` is told where the database could not be asked. */
+/** Starts the dispatcher. `onError` is called if the database could not be queried. */
 export function startDispatcher(
   findStaleJobs: FindStaleJobs,
   work: LedgerWork & StartWork,
@@ -54,7 +54,7 @@ export function startDispatcher(
         const neglected = new Map(found.map((one) => [workflowIdOf(one), one]));
         for (const workflowId of startedAt.keys()) if (!neglected.has(workflowId)) startedAt.delete(workflowId);
         for (const [workflowId, one] of neglected) {
-          // With Temporal out of reach each one takes seconds: a stop must not wait for all of them.
+          // With Temporal down each start takes seconds, and a stop must not wait for all of them.
           if (stopped) return;
           await start(workflowId, one);
         }

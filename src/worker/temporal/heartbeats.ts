@@ -1,10 +1,16 @@
-/** Heartbeats for every activity, so that the server notices within seconds that a worker was killed, and has it done again. */
+/**
+ * Sends heartbeats for every activity. By them the server notices a killed worker within seconds
+ * and retries the activity.
+ */
 import type { ActivityInterceptorsFactory } from "@temporalio/worker";
 
-/** Several fit into the shortest `heartbeatTimeout` of `workflows/policies.ts`; the SDK sends only as many as are needed. */
+/**
+ * Several heartbeats fit into the shortest `heartbeatTimeout` of `workflows/policies.ts`. The SDK
+ * sends only as many as needed.
+ */
 const everyMs = 2_000;
 
-/** Beats from the activity's begin to its end. */
+/** Sends heartbeats from the start of the activity to its end. */
 export const beating: ActivityInterceptorsFactory = (context) => ({
   inbound: {
     execute: async (input, next) => {

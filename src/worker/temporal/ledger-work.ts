@@ -1,6 +1,7 @@
 /**
- * Wakes an organisation's ledger workflow: `signalWithStart`, so that no wake-up is missed and there is never a second one.
- * While one wake-up of an organisation is on its way, or was sent just now, further ones of this process are joined to the next.
+ * Wakes an organisation's ledger workflow with `signalWithStart`, so that no wake-up is missed and
+ * only one workflow runs. During and shortly after a wake-up, further wake-ups of this organisation
+ * by this process are coalesced into the next one.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Client } from "@temporalio/client";
@@ -13,34 +14,44 @@ import {
 } from "../../../workflows/contract.ts";
 import { typedAttributes } from "./search-attributes.ts";
 
-/** Wakes organisations' ledger workflows. */
+/** Wakes the ledger workflows of organisations. */
 export interface LedgerWork {
-  /** Resolves true once a workflow knows that something waits; false where Temporal could not be reached in time. */
+  /**
+   * Resolves to true once a workflow knows of the waiting work, or to false if Temporal could not
+   * be reached in time.
+   */
   wake(organisationId: string): Promise<boolean>;
 }
 
-/** How long a start or wake-up may take: past it the caller goes on, and the dispatcher starts what was missed. */
+/**
+ * How long a start or wake-up may take. After it the caller continues, and the dispatcher starts
+ * what was missed.
+ */
 export const engineDeadlineMs = 3_000;
 
 /**
- * How long a run may take. One that is stuck, because no worker can replay it, must not keep its id for ever: what it was at is in the
- * database, and the next start goes on with it.
+ * How long a run may take. A run that no worker can replay must not hold its id for ever. Its work
+ * is in the database, and the next start continues it.
  */
 export const longestRun = "1 hour";
 
 /**
- * The least time between two wake-ups of one organisation by this process. A round of settling takes longer, so that further
- * ones would only make the engine work: with 32 callers they were a third of its work and of the worker's.
+ * The least time between two wake-ups of one organisation by this process. A batch takes longer, so
+ * more wake-ups only load the engine. With 32 callers they were a third of its work and of the
+ * worker's.
  */
 const wakeGapMs = 20;
 
-/** A wake-up on its way. `landed`: the next one may start; `next`: the one that all who came meanwhile have joined. */
+/**
+ * A wake-up in progress. After `landed` the next one may start. All callers that came in the
+ * meantime share `next`.
+ */
 interface Flight {
   readonly landed: Promise<void>;
   next: Promise<boolean> | null;
 }
 
-/** Wake-ups over a client; `onError` is told of each that failed. */
+/** Creates wake-ups over a client. `onError` is called for each failed one. */
 export function createLedgerWork(
   client: Client,
   taskQueue: string,
@@ -89,7 +100,8 @@ export function createLedgerWork(
     wake: (organisationId) => {
       const flight = flights.get(organisationId);
       if (flight === undefined) return fly(organisationId);
-      // The one on its way may have been sent before this caller's commit was seen: one more follows it, for all who join.
+      // The wake-up in progress may predate this caller's commit. One more follows it, for all
+      // callers.
       flight.next ??= flight.landed.then(() => fly(organisationId));
       return flight.next;
     },

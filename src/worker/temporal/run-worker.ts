@@ -1,4 +1,7 @@
-/** The Temporal worker of one process: the pre-built workflow bundle, the activities, and a clean drain. */
+/**
+ * The Temporal worker of one process: the pre-built workflow bundle, the activities, and a clean
+ * drain.
+ */
 import { fileURLToPath } from "node:url";
 import { loadClientConnectConfig } from "@temporalio/envconfig";
 import { DefaultLogger, NativeConnection, Runtime, Worker, type WorkerOptions } from "@temporalio/worker";
@@ -16,63 +19,71 @@ export interface WorkerLog {
   warn(what: object, line: string): void;
 }
 
-/** What a worker runs. */
+/** The activities and observers of a worker. */
 export interface WorkerSettings {
   readonly taskQueue: string;
   readonly activities: object;
   readonly log: WorkerLog;
-  /** Gets the faults of the schedules each minute. */
+  /** Receives the faults of the schedules each minute. */
   readonly onSchedules: (troubles: readonly ScheduleTrouble[]) => void;
 }
 
-/** A worker at work. `done` rejects where it fails beyond repair; `stop` lets running activities finish. */
+/**
+ * A running worker. `done` rejects if the worker fails for good. `stop` lets running activities
+ * finish.
+ */
 export interface RunningWorker {
   readonly done: Promise<void>;
   stop(): Promise<void>;
 }
 
-/** How long running activities may go on after the stop: a round of settling makes two ledger calls at most. */
+/**
+ * How long running activities may continue after a stop. A posting batch makes two ledger calls at
+ * most.
+ */
 const graceMs = 15_000;
 
 /**
- * Rounds of billing and telling at once in a process: enough to keep a database of several cores busy, and few enough to leave most of the
- * process's connections to the ledger's rounds.
+ * Concurrent batches of billing and publishing in a process. They keep a database of several cores
+ * busy and leave most connections to posting.
  */
 const billingAtOnce = 4;
 
-/** Rounds last two seconds: they are not asked for often. */
+/** Batches last two seconds, so few pollers are enough. */
 const billingPolls = 2;
 
 /**
- * Endpoints at once in a process, each with five requests and fifty bodies at most: most of their
- * time is waiting, and each gives its place back within seconds.
+ * Concurrent endpoints in a process, each with at most five requests and fifty bodies. They mostly
+ * wait, and each releases its place within seconds.
  */
 const endpointsAtOnce = 100;
 
 /**
- * Deliveries last seconds: their tasks are not asked for often. Two is the least that a worker of
- * workflows may have.
+ * Deliveries last seconds, so few pollers are enough. A worker with workflows needs at least two.
  */
 const webhookPolls = 2;
 
 /**
- * Runs of endpoints that are kept in memory: their histories are short, and reading one again costs
- * less than the memory of another thousand, which is the default.
+ * Cached runs of endpoint workflows. Their histories are short, so reading one again costs less
+ * than the memory for the default of another thousand.
  */
 const cachedEndpoints = 200;
 
-/** How long the server is waited for at a time; a worker that starts before it tries again. */
+/** The pause between attempts to connect. A worker that starts before the server tries again. */
 const connectRetryMs = 1_000;
 
-/** Built by `npm run gen`; bundling at start would cost two seconds each time. */
+/** The bundle of `npm run gen`. Bundling at start would take two seconds each time. */
 const bundle = fileURLToPath(new URL("../../gen/workflow-bundle.js", import.meta.url));
 
-/** The SDK's warning for a worker without workflows. It is dropped for workers of activities only. */
+/**
+ * The SDK's warning for a worker without workflows. It is dropped for workers that run only
+ * activities.
+ */
 const noWorkflows = "No workflows registered, not polling for workflow tasks";
 
 /**
- * Connects, as often as it takes, registers the search attributes, and polls until stopped.
- * Rejects with OtherQueue if the schedules use another task queue.
+ * Connects with unlimited retries, registers the search attributes and polls until stopped. Rejects
+ * with OtherQueue if the schedules use another task queue.
  */
 export async function runWorker(temporal: TemporalClient, settings: WorkerSettings): Promise<RunningWorker> {
   const forActivities = new Set<string>();
@@ -124,7 +135,7 @@ export async function runWorker(temporal: TemporalClient, settings: WorkerSettin
   const shutDown = () => {
     for (const worker of workers) if (worker.getState() === "RUNNING") worker.shutdown();
   };
-  // Where one of them fails, the process is of no use without it.
+  // If one worker fails, the process is of no use without it.
   const done = Promise.race([Promise.all(runs), scheduling.refused])
     .finally(async () => {
       shutDown();
@@ -159,7 +170,10 @@ async function connect({ log }: WorkerSettings): Promise<NativeConnection> {
   }
 }
 
-/** A server that lets only its console register them says so in the log; workflows that carry one then fail to start there. */
+/**
+ * Registers the search attributes. If only a server's console may register them, this is logged.
+ * Workflows with such an attribute then fail to start there.
+ */
 async function registerAttributes({ connection, namespace }: TemporalClient, { log }: WorkerSettings): Promise<void> {
   try {
     const added = await ensureSearchAttributes(connection, namespace);

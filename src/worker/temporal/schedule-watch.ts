@@ -1,13 +1,13 @@
 /**
  * Checks each minute that the schedules exist, run, use this worker's task queue and are on time.
- * It only warns, because an operator may have paused a schedule on purpose. Without the runs nothing is
- * billed, published or synced, and no request fails.
+ * It only warns, because an operator may have paused a schedule on purpose. Without the runs
+ * nothing is billed, published or synced, and no request fails.
  */
 import { type Client, type ScheduleDescription, ScheduleNotFoundError } from "@temporalio/client";
 import type { WorkerLog } from "./run-worker.ts";
 import { isUnimplemented, scheduleIds } from "./schedules.ts";
 
-/** What can be wrong with a schedule. */
+/** The possible faults of a schedule. */
 export const troubleReasons = ["missing", "paused", "other_queue", "late", "unknown"] as const;
 
 /** One fault of one schedule. `words` completes the sentence "the schedule X …". */

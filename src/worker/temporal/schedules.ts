@@ -1,6 +1,6 @@
 /**
- * The schedules of the service: made, or brought to what they should be, by each worker at its start. What they start asks the database
- * what is due, so that a start that was missed is made up for by the next one. architecture §5.
+ * The schedules of the service. Each worker creates or updates them at its start. Each run asks the
+ * database what is due, so the next run makes up for a missed one (PERIOD-4).
  */
 import {
   type Client,
@@ -24,24 +24,27 @@ import {
 import type { WorkerLog } from "./run-worker.ts";
 import { typedAttributes } from "./search-attributes.ts";
 
-/** How often each asks what is due: what falls due at midnight is begun within the minute. */
+/** The interval of each schedule. What falls due at midnight begins within the minute. */
 const everyMinute = "1 minute";
 
-/** How late a start may be: the next one finds all that a missed one would have found. */
+/** How late a run may start. The next run finds all that a missed one would have found. */
 const catchupWindow = "1 minute";
 
-/** How long a run may take: it only starts workflows, and the next one must not wait for one that is stuck. */
+/**
+ * How long a run may take. It only starts workflows, and the next run must not wait for a stuck
+ * one.
+ */
 const runTimeout = "10 minutes";
 
-/** How long until a schedule that could not be made is tried again. */
+/** The pause before a failed creation of a schedule is retried. */
 const againMs = 10_000;
 
-/** gRPC's code of a method that the server does not have. */
+/** gRPC's code for a method that the server does not have. */
 const unimplemented = 12;
 
 /**
- * The schedules use another task queue. If this worker took them over, the workers of that queue would
- * get no more runs, and billing would stop once this worker is gone.
+ * The schedules use another task queue. If this worker took them over, the workers of that queue
+ * would get no more runs, and billing would stop once this worker is gone.
  */
 export class OtherQueue extends Error {
   constructor(theirs: string, ours: string) {
@@ -54,7 +57,10 @@ export class OtherQueue extends Error {
   }
 }
 
-/** A schedule: its id is that of its runs. `offset`: when in the minute, so that they do not begin at once. */
+/**
+ * A schedule. Its id is also the id of its runs. `offset` is the second of the minute, so that they
+ * do not begin at once.
+ */
 const schedules = [
   {
     id: billingScheduleId,
@@ -85,8 +91,8 @@ type Schedules = Pick<Client, "schedule">;
 export const scheduleIds: readonly string[] = schedules.map(({ id }) => id);
 
 /**
- * Creates or updates the schedules; an operator's pause stays.
- * Throws OtherQueue, and changes nothing, if they use another task queue.
+ * Creates or updates the schedules. An operator's pause stays. Throws OtherQueue, and changes
+ * nothing, if they use another task queue.
  */
 export async function ensureSchedules(client: Schedules, taskQueue: string): Promise<void> {
   for (const { id } of schedules) await refuseOther(client, id, taskQueue);
@@ -104,8 +110,9 @@ async function refuseOther({ schedule }: Schedules, id: string, taskQueue: strin
 }
 
 /**
- * Creates or updates the schedules whatever task queue they use, and terminates their open runs on
- * another queue: an open run keeps the next one from starting, which would find the same work.
+ * Creates or updates the schedules whatever task queue they use. Terminates their open runs on
+ * another queue, because an open run keeps the next one from starting. The next run would find the
+ * same work.
  */
 export async function moveSchedules(client: Pick<Client, "schedule" | "workflow">, taskQueue: string): Promise<void> {
   for (const one of schedules) {
@@ -166,7 +173,7 @@ export interface Scheduling {
 }
 
 /**
- * Ensures the schedules and retries until it succeeds. Resolves after the first try; rejects with
+ * Ensures the schedules and retries until it succeeds. Resolves after the first try. Rejects with
  * OtherQueue. A server without schedules is logged once.
  */
 export async function startScheduling(

@@ -1,8 +1,11 @@
-/** The search attributes by which the Temporal UI answers "what happened to this subscription", and their registration. */
+/**
+ * The search attributes of the service and their registration. By them the Temporal UI finds the
+ * workflows of a subscription (INVARIANT-8).
+ */
 import type { Connection } from "@temporalio/client";
 import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from "@temporalio/common";
 
-/** All of type Keyword: identifiers and short words, found by exact match. Facts about Temporal, section 4.6. */
+/** All have the type Keyword: identifiers and short words, found by exact match. */
 export const searchAttributes = [
   "OrganisationId",
   "SubscriptionId",
@@ -14,10 +17,10 @@ export const searchAttributes = [
   "Outcome",
 ] as const;
 
-/** The name of one of our search attributes. */
+/** The name of one of the service's search attributes. */
 export type SearchAttributeName = (typeof searchAttributes)[number];
 
-/** Values of ours as a workflow is started with them. */
+/** Converts values to the form in which a workflow is started with them. */
 export function typedAttributes(values: Partial<Record<SearchAttributeName, string>>): TypedSearchAttributes {
   return new TypedSearchAttributes(
     Object.entries(values).map(([name, value]) => ({
@@ -31,8 +34,9 @@ export function typedAttributes(values: Partial<Record<SearchAttributeName, stri
 const keyword = 2;
 
 /**
- * Registers those of `names` that the namespace lacks; returns the ones added.
- * Throws an Error when one exists with another type, and passes on the server's refusal: a cloud namespace lets only its own console register them.
+ * Registers those of `names` that the namespace lacks, and returns the added ones. Throws an Error
+ * if one exists with another type. Passes on the server's refusal: in a cloud namespace only the
+ * console may register them.
  */
 export async function ensureSearchAttributes(
   connection: Pick<Connection, "operatorService">,

@@ -1,7 +1,7 @@
 /**
- * Starts the workflows of pieces of work that have one of their own. Each has an id of its own, and one that runs
- * already is told by a signal to look again: starting twice is starting once, and no start is missed. What could not
- * be started is found by the dispatcher.
+ * Starts the workflows of single pieces of work, each with a unique id. A workflow that already
+ * runs gets a signal to check again, so two starts have the effect of one and none is missed. The
+ * dispatcher finds work whose start failed.
  */
 import type { Client } from "@temporalio/client";
 import { WorkflowIdConflictPolicy, WorkflowIdReusePolicy } from "@temporalio/client";
@@ -37,7 +37,10 @@ import {
 import { engineDeadlineMs, longestRun } from "./ledger-work.ts";
 import { type SearchAttributeName, typedAttributes } from "./search-attributes.ts";
 
-/** Starts or wakes workflows: resolves true once one is there, false where Temporal could not be reached in time. */
+/**
+ * Starts or wakes workflows. Each method resolves to true once one runs, or to false if Temporal
+ * could not be reached in time.
+ */
 export interface StartWork {
   startAmendment(input: InvoiceAmendmentInput): Promise<boolean>;
   startAllocation(input: CreditAllocationInput): Promise<boolean>;
@@ -46,7 +49,7 @@ export interface StartWork {
   startClock(organisationId: string): Promise<boolean>;
   startLedgerSync(organisationId: string): Promise<boolean>;
   startEvents(input: OrganisationEventsInput): Promise<boolean>;
-  /** What is due to the endpoint; also what has just become so. */
+  /** Delivers what is due to the endpoint, including what has just become due. */
   startDeliveries(endpoint: EndpointDeliveriesInput): Promise<boolean>;
 }
 
@@ -54,16 +57,16 @@ interface Start {
   readonly type: string;
   readonly workflowId: string;
   readonly input: object;
-  /** Sent with the start: one that runs and is about to end goes on for it. */
+  /** Sent with the start. A workflow that is about to end continues because of it. */
   readonly signal?: string;
-  /** The task queue of its own, where it is not the one of everything else. */
+  /** The task queue, if it is not the common one. */
   readonly ownQueue?: string;
-  /** What the Temporal UI shows of it: plain words, nothing personal. */
+  /** The text in the Temporal UI: plain words without personal data (INVARIANT-8). */
   readonly summary: string;
   readonly attributes: Partial<Record<SearchAttributeName, string>>;
 }
 
-/** Starts over a client; `onError` is told of each that failed. */
+/** Creates starts over a client. `onError` is called for each failed one. */
 export function createStartWork(
   client: Client,
   taskQueue: string,
@@ -96,7 +99,7 @@ export function createStartWork(
 
 type StartOne = (start: Start) => Promise<boolean>;
 
-/** What is done to documents of one subscription. */
+/** Starts of work on the documents of one subscription. */
 function documentStarts(start: StartOne): Pick<StartWork, "startAmendment" | "startAllocation" | "startTermination"> {
   return {
     startAmendment: ({ organisationId, subscriptionId, invoiceId, jobId }) =>
@@ -145,7 +148,7 @@ function documentStarts(start: StartOne): Pick<StartWork, "startAmendment" | "st
   };
 }
 
-/** What platforms are told. The telling that runs is at it already, and is not signalled. */
+/** Starts of publishing and delivery. A running publishing workflow needs no signal. */
 function webhookStarts(start: StartOne, ownQueue: string): Pick<StartWork, "startEvents" | "startDeliveries"> {
   return {
     startEvents: (input) =>
@@ -169,7 +172,7 @@ function webhookStarts(start: StartOne, ownQueue: string): Pick<StartWork, "star
   };
 }
 
-/** What is done for an organisation: one run at a time. */
+/** Starts of work for an organisation, one run at a time. */
 function organisationStarts(start: StartOne): Pick<StartWork, "startBilling" | "startClock" | "startLedgerSync"> {
   return {
     startBilling: (organisationId) =>

@@ -1,20 +1,30 @@
-/** Says in words what a text with a pattern must be: the expression itself is for the machine. decisions §1, Decimal text. */
+/**
+ * Describes in words what a text with a pattern must be, because the expression is for machines
+ * (REQUEST-11).
+ */
 import { type DescField, getOption } from "@bufbuild/protobuf";
 import { field as rulesExtension } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { field as fieldOption } from "../../../gen/proto/billing/options/v1/options_pb.ts";
 
-/** 1, 9, 10, 99 … 999999999, 1000000000: where a decimal can end in the contract. Beyond them it has no end of its own. */
+/**
+ * 1, 9, 10, 99 … 999999999, 1000000000: the possible upper bounds of a decimal in the contract. A
+ * pattern that accepts all of them has no bound.
+ */
 const ends = Array.from({ length: 9 }, (_, digits) => [`1${"0".repeat(digits)}`, "9".repeat(digits + 1)])
   .flat()
   .concat("1000000000");
 
-/** The regular expression that the proto file holds a text to; empty where there is none. */
+/**
+ * Returns the regular expression of the proto file for a text, or an empty text if there is none.
+ */
 export function patternOf(field: DescField): string {
   const { type } = getOption(field, rulesExtension);
   return type.case === "string" ? type.value.pattern : "";
 }
 
-/** What the field must be, without its name: by its option `decimal`, else by its example. */
+/**
+ * Returns what the field must be, without its name: by its option `decimal`, else by its example.
+ */
 export function sayPattern(field: DescField): string {
   const { decimal, example } = getOption(field, fieldOption);
   if (decimal) {
@@ -25,7 +35,10 @@ export function sayPattern(field: DescField): string {
   return example === "" ? "does not have the form it must have" : `must have the form of ${JSON.parse(example)}`;
 }
 
-/** The range of a decimal stands in its expression alone: the greatest end that it lets pass tells it. */
+/**
+ * Only the expression has the range of a decimal. The greatest bound that it accepts is the end of
+ * the range.
+ */
 function sayEnd(pattern: string): string {
   const expression = new RegExp(pattern, "u");
   const last = ends.findLast((end) => expression.test(end));

@@ -1,10 +1,10 @@
-/** The words that a field of an enum may have by its rules, for choices and for messages. */
+/** The words that the rules of an enum field allow, for choices and for messages. */
 import { type DescEnum, type DescField, getOption } from "@bufbuild/protobuf";
 import { type EnumRules, field as rulesExtension } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 
 /**
- * The words in the order of the proto file; of a list, those of its items. Empty for a field of
- * another type.
+ * Returns the words in the order of the proto file, for a list those of its items. Empty for a
+ * field of another type.
  */
 export function enumWords(field: DescField): readonly string[] {
   const descriptor = field.enum;
@@ -24,8 +24,8 @@ function rulesOf(field: DescField): EnumRules | null {
 }
 
 /**
- * `DOCUMENT_STATE_FAILED` is `failed`, as in JSON over REST. The zero value stands for unset and
- * has no word.
+ * `DOCUMENT_STATE_FAILED` is `failed`, as in JSON over REST. The zero value means unset and has no
+ * word.
  */
 function wordOf({ sharedPrefix }: DescEnum, name: string): string {
   return name.slice(sharedPrefix?.length ?? 0).toLowerCase();

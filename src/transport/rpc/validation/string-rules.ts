@@ -1,14 +1,17 @@
 /**
- * What holds for every message whatever its rules: no text has a NUL or a lone surrogate (PostgreSQL refuses the one, drivers
- * replace the other silently), nothing unknown was sent, no member stands without the one that it belongs to or beside the one that it
- * stands for. Compiled once for each message. decisions §1, step 6 and "Text".
+ * The rules of every message, compiled once for each. No text has a NUL (PostgreSQL refuses it) or
+ * a lone surrogate (drivers silently replace it). No unknown field was sent. A member needs the
+ * member that it depends on, and excludes the one that it replaces. REQUEST-7, REQUEST-10.
  */
 import { type DescField, type DescMessage, getOption, ScalarType } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import { Refusal } from "../../../domain/refusal.ts";
 import { field as fieldOption, TextFormat } from "../../../gen/proto/billing/options/v1/options_pb.ts";
 
-/** What a text of one format must be: whether it is, and how that is said (`must be a day of the calendar, YYYY-MM-DD`). */
+/**
+ * The rule of one text format: the test of a text, and its description (`must be a day of the
+ * calendar, YYYY-MM-DD`).
+ */
 export interface TextFormatRule {
   readonly holds: (text: string) => boolean;
   readonly must: string;
@@ -17,12 +20,15 @@ export interface TextFormatRule {
 /** The rule of each format of the contract. */
 export type TextFormats = ReadonlyMap<TextFormat, TextFormatRule>;
 
-/** A message by its members; `$unknown` holds binary fields that its descriptor does not have. */
+/** A message by its members. `$unknown` holds binary fields that its descriptor does not have. */
 type Fields = Readonly<Record<string, unknown>> & { readonly $unknown?: readonly { readonly no: number }[] };
 type CheckMessage = (message: Fields, at: Place | null) => void;
 type CheckValue = (value: unknown, above: Place | null, name: string | number) => void;
 
-/** Where something stands, by its name and what it stands in. Its path is made only where it is told: most requests are good. */
+/**
+ * A position by its name and its parent. Its path is built only for an error, because most requests
+ * are valid.
+ */
 interface Place {
   readonly above: Place | null;
   readonly name: string | number;
@@ -37,13 +43,16 @@ function refuse(above: Place | null, name: string | number, said: string): never
   throw new Refusal("invalid_parameter", `${path} ${said}`, path);
 }
 
-/** The check of one message; it refuses `invalid_parameter` with the path of the field, such as `charges.0.charge_code`. */
+/**
+ * Compiles the check of one message. It refuses `invalid_parameter` with the path of the field,
+ * such as `charges.0.charge_code`.
+ */
 export function compileTextRules(message: DescMessage, formats: TextFormats): (value: object) => void {
   const check = compileMessage(message, formats, new Map());
   return (value) => check(value as Fields, null);
 }
 
-/** A message that contains itself finds its own check in `known`, before it is complete. */
+/** A message that contains itself finds its own incomplete check in `known`. */
 function compileMessage(
   message: DescMessage,
   formats: TextFormats,
@@ -74,7 +83,9 @@ function checkMember(field: DescField, check: CheckValue): CheckMessage {
   };
 }
 
-/** A member that says how another one is meant: without that one it is a fault of the request. decisions §2. */
+/**
+ * A member that qualifies a boolean member. It is a fault of the request unless that one is true.
+ */
 function checkOnlyWith(message: DescMessage, { localName, name }: DescField, onlyWith: string): CheckMessage {
   const needed = message.fields.find((field) => field.name === onlyWith);
   if (needed?.scalar !== ScalarType.BOOL)
@@ -85,7 +96,10 @@ function checkOnlyWith(message: DescMessage, { localName, name }: DescField, onl
   };
 }
 
-/** Two members that say the same in two ways: one of them is given. Both name the later one, none the earlier. */
+/**
+ * Two members that express the same in two ways: exactly one is sent. If both are sent, the fault
+ * names this member. If none is sent, it names the other one.
+ */
 function checkInsteadOf(message: DescMessage, { localName, name }: DescField, insteadOf: string): CheckMessage {
   const other = message.fields.find((field) => field.name === insteadOf);
   if (other === undefined) throw new Error(`${message}: ${name} stands for ${insteadOf}, which it does not have`);
@@ -142,7 +156,7 @@ function compileText(field: DescField, formats: TextFormats): CheckValue {
   const rule = formats.get(format);
   if (rule === undefined) throw new Error(`${field}: its text format has no rule`);
   const { holds, must } = rule;
-  // Without presence an empty text is one that was not given, which `required` judges.
+  // Without presence an empty text counts as not sent, and `required` decides about it.
   const isOptional = field.presence === FeatureSet_FieldPresence.IMPLICIT;
   return (value, above, name) => {
     checkText(value, above, name);

@@ -1,4 +1,7 @@
-/** Holds a parsed request against the rules of its proto file (buf.validate) and those of every text. decisions §1, step 6. */
+/**
+ * Validates a parsed request against the rules of its proto file (buf.validate) and the rules of
+ * every text (REQUEST-7).
+ */
 import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
 import type { Path } from "@bufbuild/protobuf/reflect";
 import { createValidator, type Violation } from "@bufbuild/protovalidate";
@@ -8,12 +11,15 @@ import { enumWords } from "./enum-words.ts";
 import { compileTextRules, type TextFormats } from "./string-rules.ts";
 import { compilePlainRules } from "./validation-fast-path.ts";
 
-/** Throws `invalid_parameter` at the first fault, with the field's path as `param`: `charges.0.charge_code`. */
+/**
+ * Throws `invalid_parameter` at the first fault, with the field's path as `param`:
+ * `charges.0.charge_code`.
+ */
 export type Validate = (schema: DescMessage, message: Message) => void;
 
 /**
- * The validator of these messages. Their rules are compiled here, so that the first request is as fast as the later ones, and
- * a rule that cannot be compiled stops the start.
+ * Creates the validator of these messages. Their rules are compiled here, so that the first request
+ * is as fast as later ones. A rule that cannot be compiled stops the start.
  */
 export function createValidate(schemas: readonly DescMessage[], formats: TextFormats): Validate {
   const textRules = new Map(schemas.map((schema) => [schema, compileTextRules(schema, formats)]));
@@ -35,11 +41,11 @@ export function createValidate(schemas: readonly DescMessage[], formats: TextFor
   };
 }
 
-/** One for all doors of a process: what it has compiled for one serves the others. */
+/** One validator for all transports of a process, so that they share its compiled rules. */
 const validator = createValidator({ failFast: true, regexMatch: cachedMatch() });
 
 /**
- * The library's own words, but where they would show a regular expression or the numbers of an
+ * Returns the library's message, except if it would show a regular expression or the numbers of an
  * enum.
  */
 function messageOf(violation: Violation | undefined): string {
@@ -51,8 +57,9 @@ function messageOf(violation: Violation | undefined): string {
 }
 
 /**
- * Our own patterns are few, short and linear, so the engine's RegExp serves; kept compiled it is three times faster than the
- * default. `u` counts and matches code points.
+ * The contract's patterns are few, short and linear, so the engine's RegExp is safe. Compiled
+ * patterns are cached, which is three times faster than the default. `u` counts and matches code
+ * points.
  */
 function cachedMatch(): (pattern: string, against: string) => boolean {
   const compiled = new Map<string, RegExp>();
@@ -66,7 +73,10 @@ function cachedMatch(): (pattern: string, against: string) => boolean {
   };
 }
 
-/** The path with dots, in the names of the proto file; null where the message as a whole is at fault. */
+/**
+ * Returns the path with dots, in the names of the proto file. Null if the message as a whole is at
+ * fault.
+ */
 function paramOf(path: Path): string | null {
   const parts = path.map((part) => {
     switch (part.kind) {

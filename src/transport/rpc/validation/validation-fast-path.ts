@@ -1,6 +1,7 @@
 /**
- * The rules of a message compiled to what says quickly that it surely keeps them. The library says exactly what is wrong, at a cost that
- * counts where a request has hundreds of fields; it is asked only where nothing is sure. So it alone refuses, always.
+ * A fast check that a message surely keeps its rules. The library explains each fault exactly, at a
+ * cost that matters for a request with hundreds of fields. It therefore runs only if this check is
+ * not sure, and only the library refuses.
  */
 import { type DescEnum, type DescField, type DescMessage, getOption, hasOption, ScalarType } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
@@ -19,7 +20,10 @@ import {
 type Fields = Readonly<Record<string, unknown>>;
 type Keeps<T> = (value: T) => boolean;
 
-/** Whether a message surely keeps all of its rules; false says nothing. Null: it has a rule that only the library knows. */
+/**
+ * Compiles the check. It returns true if a message surely keeps all of its rules, and false says
+ * nothing. Null if the message has a rule that only the library knows.
+ */
 export function compilePlainRules(message: DescMessage): Keeps<object> | null {
   const keeps = compileMessage(message);
   return keeps === null ? null : (value) => keeps(value as Fields);
@@ -29,7 +33,7 @@ function compileMessage(message: DescMessage): Keeps<Fields> | null {
   if (hasOption(message, messageRules) || message.oneofs.some((oneof) => hasOption(oneof, oneofRules))) return null;
   const members: Keeps<Fields>[] = [];
   for (const field of message.fields) {
-    // A part of a oneof lies elsewhere in a message.
+    // A message stores a part of a oneof under another member.
     if (field.oneof !== undefined) return null;
     const keeps = compileField(field);
     if (keeps === null) return null;
@@ -78,21 +82,23 @@ function compileRules(field: DescField, { type }: FieldRules): Keeps<unknown> | 
   }
 }
 
-/** The members of rules that are set, but for those that are known here. */
+/** Whether the rules have set members other than the known ones. */
 function hasOthers(rules: object, known: readonly string[]): boolean {
   return Object.entries(rules).some(
     ([name, value]) => !name.startsWith("$") && !known.includes(name) && !isUnset(value),
   );
 }
 
-/** Unset members of these messages have the default of their type, an unset oneof has no case. */
+/**
+ * Unset members of these messages have the default of their type, and an unset oneof has no case.
+ */
 function isUnset(value: unknown): boolean {
   if (value === undefined || value === "" || value === 0n || value === 0 || value === false) return true;
   if (Array.isArray(value)) return value.length === 0;
   return typeof value === "object" && value !== null && "case" in value && value.case === undefined;
 }
 
-/** Lengths are counted in code points, which are never more than the code units; and one where there is any. */
+/** Lengths count code points, which are at most the code units and at least one if there is any. */
 function compileText(rules: StringRules): Keeps<string> | null {
   if (hasOthers(rules, ["minLen", "maxLen", "pattern"]) || rules.minLen > 1n) return null;
   const least = Number(rules.minLen);

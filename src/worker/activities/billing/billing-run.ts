@@ -1,19 +1,26 @@
 /**
- * What the billing run does: starts the billing of organisations that have something due, and performs it in rounds of chunks, telling
- * the ledger workflow of the documents that it leaves. architecture §5.
+ * The activities of the billing run. They start the billing of organisations with something due,
+ * and perform it in batches of chunks. After documents were issued they wake the ledger workflow.
+ * PERIOD-4, POSTING-8.
  */
 import type { BillingBatch, DuePage, DuePageInput } from "../../../../workflows/contract.ts";
 import { crashPoint } from "../../../crash-points.ts";
 import type { BillingRunStore, Parked } from "../../../store/billing/billing-run.ts";
 
-/** What the run needs. */
+/** The dependencies of the billing run. */
 export interface BillingParts {
   readonly store: BillingRunStore;
-  /** Starts the organisation's billing workflow, or leaves the one that runs to itself; false where Temporal was not reached. */
+  /**
+   * Starts the organisation's billing workflow, or leaves a running one alone. False if Temporal
+   * was not reached.
+   */
   readonly startBilling: (organisationId: string) => Promise<boolean>;
-  /** Wakes the organisation's ledger workflow; false where Temporal was not reached, and the dispatcher will. */
+  /**
+   * Wakes the organisation's ledger workflow. False if Temporal was not reached. Then the
+   * dispatcher wakes it.
+   */
   readonly wake: (organisationId: string) => Promise<boolean>;
-  /** Told of each subscription that was set aside. */
+  /** Called for each subscription that was parked. */
   readonly onParked: (organisationId: string, parked: Parked) => void;
 }
 
@@ -25,24 +32,24 @@ export interface BillingOrder {
 /** The activities of the billing workflows. */
 export interface BillingActivities {
   startDue(input: DuePageInput): Promise<DuePage>;
-  /** How many subscriptions of the organisation are due. */
+  /** Returns how many subscriptions of the organisation are due. */
   countDue(order: BillingOrder): Promise<number>;
   billBatch(order: BillingOrder): Promise<BillingBatch>;
 }
 
-/** Organisations on a page: started within seconds, so that the activity stays short. */
+/** Organisations on a page. All are started within seconds, so the activity stays short. */
 const pageSize = 500;
 
-/** Starts under way at once: the engine answers several in the time that one takes. */
+/** Concurrent starts. The engine answers several in the time of one. */
 const startsAtOnce = 16;
 
 /**
- * How long a round goes on with further chunks: only then the engine is told, which costs it and the worker as much as a chunk does.
- * Short against what a worker's end waits for.
+ * How long a batch continues with further chunks. A result for each chunk would cost the engine and
+ * the worker as much as the chunk. It is shorter than the grace of a stopping worker.
  */
 const batchMs = 2_000;
 
-/** The activities over these parts. */
+/** Creates the activities over these dependencies. */
 export function createBilling(parts: BillingParts): BillingActivities {
   return {
     startDue: ({ after }) => startDue(parts, after),
@@ -55,7 +62,7 @@ async function startDue({ store, startBilling }: BillingParts, after: string | n
   const page = await store.findDueOrganisations(after, pageSize);
   const waiting = page.values();
   let started = 0;
-  // One queue for all of them: each takes the next organisation when its last one is started.
+  // One queue for all starters: each takes the next organisation when its last one is started.
   const starter = async (): Promise<void> => {
     for (const organisationId of waiting) if (await startBilling(organisationId)) started += 1;
   };
@@ -63,7 +70,7 @@ async function startDue({ store, startBilling }: BillingParts, after: string | n
   return { found: page.length, started, next: page.length < pageSize ? null : (page.at(-1) ?? null) };
 }
 
-/** Chunks, one after the other, for a while. A repetition finds what the first one left. */
+/** Bills chunks one after the other, for a while. A retry finds what the first attempt left. */
 async function billBatch({ store, wake, onParked }: BillingParts, organisationId: string): Promise<BillingBatch> {
   const endMs = performance.now() + batchMs;
   let done = 0;
@@ -83,7 +90,8 @@ async function billBatch({ store, wake, onParked }: BillingParts, organisationId
     setAside += chunk.parked.length;
     for (const parked of chunk.parked) onParked(organisationId, parked);
     issuedSinceWake += chunk.raised;
-    // At once, so that the first documents go out while further chunks are performed; those find the workflow at work.
+    // Wakes at once, so that the first documents are posted while further chunks are billed. Later
+    // chunks find the workflow running.
     if (issuedSinceWake > 0 && !hasWoken) await notifyLedger();
     const isMore = chunk.taken > 0;
     if (isMore && performance.now() < endMs) continue;

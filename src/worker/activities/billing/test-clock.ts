@@ -1,7 +1,7 @@
 /**
- * What the workflow of a sandbox's test clock does, in rounds: moves the clock to the next instant at which something
- * is due, performs that chunk by chunk, and so on; the ledger workflow is told of the documents and follows. decisions
- * §4 "Sandbox".
+ * The activity of a sandbox's test clock (CLOCK-1). Each batch moves the clock to the next instant
+ * with something due, bills that in chunks, and repeats. Then it wakes the ledger workflow for the
+ * issued documents.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { ClockProgressReport, ClockBatch } from "../../../../workflows/contract.ts";
@@ -9,16 +9,19 @@ import { crashPoint } from "../../../crash-points.ts";
 import { chunkSize, type Parked } from "../../../store/billing/billing-run.ts";
 import type { ClockProgress, TestClockStore } from "../../../store/billing/test-clock.ts";
 
-/** What a round needs. */
+/** The dependencies of a batch. */
 export interface TestClockParts {
   readonly store: TestClockStore;
-  /** Wakes the organisation's ledger workflow; false where Temporal was not reached, and the dispatcher will. */
+  /**
+   * Wakes the organisation's ledger workflow. False if Temporal was not reached. Then the
+   * dispatcher wakes it.
+   */
   readonly wake: (organisationId: string) => Promise<boolean>;
-  /** Told of each subscription that was set aside. */
+  /** Called for each subscription that was parked. */
   readonly onParked: (organisationId: string, parked: Parked) => void;
 }
 
-/** Whose clock it is. */
+/** The organisation of the clock. */
 export interface ClockOrder {
   readonly organisationId: string;
 }
@@ -29,25 +32,30 @@ export interface TestClockActivities {
 }
 
 /**
- * How long a round goes on with further instants: only then the engine is told, which costs it and the worker as much
- * as some of them do. Short against what a worker's end waits for, and often enough for whoever looks at the progress.
+ * How long a batch continues with further instants. A result for each instant would cost the engine
+ * and the worker as much as some instants do. It is shorter than the grace of a stopping worker,
+ * and short enough to show progress.
  */
 const batchMs = 2_000;
 
-/** How long a subscription that somebody else has locked is waited for at a time. */
+/** How long to wait at a time for a subscription that is locked elsewhere. */
 const lockedMs = 20;
 
-/** The activities over these parts. */
+/** Creates the activities over these dependencies. */
 export function createTestClockActivities(parts: TestClockParts): TestClockActivities {
   return { advanceBatch: ({ organisationId }) => advanceBatch(parts, organisationId) };
 }
 
-/** From one due instant to the next, for a while. A repetition goes on from where the clock is. */
+/**
+ * Advances from one due instant to the next, for a while. A retry continues from the clock's
+ * position.
+ */
 async function advanceBatch(parts: TestClockParts, organisationId: string): Promise<ClockBatch> {
   const { store, wake } = parts;
   const endMs = performance.now() + batchMs;
   let hasIssued = false;
-  // Once a round: while the clock is on its way every wake-up has the ledger workflow look through all that waits.
+  // Once a batch: each wake-up during the advance would let the ledger workflow read all waiting
+  // documents.
   const notifyLedger = async (): Promise<void> => {
     if (!hasIssued) return;
     await wake(organisationId);
@@ -68,7 +76,10 @@ async function advanceBatch(parts: TestClockParts, organisationId: string): Prom
   }
 }
 
-/** Everything that is due at what the clock shows, or as much as there is time for; whether it raised documents. */
+/**
+ * Bills everything due at the clock's instant, or as much as the time allows. Returns whether
+ * documents were issued.
+ */
 async function billInstant(
   { store, onParked }: TestClockParts,
   organisationId: string,
@@ -81,7 +92,7 @@ async function billInstant(
     for (const parked of chunk.parked) onParked(organisationId, parked);
     hasIssued ||= chunk.raised > 0;
     if (chunk.taken === 0) await pause(lockedMs);
-    // Whether anything is left there, the next move of the clock will see.
+    // The next move of the clock finds whether anything is left at this instant.
     if (chunk.taken < chunkSize || performance.now() > endMs) return hasIssued;
   }
 }

@@ -1,7 +1,7 @@
 /**
  * Delivers what is due to one webhook endpoint, a few seconds at a time. The endpoint's state
- * decides whether deliveries are sent, wait or end. Its answers are in the database alone, because
- * operators read histories. decisions §3 "Webhook endpoint".
+ * decides whether deliveries are sent, wait or end. Its answers are stored only in the database,
+ * because operators read histories. WEBHOOK-4.
  */
 import type { DeliveryBatches } from "../../../../workflows/contract.ts";
 import { wholeTimeMs } from "../../../domain/events/retry-schedule.ts";
@@ -12,25 +12,28 @@ import { sendDue } from "./send-due.ts";
 
 /** The activity of an endpoint's deliveries. */
 export interface DeliveryActivities {
-  /** Sends what is due for some seconds. Throws where the database cannot be asked. */
+  /** Sends what is due for some seconds. Throws if the database cannot be queried. */
   deliverDue(endpoint: EndpointKey): Promise<DeliveryBatches>;
 }
 
 /**
- * How long one activity sends: other endpoints wait for its place, and so does a worker that ends.
+ * How long one activity sends. Other endpoints wait for its place, and so does a stopping worker.
  */
 const softMs = 5_000;
 
-/** The same while an answer is missing: the endpoint's other requests go on meanwhile. */
+/**
+ * The same limit while an answer is missing. The endpoint's other requests continue in the
+ * meantime.
+ */
 const hardMs = 20_000;
 
-/** Rows of a statement that ends deliveries: some tens of milliseconds. */
+/** Rows of a statement that ends deliveries. It takes some tens of milliseconds. */
 const endedAtOnce = 1_000;
 
-/** Pause if another process holds all that is due. */
+/** The pause if another process holds all due deliveries. */
 const heldMs = 1_000;
 
-/** The activity over these parts. */
+/** Creates the activity over these dependencies. */
 export function createDelivery(parts: DeliverParts): DeliveryActivities {
   return {
     deliverDue: async ({ organisationId, endpointId }) => {
@@ -69,8 +72,8 @@ function isHeld(endpoint: EndpointState): endpoint is EndpointState & { readonly
 }
 
 /**
- * An open breaker stops the requests, not the 20 hours: deliveries that wait for it are exhausted.
- * Returns how many were due to end.
+ * Ends deliveries that wait for an open breaker longer than the 20 hours (WEBHOOK-2). The breaker
+ * stops the requests, not that time. Returns how many were due to end.
  */
 async function exhaustHeld(parts: DeliverParts, key: EndpointKey, progress: Progress): Promise<number> {
   const overdue = await parts.store.findOverdue(key, wholeTimeMs(parts.firstPauseMs), endedAtOnce);

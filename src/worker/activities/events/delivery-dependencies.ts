@@ -8,43 +8,46 @@ import type { Poster } from "../../../webhooks/post.ts";
 import type { DeliveryPace } from "./delivery-pace.ts";
 import type { RequestPermits } from "./request-permits.ts";
 
-/** What deliveries need. */
+/** The dependencies of deliveries. */
 export interface DeliverParts {
   readonly store: DeliveryStore;
   readonly poster: Pick<Poster, "post">;
   readonly permits: RequestPermits;
-  /** Pauses before each request; not at all by default. */
+  /** Pauses before each request. By default there is no pause. */
   readonly pace?: DeliveryPace;
-  /** The pause after a delivery's first attempt, of which all others are multiples. */
+  /** The pause after a delivery's first attempt. All other pauses are multiples of it. */
   readonly firstPauseMs: number;
-  /** Called for each endpoint that is disabled because of its answers, or the lack of them. */
+  /** Called for each endpoint that is disabled because of bad or missing answers. */
   readonly onDisabled: (endpoint: EndpointKey, reason: string) => void;
-  /** Called if an endpoint's secrets cannot be opened. */
+  /** Called if an endpoint's secrets cannot be decrypted. */
   readonly onEncrypted: (endpoint: EndpointKey, error: unknown) => void;
-  /** The process is to end: nothing further is sent. */
+  /** Aborted when the process stops. Then nothing further is sent. */
   readonly stopping?: AbortSignal;
-  /** From 0 up to 1; `Math.random` by default. */
+  /** Returns a number from 0 up to 1. `Math.random` by default. */
   readonly random?: () => number;
 }
 
-/** What one activity has done so far. */
+/** The progress of one activity. */
 export interface Progress {
   delivered: number;
   failed: number;
   exhausted: number;
   dropped: number;
   /**
-   * From when on nothing is claimed unless a request is under way, and from when on nothing is
-   * (`performance.now()`).
+   * After `softEndMs` nothing is claimed unless a request is running. After `hardEndMs` nothing is
+   * claimed at all. Both are times of `performance.now()`.
    */
   readonly softEndMs: number;
   readonly hardEndMs: number;
 }
 
-/** How late an attempt may come and still show that a worker was there. */
+/** How late an attempt may be and still show that a worker was running. */
 const lateMs = 10 * 60_000;
 
-/** Ends the deliveries whose 20 hours are over. Some may begin again, or were resent meanwhile. */
+/**
+ * Ends the deliveries whose 20 hours are over. Some may start again, or were resent in the
+ * meantime.
+ */
 export async function exhaust(
   { store, firstPauseMs, onDisabled }: DeliverParts,
   key: EndpointKey,
@@ -54,7 +57,7 @@ export async function exhaust(
   if (deliveryIds.length === 0) return;
   const { exhausted, disabledReason } = await store.exhaust(key, deliveryIds, {
     wholeMs: wholeTimeMs(firstPauseMs),
-    // Two of the longest pauses are no chance.
+    // A gap of two of the longest pauses is not an accident.
     awayMs: 2 * longestPauseMs(firstPauseMs) + lateMs,
   });
   progress.exhausted += exhausted;

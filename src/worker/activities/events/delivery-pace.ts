@@ -5,19 +5,19 @@
 import { performance } from "node:perf_hooks";
 import { setTimeout as wait } from "node:timers/promises";
 
-/** Pauses before a request; at once if the process has time. */
+/** Pauses before a request. Returns at once if the process has time. */
 export type DeliveryPace = () => Promise<void>;
 
 /** The share of its time that the process may be busy before requests pause. */
 const share = 0.5;
 
-/** How often the share is measured: shorter windows see single statements. */
+/** How often the share is measured. A shorter window would measure single statements. */
 const windowMs = 25;
 
-/** The longest pause: each of five requests goes on ten times a second at least. */
+/** The longest pause. Each of five requests still continues at least ten times a second. */
 const longestMs = 100;
 
-/** How a pause grows above the share, and shrinks below it, with each window. */
+/** How a pause grows above the share and shrinks below it, with each window. */
 const [growth, leastMs, shrinking] = [1.5, 1, 0.7];
 
 /** The share of time since the last call that the event loop was busy, from 0 to 1. */
@@ -33,7 +33,7 @@ function measureProcess(): MeasureShare {
   };
 }
 
-/** The pace of one process; `now` in milliseconds. */
+/** Creates the pace of one process. `now` is in milliseconds. */
 export function createDeliveryPace(
   measure: MeasureShare = measureProcess(),
   now: () => number = () => performance.now(),

@@ -1,7 +1,6 @@
 /**
- * What telling does: starts the telling of organisations that have changes, combines these into
- * events chunk by chunk, and starts the deliveries to endpoints that have some due. architecture
- * §5.
+ * The activities of the relay. They start the publishing of organisations with outbox entries, turn
+ * the entries into events in chunks, and start the due deliveries. EVENT-1, WEBHOOK-4.
  */
 import type { DuePage, DuePageInput, OrganisationEventsInput, PublishingBatch } from "../../../../workflows/contract.ts";
 import { crashPoint } from "../../../crash-points.ts";
@@ -9,21 +8,24 @@ import type { EndpointKey } from "../../../store/events/due-endpoints.ts";
 import type { OutboxStore } from "../../../store/events/outbox.ts";
 import type { Unpublished } from "../../../store/events/publish-isolated.ts";
 
-/** What telling needs. */
+/** The dependencies of publishing. */
 export interface PublishingDependencies {
   readonly store: OutboxStore;
-  /** Told of each object that cannot be told, and is put off. */
+  /** Called for each object that cannot be published and is rescheduled. */
   readonly onUnpublished: (organisationId: string, untold: Unpublished) => void;
-  /** Starts the workflow that tells an organisation's changes, or leaves the one that runs to itself; false where Temporal was not reached. */
+  /**
+   * Starts the workflow that publishes an organisation's changes, or leaves a running one alone.
+   * False if Temporal was not reached.
+   */
   readonly startEvents: (input: OrganisationEventsInput) => Promise<boolean>;
   /**
-   * Starts the workflow of an endpoint's deliveries, or wakes the one that runs; false where
-   * Temporal was not reached.
+   * Starts the workflow of an endpoint's deliveries, or wakes a running one. False if Temporal was
+   * not reached.
    */
   readonly startDeliveries: (endpoint: EndpointKey) => Promise<boolean>;
 }
 
-/** The activities of the telling workflows. */
+/** The activities of the publishing workflows. */
 export interface PublishingActivities {
   startChanged(input: DuePageInput): Promise<DuePage>;
   startDeliveriesDue(input: DuePageInput): Promise<DuePage>;
@@ -31,23 +33,30 @@ export interface PublishingActivities {
 }
 
 /**
- * Organisations or endpoints on a page: started within seconds, so that the activity stays short.
+ * Organisations or endpoints on a page. All are started within seconds, so the activity stays
+ * short.
  */
 const pageSize = 500;
 
-/** Starts under way at once: the engine answers several in the time that one takes. */
+/** Concurrent starts. The engine answers several in the time of one. */
 const startsAtOnce = 16;
 
-/** How long a round goes on with further chunks: short against what a worker's end waits for. */
+/**
+ * How long a batch continues with further chunks. It is shorter than the grace of a stopping
+ * worker.
+ */
 const batchMs = 2_000;
 
-/** Objects of a transaction: enough that its round trips cost each of them next to nothing. */
+/** Objects of a transaction: enough that its round trips cost each object almost nothing. */
 const chunkSize = 200;
 
-/** Objects that a round looks for at once: more than it gets done, since the looking reads all marks of the organisation. */
+/**
+ * Objects that a batch loads at once. It is more than a batch publishes, since the query reads all
+ * outbox entries of the organisation.
+ */
 const lookSize = 5_000;
 
-/** The activities over these parts. */
+/** Creates the activities over these dependencies. */
 export function createPublishingActivities(parts: PublishingDependencies): PublishingActivities {
   return {
     startChanged: ({ after }) => startChanged(parts, after),
@@ -65,9 +74,9 @@ async function startChanged({ store, startEvents }: PublishingDependencies, afte
 }
 
 /**
- * What changed, for a while, and then the start of what is to be delivered. Nothing of it is lost
- * or doubled where it breaks off: a chunk is one transaction, and what is due and not started is
- * found by the next minute's scan.
+ * Publishes changes for a while, then starts the due deliveries. An interruption loses and doubles
+ * nothing: a chunk is one transaction, and the next minute's scan finds due deliveries without a
+ * workflow.
  */
 async function publishBatch(
   parts: PublishingDependencies,
@@ -94,7 +103,7 @@ async function publishForAWhile({ store, onUnpublished }: PublishingDependencies
   }
 }
 
-/** Attempts whose pause is over, and starts that were missed. */
+/** Starts deliveries whose pause is over or whose start was missed. */
 async function startDeliveriesDue({ store, startDeliveries }: PublishingDependencies, after: string | null): Promise<DuePage> {
   const endpoints = await store.findAllDueEndpoints(after, pageSize);
   const started = await startEach(endpoints, startDeliveries);
@@ -103,8 +112,8 @@ async function startDeliveriesDue({ store, startDeliveries }: PublishingDependen
 }
 
 /**
- * What was told goes out at once. Where the engine does not take a start the next minute's scan
- * makes it.
+ * Starts the deliveries of published events at once. If the engine does not accept a start, the
+ * next minute's scan repeats it.
  */
 async function startOwnDeliveries({ store, startDeliveries }: PublishingDependencies, organisationId: string): Promise<number> {
   return startEach(await store.findDueEndpoints(organisationId), async (endpoint) => {
@@ -114,7 +123,10 @@ async function startOwnDeliveries({ store, startDeliveries }: PublishingDependen
   });
 }
 
-/** Starts each, several at once; answers how many are at it. One queue for all: each starter takes the next one when its last is started. */
+/**
+ * Starts each, several at once, and returns how many were started. One queue for all: each starter
+ * takes the next one when its last is started.
+ */
 async function startEach<T>(all: readonly T[], start: (one: T) => Promise<boolean>): Promise<number> {
   const waiting = all.values();
   let started = 0;

@@ -7,18 +7,19 @@
 /** The permits of all organisations. */
 export interface RequestPermits {
   /**
-   * Takes a permit, and returns what releases it; null if all are taken and it is not the first.
+   * Takes a permit and returns its release function. Null if all are taken and the request is not
+   * the endpoint's first.
    */
   take(organisationId: string, isFirst: boolean): (() => void) | null;
 }
 
-/** Requests at once to each endpoint: small servers take as many from one sender. */
+/** Concurrent requests to each endpoint. Small servers accept as many from one sender. */
 export const requestsAtOnce = 5;
 
-/** Requests at once for each organisation: four endpoints with five requests each. */
+/** Concurrent requests for each organisation: four endpoints with five requests each. */
 export const organisationRequestsAtOnce = 20;
 
-/** Permits of one process. */
+/** Creates the permits of one process. */
 export function createRequestPermits(): RequestPermits {
   const taken = new Map<string, number>();
   return {

@@ -1,7 +1,8 @@
 /**
- * Sends what is due to an endpoint whose breaker is closed, or one probe. A few requests run at
- * once, and each is followed by the next delivery. One statement claims or records many deliveries.
- * The sending ends if failures open the breaker, the endpoint's state changes, or its time is over.
+ * Sends what is due to an endpoint with a closed breaker, or one probe. A few requests run at once,
+ * and each is followed by the next delivery. One statement claims or records many deliveries.
+ * Sending ends if failures open the breaker, the endpoint's state changes, or its time is over.
+ * WEBHOOK-4, WEBHOOK-5.
  */
 import { setTimeout as wait } from "node:timers/promises";
 import { crashPoint } from "../../../crash-points.ts";
@@ -24,33 +25,33 @@ import { type DeliverParts, exhaust, type Progress } from "./delivery-dependenci
 import { requestsAtOnce } from "./request-permits.ts";
 
 /**
- * Deliveries of a claim: at most so many bodies are in memory for an endpoint, and so many sent
+ * Deliveries of a claim. It bounds the bodies in memory for an endpoint, and the deliveries sent
  * again after a killed process.
  */
 const claimAtMost = 50;
 
 /**
- * A claim that is sent sooner is followed by one of twice its size, one that takes longer than the
- * second by half of it.
+ * A claim that is sent faster than the first doubles the next claim. One slower than the second
+ * halves it.
  */
 const [quickMs, slowMs] = [500, 2_000];
 
 /**
- * Pauses after a record that failed: with the answers lost, everything in it would be sent again.
+ * Pauses after a failed record. If the answers were lost, all their deliveries would be sent again.
  */
 const recordPausesMs = [200, 1_000];
 
-/** What one endpoint is being sent. */
+/** The state of sending to one endpoint. */
 interface Sending {
   readonly parts: DeliverParts;
   readonly key: EndpointKey;
   readonly progress: Progress;
   readonly isProbe: boolean;
   readonly waiting: ClaimedDelivery[];
-  /** Sent, and not recorded yet. */
+  /** Attempts that are not recorded yet. */
   done: Done[];
   target: Target;
-  /** Failures in a row, those not recorded among them. */
+  /** Consecutive failures, including those not recorded yet. */
   failures: number;
   claimSize: number;
   claimedAtMs: number;
@@ -60,20 +61,20 @@ interface Sending {
   claiming: Promise<void> | null;
 }
 
-/** An attempt that was made: where, and when (`performance.now()`). */
+/** A finished attempt: where it went, and when (`performance.now()`). */
 interface Done {
   readonly url: string;
   readonly sentAtMs: number;
   readonly attempt: Omit<Attempt, "agoMs">;
 }
 
-/** Where it is sent, and what signs it. */
+/** The address, and the secrets that sign. */
 interface Target {
   readonly url: string;
   readonly secrets: readonly string[];
 }
 
-/** Returns how many it claimed. */
+/** Sends and returns how many deliveries it claimed. */
 export async function sendDue(
   parts: DeliverParts,
   key: EndpointKey,
@@ -117,17 +118,19 @@ async function sendWithPermit(sending: Sending, isFirst: boolean): Promise<void>
       await send(sending, one);
       await sending.parts.pace?.();
     }
-    // The other requests may wait for their answers for long.
+    // The other requests may wait long for their answers.
     await record(sending);
   } finally {
     release();
   }
 }
 
-/** The next delivery to send; claims more if none is waiting. Null if the sending is over. */
+/**
+ * Returns the next delivery to send, and claims more if none is left. Null if the sending is over.
+ */
 async function next(sending: Sending): Promise<ClaimedDelivery | null> {
   const { parts, progress } = sending;
-  // What still waits after the hard end is released before its claim is over.
+  // Deliveries that remain after the hard end are released before their claim expires.
   while (!sending.isOver && !parts.stopping?.aborted && performance.now() < progress.hardEndMs) {
     const one = sending.waiting.shift();
     if (one !== undefined) return one;
@@ -140,7 +143,7 @@ async function next(sending: Sending): Promise<ClaimedDelivery | null> {
   return null;
 }
 
-/** Records what was sent, and claims more unless it is over. */
+/** Records the finished attempts, and claims more unless the sending is over. */
 async function claimMore(sending: Sending): Promise<void> {
   const { parts, key, progress } = sending;
   try {
@@ -163,8 +166,8 @@ async function claimMore(sending: Sending): Promise<void> {
 const isDue = ({ dueMs }: EndpointState) => dueMs !== null && dueMs <= 0;
 
 /**
- * Claims what is sent next. What cannot be signed is deferred, and what is too old ended: it goes
- * on until something can be sent.
+ * Claims the next deliveries. One that cannot be signed is rescheduled, and one that is too old is
+ * ended. It repeats until something can be sent.
  */
 async function claim(sending: Sending, endpoint: EndpointState): Promise<void> {
   const { parts, key, progress } = sending;
@@ -186,12 +189,12 @@ async function claim(sending: Sending, endpoint: EndpointState): Promise<void> {
   const secrets = await openSecrets(sending, endpoint, current);
   if (secrets === null) return;
   sending.target = { url: endpoint.url, secrets };
-  // What is under way is not recorded: of failures the larger count is the later one.
+  // Running requests are not recorded yet, so the larger count of failures is the later one.
   sending.failures = sending.underWay > 0 ? Math.max(sending.failures, endpoint.failures) : endpoint.failures;
   sending.waiting.push(...current);
 }
 
-/** Null if they cannot be opened: the worker lacks the key that encrypted them. */
+/** Returns null if the secrets cannot be decrypted because the worker lacks their key. */
 async function openSecrets(
   { parts, key }: Sending,
   endpoint: EndpointState,
@@ -222,7 +225,7 @@ async function send(sending: Sending, delivery: ClaimedDelivery): Promise<void> 
   if (verdict.kind === "delivered") sending.failures = 0;
   else sending.failures += 1;
   if (verdict.kind === "failed") progress.failed += 1;
-  // Its record opens the breaker, or disables the endpoint.
+  // Its record opens the breaker or disables the endpoint.
   if (verdict.kind === "gone" || sending.failures >= failuresToOpen) sending.isOver = true;
   sending.done.push({ url, sentAtMs, attempt: attemptOf(sending, delivery, posted, verdict) });
 }
@@ -253,7 +256,7 @@ function evaluate(posted: PostOutcome): AttemptVerdict {
   return evaluateAnswer(posted.status, posted.retryAfterMs);
 }
 
-/** Records the attempts since the last record, each address in a statement. */
+/** Records the attempts since the last record, with one statement for each address. */
 async function record(sending: Sending): Promise<void> {
   const done = sending.done;
   sending.done = [];

@@ -1,7 +1,6 @@
 /**
- * Rounds of a subscription's credit workflow: what was planned is taken, put on its invoice in the ledger, and saved,
- * one step after the other until nothing is left to be applied. decisions §6 "Documents"; facts-ledger sections 1.4 and
- * 5.3.
+ * The activity of a subscription's credit workflow. Each step takes a planned allocation, applies
+ * it to its invoice in the ledger and saves the outcome, until none is left. DOCUMENT-4, LEDGER-2.
  */
 import type { CreditAllocationInput, WorkBatch } from "../../../../workflows/contract.ts";
 import { crashPoint } from "../../../crash-points.ts";
@@ -31,7 +30,7 @@ import {
 } from "./ledger-call.ts";
 import { type PostingDependencies, unconnectedPauseMs } from "./posting.ts";
 
-/** What a round needs. */
+/** The dependencies of a batch. */
 export interface CreditAllocationParts extends Pick<PostingDependencies, "openLedger" | "callDeadlineMs"> {
   readonly openScope: OpenAllocating;
 }
@@ -42,15 +41,21 @@ export interface CreditAllocationActivities {
 }
 
 /**
- * How much longer than a call's deadline an allocation is held: an attempt asks three times at most (look, send, look
- * why not), and what was sent may still take effect for a while.
+ * The lease of an allocation, in call deadlines. An attempt makes at most three calls: look up,
+ * send, look up after a refusal. A sent call may still take effect for a while.
  */
 const leaseFactor = 4;
 
-/** How long a round goes on with further steps: short against what its workflow and a worker's end wait for. */
+/**
+ * How long a batch continues with further steps. It is shorter than the timeout of its workflow and
+ * the grace of a stopping worker.
+ */
 const batchMs = 1_000;
 
-/** The activities over these parts. Each round re-reads the database, so a repetition finds only what is left. */
+/**
+ * Creates the activities over these dependencies. Each batch reads the database again, so a retry
+ * finds only what is left.
+ */
 export function createCreditAllocation(parts: CreditAllocationParts): CreditAllocationActivities {
   return { allocateBatch: (input) => allocateBatch(parts, input) };
 }
@@ -73,7 +78,7 @@ async function allocateBatch(parts: CreditAllocationParts, input: CreditAllocati
   }
 }
 
-/** What one step came to. `moved`: there is something to do at once. */
+/** The outcome of one step. `moved`: the next step can follow at once. */
 type Step =
   | { readonly kind: "nothing" }
   | { readonly kind: "moved" }
@@ -118,8 +123,8 @@ async function allocateNext(
 }
 
 /**
- * A paused connection: what is ready is put off, and what is uncertain waits as long, because a look-up is a call as
- * well.
+ * Waits while the connection is paused. Ready work is rescheduled. Uncertain work waits as long,
+ * because a look-up is a call as well.
  */
 async function reschedule(scope: AllocationScope, subscriptionId: string, pauseMs: number, reason: string): Promise<Step> {
   await scope.reschedule(subscriptionId, pauseMs, reason);
@@ -128,15 +133,16 @@ async function reschedule(scope: AllocationScope, subscriptionId: string, pauseM
   return { kind: "waiting", detail: `paused: ${reason}`, nextInMs: Math.max(waitMs, pauseMs) };
 }
 
-/** What an attempt came to; `failure` is that of a whole call, which may pause the connection. */
+/** The outcome of an attempt. `failure` is that of a whole call, which may pause the connection. */
 interface Attempted {
   readonly settled: AllocationResult;
   readonly failure: LedgerFailure | null;
 }
 
 /**
- * The first attempt is sent at once. Whatever may have been sent before is looked for first, and what the ledger says
- * no to is looked at again: somebody may have paid the invoice or used the credit meanwhile.
+ * Sends a first attempt at once. If the amount may have been sent before, the ledger is read first.
+ * After a refusal it is read again: the invoice may have been paid or the credit used in the
+ * meantime.
  */
 async function attempt(ledger: Ledger, operation: AllocationToSend, deadlineMs: number): Promise<Attempted> {
   if (operation.isUncertain || operation.attempts > 1) {
@@ -173,8 +179,8 @@ async function attempt(ledger: Ledger, operation: AllocationToSend, deadlineMs: 
 type Looked = { readonly kind: "ok"; readonly note: LedgerCreditNote; readonly invoice: LedgerInvoice } | LedgerFailure;
 
 /**
- * The note and the invoice as the ledger has them now. `not_found` is a failure of the look: a ledger keeps removed
- * documents, so it says something of the address and nothing of them.
+ * Returns the note and the invoice as the ledger has them now. `not_found` is a failed look-up: a
+ * ledger keeps removed documents, so it only says something about the address.
  */
 async function lookAt(ledger: Ledger, operation: AllocationToSend, deadlineMs: number): Promise<Looked> {
   const call = { deadlineMs, jobKeys: [], isBackground: true };
@@ -187,9 +193,9 @@ async function lookAt(ledger: Ledger, operation: AllocationToSend, deadlineMs: n
 }
 
 /**
- * What is decided by a look: done where so much more of the note is on the invoice than we know of, because that was
- * us; refused where nothing can be put there any more; again with less where less can. Null where the amount can be
- * sent as it is.
+ * Decides by the observed state. Done if the invoice has so much more of the note than is known
+ * here, because our own request applied it. Refused if nothing more can be applied. Again, with
+ * less, if only less can be applied. Null if the amount can be sent as it is.
  */
 function decide(
   operation: AllocationToSend,

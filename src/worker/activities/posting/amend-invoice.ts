@@ -1,4 +1,7 @@
-/** One round of an amendment: takes it, asks the ledger for it, saves what came of it. */
+/**
+ * One batch of an amendment: takes its job, sends it to the ledger and saves the outcome
+ * (POSTING-7).
+ */
 import type { CreditAllocationInput, InvoiceAmendmentInput, WorkBatch } from "../../../../workflows/contract.ts";
 import { crashPoint } from "../../../crash-points.ts";
 import { invalidationsOf } from "../../../domain/billing/ledger-validation.ts";
@@ -7,27 +10,29 @@ import { connectionPause } from "./ledger-call.ts";
 import { type PostingDependencies, unconnectedPauseMs } from "./posting.ts";
 import { askForAmendment } from "./request-amendment.ts";
 
-/** What a round needs. */
+/** The dependencies of a batch. */
 export interface AmendmentParts extends Pick<PostingDependencies, "openLedger" | "callDeadlineMs"> {
   readonly openScope: OpenAmendments;
-  /** Wakes the organisation's ledger workflow, where an amendment leaves documents to be made. */
+  /** Wakes the organisation's ledger workflow if an amendment leaves documents to be posted. */
   readonly wake: (organisationId: string) => Promise<boolean>;
-  /** Starts putting held credit on invoices, which waits while one is amended. */
+  /** Starts the allocation of held credit, which waits during an amendment. */
   readonly startAllocation: (input: CreditAllocationInput) => Promise<boolean>;
 }
 
-/** The activities of the amending workflow. */
+/** The activities of the amendment workflow. */
 export interface AmendmentActivities {
   amendBatch(input: InvoiceAmendmentInput): Promise<WorkBatch>;
 }
 
 /**
- * How much longer than a call's deadline an amendment is held: it takes two calls at most, and the outcome is to be
+ * The lease of an amendment, in call deadlines. It takes at most two calls, and then its outcome is
  * saved.
  */
 const leaseFactor = 3;
 
-/** The activities over these parts. A round that is repeated finds what the first one left. */
+/**
+ * Creates the activities over these dependencies. A retried batch finds what the first one left.
+ */
 export function createAmendment(parts: AmendmentParts): AmendmentActivities {
   return { amendBatch: (input) => amendBatch(parts, input) };
 }
@@ -49,7 +54,7 @@ async function amendBatch(
   const ledger = parts.openLedger(organisationId, connected.connection);
   const { settlement, failures } = await askForAmendment(ledger, amendment, parts.callDeadlineMs, await scope.offer());
   crashPoint("amendment_answered");
-  // Before anybody is told of it: nobody else is to ask meanwhile.
+  // The pause is saved before the outcome, so that no other worker calls the ledger in between.
   const pause = connectionPause(failures);
   if (pause !== null) await scope.pause(pause.pauseMs, pause.reason);
   const isCreditPlanned = await scope.settle(amendment, settlement);
@@ -61,7 +66,8 @@ async function amendBatch(
 }
 
 /**
- * The round as the database has it now: also where another one was faster. Reasons only: messages may name somebody.
+ * Returns the batch's result as the database has it now, also if another worker was faster. It has
+ * reasons only, because messages may hold names.
  */
 async function describeBatch(scope: AmendmentScope, jobId: string): Promise<WorkBatch> {
   const state = await scope.look(jobId);
@@ -71,7 +77,7 @@ async function describeBatch(scope: AmendmentScope, jobId: string): Promise<Work
   const { number, attempts, outcome, reason, nextInMs } = state;
   const why = reason === null || reason === outcome ? "" : `: ${reason}`;
   if (outcome !== null) return { state: "settled", outcome, detail: `${number} ${outcome}${why}`, nextInMs: null };
-  // An attempt that the ledger did not judge is not counted.
+  // An attempt that the ledger did not evaluate is not counted.
   const attempt = attempts === 0 ? "" : `, attempt ${attempts}`;
   return { state: "waiting", outcome, detail: `amending ${number}${attempt}${why}`, nextInMs };
 }

@@ -1,48 +1,61 @@
-/** What a failed call to a ledger means for the operations that it carried. Facts: facts-ledger sections 5.2 and 5.4. */
+/**
+ * Turns the failure of a ledger call into the outcomes of the jobs that it carried. LEDGER-2,
+ * POSTING-2.
+ */
 import type { LedgerFailure } from "../../../ledger/port/ledger.ts";
 import type { Held, Settlement, UndoneOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 
-/** The first pause after a failed attempt; each further one doubles it. */
+/** The first pause after a failed attempt. Each further one doubles it. */
 const firstDelayMs = 1_000;
 
-/** The longest pause between two attempts: a ledger that comes back is noticed within five minutes. */
+/**
+ * The longest pause between two attempts. A ledger that recovers is noticed within five minutes.
+ */
 const longestDelayMs = 5 * 60_000;
 
-/** How long a connection that the ledger does not let in is left alone: a person must act. */
+/** The pause of a connection that the ledger does not authorise. A person must act. */
 export const unauthorisedPauseMs = 60_000;
 
-/** The pause before the next attempt after `attempts` have failed. */
+/** Returns the pause before the next attempt after `attempts` have failed. */
 export function retryDelayMs(attempts: number): number {
   return Math.min(longestDelayMs, firstDelayMs * 2 ** Math.max(0, Math.min(attempts - 1, 20)));
 }
 
-/** A taken operation that a call carried. */
+/** A taken job that a call carried. */
 export interface Carried {
   readonly id: string;
   readonly attempts: number;
 }
 
-/** Which operation a settlement is of, and by which attempt. */
+/** Returns the job and the attempt that an outcome belongs to. */
 export function held({ id, attempts }: Carried): Held {
   return { jobId: id, attempt: attempts };
 }
 
 /**
- * After so many attempts an operation is sent alone: one document that the ledger always fails on must not keep others in
- * its group. The first attempt and the look-up after a lost answer are two.
+ * After so many attempts a job is sent alone, so that a document which always fails does not hold
+ * up others in its group. The first attempt and the look-up after a lost answer are two.
  */
 const togetherAttempts = 2;
 
-/** How many operations of a round are sent alone at most: each is a call of the ledger's budget. */
+/** The most jobs that a batch sends alone. Each is a call of the ledger's budget. */
 const mostAlone = 5;
 
-/** Look-ups of a round beside each other: the ledger takes five calls at once, and others go on meanwhile. */
+/**
+ * Concurrent look-ups of a batch. The ledger accepts five calls at once, and other work continues
+ * in the meantime.
+ */
 const mostLookUps = 2;
 
-/** How many are looked up in one call where each is an address of its own: they have its deadline together. */
+/**
+ * How many objects one call looks up if each has its own address. They share the call's deadline.
+ */
 export const addressesAtOnce = 5;
 
-/** The calls of a round: most operations together in one, troubled ones each alone; `later` did not fit. */
+/**
+ * Groups the calls of a batch: most jobs share one call, and jobs with many attempts get a call
+ * each. `later` did not fit.
+ */
 export function groupCalls<T extends Carried>(
   operations: readonly T[],
 ): { readonly calls: readonly (readonly T[])[]; readonly later: readonly T[] } {
@@ -52,15 +65,16 @@ export function groupCalls<T extends Carried>(
   return { calls, later: alone.slice(mostAlone) };
 }
 
-/** Back to where it was taken from, at once: this round has no room for it. */
+/** Returns the outcome that puts a job back at once, because it does not fit this batch. */
 export function rescheduleOutcome(operation: Carried): UndoneOutcome {
   return { ...held(operation), kind: "again", delayMs: 0, countsAsAttempt: false, reason: "next round" };
 }
 
 /**
- * The settlement of one operation whose call failed. `lookUpAfterMs`: when the first request can no longer take effect.
- * `rate_limited` and `unauthorised` use up no attempt; a lost answer is looked up, never sent again blindly. A refusal of
- * a whole call is final only for a document that was alone in it, and never where the ledger has no such address.
+ * Returns the outcome of one job whose call failed. After `lookUpAfterMs` the first request can no
+ * longer take effect. `rate_limited` and `unauthorised` use up no attempt. A lost answer is looked
+ * up and never resent blindly (POSTING-2). A refusal of a whole call is final only for a document
+ * that was alone in it. It is never final if the ledger has no such address.
  */
 export function failureOutcome(
   operation: Carried,
@@ -94,12 +108,15 @@ export function failureOutcome(
   }
 }
 
-/** Which limit was met: the ledger's own no, or our budget's, which allowed no call. */
+/**
+ * Returns which limit was reached: the ledger's, or the call budget of the service, which allowed
+ * no call.
+ */
 export function limitReason({ scope, isOurs }: LedgerFailure & { readonly kind: "rate_limited" }): string {
   return isOurs ? `our calls to the ledger are used up: ${scope}` : `rate limit of the ledger: ${scope}`;
 }
 
-/** The ledger's final no to one document. */
+/** Returns the outcome of the ledger's final refusal of one document. */
 export function refusalOutcome(
   operation: Carried,
   { reason, messages }: LedgerFailure & { kind: "refused" },
@@ -107,7 +124,10 @@ export function refusalOutcome(
   return { ...held(operation), kind: "refused", reason, message: messages.join(" ") || "Refused" };
 }
 
-/** Looked up and not there: sent again at once after the first lost answer, later with growing pauses. */
+/**
+ * Returns the outcome of a look-up that found nothing. The job is sent again at once after the
+ * first lost answer, later with growing pauses.
+ */
 export function missingOutcome(operation: Carried): UndoneOutcome {
   // Each time it was sent and then looked up: two attempts.
   const delayMs = operation.attempts <= togetherAttempts ? 0 : retryDelayMs(Math.ceil(operation.attempts / 2));
@@ -121,17 +141,21 @@ export function missingOutcome(operation: Carried): UndoneOutcome {
 }
 
 /**
- * How often a number may be refused as taken and then not be found: once a list may lag behind, twice no look-up will
- * find it.
+ * How often a number may be refused as taken and then not be found. Once, a list may lag behind.
+ * After twice, no look-up will find it.
  */
 const mostTaken = 2;
 
-/** How long a list may lag behind: a number that is taken and not found is looked up again after this. */
+/**
+ * How long a list may lag behind. A number that is taken and not found is looked up again after
+ * this.
+ */
 const lagMs = 60_000;
 
 /**
- * The number is taken, and no document that has it is found: looked up once more when no list lags behind any longer, and
- * refused in the ledger's words when that comes to the same.
+ * Returns the outcome of a number that is taken although no document has it. It is looked up once
+ * more when no list lags behind any longer. If that finds nothing either, it is refused in the
+ * ledger's words.
  */
 export function settleTaken(
   operation: Carried & { readonly number: string; readonly number_taken: number },
@@ -147,7 +171,7 @@ export function settleTaken(
   return { ...answered, kind: "refused", reason: "duplicate_number", message };
 }
 
-/** Those that a round looks up, in calls of `atOnce`; `later` did not fit. */
+/** Groups the look-ups of a batch into calls of `atOnce`. `later` did not fit. */
 export function groupLookUps<T>(
   operations: readonly T[],
   atOnce: number,
@@ -157,18 +181,20 @@ export function groupLookUps<T>(
   return { calls, later: operations.slice(mostLookUps * atOnce) };
 }
 
-/** Still uncertain: this round has no room for its look-up. */
+/**
+ * Returns the outcome of a job that stays uncertain, because its look-up does not fit this batch.
+ */
 export function lookUpLater(operation: Carried): UndoneOutcome {
   const reason = "looked up in the next round";
   return { ...held(operation), kind: "uncertain", delayMs: 0, countsAsAttempt: false, reason };
 }
 
-/** The pause that failures put on the whole connection: the longest, or null. */
+/** Returns the longest pause that the failures put on the whole connection, or null. */
 export function connectionPause(
   failures: readonly LedgerFailure[],
 ): { readonly pauseMs: number; readonly reason: string } | null {
   const pauses = failures.flatMap((failure) => {
-    // Our own budget has calls left for what somebody waits for.
+    // The call budget of the service keeps a reserve for callers who wait (POSTING-6).
     if (failure.kind === "rate_limited" && failure.isOurs) return [];
     if (failure.kind === "rate_limited") return [{ pauseMs: failure.retryAfterMs, reason: `${failure.scope} limit` }];
     if (failure.kind === "unauthorised") return [{ pauseMs: unauthorisedPauseMs, reason: failure.why }];
@@ -180,7 +206,10 @@ export function connectionPause(
   );
 }
 
-/** How long our own budget allows no call of this kind; 0 where it was not what failed. What is awaited wakes the workflow all the same. */
+/**
+ * Returns how long the call budget of the service allows no call of this kind, or 0 if it was not
+ * the cause. Work with a waiting caller wakes the workflow anyway.
+ */
 export function spentBudgetMs(failures: readonly LedgerFailure[]): number {
   const waits = failures.map((failure) =>
     failure.kind === "rate_limited" && failure.isOurs === true ? failure.retryAfterMs : 0,
@@ -189,8 +218,8 @@ export function spentBudgetMs(failures: readonly LedgerFailure[]): number {
 }
 
 /**
- * The settlement of an operation whose look-up failed: it stays uncertain, and nothing is sent before a look-up succeeds.
- * The ledger's own words stay with it.
+ * Returns the outcome of a job whose look-up failed. It stays uncertain, and nothing is sent before
+ * a look-up succeeds. The ledger's own words are kept.
  */
 export function failedLookupOutcome(operation: Carried, failure: LedgerFailure): UndoneOutcome {
   const delayMs = failure.kind === "rate_limited" ? failure.retryAfterMs : retryDelayMs(operation.attempts);
@@ -212,13 +241,16 @@ function causeOf(failure: LedgerFailure): string {
   }
 }
 
-/** What calls came to: a settlement for each operation, and the failures of whole calls, which may pause the connection. */
+/**
+ * The result of calls: an outcome for each job, and the failures of whole calls, which may pause
+ * the connection.
+ */
 export interface GroupOutcome {
   readonly settlements: readonly Settlement[];
   readonly failures: readonly LedgerFailure[];
 }
 
-/** Several outcomes as one. */
+/** Joins several results into one. */
 export function joinOutcomes(outcomes: readonly GroupOutcome[]): GroupOutcome {
   return {
     settlements: outcomes.flatMap(({ settlements }) => settlements),

@@ -1,4 +1,4 @@
-/** New customers' contacts: made in the ledger, or taken over from it. decisions §3 "Customer, create". */
+/** Posts the contacts of new customers: creates them in the ledger or imports them (CUSTOMER-3). */
 import { createHash } from "node:crypto";
 import type { Ledger, LedgerCall, LedgerContact } from "../../../ledger/port/ledger.ts";
 import type { Settlement } from "../../../store/ledger-jobs/document-outcomes.ts";
@@ -19,12 +19,13 @@ import {
 } from "./ledger-call.ts";
 import type { CallSettings } from "./post-documents.ts";
 
-/** The longest contact number that the ledger takes. Facts: facts-ledger section 1.2. */
+/** The longest contact number that the ledger accepts. */
 const longestNumber = 50;
 
 /**
- * The number under which a customer's contact is made and found again: its code, or where that is longer than the ledger
- * takes, its head and enough of its hash to be nobody else's.
+ * Returns the number under which a customer's contact is created and found again (XERO-10). It is
+ * the customer's code. If that is too long, it is the start of the code and enough of its hash to
+ * be unique.
  */
 export function contactNumber(code: string): string {
   if ([...code].length <= longestNumber) return code;
@@ -32,13 +33,13 @@ export function contactNumber(code: string): string {
   return `${[...code].slice(0, longestNumber - tail.length - 1).join("")}~${tail}`;
 }
 
-/** Imports of a round: each is a call of its own. */
+/** The most imports of a batch. Each is one call. */
 const mostImports = 5;
 
-/** Which of these contacts are customers already, or are being made one in this round. */
+/** Returns which of these contacts are customers already, or become one in this batch. */
 export type FindImported = (contactIds: readonly string[]) => Promise<ReadonlySet<string>>;
 
-/** Makes, looks up and imports what was taken. */
+/** Creates, looks up and imports the taken contacts. */
 export async function postContacts(
   ledger: Ledger,
   taken: Taken<ContactToSend>,
@@ -47,7 +48,7 @@ export async function postContacts(
 ): Promise<GroupOutcome> {
   const { calls, later } = groupCalls(taken.ready.filter(({ kind }) => kind === "create_contact"));
   const uncertain = taken.uncertain.filter(({ kind }) => kind === "create_contact");
-  // An import only reads the ledger: one that was broken off is simply done again.
+  // An import only reads the ledger, so an interrupted one is simply repeated.
   const imports = [...taken.ready, ...taken.uncertain].filter(({ kind }) => kind === "import_contact");
   const postponed = [...later, ...imports.slice(mostImports)].map(rescheduleOutcome);
   const claimed = claims(findImported);
@@ -59,7 +60,10 @@ export async function postContacts(
   return joinOutcomes([{ settlements: postponed, failures: [] }, ...outcomes]);
 }
 
-/** Claims a contact for a customer: false where it is one already, or another of this round was faster. */
+/**
+ * Claims a contact for a customer. False if it is one already, or if another job of this batch was
+ * faster.
+ */
 type Claim = (contactId: string) => Promise<boolean>;
 
 function claims(findImported: FindImported): Claim {
@@ -72,7 +76,7 @@ function claims(findImported: FindImported): Claim {
   };
 }
 
-/** Somebody waits for each contact. */
+/** A caller waits for each contact, so no call is a background call. */
 function callOf({ deadlineMs, onPermit }: CallSettings): LedgerCall {
   return { deadlineMs, jobKeys: [], ...(onPermit === undefined ? {} : { onPermit }) };
 }
@@ -128,8 +132,9 @@ async function lookUpAll(
 }
 
 /**
- * Looks contacts up by our codes. One with our code and name, that is nobody's customer and that we may have sent before, was
- * made by our own request, whose answer was lost. `missing` says what becomes of one that is not there.
+ * Looks contacts up by their codes. A contact comes from our own lost request if it has our code
+ * and name, is no customer yet and may have been sent before. `missing` returns the outcome of a
+ * contact that is not there.
  */
 async function lookUpContacts(
   ledger: Ledger,
@@ -158,7 +163,7 @@ function isOurs(contact: ContactToSend, found: LedgerContact): boolean {
   return contact.attempts > 1 && found.status === "active" && isSameName(found.name, contact.name);
 }
 
-/** A ledger may keep a name without spaces at its ends or in a row. Facts: facts-ledger section 1.2. */
+/** A ledger may remove spaces at the ends of a name and repeated spaces in it. */
 function isSameName(left: string, right: string): boolean {
   const plain = (name: string) => name.trim().replace(/\s+/g, " ");
   return plain(left) === plain(right);

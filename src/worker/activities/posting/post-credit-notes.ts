@@ -1,5 +1,6 @@
 /**
- * Waiting credit notes to the ledger, which makes them approved, and which of those that it has are ours. decisions §6.
+ * Posts waiting credit notes to the ledger, which creates them approved (DOCUMENT-1), and
+ * recognises those that the ledger already has.
  */
 import type { Ledger, LedgerCreditNote, LedgerCreditNoteDraft } from "../../../ledger/port/ledger.ts";
 import type { Settlement } from "../../../store/ledger-jobs/document-outcomes.ts";
@@ -7,7 +8,7 @@ import type { CreditNoteToSend, Taken } from "../../../store/ledger-jobs/jobs.ts
 import { addressesAtOnce, type GroupOutcome, held } from "./ledger-call.ts";
 import { type CallSettings, lineOf, sameAmounts, postDocuments } from "./post-documents.ts";
 
-/** Sends what is ready and looks up what is uncertain. */
+/** Sends ready credit notes and looks up uncertain ones. */
 export async function postCreditNotes(
   ledger: Ledger,
   taken: Taken<CreditNoteToSend>,
@@ -18,7 +19,7 @@ export async function postCreditNotes(
     create: ledger.createCreditNotes,
     lookUpAtOnce: addressesAtOnce,
     find: (call, numbers) => ledger.findCreditNotes(call, { numbers }),
-    // Xero keeps no address of ours with a credit note.
+    // Xero stores no link of ours with a credit note.
     leadsBack: () => false,
     draftOf,
     isOurs,
@@ -28,10 +29,10 @@ export async function postCreditNotes(
 }
 
 /**
- * A credit note leads nowhere in the ledger, so what proves it ours is that we may have sent it before (on a first
- * attempt nothing was) under this number, and that it is as we asked. Its credit may be used by now: taken for somebody
- * else's, it would be made and credited twice. Its contact proves nothing: it may have been merged into another one
- * since. Facts: facts-ledger section 5.4.
+ * Whether a found credit note is ours. It has no link to us. It is ours if it may have been sent
+ * before under this number (a first attempt was not) and is as requested. Its credit may already be
+ * used: treated as another note, it would be created and credited twice. Its contact proves
+ * nothing, because it may have been merged into another one since. POSTING-2.
  */
 function isOurs(note: CreditNoteToSend, found: LedgerCreditNote): boolean {
   return (

@@ -1,6 +1,7 @@
 /**
- * Waiting documents of one kind to the ledger and its answers back: one call for up to fifty, each with an outcome of
- * its own. What tells invoices and credit notes apart stands in files of theirs.
+ * Posts waiting documents of one kind and records the answers: one call for up to fifty, with an
+ * outcome for each (POSTING-3). What differs between invoices and credit notes is in their own
+ * files.
  */
 
 import { type DocumentToValidate, validateDocument, type LedgerReferenceData } from "../../../domain/billing/ledger-validation.ts";
@@ -26,7 +27,8 @@ import {
 } from "./ledger-call.ts";
 
 /**
- * How calls are made: `deadlineMs` for each, where a document leads back to us (null: nowhere), and what the ledger is known to offer.
+ * The settings of calls: the deadline of each, the public URL of a document's link to us (null: no
+ * link), and the ledger's reference data.
  */
 export interface CallSettings extends Pick<LedgerCall, "onPermit"> {
   readonly deadlineMs: number;
@@ -34,7 +36,7 @@ export interface CallSettings extends Pick<LedgerCall, "onPermit"> {
   readonly offer: LedgerReferenceData;
 }
 
-/** A taken operation that makes a document under the number reserved for it. */
+/** A taken job that creates a document under its reserved number (POSTING-2). */
 export interface DocumentToSend extends Carried, DocumentToValidate {
   readonly is_awaited: boolean;
   readonly number: string;
@@ -43,24 +45,30 @@ export interface DocumentToSend extends Carried, DocumentToValidate {
   readonly lines: readonly LineToSend[];
 }
 
-/** A kind of documents: how they are made and found, which of those found is ours, and what to write of it then. */
+/**
+ * A kind of documents: how they are created and found, which found one is ours, and the outcome to
+ * record for it.
+ */
 export interface DocumentKind<Document extends DocumentToSend, Draft, Found extends { readonly number: string }> {
   readonly name: "invoice" | "credit note";
   create(call: LedgerCall, drafts: readonly Draft[]): Promise<LedgerAnswer<readonly LedgerAnswer<Found>[]>>;
-  /** How many one call looks up. */
+  /** How many documents one call looks up. */
   readonly lookUpAtOnce: number;
   find(call: LedgerCall, numbers: readonly string[], areTaken: boolean): Promise<LedgerAnswer<readonly Found[]>>;
-  /** Whether the ledger's document leads back to ours, whatever its number is by now. */
+  /** Whether the ledger's document links to ours, whatever its number is now. */
   leadsBack(document: Document, found: Found): boolean;
   draftOf(document: Document): Draft;
   isOurs(document: Document, found: Found): boolean;
   done(document: Document, found: Found): Settlement;
 }
 
-/** The longest description that the ledger takes. Facts: facts-ledger section 1.3. */
+/** The longest description that the ledger accepts. */
 const descriptionLimit = 4_000;
 
-/** Sends what is ready and looks up what is uncertain. */
+/**
+ * Sends ready documents and looks up uncertain ones. A document that fails validation is refused
+ * without a call (POSTING-5).
+ */
 export async function postDocuments<
   Document extends DocumentToSend,
   Draft,
@@ -84,9 +92,9 @@ export async function postDocuments<
 }
 
 /**
- * A line as the ledger is sent it. The description carries the arithmetic; where it does not fit, its end is cut and
- * the amount still stands. Units and price go beside it where they are the whole of it: with a discount or free units
- * they come to something else than the line.
+ * Returns a line as it is sent to the ledger. The description has the arithmetic. If it is too
+ * long, its end is cut and the amount still holds. Units and price are sent only if their product
+ * is the amount: with a discount or free units it is not.
  */
 export function lineOf(line: LineToSend): LedgerLineDraft {
   const text = line.description === "" ? line.name : `${line.name}: ${line.description}`;
@@ -103,7 +111,7 @@ export function lineOf(line: LineToSend): LedgerLineDraft {
   };
 }
 
-/** Whether lines found in the ledger come to what was sent, one by one. */
+/** Whether the amounts of lines found in the ledger equal the sent ones, one by one. */
 export function sameAmounts(
   sent: readonly { readonly amount: string }[],
   found: readonly { readonly amount: string }[],
@@ -111,7 +119,10 @@ export function sameAmounts(
   return sent.map(({ amount }) => amount).join() === found.map(({ amount }) => amount).join();
 }
 
-/** A call about these documents: one for whom somebody waits takes the others along. */
+/**
+ * Returns a call about these documents. One document with a waiting caller makes the call a
+ * foreground call for all.
+ */
 function callOf(documents: readonly DocumentToSend[], { deadlineMs, onPermit }: CallSettings): LedgerCall {
   const isBackground = !documents.some(({ is_awaited }) => is_awaited);
   return { deadlineMs, jobKeys: [], isBackground, ...(onPermit === undefined ? {} : { onPermit }) };
@@ -125,7 +136,8 @@ async function send<Document extends DocumentToSend, Draft, Found extends { read
   const call: LedgerCall = {
     ...callOf(documents, settings),
     jobKeys: documents.map(({ id }) => id),
-    // After a lost answer the same key: what is still on its way is not done twice. After a bad one another.
+    // After a lost answer the key stays the same, so that a request still in progress is not done
+    // twice. After a bad answer it changes.
     variant: documents.map((document) => document.key_variant).join(),
   };
   const answer = await kind.create(call, documents.map(kind.draftOf));
@@ -140,7 +152,7 @@ async function send<Document extends DocumentToSend, Draft, Found extends { read
     const element = answer.value[index];
     if (element === undefined) throw new Error("the ledger's adapter left out an element");
     if (element.kind === "ok") settlements.push(kind.done(document, element.value));
-    // By our own earlier request whose answer was lost, or by somebody else.
+    // Taken by our own earlier request whose answer was lost, or by another document.
     else if (element.kind === "refused" && element.reason === "duplicate_number")
       numberTaken.set(document, element.messages);
     else if (element.kind === "refused") settlements.push(refusalOutcome(document, element));
@@ -162,9 +174,10 @@ async function lookUpAll<Document extends DocumentToSend, Draft, Found extends {
 }
 
 /**
- * Looks documents up by the numbers that we reserved: one that leads back to ours is adopted, whatever its number looks
- * like, and ours by number; somebody else's is a refusal, none is sent again. `taken` are the ledger's words for those
- * whose numbers it refused.
+ * Looks documents up by the numbers that we reserved. One that links to ours is adopted, whatever
+ * its number. Otherwise one is ours by its number and content. A number of any other document is a
+ * refusal, and nothing is sent again. `taken` has the ledger's words for the numbers that it
+ * refused.
  */
 async function lookUp<Document extends DocumentToSend, Draft, Found extends { readonly number: string }>(
   kind: DocumentKind<Document, Draft, Found>,

@@ -1,11 +1,13 @@
-/** Waiting invoices to the ledger, as it takes them, and which of those that it has are ours. */
+/**
+ * Posts waiting invoices in the ledger's form, and recognises those that the ledger already has.
+ */
 import type { Ledger, LedgerInvoice, LedgerInvoiceDraft } from "../../../ledger/port/ledger.ts";
 import type { NamedLine, Settlement } from "../../../store/ledger-jobs/document-outcomes.ts";
 import { groupSize, type InvoiceToSend, type Taken } from "../../../store/ledger-jobs/jobs.ts";
 import { type GroupOutcome, held } from "./ledger-call.ts";
 import { type CallSettings, lineOf, sameAmounts, postDocuments } from "./post-documents.ts";
 
-/** Sends what is ready and looks up what is uncertain. */
+/** Sends ready invoices and looks up uncertain ones. */
 export async function postInvoices(
   ledger: Ledger,
   taken: Taken<InvoiceToSend>,
@@ -25,9 +27,9 @@ export async function postInvoices(
 }
 
 /**
- * One that leads back to us is ours, and one that leads elsewhere is not. One that leads nowhere is ours where we may
- * have sent it before (on a first attempt nothing was), and it is as we asked, and nobody has put money on it. Its
- * contact may have been merged into another one since. Facts: facts-ledger section 5.4.
+ * Whether a found invoice is ours. A link to us proves it, and a link elsewhere disproves it.
+ * Without a link it must be as requested, without money on it, and possibly sent before (a first
+ * attempt was not). Its contact may have been merged into another one since. POSTING-2.
  */
 function isOurs(invoice: InvoiceToSend, found: LedgerInvoice): boolean {
   if (found.sourceUrl !== null) return found.sourceUrl.endsWith(sourcePath(invoice));
@@ -43,7 +45,7 @@ function isOurs(invoice: InvoiceToSend, found: LedgerInvoice): boolean {
   );
 }
 
-/** No payment and no credit. One over nothing is paid by itself. */
+/** Whether there is no payment and no credit. An invoice over nothing is paid by itself. */
 function isUntouched({ amountPaid, amountCredited }: LedgerInvoice): boolean {
   return [amountPaid, amountCredited].every((amount) => /^0(?:\.0*)?$/.test(amount));
 }
@@ -64,8 +66,8 @@ function done(invoice: InvoiceToSend, found: LedgerInvoice): Settlement {
 }
 
 /**
- * The ledger answers lines in the order in which they were sent. Where somebody has added or taken some, none is known
- * for sure.
+ * Names the lines by the ledger's order, which is the order in which they were sent. If lines were
+ * added or removed there, none is known for sure.
  */
 function namedLines(invoice: InvoiceToSend, found: LedgerInvoice): readonly NamedLine[] {
   if (invoice.lines.length !== found.lines.length) return [];
@@ -75,7 +77,10 @@ function namedLines(invoice: InvoiceToSend, found: LedgerInvoice): readonly Name
   });
 }
 
-/** Without the host: the address under which we are known may change between two attempts. */
+/**
+ * Returns the path of the link without the host, because our public address may change between two
+ * attempts.
+ */
 function sourcePath({ invoice_id }: InvoiceToSend): string {
   return `/v1/invoices/${invoice_id}`;
 }

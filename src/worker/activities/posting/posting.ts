@@ -1,4 +1,7 @@
-/** One round of an organisation's ledger workflow: takes what waits, asks the ledger, saves each outcome. */
+/**
+ * One batch of an organisation's ledger workflow: takes waiting jobs, calls the ledger and saves
+ * each outcome. POSTING-3.
+ */
 import type { CreditAllocationInput, LedgerPostingInput, PostingBatch } from "../../../../workflows/contract.ts";
 import { crashPoint } from "../../../crash-points.ts";
 import { invalidationsOf } from "../../../domain/billing/ledger-validation.ts";
@@ -11,14 +14,20 @@ import { postContacts } from "./post-contacts.ts";
 import { postCreditNotes } from "./post-credit-notes.ts";
 import { postInvoices } from "./post-invoices.ts";
 
-/** What a round needs. `openLedger` gives the adapter of a connection, kept from round to round. */
+/**
+ * The dependencies of a batch. `openLedger` returns the adapter of a connection, which is reused
+ * from batch to batch.
+ */
 export interface PostingDependencies {
   readonly openScope: OpenPosting;
   readonly openLedger: (organisationId: string, connection: LedgerConnection) => Ledger;
   /** How long one call to the ledger may take. */
   readonly callDeadlineMs: number;
   readonly publicUrl: string | null;
-  /** Starts the workflow that applies a subscription's credit; without it the dispatcher does. Never rejects. */
+  /**
+   * Starts the workflow that allocates a subscription's credit. Without it the dispatcher does.
+   * Never rejects.
+   */
   readonly startAllocation?: (input: CreditAllocationInput) => Promise<unknown>;
 }
 
@@ -28,41 +37,50 @@ export interface PostingActivities {
 }
 
 /**
- * How much longer than a call's deadline a taken operation is held: a round makes at most two calls for it (send, then look
- * a taken number up), and its outcome has to be saved.
+ * The lease of a taken job, in call deadlines. A batch makes at most two calls for it (send, then
+ * look up a taken number), and then its outcome is saved.
  */
 const leaseFactor = 3;
 
-/** How long an organisation without a connection waits for one: an operator's matter. */
+/** The pause of an organisation without a connection. An operator must connect one. */
 export const unconnectedPauseMs = 5 * 60_000;
 
 /**
- * Who gathers documents of an organisation: one at a time in a process, until its call is on its way. What comes meanwhile
- * goes with the next one, and nobody holds documents behind another's back.
+ * Coalesces the documents of an organisation: one batch at a time in a process collects them, until
+ * its call is being sent. Documents that arrive in the meantime go with the next one, and no other
+ * batch holds any.
  */
 type Gather = (organisationId: string) => Promise<() => void>;
 
 /**
- * Rounds beside each other at the most: as many calls as the budget lets go out at once for what nobody waits for. Facts: facts-ledger
- * section 1.7.
+ * The most concurrent batches: as many background calls as the budget allows at once (POSTING-6).
  */
 const mostAtOnce = 4;
 
-/** How far apart the calls of a minute go out: a ledger that takes longer for one has to be asked by several at once. */
+/**
+ * The spacing of a minute's calls. If the ledger takes longer for one, several calls must run at
+ * once.
+ */
 const callGapMs = 1_000;
 
-/** How long a round goes on with further groups: short against what its workflow and a worker's end wait for. */
+/**
+ * How long a batch continues with further groups. It is shorter than the timeout of its workflow
+ * and the grace of a stopping worker.
+ */
 const batchMs = 1_000;
 
-/** The activities over these parts. Each round re-reads the database, so a repetition finds only what is left. */
+/**
+ * Creates the activities over these dependencies. Each batch reads the database again, so a retry
+ * finds only what is left.
+ */
 export function createPostingActivities(parts: PostingDependencies): PostingActivities {
   const gather = createCoalesce();
   return { postBatch: ({ organisationId }) => postBatch(parts, gather, organisationId) };
 }
 
 /**
- * Groups, one after the other, as long as there is more to take: only then the engine is told, which costs it and the worker
- * more than a group does.
+ * Posts groups one after the other while there are more. A result for each group would cost the
+ * engine and the worker more than the group does.
  */
 async function postBatch(parts: PostingDependencies, gather: Gather, organisationId: string): Promise<PostingBatch> {
   const endMs = performance.now() + batchMs;
@@ -98,7 +116,10 @@ function createCoalesce(): Gather {
   };
 }
 
-/** Takes what waits, and settles it; `onPermit` is called for each request that is on its way. */
+/**
+ * Takes waiting jobs, posts them and records the outcomes. `onPermit` is called for each request
+ * that is being sent.
+ */
 async function postGroup(
   parts: PostingDependencies,
   organisationId: string,
@@ -119,10 +140,10 @@ async function postGroup(
   ]);
   const settings = { deadlineMs: parts.callDeadlineMs, publicUrl: parts.publicUrl, offer, onPermit };
   crashPoint("posting_taken");
-  // Each kind is saved as soon as it is answered: neither waits for the other.
+  // Each kind is saved as soon as it is answered, and neither waits for the other.
   const save = async (outcome: GroupOutcome): Promise<GroupOutcome> => {
     crashPoint("posting_answered");
-    // Before anybody is told of it: nobody else is to ask meanwhile.
+    // The pause is saved before the outcome, so that no other worker calls the ledger in between.
     const asked = connectionPause(outcome.failures);
     if (asked !== null) await scope.pause(asked.pauseMs, asked.reason);
     const credited = await scope.settle(outcome.settlements);
@@ -146,7 +167,8 @@ async function postGroup(
   const pause = connectionPause(failures);
   if (pause === null) {
     const { waiting, nextInMs } = await scope.waiting();
-    // Where the budget let nothing through, it lets nothing of what else is ready through either: not asked again before it does.
+    // If the budget allowed no call, it allows none for the other ready jobs either. The next batch
+    // waits until it does.
     const spentMs = settled + refused > 0 ? 0 : spentBudgetMs(failures);
     return {
       settled,
@@ -159,7 +181,10 @@ async function postGroup(
   return { ...(await reschedule(scope, pause.pauseMs, pause.reason)), settled, refused };
 }
 
-/** What the ledger offers is read again where it refused for its sake, and where we did by what may be so no longer. */
+/**
+ * Invalidates the cached reference data if the ledger rejected a document because of it, or if we
+ * rejected one using data that may be stale. POSTING-5.
+ */
 async function invalidateReferenceDataKind(scope: PostingStore, settlements: readonly Settlement[]): Promise<void> {
   const refused = settlements.filter((settlement) => settlement.kind === "refused");
   const contradicted = refused.flatMap(({ evaluatedBy, reason }) => (evaluatedBy === undefined ? invalidationsOf(reason) : []));
@@ -168,7 +193,10 @@ async function invalidateReferenceDataKind(scope: PostingStore, settlements: rea
   await scope.doubt([...new Set(evaluatedBy)], "refused_by");
 }
 
-/** A paused connection: what is ready is put off, and what is uncertain waits as long, because a look-up is a call as well. */
+/**
+ * Waits while the connection is paused. Ready work is rescheduled. Uncertain work waits as long,
+ * because a look-up is a call as well.
+ */
 async function reschedule(scope: PostingStore, pauseMs: number, reason: string): Promise<PostingBatch> {
   await scope.reschedule(pauseMs, reason);
   const { waiting, nextInMs } = await scope.waiting();

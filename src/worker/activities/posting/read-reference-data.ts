@@ -1,6 +1,6 @@
 /**
- * Reads again what the ledgers offer, before it is too old to judge documents by: calls for which nobody waits, so that those for whom
- * somebody does come first. Facts: facts-ledger section 4, "Pre-flight".
+ * Reads the ledgers' reference data again before it is too old to validate documents (POSTING-5).
+ * No caller waits for these calls, so calls with a waiting caller come first.
  */
 import { referenceDataList, organisationReferenceData } from "../../../domain/billing/ledger-reference-data.ts";
 import type { LedgerReferenceData, ReferenceDataKind } from "../../../domain/billing/ledger-validation.ts";
@@ -9,25 +9,33 @@ import type { LedgerConnection } from "../../../store/ledger-connection/connecti
 import type { DueReferenceData, ReferenceDataReading } from "../../../store/ledger-connection/reference-data.ts";
 import { connectionPause } from "./ledger-call.ts";
 
-/** What reading needs. `openLedger` gives the adapter of a connection, kept from call to call. */
+/**
+ * The dependencies of the reading. `openLedger` returns the adapter of a connection, which is
+ * reused from call to call.
+ */
 export interface ReferenceDataDependencies {
   readonly store: ReferenceDataReading;
   readonly openLedger: (organisationId: string, connection: LedgerConnection) => Ledger;
-  /** How long one call to a ledger may take. */
+  /** How long one call to the ledger may take. */
   readonly callDeadlineMs: number;
-  /** Told of what went wrong here and not in the ledger, such as a secret that does not open. */
+  /** Called for an error here and not in the ledger, such as a secret that cannot be decrypted. */
   readonly onError: (organisationId: string, error: unknown) => void;
 }
 
-/** How long what could not be read is left alone: nobody waits for it, and what is not known refuses nothing. */
+/**
+ * The pause after a failed read. No caller waits for the data, and unknown data rejects nothing.
+ */
 const failedPauseMs = 60 * 60_000;
 
-/** The same of what the ledger does not let us read: a person's matter. As often as what can be read. */
+/**
+ * The pause after the ledger denies a read, which a person must resolve. It equals the interval of
+ * successful reads.
+ */
 const forbiddenPauseMs = 6 * 60 * 60_000;
 
 /**
- * Reads what is due, at most so many kinds, all at once; the result is how many were taken. What fails is due again later, and one
- * organisation's trouble is nobody else's.
+ * Reads what is due, at most `atMost` kinds, all at once, and returns how many were taken. A failed
+ * read is due again later. The failure of one organisation does not affect others.
  */
 export async function readDueReferenceData(parts: ReferenceDataDependencies, atMost: number): Promise<number> {
   const due = await parts.store.takeDue(atMost);
@@ -70,12 +78,13 @@ async function readReferenceData(
       return answer;
     }),
   );
-  // A connection that may not read its settings can still take documents: only a limit is everybody's.
+  // A connection without permission to read settings can still post documents. Only a rate limit
+  // pauses all calls.
   const pause = connectionPause(answers.flatMap((answer) => (answer.kind === "rate_limited" ? [answer] : [])));
   if (pause !== null) await store.pause(organisationId, pause.pauseMs, pause.reason);
 }
 
-/** Asks for one kind and tells it on; the result is what the ledger answered. */
+/** Reads one kind and stores it. Returns the ledger's answer. */
 async function queryReferenceData(
   ledger: Ledger,
   call: LedgerCall,

@@ -1,7 +1,7 @@
 /**
- * Asks the ledger for one amendment, and says what its answer means. A ledger judges the invoice before it looks at the
- * lines, so that a repeat of what it did already can be refused: whatever it refuses for the invoice's sake is looked
- * at once more.
+ * Sends one amendment to the ledger and interprets the answer. A ledger checks the invoice before
+ * its lines, so it may refuse a repeat of an amendment that it has made. After such a refusal the
+ * invoice is read once more.
  */
 import { validateLines, type LedgerReferenceData, unknownReferenceData } from "../../../domain/billing/ledger-validation.ts";
 import type {
@@ -19,30 +19,34 @@ import type { NamedLine } from "../../../store/ledger-jobs/document-outcomes.ts"
 import { held, retryDelayMs, failureOutcome } from "./ledger-call.ts";
 import { lineOf } from "./post-documents.ts";
 
-/** What came of it, and the failures of calls, which may pause the connection. */
+/** The outcome, and the failures of calls, which may pause the connection. */
 export interface AmendmentAnswer {
   readonly settlement: AmendmentOutcome;
   readonly failures: readonly LedgerFailure[];
 }
 
 /**
- * An invoice takes the line of a joined charge only as a draft; else it can be changed until it is paid. decisions §6.
+ * The line of a joined charge needs an invoice that is a draft (UNITS-10). Other changes are
+ * possible until the invoice is paid.
  */
 const joined: readonly LedgerInvoiceStatus[] = ["draft"];
 const open: readonly LedgerInvoiceStatus[] = ["draft", "awaiting_approval", "approved"];
 
-/** After so many attempts a refusal is believed that what is read contradicts, or that may pass by itself. */
+/**
+ * After so many attempts a refusal is final, even if the invoice contradicts it or it may be
+ * temporary.
+ */
 const believedAttempts = 3;
 
 /**
- * How much of a description is compared: a ledger's adapter may add the arithmetic at its end, where it has to cut it
- * off.
+ * How much of a description is compared. A ledger's adapter may append the arithmetic, and cuts the
+ * end if the text is too long.
  */
 const comparedLength = 3_900;
 
 type Refusal = LedgerFailure & { readonly kind: "refused" };
 
-/** Amends the invoice: two calls at most, each with `deadlineMs`. */
+/** Amends the invoice with at most two calls, each with `deadlineMs`. */
 export async function askForAmendment(
   ledger: Ledger,
   amendment: AmendmentToSend,
@@ -86,8 +90,9 @@ export async function askForAmendment(
 }
 
 /**
- * What we can say of an amendment ourselves, and for free; null where the ledger is to be asked. One that was sent before may stand there:
- * what the ledger offers by now says nothing of that. A plan line is never added: sent without its id it would stand there twice.
+ * Returns a fault that can be found without a call, or null if the ledger must decide. An amendment
+ * that was sent before may be in the ledger already, and current reference data says nothing about
+ * it. A plan line is never added: sent without its id it would be there twice.
  */
 export function faultOf(
   { lines, number, attempts, skip_validation: skipValidation }: AmendmentToSend,
@@ -101,8 +106,8 @@ export function faultOf(
 }
 
 /**
- * The lines to be changed or added, and those that stand there already and look like an added one: named by their ids,
- * they are not taken for it.
+ * Returns the lines to change or add, and existing lines that look like an added one. These are
+ * sent with their ids, so that they are not taken for it.
  */
 function changedLines(lines: readonly AmendmentLine[]): readonly AmendmentLine[] {
   const amending = lines.filter((line) => line.amending);
@@ -119,7 +124,8 @@ function changeOf(line: AmendmentLine): LedgerLineChange {
 }
 
 /**
- * The invoice is paid, approved, removed or has money on it: perhaps since an earlier attempt whose answer was lost.
+ * Reads an invoice that is paid, approved, removed or has money on it. An earlier attempt with a
+ * lost answer may have amended it before.
  */
 async function lookAtInvoice(
   ledger: Ledger,
@@ -141,8 +147,8 @@ async function lookAtInvoice(
 }
 
 /**
- * An address that is not there says nothing of the invoice: only where its number is not found either, the ledger has
- * lost it.
+ * Looks an invoice up by its number after its address was not found. Only if the number is not
+ * found either, the ledger has lost it.
  */
 async function lookForInvoice(
   ledger: Ledger,
@@ -164,8 +170,8 @@ function lookCall({ is_awaited: isAwaited }: AmendmentToSend, deadlineMs: number
 }
 
 /**
- * The invoice takes the lines no more: they are billed elsewhere. One that only is no draft any more can still be
- * re-priced. decisions §6.
+ * Returns the outcome of an invoice that accepts the lines no more: they are billed on other
+ * documents. An invoice that is only no longer a draft can still be re-priced (UNITS-8).
  */
 function closed(amendment: AmendmentToSend, refusal: Refusal, invoice: SyncedInvoice): AmendmentOutcome {
   const isOpen = open.some((status) => status === invoice.status);
@@ -173,7 +179,10 @@ function closed(amendment: AmendmentToSend, refusal: Refusal, invoice: SyncedInv
   return { kind: "closed", reason: refusal.reason, message: messageOf(refusal), invoice, isRepriceable };
 }
 
-/** Nothing is known to be done by this call: tried again, since an amendment reads before it writes. */
+/**
+ * Returns the outcome of a call that is not known to have changed anything. It is retried, since an
+ * amendment reads before it writes.
+ */
 function undone(amendment: AmendmentToSend, failure: LedgerFailure, deadlineMs: number): AmendmentAnswer {
   const settlement = failureOutcome(amendment, failure, deadlineMs, false);
   if (settlement.kind === "refused") throw new Error("a refusal of a look-up is no refusal of the amendment");
@@ -198,8 +207,8 @@ function syncOf({ status, subtotal, total, amountDue, sent, updatedAt }: LedgerI
 }
 
 /**
- * The lines of the ledger that answer for what is to be changed, where all of it stands there already; null where
- * something does not. A line that one of ours is known by answers for no other.
+ * Returns the ledger's lines that match the lines to change, if all of them are there. Null if one
+ * is missing. A line that is known as one of ours matches no other.
  */
 export function standingLines(
   ours: readonly AmendmentLine[],
@@ -219,8 +228,8 @@ export function standingLines(
 }
 
 /**
- * Amounts of both have four places. A ledger may keep a text without spaces at its ends or in a row, and its adapter
- * may add the arithmetic in brackets. Facts: facts-ledger section 1.3.
+ * Amounts of both have four places. A ledger may remove repeated and outer spaces of a text, and
+ * its adapter may append the arithmetic in brackets.
  */
 function standsAs(found: LedgerLine, line: AmendmentLine): boolean {
   const { description, amount } = lineOf(line);

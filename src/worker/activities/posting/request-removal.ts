@@ -1,18 +1,19 @@
 /**
- * Asks the ledger to take one invoice out of its books, and says what its answer means. Asking again is always safe, since the invoice
- * is read first; so only a no that still holds when the invoice is looked at once more stops an end. Facts: facts-ledger section 5.3.
+ * Removes one invoice in the ledger and interprets the answer. A repeat is always safe, since the
+ * invoice is read first (LEDGER-3). Only a refusal that still holds after a second read stops an
+ * end.
  */
 import { isUnsent } from "../../../domain/billing/invoice.ts";
 import type { Ledger, LedgerCall, LedgerFailure, LedgerInvoice } from "../../../ledger/port/ledger.ts";
 import type { ReportedInvoice, RemovalRefused, Removed } from "../../../store/subscriptions/end-lease.ts";
 import type { TerminationTask } from "../../../store/subscriptions/end-removals.ts";
 
-/** An invoice that is to be removed, as it is held. */
+/** A leased invoice that is to be removed. */
 export type RemovalToAsk = TerminationTask & { readonly kind: "remove" };
 
 /**
- * What came of it. `kept`: it was asked for as never sent, and is approved or sent in the ledger. `again`: nothing is decided; `failure` is
- * that of a call, which may pause the connection.
+ * The outcome. `kept`: only an unsent invoice was to be removed, and it is approved or sent in the
+ * ledger. `again`: nothing is decided. `failure` is that of a call, which may pause the connection.
  */
 export type RemovalAnswer =
   | { readonly kind: "removed"; readonly removed: Removed }
@@ -20,10 +21,13 @@ export type RemovalAnswer =
   | { readonly kind: "kept"; readonly invoice: ReportedInvoice }
   | { readonly kind: "again"; readonly reason: string; readonly failure: LedgerFailure | null };
 
-/** For so long a refusal is not believed that names a status which the invoice does not have: it was changed at the same moment. */
+/**
+ * How long a refusal is retried that names a status which the invoice does not have. The invoice
+ * was changed at the same moment.
+ */
 const statusPatienceMs = 5_000;
 
-/** Removes the invoice: a call, and where that brings a no a look, each with `deadlineMs`. */
+/** Removes the invoice: one call, and a read after a refusal, each with `deadlineMs`. */
 export async function askForRemoval(ledger: Ledger, task: RemovalToAsk, deadlineMs: number): Promise<RemovalAnswer> {
   const call: LedgerCall = { deadlineMs, jobKeys: [], isBackground: !task.isAwaited };
   const answer = await ledger.removeInvoice(call, task.ledgerId, { onlyUnsent: task.isOnlyUnsent });
@@ -35,7 +39,10 @@ export async function askForRemoval(ledger: Ledger, task: RemovalToAsk, deadline
   return { kind: "removed", removed: { outcome, invoice: told(invoice) } };
 }
 
-/** Money may have come on it, or it was changed or removed since it was read: by a person, or by our request of an earlier attempt. */
+/**
+ * Reads the invoice after a refusal. It may have money on it now. A person or our own earlier
+ * attempt may also have changed or removed it since it was read.
+ */
 async function lookAtRefused(
   ledger: Ledger,
   { ledgerId, triedMs, isOnlyUnsent }: RemovalToAsk,
@@ -57,7 +64,10 @@ async function lookAtRefused(
   return { kind: "refused", refused: { reason: refusal.reason, message, invoice: told(invoice) } };
 }
 
-/** An address that is not there says nothing of the invoice: only where its number is not found either, the ledger has lost it. */
+/**
+ * Looks an invoice up by its number after its address was not found. Only if the number is not
+ * found either, the ledger has lost it.
+ */
 async function lookForMissing(
   ledger: Ledger,
   { ledgerId, number }: RemovalToAsk,
@@ -79,7 +89,7 @@ function told({ status, total, amountDue, sent, updatedAt }: LedgerInvoice): Rep
   return { status, total, amountDue, sent, updatedAt };
 }
 
-/** Reasons only: messages may name somebody. */
+/** Returns the reason only, because messages may hold names. */
 function again(failure: LedgerFailure): RemovalAnswer {
   switch (failure.kind) {
     case "refused":

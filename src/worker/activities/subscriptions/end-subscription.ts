@@ -1,6 +1,6 @@
 /**
- * One round of an end: its removals, one after the other, each asked of the ledger and saved; then the end itself. Forward only: a
- * refusal stops it, and what is removed stays removed. Spec: End, rule 4.
+ * One batch of an end: its removals one after the other, each performed in the ledger and saved,
+ * then the end itself. Forward only: a refusal stops it, and removed invoices stay removed (END-4).
  */
 import type { EndSubscriptionInput, WorkBatch } from "../../../../workflows/contract.ts";
 import { crashPoint } from "../../../crash-points.ts";
@@ -11,37 +11,53 @@ import { connectionPause } from "../posting/ledger-call.ts";
 import { type PostingDependencies, unconnectedPauseMs } from "../posting/posting.ts";
 import { askForRemoval, type RemovalToAsk } from "../posting/request-removal.ts";
 
-/** What a round needs. */
+/** The dependencies of a batch. */
 export interface EndSubscriptionDependencies extends Pick<PostingDependencies, "openLedger" | "callDeadlineMs"> {
   readonly openScope: OpenTerminations;
-  /** Wakes the organisation's ledger workflow, where an end leaves an invoice to be made. */
+  /** Wakes the organisation's ledger workflow if an end leaves an invoice to be posted. */
   readonly wake: (organisationId: string) => Promise<boolean>;
 }
 
-/** The activities of the ending workflow. */
+/** The activities of the end's workflow. */
 export interface EndSubscriptionActivities {
   endBatch(input: EndSubscriptionInput): Promise<WorkBatch>;
 }
 
-/** How much longer than a call's deadline an ending is held: a removal asks twice at most, and its outcome is to be saved. */
+/**
+ * The lease of a termination, in call deadlines. A removal makes at most two calls, and then its
+ * outcome is saved.
+ */
 const leaseFactor = 3;
 
-/** How long a round goes on with further removals: short against what its workflow and a worker's end wait for. */
+/**
+ * How long a batch continues with further removals. It is shorter than the timeout of its workflow
+ * and the grace of a stopping worker.
+ */
 const batchMs = 1_000;
 
-/** The first pause after a failed attempt. Each next one lasts as long as was tried already, so that they double. */
+/**
+ * The first pause after a failed attempt. Each next pause is as long as the time tried so far, so
+ * the pauses double.
+ */
 const firstDelayMs = 1_000;
 
-/** The longest pause between two attempts: a ledger that comes back is noticed within five minutes. */
+/**
+ * The longest pause between two attempts. A ledger that recovers is noticed within five minutes.
+ */
 const longestDelayMs = 5 * 60_000;
 
-/** The first look whether an invoice that is on its way has come to the ledger: most are there within milliseconds. */
+/**
+ * The pause before the first check whether an invoice in progress has reached the ledger. Most
+ * arrive within milliseconds.
+ */
 const firstLookMs = 250;
 
-/** The longest pause between two looks: they cost no call to the ledger. */
+/** The longest pause between two checks. They cost no call to the ledger. */
 const longestLookMs = 30_000;
 
-/** The activities over these parts. A round that is repeated finds what the first one left. */
+/**
+ * Creates the activities over these dependencies. A retried batch finds what the first one left.
+ */
 export function createEndSubscriptionActivities(parts: EndSubscriptionDependencies): EndSubscriptionActivities {
   return { endBatch: (input) => endBatch(parts, input) };
 }
@@ -56,7 +72,7 @@ async function endBatch(parts: EndSubscriptionDependencies, { organisationId, te
   }
 }
 
-/** True where the next thing can be done at once. */
+/** Returns true if the next step can follow at once. */
 async function perform(
   parts: EndSubscriptionDependencies,
   organisationId: string,
@@ -121,7 +137,10 @@ async function remove(
   }
 }
 
-/** Whether it was saved; the document that reverses the next period is sent to the ledger. */
+/**
+ * Wakes the ledger workflow for the document that reverses the next period. Returns whether the
+ * removal was saved.
+ */
 async function wakeIfRaised(
   { wake }: EndSubscriptionDependencies,
   organisationId: string,
@@ -131,27 +150,33 @@ async function wakeIfRaised(
   return saved !== null;
 }
 
-/** decisions §6: paid ones are left alone, and so is what was asked for as never sent and is not so any more. */
+/**
+ * Leaves an invoice that is paid, or that was to be removed as never sent and is approved or sent
+ * by now (END-5).
+ */
 async function leave(scope: TerminationStore, task: HeldRemoval, because: LeftBecause, invoice: ReportedInvoice): Promise<true> {
   await scope.leave(task, because, invoice);
   crashPoint("removal_saved");
   return true;
 }
 
-/** Where our own budget of calls is spent, until it allows one. */
+/** If the call budget of the service is spent, the pause lasts until it allows a call. */
 function retryMs({ triedMs }: HeldRemoval, failure: LedgerFailure | null): number {
   if (failure?.kind === "rate_limited") return failure.retryAfterMs;
   return Math.min(longestDelayMs, Math.max(firstDelayMs, triedMs));
 }
 
-/** Something else is done with the invoice, and comes first. */
+/** Waits for other work on the invoice, which comes first. */
 async function lookLater(scope: TerminationStore, task: HeldRemoval): Promise<false> {
   const delayMs = Math.min(longestLookMs, Math.max(firstLookMs, task.triedMs));
   await scope.release(task, delayMs, "the invoice is on its way to the ledger");
   return false;
 }
 
-/** The round as the database has it now: also where another one was faster. Reasons only: messages may name somebody. */
+/**
+ * Returns the batch's result as the database has it now, also if another worker was faster. It has
+ * reasons only, because messages may hold names.
+ */
 async function describeBatch(scope: TerminationStore, terminationId: string): Promise<WorkBatch> {
   const state = await scope.look(terminationId);
   if (state === null) return { state: "settled", outcome: "unknown", detail: "there is no such end", nextInMs: null };

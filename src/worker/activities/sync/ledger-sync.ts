@@ -1,6 +1,7 @@
 /**
- * What the mirror does: starts the workflows of organisations whose ledger is to be looked at, and looks, hint by hint and page by page,
- * at what people changed there. Nobody waits for it: its calls leave some of the budget to those for whom somebody does. Issue 8 "Mirror".
+ * The activities of the ledger sync (LEDGER-4). They start the workflows of organisations with
+ * something to read, and read by notification and by page what people changed in the ledger. No
+ * caller waits for these calls, so they leave some of the budget to callers who do (POSTING-6).
  */
 import type {
   CreditAllocationInput,
@@ -19,42 +20,54 @@ import type { LedgerSync, LedgerSyncTenant } from "../../../store/ledger-sync/sy
 import { connectionPause, limitReason, retryDelayMs } from "../posting/ledger-call.ts";
 import { syncObserved, isForAll, type Looked, type Looking, readNotifications, reasonOf } from "./read-notifications.ts";
 
-/** What the mirror needs. */
+/** The dependencies of the ledger sync. */
 export interface LedgerSyncDependencies {
   readonly mirroring: LedgerSync;
   readonly openLedger: (organisationId: string, connection: LedgerConnection) => Ledger;
   /** How long one call to the ledger may take. */
   readonly callDeadlineMs: number;
-  /** Starts or wakes the organisation's mirror; false where Temporal was not reached. */
+  /** Starts or wakes the organisation's sync workflow. False if Temporal was not reached. */
   readonly startLedgerSync: (organisationId: string) => Promise<boolean>;
-  /** Something of the ledger cannot be followed: these, by its ids where it told them, and why. */
+  /**
+   * Called for objects of the ledger that cannot be synced, with their ids if the ledger named
+   * them, and the reason (LEDGER-5).
+   */
   readonly onUnfollowed: (
     organisationId: string,
     what: { readonly kind: SyncKind; readonly ids: readonly string[]; readonly reason: string },
   ) => void;
-  /** Starts putting held credit on invoices that were approved there. */
+  /** Starts the allocation of held credit to invoices that were approved in the ledger. */
   readonly startAllocation: (input: CreditAllocationInput) => Promise<boolean>;
 }
 
-/** The activities of the mirror's workflows. */
+/** The activities of the sync workflows. */
 export interface LedgerSyncActivities {
   startMirrors(input: DuePageInput): Promise<DuePage>;
   syncBatch(input: LedgerSyncInput): Promise<WorkBatch>;
 }
 
-/** Organisations on a page: started within seconds, so that the activity stays short. */
+/** Organisations on a page. All are started within seconds, so the activity stays short. */
 const pageSize = 500;
 
-/** Starts under way at once. */
+/** Concurrent starts of workflows. */
 const startsAtOnce = 16;
 
-/** The longest that all looks wait because some failed: what can be looked at is here within about a minute all the same. */
+/**
+ * The longest that all reads wait because some failed. An object that can be read is still synced
+ * within about a minute.
+ */
 const longestForAllMs = 60_000;
 
-/** How long a round goes on with further calls: short against what its workflow and a worker's end wait for. */
+/**
+ * How long a batch continues with further calls. It is shorter than the timeout of its workflow and
+ * the grace of a stopping worker.
+ */
 const batchMs = 1_000;
 
-/** The activities over these parts. Each round re-reads the database, so a repetition finds only what is left. */
+/**
+ * Creates the activities over these dependencies. Each batch reads the database again, so a retry
+ * finds only what is left.
+ */
 export function createLedgerSyncActivities(parts: LedgerSyncDependencies): LedgerSyncActivities {
   return {
     startMirrors: ({ after }) => startMirrors(parts, after),
@@ -73,7 +86,7 @@ async function startMirrors({ mirroring, startLedgerSync }: LedgerSyncDependenci
   return { found: page.length, started, next: page.length < pageSize ? null : (page.at(-1) ?? null) };
 }
 
-/** What a round has done so far. */
+/** The counts of a batch so far. */
 interface Counts {
   looked: number;
   changed: number;
@@ -106,15 +119,18 @@ async function syncBatch(parts: LedgerSyncDependencies, organisationId: string):
   }
 }
 
-/** What a look was at in the end: hints, one that calls failed for before, or a page of the sweep. */
+/**
+ * What a step read last: notifications, a single one that failed before, or a page of the
+ * incremental sync.
+ */
 type LookedAt = "hints" | "lone_notification" | "page";
 
-/** A look, and at what. */
+/** The result of a read, and its kind. */
 type Look = Looked & { readonly of: LookedAt };
 
 /**
- * Hints first, because somebody may be looking at the document; null where nothing is to be looked at. Hints that fail keep no sweep
- * that is due from being made.
+ * Reads notifications first, because a person may be viewing the document. Returns null if there is
+ * nothing to read. Failing notifications do not stop an incremental sync that is due.
  */
 async function lookOnce(parts: LedgerSyncDependencies, organisationId: string, looking: Looking): Promise<Look | null> {
   const hints = await looking.scope.claimNotifications();
@@ -156,7 +172,8 @@ async function lookAtPage(
     const reason = `${unread.length - ids.length} of a page cannot be read and have no id`;
     parts.onUnfollowed(organisationId, { kind, ids: [], reason });
   }
-  // Contacts that were merged are looked at by their hints, with where they went; hints of what is not ours are dropped.
+  // Merged contacts are read by their notifications, together with the contacts that replaced them.
+  // Notifications of unknown contacts are dropped.
   const merged = kind === "contacts" ? (changes as readonly LedgerContact[]).filter(isMerged) : [];
   const others = changes.filter(({ id }) => !merged.some((contact) => contact.id === id));
   const followed = await syncObserved(scope, kind, others, takenAt);
@@ -169,9 +186,10 @@ async function lookAtPage(
 }
 
 /**
- * What failed is not looked at for a while: a page of the sweep later each time, and hints each on its own; all the rest waits for a
- * moment, or longer where all fails. One that failed before and was alone puts off nothing else that comes
- * meanwhile. A limit of the ledger's own pauses all calls of the connection.
+ * Reschedules after a failure. A failed page of the incremental sync waits longer each time, and
+ * failed notifications are retried singly. All other reads wait for a moment, or longer if all
+ * fail. A single notification that failed again delays nothing else. A rate limit of the ledger
+ * pauses all calls of the connection.
  */
 async function failed(
   scope: LedgerSyncTenant,

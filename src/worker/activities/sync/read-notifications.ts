@@ -1,6 +1,7 @@
 /**
- * Looks at what hints say: the things are asked for together, those that are not there are asked for once more in another way before that
- * is believed, and where merges of contacts lead is found out first. What cannot be followed is kept and says why. Issue 8 "Mirror".
+ * Reads the objects that change notifications name. All are read in one call. A missing object is
+ * looked up in a second way before its loss is believed, and the targets of merged contacts are
+ * read first. A notification that cannot be synced is kept with its reason (LEDGER-5).
  */
 import { resolveMerges, isMerged, mostMerges } from "../../../domain/customers/sync-contact.ts";
 import type { Ledger, LedgerCall, LedgerChanged, LedgerContact, LedgerFailure } from "../../../ledger/port/ledger.ts";
@@ -13,23 +14,29 @@ import {
 import type { SyncKind, ClaimedNotifications, SkippedNotification } from "../../../store/ledger-jobs/pending-notifications.ts";
 import type { LedgerSyncTenant } from "../../../store/ledger-sync/sync-store.ts";
 
-/** What is asked, and how. */
+/** The access to the ledger and the store for one read. */
 export interface Looking {
   readonly scope: LedgerSyncTenant;
   readonly ledger: Ledger;
   readonly call: LedgerCall;
 }
 
-/** What a look came to; `unfollowed` stay as they are, because they cannot be followed. */
+/**
+ * The result of a read. Notifications in `unfollowed` are kept, because their objects cannot be
+ * synced.
+ */
 export interface Looked {
   readonly looked: number;
   readonly followed: Followed;
   readonly unfollowed: readonly SkippedNotification[];
-  /** Why the rest could not be looked at, null where there is none. */
+  /** Why the rest could not be read, or null. */
   readonly failure: LedgerFailure | null;
 }
 
-/** What became of some of the things that were asked for: those `unasked` could not be, because of `failure`. */
+/**
+ * The result for some of the requested objects. Those in `unasked` could not be requested, because
+ * of `failure`.
+ */
 interface Sought {
   readonly followed: Followed;
   readonly unfollowed: readonly SkippedNotification[];
@@ -37,28 +44,31 @@ interface Sought {
   readonly failure: LedgerFailure | null;
 }
 
-/** Why what is in the ledger is not followed. Nothing of it is named. */
+/** Why an object of the ledger is not synced. A reason names no data of the object. */
 const unreadReason = "what the ledger tells of it cannot be read";
 const unfitReason = "what the ledger has of it fits no record here";
 const otherNumberReason = "the ledger has its number on another document";
 const lostMergeReason = "the contact that took its place is not there, or cannot be read";
 
-/** How many contacts that were not among others are asked for alone in one look: each is a call. */
+/** How many missing contacts one read requests singly. Each is a call. */
 const mostContactsAlone = 2;
 
-/** Whether the ledger said no to all that we ask for now, and not to these things: a limit, or a connection that is let in no more. */
+/**
+ * Whether the ledger refused every current call and not just these objects: a rate limit, or a
+ * connection without authorisation.
+ */
 export function isForAll(failure: LedgerFailure): boolean {
   return failure.kind === "rate_limited" || failure.kind === "unauthorised";
 }
 
-/** Reasons only: messages may name somebody. */
+/** Returns the reason only, because messages may hold names. */
 export function reasonOf(failure: LedgerFailure): string {
   if (failure.kind === "unavailable") return failure.cause;
   if (failure.kind === "high_volume") return "the ledger has too many records to answer";
   return failure.kind === "refused" ? `looking was refused: ${failure.reason}` : failure.kind;
 }
 
-/** Writes what things of one kind were seen to be after `askedAt`. */
+/** Saves the state of objects of one kind, as observed after `askedAt`. */
 export function syncObserved<Kind extends SyncKind>(
   scope: LedgerSyncTenant,
   kind: Kind,
@@ -75,7 +85,7 @@ export function syncObserved<Kind extends SyncKind>(
   }
 }
 
-/** Looks at hints that were taken, and ends them. */
+/** Reads the objects of claimed notifications and finishes the notifications. */
 export async function readNotifications(looking: Looking, taken: ClaimedNotifications): Promise<Looked> {
   const { scope, ledger, call } = looking;
   const { kind, hints, takenAt } = taken;
@@ -104,7 +114,7 @@ async function end(scope: LedgerSyncTenant, taken: ClaimedNotifications, parts: 
     hints: taken.hints.filter(({ ledgerId }) => unaskedIds.has(ledgerId) === isRest),
   }));
   if (asked !== undefined) await scope.finishNotifications(asked, followed.again, kept);
-  // A limit says nothing of these things: they are asked for again as they were.
+  // A rate limit says nothing about these objects, so they are read again unchanged.
   if (rest !== undefined && failure !== null && !isForAll(failure)) await scope.failNotifications(rest, reasonOf(failure));
   return { looked: taken.hints.length - unaskedIds.size, followed, unfollowed: kept, failure };
 }
@@ -126,7 +136,7 @@ async function syncFound<Kind extends SyncKind>(
   for (const contact of merged) {
     const led = resolveMerges(contact.id, seen);
     if (led.kind === "unseen") lost.push(contact.id);
-    // Where merges lead round nobody took its place: it is archived, and that is all.
+    // The merge chain is a cycle, so no contact survives: treat it as archived.
     else
       followed.push(
         await scope.syncContacts([{ ...contact, mergedInto: led.kind === "end" ? led.contactId : null }]),
@@ -139,7 +149,10 @@ async function syncFound<Kind extends SyncKind>(
   };
 }
 
-/** Looks at the contacts that merges lead to, until none is left that was not asked for; why that failed, or null. */
+/**
+ * Reads the contacts that merges lead to, until all of them have been requested. Returns the
+ * failure, or null.
+ */
 async function seeMerges(
   ledger: Ledger,
   call: LedgerCall,
@@ -160,8 +173,8 @@ async function seeMerges(
 }
 
 /**
- * Contacts that were not among those that were asked for together are asked for alone: a list may lag behind, and what follows from it
- * keeps a customer from being billed.
+ * Requests contacts singly that a list did not contain. A list may lag behind, and a lost contact
+ * stops the billing of its customer.
  */
 async function seekContacts(
   { scope, ledger, call }: Looking,
@@ -175,7 +188,7 @@ async function seekContacts(
   for (const [index, id] of alone.entries()) {
     const answer = await ledger.getContact(call, id);
     if (answer.kind === "ok") {
-      // One that was merged is looked at with the others once more.
+      // A merged contact is read once more together with the others.
       const again = isMerged(answer.value) ? { ...nothingSynced, again: [id] } : null;
       followed.push(again ?? (await syncObserved(scope, "contacts", [answer.value], askedAt)));
     } else if (answer.kind === "refused" && answer.reason === "not_found") lost.push(id);
@@ -193,7 +206,10 @@ async function loseContacts(
   return sought(joinSynced([...followed, { ...nothingSynced, changed }]));
 }
 
-/** An address that is not there says nothing of the document: only where its number is not found either, the ledger has lost it. */
+/**
+ * Looks documents up by their numbers after their addresses were not found. Only if a number is not
+ * found either, the ledger has lost the document.
+ */
 async function seekDocuments(
   { scope, ledger, call }: Looking,
   kind: DocumentKind,
