@@ -3,7 +3,7 @@ import { eventTypes } from "../../domain/events/event.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import type { UpdateWebhookEndpointRequest, WebhookService } from "../../gen/proto/billing/admin/v1/webhooks_pb.ts";
 import { wordOf } from "../../services/enums.ts";
-import type { ResendOutcome } from "../../store/admin/webhooks/resend-events.ts";
+import type { ResendOutcome } from "../../store/admin/webhooks/resend-orders.ts";
 import type { DeliveryView } from "../../store/admin/webhooks/webhook-deliveries.ts";
 import { endpointLimit } from "../../store/admin/webhooks/webhook-endpoints.ts";
 import { urlFault } from "../../webhooks/address.ts";

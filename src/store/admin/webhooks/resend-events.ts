@@ -7,44 +7,8 @@ import { eventBody, testEventType } from "../../../domain/events/event.ts";
 import { Refusal } from "../../../domain/refusal.ts";
 import { newId } from "../../database/ids.ts";
 import type { Client } from "../../documents/issue-documents.ts";
-import type { DueDelivery } from "../../events/due-endpoints.ts";
 import type { Changed } from "../changes.ts";
-
-/** A test event for an endpoint. `eventId` is new, or that of an earlier try of the same call. */
-export interface TestToSend {
-  readonly endpointId: string;
-  readonly eventId: string;
-}
-
-/**
- * `due`: the endpoint's workflow must be woken. `disabled`: the endpoint is disabled. `other`: the
- * test event with that id went to another endpoint.
- */
-export type ResendOutcome =
-  | { readonly kind: "due"; readonly delivery: DueDelivery }
-  | { readonly kind: "disabled" }
-  | { readonly kind: "other" };
-
-/**
- * The events to send to an endpoint again: those since an instant. `includeDelivered` includes
- * delivered ones. With `afterEvent`, only events after that one.
- */
-export interface EventsToResend {
-  readonly endpointId: string;
-  readonly since: Date;
-  readonly includeDelivered: boolean;
-  readonly afterEvent: string | null;
-}
-
-/**
- * Counts of deliveries that are pending again, and of those that were added. `lastEvent`: events
- * after it remain. Null if none do.
- */
-export interface ResentCounts {
-  readonly resent: number;
-  readonly added: number;
-  readonly lastEvent: string | null;
-}
+import type { EventsToResend, ResendOutcome, ResentCounts, TestToSend } from "./resend-orders.ts";
 
 interface EndpointRow {
   url: string;

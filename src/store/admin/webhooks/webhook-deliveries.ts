@@ -7,15 +7,8 @@ import { isId } from "../../database/ids.ts";
 import { type Filter, getOne, type Listing, listPage, type Page, type PageRequest } from "../../database/page.ts";
 import type { Client } from "../../documents/issue-documents.ts";
 import type { Actor, Changes } from "../changes.ts";
-import {
-  type EventsToResend,
-  type ResendOutcome,
-  type ResentCounts,
-  resendDelivery,
-  resendSince,
-  sendTest,
-  type TestToSend,
-} from "./resend-events.ts";
+import { resendDelivery, resendSince, sendTest } from "./resend-events.ts";
+import type { EventsToResend, ResendOutcome, ResentCounts, TestToSend } from "./resend-orders.ts";
 
 /** The state of a delivery. */
 export type DeliveryState = "pending" | "delivered" | "exhausted" | "cancelled";
