@@ -86,7 +86,7 @@ async function fetchToken(
   return { kind: "ok", value: { value, refreshAt: performance.now() + freshMsOf(answer.value) } };
 }
 
-// The renewal serves all waiting calls, so one call's deadline does not cancel it.
+// The renewal serves all waiting calls, so one call's deadline does not stop it.
 async function beforeDeadline<T>(flight: Promise<LedgerAnswer<T>>, signal: AbortSignal): Promise<LedgerAnswer<T>> {
   if (signal.aborted) return notSent("the deadline had passed");
   const { promise, resolve } = Promise.withResolvers<LedgerAnswer<T>>();
