@@ -1,6 +1,6 @@
 /**
- * The catalogue and customers of the first data: a plan of each type, a meter, charges, and
- * customers whose contacts are created in the demo ledger.
+ * The catalogue and customers of the first data: a plan of each type, a meter, charges and
+ * customers. The customers' contacts are created in the demo ledger.
  */
 
 import type { Meter, MeteredPlan, MeterPrice } from "../../domain/catalogue/meter.ts";

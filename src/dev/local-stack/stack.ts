@@ -234,8 +234,8 @@ async function startTemporalPart(
 }
 
 /**
- * Removes the settings of another server from the environment and profile files, because the
- * embedded server takes neither key nor TLS.
+ * Returns overrides that unset the Temporal credentials and profile of the environment. The
+ * embedded server takes neither key nor TLS, so those settings are for another server.
  */
 function withoutOthersTemporal(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const others = Object.keys(env).filter((name) => /^TEMPORAL_(API_KEY|TLS|PROFILE|GRPC_META|CLIENT_)/.test(name));

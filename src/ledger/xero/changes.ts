@@ -206,7 +206,7 @@ async function askList<Changed>(
 function positionAfter(position: Position, pageSize: number): Position {
   const { since, page, size } = position;
   const larger = size * 2;
-  // The oversized object is behind this page. Grow the page again if a page of twice the size
+  // The oversized object was on an earlier page. The page grows again if a page of twice the size
   // begins here.
   if (larger > pageSize || page % 2 === 1) return pageAfter(position);
   return { since, page: page / 2 + 1, size: larger };

@@ -4,7 +4,10 @@
  */
 import { amountCell, button, cell, detail, element, table } from "./elements.js";
 
-/** @typedef {(path: string, body?: object) => void} Act Does something by hand: the path below /demo/tenants/{id}/ of the row. */
+/**
+ * Sends a change by hand. The path is relative to the row's /demo/tenants/{id}/.
+ * @typedef {(path: string, body?: object) => void} Act
+ */
 
 const open = ["DRAFT", "SUBMITTED"];
 const removable = [...open, "AUTHORISED"];

@@ -71,9 +71,9 @@ async function lookUp(): Promise<RunAs | undefined> {
 }
 
 /**
- * Returns the command for that user. If the user cannot reach one of `paths` (a clone below /root,
- * which is closed to others), it keeps only root's right to pass through folders. No foreign folder
- * is opened. Throws an Error with advice if neither works.
+ * Returns the command for that user. The user may not reach one of `paths`, such as a clone below
+ * /root. Then it keeps only root's right to pass through folders. No foreign folder is opened.
+ * Throws an Error with advice if neither works.
  */
 export async function commandAs(
   runAs: RunAs | undefined,

@@ -136,8 +136,8 @@ async function initialise(dataFolder: string, binaries: PostgresBinaries, runAs:
     await chown(dataFolder, runAs.uid, runAs.gid);
     await chown(passwordFile, runAs.uid, runAs.gid);
   }
-  // Created under another name and renamed: a start that is killed here leaves no folder that looks
-  // like a database.
+  // Created under another name and renamed: a start that is killed here leaves nothing that passes
+  // for a database.
   const made = join(dataFolder, "cluster.new");
   await rm(made, { recursive: true, force: true });
   const args = [`--pgdata=${made}`, `--username=${role}`, `--pwfile=${passwordFile}`, "--auth=scram-sha-256"];

@@ -1,6 +1,6 @@
 /**
- * Our app as Xero knows it: the consent address, the exchange of a code for tokens, the
- * organisations that tokens reach, and the end of a connection (ADMIN-4).
+ * Our app as Xero knows it (ADMIN-4). It builds the consent address, exchanges a code for tokens,
+ * lists the organisations that tokens reach, and ends a connection.
  */
 import { createHash } from "node:crypto";
 import type { Dispatcher } from "undici";
