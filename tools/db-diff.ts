@@ -1,7 +1,8 @@
 /**
- * `npm run db:diff -- NAME`: writes a migration that leads from the migrations to prisma/schema.prisma.
- * Without NAME it prints that SQL and ends with 2 when there is a difference, with 0 when there is none. The database of DATABASE_URL, or the
- * embedded one, lends its server for two scratch databases; its own data is not touched.
+ * `npm run db:diff -- NAME`: writes a migration from the existing migrations to
+ * prisma/schema.prisma. Without NAME it prints that SQL, and exits with 2 for a difference or 0 for
+ * none. The server of DATABASE_URL, or the embedded one, holds two scratch databases for it. Its
+ * own data is not touched.
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";

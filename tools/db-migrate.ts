@@ -1,4 +1,7 @@
-/** `npm run db:migrate`: brings the database of DATABASE_URL, or the embedded one, to the newest migration. */
+/**
+ * `npm run db:migrate`: migrates the database of DATABASE_URL, or the embedded one, to the newest
+ * migration.
+ */
 import { withDatabaseUrl } from "../src/dev/local-stack/postgres/database-url.ts";
 import { migrate } from "../src/store/database/migrate.ts";
 

@@ -1,15 +1,20 @@
 /**
- * One generator at a time: a lock file that holds its owner's process id, so that a second one waits and one left
- * behind by a killed process is taken over.
+ * Runs one generator at a time. A lock file holds its owner's process id, so that a second
+ * generator waits and a dead process's lock is taken over.
  */
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 
-/** How often a waiting generator looks again, in milliseconds: short beside the seconds that a step takes. */
+/**
+ * The pause between two tries of a waiting generator, in milliseconds: short compared with the
+ * seconds of a step.
+ */
 const lookAgainMs = 50;
 
-/** Runs `work` while holding the lock at `path`; waits as long as another living process holds it. */
+/**
+ * Runs `work` while holding the lock at `path`. Waits as long as another living process holds it.
+ */
 export async function withLock<T>(path: string, work: () => Promise<T>): Promise<T> {
   mkdirSync(dirname(path), { recursive: true });
   const mine = `${path}.${process.pid}`;
@@ -30,7 +35,9 @@ export async function withLock<T>(path: string, work: () => Promise<T>): Promise
   }
 }
 
-/** A hard link appears with its content at once, so no reader ever sees a lock without its owner. */
+/**
+ * A hard link appears with its content at once, so no reader ever sees a lock without its owner.
+ */
 function taken(mine: string, path: string): boolean {
   try {
     linkSync(mine, path);

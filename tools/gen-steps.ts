@@ -1,21 +1,24 @@
-/** What is generated, from what, and into what. Each step is skipped while its inputs are unchanged. */
+/**
+ * The steps of code generation, with their inputs and outputs. A step is skipped while its inputs
+ * are unchanged.
+ */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { awaitProgram } from "./run-program.ts";
 
-/** One thing to generate. Paths are relative to the root of the repository. */
+/** One generation step. Paths are relative to the root of the repository. */
 export interface Step {
   readonly name: string;
   /** Files and folders whose content decides whether the step is due. */
   readonly inputs: readonly string[];
   /** Paths that must exist for the step to count as done. */
   readonly outputs: readonly string[];
-  /** The step is left out, and says so, while one of these does not exist. */
+  /** The step is skipped with a message while one of these does not exist. */
   readonly needs?: readonly string[];
   run(root: string): Promise<void>;
 }
 
-/** All steps, in the order in which they depend on each other. */
+/** All steps, in the order of their dependencies. */
 export const steps: readonly Step[] = [
   {
     name: "third-party protos",
@@ -47,7 +50,8 @@ export const steps: readonly Step[] = [
     outputs: ["src/gen/prisma"],
     needs: ["prisma/schema.prisma"],
     async run(root) {
-      // `generate` never runs the schema engine, but looks for it and would download it: any program satisfies it.
+      // `generate` never runs the schema engine, but looks for it and would download it. Any
+      // program satisfies this check.
       await awaitProgram(root, "prisma", ["generate", "--schema", "prisma/schema.prisma"], {
         PRISMA_SCHEMA_ENGINE_BINARY: "/bin/true",
         PRISMA_HIDE_UPDATE_MESSAGE: "1",

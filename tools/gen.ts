@@ -1,6 +1,7 @@
 /**
- * Makes all generated code (`npm run gen`): each step of gen-steps.ts runs only where its inputs differ from those of
- * its last run, which a stamp file under `src/gen/.stamps` keeps. Several at once are safe.
+ * Generates all code (`npm run gen`). Each step of gen-steps.ts runs only if its inputs changed
+ * since its last run. A stamp file under `src/gen/.stamps` records that run. Concurrent runs are
+ * safe.
  */
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -25,7 +26,7 @@ async function makeAll(): Promise<void> {
       lines.log(`gen: ${step.name} left out, there is no ${missing.join(", ")}`);
       continue;
     }
-    // Looked at again under the lock: another run may have made it meanwhile.
+    // Checked again under the lock, because another run may have finished the step in the meantime.
     if (!isDue(step)) continue;
     const wait = lines.begin(`gen: ${step.name}`);
     const hash = inputHash(step);
@@ -51,7 +52,9 @@ function stampPath(step: Step): string {
   return join(stamps, step.name.replaceAll(" ", "-"));
 }
 
-/** A hash over the paths and contents of the step's inputs, and over the steps themselves. */
+/**
+ * Returns a hash over the paths and contents of the step's inputs, and over the steps themselves.
+ */
 function inputHash(step: Step): string {
   const hash = createHash("sha256");
   for (const path of ["tools/gen-steps.ts", ...step.inputs]) addToHash(hash, path);

@@ -1,6 +1,6 @@
 /**
- * Moves the schedules to the task queue TASK_QUEUE (`npm run schedules:move`). A worker refuses to do
- * this by itself, because the workers of the other queue would get no more runs. The settings of
+ * Moves the schedules to the task queue TASK_QUEUE (`npm run schedules:move`). A worker refuses to
+ * do this by itself, because the other queue's workers would get no more runs. The settings of
  * Temporal are those of a worker.
  */
 import { connectTemporal } from "../src/worker/temporal/connect.ts";

@@ -1,6 +1,7 @@
 /**
- * `npm run operator -- create-first [NAME]`: makes the first operator, an owner, and prints its token once. It works only while
- * there is no operator at all, and for whoever may write to the database (DATABASE_URL, or the embedded one): no call does this.
+ * `npm run operator -- create-first [NAME]`: creates the first operator, an owner, and prints its
+ * token once. It works only while there is no operator. It needs write access to the database
+ * (DATABASE_URL, or the embedded one), because no API operation does this (ADMIN-1).
  */
 import pg from "pg";
 import { withDatabaseUrl } from "../src/dev/local-stack/postgres/database-url.ts";

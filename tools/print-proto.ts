@@ -1,6 +1,7 @@
 /**
- * Prints a proto2 file from its descriptor: what `buf/validate/validate.proto` needs, whose package ships the descriptor
- * alone. Options are left out, but for the predefined rules, which give `buf lint` its meaning of each rule.
+ * Prints a proto2 file from its descriptor. `buf/validate/validate.proto` needs this, because its
+ * package contains only the descriptor. Options are left out, except the predefined rules, which
+ * give `buf lint` the meaning of each rule.
  */
 import type { DescEnum, DescExtension, DescField, DescFile, DescMessage } from "@bufbuild/protobuf";
 import { getOption } from "@bufbuild/protobuf";
@@ -10,7 +11,10 @@ import { predefined } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb
 
 type AnyField = DescField | DescExtension;
 
-/** The text of a proto2 file that compiles to the same messages, enums, fields and extensions as `file`. */
+/**
+ * Returns the text of a proto2 file that compiles to the same messages, enums, fields and
+ * extensions as `file`.
+ */
 export function printProto(file: DescFile): string {
   const extendees = new Map<string, string[]>();
   for (const extension of file.extensions) {
@@ -60,7 +64,10 @@ const labels: Readonly<Record<FieldDescriptorProto_Label, string>> = {
   [FieldDescriptorProto_Label.REPEATED]: "repeated",
 };
 
-/** A named type by its full name, a scalar by its keyword, which is its name in the descriptor in lower case. */
+/**
+ * Returns a named type by its full name, and a scalar by its keyword, the lower-case name in the
+ * descriptor.
+ */
 function printType(field: AnyField): string {
   return field.proto.typeName === "" ? FieldDescriptorProto_Type[field.proto.type].toLowerCase() : field.proto.typeName;
 }
@@ -75,7 +82,7 @@ function printOptions(field: AnyField): string {
 
 function printExtensionRange({ start, end }: DescriptorProto_ExtensionRange): string {
   const last = end - 1;
-  // 2^29 - 1 is the highest field number that there is; the grammar calls it `max`.
+  // 2^29 - 1 is the highest field number. The grammar calls it `max`.
   return `extensions ${start} to ${last === 536_870_911 ? "max" : last};`;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Compares the contract with its last version (`npm run proto:breaking`) and fails where a client of that version would
- * break. The last version is main's; on main itself the commit before, or HEAD where the folder has uncommitted changes.
+ * Compares the contract with its last version (`npm run proto:breaking`) and fails if a client of
+ * that version would break. The last version is main's. On main it is the previous commit, or HEAD
+ * if the folder has uncommitted changes.
  */
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +18,7 @@ if (base === null) {
   process.exitCode = compareWith(base) ? 0 : 1;
 }
 
-/** The commit to compare with, `null` where there is none that has the contract. */
+/** Returns the commit to compare with, or `null` if none has the contract. */
 function lastVersion(): string | null {
   const head = commit("HEAD");
   if (head === null) return null;
@@ -28,7 +29,7 @@ function lastVersion(): string | null {
   return found !== null && git("cat-file", "-t", `${found}:proto`) === "tree" ? found : null;
 }
 
-/** Whether buf finds nothing that breaks a client of `base`; prints what it finds. */
+/** Returns true if buf finds no change that breaks a client of `base`. Prints buf's findings. */
 function compareWith(base: string): boolean {
   const folder = mkdtempSync(join(tmpdir(), "proto-breaking-"));
   try {
@@ -37,7 +38,7 @@ function compareWith(base: string): boolean {
     const before = join(folder, "before");
     mkdirSync(before);
     runProgram(root, "tar", ["-xf", archive, "-C", before]);
-    // Both sides read the same imports and settings: only our own protos are compared.
+    // Both sides use the same imports and settings, so only our own protos are compared.
     cpSync(join(root, thirdPartyFolder), join(before, thirdPartyFolder), { recursive: true });
     cpSync(join(root, "buf.yaml"), join(before, "buf.yaml"));
     const { status, stdout, stderr } = tryProgram(root, "buf", ["breaking", "--against", before]);
@@ -56,7 +57,7 @@ function commit(name: string): string | null {
   return git("rev-parse", "--verify", "--quiet", `${name}^{commit}`);
 }
 
-/** What git prints, `null` where it fails: no repository, no such commit. */
+/** Returns git's output, or `null` if git fails: no repository, no such commit. */
 function git(...args: string[]): string | null {
   const { status, stdout } = tryProgram(root, "git", args);
   return status === 0 ? stdout.toString("utf8").trim() : null;

@@ -1,19 +1,25 @@
-/** Runs the programs that build steps need, from `node_modules/.bin` and on the pinned Node. */
+/** Runs the programs of build steps, from `node_modules/.bin` and on the pinned Node. */
 import { spawn, spawnSync } from "node:child_process";
 import { delimiter, join } from "node:path";
 
-/** How a program ended. */
+/** The result of a program. */
 export interface ProgramResult {
   readonly status: number;
-  /** What it printed to its standard output, as bytes: some programs print binary data. */
+  /** Its standard output as bytes, because some programs print binary data. */
   readonly stdout: Buffer;
   readonly stderr: string;
 }
 
-/** The most that a program may print, in bytes: an archive or a descriptor set of the contract has less than 1 MB. */
+/**
+ * The largest output of a program, in bytes. An archive or a descriptor set of the contract is
+ * below 1 MB.
+ */
 const maxOutputBytes = 64 * 1024 * 1024;
 
-/** Runs a program of `node_modules/.bin`, or of the machine where that has none, and returns how it ended. */
+/**
+ * Runs a program of `node_modules/.bin`, or of the machine if that has none, and returns its
+ * result.
+ */
 export function tryProgram(
   root: string,
   name: string,
@@ -30,7 +36,10 @@ export function tryProgram(
   return { status: result.status ?? 1, stdout: result.stdout, stderr: result.stderr.toString("utf8") };
 }
 
-/** The same, but throws with all that the program printed where it fails; returns its standard output. */
+/**
+ * Runs a program and returns its standard output. If the program fails, throws with its whole
+ * output.
+ */
 export function runProgram(
   root: string,
   name: string,
@@ -42,7 +51,7 @@ export function runProgram(
   return stdout;
 }
 
-/** Like `runProgram`, for one that takes long: timers of this process go on meanwhile. */
+/** Like `runProgram`, for a program that takes long: timers of this process continue meanwhile. */
 export async function awaitProgram(
   root: string,
   name: string,
@@ -57,7 +66,7 @@ export async function awaitProgram(
 }
 
 function environment(root: string, env: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
-  // In front, so that programs that start with `#!/usr/bin/env node` get the pinned Node, not the machine's.
+  // In front, so that programs with `#!/usr/bin/env node` get the pinned Node, not the machine's.
   const path = `${join(root, "node_modules/.bin")}${delimiter}${process.env.PATH ?? ""}`;
   return { ...process.env, ...env, PATH: path };
 }

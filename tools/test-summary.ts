@@ -1,8 +1,11 @@
-/** Prints one plain line, `123 passed, 0 failed`, from the JSON report of vitest, and fails where not all passed. */
+/**
+ * Prints one line, `123 passed, 0 failed`, from the JSON report of vitest, and fails unless all
+ * tests passed.
+ */
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
-/** What is read of vitest's JSON report. */
+/** The members that are read of vitest's JSON report. */
 export interface TestReport {
   readonly testResults: readonly {
     readonly status: string;
@@ -17,8 +20,8 @@ export interface TestCount {
 }
 
 /**
- * Counts the tests of a report. A file that failed before its tests could run is one failure, and so is a test that was
- * left out: a skipped guarantee is no guarantee.
+ * Counts the tests of a report. A file that failed before its tests could run is one failure. A
+ * skipped test is a failure too: a skipped guarantee is no guarantee.
  */
 export function countTests({ testResults }: TestReport): TestCount {
   const statuses = testResults.flatMap(({ status, assertionResults }) => {
@@ -32,7 +35,7 @@ export function countTests({ testResults }: TestReport): TestCount {
 function main(path: string): void {
   const { passed, failed } = countTests(JSON.parse(readFileSync(path, "utf8")) as TestReport);
   console.log(`${passed} passed, ${failed} failed`);
-  // No test at all is a run that did not happen.
+  // A run without tests counts as failed.
   if (failed > 0 || passed === 0) process.exitCode = 1;
 }
 

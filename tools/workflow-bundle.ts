@@ -1,11 +1,14 @@
 /**
- * Bundles the workflows into the one file that the worker loads: made at build time, so that a worker starts without a
- * bundler and a workflow that imports what it may not fails before it is deployed.
+ * Bundles the workflows into the one file that the worker loads, at build time. So a worker starts
+ * without a bundler, and a workflow with a forbidden import fails before it is deployed.
  */
 import { join } from "node:path";
 import { bundleWorkflowCode } from "@temporalio/worker";
 
-/** The code of the bundle of `workflows/index.ts` below `root`. Throws where it cannot be bundled. */
+/**
+ * Returns the code of the bundle of `workflows/index.ts` below `root`. Throws if it cannot be
+ * bundled.
+ */
 export async function bundleWorkflows(root: string): Promise<string> {
   const errors: string[] = [];
   const quiet = () => undefined;

@@ -1,4 +1,7 @@
-/** The ledgers that an organisation can be connected to: a second one is a folder and a line here. */
+/**
+ * The kinds of ledger that an organisation can be connected to. A new kind is a folder and one line
+ * in each table here (LEDGER-1).
+ */
 import type { Ledger, LedgerWebhook, LedgerWebhookDelivery } from "./port/ledger.ts";
 import { createXeroLedger } from "./xero/create-xero-ledger.ts";
 import { readXeroWebhook, xeroSignatureHeader } from "./xero/webhook.ts";
@@ -9,24 +12,27 @@ export const ledgers = {
   xero: (connection: XeroConnection, options?: XeroOptions): Ledger => createXeroLedger(connection, options),
 } as const;
 
-/** The kinds of ledger there are. */
+/** A kind of ledger, as stored with a connection. */
 export type LedgerKind = keyof typeof ledgers;
 
-/** True where a stored or typed-in kind is one of ours. */
+/** Returns true if a stored or typed-in kind is supported. */
 export function isLedgerKind(kind: string): kind is LedgerKind {
   return Object.hasOwn(ledgers, kind);
 }
 
-/** How many decimal places each kind keeps of an amount, whatever its currency. */
+/** How many decimal places each kind keeps of an amount, in every currency. */
 const amountPlaces: Readonly<Record<LedgerKind, number>> = { xero: xeroAmountPlaces };
 
-/** The decimal places that this kind keeps of an amount. Throws for a kind that is none of ours. */
+/** Returns the decimal places that this kind keeps of an amount. Throws for an unknown kind. */
 export function amountPlacesOf(kind: string): number {
   if (!isLedgerKind(kind)) throw new Error(`there is no ledger of kind ${kind}`);
   return amountPlaces[kind];
 }
 
-/** How each kind's webhooks are read: the header that signs them, and what a delivery says by the signing key. */
+/**
+ * How each kind's webhooks are read: the header with the signature, and a parser that takes the
+ * signing key.
+ */
 export const ledgerWebhooks = {
   xero: { signatureHeader: xeroSignatureHeader, read: readXeroWebhook },
 } as const satisfies Record<

@@ -1,10 +1,10 @@
-/** The words of the manual: what the comments of the proto files say about an element. */
+/** Reads the manual's text from the comments of the proto files. */
 import type { AnyDesc, DescFile } from "@bufbuild/protobuf";
 import { getComments } from "@bufbuild/protoplugin";
 
 /**
- * The comment above an element as Markdown, each paragraph on one line. Throws where there is none: the comments are the
- * public manual, so nothing may go without.
+ * Returns the comment above an element as Markdown, each paragraph on one line. Throws if there is
+ * none, because the comments are the public manual.
  */
 export function description(element: Exclude<AnyDesc, DescFile>): string {
   const text = getComments(element).leading ?? "";
@@ -16,7 +16,7 @@ export function description(element: Exclude<AnyDesc, DescFile>): string {
   return paragraphs.join("\n\n");
 }
 
-/** The first sentence of a description, without its full stop. */
+/** Returns the first sentence of a description, without its full stop. */
 export function summary(text: string): string {
   return text.split(/\.(?:\s|$)/, 1)[0] ?? text;
 }

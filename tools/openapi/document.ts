@@ -1,4 +1,7 @@
-/** The OpenAPI document of the whole contract: every built operation, every webhook, and the schemas that those need. */
+/**
+ * The OpenAPI document of the whole contract: every built operation, every webhook, and the schemas
+ * that they need.
+ */
 import type { DescEnum, DescMessage, DescService, JsonObject, Registry } from "@bufbuild/protobuf";
 import { requestFields } from "../../src/transport/rest/json-shape.ts";
 import { description } from "./comments.ts";
@@ -12,7 +15,7 @@ import { operationObject, securitySchemeName, tagName } from "./operation.ts";
 import { schemaName } from "./schema-names.ts";
 import { webhooksObject, webhookTag } from "./webhooks.ts";
 
-/** The version of the interface. Spec: Versioning. */
+/** The version of the interface. */
 const interfaceVersion = "1.0.0";
 
 interface BuiltOperation {
@@ -26,7 +29,7 @@ interface SchemaEntry {
   schema: JsonObject;
 }
 
-/** The document for the services of `registry`, whose files must carry their comments. */
+/** Returns the document for the services of `registry`. Its files must have their comments. */
 export function openApiDocument(registry: Registry): JsonObject {
   const operations = builtOperations(registry);
   const detail = registry.getMessage("billing.v1.ErrorDetail");
@@ -66,15 +69,15 @@ function builtOperations(registry: Registry): BuiltOperation[] {
     .flatMap(({ service, operation }) => (operation === null || operation.planned ? [] : [{ service, operation }]));
 }
 
-/** One tag for each service that has a built operation. */
+/** Returns one tag for each service with a built operation. */
 function tags(operations: readonly BuiltOperation[]): JsonObject[] {
   const byName = new Map(operations.map(({ service, operation }) => [tagName(operation), description(service)]));
   return [...byName].map(([name, words]) => ({ name, description: words }));
 }
 
 /**
- * The schemas that are referred to, each made when the first reference asks for it. A message that travels both ways
- * would need two, which no message does: then the build stops.
+ * Collects the referenced schemas, each created at its first reference. A message used in requests
+ * and responses would need two schemas. No message is, and the build stops if one becomes so.
  */
 function schemaCollection(operations: readonly BuiltOperation[]): { refer: Refer; schemas: () => JsonObject } {
   const found = new Map<string, SchemaEntry>();
@@ -90,7 +93,7 @@ function schemaCollection(operations: readonly BuiltOperation[]): { refer: Refer
     const known = found.get(name);
     if (known === undefined) {
       const entry: SchemaEntry = { typeName: type.typeName, direction: used, schema: {} };
-      // Entered before it is filled, so that a message may hold itself.
+      // Entered before it is filled, so that a message may contain itself.
       found.set(name, entry);
       entry.schema = schemaOf(type, direction);
     } else if (known.direction !== used || known.typeName !== type.typeName) {

@@ -1,4 +1,7 @@
-/** The error answers of an operation: one response for each status, with the codes that it can have. */
+/**
+ * The error answers of an operation: one response for each status, with its possible codes
+ * (REQUEST-15).
+ */
 import type { DescMessage, JsonObject } from "@bufbuild/protobuf";
 import { type RefusalCode, refusals } from "../../src/domain/refusal.ts";
 import type { DescribedOperation } from "./described-operation.ts";
@@ -7,10 +10,13 @@ import { type HeaderName, headerRefs } from "./headers.ts";
 import { responseExample, responseSchema } from "./message-schema.ts";
 import { refusalTexts } from "./refusal-texts.ts";
 
-/** The name of the envelope's schema: `Error` is a type of JavaScript and Java itself. */
+/** The name of the envelope's schema. `Error` is a type of JavaScript and Java. */
 export const errorSchemaName = "ErrorEnvelope";
 
-/** The envelope `{error: {...}}`; its member is the contract's ErrorDetail, with the words of `type` spelt out. */
+/**
+ * Returns the envelope `{error: {...}}`. Its member is the contract's ErrorDetail, with the values
+ * of `type` listed.
+ */
 export function errorSchema(detail: DescMessage, refer: Refer): JsonObject {
   const member = responseSchema(detail, refer);
   const types = [...new Set(Object.values(refusals).map(({ type }) => type))];
@@ -23,7 +29,7 @@ export function errorSchema(detail: DescMessage, refer: Refer): JsonObject {
   };
 }
 
-/** The codes that an operation can answer, in the order of the table of refusals. Decisions: section 1. */
+/** Returns the codes that an operation can answer, in the order of the table of refusals. */
 export function operationCodes(operation: DescribedOperation): RefusalCode[] {
   const repeats = operation.idempotencyKey !== "none";
   const own = new Set<string>(operation.refusals);
@@ -40,13 +46,13 @@ export function operationCodes(operation: DescribedOperation): RefusalCode[] {
     idempotency_key_required: operation.idempotencyKey === "required",
     rate_limited: true,
     internal_error: true,
-    // The key is looked up in the database for every operation, before anything else.
+    // Every operation first looks up the key in the database.
     temporarily_unavailable: true,
   };
   return codes.filter((code) => own.has(code) || common[code] === true);
 }
 
-/** The error responses by status. */
+/** Returns the error responses by status. */
 export function errorResponses(operation: DescribedOperation): JsonObject {
   const byStatus = Map.groupBy(operationCodes(operation), (code) => refusals[code].status);
   const statuses = [...byStatus.keys()].sort((left, right) => left - right);
@@ -66,7 +72,10 @@ function errorResponse(codes: readonly RefusalCode[]): JsonObject {
   };
 }
 
-/** The examples that the responses refer to, one for each of `codes`. `detail` is the contract's ErrorDetail. */
+/**
+ * Returns the examples of the responses, one for each of `codes`. `detail` is the contract's
+ * ErrorDetail.
+ */
 export function errorExamples(codes: readonly RefusalCode[], detail: DescMessage): JsonObject {
   const { request_id } = responseExample(detail);
   return Object.fromEntries(
@@ -77,14 +86,17 @@ export function errorExamples(codes: readonly RefusalCode[], detail: DescMessage
   );
 }
 
-/** Refused with the seconds after which to retry. Spec: Idempotency, Limits; decisions: section 1. */
+/** The refusals with `Retry-After`, the seconds until a retry (ACCESS-5, IDEMPOTENCY-4). */
 export const retriedCodes: ReadonlySet<string> = new Set<RefusalCode>([
   "rate_limited",
   "request_in_progress",
   "temporarily_unavailable",
 ]);
 
-/** The rate is counted once the key is known; unknown endpoints and bad keys are not. */
+/**
+ * The rate is counted once the key is valid. Unknown endpoints and invalid keys are not counted
+ * (ACCESS-5).
+ */
 function errorHeaders(codes: readonly RefusalCode[]): HeaderName[] {
   const counted = codes.some((code) => code !== "invalid_api_key" && code !== "unknown_endpoint");
   return [

@@ -13,13 +13,16 @@ import {
 import { description } from "./comments.ts";
 import { itemKeywords, ruleKeywords } from "./rules.ts";
 
-/** Which way a message travels: requests are closed and have rules, responses are open and complete. */
+/** The use of a message. Requests are closed and have rules; responses are open and complete. */
 export type Direction = "request" | "response";
 
-/** Gives the reference to a message's or an enum's schema, and remembers that the document needs it. */
+/**
+ * Returns the reference to the schema of a message or an enum, and adds that schema to the
+ * document.
+ */
 export type Refer = (type: DescMessage | DescEnum, direction: Direction) => JsonObject;
 
-/** The schema of a field with its description, example, nullability and limits. */
+/** Returns the schema of a field with its description, example, nullability and limits. */
 export function fieldSchema(field: DescField, direction: Direction, refer: Refer): JsonObject {
   const shown = example(field);
   return {
@@ -75,14 +78,14 @@ function stringSchema(field: DescField, direction: Direction): JsonObject {
   if (only !== null) return { type: "string", const: only };
   if (isDecimal(field)) {
     if (direction === "response") return { type: "string", pattern: responseDecimalPattern };
-    // Not a list of types, which generators of typed clients do not support.
+    // Not a list of types, because generators of typed clients do not support one.
     return allowsNumber(field) ? { oneOf: [{ type: "string" }, { type: "number" }] } : { type: "string" };
   }
   const format = formatOf(field);
   return { type: "string", ...(format === null ? {} : { format }) };
 }
 
-/** What the comment promises about the text, as a format. Spec: Conventions, for ids. */
+/** Returns the format that the comment promises for the text, such as a UUID (OBJECT-1). */
 function formatOf(field: DescField): string | null {
   const words = description(field);
   if (words.includes("`YYYY-MM-DD`")) return "date";
@@ -90,14 +93,14 @@ function formatOf(field: DescField): string | null {
   return field.name === "id" ? "uuid" : null;
 }
 
-/** Responses are not validated, so what rules their fields may carry says nothing about them. */
+/** Responses are not validated, so their fields' rules say nothing about them. */
 function limits(field: DescField, direction: Direction): JsonObject {
   return direction === "request" ? ruleKeywords(field) : {};
 }
 
 /**
- * Adds the limits. In a choice of string or number they belong to the string. A date or an instant gets
- * none: its format says as much, and generated clients would apply limits of a text to a date object.
+ * Adds the limits. In a choice of string or number they belong to the string. A date or an instant
+ * gets none: its format is enough, and generated clients would apply text limits to a date object.
  */
 function limited(schema: JsonObject, keywords: JsonObject): JsonObject {
   if (schema.format === "date" || schema.format === "date-time") return schema;
@@ -117,7 +120,7 @@ function nullable(field: DescField, schema: JsonObject): JsonObject {
   return { ...schema, type: [schema.type ?? "string", "null"] };
 }
 
-/** The schema of an enum: its words, each with what its comment says. */
+/** Returns the schema of an enum: its values, each with its comment. */
 export function enumSchema(type: DescEnum): JsonObject {
   const words = enumJsonNames(type);
   const meanings = type.values

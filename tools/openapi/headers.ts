@@ -1,4 +1,4 @@
-/** The headers of requests and responses. Spec: Idempotency, Limits. */
+/** The headers of requests and responses (ACCESS-6, IDEMPOTENCY-1). */
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { DescribedOperation } from "./described-operation.ts";
 
@@ -45,18 +45,18 @@ export const headerComponents = {
 /** The name of a response header. */
 export type HeaderName = keyof typeof headerComponents;
 
-/** The `headers` member of a response: references to the components. */
+/** Returns the `headers` member of a response: references to the components. */
 export function headerRefs(names: readonly HeaderName[]): JsonObject {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-/** The headers of a success. */
+/** Returns the headers of a success. */
 export function successHeaders({ idempotencyKey }: DescribedOperation): HeaderName[] {
   const counted: HeaderName[] = ["Request-Id", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"];
   return idempotencyKey === "none" ? counted : [...counted, "Idempotent-Replayed"];
 }
 
-/** The parameter for the header `Idempotency-Key`. */
+/** Returns the parameter for the header `Idempotency-Key`. */
 export function idempotencyKeyParameter(required: boolean): JsonObject {
   return {
     name: "Idempotency-Key",

@@ -1,4 +1,4 @@
-/** The words of the document that belong to no operation. Spec: Authentication, Idempotency, Lists, Errors, Limits. */
+/** The document's texts that belong to no operation. */
 
 /** The first page of the manual, as Markdown. */
 export const introduction = `Subscription billing over an accounting ledger: create subscriptions for customers against plans, read invoices and credit notes, report metered usage. Subscriptions are the object that this interface writes; plans, charges and customers are managed in the service's own application.
@@ -19,6 +19,6 @@ export const introduction = `Subscription billing over an accounting ledger: cre
 
 The paths also answer below \`/api\`. This document needs no key and is served at \`/v1/openapi.json\`.`;
 
-/** What the security scheme says. */
+/** The description of the security scheme. */
 export const securityDescription =
   "An API key, created in the application: `Authorization: Bearer <API_KEY>`. Each operation names the scope that the key must carry.";

@@ -1,4 +1,4 @@
-/** The JSON Schema of a message, in a request or in a response, and the example that goes with it. */
+/** The JSON Schema of a message in a request or in a response, and its example. */
 import type { DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
 import {
@@ -15,7 +15,7 @@ import { description } from "./comments.ts";
 import { fieldSchema, type Refer } from "./field-schema.ts";
 import { isRequired } from "./rules.ts";
 
-/** A request body of these fields: closed, with the members that must be sent. */
+/** Returns the schema of a request body with these fields: closed, with its required members. */
 export function requestSchema(message: DescMessage, fields: readonly DescField[], refer: Refer): JsonObject {
   const required = fields.filter(isRequired).map(jsonName);
   return {
@@ -29,8 +29,8 @@ export function requestSchema(message: DescMessage, fields: readonly DescField[]
 }
 
 /**
- * Requires exactly one of two members. No message has two such pairs. It is not a `oneOf`, of which
- * generators make two types without the other members.
+ * Requires exactly one of two members. No message has two such pairs. It is not a `oneOf`, because
+ * generators turn that into two types without the other members.
  */
 function alternatives(fields: readonly DescField[]): JsonObject {
   const pairs = fields.map((field) => [insteadOf(field), jsonName(field)]).filter(([other]) => other !== "");
@@ -45,8 +45,9 @@ function alternatives(fields: readonly DescField[]): JsonObject {
 }
 
 /**
- * A response: every member is there, but for those that are left out where unset. It is open, since a later version may
- * add members. The members of an inline field are listed with the others: generators misread `allOf`.
+ * Returns the schema of a response. Every member is present, except those that are left out if
+ * unset. It is open, because a later version may add members. The members of an inline field are
+ * listed with the others, because generators misread `allOf`.
  */
 export function responseSchema(message: DescMessage, refer: Refer): JsonObject {
   const fields = shownFields(message);
@@ -58,19 +59,25 @@ export function responseSchema(message: DescMessage, refer: Refer): JsonObject {
   };
 }
 
-/** The fields that a response has as members, inline ones replaced by those of their message. */
+/**
+ * Returns the fields that a response has as members. An inline field is replaced by those of its
+ * message.
+ */
 function shownFields(message: DescMessage): DescField[] {
   const inline = message.fields.filter(isInline).flatMap((field) => shownFields(messageOf(field)));
   return [...inline, ...message.fields.filter((field) => !isInline(field))];
 }
 
-/** The message whose JSON a response is: the inline one where that is all there is. */
+/**
+ * Returns the message whose JSON a response is. If the response is one inline field, that is the
+ * inline message.
+ */
 export function shownMessage(response: DescMessage): DescMessage {
   const [only, ...others] = response.fields;
   return only !== undefined && others.length === 0 && isInline(only) ? messageOf(only) : response;
 }
 
-/** A response with every member, from the examples of its fields. */
+/** Returns a response with every member, from the examples of its fields. */
 export function responseExample(message: DescMessage): JsonObject {
   return Object.assign(
     {},
@@ -80,7 +87,9 @@ export function responseExample(message: DescMessage): JsonObject {
   );
 }
 
-/** A request with every member of which the contract has an example; lists show one element. */
+/**
+ * Returns a request with every member that has an example in the contract. Lists show one element.
+ */
 export function requestExample(fields: readonly DescField[]): JsonObject {
   const entries = fields.flatMap((field): [string, JsonValue][] => {
     const given = example(field);

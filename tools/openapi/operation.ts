@@ -11,10 +11,10 @@ import { requestExample, requestSchema, responseExample, shownMessage } from "./
 /** The name of the security scheme. */
 export const securitySchemeName = "apiKey";
 
-/** How many objects a page has where `limit` is left out. Spec: Lists and pagination. */
+/** How many objects a page has without `limit` (OBJECT-3). */
 const defaultLimit = 25;
 
-/** The operation object. */
+/** Returns the operation object of OpenAPI, with parameters, body and responses. */
 export function operationObject(operation: DescribedOperation, refer: Refer): JsonObject {
   const { method } = operation;
   const words = description(method);
@@ -31,7 +31,7 @@ export function operationObject(operation: DescribedOperation, refer: Refer): Js
     tags: [tagName(operation)],
     summary: summary(words),
     description: `${words}\n\n${scopeWords}`,
-    // In OpenAPI 3.1 the list of a bearer scheme names what the key must carry.
+    // In OpenAPI 3.1 the list of a bearer scheme names the scopes that the key must have.
     security: [{ [securitySchemeName]: operation.scope === null ? [] : [operation.scope] }],
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(operation.http.hasBody ? { requestBody: requestBody(operation, fields.body, refer) } : {}),
@@ -39,7 +39,7 @@ export function operationObject(operation: DescribedOperation, refer: Refer): Js
   };
 }
 
-/** The resource's name in the path: `subscriptions` of `/v1/subscriptions/{id}`. */
+/** Returns the resource's name in the path: `subscriptions` of `/v1/subscriptions/{id}`. */
 export function tagName(operation: DescribedOperation): string {
   return operation.http.path.split("/")[2] ?? "";
 }
@@ -57,13 +57,13 @@ function queryParameter(field: DescField, refer: Refer): JsonObject {
     in: "query",
     required: false,
     description: words ?? "",
-    // An empty parameter is refused, so a list that is there has an element.
+    // An empty parameter is refused (REQUEST-9), so a list that is present has an element.
     ...(isCommaSeparated(field) ? { style: "form", explode: false, schema: { ...schema, minItems: 1 } } : { schema }),
   };
 }
 
 function requestBody(operation: DescribedOperation, fields: readonly DescField[], refer: Refer): JsonObject {
-  // A body with members has its own component; one without is `{}` and needs none.
+  // A body with members has its own component. A body without members is `{}` and needs none.
   const schema =
     fields.length === 0
       ? requestSchema(operation.method.input, fields, refer)

@@ -1,7 +1,9 @@
-/** What each error code means, for the manual: one line for every row of the table of refusals. */
+/**
+ * The meaning of each error code, for the manual: one line for every row of the table of refusals.
+ */
 import type { RefusalCode } from "../../src/domain/refusal.ts";
 
-/** The meaning of every code, as a sentence. Spec: Errors; decisions: section 2. */
+/** The meaning of every code, as a sentence. */
 export const refusalTexts: Readonly<Record<RefusalCode, string>> = {
   invalid_api_key: "The API key is missing, malformed, revoked or expired.",
   insufficient_scope: "The key lacks the scope, or the organisation or the kind of key does not allow the operation.",

@@ -1,22 +1,26 @@
 /**
- * The limits of a request's field as JSON Schema. They come from the same buf.validate rules that the server checks, and
- * a rule that has no counterpart here stops the build instead of being left out of the document.
+ * The limits of a request's field as JSON Schema. They come from the buf.validate rules that the
+ * server checks. A rule without a counterpart here stops the build, so that none is missing in the
+ * document.
  */
 import { type DescField, getOption, type JsonObject } from "@bufbuild/protobuf";
 import { type FieldRules, field as rulesExtension } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 
-/** The keywords that say what the field's rules say; a list's own apply to the list, see `itemRules` for the rest. */
+/**
+ * Returns the keywords for the field's rules. A list's own rules apply to the list; `itemKeywords`
+ * has the rest.
+ */
 export function ruleKeywords(field: DescField): JsonObject {
   return keywords(getOption(field, rulesExtension), field);
 }
 
-/** The keywords for the elements of a list. */
+/** Returns the keywords for the elements of a list. */
 export function itemKeywords(field: DescField): JsonObject {
   const { type } = getOption(field, rulesExtension);
   return type.case === "repeated" && type.value.items !== undefined ? keywords(type.value.items, field) : {};
 }
 
-/** Whether a request without this member is refused. */
+/** Returns true if a request without this member is refused. */
 export function isRequired(field: DescField): boolean {
   const { required, type } = getOption(field, rulesExtension);
   return required || (type.case === "repeated" && type.value.minItems > 0n);
@@ -31,7 +35,7 @@ function keywords({ type }: FieldRules, field: DescField): JsonObject {
         minLen: (value) => ({ minLength: Number(value) }),
         maxLen: (value) => ({ maxLength: Number(value) }),
         pattern: (value) => ({ pattern: String(value) }),
-        // The one well-known form in use.
+        // The only well-known form in use.
         wellKnown: (value) => (isCase(value, "uuid") ? { format: "uuid" } : null),
       });
     case "int32":
@@ -40,7 +44,7 @@ function keywords({ type }: FieldRules, field: DescField): JsonObject {
         lessThan: (value) => (isCase(value, "lte") ? { maximum: value.value } : null),
       });
     case "enum":
-      // The zero value, which is the only one that `not_in` names, has no word in JSON anyway.
+      // `not_in` names only the zero value, which has no word in JSON anyway.
       return translate(type.value, field, { definedOnly: () => ({}), notIn: () => ({}) });
     case "repeated":
       return translate(type.value, field, {
@@ -56,7 +60,7 @@ function keywords({ type }: FieldRules, field: DescField): JsonObject {
 
 type Translations = Readonly<Record<string, (value: unknown) => JsonObject | null>>;
 
-/** Translates every rule that is set; throws on one without a translation. */
+/** Translates every rule that is set. Throws on a rule without a translation. */
 function translate(rules: object, field: DescField, translations: Translations): JsonObject {
   const result: JsonObject = {};
   for (const [name, value] of Object.entries(rules)) {
@@ -68,7 +72,7 @@ function translate(rules: object, field: DescField, translations: Translations):
   return result;
 }
 
-/** Unset members of a proto2 message have the default of their type, an unset oneof has no case. */
+/** Unset members of a proto2 message have the default of their type. An unset oneof has no case. */
 function isUnset(value: unknown): boolean {
   if (value === undefined || value === "" || value === 0n || value === 0 || value === false) return true;
   if (Array.isArray(value)) return value.length === 0;

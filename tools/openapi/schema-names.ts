@@ -1,7 +1,7 @@
 /**
- * The names of the document's schemas. Most are those of the messages. Generators name types of their
- * own `CreateSubscriptionResponse` after the operation `createSubscription`, so the responses of
- * operations have other names in the document.
+ * The names of the document's schemas. Most are the messages' names. Generators derive a type
+ * `CreateSubscriptionResponse` from the operation `createSubscription`, so responses of operations
+ * have other names in the document.
  */
 import type { DescEnum, DescMessage } from "@bufbuild/protobuf";
 
@@ -20,7 +20,7 @@ export function schemaName(type: DescMessage | DescEnum): string {
   return name;
 }
 
-/** `InvoiceList` for a page of invoices. Spec: Lists and pagination. */
+/** Returns `InvoiceList` for a page of invoices (OBJECT-3), or null for other types. */
 function listName(type: DescMessage | DescEnum): string | null {
   if (type.kind === "enum") return null;
   const data = type.fields.find(({ name }) => name === "data");

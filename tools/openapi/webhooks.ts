@@ -1,10 +1,13 @@
-/** The webhooks of the document: for each kind of event the request that an endpoint is sent. Spec: Events. */
+/**
+ * The webhooks of the document: for each kind of event the request that an endpoint receives
+ * (WEBHOOK-1).
+ */
 import type { DescMessage, JsonObject, Registry } from "@bufbuild/protobuf";
 import { type EventType, eventTypes, type ObjectKind, testEventType } from "../../src/domain/events/event.ts";
 import type { Refer } from "./field-schema.ts";
 import { responseExample, responseSchema } from "./message-schema.ts";
 
-/** The tag of the webhooks, and what it says. */
+/** The tag of the webhooks, with its description. */
 export const webhookTag = {
   name: "webhooks",
   description: "What is sent to the endpoints that were registered in the application, when something has changed.",
@@ -17,7 +20,7 @@ const messages: Readonly<Record<ObjectKind, string>> = {
   credit_note: "billing.v1.CreditNote",
 };
 
-/** When each kind is told. A kind without a line does not compile. */
+/** When each kind is published. A kind without a line does not compile. */
 const occasions: Readonly<Record<EventType, string>> = {
   "customer.created": "A customer was imported from the ledger, or created.",
   "customer.updated": "Something of a customer changed, here or with its contact in the ledger.",
@@ -57,11 +60,11 @@ const responses: JsonObject = {
   default: { description: "Not taken, redirects included: sent again, for about 20 hours." },
 };
 
-/** The webhooks by the kind of event; `refer` notes the schemas that they need. */
+/** Returns the webhooks by the kind of event. `refer` adds the schemas that they need. */
 export function webhooksObject(registry: Registry, refer: Refer): JsonObject {
   const event = messageOf(registry, "billing.v1.Event");
   const data = messageOf(registry, "billing.v1.EventData");
-  // A handler of all kinds uses the schema Event, a handler of one kind that of its webhook.
+  // A handler of all kinds uses the schema Event. A handler of one kind uses its webhook's schema.
   refer(event, "response");
   const entry = (type: string, words: string, object: JsonObject, example: JsonObject): JsonObject => {
     const schema = withMembers(responseSchema(event, refer), `An \`Event\`. ${words}`, {
@@ -81,7 +84,7 @@ export function webhooksObject(registry: Registry, refer: Refer): JsonObject {
         tags: [webhookTag.name],
         summary: words.replace(/\.$/, ""),
         description: words,
-        // What is sent carries its signature; no key of this interface opens it.
+        // A delivery has a signature (WEBHOOK-1). No key of this interface applies to it.
         security: [],
         parameters: [signature],
         requestBody: { required: true, content: { "application/json": { schema, example: shown } } },

@@ -1,34 +1,45 @@
-/** Which layer may import which: the one source of these rules. `docs/architecture.md` draws them. */
+/**
+ * Which layer may import which. This file is the only source of these rules. `docs/architecture.md`
+ * draws them.
+ */
 import { dirname, posix } from "node:path";
 import { type Fault, matches, type Source } from "./source.ts";
 
 interface Room {
-  /** Folders and files of the room, as prefixes of paths. */
+  /** Folders and files of the layer, as prefixes of paths. */
   readonly paths: readonly string[];
-  /** Prefixes of paths that it may import beside its own. `null`: everything. */
+  /**
+   * Prefixes of paths that the layer may import in addition to its own. `null` means everything.
+   */
   readonly imports: readonly string[] | null;
-  /** Prefixes of which it may import types only. */
+  /** Prefixes of paths from which it may import types only. */
   readonly typesOf?: readonly string[];
-  /** Packages that it must not import, as prefixes; `node:` stands for all of Node's own. */
+  /** Packages that it must not import, as prefixes. `node:` means all of Node's own modules. */
   readonly packagesNever?: readonly string[];
   /** The only packages that it may import. */
   readonly packagesOnly?: readonly string[];
 }
 
-/** Only the store speaks SQL. The demo ledger is a server of its own with its own tables. */
+/** Only the store contains SQL. The demo ledger is a separate server with its own tables. */
 const database = ["pg", "@prisma/"];
 
 const protos = "src/gen/proto/";
 
-/** Where the fault tests end a process. It belongs to no layer, so every layer may import it. */
+/**
+ * The lines where the fault tests end a process. The file belongs to no layer, so every layer may
+ * import it.
+ */
 const crashPoints = "src/crash-points.ts";
 
-/** What a service of either API may import from the RPC transport. */
+/** The files of the RPC transport that a service of either API may import. */
 const callOfRpc = ["src/transport/rpc/caller.ts", "src/transport/rpc/implementation.ts"];
 
-/** The layers. A file outside all of them (entry points, src/main, tests, tools) may import everything. */
+/**
+ * The layers. A file outside all of them (entry points, src/main, tests, tools) may import
+ * everything.
+ */
 export const rooms: Readonly<Record<string, Room>> = {
-  // Pure: no IO, no clock, no randomness. `node:assert` does none of these.
+  // Pure: no IO, no clock, no randomness. `node:assert` uses none of these.
   domain: { paths: ["src/domain/"], imports: [], packagesOnly: ["node:assert"] },
   store: {
     paths: ["src/store/"],
@@ -54,7 +65,8 @@ export const rooms: Readonly<Record<string, Room>> = {
     typesOf: ["src/transport/rpc/"],
     packagesNever: database,
   },
-  // Talks to the admin services over the wire, and reads and writes messages as the REST transport does.
+  // Calls the admin services over the wire, and reads and writes messages as the REST transport
+  // does.
   commandLine: {
     paths: ["src/admin/cli/"],
     imports: [
@@ -87,7 +99,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   },
   rest: {
     paths: ["src/transport/rest/"],
-    // The options and the HTTP rules, no billing word.
+    // The options and the HTTP rules, without any billing message.
     imports: [`${protos}billing/options/`, `${protos}google/api/`],
     typesOf: ["src/transport/rpc/"],
     packagesNever: [...database, "@temporalio/", "undici"],
@@ -97,7 +109,7 @@ export const rooms: Readonly<Record<string, Room>> = {
     imports: ["src/domain/", "src/store/", "src/ledger/", "src/webhooks/", "workflows/contract.ts", crashPoints],
     packagesNever: [...database, "@connectrpc/"],
   },
-  // Deterministic: everything else that they imported would be replayed too.
+  // Deterministic: a replay would also run every import.
   workflows: {
     paths: ["workflows/"],
     imports: [],
@@ -122,7 +134,7 @@ interface Import {
   readonly line: number;
 }
 
-/** Imports that cross from one room into another that it must not know. */
+/** Returns a fault for each import from one layer into another that it must not import. */
 export function roomFaults(source: Source): Fault[] {
   const found = Object.entries(rooms).find(([, { paths }]) => isBelow(source.path, paths));
   if (found === undefined) return [];
@@ -151,7 +163,10 @@ function isBelow(path: string, prefixes: readonly string[]): boolean {
   return prefixes.some((prefix) => path === prefix || (prefix.endsWith("/") && path.startsWith(prefix)));
 }
 
-/** The imports and re-exports of a file. A specifier is the string that follows `from`, `import` or `import(`. */
+/**
+ * Returns the imports and re-exports of a file. A specifier is the string after `from`, `import` or
+ * `import(`.
+ */
 export function importsOf({ code, text }: Source): Import[] {
   const statement = /\b(?:(import|export)\s+(type\s+)?[^;"'`]*?\bfrom\s*|import\s*\(?\s*)(["'])/g;
   return matches(code, statement).map(({ match, line }) => {

@@ -1,19 +1,20 @@
 /**
- * A statement on an organisation's tables must name the organisation. A heuristic over the SQL in string literals: each
- * literal that reads or writes such a table must mention `organisation_id`. It does not see SQL that is put together from
- * several literals; the database's composite keys and the tests with two organisations are the real wall.
+ * A statement on an organisation's tables must name the organisation (ACCESS-8). This is a
+ * heuristic over the SQL in string literals: each literal that reads or writes such a table must
+ * mention `organisation_id`. SQL that is joined from several literals escapes it. The isolation
+ * itself comes from the database's composite keys and is proven by tests with two organisations.
  */
 import type { Fault, Source } from "./source.ts";
 
-/** A statement that rightly names no organisation. */
+/** A statement that correctly names no organisation. */
 export interface UnscopedStatement {
   readonly path: string;
-  /** A part of the statement that tells it from the others of its file. */
+  /** A part of the statement that distinguishes it from the others of its file. */
   readonly contains: string;
   readonly reason: string;
 }
 
-/** The tables that carry `organisation_id`, read from the Prisma schema. */
+/** Returns the tables with `organisation_id`, read from the Prisma schema. */
 export function tenantTables(schema: string): string[] {
   const models = [...schema.matchAll(/^model \w+ \{\n([\s\S]*?)^\}/gm)].map(([, body = ""]) => body);
   return models
@@ -21,7 +22,10 @@ export function tenantTables(schema: string): string[] {
     .flatMap((body) => /@@map\("(\w+)"\)/.exec(body)?.[1] ?? []);
 }
 
-/** Statements of a file that touch a tenant's table without its organisation and are not excused. */
+/**
+ * Returns a fault for each statement on a tenant's table without its organisation, except the
+ * excused ones.
+ */
 export function scopeFaults(
   { path, strings }: Source,
   tables: readonly string[],

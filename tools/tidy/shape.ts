@@ -1,10 +1,13 @@
-/** Rules on the shape of a file: its head comment, documented exports, its size, and constructs that are not used here. */
+/**
+ * Rules on the shape of a file: its head comment, documented exports, its size, and unused
+ * constructs.
+ */
 import { type Fault, matches, type Source } from "./source.ts";
 
-/** The most lines that a file may have; tests, which list cases, may have more. */
+/** The most lines that a file may have. Tests list cases and may have more. */
 export const maxLines = { source: 300, test: 400 } as const;
 
-/** How the head comment begins in each kind of file. */
+/** The start of the head comment in each kind of file. */
 const headComments: readonly (readonly [ending: string, start: string])[] = [
   [".ts", "/**"],
   [".proto", "//"],
@@ -12,14 +15,14 @@ const headComments: readonly (readonly [ending: string, start: string])[] = [
   [".sql", "--"],
 ];
 
-/** A file says first what it owns. */
+/** Returns a fault for a file that does not begin with a comment on what it owns. */
 export function headCommentFaults({ path, text }: Pick<Source, "path" | "text">): Fault[] {
   const start = headComments.find(([ending]) => path.endsWith(ending))?.[1];
   const isThere = start === undefined || text.replace(/^#!.*\n/, "").startsWith(start);
   return isThere ? [] : [`${path}:1 begin with a comment (${start}) that says what the file owns`];
 }
 
-/** Every export says what comes out. A re-export is documented where it is made. */
+/** Returns a fault for each export without a docstring. A re-export is documented at its source. */
 export function exportFaults({ path, text, code }: Source): Fault[] {
   const exported =
     /^export (?:declare )?(?:async )?(?:function\*?|const|let|interface|type|class|abstract class) +([\w$]+)/gm;
@@ -31,8 +34,8 @@ export function exportFaults({ path, text, code }: Source): Fault[] {
 }
 
 /**
- * The line above ends a comment. Further signatures of an overload share the first one's, and constants of one line each
- * that stand together share the comment above them.
+ * The line above ends a comment. Further signatures of an overload share the first one's comment. A
+ * group of one-line constants shares the comment above it.
  */
 function isDocumented(lines: readonly string[], line: number, name: string): boolean {
   const oneLine = /^export const .*;$/;
@@ -42,7 +45,7 @@ function isDocumented(lines: readonly string[], line: number, name: string): boo
   return new RegExp(`^export (async )?function ${name}\\b.*;$`).test(lines[above] ?? "");
 }
 
-/** A file over the limit has two owners. */
+/** Returns a fault for a file over the limit, because it owns two things. */
 export function sizeFaults({ path, text }: Source): Fault[] {
   const limit = path.startsWith("test/") ? maxLines.test : maxLines.source;
   const count = text.split("\n").length - 1;
@@ -66,7 +69,7 @@ const constructs: readonly Construct[] = [
   {
     pattern: /(?::|<|,|\||&|=>|\bas)\s*any\b(?!\s*[:(])/g,
     advice: "name the type, or take unknown",
-    // Tests look into answers of every shape there; the contract tests hold the shapes.
+    // Tests there read answers of every shape, and the contract tests check the shapes.
     except: /^test\/support\/system\.ts$/,
   },
   { pattern: /[\w)\]]!(?=\s*[.;,)\]}[]|\s*$)/gm, advice: "test for undefined instead of asserting with !" },
@@ -77,7 +80,7 @@ const constructs: readonly Construct[] = [
   { pattern: /^\s*(?:export\s+)?(?:declare\s+)?(?:const\s+)?enum\s/gm, advice: "use a union of strings" },
 ];
 
-/** Constructs that the house does not use. */
+/** Returns a fault for each construct that this project does not use. */
 export function constructFaults({ path, code }: Source): Fault[] {
   return constructs
     .filter(({ except }) => except === undefined || !except.test(path))

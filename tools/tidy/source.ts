@@ -1,6 +1,7 @@
 /**
- * A TypeScript file split into what the tidy rules look at: code without comments and strings, comments, and strings.
- * A scanner and no parser: enough for rules about words, and its own tests show what it tells apart.
+ * Splits a TypeScript file into code without comments and strings, comments, and strings, for the
+ * tidy rules. It is a scanner, not a parser, which is enough for rules about words. Its tests show
+ * what it distinguishes.
  */
 
 /** A comment or a string literal with its place. */
@@ -10,22 +11,27 @@ export interface Piece {
   readonly line: number;
 }
 
-/** One file. */
+/** One file, split into its parts. */
 export interface Source {
   /** Relative to the root of the repository, with `/`. */
   readonly path: string;
   readonly text: string;
-  /** The text with comments and the insides of strings replaced by spaces: every place stays where it was. */
+  /**
+   * The text with comments and the insides of strings replaced by spaces. Every place stays the
+   * same.
+   */
   readonly code: string;
   readonly comments: readonly Piece[];
-  /** String and template literals without their quotes; a template's interpolations are part of it. */
+  /**
+   * String and template literals without their quotes. A template's interpolations are part of it.
+   */
   readonly strings: readonly Piece[];
 }
 
-/** What a rule finds wrong: `path:line what to do`. */
+/** A violation of a rule: `path:line what to do`. */
 export type Fault = string;
 
-/** Splits a file. */
+/** Splits a file into code, comments and strings. */
 export function readSource(path: string, text: string): Source {
   const comments: Piece[] = [];
   const strings: Piece[] = [];
@@ -57,7 +63,10 @@ export function readSource(path: string, text: string): Source {
   return { path, text, code: code.join(""), comments, strings };
 }
 
-/** The last word or sign up to and including the character at `at`; white space leaves the one before. */
+/**
+ * Returns the last word or sign up to and including the character at `at`. White space keeps the
+ * previous one.
+ */
 function tokenAfter(previous: string, text: string, at: number): string {
   const character = text.charAt(at);
   if (/\s/.test(character)) return previous;
@@ -68,7 +77,9 @@ function tokenAfter(previous: string, text: string, at: number): string {
 /** After one of these a slash begins a regular expression, not a division. */
 const keywordsBeforeRegex = /^(return|case|typeof|in|of|void|delete|await|yield)$/;
 
-/** Where the comment or literal that begins at `at` ends, `null` where none begins there. */
+/**
+ * Returns the end of the comment or literal that begins at `at`, or `null` if none begins there.
+ */
 function literalEnd(text: string, at: number, previous: string): number | null {
   const character = text.charAt(at);
   if (text.startsWith("//", at) || (at === 0 && text.startsWith("#!"))) return indexOrEnd(text, "\n", at);
@@ -98,7 +109,7 @@ function regexEnd(text: string, at: number): number {
   return index + 1;
 }
 
-/** A template may hold interpolations, which may hold strings and templates again. */
+/** A template may contain interpolations, which may contain strings and templates. */
 function templateEnd(text: string, at: number): number {
   let index = at + 1;
   while (index < text.length && text.charAt(index) !== "`") {
@@ -130,12 +141,12 @@ function indexOrEnd(text: string, searched: string, from: number): number {
   return found === -1 ? text.length : found;
 }
 
-/** The line of a place in a text, counted from 1. */
+/** Returns the line of a place in a text, counted from 1. */
 export function lineAt(text: string, index: number): number {
   return text.slice(0, index).split("\n").length;
 }
 
-/** Every match of a pattern in a text, with its line. */
+/** Returns every match of a pattern in a text, with its line. */
 export function matches(text: string, pattern: RegExp): { match: RegExpExecArray; line: number }[] {
   return [...text.matchAll(pattern)].map((match) => ({ match, line: lineAt(text, match.index) }));
 }

@@ -1,32 +1,37 @@
-/** One word for each idea, in the specification's spelling: words that are not used here, and which to use instead. */
+/**
+ * One word for each idea, in the specification's spelling: forbidden words, and their replacements.
+ */
 import { type Fault, matches, type Source } from "./source.ts";
 
 interface BannedWord {
-  /** What is not written, in names and in comments. */
+  /** The forbidden word, in names and in comments. */
   readonly pattern: RegExp;
-  /** What is written instead. */
+  /** The replacement. */
   readonly use: string;
-  /** Paths in which the word is another system's own. */
+  /** Paths in which the word belongs to another system. */
   readonly except?: RegExp;
 }
 
-/** The words. Architecture: one word per idea; spec: its own words and spelling. */
+/** The forbidden words. `docs/glossary.md` has the words in use. */
 export const bannedWords: readonly BannedWord[] = [
   { pattern: /organi[z]ation/gi, use: "organisation" },
   { pattern: /(?<!pg_)catalog(?!ue)/gi, use: "catalogue" },
   { pattern: /behavior/gi, use: "behaviour" },
-  // A subscription is ended; what the SDKs of others call cancellation keeps their name.
+  // A subscription is ended. The names of foreign SDKs keep their word cancellation.
   {
     pattern: /(?<!Code\.|NGHTTP2_)cancel(?!_at_period_end|AtPeriodEnd|lation\b|lationScope|ledFailure|ledError)\w*/gi,
     use: "end (of a subscription), stop or abort (of work)",
-    // A delivery's state is called so in the contract.
+    // The contract uses this word for a delivery's state.
     except:
       /^(?:(?:src\/dev|src\/worker\/temporal|workflows)\/|src\/admin\/present\/webhooks\.ts$)/,
   },
   { pattern: /\b(?:TODO|FIXME|XXX)\b/g, use: "nothing: do it now, or leave it out" },
 ];
 
-/** Words in code and comments; strings are left out, since they quote others (labels, the ledger's own words). */
+/**
+ * Returns a fault for each forbidden word in code and comments. Strings are excluded, because they
+ * quote others (labels, the ledger's own words).
+ */
 export function wordFaults(source: Source): Fault[] {
   return bannedWords
     .filter(({ except }) => except === undefined || !except.test(source.path))
@@ -47,7 +52,7 @@ function fault(path: string, line: number, word: string, use: string): Fault {
 /** Names that say nothing about what the file owns. */
 const emptyNames = /(?:^|[-.])(?:utils?|helpers?|managers?|misc|common|shared)(?:[-.]|$)/;
 
-/** Files are named in kebab-case, after what they own. */
+/** Returns the faults of a file's name: it must be kebab-case and name what the file owns. */
 export function fileNameFaults(path: string): Fault[] {
   const name = path.slice(path.lastIndexOf("/") + 1);
   if (!name.endsWith(".ts")) return [];

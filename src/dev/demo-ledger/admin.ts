@@ -1,7 +1,8 @@
 /**
- * The side of the demo ledger that Xero does not have: make an organisation, record a payment, order faults. It has no
- * credentials, so the server listens on the loopback address unless told otherwise, and these routes want a JSON
- * content type, which no web page can send here unasked.
+ * The demo ledger's admin routes, which Xero does not have: create an organisation, record a
+ * payment, add faults. They have no credentials, so the server listens on the loopback address by
+ * default. They require a JSON content type, which a web page cannot send across origins without
+ * permission.
  */
 import type pg from "pg";
 import { type ExactObject, filledTextOf, objectOf, readExactJson } from "../../ledger/port/exact-json.ts";
@@ -18,7 +19,7 @@ import type { AppBook } from "./oauth/apps.ts";
 import { setWebhook, type Tenant, type TenantBook } from "./tenants.ts";
 import { intentToReceive, type WebhookTarget } from "./webhooks.ts";
 
-/** What the admin routes work on; `faults` null where faults are switched off. */
+/** What the admin routes work on. `faults` is null if faults are switched off. */
 export interface AdminParts {
   readonly pool: pg.Pool;
   readonly tenants: TenantBook;
@@ -36,12 +37,17 @@ export interface AdminRequest {
 }
 
 /**
- * Answers `POST /demo/tenants`, `POST /demo/tenants/{id}/invoices/{id}/payments`, `POST /demo/tenants/{id}/contacts/{id}/merge`,
- * `POST /demo/tenants/{id}/webhook`, `POST /demo/webhook` (of all organisations), `POST /demo/apps`, `POST /demo/apps/{clientId}/revoke`,
- * `GET /demo/apps/{clientId}/refreshes`, `GET|POST|DELETE /demo/faults`,
- * `GET /demo/tenants/{id}/calls`: how many calls were taken and turned away by a limit since the start, and
- * `GET /demo/invoices` and `GET /demo/credit-notes`: the newest documents of all organisations; `GET /demo/books` and
- * `GET /demo/tenants/{id}/books`: all that the page shows; what is done there by hand: see `answerByHand`.
+ * Answers the routes below. For changes by hand see `answerByHand`.
+ * - `POST /demo/tenants`
+ * - `POST /demo/tenants/{id}/invoices/{id}/payments`
+ * - `POST /demo/tenants/{id}/contacts/{id}/merge`
+ * - `POST /demo/tenants/{id}/webhook`, and `POST /demo/webhook` for all organisations
+ * - `POST /demo/apps`, `POST /demo/apps/{clientId}/revoke`, `GET /demo/apps/{clientId}/refreshes`
+ * - `GET|POST|DELETE /demo/faults`
+ * - `GET /demo/tenants/{id}/calls`: how many calls were admitted and rejected by a limit since the
+ *   start
+ * - `GET /demo/invoices` and `GET /demo/credit-notes`: the newest documents of all organisations
+ * - `GET /demo/books` and `GET /demo/tenants/{id}/books`: the whole content of the page
  */
 export async function answerAdmin(parts: AdminParts, request: AdminRequest): Promise<DemoAnswer> {
   const isPost = request.method === "POST";
@@ -75,7 +81,9 @@ export async function answerAdmin(parts: AdminParts, request: AdminRequest): Pro
   return done ?? refusal(404, "There is no such route.");
 }
 
-/** The books with the faults that wait for their calls; `faults` is null where they are switched off. */
+/**
+ * Returns the page's content with the pending faults. `faults` is null if they are switched off.
+ */
 async function books({ pool, faults }: AdminParts, tenantId: string | null): Promise<DemoAnswer> {
   const waiting = faults?.waiting().map(({ fault, left }) => ({ ...fault, left })) ?? null;
   return jsonAnswer(200, { ...(await newestBooks(pool, tenantId)), faults: waiting });
@@ -99,7 +107,7 @@ async function answerApps(apps: AppBook, { method, segments }: AdminRequest, bod
   ) {
     return refusal(400, "clientId, clientSecret, name and redirectUrls are required.");
   }
-  // As long as Xero's.
+  // The same lifetimes as Xero's (XERO-12).
   const lives = {
     accessSeconds: numberOf(body.accessSeconds, 1_800),
     graceSeconds: numberOf(body.graceSeconds, 1_800),
@@ -151,7 +159,10 @@ async function pay(pool: pg.Pool, tenantId: string, invoiceId: string, body: Exa
   }
 }
 
-/** Where the organisation's webhooks go; without `url` nowhere. Asked first whether they are meant, as Xero does. */
+/**
+ * Sets the address of the organisation's webhooks. Without `url` none are sent. The address is
+ * checked first with an intent to receive, as Xero does.
+ */
 async function putWebhook(
   body: ExactObject,
   save: (target: WebhookTarget | null) => Promise<void>,

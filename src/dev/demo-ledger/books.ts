@@ -1,4 +1,7 @@
-/** A look into the books without a token, of one organisation or of all: what is newest, for whoever tries the service. */
+/**
+ * The newest records of one organisation or of all, for the demo page and scripts. No token is
+ * needed.
+ */
 import type pg from "pg";
 import { creditNotes } from "./api/credit-notes.ts";
 import { invoices } from "./api/invoices.ts";
@@ -9,23 +12,29 @@ import type { DocumentRow } from "./documents/document-rows.ts";
 import { type DocumentTable, selectedOf } from "./documents/document-store.ts";
 import { amountDueOf, type InvoiceRow } from "./documents/invoice-rows.ts";
 
-// What somebody has just tried stands on top.
+// Few, because the newest documents are the ones that a person has just tried.
 const shownDocuments = 25;
 const shownOthers = 100;
 
-/** The newest invoices: what is paid, credited and due of each, the credit notes on it, its lines with their ids. */
+/**
+ * Returns the newest invoices with the amounts paid, credited and due, their credit notes, and
+ * their lines with ids.
+ */
 export function newestInvoices(pool: pg.Pool): Promise<readonly object[]> {
   return inSnapshot(pool, (client) => lookAtInvoices(client, null));
 }
 
-/** The newest credit notes: what is left of each, the invoices that the rest went to, its lines with their ids. */
+/**
+ * Returns the newest credit notes with their remaining credit, the invoices they were allocated to,
+ * and their lines with ids.
+ */
 export function newestCreditNotes(pool: pg.Pool): Promise<readonly object[]> {
   return inSnapshot(pool, (client) => lookAtCreditNotes(client, null));
 }
 
 /**
- * All that the page shows at one moment, newest first: organisations, and the contacts, documents and payments of one of them, or of all
- * where none is named.
+ * Returns the whole content of the page at one moment, newest first: organisations, contacts,
+ * documents and payments. With a tenant the last three are of that organisation only.
  */
 export function newestBooks(pool: pg.Pool, tenantId: string | null): Promise<object> {
   return inSnapshot(pool, async (client) => ({

@@ -1,6 +1,7 @@
 /**
- * What a bookkeeper does in the ledger's own screens, by the page of the books or by a test: approve, remove, take credit back, delete a
- * payment, archive a contact. The same rules and texts as over Xero's API. Facts: facts-ledger sections 1.2 to 1.4.
+ * A bookkeeper's changes in the ledger's screens, for the demo page and for tests: approve, remove,
+ * return credit, delete a payment, archive a contact. The rules and texts are the same as over
+ * Xero's API.
  */
 import type pg from "pg";
 import { objectOf, objectsOf, readExactJson, textOf } from "../../ledger/port/exact-json.ts";
@@ -18,7 +19,7 @@ import { loadDocument } from "./documents/document-store.ts";
 import { type DocumentResource, updateDocument } from "./documents/documents.ts";
 import type { Tenant } from "./tenants.ts";
 
-/** Done to a document of an organisation by its id, inside one transaction. */
+/** Changes a document of an organisation by its id, in one transaction. */
 type Act = (request: (change: object) => ApiRequest, client: Queryable, id: string) => Promise<DemoAnswer>;
 
 const acts: Readonly<Record<string, Act>> = {
@@ -33,9 +34,14 @@ const acts: Readonly<Record<string, Act>> = {
 };
 
 /**
- * Answers `POST /demo/tenants/{id}/{invoices|credit-notes}/{id}/{approve|remove}`, `…/invoices/{id}/send`, `…/contacts/{id}/{archive|restore}`,
- * `…/payments/{id}/remove` and `…/credit-notes/{id}/allocations/{id}/remove` with the new status; null for other paths. `path` is what follows the
- * organisation. Refused with 400 and Xero's texts where its rules forbid it. Removing voids what is approved and deletes what is not yet.
+ * Answers the routes below with the new status, or null for other paths. `path` is the part after
+ * the organisation. A change against Xero's rules answers 400 with Xero's texts. A removal voids an
+ * approved document and deletes an open one.
+ * - `POST /demo/tenants/{id}/{invoices|credit-notes}/{id}/{approve|remove}`
+ * - `…/invoices/{id}/send`
+ * - `…/contacts/{id}/{archive|restore}`
+ * - `…/payments/{id}/remove`
+ * - `…/credit-notes/{id}/allocations/{id}/remove`
  */
 export async function answerByHand(pool: pg.Pool, tenant: Tenant, path: readonly string[]): Promise<DemoAnswer | null> {
   const [resource = "", id = "", action = "", partId = "", partAction] = path;
@@ -69,7 +75,10 @@ function remove<Row extends DocumentRow, Values extends DocumentValues>(resource
   };
 }
 
-/** E-mails an approved invoice to its contact. With money on it, neither its time of change nor a webhook says so. */
+/**
+ * E-mails an approved invoice to its contact. If money is on the invoice, neither its time of
+ * change nor a webhook shows it.
+ */
 async function send(request: (change: object) => ApiRequest, client: Queryable, id: string): Promise<DemoAnswer> {
   const { tenantId } = request({}).tenant;
   const { rowCount } = await client.query(
@@ -86,7 +95,7 @@ function takeBack(allocationId: string): Act {
   return (request, client, id) => removeAllocation(request({}), client, id, allocationId);
 }
 
-// Xero's envelope in the plain form of the routes below /demo.
+// Converts Xero's envelope to the plain form of the routes below /demo.
 function told(answer: DemoAnswer): DemoAnswer {
   if (answer.status === 404) return jsonAnswer(404, { error: "There is no such document or contact." });
   const body = objectOf(readExactJson(answer.body)) ?? {};

@@ -1,30 +1,37 @@
-/** The demo ledger's way to its database: the pool, transactions, savepoints, one moment's view. */
+/** The demo ledger's database access: the pool, transactions, savepoints and snapshots. */
 import pg from "pg";
 import { prepareSchema } from "./schema.ts";
 
 /** A client inside a transaction, or the pool for single statements. */
 export type Queryable = Pick<pg.PoolClient, "query">;
 
-// Enough for the concurrent calls of several tenants; PostgreSQL's default of 100 connections is shared with billing.
+// Enough for the concurrent calls of several tenants. PostgreSQL's default of 100 connections is
+// shared with billing.
 const poolSize = 8;
 
-/** A pool on the database, with the schema made where it is missing. Two starts at once are safe. */
+/**
+ * Opens a pool on the database and creates the schema if it is missing. Two concurrent starts are
+ * safe.
+ */
 export async function openDatabase(databaseUrl: string, onIdleError: (error: Error) => void): Promise<pg.Pool> {
   const pool = new pg.Pool({ connectionString: databaseUrl, max: poolSize, application_name: "demo-ledger" });
-  // An idle connection that breaks is replaced by the next query; unheard, it would end the process.
+  // The next query replaces an idle connection that breaks. Without a listener the error would end
+  // the process.
   pool.on("error", onIdleError);
-  // So would one that breaks before whoever asked for it can listen.
+  // The same applies to a connection that breaks before its client can listen.
   pool.on("connect", (client) => client.on("error", () => undefined));
   await inTransaction(pool, prepareSchema);
   return pool;
 }
 
-/** Runs the work in one transaction: committed when it returns, rolled back when it throws. */
+/**
+ * Runs the work in one transaction. It commits when the work returns and rolls back when it throws.
+ */
 export function inTransaction<T>(pool: pg.Pool, work: (client: Queryable) => Promise<T>): Promise<T> {
   return runBetween(pool, "begin", work);
 }
 
-/** Reads with several statements what was there at one moment. */
+/** Runs several statements on one snapshot of the database. */
 export function inSnapshot<T>(pool: pg.Pool, work: (client: Queryable) => Promise<T>): Promise<T> {
   return runBetween(pool, "begin isolation level repeatable read read only", work);
 }
@@ -32,8 +39,8 @@ export function inSnapshot<T>(pool: pg.Pool, work: (client: Queryable) => Promis
 async function runBetween<T>(pool: pg.Pool, begin: string, work: (client: Queryable) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   let broken: Error | undefined;
-  // A connection that breaks while it is in use tells so twice: by the query that fails, and by an event that, unheard, would
-  // end the process.
+  // A connection that breaks during use reports it twice: by the failed query, and by an event.
+  // Without a listener that event would end the process.
   const onError = (failure: Error) => {
     broken = failure;
   };
@@ -54,13 +61,16 @@ async function runBetween<T>(pool: pg.Pool, begin: string, work: (client: Querya
   }
 }
 
-/** What a piece of work inside a transaction decided: keep what it wrote, or take it back. */
+/** The result of work in a savepoint: keep its writes or roll them back. */
 export interface Kept<T> {
   readonly keep: boolean;
   readonly value: T;
 }
 
-/** Runs the work so that what it wrote can be taken back without ending the transaction; a throw takes it back too. */
+/**
+ * Runs the work in a savepoint, so that its writes can be rolled back without ending the
+ * transaction. A throw rolls them back too.
+ */
 export async function inSavepoint<T>(client: Queryable, work: () => Promise<Kept<T>>): Promise<T> {
   await client.query("savepoint attempt");
   try {
@@ -73,7 +83,7 @@ export async function inSavepoint<T>(client: Queryable, work: () => Promise<Kept
   }
 }
 
-/** The unique index that a failed statement ran into, or null where it failed for another reason. */
+/** Returns the unique index that a failed statement violated, or null after another failure. */
 export function violatedIndex(error: unknown): string | null {
   const isUnique = error instanceof pg.DatabaseError && error.code === "23505";
   return isUnique ? (error.constraint ?? null) : null;

@@ -1,15 +1,19 @@
 /**
- * Faults that tests and the page of the books order: lost requests, lost answers, errors, refusals, silence. In memory, and only where they are
- * switched on.
+ * Faults that tests and the demo page add: lost requests, lost answers, errors, refusals, silence.
+ * They are kept in memory, and work only if they are switched on.
  */
 import type { DemoAnswer } from "./api/answers.ts";
 import { limitAnswer } from "./api/answers.ts";
 
 /**
- * What goes wrong. `drop_before` cuts the connection before anything is done, `drop_after` once it is done and saved;
- * `hang` never answers; `slow_before` and `slow_after` wait before doing it or before telling; `status` answers that
- * status and does nothing; `refuse` refuses elements with `messages`; `rate_limit` answers 429. Facts: facts-ledger
- * section 3.4.
+ * The kind of fault.
+ * - `drop_before`, `drop_after`: cuts the connection before anything is done, or once it is done
+ *   and saved.
+ * - `hang`: never answers.
+ * - `slow_before`, `slow_after`: waits before the work, or before the answer.
+ * - `status`: answers that status and does nothing.
+ * - `refuse`: refuses elements with `messages`.
+ * - `rate_limit`: answers 429.
  */
 export type FaultKind =
   | "drop_before"
@@ -22,8 +26,9 @@ export type FaultKind =
   | "rate_limit";
 
 /**
- * A fault for the next `times` requests whose `METHOD path?query` contains `match` (and, with `element`, whose body
- * names that number, code or id). Without `tenantId` it is for all, the identity service too.
+ * A fault for the next `times` requests whose `METHOD path?query` contains `match`. With `element`,
+ * the body must also name that number, code or id. Without `tenantId` it applies to all, also to
+ * the identity service.
  */
 export interface Fault {
   readonly tenantId: string | null;
@@ -40,7 +45,7 @@ export interface Fault {
   readonly retryAfterSeconds: number;
 }
 
-/** The kinds as values, for reading requests. */
+/** The kinds as values, for parsing requests. */
 export const faultKinds: readonly FaultKind[] = [
   "drop_before",
   "drop_after",
@@ -52,28 +57,28 @@ export const faultKinds: readonly FaultKind[] = [
   "rate_limit",
 ];
 
-/** A fault that is still to happen so often. */
+/** A pending fault, with the number of times left. */
 export interface WaitingFault {
   readonly fault: Fault;
   readonly left: number;
 }
 
-/** The faults that are waiting. */
+/** The pending faults. */
 export interface FaultBook {
   add(fault: Fault): void;
-  /** Takes them all back, and ends the waits of those that are happening. */
+  /** Removes all faults, and ends the waits of current ones. */
   clear(): void;
-  /** Aborted by the next `clear`. */
+  /** Returns a signal that the next `clear` aborts. */
   cleared(): AbortSignal;
-  /** How many are still to happen. */
+  /** Returns how many faults are pending. */
   left(): number;
-  /** Those that are still to happen, in the order in which they were added. */
+  /** Returns the pending faults, in the order in which they were added. */
   waiting(): readonly WaitingFault[];
-  /** The first fault that fits this request, used up by one. */
+  /** Returns the first fault that fits this request, and uses it up by one. */
   take(tenantId: string | null, line: string, body: string): Fault | null;
 }
 
-/** An empty book of faults. */
+/** Creates an empty list of faults. */
 export function createFaultBook(): FaultBook {
   let waiting: { readonly fault: Fault; left: number }[] = [];
   let clearing = new AbortController();
@@ -97,7 +102,7 @@ export function createFaultBook(): FaultBook {
   };
 }
 
-/** The answer of a fault that answers instead of doing. A 5xx comes as HTML, as gateways send it. */
+/** Returns the answer of a fault that replaces the work. A 5xx is HTML, as gateways send it. */
 export function answerOfFault(fault: Fault): DemoAnswer {
   if (fault.kind === "rate_limit") return limitAnswer(fault.problem, fault.retryAfterSeconds);
   const isHtml = fault.body === null && fault.status >= 500;

@@ -1,11 +1,11 @@
 /**
- * The demo ledger as a process of its own: settings from the environment, one line once it listens, a clean end on a
- * signal.
+ * The demo ledger as a separate process: settings from the environment, one line once it listens, a
+ * clean end on a signal.
  */
 import { xeroLimits } from "./api/limits.ts";
 import { startDemoLedger } from "./server.ts";
 
-// Any free-looking number of its own; npm start gives another where it wants one.
+// An unusual number that is probably free. `npm start` sets another one if needed.
 const defaultPort = 4_010;
 
 const databaseUrl = process.env.DATABASE_URL;

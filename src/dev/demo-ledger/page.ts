@@ -1,4 +1,7 @@
-/** The page of the books: plain files beside this one, without script or style in the page itself, so that nothing that a document says can run. */
+/**
+ * Serves the demo ledger's page as plain files. The page has no inline script or style, so that no
+ * text of a document can run.
+ */
 import { readFile } from "node:fs/promises";
 import type { DemoAnswer } from "./api/answers.ts";
 
@@ -21,7 +24,7 @@ const headers = {
   "x-content-type-options": "nosniff",
 };
 
-/** A file of the page by its path, or null where the path is none of them. */
+/** Returns a file of the page by its path, or null for another path. */
 export async function pageAnswer(pathname: string): Promise<DemoAnswer | null> {
   const file = Object.hasOwn(files, pathname) ? files[pathname] : undefined;
   if (!file) return null;
@@ -31,8 +34,9 @@ export async function pageAnswer(pathname: string): Promise<DemoAnswer | null> {
 }
 
 /**
- * True where a browser may be shown the routes without credentials by this Host header: an address, or a name without a dot. A page of
- * somebody else's domain, pointed at this machine, comes by its own name.
+ * Returns true if a browser with this Host header may see the routes without credentials: an
+ * address, or a name without a dot. A page of a foreign domain that points to this machine sends
+ * that domain's name.
  */
 export function isOwnHost(host: string): boolean {
   if (!URL.canParse(`http://${host}`)) return false;

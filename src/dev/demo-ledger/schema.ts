@@ -1,15 +1,17 @@
 /**
- * The demo ledger's own tables, in a PostgreSQL schema of their own so that they can share a database with billing.
- * Everything that the demo ledger promises to remember is here; a restart loses nothing. The checks hold the sums: no
- * document can have more paid, credited or allocated than it comes to, and none that is out of the books has any.
+ * The demo ledger's tables, in a separate PostgreSQL schema so that they can share a database with
+ * billing. All lasting state is here, so a restart loses nothing. The tables' checks limit the
+ * sums: no document has more paid, credited or allocated than its total, and a removed document has
+ * none.
  */
 import { createHash } from "node:crypto";
 import type { Queryable } from "./database.ts";
 
-// Any number that no other program of this database uses: two starts at once wait for each other here.
+// A number that no other program of this database uses. It locks concurrent starts, so that one
+// waits for the other.
 const schemaLock = 7_305_114_207;
 
-// Safe to run on every earlier state of the tables. Checks that came later are not asked of rows from before them.
+// Safe to run on every earlier state of the tables. Newer checks do not apply to older rows.
 const schemaStatements = `
 create schema if not exists demo_ledger;
 create table if not exists demo_ledger.tenants (
@@ -204,10 +206,11 @@ create or replace trigger tell_change after insert or update on demo_ledger.cred
   for each row execute function demo_ledger.tell_change('CREDITNOTE', 'credit_note_id');
 `;
 
-// Kept as the schema's comment. Running the statements again would lock tables that another server is writing.
+// Stored as the schema's comment. Running the statements again would lock tables that another
+// server is writing.
 const version = createHash("sha256").update(schemaStatements).digest("hex");
 
-/** Makes the tables, or brings those of an earlier version up to date. Two starts at once are safe. */
+/** Creates the tables, or migrates those of an earlier version. Two concurrent starts are safe. */
 export async function prepareSchema(client: Queryable): Promise<void> {
   await client.query("select pg_advisory_xact_lock($1)", [schemaLock]);
   const { rows } = await client.query<{ version: string | null }>(

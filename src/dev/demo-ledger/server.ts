@@ -1,6 +1,6 @@
 /**
- * The demo ledger: a server of our own that speaks the part of Xero's accounting API that billing uses, by Xero's
- * rules. Documents live in PostgreSQL, so a restart loses nothing. Facts: facts-ledger section 3.4.
+ * The demo ledger: a server that implements the part of Xero's accounting API that billing uses,
+ * with Xero's rules. Documents are stored in PostgreSQL, so a restart loses nothing.
  */
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -16,13 +16,14 @@ import { createAppBook } from "./oauth/apps.ts";
 import { createTenantBook } from "./tenants.ts";
 import { createWebhookSender } from "./webhooks.ts";
 
-/** What the server tells of itself: something that went wrong inside. */
+/** Logs an internal error of the server. */
 export type DemoLog = (line: { readonly event: string; readonly cause: string }) => void;
 
 /**
- * How to start it. `port` 0 takes a free one; `host` is the loopback address if absent, because the admin routes have
- * no credentials. `faults` lets tests order faults. `limits` replaces some of the generous defaults. With more records of
- * a kind than `highVolume` (Xero's own number where it is left out) filters that Xero has not optimised are refused.
+ * The options of a start. `port` 0 takes a free port. `host` is the loopback address by default,
+ * because the admin routes have no credentials. `faults` lets tests add faults. `limits` replaces
+ * some of the generous defaults. With more records of a kind than `highVolume`, filters that Xero
+ * has not optimised are refused. The default is Xero's number (XERO-5).
  */
 export interface DemoLedgerOptions {
   readonly databaseUrl: string;
@@ -34,33 +35,40 @@ export interface DemoLedgerOptions {
   readonly log?: DemoLog;
 }
 
-/** A running demo ledger. `url` has no path: the API is below `/api.xro/2.0`, the identity at `/connect/token`. */
+/**
+ * A running demo ledger. `url` has no path: the API is below `/api.xro/2.0`, the identity service
+ * at `/connect/token`.
+ */
 export interface DemoLedger {
   readonly url: string;
   readonly port: number;
-  /** Answers what is under way, cuts what hangs, closes the database. */
+  /** Finishes current requests, cuts hanging ones, and closes the database. */
   stop(): Promise<void>;
 }
 
-// Xero's cap as its size page has it (facts-ledger section 1.1).
+// Xero's documented limit of a body.
 const maxBodyBytes = 3_500_000;
 
-// More documents or contacts than Xero reads for a filter that it has not optimised. Facts: facts-ledger section 1.3.
+// The number of documents or contacts above which Xero refuses filters that it has not optimised
+// (XERO-5).
 const xeroHighVolume = 100_000;
 
-// Shorter answers gain nothing by being packed.
+// Compression gains nothing for shorter answers.
 const packedFrom = 1_024;
 
-// Clients keep their connections over pauses between calls; Node's 5 s would cut them in the middle of a send.
+// Clients keep connections open between calls. Node's 5 s would cut them in the middle of a send.
 const keepAliveMs = 65_000;
 
-// Keys live six minutes: clearing them once a minute keeps the table small.
+// Keys live six minutes, so a cleanup once a minute keeps the table small.
 const cleanupEveryMs = 60_000;
 
-// A request that is still working after this is cut when the server stops.
+// A request that still runs after this is cut when the server stops.
 const stopWithinMs = 2_000;
 
-/** Starts the demo ledger; resolves once it listens. Fails where the database or the port cannot be had. */
+/**
+ * Starts the demo ledger and resolves once it listens. Fails if the database or the port is not
+ * available.
+ */
 export async function startDemoLedger(options: DemoLedgerOptions): Promise<DemoLedger> {
   const log = options.log ?? (() => undefined);
   const pool = await openDatabase(options.databaseUrl, (error) =>
@@ -122,7 +130,8 @@ async function serve(
   incoming: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  // A client that goes away is no fault of ours; without a listener its error would end the process.
+  // A client that disconnects is not an error of the server. Without a listener its error would end
+  // the process.
   incoming.on("error", () => undefined);
   response.on("error", () => undefined);
   try {
@@ -163,7 +172,8 @@ function requestOf(incoming: IncomingMessage, text: string): DemoRequest {
   };
 }
 
-// Null where the body is over the cap; the rest of it is read and dropped, so that the client hears the answer.
+// Returns null if the body is above the limit. The rest of the body is read and dropped, so that
+// the client receives the answer.
 async function readBody(incoming: IncomingMessage): Promise<string | null> {
   const chunks: Buffer[] = [];
   let size = 0;

@@ -5,7 +5,7 @@ import { type DemoAnswer, listAnswer, xeroDate, xeroInstant } from "./api/answer
 import { demoAccounts, demoCurrencies, demoTaxRates } from "./api/chart.ts";
 import type { Tenant } from "./tenants.ts";
 
-// Xero names time zones in its own way; a zone without a name here is shown as UTC.
+// Xero has its own names of time zones. A zone without a name here is shown as UTC.
 const timezoneNames: Readonly<Record<string, string>> = {
   UTC: "UTC",
   "America/Chicago": "CENTRALSTANDARDTIME",
@@ -92,7 +92,7 @@ export function taxRatesAnswer(): DemoAnswer {
   return listAnswer("TaxRates", rates);
 }
 
-/** `GET /Currencies`: the organisation's own first. */
+/** `GET /Currencies`: the organisation's own currency first. */
 export function currenciesAnswer(tenant: Tenant): DemoAnswer {
   const own = { [tenant.currency]: demoCurrencies[tenant.currency] ?? tenant.currency };
   const all = Object.entries({ ...own, ...demoCurrencies });
@@ -102,7 +102,8 @@ export function currenciesAnswer(tenant: Tenant): DemoAnswer {
   );
 }
 
-// The chart is not stored, so its ids are derived: the same for an organisation on every start.
+// The chart is not stored, so its ids are derived. An organisation has the same ids after every
+// start.
 function accountId(tenant: Tenant, code: string): string {
   const hex = createHash("sha256").update(`${tenant.tenantId} ${code}`).digest("hex");
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;

@@ -4,7 +4,7 @@ import type pg from "pg";
 import { violatedIndex } from "./database.ts";
 import type { WebhookTarget } from "./webhooks.ts";
 
-/** An organisation. Its secret is kept as a hash only. */
+/** An organisation. Its secret is stored only as a hash. */
 export interface Tenant {
   readonly tenantId: string;
   readonly name: string;
@@ -13,12 +13,16 @@ export interface Tenant {
   readonly clientId: string;
   readonly secretHash: string;
   readonly periodLockDate: string | null;
-  /** Numbers of documents are kept without blanks at their ends, and are taken also where only their case differs. */
+  /**
+   * True if numbers are stored without outer blanks, and count as taken if only their case differs.
+   */
   readonly foldsNumbers: boolean;
   readonly createdAt: Date;
 }
 
-/** What an organisation is made from. Without `tenantId` the client's organisation is meant, or a new one. */
+/**
+ * The input of an organisation. Without `tenantId` it is the client's organisation, or a new one.
+ */
 export interface TenantDraft {
   readonly tenantId: string | null;
   readonly name: string;
@@ -30,17 +34,23 @@ export interface TenantDraft {
   readonly foldsNumbers: boolean;
 }
 
-/** Finds and makes organisations. */
+/** Finds and creates organisations. */
 export interface TenantBook {
-  /** Makes the organisation, or gives the one that is there these values; null where another one has the client id. */
+  /**
+   * Creates the organisation, or updates the existing one. Null if another organisation has the
+   * client id.
+   */
   put(draft: TenantDraft): Promise<Tenant | null>;
   byId(tenantId: string): Promise<Tenant | null>;
   byClient(clientId: string): Promise<Tenant | null>;
-  /** Where the webhooks of all organisations go, also of those that are made as long as the server runs. */
+  /**
+   * Sets the webhook address of all organisations, also of those that are created while the server
+   * runs.
+   */
   sendAllWebhooks(target: WebhookTarget): Promise<void>;
 }
 
-// Another server on this database may change a tenant: what is remembered is never older than this.
+// Another server on this database may change a tenant, so cached tenants are never older than this.
 const rememberedMs = 1_000;
 
 const columns = `tenant_id as "tenantId", name, currency, timezone, client_id as "clientId", secret_hash as "secretHash",
@@ -56,7 +66,7 @@ on conflict (tenant_id) do update set name = excluded.name, currency = excluded.
   folds_numbers = excluded.folds_numbers
 returning ${columns}`;
 
-/** The organisations in this database. */
+/** Creates the access to the organisations in this database. */
 export function createTenantBook(pool: pg.Pool): TenantBook {
   const remembered = new Map<string, { readonly tenant: Tenant; readonly until: number }>();
 
@@ -65,7 +75,8 @@ export function createTenantBook(pool: pg.Pool): TenantBook {
   return {
     async put(draft) {
       remembered.clear();
-      // Without an id, another request may just have made the client's organisation: the second look finds it.
+      // Without an id, a concurrent request may just have created the client's organisation. The
+      // second try finds it.
       const tenant = (await putOnce(pool, draft)) ?? (draft.tenantId === null ? await putOnce(pool, draft) : null);
       if (tenant && everyWebhook) await setWebhook(pool, tenant.tenantId, everyWebhook);
       return tenant;
@@ -96,7 +107,7 @@ export function createTenantBook(pool: pg.Pool): TenantBook {
   };
 }
 
-// Null where the client id belongs to another organisation.
+// Returns null if the client id belongs to another organisation.
 async function putOnce(pool: pg.Pool, draft: TenantDraft): Promise<Tenant | null> {
   const { tenantId, name, currency, timezone, clientId, clientSecret, periodLockDate, foldsNumbers } = draft;
   const secretHash = hashOfSecret(clientSecret);
@@ -110,7 +121,7 @@ async function putOnce(pool: pg.Pool, draft: TenantDraft): Promise<Tenant | null
   }
 }
 
-/** Where an organisation's webhooks go from now on; null ends them, with those that wait. */
+/** Sets the address of an organisation's webhooks. Null ends them and drops pending ones. */
 export async function setWebhook(pool: pg.Pool, tenantId: string, target: WebhookTarget | null): Promise<void> {
   await pool.query("update demo_ledger.tenants set webhook_url = $2, webhook_key = $3 where tenant_id = $1", [
     tenantId,
@@ -120,7 +131,7 @@ export async function setWebhook(pool: pg.Pool, tenantId: string, target: Webhoo
   if (target === null) await pool.query("delete from demo_ledger.webhook_events where tenant_id = $1", [tenantId]);
 }
 
-/** SHA-256 of a client secret in hex. */
+/** Returns the SHA-256 of a client secret in hex. */
 export function hashOfSecret(secret: string): string {
   return createHash("sha256").update(secret).digest("hex");
 }

@@ -1,29 +1,29 @@
 /**
- * The demo ledger's webhooks: what was made or changed, told to the address of its organisation in Xero's form and with
- * Xero's signature. A trigger writes each event with the change (schema.ts); here they are sent, and a few times again.
- * Facts: facts-ledger section 1.9.
+ * The demo ledger's webhooks: notifications of created and changed objects, in Xero's form and with
+ * Xero's signature (XERO-11). A trigger writes each event with the change (schema.ts). This file
+ * sends them, with a few retries.
  */
 import { createHmac, randomBytes } from "node:crypto";
 import type pg from "pg";
 
-/** Sends what waits. */
+/** Sends pending events. */
 export interface WebhookSender {
-  /** Something may wait. Returns at once. */
+  /** Starts a send if events may be pending. Returns at once. */
   kick(): void;
-  /** Resolves once what is on its way is answered. */
+  /** Resolves once all current sends are answered. */
   stop(): Promise<void>;
 }
 
-/** Where an organisation's webhooks go, and the key that signs them. */
+/** The address of an organisation's webhooks, and their signing key. */
 export interface WebhookTarget {
   readonly url: string;
   readonly key: string;
 }
 
-// Xero retries for a day; here a receiver that is restarted is waited for, and a test need not be.
+// Xero retries for a day. These pauses outlast a receiver's restart, and keep tests short.
 const pausesMs = [200, 1_000, 5_000, 15_000] as const;
 
-// Xero gives up after five seconds.
+// Xero gives up after five seconds (XERO-11).
 const answerWithinMs = 5_000;
 
 const eventsAtOnce = 50;
@@ -40,7 +40,8 @@ interface EventRow {
   readonly key: string;
 }
 
-// Held for as long as an answer may take, so that two servers on one database do not send the same.
+// An event is leased for as long as an answer may take, so that two servers on one database do not
+// both send it.
 const takeStatement = `
 with next as (
   select tenant_id from demo_ledger.webhook_events where try_at <= now() order by event_id limit 1
@@ -53,7 +54,7 @@ set try_at = now() + interval '${answerWithinMs * 2} milliseconds', attempts = a
 from taken, demo_ledger.tenants t where e.event_id = taken.event_id and t.tenant_id = e.tenant_id
 returning e.*, t.webhook_url as url, t.webhook_key as key`;
 
-/** A sender over the ledger's database; `log` is told of what could not be delivered. */
+/** Creates a sender over the ledger's database. `log` gets the cause of every failed delivery. */
 export function createWebhookSender(pool: pg.Pool, log: (cause: string) => void): WebhookSender {
   let isAsked = false;
   let isStopped = false;
@@ -92,8 +93,8 @@ export function createWebhookSender(pool: pg.Pool, log: (cause: string) => void)
 }
 
 /**
- * Asks an address what Xero asks before it sends anything: whether it takes a body that is signed rightly (200) and
- * refuses one that is not (401). Null where it does, else why not.
+ * Sends Xero's intent to receive to an address: it must accept a correct signature (200) and refuse
+ * a wrong one (401). Returns null if it does, else the reason.
  */
 export async function intentToReceive(target: WebhookTarget): Promise<string | null> {
   const body = bodyOf([]);
@@ -153,7 +154,7 @@ function signed(body: string, key: string): string {
   return createHmac("sha256", key).update(body).digest("base64");
 }
 
-// Null where nothing was answered.
+// Returns null if there was no answer.
 async function post(url: string, body: string, signature: string): Promise<number | null> {
   try {
     const answer = await fetch(url, {

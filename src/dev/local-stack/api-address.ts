@@ -1,25 +1,31 @@
-/** Where the API that a start runs is reached from this machine, and whether it says that it is ready. */
+/**
+ * The addresses at which this machine reaches the API of a start, and the check whether the API is
+ * ready.
+ */
 import { get as getHttp, type IncomingMessage } from "node:http";
 import { get as getHttps } from "node:https";
 import { localHost } from "./ports.ts";
 
-/** A readiness check that is taken but never answered must not hang the start. */
+/**
+ * The limit of a readiness check. A check that is accepted but never answered must not hang the
+ * start.
+ */
 const askLimitMs = 5_000;
 
 /** Hosts that mean "every address of this machine". */
 const everywhere = new Set(["0.0.0.0", "::", "[::]"]);
 
-/** The host to listen and ask at: API_HOST, or this machine alone. */
+/** Returns the host to listen on and connect to: API_HOST, or only this machine. */
 export function apiHostOf(env: NodeJS.ProcessEnv): string {
   return env.API_HOST || localHost;
 }
 
-/** The base URL as seen from this machine; https where TLS_CERT_FILE is set. */
+/** Returns the base URL as seen from this machine. It is https if TLS_CERT_FILE is set. */
 export function apiAddressOf(env: NodeJS.ProcessEnv, port: number): string {
   return addressOf(env, apiHostOf(env), port);
 }
 
-/** The same of the application's side, which listens at ADMIN_HOST. */
+/** Returns the admin API's base URL. It listens on ADMIN_HOST. */
 export function adminAddressOf(env: NodeJS.ProcessEnv, port: number): string {
   return addressOf(env, env.ADMIN_HOST || localHost, port);
 }
@@ -28,7 +34,10 @@ function addressOf(env: NodeJS.ProcessEnv, host: string, port: number): string {
   return `${env.TLS_CERT_FILE ? "https" : "http"}://${everywhere.has(host) ? localHost : host}:${port}`;
 }
 
-/** True when /readyz answers 200. A certificate is not checked: it is for another name than the one asked here. */
+/**
+ * Returns true if /readyz answers 200. The certificate is not checked, because it is for another
+ * name than the one used here.
+ */
 export function answersReady(baseUrl: string): Promise<boolean> {
   return new Promise((resolve) => {
     const answer = (response: IncomingMessage): void => {

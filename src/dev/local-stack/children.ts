@@ -1,10 +1,16 @@
-/** Programs of this repository run as child processes with the same Node: started, watched, drained and ended. */
+/**
+ * Runs programs of this repository as child processes with the same Node: start, watch, drain and
+ * end.
+ */
 import { spawn } from "node:child_process";
 import { mkdir, open, readFile, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import { endProcess, isAlive } from "./process.ts";
 
-/** What to run: `script` is an absolute path, `env` is the whole environment, `drainMs` how long it may finish its work after SIGTERM. */
+/**
+ * The program to run. `script` is an absolute path. `env` is the whole environment. `drainMs` is
+ * the time to finish its work after SIGTERM.
+ */
 export interface ChildSettings {
   readonly name: string;
   readonly script: string;
@@ -13,12 +19,15 @@ export interface ChildSettings {
   readonly drainMs: number;
 }
 
-/** A running child. `exited` resolves with how it ended; `stop` drains it, ends it after its limit, and returns once it is gone. */
+/**
+ * A running child. `exited` resolves with how it ended. `stop` drains it, ends it after its limit,
+ * and returns once it is gone.
+ */
 export interface Child {
   readonly name: string;
   readonly pid: number;
   readonly exited: Promise<string>;
-  /** The last lines that it wrote. */
+  /** Returns the last lines of its output. */
   lastWords(): Promise<string>;
   stop(): Promise<void>;
 }
@@ -26,15 +35,18 @@ export interface Child {
 /** Enough lines to hold an error with its stack. */
 const lastLines = 20;
 
-/** Starts the program; its output goes to `logFile`, begun anew with the earlier one kept beside it. Resolves when the process exists, not when it is ready. */
+/**
+ * Starts the program. Its output goes to a new `logFile`, and the previous file is kept next to it.
+ * Resolves when the process exists, not when it is ready.
+ */
 export async function startChild({ name, script, env, logFile, drainMs }: ChildSettings): Promise<Child> {
   await mkdir(dirname(logFile), { recursive: true });
-  // Someone may come for the log of a run that went wrong after having started the next.
+  // A person may look for the log of a failed run after starting the next one.
   await rename(logFile, `${logFile}.previous`).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "ENOENT") throw error;
   });
   const output = await open(logFile, "w", 0o600);
-  // Detached: Ctrl-C reaches the whole foreground group at once, but these are to end in order.
+  // Detached: Ctrl-C reaches the whole foreground group at once, but these must end in order.
   const child = spawn(process.execPath, [script], { env, detached: true, stdio: ["ignore", output.fd, output.fd] });
   const exited = new Promise<string>((done) => {
     child.once("error", (error) => done(error.message));

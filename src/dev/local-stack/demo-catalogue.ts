@@ -1,4 +1,7 @@
-/** The catalogue and customers of the first data: a plan of each type, a meter, charges, and customers whose contacts the demo ledger gets. */
+/**
+ * The catalogue and customers of the first data: a plan of each type, a meter, charges and
+ * customers. The customers' contacts are created in the demo ledger.
+ */
 
 import type { Meter, MeteredPlan, MeterPrice } from "../../domain/catalogue/meter.ts";
 import type { Charge, Plan, PlanType, Tier } from "../../domain/catalogue/plan.ts";
@@ -13,7 +16,7 @@ interface PlanSketch extends Partial<Plan> {
   readonly code: string;
   readonly name: string;
   readonly type: PlanType;
-  /** What the plan's usage costs. */
+  /** The price of the plan's usage. */
   readonly usage?: MeterPrice;
 }
 
@@ -23,7 +26,10 @@ const tier = (upTo: number | null, unitPrice: string | null, flatPrice: string |
   flatPrice: flatPrice === null ? null : parseDecimal(flatPrice),
 });
 
-/** The prices are those of the worked cases, so that a reader can check an invoice against a published figure. */
+/**
+ * The prices are those of the worked cases, so that a reader can check an invoice against a
+ * published amount.
+ */
 const sketches: readonly PlanSketch[] = [
   { code: "site", name: "Site licence", type: "flat_fee", price: decimalOf(49), allowsPriceOverride: true },
   {
@@ -33,7 +39,7 @@ const sketches: readonly PlanSketch[] = [
     price: parseDecimal("12.50"),
     minimumUnits: 1,
     allowsPriceOverride: true,
-    // The first thousand of a period cost nothing.
+    // The first thousand units of a period are free.
     usage: { type: "tiered", price: ZERO, tiers: [tier(1000, "0", null), tier(null, "0.002", null)] },
   },
   {
@@ -57,7 +63,10 @@ const sketches: readonly PlanSketch[] = [
   },
 ];
 
-/** The catalogue of a new organisation in this currency; `metered` is with a meter, for which the plan `team` has a price. */
+/**
+ * Returns the catalogue of a new organisation in this currency. With `metered` it has a meter, and
+ * the plan `team` has a price for it.
+ */
 export function demoCatalogue(
   currency: string,
   now: Date,
@@ -72,7 +81,10 @@ function demoMeter(now: Date): Meter {
   return { ...shared, id: newId(), code: "api-calls", name: "API calls", unitLabel: "call" };
 }
 
-/** A plan of each type, active, monthly, in this currency; `team` has a price for `meter` where there is one. */
+/**
+ * Returns an active monthly plan of each type in this currency. With `meter`, the plan `team` has a
+ * price for it.
+ */
 export function demoPlans(currency: string, now: Date, meter?: Meter): readonly MeteredPlan[] {
   return sketches.map(({ usage, ...sketch }) => ({
     id: newId(),
@@ -93,7 +105,7 @@ export function demoPlans(currency: string, now: Date, meter?: Meter): readonly 
   }));
 }
 
-/** Two one-off charges in this currency. */
+/** Returns two one-off charges in this currency. */
 export function demoCharges(currency: string, now: Date): readonly Charge[] {
   const shared = { currency, status: "active", createdAt: now, revenueAccount: null, taxType: null } as const;
   return [

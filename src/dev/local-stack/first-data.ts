@@ -1,6 +1,7 @@
 /**
- * The first data of an empty database: a live organisation and a sandbox, each connected to a tenant of its own in the demo
- * ledger, with keys, catalogue and customers, so that the first request can be made at once.
+ * The first data of an empty database, so that a request works at once. It has a live organisation
+ * and a sandbox, each connected to its own tenant in the demo ledger, with keys, catalogue and
+ * customers.
  */
 import { randomBytes } from "node:crypto";
 import pg from "pg";
@@ -15,24 +16,24 @@ import type { LedgerConnection } from "../../store/ledger-connection/connections
 import { generateApiKey, generateOperatorToken } from "../../transport/rpc/api-key.ts";
 import { demoCatalogue, demoContacts } from "./demo-catalogue.ts";
 
-/** Where the data goes. `secretKey`: 32 bytes in base64, the key that the API and worker are given. */
+/** The target of the data. `secretKey` is the key of the API and worker: 32 bytes in base64. */
 export interface FirstDataSettings {
   readonly databaseUrl: string;
   readonly demoLedgerUrl: string;
   readonly secretKey: string;
 }
 
-/** What was made; the keys are shown this once. */
+/** The created data. The keys are shown only this once. */
 export interface FirstData {
   readonly liveKey: string;
   readonly testKey: string;
-  /** The first operator's, an owner; null where there was an operator already. */
+  /** The token of the first operator, an owner. Null if there was an operator already. */
   readonly operatorToken: string | null;
-  /** The id that the subscription of the first told call gets. */
+  /** The id that the subscription of the first printed call gets. */
   readonly subscriptionId: string;
 }
 
-/** What an organisation of the first data differs in. */
+/** The differences between the organisations of the first data. */
 export interface DemoOrganisation {
   readonly name: string;
   readonly livemode: boolean;
@@ -42,7 +43,7 @@ export interface DemoOrganisation {
   readonly metered?: boolean;
 }
 
-/** An organisation that was made, with its key. */
+/** A created organisation with its key. */
 export interface MadeOrganisation {
   readonly organisationId: string;
   readonly apiKeyId: string;
@@ -50,7 +51,7 @@ export interface MadeOrganisation {
   readonly tenantId: string;
 }
 
-/** Every scope there is. Spec: Authentication, Scopes. */
+/** Every scope of a key (ACCESS-3). */
 export const allScopes = [
   "customers:read",
   "customers:write",
@@ -62,16 +63,19 @@ export const allScopes = [
   "usage:write",
 ] as const;
 
-/** A revenue account and a tax type of the demo ledger's own chart. */
+/** A revenue account and a tax type of the demo ledger's chart. */
 const revenue = { revenueAccount: "200", taxType: "OUTPUT2" } as const;
 
-/** How long a call to the demo ledger may take here. */
+/** The time limit of a call to the demo ledger. */
 const callDeadlineMs = 10_000;
 
-/** The Idempotency-Key of the first told call, by which its subscription's id is known before. */
+/**
+ * The Idempotency-Key of the first printed call. It determines the subscription's id in advance
+ * (IDEMPOTENCY-7).
+ */
 const firstTry = "first-try";
 
-/** Makes the first data, or returns null where the database has an organisation already. */
+/** Creates the first data, or returns null if the database has an organisation already. */
 export async function createFirstData(settings: FirstDataSettings): Promise<FirstData | null> {
   const pool = new pg.Pool({ connectionString: settings.databaseUrl, max: 2 });
   const settingUp = createSettingUp(pool, createEncryption(Buffer.from(settings.secretKey, "base64")));
@@ -82,7 +86,7 @@ export async function createFirstData(settings: FirstDataSettings): Promise<Firs
     const sandbox = { ...zone, name: "Northwind Software (sandbox)", livemode: false };
     const first = await prepareDemoOrganisation(settings.demoLedgerUrl, live);
     const second = await prepareDemoOrganisation(settings.demoLedgerUrl, sandbox);
-    // Together or not at all: a start that dies in between is begun anew by the next one.
+    // All or nothing: after a start that dies in between, the next start begins again.
     await settingUp.save(first.toSave, second.toSave);
     const token = generateOperatorToken();
     const isMade = await createFirstOperator(pool, "First operator", token);
@@ -98,7 +102,7 @@ export async function createFirstData(settings: FirstDataSettings): Promise<Firs
   }
 }
 
-/** One organisation on a new tenant of the demo ledger. */
+/** Creates one organisation on a new tenant of the demo ledger. */
 export async function createDemoOrganisation(
   settingUp: SettingUp,
   demoLedgerUrl: string,
@@ -109,7 +113,7 @@ export async function createDemoOrganisation(
   return made;
 }
 
-/** The tenant and its contacts are made, and everything else is ready to be saved. */
+/** Creates the tenant and its contacts, and prepares everything else for the save. */
 async function prepareDemoOrganisation(
   demoLedgerUrl: string,
   organisation: DemoOrganisation,
@@ -191,7 +195,7 @@ async function createLedgerContacts(
   }
 }
 
-/** What a new user is told: the keys, and calls that can be pasted as they are. */
+/** Returns the text for a new user: the keys, and calls to paste. */
 export function describeFirstData(
   data: FirstData,
   where: { baseUrl: string; adminUrl: string; temporalUiUrl: string },
@@ -199,7 +203,7 @@ export function describeFirstData(
   const { baseUrl, adminUrl, temporalUiUrl } = where;
   const body = '{"customer_code":"ACME","plan_code":"team","units":10}';
   const event = `{"event_id":"call-1","subscription":"${data.subscriptionId}","meter_code":"api-calls","quantity":1500`;
-  // Over TLS the client and the server agree on HTTP/2 by themselves.
+  // Over TLS the client and the server negotiate HTTP/2.
   const priorKnowledge = new URL(baseUrl).protocol === "https:" ? "" : " --http2-prior-knowledge";
   return `
 Base URL      ${baseUrl}

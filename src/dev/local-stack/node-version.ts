@@ -1,7 +1,7 @@
-/** The oldest Node that runs these sources as they are: it removes the types of TypeScript by itself. */
+/** The oldest Node that runs these sources without a build: it strips the types of TypeScript. */
 const oldest = [22, 18] as const;
 
-/** Throws an Error that says what to do when `version`, as in `process.version`, is older than 22.18. */
+/** Throws an Error with advice if `version`, as in `process.version`, is older than 22.18. */
 export function assertNodeVersion(version: string): void {
   const [major = 0, minor = 0] = version.replace(/^v/, "").split(".").map(Number);
   if (major > oldest[0] || (major === oldest[0] && minor >= oldest[1])) return;

@@ -1,10 +1,16 @@
-/** Local ports: whether one is free, said before anything is started, with the name of the setting that moves it. */
+/**
+ * Checks local ports before anything is started. An error names the setting that chooses another
+ * port.
+ */
 import { connect, createServer } from "node:net";
 
-/** Everything embedded listens here only: it has default passwords or none. */
+/** Everything embedded listens only here, because it has default passwords or none. */
 export const localHost = "127.0.0.1";
 
-/** Used when no setting says otherwise: near each part's usual port, but beside it, since that one is often in use on a developer's machine. */
+/**
+ * The default ports. Each is near the part's usual port, but not the same, because that one is
+ * often in use on a developer's machine.
+ */
 export const defaultPorts = {
   api: 8080,
   admin: 8081,
@@ -15,16 +21,19 @@ export const defaultPorts = {
   workerMetrics: 8_082,
 } as const;
 
-/** A port that a part wants: `setting` is the environment variable that chooses another. */
+/** A port that a part needs. `setting` is the environment variable that chooses another. */
 export interface WantedPort {
   readonly part: string;
   readonly port: number;
   readonly setting: string;
-  /** The address to listen on; this machine alone when not given. */
+  /** The address to listen on. The default is this machine only. */
   readonly host?: string;
 }
 
-/** Reads a port from the environment; throws an Error naming the setting when it is no port (1 to 65535). */
+/**
+ * Reads a port from the environment. Throws an Error that names the setting if it is not 1 to
+ * 65535.
+ */
 export function readPort(env: NodeJS.ProcessEnv, setting: string, fallback: number): number {
   const text = env[setting];
   if (text === undefined || text === "") return fallback;
@@ -34,12 +43,18 @@ export function readPort(env: NodeJS.ProcessEnv, setting: string, fallback: numb
   return port;
 }
 
-/** The error of a port that another program holds; says which setting chooses another. */
+/**
+ * Returns the error for a port that another program holds. It names the setting that chooses
+ * another.
+ */
 export function takenPort({ part, port, setting }: WantedPort): Error {
   return new Error(`The port ${port}, wanted for ${part}, is taken. Set ${setting} to a free one.`);
 }
 
-/** Throws `takenPort` for the first of these that is taken, or an Error when two parts want the same one. */
+/**
+ * Throws `takenPort` for the first of these ports that is taken, or an Error if two parts need the
+ * same one.
+ */
 export async function assertPortsFree(wanted: readonly WantedPort[]): Promise<void> {
   for (const [index, one] of wanted.entries()) {
     const other = wanted.slice(0, index).find(({ port }) => port === one.port);
@@ -51,7 +66,7 @@ export async function assertPortsFree(wanted: readonly WantedPort[]): Promise<vo
   for (const one of wanted) if (!(await isPortFree(one.port, one.host))) throw takenPort(one);
 }
 
-/** True when this process could listen on the port now. */
+/** Returns true if this process could listen on the port now. */
 export function isPortFree(port: number, host: string = localHost): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
@@ -63,7 +78,10 @@ export function isPortFree(port: number, host: string = localHost): Promise<bool
   });
 }
 
-/** True when something takes connections on the port now; unlike `isPortFree` it never holds the port itself. */
+/**
+ * Returns true if a program accepts connections on the port now. Unlike `isPortFree` it never holds
+ * the port.
+ */
 export function isListening(port: number, host: string = localHost): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ port, host });

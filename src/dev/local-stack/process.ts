@@ -1,6 +1,7 @@
 /**
- * Processes of this machine by their number: is one alive, what is it, and ending it with a limit.
- * Only what a pid file of ours names, and whose command line confirms it, is ever ended.
+ * Processes of this machine by their number: whether one is alive, its command line, and its end
+ * within a limit. A process is ended only if one of our pid files names it and its command line
+ * confirms it.
  */
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
@@ -9,13 +10,16 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** How often a wait looks again: short against every start and stop, long against the cost of a look. */
+/**
+ * The pause between two checks of a wait: short against every start and stop, long against the cost
+ * of a check.
+ */
 const pollMs = 20;
 
-/** A look that hangs must not hang the start: /proc or `ps` answers within milliseconds. */
+/** A lookup that hangs must not hang the start. /proc or `ps` answers within milliseconds. */
 const psLimitMs = 5_000;
 
-/** True while a process with this number exists, whoever owns it; a zombie counts as gone. */
+/** Returns true while a process with this number exists, of any owner. A zombie counts as gone. */
 export async function isAlive(pid: number): Promise<boolean> {
   try {
     process.kill(pid, 0);
@@ -25,12 +29,15 @@ export async function isAlive(pid: number): Promise<boolean> {
   return (await commandOf(pid)) !== "";
 }
 
-/** The command line of a process, its arguments joined by spaces; "" when there is none (gone, or a zombie). */
+/**
+ * Returns the command line of a process, its arguments joined by spaces. It is "" for a process
+ * that is gone or a zombie.
+ */
 export async function commandOf(pid: number): Promise<string> {
   try {
     return (await readFile(`/proc/${pid}/cmdline`, "utf8")).replaceAll("\0", " ").trim();
   } catch {
-    // No /proc (macOS), or no such process: `ps` tells which.
+    // No /proc (macOS), or no such process: `ps` distinguishes the two.
   }
   try {
     const { stdout } = await run("ps", ["-o", "command=", "-p", String(pid)], { timeout: psLimitMs });
@@ -40,7 +47,7 @@ export async function commandOf(pid: number): Promise<string> {
   }
 }
 
-/** Waits until `condition` holds, at most `limitMs`; false when it did not come to hold. */
+/** Waits until `condition` holds, at most `limitMs`. Returns false if it did not hold in time. */
 export async function waitUntil(condition: () => Promise<boolean> | boolean, limitMs: number): Promise<boolean> {
   const end = performance.now() + limitMs;
   while (!(await condition())) {
@@ -50,13 +57,13 @@ export async function waitUntil(condition: () => Promise<boolean> | boolean, lim
   return true;
 }
 
-/** How to end a process: signals in order, each with the time it is given before the next is sent. */
+/** One step of ending a process: a signal, and the time before the next one. */
 export interface Ending {
   readonly signal: NodeJS.Signals;
   readonly limitMs: number;
 }
 
-/** Ends the process by the signals given, and in the end by SIGKILL; returns once it is gone. */
+/** Ends the process by these signals, and finally by SIGKILL. Returns once it is gone. */
 export async function endProcess(pid: number, endings: readonly Ending[]): Promise<void> {
   for (const { signal, limitMs } of [...endings, { signal: "SIGKILL", limitMs: 5_000 } satisfies Ending]) {
     try {

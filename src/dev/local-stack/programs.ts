@@ -1,8 +1,8 @@
-/** Programs of the machine: whether a file is one, and where PATH has one. */
+/** Finds programs of this machine: on PATH, or by their file. */
 import { access, constants, stat } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 
-/** The absolute path of the first program of that name on PATH; undefined when there is none. */
+/** Returns the absolute path of the first program of that name on PATH, or undefined. */
 export async function findOnPath(name: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
   for (const folder of (env.PATH ?? "").split(delimiter).filter((part) => part !== "")) {
     const path = join(folder, name);
@@ -11,7 +11,7 @@ export async function findOnPath(name: string, env: NodeJS.ProcessEnv): Promise<
   return undefined;
 }
 
-/** True for a file that this user may execute. */
+/** Returns true for a file that this user may execute. */
 export async function isProgram(path: string): Promise<boolean> {
   try {
     await access(path, constants.X_OK);

@@ -1,9 +1,10 @@
 /**
- * Shows a long wait: a terminal gets one line that counts the seconds, any other output (a file, CI)
- * one line before the wait and one after it. Code generation uses it too, so it imports nothing.
+ * Shows a long wait. A terminal gets one line that counts the seconds. Any other output (a file,
+ * CI) gets one line before the wait and one after it. Code generation uses it too, so it imports
+ * nothing.
  */
 
-/** Where lines go; `process.stdout` is one. */
+/** The target of the lines, such as `process.stdout`. */
 interface Output {
   readonly isTTY?: boolean;
   write(text: string): unknown;
@@ -13,14 +14,14 @@ interface Output {
 export interface Wait {
   /** Leaves a line with the seconds that it took. */
   end(): void;
-  /** Removes the line of a wait that failed. The caller reports the error. */
+  /** Removes the line of a failed wait. The caller reports the error. */
   drop(): void;
 }
 
-/** Lines of output, one of which may count. */
+/** Lines of output, one of which may count seconds. */
 export interface Counting {
   log(line: string): void;
-  /** Shows `what` at once. One wait at a time. */
+  /** Shows `what` at once. Only one wait at a time. */
   begin(what: string): Wait;
 }
 
@@ -29,7 +30,7 @@ const clear = "\r\u001B[K";
 
 const secondMs = 1_000;
 
-/** Writes to `output`; the lines count if it is a terminal. */
+/** Creates the display on `output`. The lines count seconds if it is a terminal. */
 export function countingOn(output: Output): Counting {
   let counted = "";
   const show = (line: string): void => {
@@ -63,7 +64,7 @@ export function countingOn(output: Output): Counting {
   };
 }
 
-/** Writes to a log of whole lines. */
+/** Creates the display on a log of whole lines. */
 export function linesInto(log: (line: string) => void): Counting {
   return countingOn({ write: (text) => log(text.trimEnd()) });
 }

@@ -1,7 +1,9 @@
-/** Runs a program that may take minutes or hang: with a limit, and a reason to give up. */
+/** Runs a program that may take minutes or hang, with a time limit and an abort check. */
 import { spawn } from "node:child_process";
 
-/** How to run it. `giveUp` is asked twice a second and answers why to give up. */
+/**
+ * The settings of a run. `giveUp` is called twice a second and returns the reason to abort, if any.
+ */
 export interface QuietRun {
   readonly what: string;
   readonly env: NodeJS.ProcessEnv;
@@ -16,7 +18,10 @@ const lookMs = 500;
 /** An error that wraps errors repeats itself and names its cause last. */
 const mostOfLine = 160;
 
-/** What the program printed; throws an Error with its error line when it fails, takes too long or is given up. It ends with this process. */
+/**
+ * Returns the program's output. Throws an Error with its error line if it fails, exceeds the limit
+ * or is aborted. The program ends with this process.
+ */
 export async function runQuietly(file: string, args: readonly string[], run: QuietRun): Promise<string> {
   const child = spawn(file, args, { env: run.env, cwd: run.cwd, stdio: ["ignore", "pipe", "pipe"] });
   const endChild = (): void => void child.kill("SIGKILL");

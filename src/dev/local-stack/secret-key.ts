@@ -1,12 +1,18 @@
-/** The key that seals ledger credentials when nobody has set one: made once, kept beside the embedded data. */
+/**
+ * The key that encrypts ledger credentials if none is set (ADMIN-3). It is created once and stored
+ * next to the embedded data.
+ */
 import { randomBytes, randomUUID } from "node:crypto";
 import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** AES-256 takes this many. */
+/** The key length of AES-256. */
 const keyBytes = 32;
 
-/** SECRET_KEY where it is set; else the one kept in the data folder, made there on the first start: 32 bytes in base64, whole or not there. */
+/**
+ * Returns SECRET_KEY if it is set, else the key in the data folder: 32 bytes in base64. The first
+ * start creates that file, complete or not at all.
+ */
 export async function secretKeyOf(env: NodeJS.ProcessEnv, dataFolder: string): Promise<string> {
   if (env.SECRET_KEY) return env.SECRET_KEY;
   const file = join(dataFolder, "secret-key");
@@ -14,7 +20,8 @@ export async function secretKeyOf(env: NodeJS.ProcessEnv, dataFolder: string): P
   const made = `${file}.${randomUUID()}`;
   await writeFile(made, `${randomBytes(keyBytes).toString("base64")}\n`, { mode: 0o600 });
   try {
-    // A link, not a rename: it never replaces the key that an earlier start, or another at this moment, has begun to seal with.
+    // A link, not a rename: it never replaces a key with which another start, earlier or
+    // concurrent, has begun to encrypt.
     await link(made, file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;

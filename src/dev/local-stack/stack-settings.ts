@@ -1,24 +1,36 @@
-/** The parts of a running whole: started with a line of how long it took, watched, and ended in the reverse order of their start. */
+/**
+ * The parts of a running stack. Each is started with a line about its duration, watched, and ended
+ * in reverse order.
+ */
 
-/** A part that runs. `exited` resolves when it ends, with how if it can say; `stop` returns once it has. */
+/**
+ * A running part. `exited` resolves when it ends, with the manner of its end if known. `stop`
+ * returns once it has ended.
+ */
 export interface Part {
   readonly exited: Promise<string | undefined>;
   stop(): Promise<void>;
-  /** What it wrote last, for the error when it ends by itself. */
+  /** Returns its last output, for the error if it ends unexpectedly. */
   lastWords?(): Promise<string>;
 }
 
-/** The collection. Once `stopAll` has been called nothing more can be started. */
+/** The collection of parts. After `stopAll` no part can be started. */
 export interface Parts {
-  /** Starts a part; `where` says in the line what there is to know of it. Throws what `make` throws, or an Error when all is being stopped. */
+  /**
+   * Starts a part. `where` returns the text about it in the log line. Throws the error of `make`,
+   * or an Error if all parts are being stopped.
+   */
   start<T extends Part>(name: string, make: () => Promise<T>, where: (part: T) => string): Promise<T>;
-  /** Ends every part, also one that is just starting, the newest first; the same promise for every caller. */
+  /**
+   * Ends every part, also one that is still starting, newest first. Every caller gets the same
+   * promise.
+   */
   stopAll(): Promise<void>;
-  /** Resolves with an account of it when a part ends without having been asked to. */
+  /** Resolves with a description when a part ends unexpectedly. */
   readonly broken: Promise<string>;
 }
 
-/** An empty collection; `log` gets a line for each part that is started or stopped. */
+/** Creates an empty collection. `log` gets a line for each part that is started or stopped. */
 export function collectParts(log: (line: string) => void): Parts {
   const starting: { readonly name: string; readonly part: Promise<Part> }[] = [];
   const broken = Promise.withResolvers<string>();
@@ -34,7 +46,7 @@ export function collectParts(log: (line: string) => void): Parts {
   };
   const stopEach = async (): Promise<void> => {
     for (const { name, part } of starting.reverse()) {
-      // One that failed to start has already told why, and has nothing to stop.
+      // A part that failed to start has already reported the reason, and has nothing to stop.
       const started = await part.catch(() => undefined);
       if (started === undefined) continue;
       await started.stop();

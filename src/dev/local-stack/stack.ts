@@ -1,6 +1,7 @@
 /**
- * Everything that one command starts, in order: PostgreSQL and Temporal, migrations, demo ledger, API and worker.
- * What DATABASE_URL and TEMPORAL_ADDRESS name is used instead of an embedded part; with both set nothing embedded starts.
+ * The whole stack of one command, in order: PostgreSQL and Temporal, migrations, demo ledger, API
+ * and worker. DATABASE_URL and TEMPORAL_ADDRESS replace an embedded part. With both set nothing
+ * embedded starts.
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -29,46 +30,56 @@ export interface Programs {
   readonly worker: string;
 }
 
-/** What `startStack` needs. `programs` are this repository's unless a test gives its own. */
+/** The settings of `startStack`. `programs` are this repository's by default; tests set others. */
 export interface StackSettings {
   readonly env: NodeJS.ProcessEnv;
   readonly log: (line: string) => void;
-  /** Shows a long wait; by default two lines of the log. */
+  /** Shows a long wait. The default is two lines of the log. */
   readonly lines?: Counting;
   readonly parts: Parts;
   readonly programs?: Programs;
 }
 
-/** Where everything is. `demoLedgerUrl` is undefined when nothing embedded runs, `temporalUiUrl` when Temporal is not ours. */
+/**
+ * The addresses and secrets of a running stack. `demoLedgerUrl` is undefined if nothing embedded
+ * runs, `temporalUiUrl` if Temporal is external.
+ */
 export interface Stack {
   readonly baseUrl: string;
-  /** The application's side. */
+  /** The base URL of the admin API. */
   readonly adminUrl: string;
   readonly databaseUrl: string;
   readonly demoLedgerUrl: string | undefined;
-  /** Our app there, of which it is yet to be told. */
+  /** Our app at the demo ledger, which is not registered yet. */
   readonly demoApp: DemoApp | undefined;
-  /** Where it is to send its webhooks, of which it is yet to be told. */
+  /** The demo ledger's webhook, which is not registered yet. */
   readonly demoWebhook: DemoWebhook | undefined;
   readonly temporalUiUrl: string | undefined;
-  /** What seals ledger credentials, in base64: SECRET_KEY or the one kept in the data folder. */
+  /**
+   * The key that encrypts ledger credentials, in base64: SECRET_KEY or the one in the data folder.
+   */
   readonly secretKey: string;
   readonly logFolder: string;
 }
 
-/** The API's own default of SHUTDOWN_SECONDS: an answer may wait 15 s for the ledger. It drains while the worker can still do its work. */
+/**
+ * The API's default of SHUTDOWN_SECONDS, because an answer may wait 15 s for the ledger. It drains
+ * while the worker still runs.
+ */
 const shutdownSeconds = 20;
 
-/** What a program may take beyond its own limit for draining before it is ended. */
+/** The time beyond a program's own drain limit before it is ended. */
 const drainGraceMs = 5_000;
 
-/** A call of the ledger ends within its own time limit; what is cut off is taken up by the next worker. */
+/**
+ * A ledger call ends within its own time limit. The next worker continues work that was cut off.
+ */
 const workerDrainMs = 20_000;
 
 /** Its answers take milliseconds. */
 const demoLedgerDrainMs = 5_000;
 
-/** From process start to ready takes one to three seconds; the rest is for a machine under load. */
+/** A start takes one to three seconds until ready. The rest is for a machine under load. */
 const readyLimitMs = 60_000;
 
 const repositoryPrograms: Programs = {
@@ -78,8 +89,9 @@ const repositoryPrograms: Programs = {
 };
 
 /**
- * Starts all parts into `parts` and returns once the API answers /readyz with 200; when it throws, the caller stops `parts`.
- * Throws an Error naming the setting for a taken port, before anything is started, and one with the last words of a part that does not come up.
+ * Starts all parts into `parts` and returns once the API answers /readyz with 200. If it throws,
+ * the caller stops `parts`. For a taken port the Error names the setting, before anything is
+ * started. For a part that does not start the Error has its last words.
  */
 export async function startStack(settings: StackSettings): Promise<Stack> {
   const { env, log, parts, programs = repositoryPrograms, lines = linesInto(log) } = settings;
@@ -106,7 +118,7 @@ export async function startStack(settings: StackSettings): Promise<Stack> {
     API_PORT: String(plan.apiPort),
     ADMIN_PORT: String(plan.adminPort),
     WORKER_METRICS_PORT: String(plan.workerMetricsPort),
-    // A receiver that is being written listens on this machine.
+    // A webhook receiver in development listens on this machine.
     WEBHOOK_ADDRESSES: env.WEBHOOK_ADDRESSES || "development",
     // So does the demo ledger.
     LEDGER_ADDRESSES: env.LEDGER_ADDRESSES || "development",
@@ -120,14 +132,14 @@ export async function startStack(settings: StackSettings): Promise<Stack> {
     const port = plan.demoLedgerPort;
     childEnv.DEMO_LEDGER_PORT = String(port);
     childEnv.DEMO_LEDGER_URL = demoLedgerUrl;
-    // Nothing goes wrong until somebody orders it, on the page of the books.
+    // No fault happens until a person adds one on the demo ledger's page.
     childEnv.DEMO_LEDGER_FAULTS = env.DEMO_LEDGER_FAULTS || "1";
     await run("Demo ledger", programs.demoLedger, demoLedgerDrainMs, () => isListening(port), demoLedgerUrl);
   }
   const baseUrl = apiAddressOf(env, plan.apiPort);
   const demoWebhook = demoLedgerUrl === undefined ? undefined : newDemoWebhook(env, baseUrl);
   if (demoWebhook !== undefined) childEnv.XERO_WEBHOOK_KEY = demoWebhook.key;
-  // The worker first, so that it is the last of the two to end.
+  // The worker starts first, so that it ends after the API.
   await run("Worker", programs.worker, workerDrainMs, undefined, "");
   const apiSeconds = Number(env.DRAIN_SECONDS || 0) + Number(env.SHUTDOWN_SECONDS || shutdownSeconds);
   const apiDrainMs = apiSeconds * 1000 + drainGraceMs;
@@ -209,9 +221,9 @@ async function startTemporalPart(
 ): Promise<TemporalPart> {
   const { temporalPort: port, temporalUiPort: uiPort } = plan;
   if (port === undefined || uiPort === undefined) return { uiUrl: undefined, env: {} };
-  // Found first and apart: building it can take minutes, which a stop must not wait for.
+  // Found first and separately: building it can take minutes, and a stop must not wait for that.
   await findTemporalCli(lines, { env });
-  // The SDK's own default, so that `temporal workflow list` needs no option.
+  // The SDK's default, so that `temporal workflow list` needs no option.
   const namespace = env.TEMPORAL_NAMESPACE || "default";
   const make = () => startTemporal({ dataFile: plan.temporalFile, port, uiPort, namespace, searchAttributes, log });
   const { address, uiUrl } = await parts.start("Temporal", make, (part) => `${part.address}, Web UI ${part.uiUrl}`);
@@ -221,13 +233,16 @@ async function startTemporalPart(
   return { uiUrl, env: { ...withoutOthersTemporal(env), ...own } };
 }
 
-/** The embedded server takes neither key nor TLS: what the environment, or a profile file, holds is meant for another one. */
+/**
+ * Returns overrides that unset the Temporal credentials and profile of the environment. The
+ * embedded server takes neither key nor TLS, so those settings are for another server.
+ */
 function withoutOthersTemporal(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const others = Object.keys(env).filter((name) => /^TEMPORAL_(API_KEY|TLS|PROFILE|GRPC_META|CLIENT_)/.test(name));
   return Object.fromEntries(others.map((name) => [name, undefined]));
 }
 
-/** Waits for both even when one fails, so that a stop finds everything that was started. */
+/** Waits for both even if one fails, so that a stop finds everything that was started. */
 async function postBoth<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
   await Promise.allSettled([first, second]);
   return Promise.all([first, second]);
@@ -254,7 +269,10 @@ function childRunner(env: NodeJS.ProcessEnv, plan: Plan, parts: Parts, record: H
   };
 }
 
-/** Returns once the child is ready; one that ends or takes too long is ended, with an Error that holds its last words. */
+/**
+ * Returns once the child is ready. A child that ends or takes too long is ended, and the Error has
+ * its last words.
+ */
 async function untilReady(child: Child, ready: () => Promise<boolean>): Promise<void> {
   let ended: string | undefined;
   void child.exited.then((how) => {

@@ -1,13 +1,17 @@
 /**
- * The record of who runs over a data folder: one start at a time, and children that a killed one left behind are ended by the next.
- * The databases have pid files of their own; this one is for the programs of this repository.
+ * The record of a start over a data folder. Only one start runs at a time, and the next one ends
+ * children that a killed one left behind. The databases have their own pid files; this record is
+ * for the programs of this repository.
  */
 import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { privateFolder } from "./private-folder.ts";
 import { commandOf, endProcess } from "./process.ts";
 
-/** A process with its command line, by which it is told from another that got its number later. */
+/**
+ * A process with its command line, which distinguishes it from a later process with the same
+ * number.
+ */
 export interface RecordedProcess {
   readonly name: string;
   readonly pid: number;
@@ -19,17 +23,20 @@ interface StartRecord {
   readonly children: readonly RecordedProcess[];
 }
 
-/** The record that this process holds. `add` names a child, which would be left behind if this process were killed. */
+/**
+ * The record that this process holds. `add` names a child, which would be left behind if this
+ * process were killed.
+ */
 export interface HeldRecord {
   add(name: string, pid: number): Promise<void>;
 }
 
-/** A child that outlived its owner has nobody to finish its work for. */
+/** A child that outlived its owner has no work worth finishing. */
 const leftLimitMs = 5_000;
 
 /**
- * Takes the folder for this process and ends what a killed predecessor left.
- * Throws an Error with the number of the other process when one still runs over the folder.
+ * Takes the folder for this process and ends the children of a killed predecessor. Throws an Error
+ * with the other process's number if one still runs over the folder.
  */
 export async function holdStartRecord(dataFolder: string, log: (line: string) => void): Promise<HeldRecord> {
   await privateFolder(dataFolder);
@@ -65,7 +72,8 @@ async function readRecord(file: string): Promise<StartRecord | undefined> {
   try {
     return JSON.parse(text) as StartRecord;
   } catch {
-    // None, or one that was being written when its process was killed: before it had children of note.
+    // No record, or one whose process was killed while writing it: it had no important children
+    // yet.
     return undefined;
   }
 }

@@ -1,24 +1,24 @@
 /**
- * How a ledger tells of what people changed in it: lists by the time of the last change, and signed webhooks that say
- * only where to look. Part of the ledger's port (port.ts), from where it is imported. Facts: facts-ledger section 1.9.
+ * How a ledger reports changes that people made in it: lists by time of change, and signed webhooks
+ * (LEDGER-4). Part of the ledger's port. Import these types from `ledger.ts`.
  */
 
 import type { LedgerCreditNote, LedgerInvoice } from "./documents.ts";
 import type { LedgerContact } from "./ledger.ts";
 
-/** What is listed by its changes, under the name of its kind. */
+/** The type of a changed object, by the name of its kind. */
 export interface LedgerChanged {
   readonly contacts: LedgerContact;
   readonly credit_notes: LedgerCreditNote;
   readonly invoices: LedgerInvoice;
 }
 
-/** The kinds of things whose changes are followed. */
+/** The kinds of objects that the ledger sync reads. */
 export type LedgerChangeKind = keyof LedgerChanged;
 
 /**
- * Which changes to list: those of one kind at or after `since` (ISO 8601; all without it), from `cursor` of the answer
- * before.
+ * Which changes to list: those of one kind at or after `since` (ISO 8601). Without `since` all are
+ * listed. `cursor` is the previous page's.
  */
 export interface LedgerChangeQuery<Kind extends LedgerChangeKind = LedgerChangeKind> {
   readonly kind: Kind;
@@ -27,11 +27,13 @@ export interface LedgerChangeQuery<Kind extends LedgerChangeKind = LedgerChangeK
 }
 
 /**
- * A page of what was changed, newest change first: what changes between two pages moves the rest on to later pages, so
- * that nothing is passed over. `cursor` null is the end: only then an empty page says that there is no more. `highWater` is
- * the newest change on the page (ISO 8601), null where none tells its time. One thing may come on two pages. Invoices
- * come without their lines. `unread` are those on the page that make no sense to us, whosever they are, by their ids;
- * null stands for one whose id is not told either.
+ * A page of changed objects, newest change first. A change between two pages moves the rest to
+ * later pages, so nothing is skipped. One object may come on two pages. Invoices come without their
+ * lines.
+ * - `cursor`: null is the end. An empty page with a cursor is not the end.
+ * - `highWater`: the newest change on the page (ISO 8601), or null if no object has a time.
+ * - `unread`: the ids of objects on the page that could not be parsed, whether we created them or
+ *   not. Null stands for an object without a readable id.
  */
 export interface LedgerChangePage<Changed> {
   readonly changes: readonly Changed[];
@@ -40,15 +42,19 @@ export interface LedgerChangePage<Changed> {
   readonly highWater: string | null;
 }
 
-/** What was looked up by ids: what is there, and the ids of what is there, or may be, and makes no sense to us. */
+/**
+ * The result of a lookup by ids. `unread` has the ids of objects that exist, or may exist, and
+ * could not be parsed.
+ */
 export interface LedgerFound<Changed> {
   readonly found: readonly Changed[];
   readonly unread: readonly string[];
 }
 
 /**
- * Where to look: something of this kind was made or changed in the organisation that the ledger calls `tenantId`.
- * `changedAt` is when (ISO 8601), to the millisecond as `updatedAt` has it; null where it is not told that exactly.
+ * An object of this kind was created or changed in the organisation with the ledger's id
+ * `tenantId`. `changedAt` is the time (ISO 8601), to the millisecond like `updatedAt`. It is null
+ * if the ledger gives a less exact time.
  */
 export interface LedgerNotification {
   readonly tenantId: string;
@@ -57,13 +63,16 @@ export interface LedgerNotification {
   readonly changedAt: string | null;
 }
 
-/** A webhook as it came: the raw bytes of its body, and its signature header (empty where there is none). */
+/** A webhook as received: the raw bytes of its body, and its signature header (empty if absent). */
 export interface LedgerWebhookDelivery {
   readonly rawBody: Uint8Array;
   readonly signature: string;
 }
 
-/** What a webhook says; `invalid` where its signature is not the ledger's. Never more than hints: look before you write. */
+/**
+ * The parsed webhook, or `invalid` if the signature is not the ledger's. A notification only says
+ * where to look: read the object before any write.
+ */
 export type LedgerWebhook =
   | { readonly kind: "invalid" }
   | { readonly kind: "hints"; readonly hints: readonly LedgerNotification[] };

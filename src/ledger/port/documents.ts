@@ -1,21 +1,21 @@
 /**
- * Invoices and credit notes as billing asks for them and as a ledger answers them. Part of the ledger's port (port.ts),
- * from where they are imported. Facts: facts-ledger section 5.1.
+ * Invoices and credit notes: the drafts that billing sends and the documents that a ledger returns.
+ * Part of the ledger's port. Import these types from `ledger.ts`.
  */
 
 /**
- * Invoice statuses in our words; a ledger's adapter maps its own onto them. Spec: Invoice statuses; decisions: section
- * 4.
+ * Invoice statuses in the service's words. An adapter maps the ledger's statuses onto them
+ * (DOCUMENT-2).
  */
 export type LedgerInvoiceStatus = "draft" | "awaiting_approval" | "approved" | "paid" | "voided" | "deleted";
 
-/** The statuses that an invoice can be made with. decisions: section 6. */
+/** The statuses that an invoice can be created with (DOCUMENT-1). */
 export type LedgerFirstStatus = "draft" | "awaiting_approval" | "approved";
 
 /**
- * One line to invoice. `amount` is what the line must come to, rounded to the currency's minor unit; where
- * `quantity` × `unitAmount` is not exactly that, the ledger gets 1 × `amount` and the arithmetic in words.
- * `taxType` null leaves the account's own default.
+ * One line to invoice. `amount` is the line's total, rounded to the currency's minor unit. If
+ * `quantity` × `unitAmount` is not exactly `amount`, the ledger gets 1 × `amount`, with the
+ * arithmetic in the description. `taxType` null takes the account's default.
  */
 export interface LedgerLineDraft {
   readonly description: string;
@@ -27,8 +27,9 @@ export interface LedgerLineDraft {
 }
 
 /**
- * An invoice to make. `number` was reserved and saved before the call and is its natural key. `sourceUrl` leads back to
- * us and proves that a document found later is ours; null sends none. `lineAmounts` says whether amounts contain tax.
+ * An invoice to create. `number` was reserved and saved before the call. It is the natural key
+ * (POSTING-2). `sourceUrl` links to this service and proves that a document found later is ours.
+ * Null sends none. `lineAmounts` says whether amounts contain tax.
  */
 export interface LedgerInvoiceDraft {
   readonly number: string;
@@ -43,7 +44,9 @@ export interface LedgerInvoiceDraft {
   readonly lines: readonly LedgerLineDraft[];
 }
 
-/** A line as the ledger holds it; its id must be given again when lines are replaced, or the ledger drops the line. */
+/**
+ * A line as the ledger has it. An edit of lines must send its id, or the ledger deletes the line.
+ */
 export interface LedgerLine {
   readonly ledgerLineId: string;
   readonly description: string;
@@ -51,8 +54,8 @@ export interface LedgerLine {
 }
 
 /**
- * An invoice as the ledger holds it. Amounts have four places; `total` contains tax. `sourceUrl` is ours where we made
- * it.
+ * An invoice as the ledger has it. Amounts have four places. `total` contains tax. `sourceUrl` is
+ * ours if this service created the invoice.
  */
 export interface LedgerInvoice {
   readonly id: string;
@@ -76,20 +79,22 @@ export interface LedgerInvoice {
 }
 
 /**
- * One change of an invoice's lines: `ledgerLineId` names the line whose place it takes (`refused`, `validation` where the
- * ledger has neither that line nor one that is as it should be); null adds a line. A line to add that stands there already, by its description and amount, is not
- * added again, so that a repeat changes nothing. No line answers for two changes, and one that is named answers for no
- * other: name every line whose id is known, also one that stays, where an added line may look like it.
+ * One change of an invoice's lines. `ledgerLineId` is the line to replace; null adds a line. If the
+ * ledger has neither that line nor an equal one, the change is `refused`, `validation`. An added
+ * line is skipped if an equal line (description and amount) exists, so a repeat changes nothing. A
+ * line is matched by at most one change, and a named line only by its own change. Name every line
+ * with a known id, also an unchanged one, if an added line may look like it.
  */
 export interface LedgerLineChange extends LedgerLineDraft {
   readonly ledgerLineId: string | null;
 }
 
 /**
- * A change of an invoice that the ledger has. Only what `changes` names is changed: every other line stays as it is in
- * the ledger, with its id, also one that somebody added there by hand. `allowed` are the statuses in which it may be
- * changed at all; `lineAmounts` how the changes' amounts are meant: an invoice of another kind in the ledger is refused,
- * `wrong_status`, because in it they would come to something else (left out: not looked at).
+ * A change of an invoice that the ledger has. Only the lines in `changes` change. Every other line
+ * keeps its content and id, also a line that a person added by hand.
+ * - `allowed`: the statuses in which the invoice may be changed.
+ * - `lineAmounts`: how the changes' amounts are meant. An invoice of another kind is refused,
+ *   `wrong_status`, because its amounts would mean something else. Without it this is not checked.
  */
 export interface LedgerInvoiceAmendment {
   readonly id: string;
@@ -98,13 +103,16 @@ export interface LedgerInvoiceAmendment {
   readonly changes: readonly LedgerLineChange[];
 }
 
-/** The amended invoice, and the id of the line that answers for each change, in the order of the changes. */
+/** The amended invoice, and for each change, in order, the id of its line. */
 export interface LedgerAmended {
   readonly invoice: LedgerInvoice;
   readonly lineIds: readonly string[];
 }
 
-/** A credit note to make. `number` was reserved and saved before the call and is its natural key. */
+/**
+ * A credit note to create. `number` was reserved and saved before the call. It is the natural key
+ * (POSTING-2).
+ */
 export interface LedgerCreditNoteDraft {
   readonly number: string;
   readonly reference: string;
@@ -116,7 +124,10 @@ export interface LedgerCreditNoteDraft {
   readonly lines: readonly LedgerLineDraft[];
 }
 
-/** Credit of a note put on an invoice; `date` is the day of it. `id` is empty where the ledger does not tell it. */
+/**
+ * Credit of a note applied to an invoice on `date`. `id` is empty if the ledger does not return
+ * one.
+ */
 export interface LedgerAllocation {
   readonly id: string;
   readonly invoiceId: string;
@@ -124,7 +135,7 @@ export interface LedgerAllocation {
   readonly date: string;
 }
 
-/** A sales credit note as the ledger holds it. Amounts have four places; `total` contains tax. */
+/** A sales credit note as the ledger has it. Amounts have four places. `total` contains tax. */
 export interface LedgerCreditNote {
   readonly id: string;
   readonly number: string;
@@ -143,7 +154,7 @@ export interface LedgerCreditNote {
   readonly updatedAt: string;
 }
 
-/** Credit to put on an invoice; the date is the day of it, `YYYY-MM-DD`. */
+/** Credit to apply to an invoice. `date` is the day of the allocation, `YYYY-MM-DD`. */
 export interface LedgerCreditApplication {
   readonly creditNoteId: string;
   readonly invoiceId: string;
@@ -151,7 +162,10 @@ export interface LedgerCreditApplication {
   readonly date: string;
 }
 
-/** How a removal ended. All but `not_found` leave the document out of the books; `invoice` is its last known state. */
+/**
+ * The outcome of a removal. Except for `not_found`, `invoice` is its last known state, and the
+ * document no longer counts in the ledger.
+ */
 export type LedgerRemoval =
   | { readonly outcome: "deleted" | "voided" | "already_removed"; readonly invoice: LedgerInvoice }
   | { readonly outcome: "not_found"; readonly invoice: null };

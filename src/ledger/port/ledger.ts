@@ -1,7 +1,7 @@
 /**
- * What billing asks of an accounting ledger, and every answer that it can give, as plain types without IO.
- * A ledger never throws for what the other side says: each answer is a union value with `kind`.
- * Amounts are decimal text, dates `YYYY-MM-DD`, instants ISO 8601 in UTC. Facts: facts-ledger section 5.
+ * The port to an accounting ledger: its operations and every answer, as plain types without IO. A
+ * ledger never throws for an answer of the other side: each answer is a union value with `kind`
+ * (LEDGER-1). Amounts are decimal text, dates `YYYY-MM-DD`, instants ISO 8601 in UTC.
  */
 
 import type { LedgerChanged, LedgerChangeKind, LedgerChangePage, LedgerChangeQuery, LedgerFound } from "./changes.ts";
@@ -16,15 +16,15 @@ import type {
   LedgerRemoval,
 } from "./documents.ts";
 
-/** How changes that people make in the ledger are told. */
+/** How changes that people make in the ledger are reported. */
 export type * from "./changes.ts";
-/** The documents of the port: invoices, credit notes, their lines and what is asked of them. */
+/** The documents of the port: invoices, credit notes, their lines and their changes. */
 export type * from "./documents.ts";
 
 /**
- * Why a ledger said no, for rules that depend on it; the ledger's own words are beside it.
- * `not_permitted`: the person who connected the ledger lacks a right there. `validation` is the rest. Facts:
- * facts-ledger section 5.2.
+ * The reason of a refusal, for rules that depend on it. The failure's `messages` have the ledger's
+ * words. `not_permitted`: the person who connected the ledger lacks a right. `validation` is the
+ * rest.
  */
 export type LedgerRefusalReason =
   | "has_payment_or_credit"
@@ -46,17 +46,17 @@ export type LedgerRefusalReason =
   | "validation";
 
 /**
- * Every way in which a call can fail. Facts: facts-ledger section 5.2.
- * - `refused`: the ledger decided no, nothing changed; never repeated by itself. `messages` are the ledger's own words,
- *   whole.
- * - `unauthorised`: nothing happened; all work of this connection stops until an operator has acted.
- * - `rate_limited`: nothing happened, and no attempt is used up. The whole connection pauses, unless it was our own
- *   budget that allowed no call (`isOurs`): then this work alone waits, and what somebody waits for may go on.
- * - `unavailable`: `not_sent` may be repeated freely; `unknown` may have taken effect, so look up by the reserved
- *   number first. `cause` is a short text for the log, without secrets. `isRemembered`: the ledger answered badly, and
- *   gives the same answer again to the same key for a while.
- * - `high_volume`: the ledger has too many records to answer this query at all. Nothing happened, and it says nothing of
- *   the things that were asked for.
+ * Every way in which a call can fail (LEDGER-2).
+ * - `refused`: a final no. Nothing changed. `messages` are the ledger's words, unshortened.
+ * - `unauthorised`: nothing happened. The connection's work stops until an operator acts.
+ * - `rate_limited`: nothing happened, and no attempt is used up. The whole connection pauses. If
+ *   our own budget is spent (`isOurs`), only this work waits; calls with a waiting caller may
+ *   continue.
+ * - `unavailable`: `not_sent` may be repeated freely. `unknown` may have taken effect: look up the
+ *   reserved number first. `cause` is a short text for the log, without secrets. `isRemembered`:
+ *   the ledger gives the same bad answer to the same key for a while.
+ * - `high_volume`: the ledger has too many records to answer this query. Nothing happened, and the
+ *   answer says nothing of the requested objects.
  */
 export type LedgerFailure =
   | { readonly kind: "refused"; readonly reason: LedgerRefusalReason; readonly messages: readonly string[] }
@@ -79,28 +79,33 @@ export type LedgerFailure =
     }
   | { readonly kind: "high_volume"; readonly message: string };
 
-/** A ledger's answer: what was asked for, or why not. */
+/** A ledger's answer: the value, or the failure. */
 export type LedgerAnswer<T> = { readonly kind: "ok"; readonly value: T } | LedgerFailure;
 
 /**
- * What every call carries. `deadlineMs` is how long it may take from now, tokens and replays included. `jobKeys`
- * are the stable ids of the operation rows that it settles (empty for reads): the same rows and the same documents give
- * the same idempotency header, so a fast resend is not done twice by the ledger. A caller gives another `variant` after
- * a bad answer, which the ledger would remember and give again; never after a lost one.
+ * The members of every call. `deadlineMs` is the allowed time from now, with tokens and replays.
+ * `jobKeys` are the stable ids of the call's jobs, empty for reads. The same jobs and documents
+ * give the same idempotency key, so a fast resend is not done twice (XERO-2). Set another `variant`
+ * after a bad answer, because the ledger remembers it; never after a lost one.
  */
 export interface LedgerCall {
   readonly deadlineMs: number;
   readonly jobKeys: readonly string[];
   readonly variant?: string;
-  /** Nobody waits for what the call is about: of the budget of calls it leaves some to those for whom somebody does. */
+  /**
+   * No caller waits for this call. It leaves the budget's reserve to calls with a waiting caller.
+   */
   readonly isBackground?: boolean;
-  /** Called when it has its turn among the calls of the budget, each request anew: what waits may gather for the next one. */
+  /**
+   * Called when a request gets its permit, once a request. Waiting work may then form the next
+   * batch.
+   */
   readonly onPermit?: () => void;
 }
 
 /**
- * The calls that may be made, shared by all processes. A granted one is given back by `end`, with what the ledger's
- * headers said of its limits. Facts: facts-ledger section 1.7.
+ * The call budget, shared by all processes (POSTING-6). `end` returns a granted permit and reports
+ * the limits that the ledger's headers gave.
  */
 export interface CallBudget {
   take(isBackground: boolean): Promise<
@@ -113,8 +118,8 @@ export interface CallBudget {
 }
 
 /**
- * The organisation behind a connection. `timezone` is the ledger's own name of it, which need not be an IANA name.
- * Lock dates: documents dated on or before them are refused; null where none is set.
+ * The organisation behind a connection. `timezone` is the ledger's name, not always an IANA name.
+ * Documents dated on or before a lock date are refused. A lock date is null if unset (XERO-13).
  */
 export interface LedgerOrganisation {
   readonly id: string;
@@ -127,7 +132,7 @@ export interface LedgerOrganisation {
   readonly capabilities: LedgerCapabilities;
 }
 
-/** What this ledger can do at all, so that settings which it cannot keep are never offered. */
+/** The features that this ledger supports. Settings that need another one are not shown. */
 export interface LedgerCapabilities {
   readonly draft: boolean;
   readonly awaitingApproval: boolean;
@@ -137,12 +142,12 @@ export interface LedgerCapabilities {
   readonly webhooks: boolean;
 }
 
-/** The lists from which an operator picks when mapping an organisation onto its ledger. */
+/** The lists from which an operator picks when mapping an organisation to its ledger. */
 export type LedgerMappingKind = "accounts" | "tax_rates" | "currencies";
 
 /**
- * One choice of a mapping list. `code` is what documents carry; `usableForRevenue` is false where an invoice would be
- * refused.
+ * One choice of a mapping list. `code` is the value that documents carry. With `usableForRevenue`
+ * false the ledger would refuse an invoice.
  */
 export interface LedgerMappingOption {
   readonly code: string;
@@ -152,9 +157,9 @@ export interface LedgerMappingOption {
 }
 
 /**
- * A contact in the ledger. `code` is our customer code, null where the contact has none. `mergedInto` is the contact
- * that replaced it. `archived` and `erased` ones can carry no new document. `isCustomer`, `isSupplier`: it has had an invoice, a bill;
- * one that has had neither is neither. Facts: facts-ledger section 1.2.
+ * A contact in the ledger. `code` is our customer code, null if it has none. `mergedInto` is the
+ * contact that replaced it. `archived` and `erased` contacts take no new document. `isCustomer` and
+ * `isSupplier` say that it has had an invoice or a bill. Both can be false.
  */
 export interface LedgerContact {
   readonly id: string;
@@ -170,7 +175,7 @@ export interface LedgerContact {
   readonly updatedAt: string;
 }
 
-/** A contact to make. `code` is its natural key: a lost answer is found again by it. */
+/** A contact to create. `code` is the natural key: a lost answer is found again by it. */
 export interface LedgerContactDraft {
   readonly code: string;
   readonly name: string;
@@ -180,104 +185,106 @@ export interface LedgerContactDraft {
 }
 
 /**
- * Which contacts to list: those changed at or after `since` (ISO 8601; all without it), from `cursor` of the answer
- * before.
+ * Which contacts to list: those changed at or after `since` (ISO 8601). Without `since` all are
+ * listed. `cursor` is the previous page's.
  */
 export interface LedgerContactQuery {
   readonly since?: string;
   readonly cursor?: string;
 }
 
-/** A page of contacts. `cursor` null is the end. One contact may come on two pages, so take them in by id. */
+/** A page of contacts. `cursor` null is the end. A contact may come on two pages: merge by id. */
 export interface LedgerContactPage {
   readonly contacts: readonly LedgerContact[];
   readonly cursor: string | null;
 }
 
 /**
- * A ledger, connected to one organisation. Facts: facts-ledger section 5.1.
- * Creates take up to 50 drafts with distinct natural keys and answer each, in the order sent, matched by our own number
- * or code. A failure of the whole call is the answer itself. Removals go one document a call, so that the caller can
- * stop at the first refusal.
+ * A ledger connected to one organisation. Creates take up to 50 drafts with distinct natural keys.
+ * They answer each draft, in the order sent, matched by our number or code. A failure of the whole
+ * call is the answer. A removal takes one document, so a caller can stop at the first refusal.
  */
 export interface Ledger {
-  /** Who is connected, and what it can do. */
+  /** Returns the connected organisation and its capabilities. */
   describe(call: LedgerCall): Promise<LedgerAnswer<LedgerOrganisation>>;
-  /** All choices of one mapping list, inactive ones too. */
+  /** Returns all choices of one mapping list, also inactive ones. */
   listMappingOptions(call: LedgerCall, kind: LedgerMappingKind): Promise<LedgerAnswer<readonly LedgerMappingOption[]>>;
-  /** A page of what was changed, newest change first; archived contacts, removed documents and others' too. */
+  /**
+   * Returns a page of changed objects, newest change first. It includes archived contacts, removed
+   * documents and objects that this service did not create.
+   */
   listChanges<Kind extends LedgerChangeKind>(
     call: LedgerCall,
     query: LedgerChangeQuery<Kind>,
   ): Promise<LedgerAnswer<LedgerChangePage<LedgerChanged[Kind]>>>;
   /**
-   * These contacts, credit notes or invoices as they are now, removed and archived ones too, in as few calls as it takes
-   * (one for up to 40 contacts or invoices, one for each credit note); those that the ledger does not have are neither
-   * found nor unread. Invoices come without their lines.
+   * Returns the current state of these objects, also removed and archived ones, in as few calls as
+   * possible. One call reads up to 40 contacts or invoices, or one credit note. Ids that the ledger
+   * does not have are neither found nor unread. Invoices come without their lines.
    */
   getMany<Kind extends LedgerChangeKind>(
     call: LedgerCall,
     query: { readonly kind: Kind; readonly ids: readonly string[] },
   ): Promise<LedgerAnswer<LedgerFound<LedgerChanged[Kind]>>>;
-  /** A page of contacts, archived ones too, newest change first. */
+  /** Returns a page of contacts, also archived ones, newest change first. */
   listContacts(call: LedgerCall, query: LedgerContactQuery): Promise<LedgerAnswer<LedgerContactPage>>;
-  /** One contact; `refused`, `not_found` where the ledger has none. */
+  /** Returns one contact, or `refused`, `not_found`. */
   getContact(call: LedgerCall, id: string): Promise<LedgerAnswer<LedgerContact>>;
-  /** The contacts that carry these codes, archived ones too, each a call of its own; codes without one are left out. */
+  /** Returns the contacts with these codes, also archived ones, with one call a code. */
   findContacts(
     call: LedgerCall,
     query: { readonly codes: readonly string[] },
   ): Promise<LedgerAnswer<readonly LedgerContact[]>>;
-  /** Makes contacts; a name or code that is taken is `refused`, `duplicate_contact`. */
+  /** Creates contacts. A taken name or code is `refused`, `duplicate_contact`. */
   createContacts(
     call: LedgerCall,
     drafts: readonly LedgerContactDraft[],
   ): Promise<LedgerAnswer<readonly LedgerAnswer<LedgerContact>[]>>;
-  /** Makes invoices; a number that is taken is `refused`, `duplicate_number`. */
+  /** Creates invoices. A taken number is `refused`, `duplicate_number`. */
   createInvoices(
     call: LedgerCall,
     drafts: readonly LedgerInvoiceDraft[],
   ): Promise<LedgerAnswer<readonly LedgerAnswer<LedgerInvoice>[]>>;
-  /** One invoice; `refused`, `not_found` where the ledger has none. */
+  /** Returns one invoice, or `refused`, `not_found`. */
   getInvoice(call: LedgerCall, id: string): Promise<LedgerAnswer<LedgerInvoice>>;
   /**
-   * The sales invoices that carry these numbers, removed ones too; numbers without one are left out. Numbers that differ
-   * only by case or by blanks at the ends are the same. `areTaken`: the ledger refused these numbers, so each is also
-   * looked for in any other way that there is, and what comes of it may have another number.
+   * Returns the sales invoices with these numbers, also removed ones. Numbers that differ only by
+   * case or outer blanks are the same. `areTaken`: the ledger refused these numbers, so every other
+   * lookup is tried too. Invoices found that way may have another number.
    */
   findInvoices(
     call: LedgerCall,
     query: { readonly numbers: readonly string[]; readonly areTaken?: boolean },
   ): Promise<LedgerAnswer<readonly LedgerInvoice[]>>;
   /**
-   * Reads an invoice and changes its lines, in this order of refusals: `not_found`; `wrong_status` where its status is
-   * none of those allowed; `has_payment_or_credit` where money is on it. Repeating is safe: what stands already is left
-   * as it is, and where nothing differs nothing is sent.
+   * Reads an invoice and changes its lines. Refusals in order: `not_found`; `wrong_status` for a
+   * status that is not allowed; `has_payment_or_credit`. Repeating is safe: lines that are already
+   * right stay, and nothing is sent without a difference.
    */
   amendInvoice(call: LedgerCall, amendment: LedgerInvoiceAmendment): Promise<LedgerAnswer<LedgerAmended>>;
-  /** Makes credit notes; a number that is taken is `refused`, `duplicate_number`. */
+  /** Creates credit notes. A taken number is `refused`, `duplicate_number`. */
   createCreditNotes(
     call: LedgerCall,
     drafts: readonly LedgerCreditNoteDraft[],
   ): Promise<LedgerAnswer<readonly LedgerAnswer<LedgerCreditNote>[]>>;
-  /** One credit note with its allocations; `refused`, `not_found` where the ledger has none. */
+  /** Returns one credit note with its allocations, or `refused`, `not_found`. */
   getCreditNote(call: LedgerCall, id: string): Promise<LedgerAnswer<LedgerCreditNote>>;
-  /** The same of sales credit notes, each a call of its own. */
+  /** Returns the sales credit notes with these numbers, with one call a number. */
   findCreditNotes(
     call: LedgerCall,
     query: { readonly numbers: readonly string[] },
   ): Promise<LedgerAnswer<readonly LedgerCreditNote[]>>;
   /**
-   * Puts credit of an approved note on an approved invoice of the same contact, and reads the note again: the value is
-   * the note as it is then. Not safe to repeat: after `unknown` (also where the credit was taken and the note could not
-   * be read) the note is read first. `refused`, `amount_exceeds` where the note has less left or the invoice less due,
-   * `wrong_status` where either takes none.
+   * Applies credit of an approved note to an approved invoice of the same contact, and returns the
+   * note as read afterwards. Not safe to repeat: after `unknown` read the note first, also if only
+   * that read failed. `refused`, `amount_exceeds` if the note has less left or the invoice less
+   * due; `wrong_status` if either takes none.
    */
   allocateCredit(call: LedgerCall, application: LedgerCreditApplication): Promise<LedgerAnswer<LedgerCreditNote>>;
   /**
-   * Takes an invoice out of the books: reads it, then deletes (draft, awaiting approval) or voids (approved) it.
-   * Repeating is safe. `refused`, `has_payment_or_credit` where money was put on it; with `onlyUnsent` also `wrong_status` where it is
-   * not `isUnsent`.
+   * Reads an invoice, then deletes (draft, awaiting approval) or voids (approved) it. Repeating is
+   * safe. `refused`, `has_payment_or_credit` if money is on it (LEDGER-3). With `onlyUnsent` also
+   * `wrong_status` unless `isUnsent`.
    */
   removeInvoice(
     call: LedgerCall,

@@ -1,6 +1,9 @@
 /** How a ledger counts, shortens and compares texts. */
 
-/** The length in code points: an emoji counts once. The contract of the API counts the same way. */
+/**
+ * Returns the length in code points, as the API's contract counts: an emoji counts once
+ * (REQUEST-10).
+ */
 export function lengthOf(text: string): number {
   let length = 0;
   for (const _ of text) length += 1;
@@ -8,8 +11,8 @@ export function lengthOf(text: string): number {
 }
 
 /**
- * The text, shortened to at most `most` UTF-16 units, which is the strictest way to count. The cut never divides a
- * surrogate pair: half of one is no text, and a ledger refuses the whole request for it.
+ * Returns the text shortened to at most `most` UTF-16 units, the strictest way to count. The cut
+ * never splits a surrogate pair, because a ledger refuses the whole request for half of one.
  */
 export function cutText(text: string, most: number): string {
   if (text.length <= most) return text;
@@ -17,7 +20,7 @@ export function cutText(text: string, most: number): string {
   return text.slice(0, isDivided ? most - 1 : most);
 }
 
-/** The text as a ledger may compare it where it must be unique: without blanks at its ends, in one case. */
+/** Returns the text as a ledger may compare unique values: without outer blanks, in lower case. */
 export function foldText(text: string): string {
   return text.trim().toLowerCase();
 }

@@ -1,6 +1,6 @@
 /**
- * What was changed in Xero: lists by If-Modified-Since, newest first, and things looked up by their ids. One element that
- * cannot be read keeps none of the others back. Facts: facts-ledger section 1.9.
+ * Changes in Xero: lists by If-Modified-Since, newest first, and lookups by id. One element that
+ * cannot be parsed never blocks the others (LEDGER-5).
  */
 import { type ExactObject, filledTextOf, objectOf } from "../port/exact-json.ts";
 import type {
@@ -19,19 +19,22 @@ import type { XeroCall, XeroWire } from "./wire/wire.ts";
 interface Resource<Changed> {
   readonly member: "Contacts" | "CreditNotes" | "Invoices";
   readonly idMember: "ContactID" | "CreditNoteID" | "InvoiceID";
-  /** The largest page that is read: a whole one stays far below what an answer may have. */
+  /** The largest page that is read. A full page stays far below the size limit of an answer. */
   readonly pageSize: number;
   /** The query of a list of changes. */
   readonly listed: Readonly<Record<string, string>>;
-  /** The query that goes with a list of ids; null where Xero takes no list of ids, only one in the path. */
+  /**
+   * The query of a lookup by a list of ids. Null if Xero takes no list, only one id in the path.
+   */
   readonly named: Readonly<Record<string, string>> | null;
   readonly read: (element: ExactObject) => Changed | undefined;
 }
 
-// As many ids leave the address below 2,000 characters.
+// This many ids keep the address below 2,000 characters (XERO-6).
 const idsAtOnce = 40;
 
-// Following needs statuses and amounts, which a summary has: without lines and payments it is half as large.
+// The ledger sync needs statuses and amounts, and a summary has both. Without lines and payments it
+// is half as large.
 const summary = { summaryOnly: "true", ...unitPlaces };
 
 const resources: { readonly [Kind in LedgerChangeKind]: Resource<LedgerChanged[Kind]> } = {
@@ -39,7 +42,7 @@ const resources: { readonly [Kind in LedgerChangeKind]: Resource<LedgerChanged[K
     member: "Contacts",
     idMember: "ContactID",
     pageSize: 1_000,
-    // No summary: whether it tells of merges is not documented.
+    // No summary here: Xero does not document whether a summary reports merges.
     listed: { includeArchived: "true" },
     named: { includeArchived: "true" },
     read: readContact,
@@ -62,29 +65,37 @@ const resources: { readonly [Kind in LedgerChangeKind]: Resource<LedgerChanged[K
   },
 };
 
-// If-Modified-Since counts in seconds, and lists what is later: going back one lists all of the second itself.
+// If-Modified-Since has whole seconds and lists later changes only (XERO-6). One second less lists
+// the whole second.
 const overlapMs = 1_000;
 
-/** Where a listing stands: the instant that all its pages begin after, how large they are, and the page within that. */
+/**
+ * The position of a listing: the instant after which all its pages begin, the page size, and the
+ * page number.
+ */
 interface Position {
   readonly since: string | null;
   readonly page: number;
   readonly size: number;
 }
 
-/** What an answer lists: what of it can be read, the ids of the rest (null where one has none), how many those are together. */
+/**
+ * The parsed content of an answer: the objects, the ids of the unreadable ones (null without an
+ * id), and the count of both.
+ */
 interface Listed<Changed> {
   readonly changes: readonly Changed[];
   readonly unread: readonly (string | null)[];
   readonly count: number;
-  /** The newest time of those that tell it. */
+  /** The newest time among the objects that have one. */
   readonly highWater: string | null;
 }
 
 /**
- * A page of changes, newest first, by its number. What is changed while we read comes to the front and moves the others on
- * to later pages: one may come twice, and none is passed over. In the other order the next page would miss one for each
- * that was moved to the end. A page that is more than we read is asked for in halves, one a call.
+ * Returns a page of changes, newest first, by its number. A change in the meantime comes to the
+ * front and moves the others to later pages: one may come twice, and none is skipped. In the
+ * opposite order the next page would miss one object for each that moved to the end. A page above
+ * the size limit is requested in halves, one a call.
  */
 export async function listChanges<Kind extends LedgerChangeKind>(
   wire: XeroWire,
@@ -108,14 +119,14 @@ export async function listChanges<Kind extends LedgerChangeKind>(
   return { kind: "ok", value: { changes, unread, highWater, cursor: next } };
 }
 
-/** These, as they are now; of those that Xero does not have nothing is said. */
+/** Returns the current state of these objects. Ids that Xero does not have are left out. */
 export async function getMany<Kind extends LedgerChangeKind>(
   wire: XeroWire,
   call: XeroCall,
   { kind, ids }: { readonly kind: Kind; readonly ids: readonly string[] },
 ): Promise<LedgerAnswer<LedgerFound<LedgerChanged[Kind]>>> {
   const resource = resources[kind];
-  // Anything that is no id is the id of nothing.
+  // Text that is not a UUID is the id of no object.
   const wanted = [...new Set(ids.filter((id) => refusedId(id) === null))];
   const found: LedgerChanged[Kind][] = [];
   const unread: string[] = [];
@@ -129,7 +140,10 @@ export async function getMany<Kind extends LedgerChangeKind>(
   return { kind: "ok", value: { found, unread } };
 }
 
-/** Those of one address; where their answer is more than we read, each half of them has an address of its own. */
+/**
+ * Looks up the ids of one address. If the answer is too large, each half of the ids is requested
+ * alone.
+ */
 async function askNamed<Changed extends { readonly id: string }>(
   wire: XeroWire,
   call: XeroCall,
@@ -158,7 +172,7 @@ async function askNamed<Changed extends { readonly id: string }>(
   }
   const { changes, unread } = answer.value;
   const read = new Set(changes.map(({ id }) => id));
-  // One without an id may be any of those that were asked for.
+  // An element without an id may be any of the requested ones.
   const untold = unread.includes(null) ? asked : asked.filter((id) => unread.includes(id));
   return { kind: "ok", value: { found: changes, unread: untold.filter((id) => !read.has(id)) } };
 }
@@ -174,7 +188,7 @@ async function askList<Changed>(
   const answer = await wire.ask(call, { method: "GET", ...request, headers });
   if (answer.kind !== "ok") return answer;
   const list = answer.value[member];
-  // Without its list an answer does not say that there is nothing.
+  // An answer without its list does not say that there are no objects.
   if (!Array.isArray(list)) return unreadable(`the answer lists no ${member}`, false);
   const elements = list.map(objectOf);
   const seen = elements.map((element) => (element === undefined ? undefined : read(element)));
@@ -192,7 +206,8 @@ async function askList<Changed>(
 function positionAfter(position: Position, pageSize: number): Position {
   const { since, page, size } = position;
   const larger = size * 2;
-  // What was too large is behind us: larger again where a page of twice the size begins right here.
+  // The oversized object was on an earlier page. The page grows again if a page of twice the size
+  // begins here.
   if (larger > pageSize || page % 2 === 1) return pageAfter(position);
   return { since, page: page / 2 + 1, size: larger };
 }
@@ -201,7 +216,7 @@ function pageAfter(position: Position): Position {
   return { ...position, page: position.page + 1 };
 }
 
-/** The page of half the size that begins where this one does, or a little before. */
+/** Returns the page of half the size that begins where this one does, or a little before. */
 function halfOf({ since, page, size }: Position): Position {
   const half = Math.floor(size / 2);
   return { since, page: Math.floor(((page - 1) * size) / half) + 1, size: half };
@@ -211,19 +226,20 @@ function firstPosition(since: string | undefined, size: number): Position {
   return { since: since === undefined ? null : headerTimeOf(since), page: 1, size };
 }
 
-// `yyyy-mm-ddThh:mm:ss` in UTC, the form that Xero reads.
+// Returns `yyyy-mm-ddThh:mm:ss` in UTC, the form that Xero reads.
 function headerTimeOf(instant: string): string {
   return new Date(Date.parse(instant) - overlapMs).toISOString().slice(0, 19);
 }
 
-// Which order a cursor was made for: in another one its page number means nothing.
+// The sort order of a cursor. In another order its page number means nothing.
 const newestFirst = "newest";
 
 function cursorOf({ since, page, size }: Position): string {
   return `${newestFirst}|${since ?? ""}|${page}|${size}`;
 }
 
-// One of a sweep that began with the oldest first has read what was changed before its time, and nothing else is known of it.
+// A cursor of an earlier, oldest-first listing guarantees only that every change before its time
+// was read.
 function positionOf(cursor: string, pageSize: number): Position {
   const [order = "", since = "", page = "", size = ""] = cursor.split("|");
   if (order !== newestFirst) return { since: order === "" ? null : order, page: 1, size: pageSize };

@@ -1,4 +1,4 @@
-/** Contacts in Xero: list by change, get, find by our code, create. Facts: facts-ledger section 1.2. */
+/** Contacts in Xero: list by change, get, find by our code, create (XERO-10). */
 import { type ExactObject, filledTextOf, objectsOf } from "../port/exact-json.ts";
 import type {
   LedgerAnswer,
@@ -14,10 +14,10 @@ import { readContact } from "./wire/read-shapes.ts";
 import { fitsPath } from "./wire/where.ts";
 import type { XeroCall, XeroWire } from "./wire/wire.ts";
 
-// Xero's largest page.
+// Xero's largest page (XERO-6).
 const pageSize = 1_000;
 
-/** A page of contacts, archived ones too, newest change first. */
+/** Returns a page of contacts, also archived ones, newest change first. */
 export async function listContacts(
   wire: XeroWire,
   call: XeroCall,
@@ -29,7 +29,7 @@ export async function listContacts(
   return { kind: "ok", value: { contacts, cursor } };
 }
 
-/** One contact; `not_found` where there is none. */
+/** Returns one contact, or `not_found`. */
 export async function getContact(wire: XeroWire, call: XeroCall, id: string): Promise<LedgerAnswer<LedgerContact>> {
   const refused = refusedId(id);
   if (refused !== null) return refused;
@@ -40,7 +40,7 @@ export async function getContact(wire: XeroWire, call: XeroCall, id: string): Pr
   return contact ? { kind: "ok", value: contact } : unreadable("the contact cannot be read", false);
 }
 
-/** The contacts with these codes, archived ones too, one code after the other. */
+/** Returns the contacts with these codes, also archived ones, one code after the other. */
 export async function findContacts(
   wire: XeroWire,
   call: XeroCall,
@@ -48,7 +48,8 @@ export async function findContacts(
 ): Promise<LedgerAnswer<readonly LedgerContact[]>> {
   const found: LedgerContact[] = [];
   for (const code of new Set(codes)) {
-    // By filter Xero finds numbers only in small organisations. What looks like an id would be read as one.
+    // Xero's filter finds contact numbers only in small organisations. In the path, a code that
+    // looks like an id would be read as one.
     const isAddress = fitsPath(code) && refusedId(code) !== null;
     const answer = isAddress ? await askByNumber(wire, call, code) : await searchNumber(wire, call, code);
     if (answer.kind !== "ok") return answer;
@@ -68,7 +69,8 @@ async function askByNumber(
   return isMissing ? { kind: "ok", value: [] } : answer;
 }
 
-// Names and e-mail addresses are searched as well: page by page, until the code is there or there is no more.
+// The search also covers names and e-mail addresses. It reads page by page until the code is found
+// or the list ends.
 async function searchNumber(
   wire: XeroWire,
   call: XeroCall,
@@ -83,7 +85,7 @@ async function searchNumber(
   }
 }
 
-/** Makes contacts, each under our code as its ContactNumber. */
+/** Creates contacts, each with our code as its ContactNumber. */
 export function createContacts(
   wire: XeroWire,
   call: XeroCall,

@@ -1,4 +1,4 @@
-/** The Xero adapter put together: the port's operations over one wire. */
+/** Assembles the Xero adapter: the port's operations over one wire. */
 import type { Ledger } from "../port/ledger.ts";
 import { getMany, listChanges } from "./changes.ts";
 import { createContacts, findContacts, getContact, listContacts } from "./contacts.ts";
@@ -10,8 +10,8 @@ import type { XeroConnection, XeroOptions } from "./wire/connection.ts";
 import { beginCall, createXeroWire } from "./wire/wire.ts";
 
 /**
- * A ledger on one Xero organisation. Opens nothing until the first call; `close` ends its connections.
- * Facts: facts-ledger sections 1 and 5.
+ * Creates a ledger on one Xero organisation. No connection opens before the first call. `close`
+ * ends its connections.
  */
 export function createXeroLedger(connection: XeroConnection, options: XeroOptions = {}): Ledger {
   const wire = createXeroWire(connection, options);

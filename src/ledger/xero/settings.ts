@@ -1,11 +1,11 @@
-/** What an operator maps an organisation onto: Xero's organisation, accounts, tax rates and currencies. */
+/** The data for an operator's mapping: Xero's organisation, accounts, tax rates and currencies. */
 import { type ExactObject, filledTextOf, objectsOf } from "../port/exact-json.ts";
 import type { LedgerAnswer, LedgerMappingKind, LedgerMappingOption, LedgerOrganisation } from "../port/ledger.ts";
 import { unreadable } from "./wire/failure.ts";
 import { dateOf } from "./wire/read-shapes.ts";
 import type { XeroCall, XeroWire } from "./wire/wire.ts";
 
-/** Xero's organisation with its lock dates. Facts: facts-ledger section 5.1. */
+/** Returns Xero's organisation with its lock dates (XERO-13). */
 export async function describe(wire: XeroWire, call: XeroCall): Promise<LedgerAnswer<LedgerOrganisation>> {
   const answer = await wire.ask(call, { method: "GET", path: "/Organisation" });
   if (answer.kind !== "ok") return answer;
@@ -24,7 +24,7 @@ export async function describe(wire: XeroWire, call: XeroCall): Promise<LedgerAn
     demo: element.IsDemoCompany === true,
     periodLockDate: dateOf(undefined, element.PeriodLockDate) ?? null,
     yearLockDate: dateOf(undefined, element.EndOfYearLockDate) ?? null,
-    // Xero can do all of them; what the port has no operation for is not offered.
+    // Xero supports all of these. A feature without an operation in the port is false.
     capabilities: {
       draft: true,
       awaitingApproval: true,
@@ -44,8 +44,8 @@ const lists = {
 } as const satisfies Record<LedgerMappingKind, object>;
 
 /**
- * All choices of one list. Entries without a code (bank accounts have none) cannot be mapped and are left out. An answer that holds no
- * list at all is `unavailable`.
+ * Returns all choices of one list. Entries without a code (bank accounts) cannot be mapped and are
+ * left out. An answer without the list is `unavailable`.
  */
 export async function listMappingOptions(
   wire: XeroWire,

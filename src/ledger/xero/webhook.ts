@@ -1,13 +1,14 @@
 /**
- * Xero's webhooks: a signed list of what was made or changed. A body without events is Xero's question whether we mean
- * to receive them, some of them signed wrongly on purpose: the signature alone decides. Facts: facts-ledger section 1.9.
+ * Reads Xero's webhooks, signed lists of created or changed objects (XERO-11). A body without
+ * events is Xero's check that we validate signatures. Some of these are signed wrongly on purpose,
+ * so only the signature decides.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { type ExactObject, filledTextOf, objectOf, objectsOf, readExactJson } from "../port/exact-json.ts";
 import type { LedgerChangeKind, LedgerNotification, LedgerWebhook, LedgerWebhookDelivery } from "../port/ledger.ts";
 import { refusedId } from "./wire/failure.ts";
 
-/** The header that carries the signature, in lower case. */
+/** The header with the signature, in lower case. */
 export const xeroSignatureHeader = "x-xero-signature";
 
 const kinds: ReadonlyMap<string, LedgerChangeKind> = new Map([
@@ -16,12 +17,18 @@ const kinds: ReadonlyMap<string, LedgerChangeKind> = new Map([
   ["INVOICE", "invoices"],
 ]);
 
-/** base64 of the HMAC-SHA256 over the body's bytes, by the webhook's signing key as Xero shows it. */
+/**
+ * Returns the base64 HMAC-SHA256 of the body's bytes, with the webhook's signing key as Xero shows
+ * it.
+ */
 export function signatureOf(rawBody: Uint8Array, key: string): string {
   return createHmac("sha256", key).update(rawBody).digest("base64");
 }
 
-/** What a delivery says. Events of other categories, and those that cannot be read, are left out: the sweep is behind them. */
+/**
+ * Returns the notifications of a delivery. Events of other categories and unreadable ones are left
+ * out, because the incremental sync finds them (LEDGER-4).
+ */
 export function readXeroWebhook({ rawBody, signature }: LedgerWebhookDelivery, key: string): LedgerWebhook {
   const wanted = Buffer.from(signatureOf(rawBody, key));
   const given = Buffer.from(signature);
@@ -39,7 +46,7 @@ function notificationOf(event: ExactObject): LedgerNotification | undefined {
   return { tenantId, kind, ledgerId, changedAt: exactInstantOf(filledTextOf(event.eventDateUtc) ?? "") };
 }
 
-// Without its milliseconds an instant would seem to lie before a change of the same second.
+// Without milliseconds an instant would seem earlier than a change in the same second.
 function exactInstantOf(text: string): string | null {
   const match = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3})\d*Z?$/.exec(text);
   return match === null || Number.isNaN(Date.parse(`${match[1]}Z`)) ? null : `${match[1]}Z`;

@@ -1,7 +1,7 @@
 /**
- * Credit of a note put on invoices, and taken back. Both lock the credit note first and then the invoices by id, so
- * that two at once wait for each other and never spend the same credit or the same due. Facts: facts-ledger section
- * 1.4.
+ * Allocations of a note's credit to invoices, and their removal. Both lock the credit note first
+ * and then the invoices by id. So concurrent requests wait for each other and never spend the same
+ * credit or amount due twice.
  */
 import { randomUUID } from "node:crypto";
 import { decimalTextOf, isDecimalText, scaledOf } from "../../../ledger/port/decimal-text.ts";
@@ -25,7 +25,7 @@ import { isUuid } from "./contacts.ts";
 import { creditNotes } from "./credit-notes.ts";
 import { invoices } from "./invoices.ts";
 
-// Xero's own texts (facts-ledger section 1.4), as far as they are known; the other refusals are our words.
+// Xero's texts as far as they are known. The other refusals have our words.
 const aboveOutstanding = "Credit Note cannot be allocated as amount is greater than amount outstanding";
 const alreadyPaid = "The invoice you are trying to allocate to has already been paid off";
 const otherContact = "Credit Note cannot be allocated to an invoice of another contact";
@@ -34,7 +34,10 @@ const noInvoice = "Invoice could not be found";
 const noAmount = "Amount must be above zero";
 const noDate = "The Date is not a valid date.";
 
-/** `PUT /CreditNotes/{id}/Allocations`: new allocations beside those that are there, answered without their ids. */
+/**
+ * `PUT /CreditNotes/{id}/Allocations`: adds allocations to the existing ones. The answer has no
+ * ids.
+ */
 export async function createAllocations(request: ApiRequest, client: Queryable, id: string): Promise<DemoAnswer> {
   const read = readElements(request, "Allocations");
   if (!("kind" in read)) return read;
@@ -59,7 +62,10 @@ export async function createAllocations(request: ApiRequest, client: Queryable, 
   );
 }
 
-/** `DELETE /CreditNotes/{id}/Allocations/{id}`: takes the credit back; the note and the invoice are open again. */
+/**
+ * `DELETE /CreditNotes/{id}/Allocations/{id}`: returns the credit. The note and the invoice are
+ * open again.
+ */
 export async function removeAllocation(
   request: ApiRequest,
   client: Queryable,
@@ -86,7 +92,8 @@ export async function removeAllocation(
 
 type AllocationOutcome = NewAllocation | { readonly messages: readonly string[] };
 
-// Judges one after the other, each by what those before it left of the credit and of what is due.
+// Validates one allocation after the other, each by the credit and the amount due that earlier ones
+// left.
 function createDocumentValidation(
   request: ApiRequest,
   note: CreditNoteRow,
@@ -117,9 +124,9 @@ function createDocumentValidation(
   };
 }
 
-// Documents that take no credit at all, whatever the amount.
+// The faults of documents that take no credit, whatever the amount.
 function closedFaults(note: CreditNoteRow, invoice: InvoiceRow | undefined): readonly string[] {
-  // A note whose credit is used up is PAID: the amount says what is wrong.
+  // A note without remaining credit is PAID: the refusal is then about the amount.
   if (note.status !== "AUTHORISED" && note.status !== "PAID") return [wrongStatus(creditNoteNames)];
   if (!invoice) return [noInvoice];
   return invoice.status === "AUTHORISED" || invoice.status === "PAID" ? [] : [wrongStatus({ title: "Invoice" })];
@@ -172,8 +179,8 @@ async function insertAllocations(
   await recordSums(client, tenantId, creditNoteId, touched);
 }
 
-// The sums of both sides, taken from the allocations that are there, and the statuses that follow from them. The rows
-// are locked; the tables' checks refuse a sum above the total.
+// Records the sums of both sides from the existing allocations, and the statuses that follow. The
+// rows are locked. The tables' checks refuse a sum above the total.
 async function recordSums(
   client: Queryable,
   tenantId: string,

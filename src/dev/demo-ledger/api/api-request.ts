@@ -1,4 +1,7 @@
-/** One request to the accounting API after the gate: who asks, for what, with which elements in its body. */
+/**
+ * One request to the accounting API after the gate: the organisation, the resource, and the
+ * elements of the body.
+ */
 import type pg from "pg";
 import {
   type ExactJson,
@@ -20,8 +23,9 @@ import {
 } from "./answers.ts";
 
 /**
- * A request as the resources see it. `segments` are the parts of the path below the base. `refusalOf` gives the
- * messages that a test ordered for an element (by number, code or id), empty where it ordered none.
+ * A request as the resources see it. `segments` are the parts of the path below the base.
+ * `refusalOf` returns the messages of a fault for an element (by number, code or id), or an empty
+ * list.
  */
 export interface ApiRequest {
   readonly pool: pg.Pool;
@@ -31,12 +35,15 @@ export interface ApiRequest {
   readonly query: URLSearchParams;
   readonly modifiedSince: string;
   readonly text: string;
-  /** With more records of a kind than this, lists of it take only filters that Xero has optimised. */
+  /** Above this number of records of a kind, lists accept only filters that Xero has optimised. */
   readonly highVolume: number;
   readonly refusalOf: (...names: readonly string[]) => readonly string[];
 }
 
-/** The elements of a body: `{"Invoices": […]}`, a list, or one bare element; or the 400 of a body that has none. */
+/**
+ * Returns the elements of a body: `{"Invoices": […]}`, a list, or one bare element. A body without
+ * elements returns the 400.
+ */
 export function readElements(
   request: ApiRequest,
   member: string,
@@ -55,17 +62,23 @@ export function readElements(
   return { kind: "elements", elements };
 }
 
-/** Whether one wrong element refuses the whole request; without the parameter it does, as Xero's documents say. */
+/**
+ * Returns true if one wrong element refuses the whole request. That is the default in Xero's
+ * documents.
+ */
 export function isSummarised(request: ApiRequest): boolean {
   return (request.query.get("summarizeErrors") ?? "true").toLowerCase() !== "false";
 }
 
-/** What became of one element: made, or refused with its echo. */
+/** The outcome of one element: created, or refused with its echo. */
 export type Settled =
   | { readonly kind: "made"; readonly element: object }
   | { readonly kind: "refused"; readonly element: object };
 
-/** The answer to a create: 400 with the refused ones where errors are summarised, else 200 with all, in their order. */
+/**
+ * Returns the answer to a create. With summarised errors it is 400 with the refused elements, else
+ * 200 with all in order.
+ */
 export function finishedAnswer(request: ApiRequest, member: string, settled: readonly Settled[]): DemoAnswer {
   const refused = settled.filter(({ kind }) => kind === "refused");
   if (refused.length > 0 && isSummarised(request)) return validationAnswer(refused.map(({ element }) => element));
@@ -75,7 +88,7 @@ export function finishedAnswer(request: ApiRequest, member: string, settled: rea
   );
 }
 
-/** The echo of a refused element: what was sent, an empty id, and the reasons. */
+/** Returns the echo of a refused element: the sent members, an empty id, and the reasons. */
 export function refusedElement(
   idName: string,
   errorFlag: string,
@@ -85,12 +98,12 @@ export function refusedElement(
   return { ...refusedEcho(sent, messages), [idName]: emptyId, [errorFlag]: true };
 }
 
-/** The echo of a refused element that has no id of its own: what was sent, and the reasons. */
+/** Returns the echo of a refused element without an id: the sent members, and the reasons. */
 export function refusedEcho(sent: ExactObject, messages: readonly string[]): object {
   return { ...echoOf(sent), ValidationErrors: validationErrors(messages) };
 }
 
-// Numbers were read as text; in the echo they are numbers again.
+// Numbers were read as text. In the echo they are numbers again.
 const numericMembers = new Set([
   "Amount",
   "CurrencyRate",

@@ -1,9 +1,9 @@
 /**
- * What every organisation of the demo ledger begins with: its accounts, tax rates and currencies. They cannot be
+ * The accounts, tax rates and currencies of every organisation in the demo ledger. They cannot be
  * changed.
  */
 
-/** An account of the chart. `taxType` is what a line without one gets. */
+/** An account of the chart. `taxType` is the default of a line without a tax type. */
 export interface DemoAccount {
   readonly code: string;
   readonly name: string;
@@ -13,7 +13,7 @@ export interface DemoAccount {
   readonly taxType: string;
 }
 
-/** A tax rate in percent. `forRevenue` says whether sales may carry it. */
+/** A tax rate in percent. `forRevenue` says whether sales may have it. */
 export interface DemoTaxRate {
   readonly taxType: string;
   readonly name: string;
@@ -21,7 +21,7 @@ export interface DemoTaxRate {
   readonly forRevenue: boolean;
 }
 
-/** The chart of accounts. 205 is archived, so that the refusal it gives can be seen. */
+/** The chart of accounts. Account 205 is archived, to show the refusal of an archived account. */
 export const demoAccounts: readonly DemoAccount[] = [
   { code: "090", name: "Business Bank Account", type: "BANK", class: "ASSET", status: "ACTIVE", taxType: "NONE" },
   { code: "200", name: "Sales", type: "REVENUE", class: "REVENUE", status: "ACTIVE", taxType: "OUTPUT2" },
@@ -33,7 +33,7 @@ export const demoAccounts: readonly DemoAccount[] = [
   { code: "610", name: "Accounts Receivable", type: "CURRENT", class: "ASSET", status: "ACTIVE", taxType: "NONE" },
 ];
 
-/** The tax rates. */
+/** The tax rates of every organisation. */
 export const demoTaxRates: readonly DemoTaxRate[] = [
   { taxType: "OUTPUT2", name: "20% (VAT on Income)", percent: "20", forRevenue: true },
   { taxType: "RROUTPUT", name: "5% (VAT on Income)", percent: "5", forRevenue: true },
@@ -43,7 +43,7 @@ export const demoTaxRates: readonly DemoTaxRate[] = [
   { taxType: "NONE", name: "No VAT", percent: "0", forRevenue: true },
 ];
 
-/** The currencies that are enabled beside an organisation's own. Others are refused, as in Xero. */
+/** The enabled currencies in addition to an organisation's own. Others are refused, as in Xero. */
 export const demoCurrencies: Readonly<Record<string, string>> = {
   AUD: "Australian Dollar",
   CAD: "Canadian Dollar",
@@ -60,12 +60,12 @@ export const demoCurrencies: Readonly<Record<string, string>> = {
 const accountsByCode = new Map(demoAccounts.map((account) => [account.code, account]));
 const ratesByType = new Map(demoTaxRates.map((rate) => [rate.taxType, rate]));
 
-/** The account of a code, or undefined. */
+/** Returns the account of a code, or undefined. */
 export function accountOf(code: string): DemoAccount | undefined {
   return accountsByCode.get(code);
 }
 
-/** The tax rate of a type, or undefined. */
+/** Returns the tax rate of a type, or undefined. */
 export function taxRateOf(taxType: string): DemoTaxRate | undefined {
   return ratesByType.get(taxType);
 }

@@ -1,10 +1,10 @@
-/** Two contacts made one, which people do in Xero's screens and no program can. Facts: facts-ledger section 1.2. */
+/** Merges of two contacts. In Xero people can merge contacts in its screens, and no program can. */
 import type pg from "pg";
 import { inTransaction } from "../database.ts";
 
 /**
- * Merges a contact into another one: its documents are the other's from now on, and it is archived and says where it
- * went. False where they are not two active contacts of the organisation.
+ * Merges a contact into another one, which takes over its documents. The merged contact is archived
+ * and names its replacement. Returns false unless both are active contacts of the organisation.
  */
 export function mergeContact(pool: pg.Pool, tenantId: string, contactId: string, into: string): Promise<boolean> {
   return inTransaction(pool, async (client) => {

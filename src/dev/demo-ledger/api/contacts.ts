@@ -1,5 +1,6 @@
 /**
- * Contacts of the demo ledger: list, get, create, update with Xero's uniqueness rules. Facts: facts-ledger section 1.2.
+ * Contacts of the demo ledger: list, get, create and update, with Xero's uniqueness rules
+ * (XERO-10).
  */
 import { randomUUID } from "node:crypto";
 import { type ExactObject, filledTextOf, textOf } from "../../../ledger/port/exact-json.ts";
@@ -29,7 +30,10 @@ export interface ContactRow {
   readonly status: "ACTIVE" | "ARCHIVED" | "GDPRREQUEST";
   readonly merged_to: string | null;
   readonly is_supplier: boolean;
-  /** Whether it has had an invoice; not told of the contact of a document, which has. */
+  /**
+   * Whether the contact has had an invoice. Not loaded for the contact of a document, which has
+   * one.
+   */
   readonly is_customer?: boolean;
   readonly updated_at: Date;
 }
@@ -59,12 +63,12 @@ const searched = ["name", "first_name", "last_name", "contact_number", "email"];
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** True where a text can be the id of something. */
+/** Returns true if the text is a UUID. */
 export function isUuid(text: string): boolean {
   return uuidPattern.test(text);
 }
 
-/** A contact in Xero's names. */
+/** Returns a contact in Xero's names. */
 export function presentContact(row: ContactRow): object {
   return {
     ContactID: row.contact_id,
@@ -89,7 +93,7 @@ export function presentContact(row: ContactRow): object {
   };
 }
 
-/** `GET /Contacts`. Archived ones only with `includeArchived` or by id. */
+/** `GET /Contacts`. Archived contacts are listed only with `includeArchived` or by id. */
 export async function listContacts(request: ApiRequest): Promise<DemoAnswer> {
   const { tenant, query, modifiedSince, pool, highVolume } = request;
   const read = readListQuery(tenant.tenantId, query, modifiedSince, columns, { IDs: "contact_id" }, searched);
@@ -128,7 +132,7 @@ export async function getContact(request: ApiRequest, id: string): Promise<DemoA
   return row ? listAnswer("Contacts", [presentContact(row)]) : notFoundAnswer();
 }
 
-/** `PUT /Contacts`: one or many new contacts. */
+/** `PUT /Contacts`: creates one or many contacts. */
 export async function createContacts(request: ApiRequest, client: Queryable): Promise<DemoAnswer> {
   const read = readElements(request, "Contacts");
   if (!("kind" in read)) return read;
@@ -140,7 +144,7 @@ export async function createContacts(request: ApiRequest, client: Queryable): Pr
   );
   const taken = drafts.filter(({ id, messages }) => messages.length === 0 && !made.has(id));
   const numbers = await takenNumbers(client, request.tenant.tenantId, taken);
-  // As in Xero, the good ones stay made also where the answer is a 400 that names the others.
+  // As in Xero, valid contacts stay created even if the answer is a 400 for the others.
   const settled = drafts.map(({ sent, id, messages }): Settled => {
     const row = made.get(id);
     if (row) return { kind: "made", element: presentContact(row) };
@@ -150,7 +154,7 @@ export async function createContacts(request: ApiRequest, client: Queryable): Pr
   return finishedAnswer(request, "Contacts", settled);
 }
 
-/** `POST /Contacts/{id}`: changes the members that are sent; `ContactStatus` archives and restores. */
+/** `POST /Contacts/{id}`: changes the sent members. `ContactStatus` archives and restores. */
 export async function updateContact(request: ApiRequest, client: Queryable, id: string): Promise<DemoAnswer> {
   const read = readElements(request, "Contacts");
   if (!("kind" in read)) return read;
@@ -242,7 +246,8 @@ const insertStatement = {
     on conflict do nothing returning *, false as is_customer`,
 };
 
-// Ordered by name, so that two requests with the same names wait for each other instead of deadlocking.
+// Ordered by name, so that two requests with the same names wait for each other and do not
+// deadlock.
 async function insertContacts(
   client: Queryable,
   tenantId: string,

@@ -1,4 +1,7 @@
-/** Sales credit notes as a kind of document: their table, their names in filters, and what is shown with them. */
+/**
+ * Sales credit notes as a kind of document: their table, their names in filters, and their
+ * allocations.
+ */
 import { loadAllocations } from "../documents/allocation-rows.ts";
 import { allocatedOf, type CreditNoteRow, presentCreditNote } from "../documents/credit-note-rows.ts";
 import { validateCreditNoteChange, validateNewCreditNote } from "../documents/credit-note-rules.ts";

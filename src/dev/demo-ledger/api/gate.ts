@@ -1,6 +1,6 @@
 /**
- * The way of one request through the demo ledger: identity, page, admin, or the accounting API behind token, tenant, limits
- * and faults.
+ * The order of one request's handling: identity, page, admin, or the accounting API behind token,
+ * tenant, limits and faults.
  */
 import type pg from "pg";
 import { type AdminParts, answerAdmin } from "../admin.ts";
@@ -16,7 +16,7 @@ import { keyedWrite } from "./keyed-write.ts";
 import type { LimitBook } from "./limits.ts";
 import { answerApi } from "./routes.ts";
 
-/** All that a request can touch. `wait` is how a slow fault spends its time. */
+/** Everything that a request can use. `wait` is the pause of a slow fault. */
 export interface DemoParts {
   readonly pool: pg.Pool;
   readonly tenants: TenantBook;
@@ -27,7 +27,7 @@ export interface DemoParts {
   readonly wait: (delayMs: number) => Promise<void>;
 }
 
-/** A request read whole. Header names are in lower case. */
+/** A request with its whole body. Header names are in lower case. */
 export interface DemoRequest {
   readonly method: string;
   readonly url: URL;
@@ -35,7 +35,7 @@ export interface DemoRequest {
   readonly text: string;
 }
 
-/** What goes back: an answer, a cut connection, or nothing for ever. */
+/** The result of a request: an answer, a cut connection, or silence. */
 export type DemoOutcome =
   | { readonly kind: "answer"; readonly answer: DemoAnswer }
   | { readonly kind: "cut" }
@@ -45,7 +45,7 @@ const apiBase = "/api.xro/2.0/";
 
 const foreignHostAnswer = jsonAnswer(403, { error: "Ask for this by the address of the demo ledger or by localhost." });
 
-/** Handles one request. Throws only for faults of our own, which the server answers with 500. */
+/** Handles one request. Throws only for an internal error, which the server answers with 500. */
 export async function handle(parts: DemoParts, request: DemoRequest): Promise<DemoOutcome> {
   const { pathname } = request.url;
   const page = request.method === "GET" ? await pageAnswer(pathname) : null;
@@ -97,7 +97,7 @@ function admin(parts: AdminParts, request: DemoRequest): Promise<DemoAnswer> {
 }
 
 async function api(parts: DemoParts, request: DemoRequest, tenant: Tenant): Promise<DemoOutcome> {
-  // A custom connection may leave the header out.
+  // A custom connection may omit the header.
   const named = request.headers["xero-tenant-id"] ?? "";
   if (named !== "" && named.toLowerCase() !== tenant.tenantId) return answered(forbiddenAnswer());
   // Limits come before idempotency, as in Xero.
@@ -131,7 +131,7 @@ function doApi(parts: DemoParts, request: DemoRequest, tenant: Tenant, fault: Fa
   return answerApi(apiRequest, writeKey);
 }
 
-// Xero remembers internal errors under an idempotency key too (facts-ledger section 1.8).
+// Xero also stores internal errors under an idempotency key (XERO-2).
 async function statusAnswer(
   parts: DemoParts,
   fault: Fault,
@@ -173,7 +173,7 @@ async function withFault(parts: DemoParts, fault: Fault | null, work: () => Prom
   }
 }
 
-/** The answer where the demo ledger itself failed. */
+/** Returns the answer to an internal error of the demo ledger. */
 export function failedAnswer(): DemoAnswer {
   return jsonAnswer(500, { Title: "An error occurred", Status: 500, Detail: "The demo ledger failed; see its log." });
 }
@@ -186,7 +186,7 @@ function lineOf(request: DemoRequest): string {
   return `${request.method} ${request.url.pathname}${request.url.search}`;
 }
 
-// A path that is not valid percent encoding names nothing.
+// A path with invalid percent encoding has no segments.
 function segmentsOf(pathname: string, base: string): readonly string[] {
   try {
     return pathname.slice(base.length).split("/").map(decodeURIComponent);

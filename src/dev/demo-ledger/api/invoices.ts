@@ -1,4 +1,7 @@
-/** Sales invoices as a kind of document: their table, their names in filters, and what is shown with them. */
+/**
+ * Sales invoices as a kind of document: their table, their names in filters, and their payments and
+ * credit.
+ */
 
 import type { Queryable } from "../database.ts";
 import { loadAllocations } from "../documents/allocation-rows.ts";
@@ -54,7 +57,7 @@ export const invoices: DocumentResource<InvoiceRow, InvoiceValues> = {
   },
 };
 
-// Most have neither payments nor credit: they are not looked for.
+// Most invoices have neither payments nor credit, so theirs are not loaded.
 function idsWhere(rows: readonly InvoiceRow[], amount: "amount_paid" | "amount_credited"): readonly string[] {
   return rows.filter((row) => Number(row[amount]) !== 0).map((row) => row.id);
 }

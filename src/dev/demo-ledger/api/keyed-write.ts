@@ -1,7 +1,7 @@
 /**
- * Xero's Idempotency-Key: for six minutes the same key gives the same answer, also a refusal or an internal error, and
- * another request under it is refused. The key and what was written are saved in one transaction. Facts: facts-ledger
- * section 1.8.
+ * Xero's Idempotency-Key (XERO-2). For six minutes the same key gives the same answer, also a
+ * refusal or an internal error. Another request under that key is refused. The key and the written
+ * rows are saved in one transaction.
  */
 import { createHash } from "node:crypto";
 import type pg from "pg";
@@ -17,7 +17,7 @@ export interface KeyedRequest {
   readonly body: string;
 }
 
-// Xero's own: six minutes from the first call, 128 characters.
+// Xero's limits: six minutes from the first call, 128 characters.
 const keyLifeSeconds = 360;
 const maxKeyLength = 128;
 
@@ -44,7 +44,10 @@ interface CachedAnswer {
   readonly body: string;
 }
 
-/** Runs a write once for its key; a request of the same key at the same time waits and gets the same answer. */
+/**
+ * Runs a write once for its key. A concurrent request with the same key waits and gets the same
+ * answer.
+ */
 export async function keyedWrite(
   pool: pg.Pool,
   request: KeyedRequest,
@@ -67,7 +70,7 @@ export async function keyedWrite(
   });
 }
 
-/** Forgets keys that nobody can use any more. */
+/** Deletes expired keys. */
 export async function deleteExpiredKeys(pool: pg.Pool): Promise<void> {
   await pool.query(
     "delete from demo_ledger.idempotency where created_at < clock_timestamp() - make_interval(secs => $1)",

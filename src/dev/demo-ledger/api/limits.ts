@@ -1,10 +1,11 @@
 /**
- * Xero's limits of calls: a minute, a day, at once for an organisation, a minute for an app. Facts: facts-ledger
- * section 1.7. Counted in memory, so a restart opens new windows; documents do not depend on them.
+ * Xero's call limits: a minute, a day and concurrent calls for an organisation, a minute for an app
+ * (XERO-7). They are counted in memory, so a restart opens new windows. Documents do not depend on
+ * them.
  */
 import { type DemoAnswer, limitAnswer } from "./answers.ts";
 
-/** How many calls are taken. */
+/** How many calls are admitted. */
 export interface DemoLimits {
   readonly minute: number;
   readonly day: number;
@@ -12,28 +13,31 @@ export interface DemoLimits {
   readonly appMinute: number;
 }
 
-/** Xero's own. */
+/** Xero's production limits. */
 export const xeroLimits: DemoLimits = { minute: 60, day: 5_000, concurrent: 5, appMinute: 10_000 };
 
-/** Far above Xero's: a demo should show billing, not waiting. Tests and measurements set Xero's own. */
+/**
+ * Limits far above Xero's, because a demo should show billing, not waiting. Tests and measurements
+ * set Xero's.
+ */
 export const generousLimits: DemoLimits = { minute: 60_000, day: 50_000_000, concurrent: 50, appMinute: 600_000 };
 
-/** A call that was let in: its headers, and what to do when it is over. */
+/** An admitted call: its headers, and the function to call when it ends. */
 export interface Admitted {
   readonly kind: "admitted";
   readonly headers: Readonly<Record<string, string>>;
   readonly leave: () => void;
 }
 
-/** Calls since the start: those let in, and those turned away. */
+/** Calls since the start: admitted and rejected. */
 export interface CallCounts {
   readonly taken: number;
   readonly turnedAway: number;
 }
 
-/** Lets calls in or turns them away, and counts them. */
+/** Admits or rejects calls, and counts them. */
 export interface LimitBook {
-  /** The calls of an organisation. */
+  /** Returns the calls of an organisation. */
   counts(tenantId: string): CallCounts;
   enter(tenantId: string, clientId: string): Admitted | { readonly kind: "turned_away"; readonly answer: DemoAnswer };
 }
@@ -46,7 +50,10 @@ interface Window {
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
 
-/** Counters for all organisations. Windows are fixed and start with the first call, as Xero's do. */
+/**
+ * Creates the counters for all organisations. Windows are fixed and start with the first call, as
+ * Xero's do.
+ */
 export function createLimitBook(limits: DemoLimits): LimitBook {
   const windows = new Map<string, Window>();
   const running = new Map<string, number>();

@@ -1,10 +1,12 @@
 /**
- * Reads the query of a list (where, order, page, If-Modified-Since, comma lists) into SQL conditions with parameters.
+ * Parses the query of a list (where, order, page, If-Modified-Since, comma lists) into SQL
+ * conditions with parameters.
  */
 
 /**
- * How Xero's names of a resource map onto columns; only these can be filtered and ordered by. `cheap` are the names that
- * Xero filters and orders by at any volume; `OR` is one of them only over `cheapOr`.
+ * The map from Xero's names of a resource to columns. Only these can be filtered and ordered by.
+ * `cheap` are the names that Xero accepts at any volume. `OR` is accepted only over `cheapOr`
+ * (XERO-5).
  */
 export interface ListColumns {
   readonly fields: Readonly<Record<string, string>>;
@@ -12,34 +14,35 @@ export interface ListColumns {
   readonly cheap: { readonly where: readonly string[]; readonly order: readonly string[]; readonly or: string | null };
 }
 
-/** Conditions with their parameters; `$1` is the tenant. */
+/** Conditions with their parameters. `$1` is the tenant. */
 export interface ListQuery {
   readonly conditions: readonly string[];
   readonly values: readonly unknown[];
   readonly order: string;
   readonly page: number | null;
   readonly pageSize: number;
-  /** Xero refuses the query in an organisation with many records of the kind. */
+  /** True if Xero refuses the query in an organisation with many records of the kind. */
   readonly isHeavy: boolean;
 }
 
-/** A query that cannot be read; the text goes into a 400. */
+/** A query that cannot be parsed. The text is the message of the 400. */
 export interface UnreadableQuery {
   readonly kind: "unreadable";
   readonly message: string;
 }
 
-// Xero's own page sizes.
+// Xero's default and largest page sizes.
 const defaultPageSize = 100;
 const maxPageSize = 1_000;
 
-// One comparison; a text has its quotes and backslashes escaped.
+// One comparison. Quotes and backslashes of its text are escaped.
 const comparisonPattern = /^\s*([A-Za-z.]+)\s*(==|!=)\s*(?:Guid\("([^"]*)"\)|"((?:[^"\\]|\\.)*)")\s*/;
 const joinPattern = /^(AND|OR|&&|\|\|)\s*/i;
 
 /**
- * Reads `where`, `order`, `page`, `pageSize` and If-Modified-Since. `lists` maps query names of comma lists onto
- * columns; `searched` are the columns that `searchTerm` is looked for in, in any case.
+ * Parses `where`, `order`, `page`, `pageSize` and If-Modified-Since. `lists` maps the names of
+ * comma lists to columns. `searched` are the columns of `searchTerm`, compared without regard to
+ * case.
  */
 export function readListQuery(
   tenantId: string,
@@ -86,14 +89,14 @@ export function readListQuery(
   };
 }
 
-/** Whether the query asks for `summaryOnly`. */
+/** Returns true if the query asks for `summaryOnly`. */
 export function isSummary(query: URLSearchParams): boolean {
   return (query.get("summaryOnly") ?? "").toLowerCase() === "true";
 }
 
 /**
- * True where Xero refuses the query because `count` records are more than it reads for it: `OR`, `!=` and names without
- * an index are refused, whatever the query would find.
+ * Returns true if Xero refuses the query because `count` is above its limit (XERO-5). It refuses
+ * `OR`, `!=` and names without an index, whatever the query would find.
  */
 export async function isTooMuch(query: ListQuery, most: number, count: () => Promise<number>): Promise<boolean> {
   return query.isHeavy && (await count()) > most;
@@ -106,27 +109,27 @@ function isHeavy(where: ReadWhere | null, ordered: string, { cheap }: ListColumn
   return isOr || where?.isUnequal === true || names.some((name) => !cheap.where.includes(name)) || !isOrdered;
 }
 
-/** The clauses after FROM, with the page's limit where there is one. */
+/** Returns the clauses after FROM, with the page's limit if there is one. */
 export function clausesOf(query: ListQuery): string {
   const page = query.page === null ? "" : ` limit ${query.pageSize} offset ${(query.page - 1) * query.pageSize}`;
   return `where ${query.conditions.join(" and ")} order by ${query.order}${page}`;
 }
 
-/** The `pagination` member of a paged list; nothing for one without page. */
+/** Returns the `pagination` member of a paged list, or no member without a page. */
 export function paginationOf(query: ListQuery, itemCount: number): object {
   if (query.page === null) return {};
   const pageCount = Math.ceil(itemCount / query.pageSize);
   return { pagination: { page: query.page, pageSize: query.pageSize, pageCount, itemCount } };
 }
 
-// Without a zone the time is in UTC, as Xero reads it.
+// A time without a zone is in UTC, as Xero reads it.
 function instantOfHeader(text: string): Date | null {
   const hasZone = /(?:Z|[+-]\d{2}:?\d{2}|GMT|UTC)/i.test(text.slice(10));
   const at = new Date(hasZone ? text : `${text}Z`);
   return Number.isNaN(at.getTime()) ? null : at;
 }
 
-/** A clause read: its condition, and what decides whether Xero answers it at any volume. */
+/** A parsed clause: its condition, and whether Xero answers it at any volume. */
 interface ReadWhere {
   readonly condition: string;
   readonly names: readonly string[];

@@ -1,6 +1,7 @@
 /**
- * `/Payments` of the accounting API: list, get, create one, delete one. Billing reads payments off their invoices alone; another client
- * of the ledger records them here, as an accountant's bank feed does. Facts: facts-ledger section 1.5.
+ * `/Payments` of the accounting API: list, get, create and delete one. Billing reads payments only
+ * from their invoices. Other clients of the ledger record payments here, like an accountant's bank
+ * feed.
  */
 import { filledTextOf, numberToken, objectOf } from "../../../ledger/port/exact-json.ts";
 import { inSnapshot, type Queryable } from "../database.ts";
@@ -51,7 +52,7 @@ const columns = {
   },
 } as const;
 
-/** `GET /Payments`. A deleted one is listed too, with the time of its deletion. */
+/** `GET /Payments`. A deleted payment is listed too, with the time of its deletion. */
 export function listPayments({ tenant, query, modifiedSince, pool }: ApiRequest): Promise<DemoAnswer> {
   const read = readListQuery(tenant.tenantId, query, modifiedSince, columns, {}, []);
   if ("kind" in read) return Promise.resolve(badRequestAnswer(16, "QueryParseException", read.message));
@@ -69,7 +70,9 @@ export function getPayment({ tenant, pool }: ApiRequest, id: string): Promise<De
   return inSnapshot(pool, (client) => readPayment(client, tenant.tenantId, id));
 }
 
-/** `PUT` or `POST /Payments`: one payment of an approved invoice, at most what is due of it. */
+/**
+ * `PUT` or `POST /Payments`: creates one payment of an approved invoice, at most its amount due.
+ */
 export async function createPayment(request: ApiRequest, client: Queryable): Promise<DemoAnswer> {
   const read = readElements(request, "Payments");
   if (!("kind" in read)) return read;
@@ -99,7 +102,7 @@ export async function createPayment(request: ApiRequest, client: Queryable): Pro
   }
 }
 
-/** `POST /Payments/{id}`: deletes it, which is all that can be changed of a payment. */
+/** `POST /Payments/{id}`: deletes the payment. No other change is possible. */
 export async function updatePayment(request: ApiRequest, client: Queryable, id: string): Promise<DemoAnswer> {
   const read = readElements(request, "Payments");
   if (!("kind" in read)) return read;

@@ -1,4 +1,6 @@
-/** Which path of the accounting API does what. Writes run once per idempotency key, in one transaction. */
+/**
+ * The routes of the accounting API. A write runs once for its idempotency key, in one transaction.
+ */
 
 import type { Queryable } from "../database.ts";
 import { createDocuments, getDocument, listDocuments, updateDocument } from "../documents/documents.ts";
@@ -12,13 +14,13 @@ import { invoices } from "./invoices.ts";
 import { keyedWrite } from "./keyed-write.ts";
 import { createPayment, getPayment, listPayments, updatePayment } from "./payment-api.ts";
 
-/** A write's idempotency key (empty where none was sent) and the address it is compared by. */
+/** A write's idempotency key (empty if none was sent) and the address that is compared with it. */
 export interface WriteKey {
   readonly key: string;
   readonly url: string;
 }
 
-/** Answers one request that the gate let in; 404 in plain text for what this subset does not have. */
+/** Answers one admitted request. A route outside this subset answers 404 in plain text. */
 export function answerApi(request: ApiRequest, writeKey: WriteKey): Promise<DemoAnswer> {
   return request.method === "GET" ? answerRead(request) : answerWrite(request, writeKey);
 }
@@ -52,14 +54,15 @@ async function answerWrite(request: ApiRequest, { key, url }: WriteKey): Promise
   const work = writeOf(request);
   if (!work) return notFoundAnswer();
   const { clientId } = request.tenant;
-  // Xero takes no key for a DELETE (facts-ledger section 1.4).
+  // Xero takes no key for a DELETE.
   const used = request.method === "DELETE" ? "" : key;
   return keyedWrite(request.pool, { clientId, key: used, method: request.method, url, body: request.text }, work);
 }
 
 function writeOf(request: ApiRequest): ((client: Queryable) => Promise<DemoAnswer>) | null {
   const [, id = "", , partId = ""] = request.segments;
-  // A create goes by PUT on the list, a change by POST on the id; POST on the list would change by natural key.
+  // PUT on the list creates, POST on the id changes. In Xero, POST on the list changes by natural
+  // key.
   const path = request.segments.map((segment, index) => (index % 2 === 0 ? segment : "{id}")).join("/");
   switch (`${request.method} ${path}`) {
     case "PUT Contacts":
@@ -78,7 +81,7 @@ function writeOf(request: ApiRequest): ((client: Queryable) => Promise<DemoAnswe
       return (client) => createAllocations(request, client, id);
     case "DELETE CreditNotes/{id}/Allocations/{id}":
       return (client) => removeAllocation(request, client, id, partId);
-    // Payments have no natural key: both make one, and Xero's own client posts it.
+    // Payments have no natural key, so both methods create one. Xero's own client uses POST.
     case "PUT Payments":
     case "POST Payments":
       return (client) => createPayment(request, client);

@@ -1,4 +1,4 @@
-/** Credit of a note on an invoice: as it is stored, and as the note, the invoice and Xero's answers show it. */
+/** Stored allocations, and how the note, the invoice and Xero's answers show them. */
 import { numberToken } from "../../../ledger/port/exact-json.ts";
 import { xeroDate } from "../api/answers.ts";
 import type { Queryable } from "../database.ts";
@@ -16,7 +16,7 @@ export interface AllocationRow {
   readonly allocated_on: string;
 }
 
-/** The allocations of these notes or onto these invoices, oldest first. */
+/** Returns the allocations of these notes or to these invoices, oldest first. */
 export async function loadAllocations(
   client: Queryable,
   by: "credit_note_id" | "invoice_id",
@@ -35,7 +35,7 @@ export async function loadAllocations(
   return rows;
 }
 
-/** An allocation as its credit note shows it. */
+/** Returns an allocation as its credit note shows it. */
 export function presentAllocation(row: AllocationRow): object {
   return {
     AllocationID: row.allocation_id,
@@ -46,7 +46,7 @@ export function presentAllocation(row: AllocationRow): object {
   };
 }
 
-/** The credit note of an allocation as the invoice shows it. */
+/** Returns the credit note of an allocation as the invoice shows it. */
 export function presentAppliedNote(row: AllocationRow): object {
   return {
     CreditNoteID: row.credit_note_id,
@@ -61,7 +61,7 @@ export function presentAppliedNote(row: AllocationRow): object {
   };
 }
 
-/** A new allocation as Xero answers it: without its id. Facts: facts-ledger section 1.4. */
+/** Returns a new allocation as Xero answers it: without its id. */
 export function presentNewAllocation(row: Omit<NewAllocation, "id">, creditNoteId: string): object {
   return {
     Amount: numberToken(row.amount),
@@ -72,7 +72,7 @@ export function presentNewAllocation(row: Omit<NewAllocation, "id">, creditNoteI
   };
 }
 
-/** An allocation that was taken back, as Xero answers it. */
+/** Returns a removed allocation as Xero answers it. */
 export function presentRemovedAllocation(row: AllocationRow): object {
   return { ...presentAllocation(row), Invoice: { InvoiceID: row.invoice_id, ...emptyInvoice }, IsDeleted: true };
 }
@@ -85,7 +85,7 @@ export interface NewAllocation {
   readonly allocatedOn: string;
 }
 
-// What Xero shows of an invoice inside something else.
+// The invoice members that Xero shows inside another object.
 const emptyInvoice = {
   Payments: [],
   CreditNotes: [],

@@ -1,4 +1,4 @@
-/** A sales credit note as the demo ledger stores it, and as it shows it in Xero's names. Facts: facts-ledger section 1.4. */
+/** A stored sales credit note, and its form in Xero's names. */
 import { decimalTextOf, scaledOf } from "../../../ledger/port/decimal-text.ts";
 import { numberToken } from "../../../ledger/port/exact-json.ts";
 import { type AllocationRow, presentAllocation } from "./allocation-rows.ts";
@@ -9,7 +9,10 @@ export interface CreditNoteRow extends DocumentRow {
   readonly amount_allocated: string;
 }
 
-/** A credit note in Xero's names. `contact` is its contact as presented; a list without pages shows no lines. */
+/**
+ * Returns a credit note in Xero's names. `contact` is its presented contact. A list without pages
+ * shows no lines.
+ */
 export function presentCreditNote(
   row: CreditNoteRow,
   contact: object,
@@ -28,12 +31,12 @@ export function presentCreditNote(
   };
 }
 
-/** What can still be put on invoices, with two places; nothing on a removed credit note. */
+/** Returns the remaining credit with two places. A removed credit note has none. */
 export function remainingCreditOf(row: CreditNoteRow): string {
   return isRemoved(row.status) ? "0.00" : decimalTextOf(scaledOf(row.total, 2) - allocatedOf(row), 2);
 }
 
-/** How much of its credit is on invoices, in hundredths. */
+/** Returns the allocated credit in hundredths. */
 export function allocatedOf(row: CreditNoteRow): bigint {
   return scaledOf(row.amount_allocated, 2);
 }

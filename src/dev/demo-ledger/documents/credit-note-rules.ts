@@ -1,7 +1,4 @@
-/**
- * Judges a credit note that is sent to the demo ledger, new or changed, by Xero's rules. Facts: facts-ledger section
- * 1.4.
- */
+/** Validates a new or changed credit note by Xero's rules. */
 import { allocatedOf, type CreditNoteRow } from "./credit-note-rows.ts";
 import {
   type DocumentValues,
@@ -14,21 +11,27 @@ import {
   wrongStatus,
 } from "./document-rules.ts";
 
-/** How credit notes are named. */
+/** The names of credit notes in texts and members. */
 export const creditNoteNames = {
   type: "ACCRECCREDIT",
   title: "Credit Note",
   numberName: "CreditNoteNumber",
 } as const;
 
-/** A new credit note. Allocations sent along are not applied, as in Xero; `SentToContact` cannot be written. */
+/**
+ * Validates a new credit note. Allocations in the request are not applied, as in Xero.
+ * `SentToContact` cannot be written.
+ */
 export function validateNewCreditNote(document: SentDocument): Judged<DocumentValues> {
   const first = evaluateFirst(document.sent, creditNoteNames);
   const judged = validateDocument(document, null, first.values, creditNoteNames);
   return { values: judged.values, messages: [...first.messages, ...judged.messages] };
 }
 
-/** A change of a credit note. With credit on an invoice nothing of it changes until that is taken back. */
+/**
+ * Validates a change of a credit note. A note with allocated credit cannot change until the credit
+ * is returned.
+ */
 export function validateCreditNoteChange(document: SentDocument, current: CreditNoteRow): Judged<DocumentValues> {
   const applied = allocatedOf(current);
   if (applied !== 0n) return { values: current, messages: [moneyOnIt] };

@@ -1,14 +1,16 @@
 /**
- * Xero's arithmetic of a document: line amounts and tax rounded to two places per line, then summed.
- * The rounding of Quantity × UnitAmount is half away from zero here; Xero's own is undocumented.
- * Facts: facts-ledger section 1.3 (field rules).
+ * Xero's arithmetic of a document: line amounts and tax are rounded to two places for each line,
+ * then summed. Quantity × UnitAmount is rounded half away from zero here. Xero's rounding is not
+ * documented.
  */
 import { decimalTextOf, divideRounded, scaledOf } from "../../../ledger/port/decimal-text.ts";
 
 /** How amounts contain tax, in Xero's words. */
 export type LineAmountTypes = "Exclusive" | "Inclusive" | "NoTax";
 
-/** What a line's amounts follow from. `percent` is the tax rate; `taxAmount` replaces the computed tax. */
+/**
+ * The input of a line's amounts. `percent` is the tax rate. `taxAmount` replaces the computed tax.
+ */
 export interface LineInput {
   readonly quantity: string;
   readonly unitAmount: string;
@@ -29,13 +31,13 @@ export interface DocumentAmounts {
   readonly total: string;
 }
 
-// Quantities and unit amounts are computed with four places, rates with four, results have two.
+// Quantities, unit amounts and rates have four places. Results have two.
 const inputPlaces = 4;
 const amountPlaces = 2;
 const fromProduct = 10n ** BigInt(2 * inputPlaces - amountPlaces);
 const wholePercent = 100n * 10n ** BigInt(inputPlaces);
 
-/** The amount and tax of one line. */
+/** Returns the amount and tax of one line. */
 export function lineAmountsOf(line: LineInput, types: LineAmountTypes): LineAmounts {
   const product = scaledOf(line.quantity, inputPlaces) * scaledOf(line.unitAmount, inputPlaces);
   const amount = divideRounded(product, fromProduct);
@@ -43,7 +45,7 @@ export function lineAmountsOf(line: LineInput, types: LineAmountTypes): LineAmou
   return { lineAmount: decimalTextOf(amount, amountPlaces), taxAmount: decimalTextOf(tax, amountPlaces) };
 }
 
-/** Subtotal without tax, tax, and total with it. */
+/** Returns the subtotal without tax, the tax, and the total with tax. */
 export function documentAmountsOf(lines: readonly LineAmounts[], types: LineAmountTypes): DocumentAmounts {
   const sum = (texts: readonly string[]) => texts.reduce((total, text) => total + scaledOf(text, amountPlaces), 0n);
   const amount = sum(lines.map(({ lineAmount }) => lineAmount));

@@ -1,4 +1,4 @@
-/** The contacts of documents: loaded in one statement, and judged for carrying a new document. */
+/** The contacts of documents: loaded in one statement, and validated for new documents. */
 import { type ContactRow, isUuid, presentContact } from "../api/contacts.ts";
 import type { Queryable } from "../database.ts";
 
@@ -6,7 +6,7 @@ const noContact = "A Contact must be specified for this type of transaction.";
 const contactArchived =
   "The contact with the specified contact details has been archived. The contact must be un-archived before creating new invoices or credit notes.";
 
-/** Contacts by id; ids that are none are left out. */
+/** Returns contacts by id. Text that is not a UUID is left out. */
 export async function loadContacts(
   client: Queryable,
   tenantId: string,
@@ -20,14 +20,14 @@ export async function loadContacts(
   return new Map(rows.map((row) => [row.contact_id, row]));
 }
 
-/** Why this contact can carry no new document; empty where it can. */
+/** Returns the reasons why this contact takes no new document, or an empty list. */
 export function contactFaults(contacts: ReadonlyMap<string, ContactRow>, contactId: string): readonly string[] {
   const contact = contacts.get(contactId.toLowerCase());
   if (!contact) return [noContact];
   return contact.status === "ACTIVE" ? [] : [contactArchived];
 }
 
-/** The contact of a document in Xero's names. */
+/** Returns the contact of a document in Xero's names. */
 export function presentContactOf(
   contacts: ReadonlyMap<string, ContactRow>,
   row: { readonly contact_id: string },

@@ -1,10 +1,10 @@
-/** Civil dates as Xero takes them, and what is wrong with a document's. Facts: facts-ledger sections 1.1 and 1.3. */
+/** Civil dates as Xero reads them, and the validation of a document's dates. */
 import { type ExactJson, filledTextOf } from "../../../ledger/port/exact-json.ts";
 import type { Tenant } from "../tenants.ts";
 
 /**
- * A plain date, one with a time, or `/Date(ms)/` as `YYYY-MM-DD`; `otherwise` where none is sent, undefined where it
- * is none.
+ * Returns a plain date, a date with a time, or `/Date(ms)/` as `YYYY-MM-DD`. Returns `otherwise`
+ * for an absent value and undefined for an invalid one.
  */
 export function dateOf(value: ExactJson | undefined, otherwise: string | null): string | null | undefined {
   const text = filledTextOf(value);
@@ -16,17 +16,17 @@ export function dateOf(value: ExactJson | undefined, otherwise: string | null): 
   return isPlain && !Number.isNaN(at.getTime()) && at.toISOString().startsWith(day) ? day : undefined;
 }
 
-/** Today where the organisation is. */
+/** Returns the current date in the organisation's timezone. */
 export function todayIn(timezone: string): string {
   return new Intl.DateTimeFormat("en-CA", { timeZone: timezone }).format(new Date());
 }
 
-/** What is wrong with a date of issue: none at all, or one in a closed period. */
+/** Returns the faults of an issue date: invalid, or in a closed period (XERO-13). */
 export function issueDateFaults(tenant: Tenant, issueDate: string | null | undefined): readonly string[] {
   return issueDate ? lockFaults(tenant, issueDate) : ["The Date is not a valid date."];
 }
 
-/** What keeps a document of that day from being made, changed, voided or deleted: a closed period. */
+/** Returns the faults of any change to a document of that day: a closed period (XERO-13). */
 export function lockFaults(tenant: Tenant, issueDate: string): readonly string[] {
   if (tenant.periodLockDate === null || issueDate > tenant.periodLockDate) return [];
   return [`The document date cannot be before the period lock date, currently set at ${tenant.periodLockDate}`];

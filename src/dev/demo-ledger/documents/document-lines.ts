@@ -1,4 +1,7 @@
-/** The lines of a document sent to the demo ledger: read, merged with those that are there, judged by Xero's rules. */
+/**
+ * The lines of a sent document: parsed, merged with the current lines, and validated by Xero's
+ * rules (XERO-9).
+ */
 import { randomUUID } from "node:crypto";
 import { decimalTextOf, isDecimalText, scaledOf } from "../../../ledger/port/decimal-text.ts";
 import { type ExactJson, type ExactObject, filledTextOf, objectsOf, textOf } from "../../../ledger/port/exact-json.ts";
@@ -8,8 +11,8 @@ import { type LineAmountTypes, lineAmountsOf } from "./document-amounts.ts";
 import type { LineRow } from "./document-rows.ts";
 
 /**
- * What lines are read with. `isApproval` asks for all that a document needs to be approved; `unitPlaces` is 2 or 4.
- * `current` are the lines that are there, with amounts of `currentTypes`.
+ * The input of parsing lines. `isApproval` requires everything that an approved document needs.
+ * `unitPlaces` is 2 or 4. `current` are the current lines, with amounts of `currentTypes`.
  */
 export interface LineRules {
   readonly types: LineAmountTypes;
@@ -19,17 +22,20 @@ export interface LineRules {
   readonly current: readonly LineRow[];
 }
 
-/** The lines as they will be stored, and what is wrong with them. */
+/** The lines to store, and their faults. */
 export interface ReadLines {
   readonly lines: readonly LineRow[];
   readonly messages: readonly string[];
 }
 
-// Xero keeps four places of a quantity and of tax types' rates.
+// Xero keeps four places of a quantity and of a tax rate.
 const quantityPlaces = 4;
 const maxDescription = 4_000;
 
-/** All lines of `LineItems`. A line with a known LineItemID keeps what is not sent; one that is left out is gone. */
+/**
+ * Parses all lines of `LineItems`. A line with a known LineItemID keeps the members that are not
+ * sent. A missing line is deleted.
+ */
 export function readLines(value: ExactJson | undefined, rules: LineRules): ReadLines {
   const elements = objectsOf(value);
   const read = elements.map((sent) => readLine(sent, rules));
@@ -41,8 +47,8 @@ export function readLines(value: ExactJson | undefined, rules: LineRules): ReadL
 }
 
 /**
- * The lines that are there, judged again (an approval without lines). Their amounts stay, with every tax amount that
- * was sent, unless they are to contain tax in another way.
+ * Validates the current lines again, for an approval without lines. Their amounts and every sent
+ * tax amount stay, unless tax is to be contained in another way.
  */
 export function rereadLines(rules: LineRules): ReadLines {
   const isSame = rules.types === rules.currentTypes;
@@ -91,7 +97,7 @@ function readLine(sent: ExactObject, rules: LineRules): ReadLine {
   return { row, messages: [...faultsOf(row, rules), ...lineTotalFaults(sent, row)] };
 }
 
-// A tax amount that was sent once stays for as long as nothing changes that tax follows from.
+// A sent tax amount stays until a member changes on which the tax depends.
 function keptTaxOf(draft: TaxedLine, known: LineRow | undefined, rules: LineRules): string | null {
   if (known === undefined || rules.types !== rules.currentTypes || draft.taxType !== known.taxType) return null;
   const isSame = (one: string, other: string) => scaledOf(one, quantityPlaces) === scaledOf(other, quantityPlaces);

@@ -1,4 +1,4 @@
-/** What stored invoices and credit notes have in common, and how that is shown in Xero's names. */
+/** The columns that stored invoices and credit notes share, and their form in Xero's names. */
 import { numberToken } from "../../../ledger/port/exact-json.ts";
 import { xeroDate, xeroInstant } from "../api/answers.ts";
 import type { LineAmountTypes } from "./document-amounts.ts";
@@ -6,7 +6,7 @@ import type { LineAmountTypes } from "./document-amounts.ts";
 /** Xero's statuses of a document. */
 export type XeroStatus = "DRAFT" | "SUBMITTED" | "AUTHORISED" | "PAID" | "VOIDED" | "DELETED";
 
-/** A stored line; amounts are decimal text. */
+/** A stored line. Amounts are decimal text. */
 export interface LineRow {
   readonly id: string;
   readonly description: string;
@@ -37,7 +37,7 @@ export interface DocumentRow {
   readonly updated_at: Date;
 }
 
-/** The members that both kinds of document have. A list without pages shows no lines. Facts: facts-ledger 1.1, 1.3. */
+/** Returns the members that both kinds of document share. A list without pages shows no lines. */
 export function presentDocument(row: DocumentRow, contact: object, withLines: boolean): object {
   return {
     Reference: row.reference,
@@ -61,19 +61,19 @@ export function presentDocument(row: DocumentRow, contact: object, withLines: bo
   };
 }
 
-/** True for a document that is not approved yet. */
+/** Returns true if a document is not approved yet. */
 export function isOpen(status: XeroStatus): boolean {
   return status === "DRAFT" || status === "SUBMITTED";
 }
 
-/** True for a document that is out of the books. */
+/** Returns true if a document is voided or deleted. */
 export function isRemoved(status: XeroStatus): boolean {
   return status === "VOIDED" || status === "DELETED";
 }
 
 /**
- * The status of an approved document by what is open of it: Xero shows one with nothing open as paid, also one over
- * nothing (from Xero's help pages; not tried). Others keep theirs.
+ * Returns the status of an approved document by its open amount. Xero shows a document with nothing
+ * open as paid, also one with total zero (from Xero's help pages; not tried). Other statuses stay.
  */
 export function finishedStatus(status: XeroStatus, open: bigint): XeroStatus {
   if (status !== "AUTHORISED" && status !== "PAID") return status;

@@ -1,6 +1,6 @@
 /**
- * Judges what invoices and credit notes have in common, by Xero's rules: statuses, lines, dates, currency, numbers.
- * Facts: facts-ledger sections 1.3 and 1.4.
+ * Validates the members that invoices and credit notes share, by Xero's rules: statuses, lines,
+ * dates, currency, numbers.
  */
 import { scaledOf } from "../../../ledger/port/decimal-text.ts";
 import { type ExactJson, type ExactObject, filledTextOf, objectOf, textOf } from "../../../ledger/port/exact-json.ts";
@@ -12,7 +12,7 @@ import { dateOf, issueDateFaults, todayIn } from "./document-dates.ts";
 import { readLines, rereadLines } from "./document-lines.ts";
 import { type DocumentRow, finishedStatus, type XeroStatus } from "./document-rows.ts";
 
-/** What a document will be once it is stored; `number` null lets the ledger number it. */
+/** A document as it will be stored. `number` null lets the ledger number it. */
 export type DocumentValues = Pick<
   DocumentRow,
   | "contact_id"
@@ -27,36 +27,39 @@ export type DocumentValues = Pick<
   | "lines"
 > & { readonly number: string | null };
 
-/** The values, and everything that is wrong with them; with messages the values are not to be stored. */
+/** The values and their faults. Values with messages must not be stored. */
 export interface Judged<Values> {
   readonly values: Values;
   readonly messages: readonly string[];
 }
 
-/** The element that was sent, and for whom; `unitPlaces` is how many places of a unit amount are kept. */
+/**
+ * The sent element and its organisation. `unitPlaces` is how many places of a unit amount are kept.
+ */
 export interface SentDocument {
   readonly tenant: Tenant;
   readonly sent: ExactObject;
   readonly unitPlaces: number;
 }
 
-/** The document that is there; `applied` is what is paid, credited or allocated of it. */
+/** The current document. `applied` is the amount paid, credited or allocated. */
 export interface CurrentDocument {
   readonly row: DocumentRow;
   readonly applied: bigint;
 }
 
-/** How the kinds of document are told apart in texts and members. */
+/** The names of a kind of document in texts and members. */
 export interface DocumentNames {
   readonly type: "ACCREC" | "ACCRECCREDIT";
   readonly title: "Invoice" | "Credit Note";
   readonly numberName: "InvoiceNumber" | "CreditNoteNumber";
 }
 
-/** Xero's text where money or credit forbids a change. Facts: facts-ledger section 1.3. */
+/** Xero's text if money or credit forbids a change. */
 export const moneyOnIt = "This document cannot be edited as it has a payment or credit note allocated to it.";
 
-// Which status may follow which. Back from SUBMITTED to DRAFT is not proven in Xero, so it is refused.
+// The statuses that may follow each status. SUBMITTED back to DRAFT is not proven in Xero, so it is
+// refused.
 const nextStatuses: Readonly<Record<XeroStatus, readonly XeroStatus[]>> = {
   DRAFT: ["DRAFT", "SUBMITTED", "AUTHORISED", "DELETED"],
   SUBMITTED: ["SUBMITTED", "AUTHORISED", "DELETED"],
@@ -67,10 +70,10 @@ const nextStatuses: Readonly<Record<XeroStatus, readonly XeroStatus[]>> = {
 };
 const firstStatuses: readonly XeroStatus[] = ["DRAFT", "SUBMITTED", "AUTHORISED"];
 
-// facts-ledger section 1.3.
+// Xero's longest document number.
 const maxNumberLength = 255;
 
-/** The status of a new document, and what is wrong with its type and status. */
+/** Returns the status of a new document, and the faults of its type and status. */
 export function evaluateFirst(sent: ExactObject, { type, title }: DocumentNames): Judged<XeroStatus> {
   const asked = textOf(sent.Status) ?? "DRAFT";
   const status = firstStatuses.find((first) => first === asked);
@@ -79,18 +82,18 @@ export function evaluateFirst(sent: ExactObject, { type, title }: DocumentNames)
   return { values: status ?? "DRAFT", messages };
 }
 
-/** The status that a change leads to, or undefined where it may not follow the one that is there. */
+/** Returns the status after a change, or undefined if it may not follow the current one. */
 export function nextStatusOf(sent: ExactObject, current: XeroStatus): XeroStatus | undefined {
   const asked = textOf(sent.Status) ?? current;
   return nextStatuses[current].find((next) => next === asked);
 }
 
-/** Xero's text for a status that does not allow what is asked. Facts: facts-ledger section 1.3. */
+/** Returns Xero's text for a status that does not allow the request. */
 export function wrongStatus({ title }: Pick<DocumentNames, "title">): string {
   return `${title} not of valid status for modification`;
 }
 
-/** The common values of a document, new or there, that is to have this status. */
+/** Validates the shared values of a new or current document that will have this status. */
 export function validateDocument(
   { tenant, sent, unitPlaces }: SentDocument,
   there: CurrentDocument | null,

@@ -1,6 +1,6 @@
 /**
- * The SQL of documents: insert many in one statement, lock one, change one. How invoices and credit notes differ in
- * their tables is said by a `DocumentTable`.
+ * The SQL of documents: insert many in one statement, lock one, change one. A `DocumentTable` has
+ * the differences between invoices and credit notes.
  */
 
 import { isUuid } from "../api/contacts.ts";
@@ -10,8 +10,9 @@ import type { DocumentRow } from "./document-rows.ts";
 import type { DocumentValues } from "./document-rules.ts";
 
 /**
- * Where documents of a kind are. `columns` are those that a request writes, with their types; `counter` is the column
- * of the organisation that numbers those which come without a number, behind `prefix`.
+ * The table of a kind of document. `columns` are the columns that a request writes, with their
+ * types. `counter` is the organisation's column that numbers documents without a number, after
+ * `prefix`.
  */
 export interface DocumentTable {
   readonly name: "invoices" | "credit_notes";
@@ -36,12 +37,15 @@ export const documentColumns = {
   lines: "jsonb",
 } as const;
 
-/** What is selected of a document: all, its id under the name that rows have it by. */
+/** Returns the select list of a document: all columns, and the id under the name that rows use. */
 export function selectedOf(table: DocumentTable): string {
   return `*, ${table.idColumn} as id`;
 }
 
-/** The document of an id or number, or undefined. `lock` keeps others from changing it until the transaction ends. */
+/**
+ * Returns the document of an id or number, or undefined. `lock` locks its row until the transaction
+ * ends.
+ */
 export async function loadDocument<Row extends DocumentRow>(
   client: Queryable,
   table: DocumentTable,
@@ -57,7 +61,10 @@ export async function loadDocument<Row extends DocumentRow>(
   return rows[0];
 }
 
-/** Stores new documents, numbering those without number; those whose number is taken are not among the rows, by id. */
+/**
+ * Stores new documents, and numbers those without a number. Returns the rows by id. Documents with
+ * a taken number are not among them.
+ */
 export async function insertDocuments<Row extends DocumentRow>(
   client: Queryable,
   table: DocumentTable,
@@ -73,7 +80,8 @@ export async function insertDocuments<Row extends DocumentRow>(
   const types = Object.entries(table.columns).map(([name, type]) => `${name} ${type}`);
   const { rows } = await client.query<Row>({
     name: `demo-insert-${table.name}${foldsNumbers ? "-folded" : ""}`,
-    // Ordered by number, so that two requests with the same numbers wait for each other instead of deadlocking.
+    // Ordered by number, so that two requests with the same numbers wait for each other and do not
+    // deadlock.
     text: `insert into demo_ledger.${table.name} (${table.idColumn}, tenant_id, ${names})
       select id, $1, ${names} from jsonb_to_recordset($2::jsonb) as draft (id uuid, ${types.join(", ")})
       ${foldsNumbers ? `where not exists (${sameFolded(table)})` : ""}
@@ -85,12 +93,15 @@ export async function insertDocuments<Row extends DocumentRow>(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-// Of the numbers in one request none differs from another only by case or blanks: it is compared with what is there.
+// No two numbers of one request differ only by case or blanks. So a number is compared only with
+// stored ones.
 function sameFolded({ name }: DocumentTable): string {
   return `select 1 from demo_ledger.${name} d where d.tenant_id = $1 and lower(btrim(d.number)) = lower(draft.number)`;
 }
 
-/** Gives a locked document these values. Fails with a violated index where its new number is another's. */
+/**
+ * Writes these values to a locked document. Fails with a violated index if its new number is taken.
+ */
 export async function changeDocument<Row extends DocumentRow>(
   client: Queryable,
   table: DocumentTable,
@@ -111,7 +122,7 @@ export async function changeDocument<Row extends DocumentRow>(
   return rows;
 }
 
-// The counter goes on over numbers that somebody gave by hand, also within this request.
+// The counter skips numbers that were set by hand, also within this request.
 async function reserveNumbers(
   client: Queryable,
   table: DocumentTable,

@@ -1,6 +1,6 @@
 /**
- * What the accounting API does with documents: list, get, create many in few statements, update. The same for invoices
- * and credit notes; how they differ is said by a `DocumentResource`. Facts: facts-ledger sections 1.3, 1.4 and 1.6.
+ * The accounting API's operations on documents: list, get, create many in few statements, update.
+ * They serve invoices and credit notes; a `DocumentResource` has the differences.
  */
 import { randomUUID } from "node:crypto";
 import type { ExactObject } from "../../../ledger/port/exact-json.ts";
@@ -23,9 +23,10 @@ import type { DocumentValues, Judged, SentDocument } from "./document-rules.ts";
 import { changeDocument, type DocumentTable, insertDocuments, loadDocument, selectedOf } from "./document-store.ts";
 
 /**
- * A kind of document. `member` is its list in Xero's JSON, `fields` what it can be filtered and ordered by, `filters`
- * the comma lists of its query, `searched` the columns of its `searchTerm`, `heavy` the members that `summaryOnly` leaves
- * out (null: Xero has it not). `present` gives the rows in their order, with what is on them, in few statements.
+ * A kind of document. `member` is its list in Xero's JSON, `fields` are its filters and sort keys,
+ * `filters` the comma lists of its query. `searched` are the columns of `searchTerm`. `heavy` are
+ * the members that `summaryOnly` leaves out (null: Xero has no summary). `present` returns the rows
+ * in order with their related data, in few statements.
  */
 export interface DocumentResource<Row extends DocumentRow, Values extends DocumentValues> {
   readonly member: "Invoices" | "CreditNotes";
@@ -48,7 +49,7 @@ export interface DocumentResource<Row extends DocumentRow, Values extends Docume
   ) => Promise<readonly object[]>;
 }
 
-/** A list of documents. Without `page` there are no lines, as in Xero. */
+/** Lists documents. Without `page` there are no lines, as in Xero. */
 export async function listDocuments<Row extends DocumentRow, Values extends DocumentValues>(
   resource: DocumentResource<Row, Values>,
   request: ApiRequest,
@@ -78,14 +79,14 @@ export async function listDocuments<Row extends DocumentRow, Values extends Docu
   });
 }
 
-/** How many records of the organisation a table has. */
+/** Returns how many records of the organisation a table has. */
 export async function countOf(client: Queryable, table: string, tenantId: string): Promise<number> {
   const text = `select count(*) as count from demo_ledger.${table} where tenant_id = $1`;
   const { rows } = await client.query<{ count: string }>(text, [tenantId]);
   return Number(rows[0]?.count ?? 0);
 }
 
-/** The elements without these members. */
+/** Returns the elements without these members. */
 export function without(elements: readonly object[], members: readonly string[]): readonly object[] {
   if (members.length === 0) return elements;
   return elements.map((element) =>
@@ -93,7 +94,7 @@ export function without(elements: readonly object[], members: readonly string[])
   );
 }
 
-/** One document by its id or number, with its lines. */
+/** Returns one document by its id or number, with its lines. */
 export async function getDocument<Row extends DocumentRow, Values extends DocumentValues>(
   resource: DocumentResource<Row, Values>,
   request: ApiRequest,
@@ -112,7 +113,7 @@ interface Draft<Values> extends Judged<Values> {
   readonly sent: ExactObject;
 }
 
-/** One or many new documents, in one statement for the contacts and one for the documents. */
+/** Creates one or many documents, with one statement for the contacts and one for the documents. */
 export async function createDocuments<Row extends DocumentRow, Values extends DocumentValues>(
   resource: DocumentResource<Row, Values>,
   request: ApiRequest,
@@ -136,12 +137,12 @@ export async function createDocuments<Row extends DocumentRow, Values extends Do
   const good = drafts.filter(({ messages }) => messages.length === 0);
   const stored = await insertDocuments<Row>(client, resource.table, request.tenant, good);
   const elements = await presentEach(resource, client, [...stored.values()], contacts);
-  // As in Xero, the good ones stay made also where the answer is a 400 that names the others.
+  // As in Xero, valid documents stay created even if the answer is a 400 for the others.
   const settled = drafts.map((draft) => settle(resource, draft, elements.get(draft.id)));
   return finishedAnswer(request, resource.member, settled);
 }
 
-/** A change of one document: its status, and edits where the status allows them. */
+/** Changes one document: its status, and its content if the status allows it. */
 export async function updateDocument<Row extends DocumentRow, Values extends DocumentValues>(
   resource: DocumentResource<Row, Values>,
   request: ApiRequest,
@@ -212,6 +213,6 @@ function settle<Row extends DocumentRow, Values extends DocumentValues>(
 }
 
 function sentDocument(request: ApiRequest, sent: ExactObject): SentDocument {
-  // Without unitdp=4 Xero keeps two places of a unit amount.
+  // Without unitdp=4 Xero keeps two places of a unit amount (XERO-1).
   return { tenant: request.tenant, sent, unitPlaces: request.query.get("unitdp") === "4" ? 4 : 2 };
 }

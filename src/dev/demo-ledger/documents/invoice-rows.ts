@@ -1,7 +1,4 @@
-/**
- * An invoice as the demo ledger stores it, and as it shows it in Xero's names. Facts: facts-ledger sections 1.1 and
- * 1.3.
- */
+/** A stored invoice, and its form in Xero's names. */
 import { decimalTextOf, scaledOf } from "../../../ledger/port/decimal-text.ts";
 import { numberToken } from "../../../ledger/port/exact-json.ts";
 import { xeroDate } from "../api/answers.ts";
@@ -24,7 +21,10 @@ export interface PaymentRow {
   readonly paid_on: string;
 }
 
-/** An invoice in Xero's names. `contact` is its contact as presented; a list without pages shows no lines. */
+/**
+ * Returns an invoice in Xero's names. `contact` is its presented contact. A list without pages
+ * shows no lines.
+ */
 export function presentInvoice(
   row: InvoiceRow,
   contact: object,
@@ -50,12 +50,12 @@ export function presentInvoice(
   };
 }
 
-/** What is left to pay, with two places; nothing on a removed invoice. */
+/** Returns the amount due with two places. A removed invoice has none. */
 export function amountDueOf(row: InvoiceRow): string {
   return isRemoved(row.status) ? "0.00" : decimalTextOf(scaledOf(row.total, 2) - moneyOn(row), 2);
 }
 
-/** What is paid and credited, in hundredths. */
+/** Returns the amount paid and credited, in hundredths. */
 export function moneyOn(row: InvoiceRow): bigint {
   return scaledOf(row.amount_paid, 2) + scaledOf(row.amount_credited, 2);
 }

@@ -1,6 +1,4 @@
-/**
- * Judges an invoice that is sent to the demo ledger, new or changed, by Xero's rules. Facts: facts-ledger section 1.3.
- */
+/** Validates a new or changed invoice by Xero's rules. */
 import { filledTextOf } from "../../../ledger/port/exact-json.ts";
 import { dateOf } from "./document-dates.ts";
 import { isOpen, type XeroStatus } from "./document-rows.ts";
@@ -16,7 +14,7 @@ import {
 } from "./document-rules.ts";
 import { type InvoiceRow, moneyOn } from "./invoice-rows.ts";
 
-/** What an invoice will be once it is stored. */
+/** An invoice as it will be stored. */
 export type InvoiceValues = DocumentValues & Pick<InvoiceRow, "url" | "due_date" | "sent">;
 
 const names = { type: "ACCREC", title: "Invoice", numberName: "InvoiceNumber" } as const;
@@ -24,14 +22,14 @@ const names = { type: "ACCREC", title: "Invoice", numberName: "InvoiceNumber" } 
 const moneyOnVoided =
   "The status VOIDED cannot be applied to the invoice because it has payments or credit notes allocated to it.";
 
-/** A new invoice. Contacts and unique numbers are judged where the database is asked. */
+/** Validates a new invoice. Contacts and unique numbers are validated with the database. */
 export function validateNewInvoice(document: SentDocument): Judged<InvoiceValues> {
   const first = evaluateFirst(document.sent, names);
   const judged = validateValues(document, null, first.values);
   return { values: judged.values, messages: [...first.messages, ...judged.messages] };
 }
 
-/** A change of an invoice, by what is there and what is sent. */
+/** Validates a change of an invoice, from its current and its sent members. */
 export function validateInvoiceChange(document: SentDocument, current: InvoiceRow): Judged<InvoiceValues> {
   const hasMoney = moneyOn(current) !== 0n;
   if (document.sent.Status === "VOIDED" && hasMoney) return { values: current, messages: [moneyOnVoided] };
@@ -58,7 +56,7 @@ function validateValues(document: SentDocument, current: InvoiceRow | null, stat
   return { values: { ...values, url, due_date: dueDate ?? null, sent: isSent }, messages: [...messages, ...own] };
 }
 
-// What may change on an invoice with money on it leaves all of these as they are.
+// Changes that are allowed on an invoice with money leave all of these members unchanged.
 function isSameMoney(values: InvoiceValues, current: InvoiceRow): boolean {
   const moneyOf = (row: Pick<InvoiceRow, "lines" | "currency" | "issue_date" | "line_amount_types" | "sent">) =>
     JSON.stringify([

@@ -1,20 +1,21 @@
 /**
- * Payments that somebody records in the demo ledger, as a bookkeeper would, and deletes again: the only way in which money comes onto
- * an invoice. Facts: facts-ledger section 1.5.
+ * Records and deletes payments in the demo ledger, as a bookkeeper would. Money comes onto an
+ * invoice in no other way.
  */
 import { randomUUID } from "node:crypto";
 import { decimalTextOf, isDecimalText, scaledOf } from "../../../ledger/port/decimal-text.ts";
 import type { Queryable } from "../database.ts";
 import { amountDueOf, type InvoiceRow } from "./invoice-rows.ts";
 
-/** What became of a payment: the invoice's new status and what is still due, or why it was refused. */
+/** The outcome of a payment: the invoice's new status and amount due, or the refusal. */
 export type Paid =
   | { readonly kind: "paid"; readonly paymentId: string; readonly status: string; readonly amountDue: string }
   | { readonly kind: "not_found" }
   | { readonly kind: "refused"; readonly message: string };
 
 /**
- * Records a payment on an approved invoice; without an amount all that is due. What leaves nothing due makes it PAID.
+ * Records a payment on an approved invoice. Without an amount it pays all that is due. An invoice
+ * with nothing due becomes PAID.
  */
 export async function recordPayment(
   client: Queryable,
@@ -53,12 +54,16 @@ export async function recordPayment(
   return { kind: "paid", paymentId, status, amountDue: decimalTextOf(due - paid, 2) };
 }
 
-/** What became of a deletion. */
+/** The outcome of a deletion. */
 export type PaymentDeleted = "deleted" | "not_found" | "deleted_before";
 
-/** Deletes a payment: the row stays and says so, and its invoice is approved and open by that amount again. */
+/**
+ * Deletes a payment. The row stays with that status, and its invoice is approved and open by that
+ * amount again.
+ */
 export async function deletePayment(client: Queryable, tenantId: string, paymentId: string): Promise<PaymentDeleted> {
-  // The invoice first, as whoever pays or credits it does: two at once wait for each other.
+  // Locks the invoice first, as payments and allocations do, so that concurrent requests wait for
+  // each other.
   const { rowCount: found } = await client.query(
     `select 1 from demo_ledger.invoices where tenant_id = $1 and invoice_id =
        (select invoice_id from demo_ledger.payments where tenant_id = $1 and payment_id = $2) for update`,

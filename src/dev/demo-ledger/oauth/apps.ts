@@ -1,13 +1,13 @@
 /**
- * Apps of the demo ledger that organisations consent to: codes, refresh tokens that rotate with a time of grace, and connections.
- * Codes and tokens are kept as hashes. Facts: facts-ledger section 1.10.
+ * Apps of the demo ledger that organisations consent to: codes, refresh tokens that rotate with a
+ * grace period, and connections (XERO-12). Codes and tokens are stored as hashes.
  */
 import { createHash, createHmac, randomBytes, randomUUID } from "node:crypto";
 import type pg from "pg";
 import { inTransaction, type Queryable } from "../database.ts";
 import { hashOfSecret } from "../tenants.ts";
 
-/** An app. The seconds are how long its tokens live: Xero's are 1,800, 1,800 and 60 days. */
+/** An app. The lifetimes of its tokens are in seconds. Xero's are 1,800, 1,800 and 60 days. */
 export interface DemoApp {
   readonly clientId: string;
   readonly secretHash: string;
@@ -27,7 +27,7 @@ export interface AppConnection {
   readonly createdAt: Date;
 }
 
-/** What a consent is given for. */
+/** The content of a consent. */
 export interface ConsentGiven {
   readonly clientId: string;
   readonly redirectUrl: string;
@@ -35,25 +35,30 @@ export interface ConsentGiven {
   readonly tenantIds: readonly string[];
 }
 
-/** Tokens as they are given out; null where the code or token is good for nothing. */
+/** The issued tokens, or null if the code or token is not valid. */
 export type GivenTokens = { readonly accessToken: string; readonly refreshToken: string } | null;
 
-/** Finds and makes apps, and what belongs to them. */
+/** Finds and creates apps, with their codes, tokens and connections. */
 export interface AppBook {
   put(app: Omit<DemoApp, "secretHash"> & { readonly clientSecret: string }): Promise<void>;
   byClient(clientId: string): Promise<DemoApp | null>;
-  /** Makes the code of a consent, good once within five minutes, and the connections that it gives. */
+  /**
+   * Creates the code of a consent, valid once within five minutes, and the connections of that
+   * consent.
+   */
   consent(given: ConsentGiven): Promise<string>;
   exchange(app: DemoApp, code: string, redirectUrl: string, verifier: string | null): Promise<GivenTokens>;
   refresh(app: DemoApp, refreshToken: string): Promise<GivenTokens>;
-  /** Whose an access token is, and by which consent; null where it is none, `expired` where it was one. */
+  /**
+   * Returns the app and the consent of an access token, `expired`, or null if it is not a token.
+   */
   readAccess(accessToken: string): Promise<{ readonly app: DemoApp; readonly eventId: string } | "expired" | null>;
   connections(app: DemoApp): Promise<readonly AppConnection[]>;
-  /** False where there is none. */
+  /** Returns false if there is no such connection. */
   removeConnection(app: DemoApp, connectionId: string): Promise<boolean>;
-  /** As if the person had taken the consent back: no refresh token of the app is good any more. */
+  /** Revokes every refresh token of the app, as if the person had withdrawn the consent. */
   revoke(clientId: string): Promise<void>;
-  /** How many times tokens were refreshed for an app. */
+  /** Returns how many times tokens were refreshed for an app. */
   refreshes(clientId: string): Promise<number>;
 }
 
@@ -62,7 +67,7 @@ const appColumns = `client_id as "clientId", secret_hash as "secretHash", name, 
 
 const header = Buffer.from(JSON.stringify({ alg: "HS256", typ: "JWT" })).toString("base64url");
 
-/** The apps in this database. */
+/** Creates the access to the apps in this database. */
 export function createAppBook(pool: pg.Pool): AppBook {
   const byClient = async (clientId: string): Promise<DemoApp | null> => {
     const { rows } = await pool.query<DemoApp>(`select ${appColumns} from demo_ledger.apps where client_id = $1`, [
@@ -165,7 +170,8 @@ async function exchangeCode(
   return shown === given.challenge ? give(client, app, given.eventId) : null;
 }
 
-// The one that is shown is good once, and for a time of grace again, because the answer may have been lost.
+// The sent token works once, and again within the grace period, because the answer may have been
+// lost.
 async function rotate(client: Queryable, app: DemoApp, refreshToken: string): Promise<GivenTokens> {
   const { rows } = await client.query<{ eventId: string }>(
     `update demo_ledger.refresh_tokens set replaced_at = coalesce(replaced_at, clock_timestamp())
@@ -191,7 +197,8 @@ async function give(client: Queryable, app: DemoApp, eventId: string): Promise<G
   return { accessToken: accessTokenOf(app, eventId, expires, randomUUID()), refreshToken };
 }
 
-// A JWT, as Xero's are; signed with the hash of the secret: a new secret ends the tokens of the old one.
+// A JWT, like Xero's, signed with the hash of the secret. A new secret invalidates the old one's
+// tokens.
 function accessTokenOf({ clientId, secretHash }: DemoApp, eventId: string, exp: number, jti: string): string {
   const claims = { client_id: clientId, authentication_event_id: eventId, exp, jti };
   const content = `${header}.${Buffer.from(JSON.stringify(claims)).toString("base64url")}`;

@@ -1,6 +1,6 @@
 /**
- * Where a person consents to an app: a page with the demo ledger's organisations, of which any may be ticked. Nobody signs in here: the
- * demo ledger has no people. Facts: facts-ledger section 1.10.
+ * The consent page for an app. It lists the demo ledger's organisations, any of which may be
+ * ticked. There is no sign-in, because the demo ledger has no users.
  */
 import type pg from "pg";
 import type { DemoAnswer } from "../api/answers.ts";
@@ -11,12 +11,13 @@ interface Organisation {
   readonly name: string;
 }
 
-/** More would be a long page; the newest are what somebody tries. */
+/** More would be a long page. People try the newest ones. */
 const mostShown = 50;
 
 /**
- * Answers `GET` and `POST /identity/connect/authorize`: the page, and what it sends. A browser is led back with a code, or with
- * `error=access_denied` where nothing was ticked; never to an address that the app is not registered with.
+ * Answers `GET` and `POST /identity/connect/authorize`: the page and its form. The browser is
+ * redirected with a code, or with `error=access_denied` if nothing was ticked. It is never
+ * redirected to an address that the app has not registered.
  */
 export async function consentAnswer(
   pool: pg.Pool,

@@ -1,18 +1,18 @@
 /**
- * The identity side: client credentials, a code or a refresh token in, access token out, and who a token is.
- * Access tokens are signed rather than stored, so they outlive a restart. Facts: facts-ledger section 1.10.
+ * The identity side: it exchanges client credentials, a code or a refresh token for an access
+ * token, and resolves a token. Access tokens are signed, not stored, so they survive a restart.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { type DemoAnswer, jsonAnswer, notFoundAnswer } from "../api/answers.ts";
 import { hashOfSecret, type Tenant, type TenantBook } from "../tenants.ts";
 import type { AppBook, DemoApp, GivenTokens } from "./apps.ts";
 
-// As long as Xero's.
+// The same lifetime as Xero's (XERO-12).
 const tokenLifeMs = 30 * 60_000;
 
 const tokenPattern = /^Bearer demo\.([0-9a-f-]{36})\.(\d{13,15})\.([\w-]{43})$/i;
 
-/** Who a bearer token stands for; `reason` is what Xero's gateway would say. */
+/** The owner of a bearer token. `reason` is the text of Xero's gateway. */
 export type Bearer =
   | { readonly kind: "known"; readonly tenant: Tenant }
   | { readonly kind: "app"; readonly app: DemoApp; readonly eventId: string; readonly tenant: Tenant | null }
@@ -61,7 +61,7 @@ function grantOf(apps: AppBook, app: DemoApp, form: URLSearchParams): Promise<Gi
   return apps.exchange(app, form.get("code") ?? "", form.get("redirect_uri") ?? "", form.get("code_verifier"));
 }
 
-/** The client id of a Basic header, and the hash of its secret. */
+/** Returns the client id of a Basic header, and the hash of its secret. */
 function basicOf(authorization: string): readonly [string, string] {
   const credentials = Buffer.from(/^Basic (.+)$/i.exec(authorization)?.[1] ?? "", "base64").toString("utf8");
   const cut = credentials.indexOf(":");
@@ -69,8 +69,8 @@ function basicOf(authorization: string): readonly [string, string] {
 }
 
 /**
- * The organisation that an Authorization header stands for; an app's token is for the organisation that is named, where
- * it is connected to that.
+ * Returns the organisation of an Authorization header. An app's token is for the named
+ * organisation, if the app is connected to it.
  */
 export async function readBearer(
   book: TenantBook,
@@ -84,7 +84,7 @@ export async function readBearer(
     const { app, eventId } = access;
     const isConnected = (await apps.connections(app)).some(({ tenantId }) => tenantId === named.toLowerCase());
     const tenant = isConnected ? await book.byId(named.toLowerCase()) : null;
-    // Idempotency keys and limits of an app are its own.
+    // An app has separate idempotency keys and limits.
     return { kind: "app", app, eventId, tenant: tenant && { ...tenant, clientId: app.clientId } };
   }
   const match = tokenPattern.exec(authorization);
@@ -104,7 +104,10 @@ export function connectionsAnswer(tenant: Tenant): DemoAnswer {
   return jsonAnswer(200, [{ id: tenant.tenantId, ...connection, createdDateUtc: at, updatedDateUtc: at }]);
 }
 
-/** Answers `GET /connections` of an app, all or those of one consent, and `DELETE /connections/{id}`. */
+/**
+ * Answers `GET /connections` of an app, all or those of one consent, and
+ * `DELETE /connections/{id}`.
+ */
 export async function appConnectionsAnswer(
   apps: AppBook,
   app: DemoApp,
@@ -125,7 +128,7 @@ export async function appConnectionsAnswer(
   return jsonAnswer(200, connections);
 }
 
-// Signed with the hash of the secret: a new secret ends the tokens of the old one.
+// Signed with the hash of the secret. A new secret invalidates the old one's tokens.
 function tokenOf(tenant: Tenant, expiresAt: number): string {
   const content = `${tenant.tenantId}.${expiresAt}`;
   return `demo.${content}.${createHmac("sha256", tenant.secretHash).update(content).digest("base64url")}`;

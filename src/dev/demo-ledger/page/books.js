@@ -1,4 +1,4 @@
-/** The page of the books: shows what is there every two seconds, and sends what is done by hand. */
+/** The demo ledger's page: reads its content every two seconds, and sends changes by hand. */
 import { element } from "./elements.js";
 import { faultTable, prepareFaultForm } from "./faults.js";
 import { contactTable, creditNoteTable, invoiceTable, paymentTable } from "./tables.js";
@@ -11,7 +11,7 @@ let shown = "";
 let turns = 0;
 let shownTurn = 0;
 
-/** One request to the demo ledger; throws with its own words where it refuses. */
+/** Sends one request to the demo ledger. Throws with its message if it refuses. */
 async function ask(path, method = "GET", body = undefined) {
   const answer = await fetch(`/demo/${path}`, {
     method,
@@ -28,7 +28,7 @@ function tell(text, isRefused) {
   notice.classList.toggle("refused", isRefused);
 }
 
-/** Does what is asked and shows what came of it. */
+/** Sends a change and shows its result. */
 async function run(path, method, body) {
   try {
     await ask(path, method, body);
@@ -67,7 +67,10 @@ function show(books) {
   }
 }
 
-/** Somebody who types an amount is not disturbed, unless he has just done something himself. */
+/**
+ * A refresh does not disturb a person who types an amount, unless that person has just sent a
+ * change.
+ */
 function isBusy() {
   const focused = document.activeElement;
   return focused === chosen || focused?.closest("td input") != null;
@@ -78,7 +81,7 @@ async function refresh(isAsked) {
   const turn = turns;
   try {
     const text = await ask(chosen.value === "" ? "books" : `tenants/${chosen.value}/books`);
-    // What was asked for earlier may arrive later, and is older.
+    // An earlier request may be answered later, with older content.
     if (turn < shownTurn || (isBusy() && !isAsked)) return;
     shownTurn = turn;
     if (text === shown) return;

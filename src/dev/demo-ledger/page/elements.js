@@ -1,11 +1,12 @@
 /**
- * Elements of the page. Everything that comes from the books becomes text nodes and attribute values, never markup.
+ * Elements of the page. Text of documents becomes text nodes and attribute values, never markup.
  */
 
 /**
- * An element with its attributes, properties by `on…`, and children: elements or texts.
+ * Creates an element with attributes, listeners by `on…`, and children: elements or texts.
  * @param {string} name
- * @param {Record<string, unknown>} attributes `onclick` and the like are listeners; null and false leave an attribute out
+ * @param {Record<string, unknown>} attributes `onclick` and the like are listeners; null and false
+ * leave an attribute out
  * @param {...(Node | string | null)} children null is no child
  */
 export function element(name, attributes = {}, ...children) {
@@ -18,12 +19,12 @@ export function element(name, attributes = {}, ...children) {
   return made;
 }
 
-// Heads that stand above amounts.
+// Heads of columns with amounts.
 const amounts = new Set(["Total", "Paid", "Credited", "Due", "Left", "Amount"]);
 
 /**
- * A table, or a sentence where there are no rows.
- * @param {string} label what assistive software calls it
+ * Creates a table, or a sentence if there are no rows.
+ * @param {string} label the name for assistive software
  * @param {readonly string[]} heads
  * @param {readonly HTMLTableRowElement[]} rows
  */
@@ -44,7 +45,7 @@ export function amountCell(text) {
   return element("td", { class: "amount" }, text);
 }
 
-/** A small line below something. @param {string} text */
+/** A small line below other text. @param {string} text */
 export function detail(text) {
   return element("div", { class: "detail" }, text);
 }

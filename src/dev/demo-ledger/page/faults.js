@@ -1,4 +1,4 @@
-/** The faults: ordered by a form, shown until they have happened, cleared. */
+/** The faults of the page: added by a form, shown while they are pending, cleared. */
 import { button, cell, element, table } from "./elements.js";
 
 const kinds = {
@@ -12,7 +12,7 @@ const kinds = {
   slow_after: { text: "it does it, then waits 15 s", order: { kind: "slow_after", delayMs: 15_000 } },
 };
 
-// Found in `METHOD path?query` of a call.
+// Text that is matched in `METHOD path?query` of a call.
 const matches = {
   "PUT /api.xro/2.0/Invoices": "a new invoice",
   "POST /api.xro/2.0/Invoices/": "a change or removal of an invoice",
@@ -26,7 +26,7 @@ const matches = {
 };
 
 /**
- * Fills the form's lists. `order` is called with what is asked for.
+ * Fills the form's lists. `order` is called with the new fault.
  * @param {HTMLFormElement} form
  * @param {(fault: object) => void} order
  */
@@ -42,7 +42,7 @@ export function prepareFaultForm(form, order) {
 }
 
 /**
- * The faults that are still to happen; null says that they are switched off.
+ * Creates the table of pending faults. Null shows that faults are switched off.
  * @param {readonly object[] | null} faults
  * @param {() => void} clear
  */

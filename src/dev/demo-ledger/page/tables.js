@@ -1,13 +1,19 @@
-/** The tables of the books: documents with their lines and what is on them, payments, contacts, each with what can be done by hand. */
+/**
+ * The tables of the page: documents with their lines and allocations, payments, contacts, each with
+ * its changes by hand.
+ */
 import { amountCell, button, cell, detail, element, table } from "./elements.js";
 
-/** @typedef {(path: string, body?: object) => void} Act Does something by hand: the path below /demo/tenants/{id}/ of the row. */
+/**
+ * Sends a change by hand. The path is relative to the row's /demo/tenants/{id}/.
+ * @typedef {(path: string, body?: object) => void} Act
+ */
 
 const open = ["DRAFT", "SUBMITTED"];
 const removable = [...open, "AUTHORISED"];
 
 /**
- * The invoices; one that is approved can be paid, all of it or a part.
+ * Creates the table of invoices. An approved invoice can be paid, in full or in part.
  * @param {readonly object[]} invoices
  * @param {(row: object) => Act} actOn
  */
@@ -37,7 +43,8 @@ export function invoiceTable(invoices, actOn) {
 }
 
 /**
- * The credit notes with the invoices that their credit is on; it can be taken back.
+ * Creates the table of credit notes with the invoices of their allocations. An allocation can be
+ * removed.
  * @param {readonly object[]} notes
  * @param {(row: object) => Act} actOn
  */
@@ -71,7 +78,7 @@ export function creditNoteTable(notes, actOn) {
 }
 
 /**
- * The payments; one can be deleted, and its invoice is open again.
+ * Creates the table of payments. A payment can be deleted, which opens its invoice again.
  * @param {readonly object[]} payments
  * @param {(row: object) => Act} actOn
  */
@@ -92,7 +99,7 @@ export function paymentTable(payments, actOn) {
 }
 
 /**
- * The contacts; one that is archived carries no new document.
+ * Creates the table of contacts. An archived contact takes no new document.
  * @param {readonly object[]} contacts
  * @param {(row: object) => Act} actOn
  */

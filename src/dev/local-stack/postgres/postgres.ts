@@ -1,6 +1,7 @@
 /**
- * The embedded PostgreSQL: one server over one data folder, kept between starts, reachable from this machine only.
- * A server that a killed predecessor left running over the same folder is stopped first; a stale pid file is no obstacle.
+ * The embedded PostgreSQL: one server over one data folder, kept between starts and reachable only
+ * from this machine. A server that a killed predecessor left over the same folder is stopped first.
+ * A stale pid file does not prevent a start.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -14,61 +15,76 @@ import { commandOf, endProcess, isAlive } from "../process.ts";
 import { findPostgresBinaries, type PostgresBinaries } from "./postgres-binaries.ts";
 import { commandAs, findRunAs, type RunAs } from "./postgres-user.ts";
 
-/** What `startPostgres` needs. `dataFolder` is made when missing; `log` gets a line where something unusual happened. */
+/**
+ * The settings of `startPostgres`. `dataFolder` is created if it is missing. `log` gets a line
+ * about each unusual event.
+ */
 export interface PostgresSettings {
   readonly dataFolder: string;
   readonly port: number;
   readonly log: (line: string) => void;
-  /** The database that `url` names; `migrate` makes it. */
+  /** The database that `url` names. `migrate` creates it. */
   readonly database?: string;
-  /** More `-c` settings, over the ones here; tests turn fsync off. */
+  /** More `-c` settings, which override the ones here. Tests turn fsync off. */
   readonly serverSettings?: Readonly<Record<string, string>>;
 }
 
-/** A running embedded PostgreSQL. `exited` resolves with how the server ended, for whatever reason; `stop` returns once it has. */
+/**
+ * A running embedded PostgreSQL. `exited` resolves with how the server ended, for any reason.
+ * `stop` returns once it has ended.
+ */
 export interface EmbeddedPostgres {
   readonly url: string;
   readonly pid: number;
   readonly exited: Promise<string>;
-  /** The last lines of the server's log. */
+  /** Returns the last lines of the server's log. */
   lastWords(): Promise<string>;
   stop(): Promise<void>;
 }
 
-/** The superuser and only role; its password is random and kept beside the data. */
+/** The superuser and only role. Its password is random and stored next to the data. */
 const role = "postgres";
 
-/** A first start recovers a crashed folder within seconds; a minute tells a slow disk from a hang. */
+/**
+ * A first start recovers a crashed folder within seconds. A minute distinguishes a slow disk from a
+ * hang.
+ */
 const readyLimitMs = 60_000;
 
-/** Fast shutdown writes a crashPoint; after the limit the immediate one, from which the next start recovers. */
+/**
+ * Fast shutdown writes a PostgreSQL checkpoint. After the limit the immediate one follows, from
+ * which the next start recovers.
+ */
 const endings = [
   { signal: "SIGINT", limitMs: 20_000 },
   { signal: "SIGQUIT", limitMs: 5_000 },
 ] as const;
 
-/** Backends of a killed server notice its death within this time and let go of its memory. */
+/** Backends of a killed server notice its death within this time and release its memory. */
 const orphanLimitMs = 10_000;
 
 const baseSettings: Readonly<Record<string, string>> = {
   listen_addresses: localHost,
-  // No socket file: its folder would have to exist, be writable for the server's user and be ours alone.
+  // No socket file: its folder would have to exist, be writable for the server's user and be ours
+  // alone.
   unix_socket_directories: "",
-  // API, workers, demo ledger and tests each hold a pool.
+  // API, workers, demo ledger and tests each have a pool.
   max_connections: "200",
   shared_buffers: "128MB",
   fsync: "on",
-  // A new database has no statistics, and plans made without them read whole tables: the first analysis comes soon.
+  // A new database has no statistics, and plans without them read whole tables. So the first
+  // analysis comes soon.
   autovacuum_naptime: "5s",
   timezone: "UTC",
   log_timezone: "UTC",
-  // The package ships no LLVM.
+  // The package contains no LLVM.
   jit: "off",
 };
 
 /**
- * Starts PostgreSQL over `dataFolder` (made and initialised when new) and resolves once it answers queries.
- * Throws an Error naming POSTGRES_PORT when the port is taken, and one with the server's last words when it does not come up.
+ * Starts PostgreSQL over `dataFolder`, which is created and initialised if new. Resolves once it
+ * answers queries. Throws an Error that names POSTGRES_PORT if the port is taken. If the server
+ * does not start, the Error has its last words.
  */
 export async function startPostgres(settings: PostgresSettings): Promise<EmbeddedPostgres> {
   const dataFolder = resolve(settings.dataFolder);
@@ -90,7 +106,10 @@ export async function startPostgres(settings: PostgresSettings): Promise<Embedde
   }
 }
 
-/** The URL of the server that runs over this folder now, started by whomever; undefined when none does. */
+/**
+ * Returns the URL of the server that runs over this folder now, whichever process started it.
+ * Undefined if none runs.
+ */
 export async function findRunningPostgres(dataFolder: string, database = "billing"): Promise<string | undefined> {
   const found = await readPidFile(resolve(dataFolder));
   if (!found || !(await isServerOver(found.pid, resolve(dataFolder)))) return undefined;
@@ -117,11 +136,12 @@ async function initialise(dataFolder: string, binaries: PostgresBinaries, runAs:
     await chown(dataFolder, runAs.uid, runAs.gid);
     await chown(passwordFile, runAs.uid, runAs.gid);
   }
-  // Made beside its place and renamed: a start that is killed here leaves nothing that looks like a database.
+  // Created under another name and renamed: a start that is killed here leaves nothing that passes
+  // for a database.
   const made = join(dataFolder, "cluster.new");
   await rm(made, { recursive: true, force: true });
   const args = [`--pgdata=${made}`, `--username=${role}`, `--pwfile=${passwordFile}`, "--auth=scram-sha-256"];
-  // The builtin locale sorts alike on every machine.
+  // The builtin locale sorts the same on every machine.
   args.push(
     "--encoding=UTF8",
     "--locale=C",
@@ -152,7 +172,10 @@ async function isServerOver(pid: number, dataFolder: string): Promise<boolean> {
   return (await commandOf(pid)).includes(`-D ${join(dataFolder, "cluster")}`);
 }
 
-/** Stops the server that a killed predecessor left over this folder, and removes the pid file of one that is gone; else does nothing. */
+/**
+ * Stops the server that a killed predecessor left over this folder, and removes a stale pid file.
+ * Otherwise does nothing.
+ */
 export async function stopLeftPostgres(folder: string, log: (line: string) => void): Promise<void> {
   const dataFolder = resolve(folder);
   const found = await readPidFile(dataFolder);
@@ -161,7 +184,8 @@ export async function stopLeftPostgres(folder: string, log: (line: string) => vo
     log(`PostgreSQL still runs from an earlier start (process ${found.pid}): stopping it`);
     await endProcess(found.pid, endings);
   } else {
-    // The number may meanwhile belong to another program, which PostgreSQL would take for a running server.
+    // Another program may have this number by now, and PostgreSQL would take it for a running
+    // server.
     await rm(join(dataFolder, "cluster/postmaster.pid"), { force: true });
   }
 }
@@ -182,9 +206,9 @@ async function launch(
   for (const [name, value] of Object.entries({ ...baseSettings, ...settings.serverSettings }))
     args.push("-c", `${name}=${value}`);
   const command = await commandAs(runAs, binaries.postgres, args, [binaries.postgres, cluster]);
-  // A file, not a pipe: the server must not stumble when this process is killed.
+  // A file, not a pipe: the server must survive the death of this process.
   const logFile = await open(join(dataFolder, "server.log"), "w", 0o600);
-  // Detached: Ctrl-C reaches the whole foreground group, and the database has to outlive those who use it.
+  // Detached: Ctrl-C reaches the whole foreground group, and the database must outlive its users.
   const child = spawn(command.file, command.args, {
     ...command.options,
     cwd: "/",
@@ -199,7 +223,7 @@ async function launch(
   return { child, exited };
 }
 
-/** undefined once the server answers, else why it does not. */
+/** Returns undefined once the server answers, else the reason why it does not. */
 async function untilReady({ exited, child }: Started, url: string): Promise<string | undefined> {
   let ended: string | undefined;
   void exited.then((how) => {

@@ -1,6 +1,7 @@
 /**
- * Program: lets the Temporal SDK download its own dev server into the folder given as argument, by its own address and check, and ends.
- * A process of its own, because a download that hangs inside the SDK can only be ended from outside.
+ * Program: makes the Temporal SDK download its dev server into the folder of the argument, from the
+ * SDK's address and with its check. It is a separate process, because a hanging download inside the
+ * SDK can only be ended from outside.
  */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -11,7 +12,8 @@ if (downloadDir === undefined) throw new Error("usage: download-temporal-cli FOL
 const packageFile = createRequire(import.meta.url).resolve("@temporalio/worker/package.json");
 const { version } = JSON.parse(readFileSync(packageFile, "utf8")) as { version: string };
 
-// The SDK downloads only on the way to starting a server: one is started in memory and stopped again.
+// The SDK downloads only when it starts a server. So a server is started in memory and stopped
+// again.
 const server = await Runtime.instance().createEphemeralServer({
   type: "dev-server",
   exe: {

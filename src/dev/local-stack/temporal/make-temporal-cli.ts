@@ -1,4 +1,7 @@
-/** The two ways to come by a `temporal` program that is not there yet: the SDK's own download, and a build with Go at a pinned version. */
+/**
+ * The two ways to get a missing `temporal` program: the SDK's download, and a build with Go at a
+ * pinned version.
+ */
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,15 +10,15 @@ import type { Counting } from "../progress-line.ts";
 import { runQuietly } from "../run-quietly.ts";
 
 /**
- * Makes a program in `folder`, which is empty, and returns its path; `lines` shows the wait.
- * Throws an Error with the reason if it cannot.
+ * Creates a program in the empty `folder` and returns its path. `lines` shows the wait. Throws an
+ * Error with the reason if it cannot.
  */
 export type MakeCli = (folder: string, lines: Counting, env: NodeJS.ProcessEnv) => Promise<string>;
 
 /** The release that is built: Server 1.31.2, UI 2.50.1. */
 export const builtCliVersion = "1.8.2";
 
-/** The release's own `replace` is repeated, as Go heeds only those of the main module. */
+/** The release's `replace` is repeated, because Go applies only those of the main module. */
 const goMod = `module temporal-cli-build
 
 go 1.25
@@ -28,16 +31,19 @@ replace github.com/temporalio/cli/cliext => github.com/temporalio/cli/cliext v0.
 /** The oldest Go that builds this release. */
 export const oldestGo = [1, 25] as const;
 
-/** A closed network answers or blocks within this time; nothing of the file after it means "cannot be reached". */
+/**
+ * A closed network answers or blocks within this time. Without any part of the file after it, the
+ * address counts as unreachable.
+ */
 const reachLimitMs = 15_000;
 
 /** 40 MB over a slow line. */
 const downloadLimitMs = 5 * 60_000;
 
-/** Four minutes on two cores from an empty Go cache; the rest is for slower machines. */
+/** Four minutes on two cores from an empty Go cache. The rest is for slower machines. */
 const buildLimitMs = 30 * 60_000;
 
-/** By the SDK: its address, its version and its check. */
+/** Downloads by the SDK: its address, its version and its check. */
 export const downloadCli: MakeCli = async (folder, lines, env) => {
   const program = fileURLToPath(new URL("download-temporal-cli.ts", import.meta.url));
   const began = performance.now();
@@ -47,7 +53,7 @@ export const downloadCli: MakeCli = async (folder, lines, env) => {
     env,
     cwd: folder,
     limitMs: downloadLimitMs,
-    // The SDK makes its file as soon as it has reached the service.
+    // The SDK creates its file as soon as it has reached the service.
     giveUp: async () => {
       reached ||= (await readdir(folder)).length > 0;
       return !reached && performance.now() - began > reachLimitMs ? "its service cannot be reached" : undefined;
@@ -59,7 +65,7 @@ export const downloadCli: MakeCli = async (folder, lines, env) => {
   return join(folder, file);
 };
 
-/** From the Go module proxy, in a throw-away module. */
+/** Builds from the Go module proxy, in a temporary module. */
 export const buildCli: MakeCli = async (folder, lines, env) => {
   const go = await findOnPath("go", env);
   if (go === undefined) throw new Error("Go is not installed, so it cannot be built");
@@ -78,7 +84,7 @@ export const buildCli: MakeCli = async (folder, lines, env) => {
   const flags = ["-mod=mod", "-trimpath", "-ldflags", "-s -w", "-o", output];
   const run = runQuietly(go, ["build", ...flags, "github.com/temporalio/cli/cmd/temporal"], {
     what: "the build with Go",
-    // A workspace of the caller's must not take part.
+    // A workspace of the caller must not take part.
     env: { ...env, GOWORK: "off" },
     cwd: folder,
     limitMs: buildLimitMs,

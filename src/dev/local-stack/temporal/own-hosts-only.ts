@@ -1,13 +1,15 @@
 /**
- * A proxy in front of the Temporal Web UI, which answers any Host. By DNS rebinding a page of another
- * site reaches this machine under the site's own name; it could read every history and start
- * workflows. The proxy refuses every name but this machine's own.
+ * A proxy in front of the Temporal Web UI, which answers any Host. By DNS rebinding a page of
+ * another site reaches this machine under the site's own name. It could read every history and
+ * start workflows. The proxy refuses every name except this machine's own.
  */
 import { createServer, type IncomingHttpHeaders, request, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { localHost } from "../ports.ts";
 
-/** The names that no other site can have. Any port will do, because a tunnel may use another. */
+/**
+ * The names that no other site can have. Any port is accepted, because a tunnel may use another.
+ */
 const ownHost = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?$/i;
 
 /** Listens on `port` and forwards the requests of this machine's own pages to the port `target`. */

@@ -1,6 +1,7 @@
 /**
- * Finds the `temporal` program, whose dev server is the default: on PATH, in the user's cache, downloaded by the SDK, or built with Go.
- * What is downloaded or built is put into the cache by one rename, so that two starts at once cannot spoil it.
+ * Finds the `temporal` program, whose dev server is the default: on PATH, in the user's cache,
+ * downloaded by the SDK, or built with Go. A downloaded or built program is moved into the cache by
+ * one rename, so that two concurrent starts cannot spoil it.
  */
 import { rmSync } from "node:fs";
 import { mkdir, mkdtemp, rename } from "node:fs/promises";
@@ -11,7 +12,7 @@ import { findOnPath, isProgram } from "../programs.ts";
 import type { Counting } from "../progress-line.ts";
 import { buildCli, builtCliVersion, downloadCli, type MakeCli, oldestGo } from "./make-temporal-cli.ts";
 
-/** Where to look, and how to come by what is not there; tests give their own. */
+/** Where to search, and how to get a missing program. Tests set their own. */
 export interface CliSearch {
   readonly env?: NodeJS.ProcessEnv;
   readonly download?: MakeCli;
@@ -19,9 +20,8 @@ export interface CliSearch {
 }
 
 /**
- * The absolute path of a `temporal` program. `lines` shows the wait while one is downloaded or built
- * (up to some minutes, once).
- * Throws an Error that says what to do when every way fails.
+ * Returns the absolute path of a `temporal` program. `lines` shows the wait while one is downloaded
+ * or built (up to some minutes, once). Throws an Error with advice if every way fails.
  */
 export async function findTemporalCli(
   lines: Counting,
@@ -55,7 +55,7 @@ function sdkVersion(): string {
 
 async function makeInto(place: string, make: MakeCli, lines: Counting, env: NodeJS.ProcessEnv): Promise<void> {
   await mkdir(dirname(place), { recursive: true });
-  // Beside its place, so that the rename stays within one file system.
+  // Next to its final path, so that the rename stays within one file system.
   const folder = await mkdtemp(join(dirname(place), "making-"));
   const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
   process.once("exit", removeFolder);

@@ -1,6 +1,7 @@
 /**
- * The embedded Temporal dev server with its Web UI: one server over one file, kept between starts, reachable from this machine only.
- * A server that a killed predecessor left running over the same file is stopped first.
+ * The embedded Temporal dev server with its Web UI: one server over one file, kept between starts
+ * and reachable only from this machine. A server that a killed predecessor left over the same file
+ * is stopped first.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { open, readFile, rm, writeFile } from "node:fs/promises";
@@ -18,7 +19,10 @@ import { findTemporalCli } from "./temporal-cli.ts";
 
 export { findTemporalCli } from "./temporal-cli.ts";
 
-/** What `startTemporal` needs. Without `dataFile` nothing is kept; without `uiPort` there is no Web UI. */
+/**
+ * The settings of `startTemporal`. Without `dataFile` nothing is kept. Without `uiPort` there is no
+ * Web UI.
+ */
 export interface TemporalSettings {
   readonly dataFile?: string;
   readonly port: number;
@@ -30,21 +34,25 @@ export interface TemporalSettings {
   readonly log: (line: string) => void;
 }
 
-/** A running dev server. `exited` resolves with how it ended, for whatever reason; `stop` returns once it has. */
+/**
+ * A running dev server. `exited` resolves with how it ended, for any reason. `stop` returns once it
+ * has ended.
+ */
 export interface EmbeddedTemporal {
   readonly address: string;
   readonly uiUrl: string | undefined;
   readonly namespace: string;
   readonly pid: number;
   readonly exited: Promise<string>;
-  /** The last lines of the server's log. */
+  /** Returns the last lines of the server's log. */
   lastWords(): Promise<string>;
   stop(): Promise<void>;
 }
 
 /**
- * A dev server has one history shard, which reads its queues 20 times a second at most by default: three reads a workflow then cost 150 ms.
- * With these a workflow of one activity takes 34 ms. For the dev server alone; a production cluster has 512 shards.
+ * A dev server has one history shard, which reads its queues at most 20 times a second by default.
+ * Three reads a workflow then cost 150 ms. With these settings a workflow of one activity takes 34
+ * ms. They are for the dev server only; a production cluster has 512 shards.
  */
 const dynamicConfig = [
   "history.transferProcessorMaxPollRPS=2000",
@@ -53,19 +61,19 @@ const dynamicConfig = [
 ];
 
 /**
- * The server's HTTP API has no credentials, takes a web page's simple requests and cannot be turned
- * off. No part uses it, so the only Host that it accepts is one that no request can carry. This
- * machine's own names are refused too: a page of another site sends those.
+ * The server's HTTP API has no credentials, accepts a web page's simple requests and cannot be
+ * turned off. No part uses it, so its only accepted Host is one that no request can carry. This
+ * machine's own names are refused too, because a page of another site sends those.
  */
 const noHost = 'frontend.httpAllowedHosts=["no host at all"]';
 
 /** Without a write-ahead log a file database halves the throughput. */
 const pragmas = ["journal_mode=WAL", "synchronous=NORMAL"];
 
-/** It serves after 1 to 2 s; the rest is for a machine under load. */
+/** It serves after 1 to 2 s. The rest is for a machine under load. */
 const readyLimitMs = 60_000;
 
-/** It drains its own services on SIGTERM within a second or two. */
+/** It drains its services on SIGTERM within a second or two. */
 const endings = [{ signal: "SIGTERM", limitMs: 10_000 }] as const;
 
 /** The server picks ports for its inner services itself and may lose a race for one. */
@@ -73,7 +81,8 @@ const tries = 3;
 
 /**
  * Starts the dev server and resolves once it serves the namespace with all search attributes.
- * Throws an Error naming TEMPORAL_PORT or TEMPORAL_UI_PORT when a port is taken, and one with the server's last words when it does not come up.
+ * Throws an Error that names TEMPORAL_PORT or TEMPORAL_UI_PORT if a port is taken. If the server
+ * does not start, the Error has its last words.
  */
 export async function startTemporal(settings: TemporalSettings): Promise<EmbeddedTemporal> {
   const cli = await findTemporalCli(linesInto(settings.log));
@@ -123,7 +132,7 @@ function argumentsOf(dataFile: string | undefined, settings: TemporalSettings, i
   if (settings.uiPort === undefined) args.push("--headless");
   else args.push("--ui-port", String(inner.ui), "--ui-disable-news-fetch");
   if (dataFile !== undefined) args.push("--db-filename", dataFile);
-  // The server takes pragmas for a file only.
+  // The server accepts pragmas for a file only.
   if (dataFile !== undefined) for (const pragma of pragmas) args.push("--sqlite-pragma", pragma);
   const values = [...dynamicConfig, noHost, ...(settings.dynamicConfig ?? [])];
   for (const value of values) args.push("--dynamic-config-value", value);
@@ -144,7 +153,8 @@ async function launch(
   inner: InnerPorts,
 ): Promise<Started> {
   const output = await open(logFile, "w", 0o600);
-  // Detached: Ctrl-C reaches the whole foreground group, and the server has to outlive the workers that drain.
+  // Detached: Ctrl-C reaches the whole foreground group, and the server must outlive the workers
+  // that drain.
   const child = spawn(cli, argumentsOf(dataFile, settings, inner), {
     detached: true,
     stdio: ["ignore", output.fd, output.fd],
@@ -158,7 +168,7 @@ async function launch(
   return { child, exited };
 }
 
-/** undefined once the server serves the namespace, else why it does not. */
+/** Returns undefined once the server serves the namespace, else the reason why it does not. */
 async function untilReady({ child, exited }: Started, settings: TemporalSettings): Promise<string | undefined> {
   let ended: string | undefined;
   void exited.then((how) => {
@@ -168,7 +178,8 @@ async function untilReady({ child, exited }: Started, settings: TemporalSettings
   let last = "no answer";
   while (ended === undefined && performance.now() < end) {
     try {
-      // A client that meets a closed port waits a second before it tries again; a bare look does not.
+      // After a closed port a client waits a second before its next try. A plain connection check
+      // does not.
       if (await isListening(settings.port)) {
         await prepareNamespace(settings);
         return undefined;
@@ -186,7 +197,7 @@ async function prepareNamespace({ port, namespace, searchAttributes }: TemporalS
   const connection = await Connection.connect({ address: `${localHost}:${port}`, connectTimeout: 2_000 });
   try {
     await connection.workflowService.describeNamespace({ namespace });
-    // The flags register them on a new file; an older file may lack one that came later.
+    // The flags register them on a new file. An older file may lack a newer one.
     await ensureSearchAttributes(connection, namespace, searchAttributes);
   } finally {
     await connection.close();
@@ -234,7 +245,7 @@ function pidFileOf(dataFile: string): string {
   return `${dataFile}.pid`;
 }
 
-/** Stops the server that a killed predecessor left over this file; else does nothing. */
+/** Stops the server that a killed predecessor left over this file. Otherwise does nothing. */
 export async function stopLeftTemporal(file: string, log: (line: string) => void): Promise<void> {
   const dataFile = resolve(file);
   const pid = Number(await readFile(pidFileOf(dataFile), "utf8").catch(() => ""));

@@ -1,16 +1,20 @@
-/** The settings of our app at Xero: its credentials, where Xero is, and where a consent comes back to. */
+/**
+ * The settings of our app at Xero: its credentials, Xero's addresses, and the redirect URL of a
+ * consent.
+ */
 
 import { addressesAt, type XeroAppSettings, xeroAddresses } from "./app.ts";
 import { callbackPath } from "./callback-path.ts";
 
-/** The app, and XERO_REDIRECT_URL: null takes the callback of the admin port on this machine. */
+/** The app, and XERO_REDIRECT_URL. Null takes the callback of the admin port on this machine. */
 export interface XeroAppConfig extends XeroAppSettings {
   readonly redirectUrl: string | null;
 }
 
 /**
- * XERO_CLIENT_ID and XERO_CLIENT_SECRET, both or none (null: nobody can authorise by consent); XERO_URL, the origin of a server that
- * speaks as Xero does (the demo ledger) in place of Xero's own addresses. Throws an Error that names the wrong one.
+ * Reads XERO_CLIENT_ID and XERO_CLIENT_SECRET, both or none. Without them the answer is null and
+ * consent is not available. XERO_URL is the origin of a server that speaks like Xero (the demo
+ * ledger) and replaces Xero's addresses. Throws an Error that names the wrong variable.
  */
 export function xeroAppOf(env: NodeJS.ProcessEnv): XeroAppConfig | null {
   const { XERO_CLIENT_ID: clientId, XERO_CLIENT_SECRET: clientSecret } = env;
@@ -23,7 +27,10 @@ export function xeroAppOf(env: NodeJS.ProcessEnv): XeroAppConfig | null {
   return { clientId, clientSecret, ...addresses, redirectUrl };
 }
 
-/** Where a consent comes back to, with the admin port at `port`. Xero takes `localhost` without TLS, and no number in its place. */
+/**
+ * Returns the redirect URL of a consent, for an admin port at `port`. Xero accepts `localhost`
+ * without TLS, but no IP address in its place.
+ */
 export function redirectUrlOf({ redirectUrl }: XeroAppConfig, isTls: boolean, port: number): string {
   return redirectUrl ?? `${isTls ? "https" : "http"}://localhost:${port}${callbackPath}`;
 }

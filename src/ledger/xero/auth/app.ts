@@ -1,6 +1,6 @@
 /**
- * Our app as Xero knows it: the address at which a person consents, the tokens that a code is exchanged for, which organisations they
- * reach, and the end of a connection. Facts: facts-ledger section 1.10.
+ * Our app as Xero knows it (ADMIN-4). It builds the consent address, exchanges a code for tokens,
+ * lists the organisations that tokens reach, and ends a connection.
  */
 import { createHash } from "node:crypto";
 import type { Dispatcher } from "undici";
@@ -11,17 +11,17 @@ import { createAgent, exchange, type HttpReply, type HttpRequest } from "../wire
 import { failureOfReply } from "../wire/failure.ts";
 import { askIdentity, freshMsOf, type IdentityClient, notSent } from "./identity.ts";
 
-/** The app's credentials, and where everything is. */
+/** The app's credentials and Xero's addresses. */
 export interface XeroAppSettings extends IdentityClient {
-  /** Where a person consents. */
+  /** The page at which a person consents. */
   readonly authoriseUrl: string;
-  /** Which organisations a token reaches. */
+  /** The endpoint that lists the organisations of a token. */
   readonly connectionsUrl: string;
   /** The accounting API. */
   readonly baseUrl: string;
 }
 
-/** Xero's own addresses. */
+/** Xero's production addresses. */
 export const xeroAddresses = {
   baseUrl: "https://api.xero.com/api.xro/2.0",
   identityUrl: "https://identity.xero.com/connect/token",
@@ -29,7 +29,10 @@ export const xeroAddresses = {
   connectionsUrl: "https://api.xero.com/connections",
 } as const;
 
-/** The same at a server that has all of them, such as the demo ledger. `origin` has no path. */
+/**
+ * Returns the same addresses at one server that has all of them, such as the demo ledger. `origin`
+ * has no path.
+ */
 export function addressesAt(origin: string): { readonly [Name in keyof typeof xeroAddresses]: string } {
   return {
     baseUrl: `${origin}/api.xro/2.0`,
@@ -39,14 +42,16 @@ export function addressesAt(origin: string): { readonly [Name in keyof typeof xe
   };
 }
 
-/** What a person's consent gave. `freshMs`: how long the access token is to be used. */
+/**
+ * The tokens of a person's consent. `freshMs`: how long to use the access token, in milliseconds.
+ */
 export interface AuthorisedTokens {
   readonly accessToken: string;
   readonly refreshToken: string;
   readonly freshMs: number;
 }
 
-/** An organisation that the tokens reach, and the ledger's own id of that connection. */
+/** An organisation that the tokens reach, and Xero's id of that connection. */
 export interface AuthorisedTenant {
   readonly connectionId: string;
   readonly tenantId: string;
@@ -54,33 +59,37 @@ export interface AuthorisedTenant {
 }
 
 /**
- * The organisations that tokens reach. `areOfConsent`: just those that the person has consented to now; else all of them, because the
- * ledger lists none by this consent: one that was connected already may stay with its earlier one.
+ * The organisations that tokens reach. With `areOfConsent` they are those of the latest consent.
+ * Without it they are all, because Xero listed none for this consent: an organisation that was
+ * already connected may keep its earlier consent.
  */
 export interface ReachedTenants {
   readonly tenants: readonly AuthorisedTenant[];
   readonly areOfConsent: boolean;
 }
 
-/** The app in service. */
+/** The calls to Xero that need the app's credentials or a consent's tokens. */
 export interface XeroApp {
   readonly settings: XeroAppSettings;
-  /** Where a person consents: what comes back to `redirectUrl` has the state, and a code that only the verifier opens. */
+  /**
+   * Returns the consent page's address. The redirect brings back the state, and a code that needs
+   * the verifier.
+   */
   consentUrl(ask: { readonly state: string; readonly verifier: string; readonly redirectUrl: string }): string;
-  /** The tokens for a code, which is good once. */
+  /** Exchanges a code for tokens. A code works once. */
   exchange(given: {
     readonly code: string;
     readonly verifier: string;
     readonly redirectUrl: string;
   }): Promise<LedgerAnswer<AuthorisedTokens>>;
-  /** The organisations that a person has just consented to, or else all that the tokens reach. */
+  /** Returns the organisations of the latest consent, or else all that the tokens reach. */
   tenants(accessToken: string): Promise<LedgerAnswer<ReachedTenants>>;
-  /** Ends a connection in the ledger; one that is not there is ended. */
+  /** Ends a connection in Xero. A connection that Xero does not have counts as ended. */
   end(accessToken: string, connectionId: string): Promise<LedgerAnswer<true>>;
   close(): Promise<void>;
 }
 
-/** The app over a pool of connections of its own. */
+/** Creates the app with a separate connection pool. `timeoutMs` limits each request. */
 export function createXeroApp(settings: XeroAppSettings, timeoutMs: number): XeroApp {
   const agent = createAgent({});
   return {
@@ -167,7 +176,7 @@ async function listTenants(
   return { kind: "ok", value };
 }
 
-/** The consent that an access token came from: Xero's are JWTs that say so. Null where this one does not. */
+/** Returns the consent event of an access token, a JWT at Xero. Null if the token names none. */
 function consentOf(accessToken: string): string | null {
   const payload = Buffer.from(accessToken.split(".")[1] ?? "", "base64url").toString("utf8");
   return filledTextOf(objectOf(readExactJson(payload))?.authentication_event_id) ?? null;

@@ -1,7 +1,8 @@
 /**
- * The access token of a connection by authorisation: all processes share it, and one of them at a time refreshes it. A refresh token
- * is good once: the newest is sealed and saved before its access token is used, or held here until it can be saved; and where the
- * answer of a refresh was lost, the one that is kept is shown again, which Xero takes for 30 minutes. Facts: facts-ledger section 1.10.
+ * The access token of a connection by consent. All processes share it, and one at a time refreshes
+ * it (LEDGER-6). A refresh token works once: the new one is encrypted and saved before its access
+ * token is used. If saving fails, it is held in memory until it can be saved. If the answer of a
+ * refresh is lost, the stored token is sent again, which Xero accepts for 30 minutes (XERO-12).
  */
 import { setTimeout as wait } from "node:timers/promises";
 import type { Dispatcher } from "undici";
@@ -11,21 +12,23 @@ import { xeroDefaults } from "../wire/connection.ts";
 import { askIdentity, freshMsOf, grantRefused, type IdentityAnswer, type IdentityClient, notSent } from "./identity.ts";
 import { type StoredToken, oneFlight, type TokenSource } from "./tokens.ts";
 
-/** The tokens of a connection as they stand. `freshMs`: how long the access token is still to be used. */
+/** A connection's current tokens. `freshMs`: how long the access token may still be used. */
 export interface SharedTokens {
   readonly generation: string;
   readonly accessToken: string;
   readonly freshMs: number;
 }
 
-/** The right to refresh, of one process at a time. `previous` is the refresh token before. */
+/**
+ * The lease to refresh, held by one process at a time. `previous` is the previous refresh token.
+ */
 export interface RefreshPermit {
   readonly leaseId: string;
   readonly refreshToken: string;
   readonly previous: string | null;
 }
 
-/** What a refresh brought. `used` is the refresh token that was shown for it. */
+/** The result of a refresh. `used` is the refresh token that was sent. */
 export interface RenewedTokens {
   readonly accessToken: string;
   readonly refreshToken: string;
@@ -33,48 +36,62 @@ export interface RenewedTokens {
   readonly freshMs: number;
 }
 
-/** Where a connection's tokens are kept for all processes. */
+/** Stores a connection's tokens for all processes. */
 export interface TokenStore {
-  /** Null where the connection has none, or is disconnected. */
+  /** Returns null if the connection has no tokens or is disconnected. */
   read(): Promise<SharedTokens | null>;
-  /** The turn to refresh tokens of this generation; null where another process has it, or they are refreshed already. */
+  /**
+   * Takes the lease to refresh tokens of this generation. Null if another process has the lease, or
+   * if the tokens are refreshed already.
+   */
   take(generation: string, leaseMs: number): Promise<RefreshPermit | null>;
-  /** False where the turn was lost meanwhile: nothing was saved. */
+  /** Returns false if the lease was lost in the meantime. Then nothing was saved. */
   save(leaseId: string, tokens: RenewedTokens): Promise<boolean>;
-  /** Gives the turn back without new tokens. */
+  /** Returns the lease without new tokens. */
   release(leaseId: string): Promise<void>;
-  /** The ledger takes the refresh token no more: the connection is disconnected, unless the turn was lost meanwhile. */
+  /**
+   * Disconnects the connection, because the ledger refuses the refresh token. Does nothing if the
+   * lease was lost in the meantime.
+   */
   disconnect(leaseId: string): Promise<void>;
 }
 
-/** A connection by authorisation: the app that a person consented to (null where its credentials are not here), and where the tokens are. */
+/**
+ * A connection by consent: the app (null if its credentials are not configured), and the token
+ * store.
+ */
 export interface SharedAuthorisation {
   readonly app: IdentityClient | null;
   readonly keeper: TokenStore;
 }
 
-/** How long a turn lasts beyond its request: it has to be saved. */
+/** How long a lease lasts beyond the request, so that the tokens can be saved. */
 const saveMs = 2_000;
 
-/** Between two looks while another process refreshes: identity answers within a second or two. */
+/**
+ * The pause between reads while another process refreshes. Identity answers within a second or two.
+ */
 const lookEveryMs = 50;
 
 /**
- * Between tries to save what a refresh brought: what is not saved is lost with this process. Longer troubles of the database are
- * outlasted by holding it.
+ * The pauses between tries to save refreshed tokens, in milliseconds. Unsaved tokens are lost with
+ * this process. They are held in memory during a longer database outage.
  */
 const savePausesMs = [50, 200, 800] as const;
 
-/** New tokens that are not saved yet, with the turn that they were had in. `staleAt` is by `performance.now()`. */
+/**
+ * New tokens that are not saved yet, with the lease of their refresh. `staleAt` is by
+ * `performance.now()`.
+ */
 interface Unsaved {
   readonly leaseId: string;
   readonly tokens: RenewedTokens;
   readonly staleAt: number;
-  /** Why the last try to save them failed. */
+  /** Why the last try to save failed. */
   cause: string;
 }
 
-/** What a source works with. `unsaved` is null but between a refresh and its saving. */
+/** The state of one token source. `unsaved` is set only between a refresh and its save. */
 interface Flight {
   readonly agent: Dispatcher;
   readonly authorisation: SharedAuthorisation;
@@ -82,7 +99,10 @@ interface Flight {
   unsaved: Unsaved | null;
 }
 
-/** A token source over tokens that all processes share. Failures mean that the API call itself was not sent. */
+/**
+ * Creates a token source over the shared tokens. A failure means that the API call itself was not
+ * sent.
+ */
 export function createSharedTokenSource(
   agent: Dispatcher,
   authorisation: SharedAuthorisation,
@@ -98,7 +118,7 @@ async function obtain(flight: Flight, rejected: string | null): Promise<LedgerAn
   const { authorisation, timeoutMs } = flight;
   const { app, keeper } = authorisation;
   const leaseMs = timeoutMs + saveMs;
-  // One that has the turn is done by then or gone, and then it is ours.
+  // A process that holds the lease has finished or died by then, and this process can take it.
   const end = performance.now() + leaseMs + timeoutMs;
   while (performance.now() < end) {
     await saveUnsaved(flight, []);
@@ -122,8 +142,9 @@ async function obtain(flight: Flight, rejected: string | null): Promise<LedgerAn
 }
 
 /**
- * The token that could not be saved yet: good for this call, and the next one tries again to save it first. Where it was rejected there
- * is none: another refresh would lose its tokens as well.
+ * Returns the token that is not saved yet. It is good for this call, and the next call tries to
+ * save it first. If the ledger rejected it, there is none: another refresh would lose its tokens as
+ * well.
  */
 function held({ tokens, staleAt, cause }: Unsaved, rejected: string | null): LedgerAnswer<StoredToken> {
   const isGood = tokens.accessToken !== rejected && performance.now() < staleAt;
@@ -132,8 +153,8 @@ function held({ tokens, staleAt, cause }: Unsaved, rejected: string | null): Led
 }
 
 /**
- * Saves what a refresh brought and is not saved yet, in as many tries as there are pauses and one more; what cannot be saved is held on.
- * Where the turn was lost meanwhile there are other tokens, and these are no use.
+ * Saves the unsaved result of a refresh, with one try more than there are pauses. Tokens that
+ * cannot be saved stay in memory. If the lease was lost, newer tokens exist and these are dropped.
  */
 async function saveUnsaved(flight: Flight, pausesMs: readonly number[]): Promise<void> {
   const { unsaved } = flight;
@@ -156,8 +177,8 @@ function causeOf(error: unknown): string {
 }
 
 /**
- * Refreshes and saves. Null where there are other tokens now, saved or held, or another process has the turn: all is seen at the next
- * look.
+ * Refreshes and saves. Returns null if the next read decides: newer tokens exist, saved or held, or
+ * another process has the lease.
  */
 async function refresh(
   flight: Flight,
@@ -173,7 +194,8 @@ async function refresh(
     return askIdentity(agent, app, { grant_type: "refresh_token", refresh_token: token }, signal);
   };
   let answer = await show(refreshToken);
-  // The answer to a repeat may have been overtaken by that to the first try: the ledger then knows only the one before.
+  // The repeat's answer may come after the answer to the first try was superseded. The ledger then
+  // knows only the previous token.
   if (answer.kind === "invalid_grant" && previous !== null) answer = await show(previous);
   if (answer.kind === "invalid_grant") {
     await keeper.disconnect(leaseId);

@@ -1,4 +1,4 @@
-/** The path below the admin port to which a browser comes back after a consent at the ledger. */
+/** The path below the admin port to which a browser returns after a consent at the ledger. */
 
-/** Registered with our app at the ledger as the end of its redirect URL. */
+/** The end of the redirect URL that is registered with our app at Xero. */
 export const callbackPath = "/ledger/xero/callback";

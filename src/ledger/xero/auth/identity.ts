@@ -1,32 +1,38 @@
 /**
- * Xero's identity service: one request for tokens, by any grant, and what its answers mean. No secret, code or token ever gets
- * into a failure. Facts: facts-ledger section 1.10.
+ * Xero's identity service: one token request for every grant, and the meaning of its answers. No
+ * secret, code or token ever appears in a failure.
  */
 import type { Dispatcher } from "undici";
 import { type ExactObject, filledTextOf, objectOf, readExactJson } from "../../port/exact-json.ts";
 import type { LedgerFailure } from "../../port/ledger.ts";
 import { exchange, type HttpReply } from "../wire/exchange.ts";
 
-/** Who asks, and where. */
+/** The app's credentials and the identity endpoint. */
 export interface IdentityClient {
   readonly identityUrl: string;
   readonly clientId: string;
   readonly clientSecret: string;
 }
 
-/** `invalid_grant`: what was shown (a code or a refresh token) is good for nothing any more, and nothing was given. */
+/**
+ * The answer of the identity service. `invalid_grant`: the code or refresh token is no longer
+ * valid, and no token was returned.
+ */
 export type IdentityAnswer =
   | { readonly kind: "ok"; readonly value: ExactObject }
   | { readonly kind: "invalid_grant" }
   | LedgerFailure;
 
-// Xero's tokens last 30 minutes; an answer that does not say is taken to last five.
+// Xero's tokens last 30 minutes (XERO-12). An answer without a lifetime counts as five.
 const defaultLifeSeconds = 300;
 
-// Fetched anew a minute early, so that no call sets out with a token that dies on the way.
+// Tokens are refreshed a minute early, so that no call starts with a token that expires on the way.
 const refreshAheadMs = 60_000;
 
-/** Asks for tokens. A failure means that no API call was sent; where it is `unavailable`, the service may have given some all the same. */
+/**
+ * Requests tokens. A failure means that no API call was sent. After `unavailable` the service may
+ * have issued tokens all the same.
+ */
 export async function askIdentity(
   agent: Dispatcher,
   { identityUrl, clientId, clientSecret }: IdentityClient,
@@ -56,21 +62,21 @@ export async function askIdentity(
   return { kind: "ok", value };
 }
 
-/** How long the access token of an answer is to be used, in milliseconds from now. */
+/** Returns how long to use the access token of an answer, in milliseconds from now. */
 export function freshMsOf(answer: ExactObject): number {
   const seconds = Number(filledTextOf(answer.expires_in) ?? defaultLifeSeconds);
   const lifeMs = (Number.isFinite(seconds) ? seconds : defaultLifeSeconds) * 1_000;
-  // A token that lives shorter than the head start is still good for half its life.
+  // A token with a shorter life than the head start is used for half its life.
   return Math.max(lifeMs - refreshAheadMs, lifeMs / 2);
 }
 
-/** The failure of a call whose grant the service does not take. */
+/** Returns the failure of a call whose grant the service refuses. */
 export function grantRefused(): LedgerFailure {
   const message = "The ledger's identity service refused the credentials: invalid_grant";
   return { kind: "unauthorised", why: "disconnected", message };
 }
 
-/** A failure before anything was sent to the API. */
+/** Returns the failure of a call that ended before anything was sent to the API. */
 export function notSent(cause: string): LedgerFailure {
   return { kind: "unavailable", outcome: "not_sent", cause };
 }
@@ -86,7 +92,7 @@ function failureOfIdentity(reply: HttpReply): IdentityAnswer {
   }
   if (reply.status < 400 || reply.status > 499) return notSent(`no token: identity answered ${reply.status}`);
   const told = filledTextOf(objectOf(readExactJson(reply.text))?.error) ?? "";
-  // Only the short words of the standard: whatever else stands there may repeat what we sent.
+  // Only the standard's short codes are used. Other text may repeat what we sent.
   const code = /^[a-z_]{1,40}$/.test(told) ? told : `status ${reply.status}`;
   if (code === "invalid_grant") return { kind: "invalid_grant" };
   const why = code === "invalid_scope" ? "insufficient_scope" : "disconnected";

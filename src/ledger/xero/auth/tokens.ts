@@ -1,5 +1,6 @@
 /**
- * The access token of a custom connection: fetched once for all waiting calls, kept until shortly before it expires.
+ * The access token of a custom connection: requested once for all waiting calls, cached until
+ * shortly before it expires.
  */
 import type { Dispatcher } from "undici";
 import { filledTextOf } from "../../port/exact-json.ts";
@@ -8,27 +9,35 @@ import type { XeroConnection, XeroOptions } from "../wire/connection.ts";
 import { xeroDefaults } from "../wire/connection.ts";
 import { askIdentity, freshMsOf, grantRefused, notSent } from "./identity.ts";
 
-/** Where calls get their token. `rejected` is the token that Xero just refused, so that another one is fetched. */
+/**
+ * The source of a call's token. `rejected` is the token that Xero just refused, so that another one
+ * is requested.
+ */
 export interface TokenSource {
   token(rejected: string | null, signal: AbortSignal): Promise<LedgerAnswer<string>>;
-  /** The ledger did not let this token in: the next call asks for the one of then, which may come from another consent. */
+  /**
+   * Drops a token that the ledger refused. The next call reads the current one, which may come from
+   * another consent.
+   */
   forget(token: string): void;
 }
 
-/** An access token, and until when by `performance.now()` it is to be used. */
+/** An access token, and the time by `performance.now()` until which to use it. */
 export interface StoredToken {
   readonly value: string;
   readonly refreshAt: number;
 }
 
-/** A token source for one connection. Failures mean that the API call itself was not sent. */
+/**
+ * Creates a token source for one connection. A failure means that the API call itself was not sent.
+ */
 export function createTokenSource(agent: Dispatcher, connection: XeroConnection, options: XeroOptions): TokenSource {
   return oneFlight(() => fetchToken(agent, connection, options));
 }
 
 /**
- * Keeps the token that `renew` gives, and lets one renewal serve all calls that wait. `renew` gives another token than the
- * rejected one, and never rejects.
+ * Caches the token of `renew`. One renewal serves all waiting calls. `renew` must return another
+ * token than the rejected one, and must never reject.
  */
 export function oneFlight(renew: (rejected: string | null) => Promise<LedgerAnswer<StoredToken>>): TokenSource {
   let kept: StoredToken | null = null;
@@ -51,7 +60,7 @@ export function oneFlight(renew: (rejected: string | null) => Promise<LedgerAnsw
       }
       const own = flight ?? fly(rejected);
       let answer = await beforeDeadline(own.answer, signal);
-      // A flight that set out before this token was rejected may come back with it.
+      // A renewal that started before this token was rejected may return it.
       if (answer.kind === "ok" && answer.value.value === rejected && own.rejected !== rejected) {
         answer = await beforeDeadline((flight ?? fly(rejected)).answer, signal);
       }
@@ -77,7 +86,7 @@ async function fetchToken(
   return { kind: "ok", value: { value, refreshAt: performance.now() + freshMsOf(answer.value) } };
 }
 
-// The flight serves all waiting calls, so one call's deadline leaves it flying.
+// The renewal serves all waiting calls, so one call's deadline does not stop it.
 async function beforeDeadline<T>(flight: Promise<LedgerAnswer<T>>, signal: AbortSignal): Promise<LedgerAnswer<T>> {
   if (signal.aborted) return notSent("the deadline had passed");
   const { promise, resolve } = Promise.withResolvers<LedgerAnswer<T>>();

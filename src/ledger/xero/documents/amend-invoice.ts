@@ -1,6 +1,6 @@
 /**
- * Changes the lines of an invoice that Xero has: reads it, and writes all its lines back only where something differs.
- * Facts: facts-ledger section 1.3.
+ * Changes the lines of an invoice in Xero. It reads the invoice and writes all lines back only if
+ * one differs (XERO-9).
  */
 import { type ExactObject, objectsOf, writeExactJson } from "../../port/exact-json.ts";
 import type {
@@ -26,11 +26,12 @@ const statusWords = {
   deleted: "deleted",
 } as const satisfies Record<LedgerInvoice["status"], string>;
 
-// Sent along as they were read. Without the first, sent lines may be taken as exclusive of tax; with the second, Xero
-// refuses where the invoice was approved or removed since we read it. `PAID` is Xero's own to set.
+// Members that are sent back as they were read. Without the first, Xero may take lines as exclusive
+// of tax. With the second, Xero refuses if the invoice was approved or removed in the meantime.
+// Only Xero sets `PAID`.
 const heldMembers = ["LineAmountTypes", "Status"] as const;
 
-/** Reads the invoice, judges whether it may be changed, and changes it. */
+/** Reads the invoice, decides whether it may change, and changes it. */
 export async function amendInvoice(
   wire: XeroWire,
   call: XeroCall,
@@ -49,7 +50,8 @@ export async function amendInvoice(
 
   const lines = amendLines(objectsOf(element.LineItems), amendment.changes);
   if (lines === undefined) return unreadable("a line of the invoice cannot be read", false);
-  // Added anew it might stand beside its own old content, under an id that we do not know, and be billed twice.
+  // Its old content might exist under an id that we do not know. An added line would then bill it
+  // twice.
   if (lines.isGone) {
     return {
       kind: "refused",
@@ -77,7 +79,8 @@ export async function amendInvoice(
   return changed?.id === invoice.id ? amended(changed, lines, true) : unreadable("the invoice cannot be read", true);
 }
 
-// An answer without lines, as lists give them, must never be taken for an invoice without: all of them would be dropped.
+// Answers of lists have no lines. Such an answer must not count as an invoice without lines,
+// because the edit would delete them all.
 function hasItsLines(element: ExactObject, invoice: LedgerInvoice): boolean {
   return Array.isArray(element.LineItems) && (invoice.lines.length > 0 || Number(invoice.total) === 0);
 }
@@ -89,7 +92,8 @@ function refusedStatus(invoice: LedgerInvoice, { allowed }: LedgerInvoiceAmendme
   return { kind: "refused", reason: "wrong_status", messages: [message] };
 }
 
-// In an invoice that somebody has turned to amounts of another kind our lines would come to something else.
+// A person may have switched the invoice to another kind of amounts. Our lines would then have
+// another total.
 function refusedKind(
   { LineAmountTypes: kind }: ExactObject,
   { number }: LedgerInvoice,

@@ -1,7 +1,7 @@
 /**
- * Creates several things in one call and answers each: matched by the natural key that we gave it, never by position
- * alone. What the answer does not speak of is `unknown`, so that it is looked up instead of made twice. Facts:
- * facts-ledger sections 1.6 and 5.1 (port rule).
+ * Creates several objects in one call and answers each. An element is matched by our natural key,
+ * never by position alone (XERO-1). An object that the answer does not mention is `unknown`: it is
+ * looked up, not created twice (LEDGER-2).
  */
 import { strict as assert } from "node:assert";
 import { type ExactObject, objectsOf, writeExactJson } from "../../port/exact-json.ts";
@@ -18,7 +18,10 @@ import {
 } from "../wire/failure.ts";
 import type { XeroCall, XeroWire } from "../wire/wire.ts";
 
-/** What is made: `member` names the list in Xero's JSON (`Invoices`), the key functions tell which element is whose. */
+/**
+ * What to create: `member` is the list's name in Xero's JSON (`Invoices`). The key functions match
+ * elements to drafts.
+ */
 export interface CreateEach<Draft, Made> {
   readonly member: "Contacts" | "Invoices" | "CreditNotes";
   readonly query?: Readonly<Record<string, string>>;
@@ -29,10 +32,13 @@ export interface CreateEach<Draft, Made> {
   readonly read: (element: ExactObject) => Made | undefined;
 }
 
-// About 50 elements a request are recommended (facts-ledger section 1.1); the port promises no more.
+// Xero recommends about 50 elements a request, and the port allows no more (POSTING-3).
 const maxDrafts = 50;
 
-/** One answer for each draft, in the order of the drafts; the outer answer fails where the whole call did. */
+/**
+ * Returns one answer for each draft, in the order of the drafts. The outer answer is a failure if
+ * the whole call failed.
+ */
 export async function createEach<Draft, Made>(
   wire: XeroWire,
   call: XeroCall,
@@ -66,14 +72,14 @@ function matchEach<Draft, Made>(
 ): readonly LedgerAnswer<Made>[] {
   const byKey = new Map(elements.map((element) => [create.elementKeyOf(element), element]));
   const keys = new Set(create.drafts.map(create.keyOf));
-  // Xero may keep a key trimmed or in another case: whose is not one of the others is known by that.
+  // Xero may store a key trimmed or in another case. Such an element is matched by elimination.
   const others = elements.filter((element) => !keys.has(create.elementKeyOf(element) ?? ""));
   const byFolded = new Map(others.map((element) => [foldText(create.elementKeyOf(element) ?? ""), element]));
   const [only] = elements;
   return create.drafts.map((draft) => {
     const element = byKey.get(create.keyOf(draft)) ?? byFolded.get(foldText(create.keyOf(draft)));
     if (element) return readElement(create, element);
-    // A refusal may come without its number; of one draft and one element there is no doubt whose it is.
+    // A refusal may come without its number. With one draft and one element the match is certain.
     const isAlone = create.drafts.length === 1 && elements.length === 1;
     if (isAlone && only && isElementRefused(only)) return refusedBecause(messagesOf(only));
     return unreadable("the answer does not speak of this document", true);

@@ -1,7 +1,4 @@
-/**
- * Sales credit notes in Xero: create, get, find by our number, put their credit on an invoice. Facts: facts-ledger
- * section 1.4.
- */
+/** Sales credit notes in Xero: create, get, find by our number, allocate their credit. */
 import { scaledOf } from "../../port/decimal-text.ts";
 import { type ExactObject, filledTextOf, objectsOf, writeExactJson } from "../../port/exact-json.ts";
 import type {
@@ -20,7 +17,7 @@ import { createEach } from "./create-each.ts";
 import { unitPlaces, writeDocument } from "./write-document.ts";
 import { writeAmount } from "./write-line.ts";
 
-/** Makes sales credit notes, each under the number that we reserved. */
+/** Creates sales credit notes, each with its reserved number. */
 export function createCreditNotes(
   wire: XeroWire,
   call: XeroCall,
@@ -37,7 +34,7 @@ export function createCreditNotes(
   });
 }
 
-/** One credit note with its lines and allocations; `not_found` where there is none. */
+/** Returns one credit note with its lines and allocations, or `not_found`. */
 export async function getCreditNote(
   wire: XeroWire,
   call: XeroCall,
@@ -52,7 +49,10 @@ export async function getCreditNote(
   return note ? { kind: "ok", value: note } : unreadable("the credit note cannot be read", false);
 }
 
-/** The sales credit notes with these numbers, one number after the other: Xero has no list of them. */
+/**
+ * Returns the sales credit notes with these numbers, one number after the other. Xero has no lookup
+ * by a list of numbers.
+ */
 export async function findCreditNotes(
   wire: XeroWire,
   call: XeroCall,
@@ -71,7 +71,8 @@ export async function findCreditNotes(
   return { kind: "ok", value: found };
 }
 
-// A number with a slash cannot be an address; a filter by number is answered in all but large organisations.
+// A number with a slash cannot be in a path. A filter by number works in all but large
+// organisations (XERO-5).
 function askByNumber(wire: XeroWire, call: XeroCall, number: string): Promise<LedgerAnswer<ExactObject>> {
   if (fitsPath(number) && refusedId(number) !== null) {
     const path = `/CreditNotes/${encodeURIComponent(number)}`;
@@ -83,8 +84,8 @@ function askByNumber(wire: XeroWire, call: XeroCall, number: string): Promise<Le
 }
 
 /**
- * Puts credit on an invoice and reads the note again. Only the new allocation is sent, because Xero would put those
- * that it has already on their invoices once more.
+ * Allocates credit to an invoice and reads the note again. Only the new allocation is sent, because
+ * Xero would apply earlier ones a second time.
  */
 export async function allocateCredit(
   wire: XeroWire,
@@ -107,7 +108,7 @@ export async function allocateCredit(
 
   const note = await getCreditNote(wire, call, creditNoteId);
   if (note.kind !== "ok") return unknownAfterwards(note);
-  // A note read too early would look as if nothing had been put on the invoice, and invite to do it again.
+  // A note that was read too early would show no allocation, and the caller would allocate again.
   return hasAllocation(note.value, application) ? note : unreadable("the credit note does not show it yet", true);
 }
 
@@ -116,13 +117,13 @@ function unknownAfterwards(failure: LedgerFailure): LedgerFailure {
   return unreadable(`the credit was taken, and the credit note cannot be read: ${why}`, true);
 }
 
-// By the sum, because a ledger may join what goes from one note to one invoice.
+// Compares sums, because a ledger may merge allocations of one note to one invoice.
 function hasAllocation(note: LedgerCreditNote, { invoiceId, amount }: LedgerCreditApplication): boolean {
   const own = note.allocations.filter((one) => one.invoiceId.toLowerCase() === invoiceId.toLowerCase());
   return own.reduce((sum, one) => sum + scaledOf(one.amount, 4), 0n) >= scaledOf(amount, 4);
 }
 
-// A supplier's credit note may carry the same number as one of ours.
+// A supplier's credit note may have the same number as one of ours.
 function isWanted(element: ExactObject, number: string): boolean {
   return element.Type === "ACCRECCREDIT" && foldText(filledTextOf(element.CreditNoteNumber) ?? "") === number;
 }

@@ -1,4 +1,4 @@
-/** Sales invoices in Xero: create, get, find by our number, remove. Facts: facts-ledger section 1.3. */
+/** Sales invoices in Xero: create, get, find by our number, remove. */
 import { isUnsent } from "../../../domain/billing/invoice.ts";
 import { type ExactObject, filledTextOf, objectsOf, writeExactJson } from "../../port/exact-json.ts";
 import type {
@@ -16,7 +16,7 @@ import type { XeroCall, XeroWire } from "../wire/wire.ts";
 import { createEach } from "./create-each.ts";
 import { unitPlaces, writeDocument } from "./write-document.ts";
 
-/** Makes invoices, each under the number that we reserved. */
+/** Creates invoices, each with its reserved number (POSTING-2). */
 export function createInvoices(
   wire: XeroWire,
   call: XeroCall,
@@ -33,15 +33,15 @@ export function createInvoices(
   });
 }
 
-/** One invoice with its lines; `not_found` where there is none. */
+/** Returns one invoice with its lines, or `not_found`. */
 export async function getInvoice(wire: XeroWire, call: XeroCall, id: string): Promise<LedgerAnswer<LedgerInvoice>> {
   const path = `/Invoices/${encodeURIComponent(id)}`;
   return readOne(await wire.ask(call, { method: "GET", path, query: unitPlaces }), false);
 }
 
 /**
- * The sales invoices with these numbers. Those that `areTaken` and that the list does not name are searched for one by one:
- * Xero's rule of unique numbers may be looser than its list.
+ * Returns the sales invoices with these numbers. With `areTaken`, a number that is not in the list
+ * is searched for alone. Xero's rule of unique numbers may be looser than its list.
  */
 export async function findInvoices(
   wire: XeroWire,
@@ -50,7 +50,7 @@ export async function findInvoices(
   areTaken = false,
 ): Promise<LedgerAnswer<readonly LedgerInvoice[]>> {
   const found: LedgerInvoice[] = [];
-  // The list cannot name a number that has a comma.
+  // A number with a comma cannot be in the list.
   const [alone = [], together = []] = [true, false].map((has) => numbers.filter((one) => one.includes(",") === has));
   const groups = [...shortGroups(together), ...new Set(alone).values().map((number) => [number])];
   for (const group of groups) {
@@ -65,7 +65,8 @@ export async function findInvoices(
   if (!areTaken) return { kind: "ok", value: found };
   const known = new Set(found.map(({ number }) => foldText(number)));
   for (const number of numbers.filter((one) => !known.has(foldText(one)))) {
-    // Also those with another number by now: only their address says whose they are.
+    // The search also returns invoices that have another number by now. Only their `sourceUrl` says
+    // whose they are.
     const answer = await askInvoices(wire, call, [number], { searchTerm: number.trim() }, false);
     if (answer.kind !== "ok") return answer;
     found.push(...answer.value);
@@ -73,7 +74,10 @@ export async function findInvoices(
   return { kind: "ok", value: found };
 }
 
-/** The invoices of one address. Where they are more than we read, each half of the numbers has an address of its own. */
+/**
+ * Requests the invoices of one address. If the answer is too large, each half of the numbers is
+ * requested alone.
+ */
 async function askInvoices(
   wire: XeroWire,
   call: XeroCall,
@@ -87,7 +91,7 @@ async function askInvoices(
   if (answer.kind !== "ok") {
     if (!isTooLarge(answer)) return answer;
     const half = Math.ceil(numbers.length / 2);
-    // One alone is told without its lines.
+    // A single invoice that is too large is returned without its lines.
     if (half === numbers.length) {
       if ("summaryOnly" in filter) return answer;
       return askInvoices(wire, call, numbers, { ...filter, summaryOnly: "true" }, isByNumber);
@@ -102,7 +106,7 @@ async function askInvoices(
     return { kind: "ok", value: found };
   }
   const wanted = isByNumber ? new Set(numbers.map(foldText)) : null;
-  // A supplier's bill may carry the same number as one of our invoices.
+  // A supplier's bill may have the same number as one of our invoices.
   const elements = objectsOf(answer.value.Invoices).filter((element) => isWanted(element, wanted));
   const invoices = elements.map(readInvoice).filter((invoice) => invoice !== undefined);
   if (invoices.length < elements.length) return unreadable("an invoice of the list cannot be read", false);
@@ -110,8 +114,9 @@ async function askInvoices(
 }
 
 /**
- * Reads the invoice, then deletes a draft or one awaiting approval, or voids an approved one. What is gone already
- * counts as done. Money on it is refused without asking the ledger to void it, and so is with `onlyUnsent` what was approved or sent.
+ * Reads the invoice, then deletes it (draft, awaiting approval) or voids it (approved). An invoice
+ * that is already removed counts as done. Money on it is refused before any call to void it
+ * (LEDGER-3). With `onlyUnsent` an approved or sent invoice is refused too.
  */
 export async function removeInvoice(
   wire: XeroWire,
@@ -159,8 +164,8 @@ function readOne(answer: LedgerAnswer<ExactObject>, isWrite: boolean): LedgerAns
 }
 
 /**
- * The refusal of a change that money on the invoice forbids, null where there is none on it. Not by status: an invoice
- * over nothing is `paid` as soon as it is approved, and carries no money.
+ * Returns the refusal of a change because of money on the invoice, or null. The status does not
+ * decide: an invoice with total zero is `paid` once approved, and has no money on it.
  */
 export function refusedMoney(invoice: LedgerInvoice): LedgerFailure | null {
   if (Number(invoice.amountPaid) === 0 && Number(invoice.amountCredited) === 0) return null;

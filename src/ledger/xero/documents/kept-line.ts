@@ -1,7 +1,4 @@
-/**
- * A line of the ledger on its way back to it: as it is, or with new content under its id. Facts: facts-ledger section
- * 1.3 (field rules).
- */
+/** Writes a line that Xero already has: unchanged, or with new content under its id (XERO-9). */
 import { isDecimalText, scaledOf, shortDecimalText } from "../../port/decimal-text.ts";
 import {
   type ExactJson,
@@ -14,33 +11,40 @@ import {
 } from "../../port/exact-json.ts";
 import type { XeroLine } from "./write-line.ts";
 
-// No ledger tells a number with more: discount rates and unit amounts have at most four.
+// No ledger number has more places. Discount rates and unit amounts have at most four.
 const numberPlaces = 12;
 
 const numberMembers = ["Quantity", "UnitAmount", "TaxAmount"] as const;
 const trackingMembers = ["Name", "Option", "TrackingCategoryID", "TrackingOptionID"];
 
-/** True where both say the same. Taken for another text because of a trimmed space, a line would be added again. */
+/**
+ * Returns true if both texts are the same apart from blanks. If a trimmed blank counted as a
+ * difference, the line would be added again.
+ */
 export function isSameText(one: string, other: string): boolean {
   return plain(one) === plain(other);
 }
 
-/** True where the ledger's line has the content that we would write. Item and tracking are not ours to compare. */
+/**
+ * Returns true if the ledger's line has the content that we would write. Item and tracking are not
+ * compared.
+ */
 export function standsAs(element: ExactObject, written: XeroLine): boolean {
   return (
     isSameText(filledTextOf(element.Description) ?? "", written.Description) &&
     isSameNumber(element.Quantity, written.Quantity) &&
     isSameNumber(element.UnitAmount, written.UnitAmount) &&
     element.AccountCode === written.AccountCode &&
-    // Without a tax type of its own a line has the account's.
+    // A line without a tax type has the account's.
     (written.TaxType === undefined || element.TaxType === written.TaxType) &&
     discountOf(element) === null
   );
 }
 
 /**
- * The line under its id with all that makes its content, also a tax amount that was set by hand; undefined where a
- * number of it is none. Its total is left out: Xero computes it.
+ * Returns the line under its id with its whole content, also a tax amount that was set by hand.
+ * Undefined if a number in it cannot be parsed. The line's total is left out, because Xero computes
+ * it.
  */
 export function keepLine(element: ExactObject): object | undefined {
   const numbers = numberMembers.filter((name) => element[name] !== undefined && element[name] !== null);
@@ -55,25 +59,26 @@ export function keepLine(element: ExactObject): object | undefined {
   };
 }
 
-/** New content under the line's id. */
+/** Returns new content under the line's id. */
 export function replaceLine(element: ExactObject, written: XeroLine): object {
   const discount = discountOf(element);
   return {
     ...textsOf(element, ["LineItemID"]),
     ...written,
     ...unspokenOf(element),
-    // A discount that stayed would make another amount of it.
+    // A discount that stayed would change the amount.
     ...(discount === null ? {} : { [discount]: numberToken("0") }),
   };
 }
 
-// What lines of ours say nothing of: an accountant's item and tracking stay, also where the content changes.
+// Members that our lines do not set. An accountant's item and tracking stay, also if the content
+// changes.
 function unspokenOf(element: ExactObject): object {
   const tracking = objectsOf(element.Tracking).map((one) => textsOf(one, trackingMembers));
   return { ...textsOf(element, ["ItemCode"]), ...(tracking.length === 0 ? {} : { Tracking: tracking }) };
 }
 
-// Xero tells a discount as rate and as amount; only the one that was entered is the line's own.
+// Xero returns a discount as rate and as amount. Only the one that was entered belongs to the line.
 function discountOf(element: ExactObject): "DiscountRate" | "DiscountAmount" | null {
   const isAmount = isSomething(element.DiscountAmount);
   if (isAmount && element.DiscountEnteredAsPercent === false) return "DiscountAmount";
@@ -102,7 +107,7 @@ function isNumber(value: ExactJson | undefined): value is string {
   return typeof value === "string" && isDecimalText(value);
 }
 
-// The digits as they came; only an exponent is written out, because ledgers refuse it.
+// Keeps the digits as they were read. Only an exponent is expanded, because ledgers refuse it.
 function writeNumber(value: ExactJson | undefined): NumberToken | undefined {
   if (!isNumber(value)) return undefined;
   return numberToken(isPlainNumber(value) ? value : shortDecimalText(value, numberPlaces));

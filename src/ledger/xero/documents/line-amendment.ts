@@ -1,7 +1,7 @@
 /**
- * What a change of an invoice's lines makes of the lines that stand there. Xero drops every line that is not sent and
- * adds every line without an id, so all lines are sent, each under its id, and what stands already is found again.
- * Facts: facts-ledger section 1.3 (field rules).
+ * Merges a change of lines with the invoice's current lines. Xero deletes every line that is not
+ * sent and adds every line without an id (XERO-9). So all lines are sent with their ids, and a
+ * repeat finds lines that already exist.
  */
 import { strict as assert } from "node:assert";
 import { scaledOf } from "../../port/decimal-text.ts";
@@ -11,7 +11,7 @@ import { readLine } from "../wire/read-shapes.ts";
 import { isSameText, keepLine, replaceLine, standsAs } from "./kept-line.ts";
 import { writeLine, type XeroLine } from "./write-line.ts";
 
-/** A change with the line of the ledger that answers for it; null where it is still to be added. */
+/** A change with the ledger's line that matches it. Null if the line must be added. */
 interface Placed {
   readonly change: LedgerLineChange;
   readonly written: XeroLine;
@@ -19,8 +19,8 @@ interface Placed {
 }
 
 /**
- * All lines as they are to be sent. `isSame` is true where nothing would change; `isGone` where a line that a change names is not
- * there any more, nor one that is as the change wants it; `placed` is in the changes' order.
+ * All lines to send. `isSame`: nothing would change. `isGone`: a named line does not exist any
+ * more, and no equal line does. `placed` is in the order of the changes.
  */
 export interface LineAmendment {
   readonly lines: readonly object[];
@@ -31,8 +31,8 @@ export interface LineAmendment {
 }
 
 /**
- * The lines to send for these changes, or undefined where a line that stands there cannot be sent back as it is (no
- * id, a number that is none): sending it otherwise would change or double it.
+ * Returns the lines to send for these changes. Undefined if a current line cannot be sent back
+ * unchanged (no id, an unreadable number): sending it otherwise would change or double it.
  */
 export function amendLines(
   elements: readonly ExactObject[],
@@ -49,7 +49,8 @@ export function amendLines(
     const one = byId.get(readLine(element).ledgerLineId);
     const kept = keepLine(element);
     if (kept === undefined) return undefined;
-    // What stands for an added line is left as it is: only a line that is named by its id is changed.
+    // An existing line that matches an added one stays as it is. Only a line that is named by its
+    // id changes.
     const isChanged = one !== undefined && one.change.ledgerLineId === one.lineId && !standsAs(element, one.written);
     sent.push(isChanged ? replaceLine(element, one.written) : kept);
     isSame &&= !isChanged;
@@ -60,8 +61,9 @@ export function amendLines(
 }
 
 /**
- * The ids of the changed and added lines in the answer, in the order of the changes: by id where the line was there,
- * else by description and amount among the ids that were not. Undefined where the answer has not all of them.
+ * Returns the ids of changed and added lines in the answer, in the order of the changes. A line
+ * that existed is matched by id. An added line is matched by description and amount among the new
+ * ids. Undefined if the answer lacks one of them.
  */
 export function amendedLineIds(amendment: LineAmendment, lines: readonly LedgerLine[]): readonly string[] | undefined {
   const kept = new Set(lines.map((line) => line.ledgerLineId));
@@ -75,8 +77,8 @@ export function amendedLineIds(amendment: LineAmendment, lines: readonly LedgerL
   return found.length === ids.length ? found : undefined;
 }
 
-// Each line of the ledger answers for one change only. A named line that is gone is looked for by its content: it may stand there
-// under another id.
+// Each line of the ledger matches one change only. A named line that is gone is searched for by its
+// content, because it may exist under another id.
 function placeChanges(lines: readonly LedgerLine[], changes: readonly LedgerLineChange[]): readonly Placed[] {
   const standing = new Set(lines.map((line) => line.ledgerLineId));
   const named = changes.map((change) => change.ledgerLineId).filter((id) => id !== null);

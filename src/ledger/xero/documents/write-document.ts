@@ -1,22 +1,25 @@
-/** What invoices and credit notes have in common on their way to Xero. Facts: facts-ledger sections 1.3 and 1.4. */
+/** The members that invoices and credit notes share when they are sent to Xero. */
 import type { LedgerCreditNoteDraft } from "../../port/ledger.ts";
 import { writeLine } from "./write-line.ts";
 
 const firstStatuses = { draft: "DRAFT", awaiting_approval: "SUBMITTED", approved: "AUTHORISED" } as const;
-/** How Xero names the kinds of amounts. */
+/** Xero's names for the kinds of amounts. */
 export const lineAmountTypes = { exclusive: "Exclusive", inclusive: "Inclusive", none: "NoTax" } as const;
 
-/** The query of every call about documents: without it Xero rounds unit amounts to two places. */
+/**
+ * The query of every call about documents. Without it Xero rounds unit amounts to two places
+ * (XERO-1).
+ */
 export const unitPlaces = { unitdp: "4" } as const;
 
 /**
- * The members of a new document in Xero's names; type, number and what only an invoice has are not among them. An
- * invoice's draft has all that a credit note's has.
+ * Returns the members of a new document in Xero's names, without type, number and the members of
+ * invoices only. An invoice's draft has all members of a credit note's.
  */
 export function writeDocument(draft: LedgerCreditNoteDraft): object {
   return {
     ...(draft.reference === "" ? {} : { Reference: draft.reference }),
-    // Any other member of the contact would change the contact.
+    // Any other member would change the contact (XERO-4).
     Contact: { ContactID: draft.contactId },
     CurrencyCode: draft.currency,
     Date: draft.issueDate,

@@ -1,13 +1,13 @@
 /**
- * How a line goes to Xero: only products that are exact, because Xero's rounding of Quantity × UnitAmount is
- * undocumented. Facts: facts-ledger section 1.3 (field rules).
+ * Writes a line for Xero. It sends only exact products, because Xero does not document how it
+ * rounds Quantity × UnitAmount.
  */
 import { decimalTextOf, scaledOf, shortDecimalText } from "../../port/decimal-text.ts";
 import { type NumberToken, numberToken } from "../../port/exact-json.ts";
 import type { LedgerLineDraft } from "../../port/ledger.ts";
 import { cutText } from "../../port/texts.ts";
 
-/** A line in Xero's names. LineAmount is never among them: Xero multiplies itself. */
+/** A line in Xero's names. LineAmount is never sent: Xero multiplies itself. */
 export interface XeroLine {
   readonly Description: string;
   readonly Quantity: NumberToken;
@@ -16,15 +16,15 @@ export interface XeroLine {
   readonly TaxType?: string;
 }
 
-// Quantities, unit amounts and amounts have at most four places; `unitdp=4` lets Xero keep them.
+// Quantities, unit amounts and amounts have at most four places. `unitdp=4` lets Xero keep them.
 const places = 4;
 
 // Xero's longest description, in characters.
 const maxDescription = 4_000;
 
 /**
- * Quantity and unit amount where their product is exactly the amount, else 1 × amount with the arithmetic in the
- * description (`Seats (2.5 × 10.333 = 25.83)`).
+ * Returns quantity and unit amount if their product is exactly the amount. Otherwise returns 1 ×
+ * amount, with the arithmetic in the description (`Seats (2.5 × 10.333 = 25.83)`).
  */
 export function writeLine(line: LedgerLineDraft): XeroLine {
   const isExact =
@@ -48,7 +48,10 @@ function short(text: string): string {
   return shortDecimalText(text, places);
 }
 
-/** An amount of the port as a number token: all its digits, at most four places, never an exponent. */
+/**
+ * Returns an amount of the port as a number token: all its digits, at most four places, never an
+ * exponent (XERO-3).
+ */
 export function writeAmount(text: string): NumberToken {
   return numberToken(decimalTextOf(scaledOf(text, places), places));
 }

@@ -1,12 +1,15 @@
-/** What the Xero adapter needs to reach one organisation, and the knobs with their reasons. */
+/**
+ * The settings of the Xero adapter: how to reach one organisation, and the limits with their
+ * reasons.
+ */
 import type { buildConnector } from "undici";
 import type { CallBudget } from "../../port/ledger.ts";
 import type { SharedAuthorisation } from "../auth/authorised-tokens.ts";
 
 /**
- * A connection to one Xero organisation: a custom one (client credentials), unless the options name an authorisation.
- * `baseUrl` ends in `/api.xro/2.0`, `identityUrl` in `/connect/token`. Both are settable, because the demo ledger speaks
- * the same contract. Facts: facts-ledger section 1.10.
+ * A connection to one Xero organisation. It is a custom connection (client credentials) unless the
+ * options have an authorisation. `baseUrl` ends in `/api.xro/2.0`, `identityUrl` in
+ * `/connect/token`. Both can be set, because the demo ledger implements the same contract.
  */
 export interface XeroConnection {
   readonly tenantId: string;
@@ -16,13 +19,10 @@ export interface XeroConnection {
   readonly identityUrl: string;
 }
 
-/**
- * Xero's totals have two decimal places in every currency. Facts: facts-ledger section 1.3 (field
- * rules).
- */
+/** Xero's totals have two decimal places in every currency (XERO-3). */
 export const xeroAmountPlaces = 2;
 
-/** What is left of Xero's limits after an answer; null where the header is missing. Facts: facts-ledger section 1.7. */
+/** What is left of Xero's limits after an answer (XERO-7). Null if the header is absent. */
 export interface XeroLimitsLeft {
   readonly minute: number | null;
   readonly day: number | null;
@@ -30,8 +30,8 @@ export interface XeroLimitsLeft {
 }
 
 /**
- * What is worth a line in the log of an answer: its correlation id, by which Xero's support finds the call, and Xero's
- * warnings. `path` names nothing but the resource; no secret and nothing of a person stands in any of it.
+ * The log entry of an answer: its correlation id, by which Xero's support finds the call, and
+ * Xero's warnings. `path` names only the resource. No member holds a secret or personal data.
  */
 export interface XeroTold {
   readonly method: string;
@@ -42,12 +42,14 @@ export interface XeroTold {
 }
 
 /**
- * Settings of the adapter; the defaults below fit Xero. `observeLimits` hears what every answer says of the limits;
- * `observeAnswer` hears of answers that are bad or have warnings;
- * `budget` is asked before every call (none: every call is made). `authorisation`: a person consented to our app, and tokens are
- * those that all processes share; the connection's secret is not used then. `connect` opens every
- * connection, in place of undici's own; where it sends nothing its error has the code
- * `ERR_NOT_SENT`.
+ * Settings of the adapter. The defaults below fit Xero.
+ * - `observeLimits`: called with the limits of every answer.
+ * - `observeAnswer`: called for bad answers and answers with warnings.
+ * - `budget`: checked before every call. Without it every call is made.
+ * - `authorisation`: a person consented to our app, and all processes share the tokens. The
+ *   connection's secret is then unused.
+ * - `connect`: opens every connection in place of undici's connector. An error with the code
+ *   `ERR_NOT_SENT` means that nothing was sent.
  */
 export interface XeroOptions {
   readonly connect?: buildConnector.connector;
@@ -62,16 +64,18 @@ export interface XeroOptions {
   readonly authorisation?: SharedAuthorisation;
 }
 
-/** The defaults, each with its reason. */
+/** The defaults, each with its reason (LIMIT-1). */
 export const xeroDefaults = {
-  // A connection that takes longer will not get better within a caller's 15 seconds.
+  // A slower connection will not recover within a caller's 15 seconds.
   connectTimeoutMs: 5_000,
-  // Identity answers within a second or two; a caller still has most of its deadline left after this.
+  // Identity answers within a second or two. After this a caller still has most of its deadline
+  // left.
   tokenTimeoutMs: 8_000,
-  // 1,000 contacts are about 1 MB and 50 invoices of 20 lines about 0.5 MB: eight times the largest honest answer.
+  // 1,000 contacts are about 1 MB, and 50 invoices of 20 lines about 0.5 MB. This is eight times
+  // the largest honest answer.
   maxResponseBytes: 8 * 1024 * 1024,
-  // Xero takes five calls at once per organisation (facts-ledger section 1.7).
+  // Xero takes five calls at once for each organisation (XERO-7).
   connections: 5,
-  // The granular scopes that contacts, invoices, credit notes and mapping need (facts-ledger section 1.10).
+  // The granular scopes that contacts, invoices, credit notes and mapping need.
   scopes: "accounting.contacts accounting.invoices accounting.payments.read accounting.settings.read",
 } as const satisfies XeroOptions;

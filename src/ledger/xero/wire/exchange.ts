@@ -1,6 +1,6 @@
 /**
- * One HTTP exchange with keep-alive, a deadline, a cap on the answer and no redirects.
- * Says whether silence came before anything was sent, and never lets a header or body into a cause.
+ * One HTTP exchange with keep-alive, a deadline, a size limit and no redirects. A failure says
+ * whether anything was sent. No header or body ever appears in a cause.
  */
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
@@ -8,7 +8,10 @@ import { Agent, type Dispatcher, request } from "undici";
 import type { XeroOptions } from "./connection.ts";
 import { xeroDefaults } from "./connection.ts";
 
-/** An answer as it came. Header names are in lower case; of a repeated header the first value counts. */
+/**
+ * An answer as received. Header names are in lower case. Of a repeated header the first value
+ * counts.
+ */
 export interface HttpReply {
   readonly kind: "replied";
   readonly status: number;
@@ -23,7 +26,7 @@ export interface HttpSilence {
   readonly cause: string;
 }
 
-/** A request in full. An answer of more than `maxBytes`, counted when it is unpacked, is too large. */
+/** A complete request. An answer above `maxBytes`, counted after decompression, is too large. */
 export interface HttpRequest {
   readonly method: "GET" | "PUT" | "POST" | "DELETE";
   readonly url: string;
@@ -33,14 +36,14 @@ export interface HttpRequest {
 }
 
 /**
- * The code of an error of `XeroOptions.connect` by which nothing was sent. Its message is ours, and
- * names no secret.
+ * The error code of `XeroOptions.connect` which says that nothing was sent. The error's message is
+ * ours and contains no secret.
  */
 const notSentCode = "ERR_NOT_SENT";
 
 const unpack = promisify(gunzip);
 
-// Failures before a connection stood: the request cannot have been read by anyone.
+// Failures before a connection was open: no server can have read the request.
 const unsentCodes = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -58,25 +61,30 @@ const unsentCodes = new Set([
   notSentCode,
 ]);
 
-// Of a packed answer that is more than we read when it is unpacked.
+// The code of a compressed answer above the size limit after decompression.
 const tooLongCode = "ERR_BUFFER_TOO_LARGE";
 
-/** The cause of a silence that was an answer larger than we read: of less there may be one. */
+/**
+ * The cause of a failure because of an answer above the size limit. A smaller request may succeed.
+ */
 export const tooLargeCause = "UND_ERR_RES_EXCEEDED_MAX_SIZE";
 
-/** The pool of connections that a ledger's calls share. */
+/** Creates the connection pool that a ledger's calls share. */
 export function createAgent(options: XeroOptions): Agent {
   return new Agent({
     connections: options.connections ?? xeroDefaults.connections,
     connect: options.connect ?? { timeout: options.connectTimeoutMs ?? xeroDefaults.connectTimeoutMs },
     maxResponseSize: options.maxResponseBytes ?? xeroDefaults.maxResponseBytes,
     allowH2: false,
-    // One request a connection at a time: behind a slow one, another would share its fate.
+    // One request a connection at a time. A second one behind a slow request would share its fate.
     pipelining: 1,
   });
 }
 
-/** Sends a request and reads the whole answer before the signal fires. Any status is a reply, redirects too. */
+/**
+ * Sends a request and reads the whole answer before the signal fires. Any status is a reply, also a
+ * redirect.
+ */
 export async function exchange(
   agent: Dispatcher,
   { method, url, headers, body, maxBytes = xeroDefaults.maxResponseBytes }: HttpRequest,
@@ -103,7 +111,7 @@ function silenceOf(error: unknown): HttpSilence {
   return { kind: "silent", sent: !unsentCodes.has(code), cause };
 }
 
-// A host with several addresses fails with one error that holds the others.
+// A host with several addresses fails with one error that contains the others.
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return "unknown";
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);

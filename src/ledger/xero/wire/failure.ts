@@ -1,6 +1,6 @@
 /**
- * Turns what Xero answered into an answer of the port: which status is which failure, and which reason a text stands
- * for. Facts: facts-ledger sections 1.6 and 5.2.
+ * Maps Xero's answers to answers of the port: the failure of each status, and the refusal reason of
+ * each text (LEDGER-2).
  */
 import {
   type ExactJson,
@@ -13,9 +13,8 @@ import {
 import type { LedgerAnswer, LedgerFailure, LedgerRefusalReason } from "../../port/ledger.ts";
 import { type HttpReply, type HttpSilence, tooLargeCause } from "./exchange.ts";
 
-// Only a text tells the reasons apart, and texts change: the first pattern that fits any message wins, else it is
-// `validation`.
-// Sources of the texts: facts-ledger sections 1.2 to 1.4.
+// Only the text distinguishes the reasons, and texts change. The first pattern that fits any
+// message wins. The default is `validation`.
 const reasonPatterns: readonly (readonly [RegExp, LedgerRefusalReason])[] = [
   [/payments? or credit notes? allocated/i, "has_payment_or_credit"],
   [/invoice # must be unique|credit note # must be unique|number must be unique/i, "duplicate_number"],
@@ -27,7 +26,7 @@ const reasonPatterns: readonly (readonly [RegExp, LedgerRefusalReason])[] = [
   [/reached the limit of invoices/i, "approval_limit"],
   [/\b(user|you) (does|do) not have (the )?(permission|access|rights?)|not permitted to/i, "not_permitted"],
   [/not subscribed to currency|currency .* (not enabled|is not valid)/i, "currency_not_enabled"],
-  // Before the amounts: a document that is gone or removed has nothing due, and both are told.
+  // Before the amounts: a missing or removed document has nothing due, and Xero reports both.
   [/(invoice|credit note)\b.* could not be found/i, "not_found"],
   [/not of (a )?valid status/i, "wrong_status"],
   [/greater than (the )?(amount )?(outstanding|remaining)|already been paid off|remaining credit/i, "amount_exceeds"],
@@ -40,20 +39,22 @@ const reasonPatterns: readonly (readonly [RegExp, LedgerRefusalReason])[] = [
   [/(invoice|credit note|document) (is|has been) (already )?(paid|voided|deleted)/i, "wrong_status"],
 ];
 
-// Words of a 403 that say that the connection itself is gone. Any other 403 is about one right of one person.
+// The text of a 403 which says that the connection itself is gone. Any other 403 is about one right
+// of one person.
 const goneConnectionPattern =
   /authentication ?unsuccessful|authorization ?unsuccessful|tenant .*not (found|connected)/i;
 
-// The number of a refusal for which Xero has too many records.
+// The ErrorNumber of a refusal because of too many records (XERO-5).
 const highVolumeNumber = "51";
 
-// A key that was used for other content says nothing of whether that content was taken.
+// A key that was used for other content does not say whether this content was accepted.
 const keyMismatchPattern = /used with a different request/i;
 
-// Without Retry-After: a concurrent slot frees within a call, the others are fixed windows.
+// The wait without Retry-After. A concurrent slot is free after one call; the other limits are
+// fixed windows.
 const defaultRetryAfterMs = { concurrent: 1_000, minute: 60_000, app: 60_000, day: 3_600_000 } as const;
 
-/** The reason that a refusal's texts stand for; `validation` where none is known. */
+/** Returns the reason for a refusal's texts, or `validation` if none is known. */
 export function refusalReasonOf(messages: readonly string[]): LedgerRefusalReason {
   for (const [pattern, reason] of reasonPatterns) {
     if (messages.some((message) => pattern.test(message))) return reason;
@@ -61,19 +62,28 @@ export function refusalReasonOf(messages: readonly string[]): LedgerRefusalReaso
   return "validation";
 }
 
-/** A refusal in the ledger's own words; they are never empty, so that an operator always sees something. */
+/**
+ * Returns a refusal in the ledger's words. The list is never empty, so that an operator always sees
+ * a message.
+ */
 export function refusedBecause(messages: readonly string[]): LedgerFailure {
   const told = messages.length > 0 ? messages : ["The ledger refused without a reason."];
   return { kind: "refused", reason: refusalReasonOf(told), messages: told };
 }
 
-/** Xero's ids are UUIDs: anything else is the id of nothing, and in a path it might name something else. */
+/**
+ * Returns the refusal of an id that is not a UUID, or null. Xero's ids are UUIDs, and other text
+ * could name another resource in a path.
+ */
 export function refusedId(id: string): LedgerFailure | null {
   if (/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id)) return null;
   return { kind: "refused", reason: "not_found", messages: ["Not found in the ledger."] };
 }
 
-/** All error texts of an element: its own, those of its contact, its invoice, its lines and allocations, once each. */
+/**
+ * Returns all error texts of an element, once each: its own, and those of its contact, invoice,
+ * lines and allocations.
+ */
 export function messagesOf(element: ExactObject): readonly string[] {
   const parts = [...objectsOf(element.LineItems), ...objectsOf(element.Allocations)];
   const holders = [element, objectOf(element.Contact), objectOf(element.Invoice), ...parts];
@@ -83,7 +93,7 @@ export function messagesOf(element: ExactObject): readonly string[] {
   return [...new Set(texts.filter((text) => text !== undefined))];
 }
 
-/** True where Xero answered 200 and still refused this element. Facts: facts-ledger section 1.6. */
+/** Returns true if Xero answered 200 and still refused this element. */
 export function isElementRefused(element: ExactObject): boolean {
   return (
     element.HasErrors === true ||
@@ -93,35 +103,41 @@ export function isElementRefused(element: ExactObject): boolean {
   );
 }
 
-/** The failure of a call that brought no answer. A read changes nothing, so its repeat is always free. */
+/**
+ * Returns the failure of a call without an answer. A read changes nothing, so it may always be
+ * repeated.
+ */
 export function failureOfSilence(silence: HttpSilence, isWrite: boolean): LedgerFailure {
   const outcome = silence.sent && isWrite ? "unknown" : "not_sent";
   return { kind: "unavailable", outcome, cause: silence.cause };
 }
 
-/** A 2xx answer as an object; every other answer, and a 2xx that cannot be read, as its failure. */
+/**
+ * Returns a 2xx answer as an object. Any other answer, and a 2xx that cannot be parsed, becomes a
+ * failure.
+ */
 export function readReply(reply: HttpReply, isWrite: boolean): LedgerAnswer<ExactObject> {
   if (reply.status < 200 || reply.status > 299) return failureOfReply(reply, isWrite);
   const value = objectOf(readExactJson(reply.text));
   return value === undefined ? unreadable("the answer is not a JSON object", isWrite) : { kind: "ok", value };
 }
 
-/** True where the answer was larger than we read: of less there may be one. */
+/** Returns true if the answer was above the size limit. A smaller request may succeed. */
 export function isTooLarge(failure: LedgerFailure): boolean {
   return failure.kind === "unavailable" && failure.cause === tooLargeCause;
 }
 
-/** A bad answer that the ledger gives again to the same idempotency key. Facts: facts-ledger section 1.8. */
+/** A bad answer that the ledger repeats for the same idempotency key (XERO-2). */
 function remembered(cause: string, isWrite: boolean): LedgerFailure {
   return { kind: "unavailable", outcome: isWrite ? "unknown" : "not_sent", cause, isRemembered: true };
 }
 
-/** An answer that came but cannot be understood: a write may have taken effect. */
+/** Returns the failure of an answer that cannot be parsed. A write may have taken effect. */
 export function unreadable(cause: string, isWrite: boolean): LedgerFailure {
   return { kind: "unavailable", outcome: isWrite ? "unknown" : "not_sent", cause };
 }
 
-/** The failure that a status other than 2xx stands for. */
+/** Returns the failure for a status other than 2xx. */
 export function failureOfReply(reply: HttpReply, isWrite: boolean): LedgerFailure {
   const body = objectOf(readExactJson(reply.text));
   switch (reply.status) {
@@ -153,14 +169,13 @@ export function failureOfReply(reply: HttpReply, isWrite: boolean): LedgerFailur
   return isOnTheWay(reply.status) ? unreadable(cause, isWrite) : remembered(cause, isWrite);
 }
 
-// What stands before the ledger answers these: the request may still be under way behind it, under its key.
+// A proxy in front of the ledger sends these statuses. The request may still be running behind the
+// proxy, under its key.
 function isOnTheWay(status: number): boolean {
   return status < 500 || (status >= 502 && status <= 504);
 }
 
-/**
- * The elements that a 400 names, empty where it names none. Facts: facts-ledger section 1.6 (`Elements` may be absent).
- */
+/** Returns the elements of a 400, or an empty list. `Elements` may be absent. */
 export function refusedElements(reply: HttpReply): readonly ExactObject[] {
   return objectsOf(objectOf(readExactJson(reply.text))?.Elements);
 }
@@ -178,7 +193,7 @@ function detailOf(body: ExactObject | undefined): string | undefined {
 }
 
 function unauthorised(reply: HttpReply, body: ExactObject | undefined): LedgerFailure {
-  // Xero spells it both ways.
+  // Xero uses both spellings.
   const isScope = /insuffici?ent_scope/i.test(reply.headers["www-authenticate"] ?? "");
   return {
     kind: "unauthorised",
@@ -187,7 +202,8 @@ function unauthorised(reply: HttpReply, body: ExactObject | undefined): LedgerFa
   };
 }
 
-// A 403 without Xero's own words comes from something on the way that let nothing through, and says nothing of rights.
+// A 403 without Xero's text comes from an intermediary that blocked the request. It says nothing
+// about rights.
 function forbidden(body: ExactObject | undefined): LedgerFailure {
   const detail = detailOf(body);
   if (detail === undefined) return unreadable("the ledger answered 403", false);

@@ -1,7 +1,10 @@
-/** The Idempotency-Key header of a create: a hint that makes a fast resend harmless, never the guard. */
+/**
+ * The Idempotency-Key header of a create. It makes a fast resend harmless, but is never the only
+ * protection (XERO-2).
+ */
 import { createHash } from "node:crypto";
 
-/** What a key stands for. `body` is the exact text to be sent. */
+/** The parts of a key. `body` is the exact text to send. */
 export interface KeyedWrite {
   readonly tenantId: string;
   readonly clientId: string;
@@ -12,9 +15,9 @@ export interface KeyedWrite {
 }
 
 /**
- * 64 hex digits (Xero takes 128 characters), the same for the same operations, variant and body.
- * The tenant is part of it because Xero keeps keys per app; the body is part of it because a key met with other content
- * would be answered 400 for six minutes. Facts: facts-ledger section 1.8.
+ * Returns 64 hex digits (Xero takes 128 characters), equal for the same jobs, variant and body. The
+ * tenant is included, because Xero stores keys for each app. The body is included, because a key
+ * reused with other content answers 400 for six minutes.
  */
 export function idempotencyKeyOf(write: KeyedWrite): string {
   const { tenantId, clientId, path, jobKeys, variant, body } = write;

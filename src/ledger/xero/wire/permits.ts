@@ -1,44 +1,51 @@
 /**
- * The turns of a process's calls within the budget that all processes share: one queue for each ledger, so that only its
- * head asks the budget. Short waits are waited out, long ones are told before anything is sent.
+ * The permits for a process's calls, within the budget that all processes share (POSTING-6). Each
+ * ledger has one queue, and only its head takes from the budget. Short waits are waited out. Long
+ * waits are reported before anything is sent.
  */
 import type { CallBudget, LedgerFailure } from "../../port/ledger.ts";
 import type { XeroLimitsLeft } from "./connection.ts";
 
-/** A turn: the request may be sent, and `end` is to be called after it. */
+/** A permit to send one request. Call `end` after the request. */
 export interface Turn {
   readonly kind: "granted";
   readonly end: (left: XeroLimitsLeft | null) => Promise<void>;
 }
 
-/** A call whose request waits for its turn. `endMs` is when its deadline comes, by `performance.now()`. */
+/** A call whose request waits for a permit. `endMs` is its deadline, by `performance.now()`. */
 export interface Waiting {
   readonly endMs: number;
   readonly isBackground: boolean;
 }
 
-/** Where requests get their turns. */
+/** The limiter that grants the permits. */
 export interface Turns {
-  /** The turn, or `rate_limited` with the time until there may be one: nothing was sent. Without a budget at once. */
+  /**
+   * Returns a permit, or `rate_limited` with the time until one may be free. Then nothing was sent.
+   * Without a budget it returns at once.
+   */
   take(call: Waiting): Promise<Turn | LedgerFailure>;
 }
 
 /**
- * What is waited out here: the gap between two calls that go out evenly is a second or two, a free slot comes within a
- * call. Longer waits are the caller's, who may do something else meanwhile.
+ * The longest wait in this process. Evenly spread calls are a second or two apart, and a concurrent
+ * slot is free after one call. For a longer wait the caller may do other work.
  */
 const longestWaitMs = 2_500;
 
-/** Of what is left of a call it waits for so much at most: the ledger needs its time as well. */
+/** The largest share of a call's remaining time to wait. The ledger needs time as well. */
 const waitedShare = 0.5;
 
 /**
- * How far apart those come back who were told to wait for the minute: as calls go out, so that they do not come all at
- * once and wait in vain again.
+ * The spacing of retry times for callers that must wait for the minute limit. It matches the pace
+ * of calls, so that they do not all return at once and wait in vain.
  */
 const comeBackGapMs = 1_000;
 
-/** Who is first: what a call has begun costs others nothing but would be lost; then those for whom somebody waits. */
+/**
+ * The order of the queue. A call that has begun is first, because its earlier requests would be
+ * lost. Then calls with a waiting caller, then background work.
+ */
 const ranks = { continuing: 0, awaited: 1, background: 2 } as const;
 
 interface Waiter {
@@ -50,13 +57,13 @@ interface Waiter {
 
 type Spent = Extract<Awaited<ReturnType<CallBudget["take"]>>, { readonly kind: "spent" }>;
 
-/** Turns over a budget. */
+/** Creates the limiter over a budget. */
 export function createPermits(budget: CallBudget | undefined): Turns {
   if (budget === undefined) return { take: async () => ({ kind: "granted", end: async () => undefined }) };
   const begun = new WeakSet<Waiting>();
   let queue: readonly Waiter[] = [];
   let isServing = false;
-  /** What the head waits for, and how it is woken before its time. */
+  /** The limit that the head waits for, and how to wake it early. */
   let sleep: { readonly scope: Spent["scope"]; readonly wake: () => void } | null = null;
 
   const serveHead = async (head: Waiter): Promise<void> => {
@@ -75,7 +82,7 @@ export function createPermits(budget: CallBudget | undefined): Turns {
     } else {
       queue = reportLongWaits(queue, answer);
       const [first] = queue;
-      // One that came meanwhile may have its turn where this one has none.
+      // A waiter that arrived in the meantime may get a permit although this one gets none.
       if (first === undefined || first.rank < head.rank) return;
       const { promise, resolve } = Promise.withResolvers<void>();
       const timer = setTimeout(resolve, answer.waitMs);
@@ -102,7 +109,7 @@ export function createPermits(budget: CallBudget | undefined): Turns {
       const waiter: Waiter = { call, rank, giveUpMs: performance.now() + waitMs, resolve };
       const place = queue.findIndex((other) => other.rank > rank);
       queue = queue.toSpliced(place === -1 ? queue.length : place, 0, waiter);
-      // It may have its turn where the one that was first has none.
+      // It may get a permit although the previous head got none.
       if (queue[0] === waiter) sleep?.wake();
       void serve();
       return promise;
@@ -110,7 +117,10 @@ export function createPermits(budget: CallBudget | undefined): Turns {
   };
 }
 
-/** Asks for a call. A budget that cannot be asked allows none, and nothing was sent. */
+/**
+ * Takes a permit from the budget. If the budget cannot be reached, none is granted and nothing was
+ * sent.
+ */
 async function ask(budget: CallBudget, { call, rank }: Waiter) {
   try {
     return await budget.take(call.isBackground && rank !== ranks.continuing);
@@ -119,7 +129,7 @@ async function ask(budget: CallBudget, { call, rank }: Waiter) {
   }
 }
 
-/** Tells those for whom it takes too long; the others go on waiting. */
+/** Rejects waiters whose wait is too long. The others stay in the queue. */
 function reportLongWaits(queue: readonly Waiter[], { scope, waitMs }: Spent): readonly Waiter[] {
   const nowMs = performance.now();
   return queue.filter(({ giveUpMs, resolve }, place) => {

@@ -1,7 +1,7 @@
 /**
- * Reads Xero's contacts, invoices and credit notes into the port's values. Nothing is taken on trust: an element without id, with an
- * unknown status or an amount that is no number gives undefined, and the caller treats the answer as unreadable.
- * Facts: facts-ledger sections 1.1 to 1.4; facts-performance section 5.2 (API10).
+ * Parses Xero's contacts, invoices and credit notes into the port's values. An element without an
+ * id, with an unknown status or an unreadable amount is undefined. The caller then treats the
+ * answer as unreadable.
  */
 import { decimalTextOf, isDecimalText, scaledOf } from "../../port/decimal-text.ts";
 import { type ExactJson, type ExactObject, filledTextOf, objectOf, objectsOf, textOf } from "../../port/exact-json.ts";
@@ -29,14 +29,14 @@ const contactStatuses: ReadonlyMap<string, LedgerContact["status"]> = new Map([
   ["GDPRREQUEST", "erased"],
 ]);
 
-// What Xero echoes for an element that it did not make.
+// The id that Xero returns for an element that it did not create.
 const emptyId = "00000000-0000-0000-0000-000000000000";
 
 // All amounts of the port have four places.
 const amountPlaces = 4;
 const noAmount = "0.0000";
 
-/** A contact, or undefined where the element is not a whole one. */
+/** Returns a contact, or undefined if the element is incomplete. */
 export function readContact(element: ExactObject): LedgerContact | undefined {
   const id = idOf(element.ContactID);
   const name = filledTextOf(element.Name);
@@ -58,7 +58,7 @@ export function readContact(element: ExactObject): LedgerContact | undefined {
   };
 }
 
-/** A sales invoice, or undefined where the element is not a whole one. */
+/** Returns a sales invoice, or undefined if the element is incomplete. */
 export function readInvoice(element: ExactObject): LedgerInvoice | undefined {
   const id = idOf(element.InvoiceID);
   const number = filledTextOf(element.InvoiceNumber);
@@ -71,7 +71,7 @@ export function readInvoice(element: ExactObject): LedgerInvoice | undefined {
     ...document,
     dueDate: dateOf(element.DueDateString, element.DueDate) ?? null,
     amountDue,
-    // The answer to a create leaves out what cannot be there yet.
+    // The answer to a create omits amounts that cannot exist yet.
     amountPaid: amountOf(element.AmountPaid) ?? noAmount,
     amountCredited: amountOf(element.AmountCredited) ?? noAmount,
     sourceUrl: filledTextOf(element.Url) ?? null,
@@ -79,8 +79,8 @@ export function readInvoice(element: ExactObject): LedgerInvoice | undefined {
 }
 
 /**
- * A sales credit note with its allocations, or undefined where the element is not a whole one: what is left of its
- * credit, and where the rest went, decide whether money is spent twice. Facts: facts-ledger section 1.4.
+ * Returns a sales credit note with its allocations, or undefined if the element is incomplete. The
+ * remaining credit and the allocations decide whether money is spent twice.
  */
 export function readCreditNote(element: ExactObject): LedgerCreditNote | undefined {
   const id = idOf(element.CreditNoteID);
@@ -94,7 +94,7 @@ export function readCreditNote(element: ExactObject): LedgerCreditNote | undefin
   return { id, number, ...document, remainingCredit, allocations };
 }
 
-/** A line of a document. One that says nothing but a description comes to nothing. */
+/** Returns a line of a document. A line with only a description has the amount zero. */
 export function readLine(element: ExactObject): LedgerLine {
   return {
     ledgerLineId: idOf(element.LineItemID) ?? "",
@@ -103,7 +103,10 @@ export function readLine(element: ExactObject): LedgerLine {
   };
 }
 
-/** `/Date(1540000000000+0000)/` as an ISO instant in UTC of the years 1 to 9999; undefined where it is something else. */
+/**
+ * Returns `/Date(1540000000000+0000)/` as an ISO instant in UTC of the years 1 to 9999. Other
+ * values are undefined.
+ */
 export function instantOf(value: ExactJson | undefined): string | undefined {
   const milliseconds = /^\/Date\((-?\d{1,15})(?:[+-]\d{4})?\)\/$/.exec(filledTextOf(value) ?? "")?.[1];
   if (milliseconds === undefined) return undefined;
@@ -111,13 +114,16 @@ export function instantOf(value: ExactJson | undefined): string | undefined {
   return /^(?!0000)\d{4}-/.test(instant) ? instant : undefined;
 }
 
-/** A civil date: the plain form (`2026-04-24T00:00:00`) where there is one, else the day of `/Date(ms)/` in UTC. */
+/**
+ * Returns a civil date: the plain form (`2026-04-24T00:00:00`) if there is one, else the UTC day of
+ * `/Date(ms)/`.
+ */
 export function dateOf(plain: ExactJson | undefined, milliseconds: ExactJson | undefined): string | undefined {
   const day = /^(\d{4}-\d{2}-\d{2})(?:T|$)/.exec(filledTextOf(plain) ?? "")?.[1];
   return day ?? instantOf(milliseconds)?.slice(0, 10);
 }
 
-// What invoices and credit notes have in common.
+// The members that invoices and credit notes share.
 function readDocument(element: ExactObject) {
   const contactId = idOf(objectOf(element.Contact)?.ContactID);
   const status = documentStatuses.get(filledTextOf(element.Status) ?? "");

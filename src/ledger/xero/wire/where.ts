@@ -1,9 +1,12 @@
-/** How values are named in an address: in lists of a bearable length, in a filter, in a path. */
+/** Encodes values for an address: in short lists, in a filter, in a path. */
 
-// Together with the rest of the address this stays below 2,000 characters, which every proxy takes.
+// With the rest of the address this stays below 2,000 characters, a length that every proxy
+// accepts.
 const maxListLength = 1_200;
 
-/** The values, without repeats, in groups whose comma list stays short enough for an address. */
+/**
+ * Returns the values without repeats, in groups whose comma list is short enough for an address.
+ */
 export function shortGroups(values: readonly string[]): readonly (readonly string[])[] {
   const groups: string[][] = [];
   let length = Number.POSITIVE_INFINITY;
@@ -19,14 +22,17 @@ export function shortGroups(values: readonly string[]): readonly (readonly strin
   return groups;
 }
 
-/** A filter for one value, with quotes and backslashes escaped. Several would need `OR`, which Xero has not optimised. */
+/**
+ * Returns a filter for one value, with quotes and backslashes escaped. Several values would need
+ * `OR`, which Xero has not optimised (XERO-5).
+ */
 export function whereIs(field: string, value: string): string {
   return `${field}=="${value.replace(/["\\]/g, "\\$&")}"`;
 }
 
 /**
- * True where a value can stand in a path as it is. Servers on the way read a slash, a backslash or a percent sign in a
- * path anew even where it is encoded, and dots as a step up.
+ * Returns true if a value can stand in a path. Servers on the way decode an encoded slash,
+ * backslash or percent sign again, and read dots as a step up.
  */
 export function fitsPath(value: string): boolean {
   return /^[A-Za-z0-9](?:[A-Za-z0-9 _~.-]*[A-Za-z0-9_~-])?$/.test(value) && !value.includes("..");

@@ -1,4 +1,7 @@
-/** One call to Xero's accounting API: headers, token, one replay with a fresh token after 401, deadline. */
+/**
+ * One call to Xero's accounting API: headers, token, deadline, and one replay with a new token
+ * after 401.
+ */
 import type { Agent } from "undici";
 import type { ExactObject } from "../../port/exact-json.ts";
 import type { LedgerAnswer, LedgerCall, LedgerFailure } from "../../port/ledger.ts";
@@ -12,8 +15,8 @@ import { createPermits, type Turns } from "./permits.ts";
 import { publishedOf, userAgent } from "./reported-answers.ts";
 
 /**
- * A call of the port on its way: its deadline runs since `beginCall`, over however many requests it takes, until `endMs`
- * of `performance.now()`, when the signal fires.
+ * A call of the port in progress. Its deadline starts at `beginCall` and covers all its requests.
+ * At `endMs` of `performance.now()` the signal fires.
  */
 export interface XeroCall {
   readonly signal: AbortSignal;
@@ -24,7 +27,7 @@ export interface XeroCall {
   readonly onPermit: () => void;
 }
 
-/** Starts the clock of a call. */
+/** Starts a call and its deadline. */
 export function beginCall(call: LedgerCall): XeroCall {
   const deadlineMs = Math.ceil(call.deadlineMs);
   return {
@@ -38,8 +41,8 @@ export function beginCall(call: LedgerCall): XeroCall {
 }
 
 /**
- * A request to the API. `path` starts with a slash below the base. Only a PUT, which always creates, carries an
- * idempotency key: on an update it could replay an old answer (facts-ledger section 1.8).
+ * A request to the API. `path` starts with a slash, relative to the base. Only a PUT, which always
+ * creates, has an idempotency key. On an update the key could replay an old answer (XERO-2).
  */
 export interface XeroRequest {
   readonly method: "GET" | "PUT" | "POST";
@@ -49,11 +52,14 @@ export interface XeroRequest {
   readonly body?: string;
 }
 
-/** The way to one organisation. */
+/** The client for one organisation. */
 export interface XeroWire {
-  /** The reply, whatever its status (401 only after a replay with a fresh token), or why there is none. */
+  /**
+   * Returns the reply with any status, or the failure without a reply. A 401 remains only after a
+   * replay with a new token.
+   */
   send(call: XeroCall, request: XeroRequest): Promise<HttpReply | LedgerFailure>;
-  /** The reply read as a JSON object; every status but 2xx is a failure. */
+  /** Returns the reply as a JSON object. Every status except 2xx is a failure. */
   ask(call: XeroCall, request: XeroRequest): Promise<LedgerAnswer<ExactObject>>;
   close(): Promise<void>;
 }
@@ -66,7 +72,7 @@ interface WireParts {
   readonly options: XeroOptions;
 }
 
-/** A wire with its own pool of connections. */
+/** Creates a wire with a separate connection pool. */
 export function createXeroWire(connection: XeroConnection, options: XeroOptions): XeroWire {
   const agent = createAgent(options);
   const { authorisation, tokenTimeoutMs } = options;
@@ -87,7 +93,7 @@ export function createXeroWire(connection: XeroConnection, options: XeroOptions)
 
 async function send(parts: WireParts, call: XeroCall, request: XeroRequest): Promise<HttpReply | LedgerFailure> {
   const first = await attempt(parts, call, request, null);
-  // 401 means that nothing happened, so one replay with a fresh token is safe for a write too.
+  // 401 means that nothing happened, so one replay with a new token is safe for a write too.
   const last = isAnswered(first, 401) ? await attempt(parts, call, request, first.token) : first;
   if (last.token !== null && (isAnswered(last, 401) || isAnswered(last, 403))) parts.tokens.forget(last.token);
   return last.answer;
@@ -125,7 +131,8 @@ async function attempt(
     call.signal,
   );
   if (reply.kind === "silent") {
-    // What was sent may keep the ledger busy still, unless it was answering: then its turn ends with its lease.
+    // The ledger may still be busy with a sent request, unless it was already answering. Its permit
+    // then ends with its lease.
     if (!reply.sent || reply.cause === tooLargeCause) await turn.end(null);
     return { answer: failureOfSilence(reply, request.method !== "GET"), token: token.value };
   }
@@ -137,7 +144,10 @@ async function attempt(
   return { answer: reply, token: token.value };
 }
 
-/** Null where the call was turned away: that says for how long, and pauses the whole connection. */
+/**
+ * Null if the ledger rejected the call with a limit. That answer says for how long, and pauses the
+ * whole connection.
+ */
 function limitsOf({ status, headers }: HttpReply): XeroLimitsLeft | null {
   if (status === 429) return null;
   return {
