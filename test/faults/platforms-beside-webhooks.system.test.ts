@@ -1,6 +1,8 @@
 /**
- * Platforms never wait behind webhooks: with hundreds of deliveries waiting, and all places of
- * those who send them taken, everything else goes on.
+ * Webhook deliveries have a task queue of their own. No task of a delivery enters the queue of other
+ * work, and requests are answered while every delivery permit is taken and hundreds are pending.
+ * The isolation of the queues is what is tested here. Latency, processor time and database
+ * connections are not.
  */
 import { randomBytes } from "node:crypto";
 import { Client, Connection } from "@temporalio/client";

@@ -1,6 +1,6 @@
 /**
- * The Temporal UI answers an operator: every query that the README gives is asked of Temporal's visibility after the work
- * that it is about, and finds that work, with what it is, how far it came and how it ended in words.
+ * The Temporal UI answers an operator. Each query of docs/operations.md runs on Temporal's visibility
+ * after its work, and finds that work: what it is, its progress and its outcome in words.
  */
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -16,11 +16,11 @@ import {
   clockWorkflowId,
   creditWorkflowId,
   deliveriesWorkflowId,
-  terminationWorkflowId,
   eventsWorkflowId,
-  ledgerWorkflowId,
-  ledgerSyncWorkflowId,
   ledgerSyncScheduleId,
+  ledgerSyncWorkflowId,
+  ledgerWorkflowId,
+  terminationWorkflowId,
 } from "../../workflows/contract.ts";
 import { endPost, endsForTest } from "../faults/ends.ts";
 import { postUntilDecided } from "../faults/processes.ts";
@@ -35,9 +35,9 @@ let world: ClockWorld;
 let connection: Connection;
 let client: Client;
 
-/** The queries of the README, with `…` for an id. */
-const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
-const queries = [...readme.matchAll(/^\| [^|]+ \| `([^`|]*(?:Id|Kind|Outcome|Status) = [^`|]*)` \|$/gm)].map(
+/** The queries of docs/operations.md, with `…` for an id. */
+const page = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8");
+const queries = [...page.matchAll(/^\| [^|]+ \| `([^`|]*(?:Id|Kind|Outcome|Status) = [^`|]*)` \|$/gm)].map(
   ([, query = ""]) => query,
 );
 
@@ -256,7 +256,7 @@ async function seen(query: string, { workflowId, details, outcome }: Found): Pro
   });
 }
 
-test("the README's queries are those that are asked here", () => {
+test("the queries of docs/operations.md are those that are tested here", () => {
   // Nothing times out here: of that one it is only held that Temporal understands it.
   expect(queries).toEqual(expect.arrayContaining([...Object.keys(found), stuck]));
   expect(queries).toHaveLength(Object.keys(found).length + 1);

@@ -1,4 +1,4 @@
-/** The receiver in the README, run as it stands there. */
+/** The receiver of docs/webhooks.md, run as it stands there. */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
@@ -19,9 +19,9 @@ let port: string;
 const printed = async () => (await lines.next()).value as string;
 
 beforeAll(async () => {
-  const readme = readFileSync(join(root, "README.md"), "utf8");
-  const code = /\n## Receive webhooks\n.*?\n```js\n(.*?)\n```\n/s.exec(readme)?.[1] ?? "";
-  // Read from its input it stands where the reader saves it: beside the README.
+  const page = readFileSync(join(root, "docs/webhooks.md"), "utf8");
+  const code = /\n## Receive webhooks\n.*?\n```js\n(.*?)\n```\n/s.exec(page)?.[1] ?? "";
+  // The reader saves it in the root of the repository: its imports are relative to that.
   const env = { ...process.env, WEBHOOK_SECRET: secret, PORT: "0" };
   receiver = spawn(process.execPath, ["--input-type=module"], { cwd: root, env });
   receiver.stderr.pipe(process.stderr);

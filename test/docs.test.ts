@@ -1,0 +1,106 @@
+/** The documentation is true of the tree: cited rules, links and paths exist, and the README stays short. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+
+const root = join(import.meta.dirname, "..");
+const read = (path: string): string => readFileSync(join(root, path), "utf8");
+
+/** Generated code, and recorded histories, which are data. */
+const leftOut = /^(?:src\/gen|test\/histories)$/;
+
+function filesBelow(folder: string): readonly string[] {
+  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = `${folder}/${entry.name}`;
+    if (!entry.isDirectory()) return [path];
+    return leftOut.test(path) ? [] : filesBelow(path);
+  });
+}
+
+const topPages = readdirSync(root).filter((name) => name.endsWith(".md"));
+const pages = [...topPages, ...filesBelow("docs").filter((path) => path.endsWith(".md"))];
+const rulePages = pages.filter((path) => path.startsWith("docs/rules/") && path !== "docs/rules/README.md");
+
+/** The prefixes of rule ids, from the last column of the table of pages. */
+const prefixes = [...read("docs/rules/README.md").matchAll(/^\| \[.*\| ([A-Z, ]+) \|$/gm)].flatMap(([, cell = ""]) =>
+  cell.split(", "),
+);
+const ruleId = new RegExp(`\\b(?:${prefixes.join("|")})-\\d+\\b`, "g");
+const defined = rulePages.flatMap((path) => [...read(path).matchAll(/^- \*\*([A-Z]+-\d+)\*\* /gm)].map(([, id]) => id));
+
+/** Each citation of a rule as `path: id`. */
+function citations(paths: readonly string[]): readonly string[] {
+  return paths.flatMap((path) => [...read(path).matchAll(ruleId)].map(([id]) => `${path}: ${id}`));
+}
+
+test("every rule has one definition and a prefix of the table in docs/rules/README.md", () => {
+  expect(defined.length).toBeGreaterThan(100);
+  expect(defined.filter((id, at) => defined.indexOf(id) !== at)).toEqual([]);
+  expect(new Set(defined.map((id) => id?.replace(/-\d+$/, "")))).toEqual(new Set(prefixes));
+});
+
+test("every rule that code or a page cites is defined in docs/rules", () => {
+  const sources = ["src", "workflows", "proto", "prisma", "tools", "test", "bench"].flatMap(filesBelow);
+  const code = sources.filter((path) => /\.(?:ts|proto|prisma|sql)$/.test(path) && path !== "test/docs.test.ts");
+  const known = new Set(defined);
+  const unknown = citations([...code, ...pages]).filter((citation) => !known.has(citation.split(": ")[1]));
+  expect(unknown).toEqual([]);
+});
+
+test("every relative link of a page leads to a file, and every anchor to a heading", () => {
+  const broken = pages.flatMap((path) =>
+    [...proseOf(path).matchAll(/\]\(([^)\s]+)\)/g)]
+      .map(([, target = ""]) => target)
+      .filter((target) => !/^[a-z]+:/.test(target) && !isThere(path, target))
+      .map((target) => `${path}: ${target}`),
+  );
+  expect(broken).toEqual([]);
+});
+
+/** A page without its blocks of code. */
+function proseOf(path: string): string {
+  return read(path).replace(/^```.*?^```$/gms, "");
+}
+
+function isThere(path: string, target: string): boolean {
+  const [file = "", anchor] = target.split("#");
+  const linked = file === "" ? path : join(dirname(path), file);
+  if (!existsSync(join(root, linked))) return false;
+  return anchor === undefined || anchorsOf(linked).includes(anchor);
+}
+
+/** The anchors that a page's headings have, by the rule of GitHub. */
+function anchorsOf(path: string): readonly string[] {
+  return [...proseOf(path).matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+}
+
+test("every path in backticks that a page names exists", () => {
+  const tops = "src|workflows|proto|prisma|test|tools|bench|docs";
+  const named = new RegExp(`\`((?:${tops})/[\\w./-]*)\``, "g");
+  const missing = pages.flatMap((path) =>
+    [...proseOf(path).matchAll(named)]
+      .map(([, target = ""]) => target)
+      .filter((target) => !existsSync(join(root, target)))
+      .map((target) => `${path}: ${target}`),
+  );
+  expect(missing).toEqual([]);
+});
+
+test("no line of prose is longer than 160 columns", () => {
+  const long = pages.flatMap((path) =>
+    proseOf(path)
+      .split("\n")
+      .filter((line) => line.length > 160 && !line.startsWith("|"))
+      .map((line) => `${path}: ${line}`),
+  );
+  expect(long).toEqual([]);
+});
+
+test("the README has at most 150 lines", () => {
+  expect(read("README.md").trimEnd().split("\n").length).toBeLessThanOrEqual(150);
+});

@@ -1,0 +1,69 @@
+/** docs/configuration.md lists the settings that the service reads, all of them and no others. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { readConfig } from "../../src/config.ts";
+
+const root = join(import.meta.dirname, "../..");
+const page = readFileSync(join(root, "docs/configuration.md"), "utf8");
+
+/** The names in the first column of the page's tables. `TEMPORAL_…` has no single name. */
+const listed = [...page.matchAll(/^\| (`.*?) \|/gm)].flatMap(([, cell = ""]) =>
+  [...cell.matchAll(/`([A-Z][A-Z0-9_]+)`/g)].map(([, name = ""]) => name),
+);
+
+/** Every variable that readConfig and its helpers read, recorded as they read it. */
+function readNames(settings: Readonly<Record<string, string>>): ReadonlySet<string> {
+  const names = new Set<string>();
+  const env = new Proxy<NodeJS.ProcessEnv>(
+    { DATABASE_URL: "postgresql://localhost/billing", ...settings },
+    {
+      get: (target, name) => {
+        names.add(String(name));
+        return target[String(name)];
+      },
+    },
+  );
+  readConfig(env);
+  return names;
+}
+
+// WORKER_METRICS_HOST is read only if WORKER_METRICS_PORT is set.
+const read = readNames({ WORKER_METRICS_PORT: "0" });
+
+function sourcesBelow(folder: string): readonly string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return entry.name === "gen" ? [] : sourcesBelow(path);
+    return path.endsWith(".ts") ? [readFileSync(path, "utf8")] : [];
+  });
+}
+
+test("the page lists every setting that readConfig reads", () => {
+  expect(read.size).toBeGreaterThan(25);
+  expect([...read].filter((name) => !listed.includes(name))).toEqual([]);
+});
+
+test("the page lists each setting once, and none that the source does not name", () => {
+  expect(listed.filter((name, at) => listed.indexOf(name) !== at)).toEqual([]);
+  const source = sourcesBelow(join(root, "src")).join("\n");
+  // @temporalio/envconfig reads this one.
+  const own = listed.filter((name) => name !== "TEMPORAL_API_KEY");
+  expect(own.filter((name) => !new RegExp(`\\b${name}\\b`).test(source))).toEqual([]);
+});
+
+test("the page gives the defaults of whole numbers as the code has them", () => {
+  const config = readConfig({ DATABASE_URL: "postgresql://localhost/billing" });
+  const defaults: Readonly<Record<string, number>> = {
+    DATABASE_POOL_SIZE: config.database.poolSize,
+    DRAIN_SECONDS: config.api.drainMs / 1000,
+    LEDGER_CALL_SECONDS: config.ledger.callDeadlineMs / 1000,
+    LEDGER_SWEEP_MINUTES: config.ledger.syncIntervalMs / 60_000,
+    RATE_LIMIT_PER_MINUTE: config.api.rateLimitPerMinute,
+    SHUTDOWN_SECONDS: config.api.shutdownMs / 1000,
+    WEBHOOK_RETRY_MILLISECONDS: config.webhooks.firstPauseMs,
+  };
+  for (const [name, value] of Object.entries(defaults)) {
+    expect(page, name).toContain(`| \`${name}\` | ${value} |`);
+  }
+});
