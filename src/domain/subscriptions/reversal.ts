@@ -93,7 +93,7 @@ interface OpenPart {
 }
 
 /**
- * Returns the lines with the sign of the sum, less the lines of the other sign, which cancel the
+ * Returns the lines with the sign of the sum, less the lines of the other sign, which reduce the
  * oldest lines first.
  */
 function openParts(lines: readonly NextPeriodLine[], isCredited: boolean): readonly OpenPart[] {
