@@ -48,8 +48,8 @@ SELECT count(*)::int AS subscriptions, count(*) FILTER (WHERE usage_bill <> 1 OR
 FROM subscriptions WHERE organisation_id = ANY ($1)`;
 
 /**
- * Rejects unless each event of these organisations is billed once, in the sum of its subscription,
- * period and meter, at its price and on one invoice.
+ * Rejects unless each event of these organisations is billed once. It must be in the sum of its
+ * subscription, period and meter, at its price and on one invoice.
  */
 export async function requireBilledOnce(
   databaseUrl: string,

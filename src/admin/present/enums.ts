@@ -47,7 +47,7 @@ export const roles = {
 /** Kinds of ledgers, by the name that is stored. */
 export const ledgerKinds: Readonly<Record<string, LedgerKind>> = { xero: LedgerKind.XERO };
 
-/** How a connection is authorised: by an app of its own, or by a person's consent. */
+/** How a connection is authorised: by the organisation's own app, or by a person's consent. */
 export const ledgerGrants: Readonly<Record<string, LedgerGrant>> = {
   custom: LedgerGrant.CUSTOM,
   authorisation: LedgerGrant.AUTHORISATION,

@@ -100,7 +100,7 @@ export async function requireOrganisation({ store }: AdminParts, id: string): Pr
 }
 
 /**
- * The organisation's current instant. Objects of its own data get it as their creation time.
+ * The organisation's current instant. Objects of the organisation get it as their creation time.
  * CLOCK-1
  */
 export function nowOf({ testClock }: AdminOrganisation): Date {

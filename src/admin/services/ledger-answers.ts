@@ -1,6 +1,6 @@
 /**
  * Calls an organisation's ledger on an operator's behalf and turns the ledger's failures into
- * refusals.
+ * refusals. LEDGER-1
  */
 import { Refusal } from "../../domain/refusal.ts";
 import type { Ledger, LedgerAnswer, LedgerCall, LedgerFailure } from "../../ledger/port/ledger.ts";

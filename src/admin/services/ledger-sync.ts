@@ -1,4 +1,6 @@
-/** LedgerMirrorService: the state of a ledger's sync, and starting one at once. */
+/**
+ * LedgerMirrorService: the state of a ledger's sync, and starting one at once. LEDGER-4, LEDGER-5
+ */
 import { setTimeout as pause } from "node:timers/promises";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { LedgerMirrorService, LedgerSyncSchema } from "../../gen/proto/billing/admin/v1/ledger_mirror_pb.ts";

@@ -1,5 +1,6 @@
 /**
  * `billing ledger`: an organisation's connection to its ledger, its sync, and the ledger's lists.
+ * ADMIN-4, LEDGER-4
  */
 import { LedgerConnectionService } from "../../../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
 import { LedgerMirrorService } from "../../../gen/proto/billing/admin/v1/ledger_mirror_pb.ts";

@@ -1,4 +1,4 @@
-/** The objects that a code can name where the request needs an id. */
+/** Objects that a command accepts by their code in place of their id. */
 import { ChargeService, PlanService } from "../../../gen/proto/billing/admin/v1/catalogue_pb.ts";
 import { CustomerService } from "../../../gen/proto/billing/admin/v1/customers_pb.ts";
 import { MeterService } from "../../../gen/proto/billing/admin/v1/meters_pb.ts";
